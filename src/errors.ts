@@ -115,6 +115,7 @@ export type VerificationCode =
   | 'tree_mismatch'
   | 'keyring_malformed'
   | 'keyring_mismatch'
+  | 'keyring_slots'
   | 'keyring_chain'
   | 'keyring_conflict'
   | 'settings_malformed'

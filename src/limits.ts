@@ -25,9 +25,17 @@ export const actorIdLengthMax: number = 64
 export const rowsMax: number = 16_384
 export const commitBytesMax: number = 32 * MEBIBYTE
 /** FORMAT §7. */
-export const keyringBytesMax: number = MEBIBYTE
+export const keyringBytesMax: number = 2 * MEBIBYTE
 export const keyringSlotsMax: number = 1024
+/** Active ones. */
 export const devicesMax: number = 250
+export const removedDevicesMax: number = 2048
+/** Of a new store; FORMAT §7 allows up to `devicesMax`. */
+export const quotaDefault: number = 32
+export const recoveryKeysMax: number = 64
+/** FORMAT §1.5. */
+export const deviceNameCharactersMax: number = 64
+export const deviceNameBytesMax: number = 256
 /** More than one only after keyrings were joined (FORMAT §7.2). */
 export const passphrasesMax: number = 4
 /** Passphrases and recovery keys that were replaced. */

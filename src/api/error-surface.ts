@@ -179,6 +179,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   tree_mismatch: tampered(distrust),
   keyring_malformed: tampered(distrust),
   keyring_mismatch: tampered(distrust),
+  keyring_slots: tampered(distrust),
   keyring_chain: tampered(distrust),
   keyring_conflict: row(
     409,

@@ -1,5 +1,5 @@
 // Sealing of whole envelopes (FORMAT §3, §3.2): key derivation with a key commitment, the hedged
-// salt, and XChaCha20-Poly1305. The header is 16 bytes of associated data here; format/envelope.ts
+// salt, and XChaCha20-Poly1305. The header is 24 bytes of associated data here; format/envelope.ts
 // checks it. With format/public-files.ts the only file that makes `Sealed` bytes.
 
 import { concatBytes, label, type Sealed } from '../bytes.ts'
@@ -8,7 +8,7 @@ import { hash256, keyedHash } from './digest.ts'
 import { sodium } from './sodium.ts'
 import { wipe } from './wipe.ts'
 
-export const headerLength: number = 16
+export const headerLength: number = 24
 export const saltLength: number = 24
 const COMMITMENT_LENGTH = 32
 const CIPHERTEXT_OFFSET = headerLength + saltLength + COMMITMENT_LENGTH
@@ -42,7 +42,7 @@ export function deriveSalt(input: SaltInput): Uint8Array {
 }
 
 export interface SealInput {
-  /** The first 16 bytes of the envelope. */
+  /** The first 24 bytes of the envelope. */
   readonly header: Uint8Array
   readonly salt: Uint8Array
   /** The 32-byte subkey; the message key is derived from it. */
@@ -52,10 +52,10 @@ export interface SealInput {
   readonly plaintext: Uint8Array
 }
 
-/** header 16 ‖ salt 24 ‖ key commitment 32 ‖ ciphertext ‖ tag 16. */
+/** header 24 ‖ salt 24 ‖ key commitment 32 ‖ ciphertext ‖ tag 16. */
 export function sealBytes(input: SealInput): Sealed {
   const { header, salt, key, context, plaintext } = input
-  assert(header.length === headerLength && salt.length === saltLength, 'header 16, salt 24 bytes')
+  assert(header.length === headerLength && salt.length === saltLength, 'header 24, salt 24 bytes')
   const okm = deriveMessageKey(key, header, salt, context)
   const start = concatBytes(header, salt, okm.subarray(32))
   const ciphertext = sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(
@@ -70,7 +70,7 @@ export function sealBytes(input: SealInput): Sealed {
 }
 
 /**
- * The padded plaintext. The caller has checked the length (at least 88) and the header. Throws
+ * The padded plaintext. The caller has checked the length (at least 96) and the header. Throws
  * `envelope_commitment` if `key` and `context` are not those that it was sealed with, and
  * `envelope_tag` if they are but its bytes were changed.
  */

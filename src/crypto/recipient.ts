@@ -3,7 +3,6 @@
 // which the key commitment of the slot's envelope detects.
 
 import { assert } from '../errors.ts'
-import type { Random } from './random.ts'
 import { sodium } from './sodium.ts'
 
 export const kemPublicKeyLength: number = 1216
@@ -29,10 +28,10 @@ export function kemKeyPair(seed: Uint8Array): KemKeyPair {
   return { publicKey, secretKey: privateKey }
 }
 
-/** A fresh shared secret for the holder of `publicKey`; draws 64 random bytes. */
-export function encapsulate(publicKey: Uint8Array, random: Random): Encapsulation {
+/** A shared secret for the holder of `publicKey`, from a secret seed of 64 bytes. */
+export function encapsulate(publicKey: Uint8Array, seed: Uint8Array): Encapsulation {
   assert(publicKey.length === kemPublicKeyLength, 'an X-Wing public key has 1,216 bytes')
-  return sodium.crypto_kem_xwing_enc_deterministic(publicKey, random(64))
+  return sodium.crypto_kem_xwing_enc_deterministic(publicKey, seed)
 }
 
 /** 32 bytes: the shared secret, or unrelated bytes if the ciphertext was made for another key. */

@@ -3,16 +3,20 @@
 // is kept, unless both added it with different keys. store/access/keyring-join.ts checks who may
 // join.
 
-import { compareBytes, equalBytes } from '../bytes.ts'
+import { compareBytes, equalBytes, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { passphrasesMax } from '../limits.ts'
 import {
+  type AdmittedBy,
+  admissions,
   type DeviceEntry,
   type Directory,
   directoryHash,
   encodeDirectory,
   findDevice,
-  recoveryKeys,
+  findRemoved,
+  recoveryBytes,
+  type RemovedDevice,
   type Role,
   roles,
 } from './directory.ts'
@@ -22,12 +26,16 @@ export type TwoDirectories = readonly [first: Directory, second: Directory]
 
 export function joinDirectories(storeId: string, [first, second]: TwoDirectories): Directory {
   const number = Math.max(first.number, second.number) + 1
-  const join = (a: DeviceEntry, b: DeviceEntry): DeviceEntry => joinDevice(a, b, number)
+  const removed = joinRemoved(first, second, number)
+  const isRemoved = new Set(removed.map(({ deviceId }) => deviceId))
+  const devices = union(first.devices, second.devices, ({ deviceId }) => deviceId, joinDevice)
   return {
     number,
     previous: [directoryHash(storeId, first), directoryHash(storeId, second)],
-    devices: union(first.devices, second.devices, ({ deviceId }) => deviceId, join),
+    devices: devices.filter(({ deviceId }) => !isRemoved.has(deviceId)),
+    removed,
     ...joinRecovery(first, second),
+    ...joinQuota(first, second),
     founderRandom: undefined,
   }
 }
@@ -39,7 +47,7 @@ export function checkJoined(storeId: string, before: TwoDirectories, next: Direc
     throw broken('A keyring is not the join of its two predecessors')
   }
   // The author is an owner on both sides, but is removed if they have different keys for it.
-  if (next.devices.some(({ role, removed }) => role === 'owner' && removed === 0)) return
+  if (next.devices.some(({ role }) => role === 'owner')) return
   throw broken('No active owner remains in a joined keyring')
 }
 
@@ -52,20 +60,18 @@ export interface RaisedRole {
 
 /** The devices whose role a directory raises. */
 export function raisedRoles(before: Directory, next: Directory): readonly RaisedRole[] {
-  return next.devices.flatMap(({ deviceId, role: to, removed }) => {
+  return next.devices.flatMap(({ deviceId, role: to }) => {
     const from = findDevice(before, deviceId)?.role
-    const isRaised = removed === 0 && from !== undefined && isLower(from, to)
-    return isRaised ? [{ deviceId, from, to }] : []
+    return from !== undefined && isLower(from, to) ? [{ deviceId, from, to }] : []
   })
 }
 
-/** Whether a directory adds a device or recovery identity, or raises a role. */
+/** Whether a directory adds a device or recovery identity, or raises a role or the quota. */
 export function givesRights(before: Directory, next: Directory): boolean {
   const slots = new Set(before.recovery.map(({ slotId }) => slotId))
-  const isNew = ({ deviceId, removed }: DeviceEntry): boolean => {
-    return removed === 0 && findDevice(before, deviceId) === undefined
-  }
+  const isNew = ({ deviceId }: DeviceEntry): boolean => findDevice(before, deviceId) === undefined
   return (
+    next.quota > before.quota ||
     next.recovery.some(({ slotId }) => !slots.has(slotId)) ||
     next.devices.some(isNew) ||
     raisedRoles(before, next).length > 0
@@ -77,19 +83,67 @@ export function isLower(a: Role, b: Role): boolean {
   return roles.indexOf(a) > roles.indexOf(b)
 }
 
-function joinDevice(a: DeviceEntry, b: DeviceEntry, number: number): DeviceEntry {
-  const order = compareBytes(a.kemKey, b.kemKey)
-  // An owner may have added its own key under another device's id. Nothing here shows which key is
-  // the device's, so nothing is sealed to either.
-  const removals = [a.removed, b.removed, order === 0 ? 0 : number].filter((each) => each !== 0)
+/** Of two entries with one X-Wing key. */
+function joinDevice(a: DeviceEntry, b: DeviceEntry): DeviceEntry {
+  const { name, named } = a.named > b.named || (a.named === b.named && isLess(a, b)) ? a : b
   return {
     deviceId: a.deviceId,
     signingKey: a.signingKey,
-    kemKey: order <= 0 ? a.kemKey : b.kemKey,
+    kemKey: a.kemKey,
     role: isLower(a.role, b.role) ? a.role : b.role,
+    admittedBy: earlierOf(a.admittedBy, b.admittedBy),
     added: Math.min(a.added, b.added),
-    removed: removals.length === 0 ? 0 : Math.min(...removals),
+    name,
+    named,
   }
+}
+
+function isLess(a: DeviceEntry, b: DeviceEntry): boolean {
+  return compareBytes(utf8(a.name), utf8(b.name)) < 0
+}
+
+function earlierOf(a: AdmittedBy, b: AdmittedBy): AdmittedBy {
+  return admissions.indexOf(a) < admissions.indexOf(b) ? a : b
+}
+
+function joinRemoved(
+  first: Directory,
+  second: Directory,
+  number: number,
+): readonly RemovedDevice[] {
+  // An owner may have added its own key under another device's id. Nothing here shows which key is
+  // the device's, so nothing is sealed to either.
+  const clashing = first.devices.filter(({ deviceId, kemKey }) => {
+    const other = findDevice(second, deviceId)
+    const isRemoved = findRemoved(second, deviceId) !== undefined
+    return !isRemoved && other !== undefined && !equalBytes(other.kemKey, kemKey)
+  })
+  const removals = clashing.map(({ deviceId }) => {
+    return { deviceId, removed: number, sequence: 0, record: new Uint8Array(32) }
+  })
+  return union(
+    [...first.removed, ...removals],
+    second.removed,
+    ({ deviceId }) => deviceId,
+    (a, b) => {
+      const { sequence, record } = isLater(a, b) ? a : b
+      return { deviceId: a.deviceId, removed: Math.min(a.removed, b.removed), sequence, record }
+    },
+  )
+}
+
+/** Whether the last record that `a` names is the later one, or of equal ones the lesser. */
+function isLater(a: RemovedDevice, b: RemovedDevice): boolean {
+  if (a.sequence !== b.sequence) return a.sequence > b.sequence
+  return compareBytes(a.record, b.record) < 0
+}
+
+function joinQuota(a: Directory, b: Directory): Pick<Directory, 'quota' | 'quotaSet'> {
+  if (a.quotaSet === b.quotaSet) {
+    return { quota: Math.min(a.quota, b.quota), quotaSet: a.quotaSet }
+  }
+  const { quota, quotaSet } = a.quotaSet > b.quotaSet ? a : b
+  return { quota, quotaSet }
 }
 
 function joinRecovery(first: Directory, second: Directory): Pick<Directory, 'recovery' | 'gone'> {
@@ -112,10 +166,10 @@ function joinRecovery(first: Directory, second: Directory): Pick<Directory, 'rec
 
 /** Slot ids are random: the author of the second entry chose the id of the first on purpose. */
 function clashingSlots(first: Directory, second: Directory): readonly string[] {
-  const others = new Map(second.recovery.map((entry) => [entry.slotId, recoveryKeys(entry)]))
+  const others = new Map(second.recovery.map((entry) => [entry.slotId, recoveryBytes(entry)]))
   const clashing = first.recovery.filter((entry) => {
     const other = others.get(entry.slotId)
-    return other !== undefined && !equalBytes(other, recoveryKeys(entry))
+    return other !== undefined && !equalBytes(other, recoveryBytes(entry))
   })
   return clashing.map(({ slotId }) => slotId)
 }

@@ -1,61 +1,103 @@
 // The directory of a keyring (FORMAT §7): the devices of a store with their roles, and its recovery
-// identities. Checks which directory may follow another (§7.1, §7.3). directory-join.ts joins two
-// (§7.2); store/access/authority.ts checks the records that bring them.
+// identities. Checks one directory alone: directory-succession.ts checks which may follow another
+// (§7.1), directory-join.ts joins two (§7.2).
 
 import {
   ByteReader,
   ByteWriter,
   compareBytes,
-  equalBytes,
   fromHex,
   label,
   toHex,
+  utf8,
+  utf8Text,
 } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { kemPublicKeyLength } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
-import { devicesMax, goneSlotsMax, keyringSlotsMax, passphrasesMax } from '../limits.ts'
+import {
+  deviceNameBytesMax,
+  devicesMax,
+  goneSlotsMax,
+  passphrasesMax,
+  recoveryKeysMax,
+  removedDevicesMax,
+} from '../limits.ts'
+import { checkDeviceName } from './device-name.ts'
 import { checkPadding } from './envelope.ts'
-import { deviceIdOf, storeIdOf } from './id.ts'
+import { deviceIdOf } from './id.ts'
 
 /** In descending order of rights. */
 export type Role = 'owner' | 'writer' | 'reader' | 'auditor'
 export const roles: readonly Role[] = ['owner', 'writer', 'reader', 'auditor']
 
+/** Who admitted a device; the founder counts as admitted by an owner. */
+export type AdmittedBy = 'owner' | 'recovery' | 'passphrase'
+export const admissions: readonly AdmittedBy[] = ['owner', 'recovery', 'passphrase']
+
+/** An active device. */
 export interface DeviceEntry {
   readonly deviceId: string
   readonly signingKey: Uint8Array
   readonly kemKey: Uint8Array
   readonly role: Role
-  /** Directory numbers; `removed` 0 means active. */
+  readonly admittedBy: AdmittedBy
+  /** The directory number that added it. */
   readonly added: number
-  readonly removed: number
+  /** FORMAT §1.5; may be empty. */
+  readonly name: string
+  /** The directory number that last gave it its name. */
+  readonly named: number
 }
 
-/** The public half of a passphrase or a recovery key. */
-export interface RecoveryEntry {
+export interface RemovedDevice {
+  readonly deviceId: string
+  /** The directory number that removed it. */
+  readonly removed: number
+  /** Of its last record that the author of the removal knew; 0 and zeros if none. */
+  readonly sequence: number
+  readonly record: Uint8Array
+}
+
+/** The Argon2id parameters of a passphrase. */
+export interface Argon2Parameters {
+  /** 16 bytes. */
+  readonly salt: Uint8Array
+  readonly passes: number
+  readonly memoryKiB: number
+}
+
+interface RecoveryKeys {
   readonly slotId: string
-  readonly type: 'passphrase' | 'recovery'
   readonly signingKey: Uint8Array
   readonly kemKey: Uint8Array
 }
+
+/** The public half of a passphrase or a recovery key. */
+export type RecoveryEntry =
+  | (RecoveryKeys & { readonly type: 'recovery' })
+  | (RecoveryKeys & { readonly type: 'passphrase'; readonly argon2: Argon2Parameters })
 
 export interface Directory {
   readonly number: number
   /** Hashes of the previous directories. */
   readonly previous: readonly Uint8Array[]
   readonly devices: readonly DeviceEntry[]
+  readonly removed: readonly RemovedDevice[]
   readonly recovery: readonly RecoveryEntry[]
   /** The slot ids of removed recovery entries, ascending: they never come back. */
   readonly gone: readonly string[]
+  /** How many active devices there may be that a passphrase has admitted. */
+  readonly quota: number
+  /** The directory number that last set the quota. */
+  readonly quotaSet: number
   /** 32 bytes, only in number 0. */
   readonly founderRandom: Uint8Array | undefined
 }
 
-export const slotTypes = { device: 1, passphrase: 2, recovery: 3 } as const
-
 const VERSION = 1
 const HASH_LABEL = label('GLK1/directory/v1')
+const recoveryTypes = { passphrase: 2, recovery: 3 } as const
 
 /** Checks a role from user input. Throws `invalid_input`. */
 export function checkRole(role: string): Role {
@@ -65,31 +107,44 @@ export function checkRole(role: string): Role {
 }
 
 export function encodeDirectory(directory: Directory): Uint8Array {
-  const { number, previous, devices, recovery, gone, founderRandom } = directory
+  const { number, previous, devices, removed, recovery, gone, founderRandom } = directory
   const writer = new ByteWriter()
     .u8(VERSION)
     .u8(previous.length)
     .u16(devices.length)
+    .u16(removed.length)
     .u16(recovery.length)
     .u16(gone.length)
+    .u16(directory.quota)
+    .u64(directory.quotaSet)
     .u64(number)
   for (const hash of previous) writer.raw(hash)
-  for (const device of devices) {
-    writer.raw(fromHex(device.deviceId)).raw(device.signingKey).raw(device.kemKey)
-    writer
-      .u8(roles.indexOf(device.role) + 1)
-      .u64(device.added)
-      .u64(device.removed)
+  for (const device of devices) writeDevice(writer, device)
+  for (const device of removed) {
+    writer.raw(fromHex(device.deviceId)).u64(device.removed)
+    writer.u64(device.sequence).raw(device.record)
   }
-  for (const entry of recovery) writer.raw(fromHex(entry.slotId)).raw(recoveryKeys(entry))
+  for (const entry of recovery) writer.raw(fromHex(entry.slotId)).raw(recoveryBytes(entry))
   for (const slotId of gone) writer.raw(fromHex(slotId))
   if (founderRandom !== undefined) writer.raw(founderRandom)
   return writer.bytes()
 }
 
-/** The bytes that a slot id identifies: type and keys. */
-export function recoveryKeys({ type, signingKey, kemKey }: RecoveryEntry): Uint8Array {
-  return new ByteWriter().u8(slotTypes[type]).raw(signingKey).raw(kemKey).bytes()
+/** The bytes that a slot id identifies: type, keys, and the parameters of a passphrase. */
+export function recoveryBytes(entry: RecoveryEntry): Uint8Array {
+  const writer = new ByteWriter().u8(recoveryTypes[entry.type])
+  writer.raw(entry.signingKey).raw(entry.kemKey)
+  if (entry.type === 'passphrase') writer.raw(argon2Bytes(entry.argon2))
+  return writer.bytes()
+}
+
+/** salt ‖ u32 passes ‖ u32 KiB. */
+export function argon2Bytes({ salt, passes, memoryKiB }: Argon2Parameters): Uint8Array {
+  return new ByteWriter().raw(salt).u32(passes).u32(memoryKiB).bytes()
+}
+
+export function readArgon2(reader: ByteReader): Argon2Parameters {
+  return { salt: reader.raw(16), passes: reader.u32(), memoryKiB: reader.u32() }
 }
 
 /** Throws `keyring_malformed`, `upgrade_required` or `envelope_padding`. */
@@ -99,159 +154,58 @@ export function decodeDirectory(padded: Uint8Array): Directory {
     throw new StoreError('upgrade_required', 'A directory was written by a newer release')
   }
   const previousCount = reader.u8()
-  const deviceCount = reader.u16()
-  const recoveryCount = reader.u16()
-  const goneCount = reader.u16()
-  checkCounts(deviceCount, recoveryCount, goneCount)
-  const number = reader.u64()
-  checkPreviousCount(previousCount, number)
+  const counts = {
+    devices: reader.u16(),
+    removed: reader.u16(),
+    recovery: reader.u16(),
+    gone: reader.u16(),
+  }
+  checkCounts(counts)
+  const [quota, quotaSet, number] = [reader.u16(), reader.u64(), reader.u64()]
+  checkNumbers({ previousCount, number, quota, quotaSet })
   const previous = Array.from({ length: previousCount }, () => reader.raw(32))
-  const devices = Array.from({ length: deviceCount }, () => readDevice(reader, number))
-  const recovery = Array.from({ length: recoveryCount }, () => readRecovery(reader))
-  const gone = Array.from({ length: goneCount }, () => toHex(reader.raw(16)))
+  const devices = Array.from({ length: counts.devices }, () => readDevice(reader, number))
+  const removed = Array.from({ length: counts.removed }, () => readRemoved(reader, number))
+  const recovery = Array.from({ length: counts.recovery }, () => readRecovery(reader))
+  const gone = Array.from({ length: counts.gone }, () => toHex(reader.raw(16)))
   const founderRandom = number === 0 ? reader.raw(32) : undefined
   checkPadding('directory', padded, reader.offset)
-  checkAscending(devices.map((device) => device.deviceId))
-  checkAscending(recovery.map((entry) => entry.slotId))
-  checkAscending(gone)
-  if (passphrasesOf(recovery).length > passphrasesMax) {
-    throw malformed('it has too many passphrases')
-  }
-  if (recovery.some((entry) => gone.includes(entry.slotId))) {
-    throw malformed('a removed slot is still listed')
-  }
-  return { number, previous, devices, recovery, gone, founderRandom }
+  const quotas = { quota, quotaSet }
+  const directory = { number, previous, devices, removed, recovery, gone, ...quotas, founderRandom }
+  checkLists(directory)
+  return directory
 }
 
 export function directoryHash(storeId: string, directory: Directory): Uint8Array {
   return hash256(HASH_LABEL, fromHex(storeId), encodeDirectory(directory))
 }
 
+/** The entry of an active device. */
 export function findDevice(directory: Directory, deviceId: string): DeviceEntry | undefined {
   return directory.devices.find((device) => device.deviceId === deviceId)
 }
 
-/** The rules of FORMAT §7.1 for number 0. Throws `keyring_chain` or `store_id_mismatch`. */
-export function checkGenesisDirectory(storeId: string, directory: Directory): void {
-  const { founderRandom, devices, gone } = directory
-  const [founder] = devices
-  if (founderRandom === undefined || founder === undefined || devices.length !== 1) {
-    throw broken('the first directory does not name the founder alone')
-  }
-  if (storeIdOf(founder.signingKey, founderRandom) !== storeId) {
-    throw new StoreError('store_id_mismatch', 'The founder is not the one that the store id names')
-  }
-  if (founder.role !== 'owner') throw broken('the founder is not an owner')
-  if (gone.length > 0) throw broken('the first directory lists removed slots')
+export function findRemoved(directory: Directory, deviceId: string): RemovedDevice | undefined {
+  return directory.removed.find((device) => device.deviceId === deviceId)
 }
 
-/**
- * The rules of FORMAT §7.1 for later numbers, except the author's right. Throws `keyring_chain`.
- */
-export function checkSuccessor(storeId: string, previous: Directory, next: Directory): void {
-  if (next.number !== previous.number + 1) throw broken('its number does not follow')
-  const [hash, another] = next.previous
-  const isNamed = hash !== undefined && equalBytes(hash, directoryHash(storeId, previous))
-  if (!isNamed || another !== undefined) {
-    throw broken('it does not name the directory before it')
-  }
-  for (const before of previous.devices) {
-    const after = findDevice(next, before.deviceId)
-    if (after === undefined) throw broken('a device is missing')
-    checkDeviceStep(before, after, next.number)
-  }
-  for (const device of next.devices) {
-    if (findDevice(previous, device.deviceId) !== undefined) continue
-    if (device.added !== next.number || device.removed !== 0) {
-      throw broken('a new device has another number than the directory')
-    }
-  }
-  if (!next.devices.some((device) => device.role === 'owner' && device.removed === 0)) {
-    throw broken('no active owner remains')
-  }
-  checkSlotSteps(previous, next)
+/** How many active devices a passphrase has admitted. */
+export function countByPassphrase({ devices }: Pick<Directory, 'devices'>): number {
+  return devices.filter(({ admittedBy }) => admittedBy === 'passphrase').length
 }
 
-/** Recovery entries keep their keys; removed ones are listed for ever, for later joins. */
-function checkSlotSteps(previous: Directory, next: Directory): void {
-  const before = new Map(previous.recovery.map((entry) => [entry.slotId, entry]))
-  const kept = next.recovery.filter((entry) => before.has(entry.slotId))
-  for (const entry of kept) {
-    const old = before.get(entry.slotId)
-    if (old === undefined || !equalBytes(recoveryKeys(old), recoveryKeys(entry))) {
-      throw broken("a passphrase's or recovery key's keys have changed")
-    }
-    before.delete(entry.slotId)
-  }
-  const gone = [...previous.gone, ...before.keys()].toSorted()
-  if (gone.join() !== next.gone.join()) throw broken('it does not list the removed slots')
-  const passphrases = passphrasesOf(next.recovery)
-  if (passphrases.length > 1 && passphrases.some((entry) => !kept.includes(entry))) {
-    throw broken('a new passphrase was added to another one')
-  }
-}
-
-/**
- * A keyring that keeps the epoch may only add devices and recovery identities: a device that loses
- * a right would otherwise keep the keys (FORMAT §7.1). Throws `keyring_chain`.
- */
-export function checkRotation(previous: Directory, next: Directory, sameEpoch: boolean): void {
-  if (!sameEpoch) return
-  const slots = new Set(previous.recovery.map((entry) => entry.slotId))
-  const recovery = next.recovery.filter((entry) => slots.has(entry.slotId))
-  if (isUnchanged(previous, { ...next, recovery })) return
-  throw broken('it keeps the epoch, but does not only add entries')
-}
-
-/** A recovery identity may only add devices, up to its grade (FORMAT §7). Throws `record_role`. */
-export function checkRecoveryStep(
-  entry: RecoveryEntry,
-  previous: Directory,
-  next: Directory,
-): void {
-  const grades: readonly Role[] = entry.type === 'recovery' ? roles : roles.slice(1)
-  const added = next.devices.filter((device) => device.added === next.number)
-  const within = added.every((device) => grades.includes(device.role))
-  if (within && isUnchanged(previous, next)) return
-  throw new StoreError('record_role', 'A recovery identity may only enrol devices')
-}
-
-/** Whether `next` differs from `previous` only by new devices. */
-function isUnchanged(previous: Directory, next: Directory): boolean {
-  const untouched: Directory = {
-    ...next,
-    number: previous.number,
-    previous: previous.previous,
-    devices: next.devices.filter((device) => device.added !== next.number),
-    founderRandom: previous.founderRandom,
-  }
-  return equalBytes(encodeDirectory(untouched), encodeDirectory(previous))
-}
-
-function checkDeviceStep(before: DeviceEntry, after: DeviceEntry, number: number): void {
-  const sameKeys =
-    equalBytes(before.signingKey, after.signingKey) && equalBytes(before.kemKey, after.kemKey)
-  if (!sameKeys || before.added !== after.added) throw broken("a device's keys have changed")
-  if (before.removed === after.removed) return
-  if (before.removed !== 0 || after.removed !== number) {
-    throw broken('a removed device has returned')
-  }
-}
-
-/** None for number 0, one for any other, or the two that it joins (FORMAT §7.2). */
-function checkPreviousCount(count: number, number: number): void {
-  const joins = count === 2 && number > 1
-  if (joins || count === (number === 0 ? 0 : 1)) return
-  throw malformed('the number of its predecessors is wrong')
-}
-
-function checkCounts(devices: number, recovery: number, gone: number): void {
-  if (devices <= devicesMax && recovery <= keyringSlotsMax && gone <= goneSlotsMax) return
-  throw malformed('it has too many entries')
-}
-
-function passphrasesOf(recovery: readonly RecoveryEntry[]): readonly RecoveryEntry[] {
-  return recovery.filter(({ type }) => type === 'passphrase')
+function writeDevice(writer: ByteWriter, device: DeviceEntry): void {
+  const name = utf8(device.name)
+  writer
+    .raw(fromHex(device.deviceId))
+    .raw(device.signingKey)
+    .raw(device.kemKey)
+    .u8(roles.indexOf(device.role) + 1)
+    .u8(admissions.indexOf(device.admittedBy) + 1)
+    .u64(device.added)
+    .u64(device.named)
+    .u16(name.length)
+    .raw(name)
 }
 
 function readDevice(reader: ByteReader, number: number): DeviceEntry {
@@ -259,24 +213,101 @@ function readDevice(reader: ByteReader, number: number): DeviceEntry {
   const signingKey = reader.raw(32)
   const kemKey = reader.raw(kemPublicKeyLength)
   const role = roles[reader.u8() - 1]
-  const added = reader.u64()
-  const removed = reader.u64()
-  if (role === undefined) throw malformed('a role is unknown')
-  if (added > number || removed > number || (removed !== 0 && removed <= added)) {
-    throw malformed('a device was added or removed at an impossible number')
+  const admittedBy = admissions[reader.u8() - 1]
+  const [added, named] = [reader.u64(), reader.u64()]
+  const nameLength = reader.u16()
+  if (nameLength > deviceNameBytesMax) throw malformed('the name of a device is too long')
+  const name = readName(reader.raw(nameLength))
+  if (role === undefined || admittedBy === undefined) {
+    throw malformed('a role, or who admitted a device, is unknown')
+  }
+  if (added > number || named > number) {
+    throw malformed('a device was added or named at an impossible number')
   }
   if (deviceId !== deviceIdOf(signingKey)) throw malformed('a device id is not that of its key')
-  return { deviceId, signingKey, kemKey, role, added, removed }
+  return { deviceId, signingKey, kemKey, role, admittedBy, added, name, named }
+}
+
+function readName(bytes: Uint8Array): string {
+  try {
+    return checkDeviceName(utf8Text(bytes))
+  } catch {
+    // The refused name is plaintext: it must not be in the error.
+    throw malformed('the name of a device is not allowed')
+  }
+}
+
+function readRemoved(reader: ByteReader, number: number): RemovedDevice {
+  const deviceId = toHex(reader.raw(16))
+  const [removed, sequence, record] = [reader.u64(), reader.u64(), reader.raw(32)]
+  if (removed === 0 || removed > number) {
+    throw malformed('a device was removed at an impossible number')
+  }
+  return { deviceId, removed, sequence, record }
 }
 
 function readRecovery(reader: ByteReader): RecoveryEntry {
   const slotId = toHex(reader.raw(16))
   const code = reader.u8()
-  if (code !== slotTypes.passphrase && code !== slotTypes.recovery) {
-    throw malformed('the type of a recovery entry is unknown')
+  const keys = { slotId, signingKey: reader.raw(32), kemKey: reader.raw(kemPublicKeyLength) }
+  if (code === recoveryTypes.recovery) return { ...keys, type: 'recovery' }
+  if (code === recoveryTypes.passphrase) {
+    return { ...keys, type: 'passphrase', argon2: readArgon2(reader) }
   }
-  const type = code === slotTypes.passphrase ? 'passphrase' : 'recovery'
-  return { slotId, type, signingKey: reader.raw(32), kemKey: reader.raw(kemPublicKeyLength) }
+  throw malformed('the type of a recovery entry is unknown')
+}
+
+/** Before memory is taken for them. */
+function checkCounts(counts: {
+  readonly devices: number
+  readonly removed: number
+  readonly recovery: number
+  readonly gone: number
+}): void {
+  const fits =
+    counts.devices <= devicesMax &&
+    counts.removed <= removedDevicesMax &&
+    counts.recovery <= passphrasesMax + recoveryKeysMax &&
+    counts.gone <= goneSlotsMax
+  if (!fits) throw malformed('it has too many entries')
+}
+
+/** It follows on none for number 0, on one for any other, or on the two that it joins. */
+function checkNumbers({
+  previousCount,
+  number,
+  quota,
+  quotaSet,
+}: {
+  readonly previousCount: number
+  readonly number: number
+  readonly quota: number
+  readonly quotaSet: number
+}): void {
+  const joins = previousCount === 2 && number > 1
+  if (!joins && previousCount !== (number === 0 ? 0 : 1)) {
+    throw malformed('the number of its predecessors is wrong')
+  }
+  if (quota > devicesMax || quotaSet > number) throw malformed('its quota is out of range')
+}
+
+function checkLists({ devices, removed, recovery, gone }: Directory): void {
+  checkAscending(devices.map(({ deviceId }) => deviceId))
+  checkAscending(removed.map(({ deviceId }) => deviceId))
+  checkAscending(recovery.map(({ slotId }) => slotId))
+  checkAscending(gone)
+  const passphrases = recovery.filter(({ type }) => type === 'passphrase').length
+  if (passphrases > passphrasesMax || recovery.length - passphrases > recoveryKeysMax) {
+    throw malformed('it has too many passphrases or recovery keys')
+  }
+  const removedIds = new Set(removed.map(({ deviceId }) => deviceId))
+  const goneIds = new Set(gone)
+  if (devices.some(({ deviceId }) => removedIds.has(deviceId))) {
+    throw malformed('a removed device is still listed')
+  }
+  if (recovery.some(({ slotId }) => goneIds.has(slotId))) {
+    throw malformed('a removed slot is still listed')
+  }
 }
 
 function checkAscending(ids: readonly string[]): void {
@@ -291,11 +322,4 @@ function checkAscending(ids: readonly string[]): void {
 
 function malformed(problem: string): StoreError {
   return new StoreError('keyring_malformed', `A directory is malformed: ${problem}`)
-}
-
-function broken(problem: string): StoreError {
-  return new StoreError(
-    'keyring_chain',
-    `A keyring does not follow from the one before: ${problem}`,
-  )
 }

@@ -37,7 +37,7 @@ export type EnvelopeType =
 
 /** The keys for one type of envelope. */
 export interface EnvelopeKeys {
-  /** The epoch, as 16 hex digits; zeros for local caches. */
+  /** The epoch, as 32 hex digits; zeros for local caches. */
   readonly kid: string
   /** The subkey of the type. */
   readonly key: Uint8Array
@@ -60,10 +60,12 @@ const TYPES: Readonly<Record<EnvelopeType, number>> = {
 }
 const MAGIC = utf8('GLK1')
 const SUITE = 1
+/** The hedge of what is a function of its plaintext and its place. */
+export const noHedge: Uint8Array = new Uint8Array(32)
 
 /**
- * Pads and seals a plaintext. `hedge` is 32 bytes: zero for record and detail, the row's blinding
- * for a memory, fresh random bytes for all others (FORMAT §3.2).
+ * Pads and seals a plaintext. `hedge` is 32 bytes: the row's blinding for a memory, fresh random
+ * bytes for settings and local caches, zero for all others (FORMAT §3.2).
  */
 export function sealEnvelope(
   type: EnvelopeType,
@@ -154,6 +156,7 @@ export function readKid(type: EnvelopeType, envelope: Uint8Array): string {
 export function paddedLength(type: EnvelopeType, length: number): number {
   if (type === 'record') return Math.max(512, Math.ceil(length / 256) * 256)
   if (type === 'detail' && length <= 256) return 256
+  if (length > 1024 && length <= 1280) return 1280
   let power = 512
   while (power < length) power *= 2
   const threeQuarters = power * 0.75

@@ -16,24 +16,24 @@ import { envelopeOverhead, sealedFraming } from '../crypto/aead.ts'
 import { kemCiphertextLength } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
 import { keyringBytesMax, keyringSlotsMax, passphrasesMax } from '../limits.ts'
-import { slotTypes } from './directory.ts'
+import { argon2Bytes, type Argon2Parameters, readArgon2 } from './directory.ts'
 import { checkPadding, type EnvelopeType, paddedLength, readKid } from './envelope.ts'
+
+/** `key` is for a device, a recovery key, or nobody: it does not show whose it is. */
+export const slotTypes = { key: 1, passphrase: 2 } as const
 
 /** Sealed keys of an epoch. `ciphertext` is X-Wing's. */
 export interface Slot {
   readonly type: keyof typeof slotTypes
-  /** Undefined for a device. */
-  readonly slotId: string | undefined
-  /** The Argon2id parameters of a passphrase. */
-  readonly argon2: Argon2Parameters | undefined
+  /** Of a passphrase only: what opens its slot has to know them before. */
+  readonly passphrase: PassphraseSlot | undefined
   readonly ciphertext: Uint8Array
   readonly envelope: Uint8Array
 }
 
-export interface Argon2Parameters {
-  readonly salt: Uint8Array
-  readonly passes: number
-  readonly memoryKiB: number
+export interface PassphraseSlot {
+  readonly slotId: string
+  readonly argon2: Argon2Parameters
 }
 
 export interface KeyringFile {
@@ -58,6 +58,7 @@ export const slotPlaintextLength: number = 64
 
 const MAGIC = utf8('GLKK')
 const VERSION = 1
+const KEY_SLOTS_MIN = 4
 const SLOT_ENVELOPE_LENGTH = paddedLength('slot', slotPlaintextLength) + envelopeOverhead
 
 /** Throws `change_too_large` if readers would refuse the result. */
@@ -94,7 +95,7 @@ export function decodeKeyring(bytes: Uint8Array): KeyringFile {
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const count = reader.u16()
   if (count > keyringSlotsMax) throw malformed('it has too many slots')
-  const kid = toHex(reader.raw(8))
+  const kid = toHex(reader.raw(16))
   const storeId = toHex(reader.raw(16))
   const number = reader.u64()
   const slots = Array.from({ length: count }, () => readSlot(reader))
@@ -112,9 +113,9 @@ export function decodeKeyring(bytes: Uint8Array): KeyringFile {
 /** The public bytes that a slot's envelope is bound to, in addition to its type (FORMAT §3.1). */
 export function slotPublicBytes(slot: Omit<Slot, 'envelope'>): Uint8Array {
   const writer = new ByteWriter()
-  if (slot.slotId !== undefined) writer.raw(fromHex(slot.slotId))
-  if (slot.argon2 !== undefined) {
-    writer.raw(slot.argon2.salt).u32(slot.argon2.passes).u32(slot.argon2.memoryKiB)
+  const { passphrase } = slot
+  if (passphrase !== undefined) {
+    writer.raw(fromHex(passphrase.slotId)).raw(argon2Bytes(passphrase.argon2))
   }
   return writer.raw(slot.ciphertext).bytes()
 }
@@ -141,7 +142,7 @@ export function decodeArchive(padded: Uint8Array, master: 'A' | 'C'): readonly A
   }
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const entries = Array.from({ length: reader.u16() }, () => ({
-    kid: toHex(reader.raw(8)),
+    kid: toHex(reader.raw(16)),
     key: reader.raw(32),
     hashC: master === 'A' ? reader.raw(32) : undefined,
   }))
@@ -154,35 +155,37 @@ function readSlot(reader: ByteReader): Slot {
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const body = new ByteReader(reader.raw(reader.u16()), malformed)
   const type = slotTypeOf(code)
-  const slotId = type === 'device' ? undefined : toHex(body.raw(16))
-  const argon2 =
-    type === 'passphrase'
-      ? { salt: body.raw(16), passes: body.u32(), memoryKiB: body.u32() }
-      : undefined
+  const passphrase =
+    type === 'passphrase' ? { slotId: toHex(body.raw(16)), argon2: readArgon2(body) } : undefined
   const ciphertext = body.raw(kemCiphertextLength)
   const envelope = body.raw(SLOT_ENVELOPE_LENGTH)
   body.end()
-  return { type, slotId, argon2, ciphertext, envelope }
+  return { type, passphrase, ciphertext, envelope }
 }
 
 function slotTypeOf(code: number): Slot['type'] {
   switch (code) {
-    case slotTypes.device:
-      return 'device'
+    case slotTypes.key:
+      return 'key'
     case slotTypes.passphrase:
       return 'passphrase'
-    case slotTypes.recovery:
-      return 'recovery'
     default:
-      throw malformed('the type of a slot is unknown')
+      throw new StoreError('upgrade_required', 'A keyring has a slot of a newer release')
   }
 }
 
-/** There are 4, 8, 16, … device slots, and a few of passphrases (FORMAT §7.2). */
+/** The number of slots of type 1 for `holders` devices and recovery keys (FORMAT §7). */
+export function keySlotCount(holders: number): number {
+  let count = KEY_SLOTS_MIN
+  while (count < holders) count *= 2
+  return count
+}
+
+/** There are 4, 8, 16, … slots of type 1, and a few of passphrases. */
 function checkSlotCounts(slots: readonly Slot[]): void {
-  const devices = slots.filter(({ type }) => type === 'device').length
-  if (devices < 4 || !Number.isInteger(Math.log2(devices))) {
-    throw malformed('the number of its device slots is not 4, 8, 16, …')
+  const keys = slots.filter(({ type }) => type === 'key').length
+  if (keys !== keySlotCount(keys)) {
+    throw malformed('the number of its slots of type 1 is not 4, 8, 16, …')
   }
   if (slots.filter(({ type }) => type === 'passphrase').length > passphrasesMax) {
     throw malformed('it has too many passphrases')

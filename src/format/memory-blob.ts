@@ -20,6 +20,8 @@ export interface MemoryBlob {
 }
 
 const VERSION = 1
+/** Contents are not compressed: their size would tell what repeats in them (decision 29). */
+const UNCOMPRESSED = 0
 
 /** The unpadded plaintext; the planner of the change has checked the fields. */
 export function encodeMemoryBlob(memory: MemoryBlob): Uint8Array {
@@ -28,7 +30,7 @@ export function encodeMemoryBlob(memory: MemoryBlob): Uint8Array {
   assert(path.length <= pathBytesMax && content.length <= contentBytesFormatMax, 'checked before')
   return new ByteWriter()
     .u8(VERSION)
-    .u8(0)
+    .u8(UNCOMPRESSED)
     .u16(path.length)
     .u32(content.length)
     .raw(fromHex(memory.versionId))
@@ -44,10 +46,9 @@ export function encodeMemoryBlob(memory: MemoryBlob): Uint8Array {
  */
 export function decodeMemoryBlob(padded: Uint8Array): MemoryBlob {
   const reader = new ByteReader(padded, malformed)
-  if (reader.u8() !== VERSION) {
+  if (reader.u8() !== VERSION || reader.u8() !== UNCOMPRESSED) {
     throw new StoreError('upgrade_required', 'A memory was written by a newer release')
   }
-  if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const pathLength = reader.u16()
   const contentLength = reader.u32()
   if (contentLength > contentBytesFormatMax) throw malformed('its content is too large')

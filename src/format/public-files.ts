@@ -6,7 +6,9 @@ import { equalBytes, type Sealed, utf8, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { formatId, parseId } from './id.ts'
 
-const FORMAT = 1
+const FORMAT = 'gitlocket/1'
+/** In the layouts before it. */
+const UNRELEASED = 1
 
 export const readmeFile: Sealed = publicBytes(`# gitlocket store
 
@@ -20,7 +22,7 @@ To read it: https://www.npmjs.com/package/gitlocket
 `)
 
 export function storeFile(storeId: string): Sealed {
-  return publicBytes(`{"format":${FORMAT},"store":"${formatId('store', storeId)}"}\n`)
+  return publicBytes(`{"format":"${FORMAT}","store":"${formatId('store', storeId)}"}\n`)
 }
 
 /**
@@ -29,7 +31,14 @@ export function storeFile(storeId: string): Sealed {
  */
 export function parseStoreFile(bytes: Uint8Array): string {
   const { format, store } = parseObject(bytes)
-  if (typeof format === 'number' && format !== FORMAT) {
+  if (format === UNRELEASED) {
+    throw new StoreError(
+      'upgrade_required',
+      'The store has a layout from before format 1 was frozen: export its memories with the ' +
+        'version that made it, and import them into a new store',
+    )
+  }
+  if ((typeof format === 'number' || typeof format === 'string') && format !== FORMAT) {
     throw new StoreError('upgrade_required', 'The store has a format of a newer release')
   }
   const storeId = findStoreId(store)

@@ -2,11 +2,11 @@
 // so that a holder of A alone never obtains an older C.
 
 import { equalBytes, type Sealed } from '../bytes.ts'
-import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import {
   archiveContext,
   type EnvelopeKeys,
+  noHedge,
   openEnvelope,
   sealEnvelope,
 } from '../format/envelope.ts'
@@ -28,24 +28,34 @@ export function sealArchives(
   storeId: string,
   epoch: EpochKeys,
   older: readonly EpochKeys[],
-  random: Random,
 ): SealedArchives {
-  const seal = (master: 'A' | 'C', keys: EnvelopeKeys, entries: readonly ArchiveEntry[]): Sealed =>
-    sealEnvelope(
-      'archive',
-      keys,
-      archiveContext(storeId, master),
-      random(32),
-      encodeArchive(entries),
-    )
-  const entriesA = older.map(({ kid, auditKey, contentKeyHash }) => {
+  const entries = older.map(({ kid, contentKey }) => ({ kid, key: contentKey, hashC: undefined }))
+  return {
+    archiveA: sealArchiveOfA(storeId, epoch, older),
+    archiveC: seal(storeId, 'C', epoch.archiveC, entries),
+  }
+}
+
+/** The part of it that an auditor can make. */
+export function sealArchiveOfA(
+  storeId: string,
+  epoch: AuditKeys,
+  older: readonly AuditKeys[],
+): Sealed {
+  const entries = older.map(({ kid, auditKey, contentKeyHash }) => {
     return { kid, key: auditKey, hashC: contentKeyHash }
   })
-  const entriesC = older.map(({ kid, contentKey }) => ({ kid, key: contentKey, hashC: undefined }))
-  return {
-    archiveA: seal('A', epoch.archiveA, entriesA),
-    archiveC: seal('C', epoch.archiveC, entriesC),
-  }
+  return seal(storeId, 'A', epoch.archiveA, entries)
+}
+
+function seal(
+  storeId: string,
+  master: 'A' | 'C',
+  keys: EnvelopeKeys,
+  entries: readonly ArchiveEntry[],
+): Sealed {
+  const context = archiveContext(storeId, master)
+  return sealEnvelope('archive', keys, context, noHedge, encodeArchive(entries))
 }
 
 /** Every epoch of a keyring, oldest first, ending with `epoch`. Throws `keyring_mismatch`. */

@@ -20,6 +20,8 @@ export interface AuditKeys {
   readonly archiveA: EnvelopeKeys
   /** The salt subkey for slots. */
   readonly slotSaltKey: Uint8Array
+  /** From which auditors' slots are encapsulated. */
+  readonly auditorSlotKey: Uint8Array
 }
 
 /** Keys from A and C: for everything. */
@@ -29,15 +31,17 @@ export interface EpochKeys extends AuditKeys {
   readonly detail: EnvelopeKeys
   readonly settings: EnvelopeKeys
   readonly archiveC: EnvelopeKeys
+  /** From which all other slots are encapsulated. */
+  readonly slotKey: Uint8Array
 }
 
 const CONTEXT = 'GLK1keys'
 const KID_LABEL = label('GLK1/kcv/v1')
 
-/** 16 hex digits. */
+/** 32 hex digits. */
 export function kidOf(storeId: string, auditKey: Uint8Array, contentKeyHash: Uint8Array): string {
   const hash = hash256(KID_LABEL, fromHex(storeId), hash256(auditKey), contentKeyHash)
-  return toHex(hash.subarray(0, 8))
+  return toHex(hash.subarray(0, 16))
 }
 
 /** Derives keys from A and H(C). */
@@ -60,6 +64,7 @@ export function auditKeys(
     directory: purpose(3),
     archiveA: purpose(5),
     slotSaltKey: saltKey,
+    auditorSlotKey: deriveKey(auditKey, 6, CONTEXT),
   }
 }
 
@@ -82,6 +87,7 @@ export function epochKeys(
     detail: purpose(2),
     settings: purpose(3),
     archiveC: purpose(5),
+    slotKey: deriveKey(contentKey, 6, CONTEXT),
   }
 }
 
@@ -105,4 +111,5 @@ export function wipeEpoch(epoch: EpochKeys): void {
     wipe(key, saltKey)
   }
   wipe(epoch.auditKey, epoch.contentKey, epoch.group.secretKey)
+  wipe(epoch.auditorSlotKey, epoch.slotKey)
 }

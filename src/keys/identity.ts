@@ -1,6 +1,6 @@
 // A device's secret (FORMAT §1.3): generated, formatted and parsed as text. Must never be printed.
 
-import { label } from '../bytes.ts'
+import { concatBytes, equalBytes, fromHex, label } from '../bytes.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { type KemKeyPair, kemKeyPair } from '../crypto/recipient.ts'
 import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
@@ -27,12 +27,21 @@ const identityForm: CheckedText = {
   length: 96,
   checksum: 4,
 }
+/** The end of the store id, and the key. */
 const recoveryForm: CheckedText = {
   prefix: 'GLKR1-',
   label: label('GLK1/recovery-text/v1'),
+  length: 37,
+  checksum: 3,
+}
+const operatorForm: CheckedText = {
+  prefix: 'GLKO1-',
+  label: label('GLK1/operator-text/v1'),
   length: 32,
   checksum: 3,
 }
+/** Of the store id, in the text of a recovery key. */
+const STORE_END_LENGTH = 5
 
 /** Generates an identity. Asynchronous, so that a key store can replace it. */
 export async function generateIdentity(random: Random = systemRandom): Promise<Identity> {
@@ -69,17 +78,50 @@ export function generateRecoveryKey(random: Random): Uint8Array {
   return random(32)
 }
 
-/** `GLKR1-` and eight groups of seven characters, to print on paper. */
-export function formatRecoveryKey(key: Uint8Array): string {
-  const text = encodeChecked(recoveryForm, key)
-  return recoveryForm.prefix + (text.match(/.{7}/g) ?? []).join('-')
+/** `GLKR1-` and eight groups of eight characters to print on paper, the first the store's end. */
+export function formatRecoveryKey(storeId: string, key: Uint8Array): string {
+  const text = encodeChecked(recoveryForm, concatBytes(storeEnd(storeId), key))
+  return recoveryForm.prefix + (text.match(/.{8}/g) ?? []).join('-')
+}
+
+/** A recovery key as its text says it. */
+export interface RecoveryKey {
+  /** 32 bytes. */
+  readonly key: Uint8Array
+  /** Whether the text names this store, by the end of its id. */
+  readonly isOf: (storeId: string) => boolean
 }
 
 /** Throws `invalid_identity`, without quoting the text. */
-export function parseRecoveryKey(text: string): Uint8Array {
-  const key = decodeChecked(recoveryForm, text.trim())
-  if (key !== undefined) return key
-  throw invalid('The recovery key has a typing error or is incomplete')
+export function parseRecoveryKey(text: string): RecoveryKey {
+  const bytes = decodeChecked(recoveryForm, text.trim())
+  if (bytes === undefined) throw invalid('The recovery key has a typing error or is incomplete')
+  const end = bytes.subarray(0, STORE_END_LENGTH)
+  return {
+    key: bytes.slice(STORE_END_LENGTH),
+    isOf: (storeId) => equalBytes(storeEnd(storeId), end),
+  }
+}
+
+/**
+ * A new operator secret, for those who run many stores: `GLKO1-` and eight groups of seven
+ * characters. It gives each store a recovery key, and nothing in two stores shows that.
+ */
+export async function generateOperatorSecret(random: Random = systemRandom): Promise<string> {
+  await loadSodium()
+  const text = encodeChecked(operatorForm, random(32))
+  return operatorForm.prefix + (text.match(/.{7}/g) ?? []).join('-')
+}
+
+/** 32 bytes. Throws `invalid_identity`, without quoting the text. */
+export function parseOperatorSecret(text: string): Uint8Array {
+  const secret = decodeChecked(operatorForm, text.trim())
+  if (secret !== undefined) return secret
+  throw invalid('The operator secret has a typing error or is incomplete')
+}
+
+function storeEnd(storeId: string): Uint8Array {
+  return fromHex(storeId).subarray(-STORE_END_LENGTH)
 }
 
 function identityOf(secret: Uint8Array): Identity {

@@ -8,50 +8,46 @@ import type { KemKeyPair } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
 import type { DeviceKeys } from '../format/device-card.ts'
 import { joinDirectories } from '../format/directory-join.ts'
-import {
-  decodeDirectory,
-  type Directory,
-  encodeDirectory,
-  type RecoveryEntry,
-  type Role,
-} from '../format/directory.ts'
-import { openEnvelope, recordContext, sealEnvelope } from '../format/envelope.ts'
-import { storeIdOf } from '../format/id.ts'
-import {
-  decodeKeyring,
-  encodeKeyring,
-  type KeyringFile,
-  type Slot,
-  sortSlots,
-} from '../format/keyring.ts'
+import type { LastRecord } from '../format/directory-succession.ts'
+import { decodeDirectory, type Directory, type RecoveryEntry } from '../format/directory.ts'
+import { openEnvelope, recordContext } from '../format/envelope.ts'
+import { formatId, storeIdOf } from '../format/id.ts'
+import { decodeKeyring, type KeyringFile } from '../format/keyring.ts'
 import { standardStretch, type StretchParameters } from '../limits.ts'
-import { openArchives, openAuditArchive, sealArchives } from './archive.ts'
+import { inSlices } from '../time-slice.ts'
+import { openArchives, openAuditArchive } from './archive.ts'
 import { type AuditKeys, auditKeys, type EpochKeys, epochKeys, opensContents } from './epoch.ts'
-import { type Identity, parseRecoveryKey } from './identity.ts'
+import { type Identity, parseOperatorSecret, parseRecoveryKey } from './identity.ts'
+import { makeKeyring } from './keyring-bytes.ts'
 import {
+  type Admission,
   checkSize,
   type DeviceChanges,
   firstDirectory,
-  recoveryEntry,
+  passphraseEntry,
+  recoveryKeyEntry,
   withChanges,
   withDevice,
+  withName,
+  withQuota,
   withRecovery,
 } from './membership.ts'
-import { type PassphraseParameters, recipientsOf } from './recipients.ts'
 import {
-  type NewPassphrase,
   newPassphrase,
+  operatorRecoveryKey,
   passphraseIdentity,
   type RecoveryIdentity,
   recoveryKeyIdentity,
+  type Stretching,
 } from './recovery.ts'
-import { openSlot, sealSlot } from './slot.ts'
+import { openSlot } from './slot.ts'
 
 /** The secret that opens a keyring. */
 export type Unlock =
   | { readonly type: 'identity'; readonly identity: Identity }
   | { readonly type: 'passphrase'; readonly passphrase: string }
   | { readonly type: 'recovery'; readonly recoveryKey: string }
+  | { readonly type: 'operator'; readonly operatorSecret: string }
 
 export interface OpenedKeyring {
   readonly bytes: Uint8Array
@@ -73,13 +69,14 @@ export interface NewKeyring {
   readonly archived: readonly string[]
 }
 
-const wrongKey: Readonly<Record<Slot['type'], string>> = {
+const wrongKey = {
   device:
     'This identity is not, or is no longer, a device of the store; an owner must add it, or a ' +
     'passphrase or recovery key must enrol it',
   passphrase: 'The passphrase is wrong',
-  recovery: 'The recovery key is wrong, was replaced, or belongs to another store',
-}
+  recovery: 'The recovery key is wrong or was replaced',
+  operator: 'The operator secret does not open this store, or does not any more',
+} as const
 
 /**
  * Creates keyring number 0, with the founder only, a new store id and a new epoch. Throws
@@ -87,24 +84,25 @@ const wrongKey: Readonly<Record<Slot['type'], string>> = {
  */
 export async function createKeyring(options: {
   readonly identity: Identity
+  /** Of the founder's device. */
+  readonly name: string
   readonly passphrase: string | undefined
-  readonly recoveryKey: Uint8Array
+  /** 32 bytes, given the store id. */
+  readonly recoveryKeyOf: (storeId: string) => Uint8Array
   readonly random: Random
   readonly stretch?: StretchParameters
 }): Promise<NewKeyring> {
-  const { identity, random, stretch = standardStretch } = options
+  const { identity, name, random, stretch = standardStretch } = options
   const founderRandom = random(32)
   const storeId = storeIdOf(identity.signing.publicKey, founderRandom)
-  const passphrase = await newPassphrase(options.passphrase, [], { random, stretch })
-  const recoveryKey = recoveryKeyIdentity(options.recoveryKey)
+  const recoveryKey = recoveryKeyIdentity(storeId, options.recoveryKeyOf(storeId))
   const recovery = [
-    recoveryEntry('recovery', recoveryKey, random),
-    ...passphraseEntries(passphrase, random),
+    recoveryKeyEntry(recoveryKey, random),
+    ...(await passphraseEntries(options.passphrase, [], { storeId, random, stretch })),
   ]
-  const directory = firstDirectory(identity, recovery, founderRandom)
+  const directory = firstDirectory(identity, name, recovery, founderRandom)
   const epoch = epochKeys(storeId, random(32), random(32))
-  const argon2 = parametersOf(recovery, passphrase)
-  return assemble({ storeId, directory, epoch, older: [], argon2, random })
+  return assemble({ storeId, directory, epoch, older: [] })
 }
 
 /**
@@ -145,7 +143,7 @@ export function openAuditKeyring(
 ): AuditedKeyring {
   const file = decodeFor(bytes, storeId)
   // Members, too, get only what an auditor has.
-  const { auditKey, contentKeyHash } = openSlots(file, 'device', identity.kem)
+  const { auditKey, contentKeyHash } = openKeySlots(file, identity.kem, wrongKey.device)
   const epoch = auditKeys(storeId, auditKey, contentKeyHash)
   const epochs = new Map(openAuditArchive(file, epoch).map((one) => [one.kid, one]))
   return { directory: readDirectory(file, epoch), epochs }
@@ -176,19 +174,15 @@ export function openDirectory(
 }
 
 /**
- * The next keyring of the same epoch, with one more device. Every slot is sealed again, so that the
- * change does not reveal whose slot is whose. Throws `permission_denied` for a device that was
- * removed, `invalid_input` for one that is a member, `store_full`.
+ * The next keyring of the same epoch, with one more device. Throws `permission_denied` for a device
+ * that was removed, `invalid_input` for one that is a member, `store_full`.
  */
 export function addDevice(
   opened: OpenedKeyring,
   device: DeviceKeys,
-  role: Role,
-  random: Random,
-): NewKeyring {
-  const { storeId, epoch } = opened
-  const directory = withDevice(storeId, opened.directory, device, role)
-  return assemble({ ...sameEpoch(opened), storeId, directory, epoch, random })
+  admission: Admission,
+): Promise<NewKeyring> {
+  return extend(opened, withDevice(opened.storeId, opened.directory, device, admission))
 }
 
 /** The next keyring of the same epoch, with one more recovery key. */
@@ -196,11 +190,24 @@ export function addRecoveryKey(
   opened: OpenedKeyring,
   recoveryKey: Uint8Array,
   random: Random,
-): NewKeyring {
-  const { storeId, epoch } = opened
-  const entry = recoveryEntry('recovery', recoveryKeyIdentity(recoveryKey), random)
-  const directory = withRecovery(storeId, opened.directory, entry)
-  return assemble({ ...sameEpoch(opened), storeId, directory, epoch, random })
+): Promise<NewKeyring> {
+  const { storeId, directory } = opened
+  const entry = recoveryKeyEntry(recoveryKeyIdentity(storeId, recoveryKey), random)
+  return extend(opened, withRecovery(storeId, directory, entry))
+}
+
+/** The next keyring of the same epoch, in which a device has another name. */
+export function renameDevice(
+  opened: OpenedKeyring,
+  deviceId: string,
+  name: string,
+): Promise<NewKeyring> {
+  return extend(opened, withName(opened.storeId, opened.directory, deviceId, name))
+}
+
+/** The next keyring of the same epoch, with another quota of devices that a passphrase admits. */
+export function setQuota(opened: OpenedKeyring, quota: number): Promise<NewKeyring> {
+  return extend(opened, withQuota(opened.storeId, opened.directory, quota))
 }
 
 /** The changes of a new epoch; missing fields change nothing. */
@@ -211,6 +218,8 @@ export interface EpochChanges extends DeviceChanges {
   readonly recoveryKey?: Uint8Array
   /** Of a new passphrase. */
   readonly stretch?: StretchParameters
+  /** The last record of a device that this device knows; undefined if it has none, or is forked. */
+  readonly lastRecordOf?: (deviceId: string) => LastRecord | undefined
 }
 
 /**
@@ -223,25 +232,20 @@ export async function startEpoch(
   random: Random,
 ): Promise<NewKeyring> {
   const { storeId, directory: before } = opened
-  const { passphrase, recoveryKey, stretch = standardStretch } = changes
-  const old = argon2Of(opened)
-  const fresh = await newPassphrase(passphrase, [...old.values()], { random, stretch })
-  const freshEntries = passphraseEntries(fresh, random)
+  const { passphrase, recoveryKey, stretch = standardStretch, lastRecordOf } = changes
   const replaced = { passphrase: passphrase !== undefined, recovery: recoveryKey !== undefined }
   const recovery = [
     ...before.recovery.filter(({ type }) => !replaced[type]),
-    ...freshEntries,
+    ...(await passphraseEntries(passphrase, before.recovery, { storeId, random, stretch })),
     ...(recoveryKey === undefined
       ? []
-      : [recoveryEntry('recovery', recoveryKeyIdentity(recoveryKey), random)]),
+      : [recoveryKeyEntry(recoveryKeyIdentity(storeId, recoveryKey), random)]),
   ]
   return assemble({
     storeId,
-    directory: withChanges(storeId, before, changes, recovery),
+    directory: withChanges(storeId, before, changes, recovery, lastRecordOf ?? (() => undefined)),
     epoch: epochKeys(storeId, random(32), random(32)),
     older: [...opened.epochs.values()],
-    argon2: replaced.passphrase ? parametersOf(freshEntries, fresh) : old,
-    random,
   })
 }
 
@@ -253,7 +257,7 @@ export async function startEpoch(
 export function joinKeyrings(
   [first, second]: readonly [first: OpenedKeyring, second: OpenedKeyring],
   random: Random,
-): NewKeyring {
+): Promise<NewKeyring> {
   const { storeId } = first
   const directory = joinDirectories(storeId, [first.directory, second.directory])
   checkSize(directory)
@@ -263,15 +267,14 @@ export function joinKeyrings(
     epoch: epochKeys(storeId, random(32), random(32)),
     // An epoch that both know keeps its position in the first one.
     older: [...new Map([...first.epochs, ...second.epochs]).values()],
-    argon2: new Map([...argon2Of(second), ...argon2Of(first)]),
-    random,
   })
 }
 
-/** The part of a keyring that stays in the same epoch. */
-function sameEpoch(opened: OpenedKeyring): Pick<Parts, 'older' | 'argon2'> {
-  const older = [...opened.epochs.values()].filter(({ kid }) => kid !== opened.epoch.kid)
-  return { older, argon2: argon2Of(opened) }
+/** The next keyring of the same epoch. */
+function extend(opened: OpenedKeyring, directory: Directory): Promise<NewKeyring> {
+  const { storeId, epoch, epochs } = opened
+  const older = [...epochs.values()].filter(({ kid }) => kid !== epoch.kid)
+  return assemble({ storeId, directory, epoch, older })
 }
 
 interface Parts {
@@ -279,24 +282,11 @@ interface Parts {
   readonly directory: Directory
   readonly epoch: EpochKeys
   readonly older: readonly EpochKeys[]
-  readonly argon2: PassphraseParameters
-  readonly random: Random
 }
 
-function assemble(parts: Parts): NewKeyring {
-  const { storeId, directory, epoch, older, random } = parts
-  const recipients = recipientsOf(directory, parts.argon2, random)
-  const slots = recipients.map((recipient) => sealSlot(storeId, epoch, recipient, random))
-  const context = recordContext(storeId)
-  const plaintext = encodeDirectory(directory)
-  const bytes = encodeKeyring({
-    kid: epoch.kid,
-    storeId,
-    number: directory.number,
-    slots: sortSlots(slots),
-    ...sealArchives(storeId, epoch, older, random),
-    directory: sealEnvelope('directory', epoch.directory, context, random(32), plaintext),
-  })
+async function assemble(parts: Parts): Promise<NewKeyring> {
+  const { storeId, directory, epoch, older } = parts
+  const bytes = await inSlices(makeKeyring(parts))
   return { bytes, storeId, directory, epoch, archived: older.map(({ kid }) => kid) }
 }
 
@@ -315,21 +305,7 @@ function readDirectory(file: KeyringFile, epoch: AuditKeys): Directory {
   if (directory.number !== file.number) {
     throw new StoreError('keyring_mismatch', 'The number of a keyring is not that of its directory')
   }
-  checkSlots(file.slots, directory)
   return directory
-}
-
-/** Checks that the public slots are those that the directory lists. */
-function checkSlots(slots: readonly Slot[], directory: Directory): void {
-  const shown = slots.flatMap(({ type, slotId }) => (slotId === undefined ? [] : [type + slotId]))
-  const listed = directory.recovery.map(({ type, slotId }) => type + slotId)
-  const active = directory.devices.filter((device) => device.removed === 0).length
-  const same = shown.toSorted().join() === listed.toSorted().join()
-  if (same && active <= slots.length - shown.length) return
-  throw new StoreError(
-    'keyring_mismatch',
-    'The slots of a keyring are not those that its directory lists',
-  )
 }
 
 interface Opened {
@@ -338,63 +314,72 @@ interface Opened {
 }
 
 async function openWith(file: KeyringFile, unlock: Unlock): Promise<Opened> {
-  if (unlock.type === 'identity') {
-    return { epoch: openSlots(file, 'device', unlock.identity.kem), recovery: undefined }
+  const { storeId } = file
+  switch (unlock.type) {
+    case 'identity':
+      return {
+        epoch: openKeySlots(file, unlock.identity.kem, wrongKey.device),
+        recovery: undefined,
+      }
+    case 'passphrase':
+      return openWithPassphrase(file, unlock.passphrase)
+    case 'recovery':
+      return openWithRecoveryKey(file, recoveryKeyFor(storeId, unlock.recoveryKey), 'recovery')
+    case 'operator': {
+      const secret = parseOperatorSecret(unlock.operatorSecret)
+      return openWithRecoveryKey(file, operatorRecoveryKey(storeId, secret), 'operator')
+    }
   }
-  if (unlock.type === 'passphrase') return openWithPassphrase(file, unlock.passphrase)
-  const recovery = recoveryKeyIdentity(parseRecoveryKey(unlock.recoveryKey))
-  return { epoch: openSlots(file, 'recovery', recovery.kem), recovery }
+}
+
+function recoveryKeyFor(storeId: string, text: string): Uint8Array {
+  const { key, isOf } = parseRecoveryKey(text)
+  if (isOf(storeId)) return key
+  const id = formatId('store', storeId)
+  throw new StoreError('wrong_key', `The recovery key is of another store than this one, ${id}`)
+}
+
+function openWithRecoveryKey(
+  file: KeyringFile,
+  key: Uint8Array,
+  type: 'recovery' | 'operator',
+): Opened {
+  const recovery = recoveryKeyIdentity(file.storeId, key)
+  return { epoch: openKeySlots(file, recovery.kem, wrongKey[type]), recovery }
 }
 
 /** A joined keyring may have several passphrases, each with its own salt. */
 async function openWithPassphrase(file: KeyringFile, passphrase: string): Promise<Opened> {
-  for (const slot of file.slots) {
-    if (slot.argon2 === undefined) continue
-    const recovery = await passphraseIdentity(passphrase, slot.argon2)
+  const slots = file.slots.flatMap((slot) =>
+    slot.passphrase ? [[slot, slot.passphrase] as const] : [],
+  )
+  for (const [slot, { argon2 }] of slots) {
+    const recovery = await passphraseIdentity(file.storeId, passphrase, argon2)
     const epoch = openSlot(file, slot, recovery.kem)
     if (epoch !== undefined) return { epoch, recovery }
   }
-  if (argon2In(file).size === 0) {
+  if (slots.length === 0) {
     throw new StoreError('wrong_key', 'The store has no passphrase; use the recovery key')
   }
   throw new StoreError('wrong_key', wrongKey.passphrase)
 }
 
-function openSlots(file: KeyringFile, type: Slot['type'], pair: KemKeyPair): AuditKeys | EpochKeys {
+function openKeySlots(file: KeyringFile, pair: KemKeyPair, message: string): AuditKeys | EpochKeys {
   for (const slot of file.slots) {
-    if (slot.type !== type) continue
+    if (slot.type !== 'key') continue
     const epoch = openSlot(file, slot, pair)
     if (epoch !== undefined) return epoch
   }
-  throw new StoreError('wrong_key', wrongKey[type])
+  throw new StoreError('wrong_key', message)
 }
 
-function argon2Of(opened: OpenedKeyring): PassphraseParameters {
-  return argon2In(decodeKeyring(opened.bytes))
-}
-
-function argon2In({ slots }: KeyringFile): PassphraseParameters {
-  return new Map(
-    slots.flatMap(({ slotId, argon2 }) => {
-      return slotId === undefined || argon2 === undefined ? [] : [[slotId, argon2] as const]
-    }),
-  )
-}
-
-function passphraseEntries(
-  passphrase: NewPassphrase | undefined,
-  random: Random,
-): readonly RecoveryEntry[] {
-  if (passphrase === undefined) return []
-  return [recoveryEntry('passphrase', passphrase.identity, random)]
-}
-
-/** The parameters of the one new passphrase among the recovery entries. */
-function parametersOf(
-  entries: readonly RecoveryEntry[],
-  passphrase: NewPassphrase | undefined,
-): PassphraseParameters {
-  const entry = entries.find(({ type }) => type === 'passphrase')
-  if (entry === undefined || passphrase === undefined) return new Map()
-  return new Map([[entry.slotId, passphrase.argon2]])
+/** The entry of a new passphrase, at least as costly as the ones before; none without one. */
+async function passphraseEntries(
+  passphrase: string | null | undefined,
+  before: readonly RecoveryEntry[],
+  how: Stretching,
+): Promise<readonly RecoveryEntry[]> {
+  const costs = before.flatMap((entry) => (entry.type === 'passphrase' ? [entry.argon2] : []))
+  const fresh = await newPassphrase(passphrase, costs, how)
+  return fresh === undefined ? [] : [passphraseEntry(fresh.identity, fresh.argon2, how.random)]
 }

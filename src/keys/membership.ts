@@ -5,33 +5,51 @@
 import type { Random } from '../crypto/random.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { DeviceKeys } from '../format/device-card.ts'
+import { checkNewDeviceName } from '../format/device-name.ts'
+import type { LastRecord } from '../format/directory-succession.ts'
 import {
+  type Argon2Parameters,
+  countByPassphrase,
   type DeviceEntry,
   type Directory,
   directoryHash,
   findDevice,
+  findRemoved,
   type RecoveryEntry,
   type Role,
 } from '../format/directory.ts'
 import { deviceIdOf, newId } from '../format/id.ts'
-import { devicesMax, goneSlotsMax } from '../limits.ts'
+import {
+  devicesMax,
+  goneSlotsMax,
+  quotaDefault,
+  recoveryKeysMax,
+  removedDevicesMax,
+} from '../limits.ts'
 import type { RecoveryIdentity } from './recovery.ts'
 
 /** Number 0, with the founder only. The store id is derived from `founderRandom`. */
 export function firstDirectory(
   founder: DeviceKeys,
+  name: string,
   recovery: readonly RecoveryEntry[],
   founderRandom: Uint8Array,
 ): Directory {
   return {
     number: 0,
     previous: [],
-    devices: [deviceEntry(founder, 'owner', 0)],
+    devices: [deviceEntry(founder, { role: 'owner', admittedBy: 'owner', name }, 0)],
+    removed: [],
     recovery: recovery.toSorted(bySlotId),
     gone: [],
+    quota: quotaDefault,
+    quotaSet: 0,
     founderRandom,
   }
 }
+
+/** The part of a new device's entry that is not its keys. */
+export type Admission = Pick<DeviceEntry, 'role' | 'admittedBy' | 'name'>
 
 /**
  * The next directory, with one more device. Throws `permission_denied` for a device that was
@@ -41,11 +59,19 @@ export function withDevice(
   storeId: string,
   before: Directory,
   device: DeviceKeys,
-  role: Role,
+  admission: Admission,
 ): Directory {
   checkCanJoin(before, device.deviceId)
-  const added = deviceEntry(device, role, before.number + 1)
+  const added = deviceEntry(device, admission, before.number + 1)
   const devices = [...before.devices, added].toSorted(byDeviceId)
+  if (admission.admittedBy === 'passphrase' && countByPassphrase({ devices }) > before.quota) {
+    throw new StoreError(
+      'store_full',
+      `The passphrase of this store has admitted ${before.quota} devices that are still active, ` +
+        'which is its quota: an owner removes those that are not used any more, or raises the ' +
+        'quota, or adds this device by its card',
+    )
+  }
   return nextDirectory(storeId, before, { devices })
 }
 
@@ -53,6 +79,33 @@ export function withDevice(
 export function withRecovery(storeId: string, before: Directory, entry: RecoveryEntry): Directory {
   const recovery = [...before.recovery, entry].toSorted(bySlotId)
   return nextDirectory(storeId, before, { recovery })
+}
+
+/** The next directory, in which an active device has another name. */
+export function withName(
+  storeId: string,
+  before: Directory,
+  deviceId: string,
+  name: string,
+): Directory {
+  checkNewDeviceName(name)
+  checkActive(before, deviceId)
+  const named = before.number + 1
+  const devices = before.devices.map((device) => {
+    return device.deviceId === deviceId ? { ...device, name, named } : device
+  })
+  return nextDirectory(storeId, before, { devices })
+}
+
+/** The next directory, with another quota of devices that a passphrase admits. */
+export function withQuota(storeId: string, before: Directory, quota: number): Directory {
+  if (!Number.isInteger(quota) || quota < 0 || quota > devicesMax) {
+    throw new StoreError(
+      'invalid_input',
+      `The quota is a number of devices from 0 to ${devicesMax}`,
+    )
+  }
+  return nextDirectory(storeId, before, { quota, quotaSet: before.number + 1 })
 }
 
 /** Changes of devices in a new epoch; ids are hex digits. */
@@ -70,55 +123,74 @@ export function withChanges(
   before: Directory,
   { removed = [], roles = new Map() }: DeviceChanges,
   recovery: readonly RecoveryEntry[],
+  lastRecordOf: (deviceId: string) => LastRecord | undefined,
 ): Directory {
+  for (const deviceId of [...removed, ...roles.keys()]) checkActive(before, deviceId)
+  const devices = before.devices
+    .filter(({ deviceId }) => !removed.includes(deviceId))
+    .map((device) => ({ ...device, role: roles.get(device.deviceId) ?? device.role }))
+  if (!devices.some(({ role }) => role === 'owner')) {
+    throw new StoreError('invalid_input', 'The last owner of a store must remain an owner')
+  }
   const number = before.number + 1
-  for (const deviceId of [...removed, ...roles.keys()]) {
-    if (findDevice(before, deviceId)?.removed === 0) continue
-    throw new StoreError('invalid_input', 'Only an active device can be removed or change its role')
-  }
-  const devices = before.devices.map((device) => ({
-    ...device,
-    role: roles.get(device.deviceId) ?? device.role,
-    removed: removed.includes(device.deviceId) ? number : device.removed,
-  }))
-  if (devices.some((device) => device.role === 'owner' && device.removed === 0)) {
-    return nextDirectory(storeId, before, { devices, recovery: recovery.toSorted(bySlotId) })
-  }
-  throw new StoreError('invalid_input', 'The last owner of a store must remain an owner')
+  const removals = removed.map((deviceId) => {
+    const { sequence, record } = lastRecordOf(deviceId) ?? { sequence: 0, record: noRecord }
+    return { deviceId, removed: number, sequence, record }
+  })
+  return nextDirectory(storeId, before, {
+    devices,
+    removed: [...before.removed, ...removals].toSorted(byDeviceId),
+    recovery: recovery.toSorted(bySlotId),
+  })
 }
 
-/** The public half of a recovery identity, under a new slot id. */
-export function recoveryEntry(
-  type: RecoveryEntry['type'],
-  { signing, kem }: RecoveryIdentity,
+const noRecord = new Uint8Array(32)
+
+function checkActive(directory: Directory, deviceId: string): void {
+  if (findDevice(directory, deviceId) !== undefined) return
+  throw new StoreError('invalid_input', 'Only an active device can be removed or changed')
+}
+
+/** The public half of a passphrase, under a new slot id. */
+export function passphraseEntry(
+  identity: RecoveryIdentity,
+  argon2: Argon2Parameters,
   random: Random,
 ): RecoveryEntry {
-  const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
-  return { slotId: newId(random), type, ...keys }
+  return { slotId: newId(random), type: 'passphrase', argon2, ...publicKeys(identity) }
+}
+
+/** The public half of a recovery key, under a new slot id. */
+export function recoveryKeyEntry(identity: RecoveryIdentity, random: Random): RecoveryEntry {
+  return { slotId: newId(random), type: 'recovery', ...publicKeys(identity) }
+}
+
+function publicKeys({
+  signing,
+  kem,
+}: RecoveryIdentity): Pick<RecoveryEntry, 'signingKey' | 'kemKey'> {
+  return { signingKey: signing.publicKey, kemKey: kem.publicKey }
 }
 
 function checkCanJoin(directory: Directory, deviceId: string): void {
-  const existing = findDevice(directory, deviceId)
-  if (existing !== undefined && existing.removed !== 0) {
+  if (findRemoved(directory, deviceId) !== undefined) {
     throw new StoreError(
       'permission_denied',
       'This device was removed, and a removed device never returns; make a new identity',
     )
   }
-  if (existing !== undefined) {
+  if (findDevice(directory, deviceId) !== undefined) {
     throw new StoreError('invalid_input', 'This device is one of the store already')
   }
 }
 
-function nextDirectory(
-  storeId: string,
-  before: Directory,
-  change: Partial<Pick<Directory, 'devices' | 'recovery'>>,
-): Directory {
+type Change = Partial<Omit<Directory, 'number' | 'previous' | 'gone' | 'founderRandom'>>
+
+function nextDirectory(storeId: string, before: Directory, change: Change): Directory {
   const previous = [directoryHash(storeId, before)]
   const kept = new Set((change.recovery ?? before.recovery).map(({ slotId }) => slotId))
-  const removed = before.recovery.filter(({ slotId }) => !kept.has(slotId))
-  const gone = [...before.gone, ...removed.map(({ slotId }) => slotId)].toSorted()
+  const dropped = before.recovery.filter(({ slotId }) => !kept.has(slotId))
+  const gone = [...before.gone, ...dropped.map(({ slotId }) => slotId)].toSorted()
   const number = before.number + 1
   const next = { ...before, number, previous, gone, founderRandom: undefined, ...change }
   checkSize(next)
@@ -126,30 +198,38 @@ function nextDirectory(
 }
 
 /** Throws `store_full`. */
-export function checkSize({ devices, gone }: Pick<Directory, 'devices' | 'gone'>): void {
+export function checkSize({ devices, removed, recovery, gone }: Directory): void {
+  const recoveryKeys = recovery.filter(({ type }) => type === 'recovery')
   if (devices.length > devicesMax) {
-    throw new StoreError(
-      'store_full',
-      `A store has at most ${devicesMax} devices, including removed ones`,
-    )
+    throw full(`A store has at most ${devicesMax} active devices: remove one that is not used`)
   }
-  if (gone.length <= goneSlotsMax) return
-  throw new StoreError(
-    'store_full',
-    `Passphrases and recovery keys can be replaced ${goneSlotsMax} times at most`,
-  )
+  if (recoveryKeys.length > recoveryKeysMax) {
+    throw full(`A store has at most ${recoveryKeysMax} recovery keys: replace them by one`)
+  }
+  if (removed.length > removedDevicesMax) {
+    throw full(`At most ${removedDevicesMax} devices can be removed from a store`)
+  }
+  if (gone.length > goneSlotsMax) {
+    throw full(`Passphrases and recovery keys can be replaced ${goneSlotsMax} times at most`)
+  }
 }
 
-function deviceEntry(device: DeviceKeys, role: Role, added: number): DeviceEntry {
+function full(message: string): StoreError {
+  return new StoreError('store_full', message)
+}
+
+function deviceEntry(device: DeviceKeys, admission: Admission, added: number): DeviceEntry {
   const { deviceId, signing, kem } = device
   assert(deviceId === deviceIdOf(signing.publicKey), 'a device id is that of its key')
-  return { deviceId, signingKey: signing.publicKey, kemKey: kem.publicKey, role, added, removed: 0 }
+  checkNewDeviceName(admission.name)
+  const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
+  return { deviceId, ...keys, ...admission, added, named: added }
 }
 
 function bySlotId(a: RecoveryEntry, b: RecoveryEntry): number {
   return a.slotId < b.slotId ? -1 : 1
 }
 
-function byDeviceId(a: DeviceEntry, b: DeviceEntry): number {
+function byDeviceId<Entry extends { readonly deviceId: string }>(a: Entry, b: Entry): number {
   return a.deviceId < b.deviceId ? -1 : 1
 }

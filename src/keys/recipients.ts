@@ -1,47 +1,60 @@
 // The recipients of an epoch (FORMAT §7): the active devices and the recovery identities of a
-// directory, with dummy slots that hide the number of devices. Must not seal: slot.ts does.
+// directory, and slots for nobody that hide how many there are. Must not seal: slot.ts does.
 
-import type { Random } from '../crypto/random.ts'
+import { fromHex, label } from '../bytes.ts'
+import { keyedHash } from '../crypto/digest.ts'
 import { kemKeyPair } from '../crypto/recipient.ts'
-import { assert } from '../errors.ts'
 import type { Directory } from '../format/directory.ts'
-import type { Argon2Parameters } from '../format/keyring.ts'
-import type { Recipient } from './slot.ts'
+import { keySlotCount, type PassphraseSlot } from '../format/keyring.ts'
+import type { EpochKeys } from './epoch.ts'
 
-/** The Argon2id parameters of passphrases, by slot id. */
-export type PassphraseParameters = ReadonlyMap<string, Argon2Parameters>
+/** The kinds of recipients, and their numbers in the seed of an encapsulation. */
+export const recipientKinds = { nobody: 0, device: 1, passphrase: 2, recovery: 3 } as const
 
-/** FORMAT §7: the number of device slots is one of 4, 8, 16, … */
-const DEVICE_SLOTS_MIN = 4
-
-export function recipientsOf(
-  directory: Directory,
-  argon2: PassphraseParameters,
-  random: Random,
-): readonly Recipient[] {
-  return [...deviceRecipients(directory, random), ...recoveryRecipients(directory, argon2)]
+/** The recipient of a slot. */
+export interface Recipient {
+  readonly kind: keyof typeof recipientKinds
+  /** 32 hex digits: of a device, of a slot, or the number of a slot for nobody. */
+  readonly id: string
+  readonly kemKey: Uint8Array
+  /** For a passphrase only. */
+  readonly passphrase: PassphraseSlot | undefined
+  /** An auditor gets A and H(C), every other recipient A and C. */
+  readonly isAuditor: boolean
 }
 
-/** The active devices, padded with keys without an owner, to hide the number of members. */
-function deviceRecipients(directory: Directory, random: Random): readonly Recipient[] {
-  const active = directory.devices.filter((device) => device.removed === 0)
-  let slots = DEVICE_SLOTS_MIN
-  while (slots < active.length) slots *= 2
-  const common = { type: 'device', slotId: undefined, argon2: undefined } as const
-  return Array.from({ length: slots }, (_, index) => {
-    const device = active[index]
-    const kemKey = device?.kemKey ?? kemKeyPair(random(32)).publicKey
-    return { ...common, kemKey, auditor: device?.role === 'auditor' }
+const NOBODY_LABEL = label('GLK1/slot/nobody/v1')
+
+/** All but nobody. */
+export function holdersOf({ devices, recovery }: Directory): readonly Recipient[] {
+  const ofDevices = devices.map(({ deviceId, kemKey, role }): Recipient => {
+    const isAuditor = role === 'auditor'
+    return { kind: 'device', id: deviceId, kemKey, passphrase: undefined, isAuditor }
   })
+  const ofSecrets = recovery.map((entry): Recipient => {
+    const { type: kind, slotId, kemKey } = entry
+    const passphrase = entry.type === 'passphrase' ? { slotId, argon2: entry.argon2 } : undefined
+    return { kind, id: slotId, kemKey, passphrase, isAuditor: false }
+  })
+  return [...ofDevices, ...ofSecrets]
 }
 
-function recoveryRecipients(
-  directory: Directory,
-  argon2: PassphraseParameters,
-): readonly Recipient[] {
-  return directory.recovery.map(({ type, slotId, kemKey }) => {
-    const parameters = type === 'passphrase' ? argon2.get(slotId) : undefined
-    assert(type === 'recovery' || parameters !== undefined, 'a passphrase has its parameters')
-    return { type, slotId, kemKey, argon2: parameters, auditor: false }
-  })
+/** How many slots of type 1 are for nobody. */
+export function countNobody(holders: readonly Recipient[]): number {
+  const keys = holders.filter(({ kind }) => kind !== 'passphrase').length
+  return keySlotCount(keys) - keys
+}
+
+/** The recipient number `index` that is nobody: only holders of C can derive its secret key. */
+export function nobody(
+  storeId: string,
+  epoch: EpochKeys,
+  directoryHash: Uint8Array,
+  index: number,
+): Recipient {
+  const id = index.toString(16).padStart(32, '0')
+  const place = [fromHex(storeId), directoryHash, fromHex(id)]
+  const seed = keyedHash(32, epoch.slotKey, NOBODY_LABEL, ...place)
+  const kemKey = kemKeyPair(seed).publicKey
+  return { kind: 'nobody', id, kemKey, passphrase: undefined, isAuditor: false }
 }

@@ -1,7 +1,7 @@
 // Recovery identities (FORMAT §7): a passphrase and a recovery key each give two key pairs, so that
 // an owner can seal a new epoch to them without knowing either, and they can enrol a device.
 
-import { label } from '../bytes.ts'
+import { fromHex, label } from '../bytes.ts'
 import { deriveKey } from '../crypto/derive.ts'
 import { keyedHash } from '../crypto/digest.ts'
 import { stretchPassphrase } from '../crypto/passphrase.ts'
@@ -10,7 +10,7 @@ import { type KemKeyPair, kemKeyPair } from '../crypto/recipient.ts'
 import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
 import { wipe } from '../crypto/wipe.ts'
 import { StoreError } from '../errors.ts'
-import type { Argon2Parameters } from '../format/keyring.ts'
+import type { Argon2Parameters } from '../format/directory.ts'
 import { argon2, passphraseCharactersMin, type StretchParameters } from '../limits.ts'
 
 export interface RecoveryIdentity {
@@ -21,21 +21,28 @@ export interface RecoveryIdentity {
 const CONTEXT = 'GLK1rcvr'
 const PASSPHRASE_LABEL = label('GLK1/slot/pass/v1')
 const RECOVERY_KEY_LABEL = label('GLK1/slot/recovery/v1')
+const OPERATOR_LABEL = label('GLK1/operator/v1')
 
-/** Throws `weak_key_parameters`. Takes about a second. */
+/** Throws `weak_key_parameters`. Takes about a second. Bound to the store, as a recovery key is. */
 export async function passphraseIdentity(
+  storeId: string,
   passphrase: string,
   parameters: Argon2Parameters,
 ): Promise<RecoveryIdentity> {
   const stretched = await stretchPassphrase({ passphrase, ...parameters })
-  const root = keyedHash(32, stretched, PASSPHRASE_LABEL)
+  const root = keyedHash(32, stretched, PASSPHRASE_LABEL, fromHex(storeId))
   wipe(stretched)
   return identityOf(root)
 }
 
 /** Derives the identity of a 32-byte recovery key, which needs no stretching. */
-export function recoveryKeyIdentity(key: Uint8Array): RecoveryIdentity {
-  return identityOf(keyedHash(32, key, RECOVERY_KEY_LABEL))
+export function recoveryKeyIdentity(storeId: string, key: Uint8Array): RecoveryIdentity {
+  return identityOf(keyedHash(32, key, RECOVERY_KEY_LABEL, fromHex(storeId)))
+}
+
+/** The recovery key that an operator secret of 32 bytes gives for a store (FORMAT §1.3). */
+export function operatorRecoveryKey(storeId: string, secret: Uint8Array): Uint8Array {
+  return keyedHash(32, secret, OPERATOR_LABEL, fromHex(storeId))
 }
 
 /** A newly chosen passphrase. */
@@ -46,6 +53,7 @@ export interface NewPassphrase {
 
 /** The parameters of stretching a new passphrase. */
 export interface Stretching {
+  readonly storeId: string
   readonly random: Random
   /** Minimum costs; those of earlier passphrases apply too. */
   readonly stretch: StretchParameters
@@ -58,7 +66,7 @@ export interface Stretching {
 export async function newPassphrase(
   passphrase: string | null | undefined,
   before: readonly Argon2Parameters[],
-  { random, stretch }: Stretching,
+  { storeId, random, stretch }: Stretching,
 ): Promise<NewPassphrase | undefined> {
   if (passphrase === null || passphrase === undefined) return undefined
   checkNewPassphrase(passphrase)
@@ -69,7 +77,7 @@ export async function newPassphrase(
     passes: atMost(argon2.passes, stretch.passes, ...before.map((one) => one.passes)),
     memoryKiB: atMost(argon2.memoryKiB, stretch.memoryKiB, ...before.map((one) => one.memoryKiB)),
   }
-  return { argon2: parameters, identity: await passphraseIdentity(passphrase, parameters) }
+  return { argon2: parameters, identity: await passphraseIdentity(storeId, passphrase, parameters) }
 }
 
 function atMost({ ceiling }: { readonly ceiling: number }, ...values: readonly number[]): number {

@@ -4,52 +4,97 @@
 
 import { concatBytes, fromHex, label } from '../bytes.ts'
 import { hash256, keyedHash } from '../crypto/digest.ts'
-import type { Random } from '../crypto/random.ts'
-import { decapsulate, encapsulate, type KemKeyPair } from '../crypto/recipient.ts'
-import { wipe } from '../crypto/wipe.ts'
-import { hasCode, StoreError } from '../errors.ts'
-import { slotTypes } from '../format/directory.ts'
-import { checkPadding, openEnvelope, sealEnvelope, slotContext } from '../format/envelope.ts'
 import {
-  type Argon2Parameters,
+  decapsulate,
+  type Encapsulation,
+  encapsulate,
+  type KemKeyPair,
+} from '../crypto/recipient.ts'
+import { wipe } from '../crypto/wipe.ts'
+import { assert, hasCode, StoreError } from '../errors.ts'
+import {
+  checkPadding,
+  noHedge,
+  openEnvelope,
+  sealEnvelope,
+  slotContext,
+} from '../format/envelope.ts'
+import {
   type KeyringFile,
   type Slot,
   slotPlaintextLength,
   slotPublicBytes,
+  slotTypes,
 } from '../format/keyring.ts'
-import { type AuditKeys, auditKeys, type EpochKeys, epochKeys, kidOf } from './epoch.ts'
+import {
+  type AuditKeys,
+  auditKeys,
+  type EpochKeys,
+  epochKeys,
+  kidOf,
+  opensContents,
+} from './epoch.ts'
+import { type Recipient, recipientKinds } from './recipients.ts'
 
-/** The recipient of a slot. */
-export interface Recipient {
-  readonly type: Slot['type']
-  readonly kemKey: Uint8Array
-  /** Undefined for a device. */
-  readonly slotId: string | undefined
-  /** For a passphrase only. */
-  readonly argon2: Argon2Parameters | undefined
-  /** An auditor gets A and H(C), every other recipient A and C. */
-  readonly auditor: boolean
+/** What the slots of a keyring are bound to. */
+export interface SlotPlace {
+  readonly storeId: string
+  readonly directoryHash: Uint8Array
 }
 
 const LABEL = label('GLK1/slot/xwing/v1')
+const SEED_LABEL = label('GLK1/slot/seed/v1')
 
+/**
+ * Seals an epoch's keys for a recipient. The result is a function of its arguments, so that each
+ * holder of the keys can check the slots of all others; an auditor those of auditors. Throws
+ * `keyring_slots` for a key that nothing can be sealed to.
+ */
 export function sealSlot(
-  storeId: string,
-  epoch: EpochKeys,
+  place: SlotPlace,
+  epoch: AuditKeys | EpochKeys,
   recipient: Recipient,
-  random: Random,
 ): Slot {
-  const { type, kemKey, slotId, argon2, auditor } = recipient
-  const { ciphertext, sharedSecret } = encapsulate(kemKey, random)
-  const publicPart = { type, slotId, argon2, ciphertext }
+  const { storeId } = place
+  const { kind, kemKey, passphrase, isAuditor } = recipient
+  const type = kind === 'passphrase' ? 'passphrase' : 'key'
+  const { ciphertext, sharedSecret } = encapsulateFor(place, epoch, recipient)
+  const publicPart = { type, passphrase, ciphertext } as const
   const key = slotKey(storeId, sharedSecret, kemKey, ciphertext)
   const keys = { kid: epoch.kid, key, saltKey: epoch.slotSaltKey }
   const context = slotContext(storeId, slotTypes[type], slotPublicBytes(publicPart))
-  const content = auditor ? epoch.contentKeyHash : epoch.contentKey
+  const content = isAuditor ? epoch.contentKeyHash : contentKeyOf(epoch)
   const plaintext = concatBytes(epoch.auditKey, content)
-  const envelope = sealEnvelope('slot', keys, context, random(32), plaintext)
+  const envelope = sealEnvelope('slot', keys, context, noHedge, plaintext)
   wipe(sharedSecret, key, plaintext)
   return { ...publicPart, envelope }
+}
+
+function encapsulateFor(
+  { storeId, directoryHash }: SlotPlace,
+  epoch: AuditKeys | EpochKeys,
+  { kind, id, kemKey, isAuditor }: Recipient,
+): Encapsulation {
+  const subkey = isAuditor ? epoch.auditorSlotKey : memberKeys(epoch).slotKey
+  const place = [fromHex(storeId), directoryHash, Uint8Array.of(recipientKinds[kind]), fromHex(id)]
+  const seed = keyedHash(64, subkey, SEED_LABEL, ...place, kemKey)
+  try {
+    return encapsulate(kemKey, seed)
+  } catch (error) {
+    const message = 'A keyring lists an encryption key that nothing can be sealed to'
+    throw new StoreError('keyring_slots', message, { cause: error })
+  } finally {
+    wipe(seed)
+  }
+}
+
+function contentKeyOf(epoch: AuditKeys | EpochKeys): Uint8Array {
+  return memberKeys(epoch).contentKey
+}
+
+function memberKeys(epoch: AuditKeys | EpochKeys): EpochKeys {
+  assert(opensContents(epoch), 'an auditor seals slots of auditors only')
+  return epoch
 }
 
 /**

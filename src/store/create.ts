@@ -5,8 +5,9 @@ import { zeroHash } from '../format/record.ts'
 import { checkSettings, type Settings } from '../format/settings.ts'
 import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
-import { formatRecoveryKey, generateRecoveryKey } from '../keys/identity.ts'
+import { formatRecoveryKey, generateRecoveryKey, parseOperatorSecret } from '../keys/identity.ts'
 import { createKeyring } from '../keys/keyring.ts'
+import { operatorRecoveryKey } from '../keys/recovery.ts'
 import { contentBytesDefault, memoriesDefault } from '../limits.ts'
 import { checkActor } from './commits/author.ts'
 import { type BuiltCommit, buildGenesis } from './commits/commit.ts'
@@ -31,6 +32,13 @@ export interface CreateOptions extends StorePlaces, GuardOptions, StoreEnvironme
   readonly passphrase?: string
   readonly limits?: { readonly contentBytes?: number; readonly memories?: number }
   readonly name?: string
+  /** Of this device: a text for people, by default empty. */
+  readonly deviceName?: string
+  /**
+   * `GLKO1-…`, from `generateOperatorSecret`: the store's recovery key follows from it, so that one
+   * secret recovers many stores. Without it the recovery key is random.
+   */
+  readonly operatorSecret?: string
   /** Who is recorded as the founder. */
   readonly actor?: Actor
 }
@@ -44,8 +52,7 @@ export async function createStore(
 ): Promise<{ readonly store: MemoryStore; readonly recoveryKey: string }> {
   const { identity } = checkPlaces(options)
   const environment = environmentOf(options)
-  const recoveryKey = generateRecoveryKey(environment.random)
-  const { storeId, epoch, built, snapshot } = await found(options, environment, recoveryKey)
+  const { storeId, epoch, built, snapshot, recoveryKey } = await found(options, environment)
   const objects = await createDiskObjectStore({
     directory: options.directory,
     ...storageOf(options),
@@ -70,30 +77,37 @@ export async function createStore(
   const known = { cachedHeight: -1, counted: { commit, commits: 1 }, versionIds }
   const parts = { objects, storeId, identity, epochs, snapshot, guard: options.guard }
   const session = new StoreSession({ ...parts, ...files, ...known, ...environment }, new History())
-  return { store: new MemoryStore(session), recoveryKey: formatRecoveryKey(recoveryKey) }
+  return { store: new MemoryStore(session), recoveryKey: formatRecoveryKey(storeId, recoveryKey) }
 }
 
 /** The first keyring, settings and commit, in RAM. */
 async function found(
   options: CreateOptions,
   { clock, random, stretch }: Pick<Required<StoreEnvironment>, 'clock' | 'random' | 'stretch'>,
-  recoveryKey: Uint8Array,
 ): Promise<{
   readonly storeId: string
+  readonly recoveryKey: Uint8Array
   readonly epoch: EpochKeys
   readonly built: BuiltCommit
   readonly snapshot: Snapshot
 }> {
-  const { identity, passphrase, actor } = options
+  const { identity, passphrase, actor, operatorSecret, deviceName: name = '' } = options
   const settings = checkSettings(initialSettings(options))
   const founder = actor && checkActor(actor)
-  const keyring = await createKeyring({ identity, passphrase, recoveryKey, random, stretch })
+  const operator = operatorSecret === undefined ? undefined : parseOperatorSecret(operatorSecret)
+  const fresh = generateRecoveryKey(random)
+  const recoveryKeyOf = (storeId: string): Uint8Array => {
+    return operator === undefined ? fresh : operatorRecoveryKey(storeId, operator)
+  }
+  const how = { passphrase, recoveryKeyOf, random, stretch }
+  const keyring = await createKeyring({ identity, name, ...how })
   const { storeId, epoch } = keyring
   const { deviceId, signing: pair } = identity
   const signer = { deviceId, pair, sequence: 1, previous: zeroHash }
   const context = { storeId, epoch, signer, time: clock(), random }
   const sealed = { bytes: sealSettings(context, settings), value: settings }
-  return { storeId, epoch, ...(await buildGenesis(context, keyring, sealed, founder)) }
+  const built = await buildGenesis(context, keyring, sealed, founder)
+  return { storeId, recoveryKey: recoveryKeyOf(storeId), epoch, ...built }
 }
 
 function initialSettings(options: CreateOptions): Settings {

@@ -65,7 +65,7 @@ async function joinOnce(staged: StagedClone, options: JoinOptions): Promise<Memo
     }
     await keepSeen(places, options, storeId)
   })
-  const { passphrase: _, recoveryKey: __, ...others } = options
+  const { passphrase: _, recoveryKey: __, operatorSecret: ___, ...others } = options
   return openStore(others)
 }
 

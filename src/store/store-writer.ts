@@ -167,11 +167,11 @@ export class DeviceWriter {
   async add(
     card: string,
     role: Role,
-    options: { readonly fingerprint?: string } = {},
+    options: { readonly fingerprint?: string; readonly name?: string } = {},
   ): Promise<DeviceAdded> {
-    const { fingerprint } = checkOptions(options)
+    const { fingerprint, name } = checkOptions(options)
     checkText(card, 'A device card')
-    return addDeviceByCard(this.#session, card, { role, fingerprint }, this.#author)
+    return addDeviceByCard(this.#session, card, { role, fingerprint, name }, this.#author)
   }
 
   /** Gives a device, `dev_…`, another role. A new epoch begins. */

@@ -5,8 +5,9 @@ import type { SigningKeyPair } from '../../src/crypto/signature.ts'
 import type { ChangeRecord, Operation } from '../../src/format/change-record.ts'
 import type { CommitParts } from '../../src/format/commit.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
-import type { Directory, Role } from '../../src/format/directory.ts'
+import type { AdmittedBy, DeviceEntry, Directory, Role } from '../../src/format/directory.ts'
 import type { MemoryBlob } from '../../src/format/memory-blob.ts'
+import { zeroHash } from '../../src/format/record.ts'
 import type { Settings } from '../../src/format/settings.ts'
 import type { Oid } from '../../src/git/objects/object.ts'
 import type { EpochKeys } from '../../src/keys/epoch.ts'
@@ -110,15 +111,49 @@ export function memberOf(
   identity: Pick<Identity, 'deviceId' | 'signing' | 'kem'>,
   role: Role,
   added: number,
-): Directory['devices'][number] {
+  admittedBy: AdmittedBy = 'owner',
+): DeviceEntry {
   const keys = { signingKey: identity.signing.publicKey, kemKey: identity.kem.publicKey }
-  return { deviceId: identity.deviceId, ...keys, role, added, removed: 0 }
+  return { deviceId: identity.deviceId, ...keys, role, admittedBy, added, name: '', named: added }
 }
 
 /** The directory with one more device. */
-export function withMember(next: Directory, identity: Identity, role: Role): Directory {
-  const devices = [...next.devices, memberOf(identity, role, next.number)]
-  return { ...next, devices: devices.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1)) }
+export function withMember(
+  next: Directory,
+  identity: Identity,
+  role: Role,
+  admittedBy?: AdmittedBy,
+): Directory {
+  const devices = [...next.devices, memberOf(identity, role, next.number, admittedBy)]
+  return { ...next, devices: devices.toSorted(byId) }
+}
+
+/** The directory with one device less; `Forge.keyring` lists it as removed. */
+export function withoutMember(
+  next: Directory,
+  { deviceId }: Pick<Identity, 'deviceId'>,
+): Directory {
+  return { ...next, devices: next.devices.filter((one) => one.deviceId !== deviceId) }
+}
+
+/** Lists the devices that a change dropped as removed, unless the change has its own list. */
+export function withRemovals(
+  before: Directory,
+  next: Directory,
+  chains: ReadonlyMap<string, Chain>,
+): Directory {
+  if (next.removed !== before.removed) return next
+  const kept = new Set(next.devices.map(({ deviceId }) => deviceId))
+  const dropped = before.devices.filter(({ deviceId }) => !kept.has(deviceId))
+  const removed = dropped.map(({ deviceId }) => {
+    const { sequence, hash: record } = chains.get(deviceId) ?? { sequence: 0, hash: zeroHash }
+    return { deviceId, removed: next.number, sequence, record }
+  })
+  return { ...next, removed: [...before.removed, ...removed].toSorted(byId) }
+}
+
+function byId(a: { readonly deviceId: string }, b: { readonly deviceId: string }): number {
+  return a.deviceId < b.deviceId ? -1 : 1
 }
 
 /** Lists what a change dropped as gone (FORMAT §7), unless the change has its own list. */

@@ -1,22 +1,28 @@
-// Keyrings with a chosen fault, sealed with real keys (FORMAT §7). Argon2id parameters are the
-// caller's, so that vectors can stay at the floor.
+// Keyrings with a chosen fault, sealed with real keys (FORMAT §7): what does not lie at the fault is
+// what follows from directory and keys.
 
 import { concatBytes, fromHex, label } from '../../src/bytes.ts'
 import { hash256, keyedHash } from '../../src/crypto/digest.ts'
-import type { Random } from '../../src/crypto/random.ts'
-import { encapsulate, kemKeyPair } from '../../src/crypto/recipient.ts'
-import { type Directory, encodeDirectory, slotTypes } from '../../src/format/directory.ts'
+import { encapsulate } from '../../src/crypto/recipient.ts'
+import { type Directory, directoryHash, encodeDirectory } from '../../src/format/directory.ts'
 import { archiveContext, recordContext, slotContext } from '../../src/format/envelope.ts'
 import {
-  type Argon2Parameters,
   encodeArchive,
   encodeKeyring,
   type KeyringFile,
   type Slot,
   slotPublicBytes,
+  slotTypes,
   sortSlots,
 } from '../../src/format/keyring.ts'
 import type { EpochKeys } from '../../src/keys/epoch.ts'
+import {
+  countNobody,
+  holdersOf,
+  nobody,
+  type Recipient,
+  recipientKinds,
+} from '../../src/keys/recipients.ts'
 import { seal, type SealFault } from './forge-seal.ts'
 
 export interface KeyringPlan {
@@ -25,14 +31,13 @@ export interface KeyringPlan {
   readonly epoch: EpochKeys
   /** Every epoch before, oldest first. */
   readonly older: readonly EpochKeys[]
-  /** Of the passphrase slot, if the directory has one. */
-  readonly argon2?: Argon2Parameters | undefined
-  readonly random: Random
 }
 
 export interface KeyringFault {
   /** The finished parts, before they are framed. */
   readonly file?: (file: KeyringFile) => KeyringFile
+  /** Whom the slots are sealed to, by default everybody in the directory, and nobody. */
+  readonly recipients?: (recipients: readonly Recipient[]) => readonly Recipient[]
   /** What a slot holds, by default A ‖ C. */
   readonly slotPlaintext?: Uint8Array
   readonly slotSeal?: SealFault
@@ -42,8 +47,10 @@ export interface KeyringFault {
   readonly bytes?: (bytes: Uint8Array) => Uint8Array
 }
 
+const noHedge = new Uint8Array(32)
+
 export function forgeKeyring(plan: KeyringPlan, fault: KeyringFault = {}): Uint8Array {
-  const { storeId, directory, epoch, random } = plan
+  const { storeId, directory, epoch } = plan
   const honest: KeyringFile = {
     kid: epoch.kid,
     storeId,
@@ -56,7 +63,7 @@ export function forgeKeyring(plan: KeyringPlan, fault: KeyringFault = {}): Uint8
         type: 'directory',
         keys: epoch.directory,
         context: recordContext(storeId),
-        hedge: random(32),
+        hedge: noHedge,
         plaintext: encodeDirectory(directory),
       },
       fault.directorySeal,
@@ -77,48 +84,49 @@ function slotKeyOf(
   return keyedHash(32, sharedSecret, label('GLK1/slot/xwing/v1'), ...place)
 }
 
-export function forgeSlot(
-  plan: KeyringPlan,
-  recipient: Pick<Slot, 'type' | 'slotId' | 'argon2'> & { readonly kemKey: Uint8Array },
-  fault: KeyringFault = {},
-): Slot {
-  const { storeId, epoch, random } = plan
-  const { type, slotId, argon2, kemKey } = recipient
-  const { ciphertext, sharedSecret } = encapsulate(kemKey, random)
-  const open = { type, slotId, argon2, ciphertext }
+export function forgeSlot(plan: KeyringPlan, recipient: Recipient, fault: KeyringFault = {}): Slot {
+  const { storeId, epoch } = plan
+  const { kind, kemKey, passphrase, isAuditor } = recipient
+  const { ciphertext, sharedSecret } = encapsulate(kemKey, seedOf(plan, recipient))
+  const type = kind === 'passphrase' ? 'passphrase' : 'key'
+  const open = { type, passphrase, ciphertext } as const
   const key = slotKeyOf(storeId, sharedSecret, kemKey, ciphertext)
+  const content = isAuditor ? epoch.contentKeyHash : epoch.contentKey
   const envelope = seal(
     {
       type: 'slot',
       keys: { kid: epoch.kid, key, saltKey: epoch.slotSaltKey },
       context: slotContext(storeId, slotTypes[type], slotPublicBytes(open)),
-      hedge: random(32),
-      plaintext: fault.slotPlaintext ?? concatBytes(epoch.auditKey, epoch.contentKey),
+      hedge: noHedge,
+      plaintext: fault.slotPlaintext ?? concatBytes(epoch.auditKey, content),
     },
     fault.slotSeal,
   )
   return { ...open, envelope }
 }
 
+function seedOf(plan: KeyringPlan, { kind, id, kemKey, isAuditor }: Recipient): Uint8Array {
+  const { storeId, epoch, directory } = plan
+  const hash = directoryHash(storeId, directory)
+  const place = [fromHex(storeId), hash, Uint8Array.of(recipientKinds[kind]), fromHex(id), kemKey]
+  const key = isAuditor ? epoch.auditorSlotKey : epoch.slotKey
+  return keyedHash(64, key, label('GLK1/slot/seed/v1'), ...place)
+}
+
 function forgeSlots(plan: KeyringPlan, fault: KeyringFault): readonly Slot[] {
-  const { directory, random, argon2 } = plan
-  const active = directory.devices.filter((device) => device.removed === 0)
-  const keys = active.map((device) => device.kemKey)
-  let wanted = 4
-  while (wanted < keys.length) wanted *= 2
-  while (keys.length < wanted) keys.push(kemKeyPair(random(32)).publicKey)
-  const nobody = { slotId: undefined, argon2: undefined }
-  return [
-    ...keys.map((kemKey) => forgeSlot(plan, { type: 'device', ...nobody, kemKey }, fault)),
-    ...directory.recovery.map(({ type, slotId, kemKey }) => {
-      const parameters = type === 'passphrase' ? argon2 : undefined
-      return forgeSlot(plan, { type, slotId, argon2: parameters, kemKey }, fault)
-    }),
-  ]
+  const { storeId, epoch, directory } = plan
+  const holders = holdersOf(directory)
+  const hash = directoryHash(storeId, directory)
+  const others = Array.from({ length: countNobody(holders) }, (_, index) => {
+    return nobody(storeId, epoch, hash, index)
+  })
+  const honest = [...holders, ...others]
+  const recipients = fault.recipients?.(honest) ?? honest
+  return recipients.map((recipient) => forgeSlot(plan, recipient, fault))
 }
 
 function sealArchive(plan: KeyringPlan, master: 'A' | 'C', fault: KeyringFault): Uint8Array {
-  const { storeId, epoch, older, random } = plan
+  const { storeId, epoch, older } = plan
   const entries = older.map(({ kid, auditKey, contentKey, contentKeyHash }) =>
     master === 'A'
       ? { kid, key: auditKey, hashC: contentKeyHash }
@@ -127,5 +135,5 @@ function sealArchive(plan: KeyringPlan, master: 'A' | 'C', fault: KeyringFault):
   const keys = master === 'A' ? epoch.archiveA : epoch.archiveC
   const context = archiveContext(storeId, master)
   const plaintext = encodeArchive(entries)
-  return seal({ type: 'archive', keys, context, hedge: random(32), plaintext }, fault.archiveSeal)
+  return seal({ type: 'archive', keys, context, hedge: noHedge, plaintext }, fault.archiveSeal)
 }

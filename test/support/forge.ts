@@ -14,7 +14,6 @@ import { joinDirectories } from '../../src/format/directory-join.ts'
 import { type Directory, directoryHash, type Role } from '../../src/format/directory.ts'
 import { memoryContext, recordContext } from '../../src/format/envelope.ts'
 import { storeIdOf } from '../../src/format/id.ts'
-import type { Argon2Parameters } from '../../src/format/keyring.ts'
 import { encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { readmeFile, storeFile } from '../../src/format/public-files.ts'
 import { recordHash, zeroHash, zeroId } from '../../src/format/record.ts'
@@ -23,6 +22,7 @@ import type { GitObject, ObjectType, Oid } from '../../src/git/objects/object.ts
 import { type EpochKeys, epochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import { quotaDefault } from '../../src/limits.ts'
 import { baseRecord, encodeForged, signForged } from './forge-commit.ts'
 import {
   type Chain,
@@ -35,6 +35,7 @@ import {
   plainSettings,
   withGone,
   withMember,
+  withRemovals,
 } from './forge-fault.ts'
 import { forgeKeyring, type KeyringFault, type KeyringPlan } from './forge-keyring.ts'
 import { fileInForce, mergeForks } from './forge-merge.ts'
@@ -67,8 +68,6 @@ export class Forge {
   keyringRecord: Uint8Array = zeroHash
   memories: ReadonlyMap<string, MemoryState> = new Map()
   chains: ReadonlyMap<string, Chain> = new Map()
-  /** Of the passphrase slot in the directory. */
-  argon2: Argon2Parameters | undefined
 
   private constructor(
     random: Random,
@@ -94,14 +93,17 @@ export class Forge {
     const founder = await generateIdentity(random)
     const founderRandom = random(32)
     const storeId = storeIdOf(founder.signing.publicKey, founderRandom)
-    const recovery = recoveryKeyIdentity(new Uint8Array(32).fill(7))
+    const recovery = recoveryKeyIdentity(storeId, new Uint8Array(32).fill(7))
     const keys = { signingKey: recovery.signing.publicKey, kemKey: recovery.kem.publicKey }
     const directory: Directory = {
       number: 0,
       previous: [],
       devices: [memberOf(founder, 'owner', 0)],
+      removed: [],
       recovery: [{ slotId: 'aa'.repeat(16), type: 'recovery', ...keys }],
       gone: [],
+      quota: quotaDefault,
+      quotaSet: 0,
       founderRandom,
     }
     return new Forge(
@@ -132,10 +134,10 @@ export class Forge {
   /** The same history, to go on with in another way. */
   fork(): Forge {
     const { random, founder, directory, epoch, storeId } = this
-    const { entries, epochs, keyringRecord, memories, chains, argon2, objects } = this
+    const { entries, epochs, keyringRecord, memories, chains, objects } = this
     const copy = new Forge(random, founder, directory, epoch, storeId)
     for (const [oid, object] of objects) copy.objects.set(oid, object)
-    return Object.assign(copy, { entries, epochs, keyringRecord, memories, chains, argon2 })
+    return Object.assign(copy, { entries, epochs, keyringRecord, memories, chains })
   }
 
   put(type: ObjectType, body: Uint8Array): Oid {
@@ -213,7 +215,7 @@ export class Forge {
     const previous = [directoryHash(this.storeId, this.directory)]
     const number = this.directory.number + 1
     const next = { ...this.directory, number, previous, founderRandom: undefined }
-    const directory = withGone(next, change(next))
+    const directory = withRemovals(next, withGone(next, change(next)), this.chains)
     const older = [...this.epochs.values()].filter(({ kid }) => kid !== epoch.kid)
     const keyring = forgeKeyring(this.#keyringPlan(directory, epoch, older), keyringFault)
     const named = { keyringHash: hash256(keyring), directoryNumber: directory.number }
@@ -288,8 +290,8 @@ export class Forge {
   }
 
   #keyringPlan(directory: Directory, epoch: EpochKeys, older: readonly EpochKeys[]): KeyringPlan {
-    const { storeId, random, argon2 } = this
-    return { storeId, directory, epoch, older, argon2, random }
+    const { storeId } = this
+    return { storeId, directory, epoch, older }
   }
 
   #sealSettings(settings: Settings): Uint8Array {

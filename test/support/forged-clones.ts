@@ -10,6 +10,7 @@ import {
   type NewRow,
   plainSettings,
   withMember,
+  withoutMember,
 } from './forge-fault.ts'
 import type { Forge } from './forge.ts'
 import { memory, standardHistory, version } from './standard-forge.ts'
@@ -92,14 +93,9 @@ export function withDevice(
 }
 
 /** With a new epoch. */
-export function removeDevice(forge: Forge, { deviceId }: Identity, fault: Fault = {}): void {
-  const removed = (next: Directory): Directory => ({
-    ...next,
-    devices: next.devices.map((one) => {
-      return one.deviceId === deviceId ? { ...one, removed: next.number } : one
-    }),
-  })
-  forge.keyring(removed, { epoch: forge.newEpoch(), fault })
+export function removeDevice(forge: Forge, identity: Identity, fault: Fault = {}): void {
+  const epoch = forge.newEpoch()
+  forge.keyring((next) => withoutMember(next, identity), { epoch, fault })
 }
 
 export function named(name: string): Settings {

@@ -9,9 +9,11 @@ import { parseCommit } from '../../format/commit.ts'
 import { checkJoined } from '../../format/directory-join.ts'
 import {
   checkGenesisDirectory,
-  checkRecoveryStep,
-  checkRotation,
   checkSuccessor,
+  type LastRecord,
+} from '../../format/directory-succession.ts'
+import {
+  type AdmittedBy,
   type Directory,
   findDevice,
   type RecoveryEntry,
@@ -24,6 +26,7 @@ import { decodeSettings } from '../../format/settings.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { openArchives, openAuditArchive, readArchivedKids } from '../../keys/archive.ts'
 import { type AuditKeys, type EpochKeys, opensContents } from '../../keys/epoch.ts'
+import { checkKeyring } from '../../keys/keyring-bytes.ts'
 import { openDirectory, type OpenedKeyring, openKeyring, type Unlock } from '../../keys/keyring.ts'
 import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob, getEntry, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
@@ -86,17 +89,22 @@ export function readSettingsState(
   return { oid, value, record, height }
 }
 
-/** Opens the keyring of a record. Checks genesis; `checkSuccession` checks a later one. */
-export function openNewKeyring(
+/**
+ * Opens the keyring of a record, and checks that it follows from its directory and keys. Checks
+ * genesis; `checkSuccession` checks a later one.
+ */
+export function* openNewKeyring(
   source: Source,
   record: ChangeRecord,
   bytes: Uint8Array,
-): Pick<KeyringState, 'kid' | 'archived' | 'directory'> {
+): Generator<undefined, Pick<KeyringState, 'kid' | 'archived' | 'directory'>> {
   const { file, epoch, directory } = openDirectory(bytes, source.storeId, source.epochs)
   if (directory.number !== record.directoryNumber) {
     throw new StoreError('keyring_mismatch', 'The keyring number differs from that of its record')
   }
-  const archived = archivedEpochs(file, epoch)
+  const older = archivedEpochs(file, epoch)
+  yield* checkKeyring(file, { storeId: source.storeId, directory, epoch, older })
+  const archived = older.map(({ kid }) => kid)
   if (record.kind === 'genesis') {
     checkGenesisDirectory(source.storeId, directory)
     checkArchived(archived, [])
@@ -104,11 +112,25 @@ export function openNewKeyring(
   return { kid: epoch.kid, archived, directory }
 }
 
-/** Checks the successor of the keyring in force (FORMAT §7.1). Throws `keyring_chain`. */
-export function checkSuccession(storeId: string, before: KeyringState, next: KeyringState): void {
+/** The author of a keyring record, and what its causal past holds. */
+export interface SuccessionContext {
+  readonly storeId: string
+  readonly author: AdmittedBy
+  readonly lastRecordOf: (deviceId: string) => LastRecord | undefined
+}
+
+/**
+ * Checks the successor of the keyring in force (FORMAT §7.1). Throws `keyring_chain` or
+ * `record_role`.
+ */
+export function checkSuccession(
+  context: SuccessionContext,
+  before: KeyringState,
+  next: KeyringState,
+): void {
   const isSameEpoch = next.kid === before.kid
-  checkSuccessor(storeId, before.directory, next.directory)
-  checkRotation(before.directory, next.directory, isSameEpoch)
+  const directories = { previous: before.directory, next: next.directory }
+  checkSuccessor({ ...context, ...directories, isSameEpoch })
   if (before.archived.includes(next.kid)) throw returning()
   checkArchived(next.archived, isSameEpoch ? before.archived : [...before.archived, before.kid])
 }
@@ -136,9 +158,9 @@ function returning(): StoreError {
 }
 
 /** The epochs in the archives: of both for a member, of one for an auditor. */
-function archivedEpochs(file: KeyringFile, epoch: AuditKeys): readonly string[] {
+function archivedEpochs(file: KeyringFile, epoch: AuditKeys): readonly AuditKeys[] {
   const epochs = opensContents(epoch) ? openArchives(file, epoch) : openAuditArchive(file, epoch)
-  return epochs.map(({ kid }) => kid).filter((kid) => kid !== epoch.kid)
+  return epochs.filter(({ kid }) => kid !== epoch.kid)
 }
 
 /** The directory in force in a merge, and the newest keyring record of a parent's own side. */
@@ -163,7 +185,7 @@ export function isInTime(
   { record, authorId }: { readonly record: Uint8Array; readonly authorId: string },
 ): boolean {
   if (equalBytes(record, newest.record)) return true
-  if (findDevice(newest.directory, authorId)?.removed === 0) return true
+  if (findDevice(newest.directory, authorId) !== undefined) return true
   return findRecovery(newest.directory, authorId) !== undefined
 }
 
@@ -197,10 +219,10 @@ export function checkAuthor(
   const recovery = record.sequence === 0 ? findRecovery(directory, record.deviceId) : undefined
   if (recovery !== undefined) {
     commit.checkSignature(recovery.signingKey)
-    return checkRecoveryRights(recovery, directory, before.keyring, keyring)
+    return checkRecoveryRights(before.keyring, keyring)
   }
   const device = findDevice(directory, record.deviceId)
-  if (device === undefined || device.removed !== 0) {
+  if (device === undefined) {
     throw new StoreError('record_device', 'The author is not an active device of the store')
   }
   if (!rolesFor[record.kind].includes(device.role)) {
@@ -213,13 +235,8 @@ export function checkAuthor(
   commit.checkSignature(device.signingKey)
 }
 
-/** Checks that a recovery identity only enrols devices, within its grade (FORMAT §7). */
-function checkRecoveryRights(
-  recovery: RecoveryEntry,
-  directory: Directory,
-  before: KeyringState,
-  keyring: KeyringState | undefined,
-): void {
+/** Checks that a recovery identity stays in the epoch: `checkSuccession` checks what it adds. */
+function checkRecoveryRights(before: KeyringState, keyring: KeyringState | undefined): void {
   if (keyring === undefined) {
     throw new StoreError('record_role', 'A recovery identity may only enrol devices')
   }
@@ -227,7 +244,6 @@ function checkRecoveryRights(
   if (keyring.kid !== before.kid) {
     throw new StoreError('record_role', 'A recovery identity may not begin an epoch')
   }
-  checkRecoveryStep(recovery, directory, keyring.directory)
 }
 
 /**
@@ -252,8 +268,7 @@ export function mayWrite(role: Role | undefined, kind: RecordKind): boolean {
 
 /** The role of an active device; undefined for one that was removed or never added. */
 export function roleOf(snapshot: Snapshot, deviceId: string): Role | undefined {
-  const device = findDevice(snapshot.keyring.directory, deviceId)
-  return device?.removed === 0 ? device.role : undefined
+  return findDevice(snapshot.keyring.directory, deviceId)?.role
 }
 
 /** Every clone that knows of both machines refuses what a forked device writes (FORMAT §8.2). */
@@ -263,6 +278,12 @@ export function forkedError(): StoreError {
     'Two machines wrote as one device: it was copied or restored from a backup, and cannot write ' +
       'any more',
   )
+}
+
+/** By which right the author of a keyring record changes this directory. */
+export function admitterOf(directory: Directory, record: ChangeRecord): AdmittedBy {
+  const recovery = record.sequence === 0 ? findRecovery(directory, record.deviceId) : undefined
+  return recovery?.type ?? 'owner'
 }
 
 function findRecovery(directory: Directory, deviceId: string): RecoveryEntry | undefined {

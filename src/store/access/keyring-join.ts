@@ -4,7 +4,12 @@
 
 import { StoreError } from '../../errors.ts'
 import { givesRights, isLower, raisedRoles } from '../../format/directory-join.ts'
-import { type DeviceEntry, type Directory, findDevice } from '../../format/directory.ts'
+import {
+  type DeviceEntry,
+  type Directory,
+  findDevice,
+  findRemoved,
+} from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { joinsKeyrings } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -63,10 +68,10 @@ function isSound(
   other: Directory,
   sound: ReadonlySet<KeyringChange>,
 ): boolean {
+  // Whatever the change is: otherwise a join would accept the late records below it.
+  if (findRemoved(other, authorId) !== undefined) return false
   const device = findDevice(other, authorId)
   if (device !== undefined) {
-    // Whatever the change is: otherwise a join would accept the late records below it.
-    if (device.removed !== 0) return false
     return !isGiving || device.role === 'owner' || wasMadeOwner(device, sound)
   }
   // Decided by the directory before the record: a device may be added with a recovery entry's key.
@@ -142,6 +147,5 @@ export function checkOwnsBoth(deviceId: string, keyrings: TwoKeyrings): void {
 }
 
 function isOwner(directory: Directory, deviceId: string): boolean {
-  const device = findDevice(directory, deviceId)
-  return device?.removed === 0 && device.role === 'owner'
+  return findDevice(directory, deviceId)?.role === 'owner'
 }

@@ -165,19 +165,15 @@ function markRedacted(entry: AuditEntry, redacted: ReadonlySet<string>): AuditEn
 function compareKeyrings(before: ComparedKeyring, next: ComparedKeyring): AccessChange {
   const [old, now] = [before.directory, next.directory]
   const isActive = ({ devices }: typeof old, deviceId: string): boolean =>
-    devices.some((device) => device.deviceId === deviceId && device.removed === 0)
+    devices.some((device) => device.deviceId === deviceId)
   const kept = now.devices.filter(({ deviceId }) => isActive(old, deviceId))
   const roleBefore = (deviceId: string): Role | undefined =>
     old.devices.find((device) => device.deviceId === deviceId)?.role
   return {
-    added: now.devices
-      .filter(({ deviceId, removed }) => removed === 0 && !isActive(old, deviceId))
-      .map(describeDevice),
-    changed: kept
-      .filter(({ deviceId, role, removed }) => removed === 0 && roleBefore(deviceId) !== role)
-      .map(describeDevice),
-    removed: kept
-      .filter(({ removed }) => removed !== 0)
+    added: now.devices.filter(({ deviceId }) => !isActive(old, deviceId)).map(describeDevice),
+    changed: kept.filter(({ deviceId, role }) => roleBefore(deviceId) !== role).map(describeDevice),
+    removed: old.devices
+      .filter(({ deviceId }) => !isActive(now, deviceId))
       .map(({ deviceId }) => formatId('device', deviceId)),
     recoveryAdded: slotsMissing(now, old),
     recoveryRemoved: slotsMissing(old, now),

@@ -4,7 +4,7 @@
 import type { Sealed } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import type { DeviceKeys } from '../../format/device-card.ts'
-import type { Role } from '../../format/directory.ts'
+import type { DeviceEntry } from '../../format/directory.ts'
 import { recordContext, sealEnvelope } from '../../format/envelope.ts'
 import { deviceIdOf } from '../../format/id.ts'
 import { zeroHash } from '../../format/record.ts'
@@ -22,6 +22,7 @@ import { type Applied, nothingApplied } from '../changes/apply.ts'
 import type { Author, CommitContext } from '../commits/commit-context.ts'
 import { buildAdministration, type BuiltCommit } from '../commits/commit.ts'
 import type { StoreSession } from '../session/session.ts'
+import { lastRecords } from '../snapshot/snapshot.ts'
 
 export function sealSettings(context: CommitContext, settings: Settings): Sealed {
   const { epoch, storeId, random } = context
@@ -51,11 +52,12 @@ async function changeSettings(
 export async function admitDevice(
   session: StoreSession,
   device: DeviceKeys,
-  role: Role,
+  admission: Pick<DeviceEntry, 'role' | 'name'>,
   author: Author,
 ): Promise<BuiltCommit> {
   const opened = await openToChange(session)
-  return extendKeyring(session, addDevice(opened, device, role, session.random), author)
+  const next = await addDevice(opened, device, { ...admission, admittedBy: 'owner' })
+  return extendKeyring(session, next, author)
 }
 
 /** Adds a recovery key; keeps the epoch. */
@@ -65,7 +67,8 @@ export async function admitRecoveryKey(
   author: Author,
 ): Promise<BuiltCommit> {
   const opened = await openToChange(session)
-  return extendKeyring(session, addRecoveryKey(opened, recoveryKey, session.random), author)
+  const next = await addRecoveryKey(opened, recoveryKey, session.random)
+  return extendKeyring(session, next, author)
 }
 
 /**
@@ -77,8 +80,9 @@ export async function changeEpoch(
   changes: EpochChanges,
   author: Author,
 ): Promise<BuiltCommit> {
-  const { random, stretch } = session
-  const next = await startEpoch(await openToChange(session), { stretch, ...changes }, random)
+  const { random, stretch, snapshot } = session
+  const known = { stretch, lastRecordOf: lastRecords(snapshot.devices) }
+  const next = await startEpoch(await openToChange(session), { ...known, ...changes }, random)
   const built = await extendKeyring(session, next, author)
   const forget = session.addEpoch(next.epoch)
   const undo = (): void => {
@@ -92,7 +96,11 @@ export async function changeEpoch(
  * Adds this session's identity as a device, in the grade of the passphrase or recovery key that
  * opened the store. Does nothing if it is a device already.
  */
-export async function enrolDevice(session: StoreSession, opened: OpenedKeyring): Promise<void> {
+export async function enrolDevice(
+  session: StoreSession,
+  opened: OpenedKeyring,
+  name: string,
+): Promise<void> {
   const { recovery } = opened
   if (recovery === undefined) return
   await session.writing(async () => {
@@ -105,9 +113,10 @@ export async function enrolDevice(session: StoreSession, opened: OpenedKeyring):
     const grade = snapshot.keyring.directory.recovery.find(
       (entry) => deviceIdOf(entry.signingKey) === deviceId,
     )
-    const role = grade?.type === 'recovery' ? 'owner' : 'writer'
+    const admittedBy = grade?.type ?? 'passphrase'
+    const role = admittedBy === 'recovery' ? 'owner' : 'writer'
     const current = { ...opened, directory: snapshot.keyring.directory }
-    const next = addDevice(current, identity, role, random)
+    const next = await addDevice(current, identity, { role, admittedBy, name })
     const signer = { deviceId, pair: recovery.signing, sequence: 0, previous: zeroHash }
     const time = session.nextTime()
     const context = { storeId, epoch: opened.epoch, signer, time, random }

@@ -8,6 +8,7 @@ import {
   checkRole,
   type DeviceEntry,
   findDevice,
+  findRemoved,
   type RecoveryEntry,
   type Role,
 } from '../../format/directory.ts'
@@ -45,6 +46,14 @@ export interface RecoveryKeyMade extends KeysChanged {
   readonly recoveryKey: string
 }
 
+export interface DeviceAddition {
+  readonly role: Role
+  /** `dev_…`: the fingerprint that the machine itself shows. */
+  readonly fingerprint?: string | undefined
+  /** By default the one in the card. */
+  readonly name?: string | undefined
+}
+
 /**
  * Adds the device of a card. Throws `invalid_input` for a bad card, or if `fingerprint`, `dev_…`,
  * is of another device.
@@ -52,7 +61,7 @@ export interface RecoveryKeyMade extends KeysChanged {
 export async function addDeviceByCard(
   session: StoreSession,
   card: string,
-  { role, fingerprint }: { readonly role: Role; readonly fingerprint: string | undefined },
+  { role, fingerprint, name }: DeviceAddition,
   author: Author,
 ): Promise<DeviceAdded> {
   const device = parseDeviceCard(card)
@@ -64,7 +73,8 @@ export async function addDeviceByCard(
   }
   checkRole(role)
   return session.writing(async () => {
-    const built = await admitDevice(session, device, role, author)
+    const admission = { role, name: name ?? device.name }
+    const built = await admitDevice(session, device, admission, author)
     const deviceId = formatId('device', device.deviceId)
     return { built, result: { ...appliedBy(built), deviceId } }
   })
@@ -119,7 +129,7 @@ export async function makeRecoveryKey(
   author: Author,
 ): Promise<RecoveryKeyMade> {
   const secret = generateRecoveryKey(session.random)
-  const recoveryKey = formatRecoveryKey(secret)
+  const recoveryKey = formatRecoveryKey(session.storeId, secret)
   if (keepOld) {
     return session.writing(async () => {
       const built = await admitRecoveryKey(session, secret, author)
@@ -185,8 +195,9 @@ async function residualAccessOf(
 
 function getActive({ keyring }: Snapshot, deviceId: string): DeviceEntry {
   const device = findDevice(keyring.directory, deviceId)
-  if (device?.removed === 0) return device
-  const state = device === undefined ? 'is not one of the store' : 'was removed before'
+  if (device !== undefined) return device
+  const wasRemoved = findRemoved(keyring.directory, deviceId) !== undefined
+  const state = wasRemoved ? 'was removed before' : 'is not one of the store'
   throw new StoreError('invalid_input', `The device ${formatId('device', deviceId)} ${state}`)
 }
 

@@ -1,7 +1,12 @@
 // Lists the devices of a store for users: role, time added and removed, unacknowledged redactions,
 // and the residual access of removed ones (FORMAT §7.1, §7.3). Must not change anything.
 
-import { type DeviceEntry, findDevice, type Role } from '../../format/directory.ts'
+import {
+  type AdmittedBy,
+  type DeviceEntry,
+  findRemoved,
+  type Role,
+} from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import type { ContentSource } from '../history/contents.ts'
 import type { History } from '../history/history.ts'
@@ -26,6 +31,9 @@ export interface DeviceEvent {
 export interface Device {
   /** `dev_…`, the fingerprint. */
   readonly deviceId: string
+  /** FORMAT §1.5: for people, may be empty; identifies nothing. */
+  readonly name: string
+  readonly admittedBy: AdmittedBy
   /** Its current role, or the role that it had when it was removed. */
   readonly role: Role
   readonly added: DeviceEvent
@@ -58,22 +66,19 @@ export function listDevices(
 ): readonly Device[] {
   const keyrings = readKeyrings(source.contents, history)
   // Not from the snapshot, which may be newer than the history.
-  const newest = keyrings.at(-1)?.directory.devices ?? []
-  return newest
-    .flatMap((entry) => {
-      const added = findEvent(keyrings, entry, () => true)
-      return added === undefined ? [] : [{ entry, added }]
-    })
+  return everyDevice(keyrings)
     .toSorted((a, b) => a.added.position - b.added.position)
     .map(({ entry, added }) => {
-      const removed = findEvent(keyrings, entry, (earlier) => earlier.removed !== 0)
-      const { deviceId, role } = entry
+      const { deviceId, role, name, admittedBy } = entry
+      const removed = keyrings.find(({ directory }) => findRemoved(directory, deviceId))
       const state = snapshot.devices.get(deviceId)
       const isThis = deviceId === source.identity.deviceId
       const isPending = removed === undefined && !isThis
       const unacknowledged = isPending ? findUnacknowledged(history, deviceId, added.commit) : []
       return {
         deviceId: formatId('device', deviceId),
+        name,
+        admittedBy,
         role,
         added: eventOf(added),
         removed: removed && eventOf(removed),
@@ -88,16 +93,18 @@ export function listDevices(
     })
 }
 
-/** The first keyring that lists a device with an entry for which `isMatch` holds. */
-function findEvent(
+/** The newest entry of each device that was ever added, and the keyring that added it. */
+function everyDevice(
   keyrings: readonly KeyringEvent[],
-  { deviceId }: DeviceEntry,
-  isMatch: (entry: DeviceEntry) => boolean,
-): KeyringEvent | undefined {
-  return keyrings.find(({ directory }) => {
-    const entry = findDevice(directory, deviceId)
-    return entry !== undefined && isMatch(entry)
-  })
+): readonly { readonly entry: DeviceEntry; readonly added: KeyringEvent }[] {
+  const found = new Map<string, { readonly entry: DeviceEntry; readonly added: KeyringEvent }>()
+  for (const keyring of keyrings) {
+    for (const entry of keyring.directory.devices) {
+      const added = found.get(entry.deviceId)?.added ?? keyring
+      found.set(entry.deviceId, { entry, added })
+    }
+  }
+  return [...found.values()]
 }
 
 function eventOf({ commit }: Pick<KeyringEvent, 'commit'>): DeviceEvent {

@@ -58,7 +58,7 @@ export function keysOfDevices(
   for (const { directory, kid, archived } of keyrings) {
     for (const deviceId of deviceIds) {
       const device = findDevice(directory, deviceId)
-      if (device?.removed !== 0) continue
+      if (device === undefined) continue
       for (const epoch of [...archived, kid]) {
         records.add(epoch)
         if (device.role !== 'auditor') contents.add(epoch)

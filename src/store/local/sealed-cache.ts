@@ -42,7 +42,7 @@ export interface CacheFiles {
 }
 
 const KEYS_CONTEXT = 'GLK1keys'
-const NO_EPOCH = '0000000000000000'
+const NO_EPOCH = '0'.repeat(32)
 
 /** The field that every JSON cache file has. */
 export interface CacheFile {

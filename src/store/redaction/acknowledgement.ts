@@ -25,7 +25,7 @@ export function otherDevices(
   thisDevice: string,
 ): readonly PendingDevice[] {
   return keyring.directory.devices
-    .filter(({ deviceId, removed }) => removed === 0 && deviceId !== thisDevice)
+    .filter(({ deviceId }) => deviceId !== thisDevice)
     .map(({ deviceId, role }) => {
       const state = devices.get(deviceId)
       return {

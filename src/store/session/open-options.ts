@@ -47,6 +47,10 @@ export interface OpenOptions extends StorePlaces, GuardOptions, StoreEnvironment
   /** One of these enrols an identity that is not a device of the store yet (FORMAT §7). */
   readonly passphrase?: string
   readonly recoveryKey?: string
+  /** `GLKO1-…`, from `generateOperatorSecret`. */
+  readonly operatorSecret?: string
+  /** Of the device that is enrolled: a text for people, by default empty. */
+  readonly deviceName?: string
   /** `memstore_…`: refuses any other store, also another one of the same device. */
   readonly storeId?: string
   /** Accepts once a store that was restored to an older state. */
@@ -70,10 +74,15 @@ export function storageOf(options: StoreEnvironment): StoreEnvironment {
 }
 
 export function unlockOf(options: OpenOptions): Unlock {
-  const { identity, passphrase, recoveryKey } = options
-  if (passphrase !== undefined && recoveryKey !== undefined) {
-    throw new StoreError('invalid_input', 'Give a passphrase or a recovery key, not both')
+  const { identity, passphrase, recoveryKey, operatorSecret } = options
+  const given = [passphrase, recoveryKey, operatorSecret].filter((secret) => secret !== undefined)
+  if (given.length > 1) {
+    throw new StoreError(
+      'invalid_input',
+      'Give a passphrase, a recovery key or an operator secret: one of them',
+    )
   }
+  if (operatorSecret !== undefined) return { type: 'operator', operatorSecret }
   if (passphrase !== undefined) return { type: 'passphrase', passphrase }
   if (recoveryKey !== undefined) return { type: 'recovery', recoveryKey }
   return { type: 'identity', identity }

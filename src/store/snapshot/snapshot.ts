@@ -4,6 +4,7 @@
 // leave no trace.
 
 import type { ChangeRecord } from '../../format/change-record.ts'
+import type { LastRecord } from '../../format/directory-succession.ts'
 import type { Directory } from '../../format/directory.ts'
 import type { Settings } from '../../format/settings.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -65,6 +66,16 @@ export interface Effect {
   readonly devices: ReadonlyMap<string, DeviceState>
   readonly keyring: KeyringState | undefined
   readonly settings: SettingsState | undefined
+}
+
+/** The last records that a removal names (FORMAT §7.1): none of a device that is forked. */
+export function lastRecords(
+  devices: ReadonlyMap<string, DeviceState>,
+): (deviceId: string) => LastRecord | undefined {
+  return (deviceId) => {
+    const state = devices.get(deviceId)
+    return state === undefined || state.forked ? undefined : state
+  }
 }
 
 /** The state of a record's author after it; empty for recovery identities (FORMAT §7). */

@@ -5,7 +5,7 @@
 import { compareBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { isLower } from '../../format/directory-join.ts'
-import { type Directory, findDevice, type Role } from '../../format/directory.ts'
+import { type DeviceEntry, type Directory, findDevice, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { joinKeyrings, type NewKeyring, type OpenedKeyring } from '../../keys/keyring.ts'
 import { openHeadKeyring } from '../access/authority.ts'
@@ -60,14 +60,14 @@ export async function joinHeadKeyrings(
   }
   const isOursFirst = compareBytes(ours.head.record, theirs.head.record) < 0
   const inOrder = isOursFirst ? ([ours, theirs] as const) : ([theirs, ours] as const)
-  const next = joinKeyrings([await open(inOrder[0]), await open(inOrder[1])], random)
+  const next = await joinKeyrings([await open(inOrder[0]), await open(inOrder[1])], random)
   checkStaysActive(next.directory, identity.deviceId)
   return next
 }
 
 /** A slot may open for this device though the directory lists another key for it. */
 function checkStaysActive(directory: Directory, deviceId: string): void {
-  if (findDevice(directory, deviceId)?.removed === 0) return
+  if (findDevice(directory, deviceId) !== undefined) return
   throw new StoreError(
     'keyring_conflict',
     'Both sides changed who may open the store, and they have different keys of this device: ' +
@@ -121,17 +121,15 @@ export function describeJoin(
   { directory }: Pick<NewKeyring, 'directory'>,
 ): JoinedKeyrings {
   const sides = [ours, theirs].map(({ keyring }) => keyring.directory)
-  const removed: string[] = []
-  const lowered: { deviceId: string; role: Role }[] = []
-  for (const { deviceId: id, role, removed: isRemoved } of directory.devices) {
-    const before = sides.flatMap((side) => findDevice(side, id) ?? [])
-    const deviceId = formatId('device', id)
-    if (isRemoved !== 0) {
-      if (before.some((device) => device.removed === 0)) removed.push(deviceId)
-    } else if (before.some((device) => isLower(role, device.role))) {
-      lowered.push({ deviceId, role })
-    }
+  const sidesHave = (id: string): readonly DeviceEntry[] => {
+    return sides.flatMap((side) => findDevice(side, id) ?? [])
   }
+  const removed = directory.removed
+    .filter(({ deviceId }) => sidesHave(deviceId).length > 0)
+    .map(({ deviceId }) => formatId('device', deviceId))
+  const lowered = directory.devices
+    .filter(({ deviceId, role }) => sidesHave(deviceId).some((one) => isLower(role, one.role)))
+    .map(({ deviceId, role }) => ({ deviceId: formatId('device', deviceId), role }))
   const passphrases = directory.recovery.filter(({ type }) => type === 'passphrase').length
   return { removed, lowered, passphrases, dropped: countDropped(sides, directory) }
 }

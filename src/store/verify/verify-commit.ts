@@ -5,6 +5,7 @@
 import { equalBytes, toHex } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
 import { assert, type ErrorCode, StoreError } from '../../errors.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
 import { openEnvelope, recordContext } from '../../format/envelope.ts'
 import { readmeFile, storeFile } from '../../format/public-files.ts'
 import { bringsKeyring, joinsKeyrings } from '../../format/record-rules.ts'
@@ -13,6 +14,7 @@ import { decodeSettings } from '../../format/settings.ts'
 import type { NewObject, Oid, TreeEntry } from '../../git/objects/object.ts'
 import { opensContents } from '../../keys/epoch.ts'
 import {
+  admitterOf,
   checkAuthor,
   checkInTime,
   checkJoining,
@@ -30,6 +32,7 @@ import {
   type Effect,
   type Head,
   type KeyringState,
+  lastRecords,
   type SettingsState,
   type Snapshot,
   type Undo,
@@ -95,10 +98,10 @@ function* verifyInOrder(
   checkPosition(snapshot, commit, merging)
   checkKeyring(snapshot, commit, before)
   if (merging !== undefined && !areTwo(before)) checkInTime(before[0], merging.parents)
-  const keyring = readKeyring(context, commit)
+  const keyring = yield* readKeyring(context, commit)
   for (const one of before) checkAuthor({ keyring: one, device }, commit, keyring)
   if (keyring !== undefined && record.kind === 'keyring') {
-    checkNewKeyring(context.storeId, before, keyring, merging)
+    checkNewKeyring(context.storeId, before, keyring, { snapshot, record, merging })
   }
   checkDeviceChain(device, commit)
   const settings = readSettings(context, snapshot, commit)
@@ -171,13 +174,24 @@ function checkKeyring(snapshot: Snapshot, commit: CheckedCommit, before: Keyring
   }
 }
 
+/** A keyring record, and the snapshot at its first parent. */
+interface KeyringRecord {
+  readonly snapshot: Snapshot
+  readonly record: ChangeRecord
+  readonly merging: Merging | undefined
+}
+
 function checkNewKeyring(
   storeId: string,
   before: KeyringsBefore,
   keyring: KeyringState,
-  merging: Merging | undefined,
+  { snapshot, record, merging }: KeyringRecord,
 ): void {
-  if (!areTwo(before)) return checkSuccession(storeId, before[0], keyring)
+  if (!areTwo(before)) {
+    const author = admitterOf(before[0].directory, record)
+    const lastRecordOf = lastRecords(snapshot.devices)
+    return checkSuccession({ storeId, author, lastRecordOf }, before[0], keyring)
+  }
   checkJoining(storeId, before, keyring)
   const [first, second] = merging?.parents ?? []
   assert(first !== undefined && second !== undefined, 'a join has two parents')
@@ -191,7 +205,10 @@ function checkNewKeyring(
 }
 
 /** The keyring of a record that brings one (kind 1 or 4). */
-function readKeyring(context: VerifyContext, commit: CheckedCommit): KeyringState | undefined {
+function* readKeyring(
+  context: VerifyContext,
+  commit: CheckedCommit,
+): Generator<undefined, KeyringState | undefined> {
   const { record, epoch } = commit
   if (!bringsKeyring(record.kind)) return undefined
   const oid = getEntry(getTree(context.objects, commit.tree), 'keyring')
@@ -199,7 +216,7 @@ function readKeyring(context: VerifyContext, commit: CheckedCommit): KeyringStat
   if (!equalBytes(hash256(bytes), record.keyringHash)) {
     refuse('keyring_mismatch', 'The keyring is not the one that the record names')
   }
-  const opened = openNewKeyring(context, record, bytes)
+  const opened = yield* openNewKeyring(context, record, bytes)
   if ((record.kind === 'genesis' || joinsKeyrings(record)) && opened.kid !== epoch.kid) {
     refuse('record_epoch', 'The record is not sealed under the epoch of the keyring it brings')
   }

@@ -242,8 +242,11 @@ const unknownKeyring: KeyringState = {
     number: 0,
     previous: [],
     devices: [],
+    removed: [],
     recovery: [],
     gone: [],
+    quota: 0,
+    quotaSet: 0,
     founderRandom: undefined,
   },
 }

@@ -1,0 +1,198 @@
+// Which directory may follow another (FORMAT §7.1), whoever its author is: store/access/authority.ts
+// checks the author's right, and the records that bring directories.
+
+import { equalBytes } from '../bytes.ts'
+import { StoreError } from '../errors.ts'
+import {
+  type AdmittedBy,
+  countByPassphrase,
+  type DeviceEntry,
+  type Directory,
+  directoryHash,
+  encodeDirectory,
+  findDevice,
+  findRemoved,
+  recoveryBytes,
+  type RecoveryEntry,
+  type RemovedDevice,
+  type Role,
+  roles,
+} from './directory.ts'
+import { storeIdOf } from './id.ts'
+
+/** A device's newest record in the causal past of a record. */
+export interface LastRecord {
+  readonly sequence: number
+  readonly record: Uint8Array
+}
+
+/** What a keyring record that is not a join is checked against. */
+export interface Step {
+  readonly storeId: string
+  readonly previous: Directory
+  readonly next: Directory
+  readonly isSameEpoch: boolean
+  readonly author: AdmittedBy
+  /** Undefined if a device has none, or is forked. */
+  readonly lastRecordOf: (deviceId: string) => LastRecord | undefined
+}
+
+/** The rules for number 0. Throws `keyring_chain` or `store_id_mismatch`. */
+export function checkGenesisDirectory(storeId: string, directory: Directory): void {
+  const { founderRandom, devices, removed, gone, quotaSet } = directory
+  const [founder] = devices
+  if (founderRandom === undefined || founder === undefined || devices.length !== 1) {
+    throw broken('the first directory does not name the founder alone')
+  }
+  if (storeIdOf(founder.signingKey, founderRandom) !== storeId) {
+    throw new StoreError('store_id_mismatch', 'The founder is not the one that the store id names')
+  }
+  if (founder.role !== 'owner' || founder.admittedBy !== 'owner') {
+    throw broken('the founder is not an owner')
+  }
+  if (gone.length + removed.length > 0) throw broken('the first directory lists what was removed')
+  if (founder.added + founder.named + quotaSet > 0) throw broken('it is later than number 0')
+}
+
+/** The rules for later numbers. Throws `keyring_chain`, or `record_role` for a recovery identity. */
+export function checkSuccessor(step: Step): void {
+  const { storeId, previous, next, author } = step
+  if (next.number !== previous.number + 1) throw broken('its number does not follow')
+  const [hash, another] = next.previous
+  const isNamed = hash !== undefined && equalBytes(hash, directoryHash(storeId, previous))
+  if (!isNamed || another !== undefined) {
+    throw broken('it does not name the directory before it')
+  }
+  if (author !== 'owner') checkEnrolment(step)
+  checkRemovals(step)
+  for (const device of next.devices) checkDevice(step, device)
+  if (!next.devices.some(({ role }) => role === 'owner')) throw broken('no active owner remains')
+  checkQuota(previous, next)
+  checkRecoverySlots(previous, next)
+  checkKeptEpoch(step)
+}
+
+/** Each device that was active is active or removed, and a removed one stays as it is. */
+function checkRemovals({ previous, next, lastRecordOf }: Step): void {
+  for (const before of previous.removed) {
+    const after = findRemoved(next, before.deviceId)
+    if (after === undefined || !isSameRemoval(before, after)) {
+      throw broken('a removed device is missing or has changed')
+    }
+  }
+  for (const { deviceId } of previous.devices) {
+    if (findDevice(next, deviceId) !== undefined) continue
+    const removal = findRemoved(next, deviceId)
+    if (removal === undefined) throw broken('a device is missing')
+    const last = lastRecordOf(deviceId) ?? noRecord
+    if (!isSameRemoval(removal, { deviceId, removed: next.number, ...last })) {
+      throw broken('it does not name the last record of a removed device')
+    }
+  }
+  for (const { deviceId } of next.removed) {
+    if (findRemoved(previous, deviceId) ?? findDevice(previous, deviceId)) continue
+    throw broken('it removes a device that was none')
+  }
+}
+
+const noRecord: LastRecord = { sequence: 0, record: new Uint8Array(32) }
+
+function isSameRemoval(a: RemovedDevice, b: RemovedDevice): boolean {
+  const isSamePoint = a.removed === b.removed && a.sequence === b.sequence
+  return isSamePoint && equalBytes(a.record, b.record)
+}
+
+function checkDevice({ previous, next, author }: Step, after: DeviceEntry): void {
+  const before = findDevice(previous, after.deviceId)
+  if (before === undefined) {
+    if (findRemoved(previous, after.deviceId)) throw broken('a removed device has returned')
+    if (after.added !== next.number || after.named !== next.number) {
+      throw broken('a new device has another number than the directory')
+    }
+    if (after.admittedBy !== author) throw broken('another author has admitted a new device')
+    return
+  }
+  const sameKeys =
+    equalBytes(before.signingKey, after.signingKey) && equalBytes(before.kemKey, after.kemKey)
+  const sameStart = before.added === after.added && before.admittedBy === after.admittedBy
+  if (!sameKeys || !sameStart) throw broken("a device's keys or its beginning have changed")
+  const isRenamed = after.name !== before.name
+  if (after.named !== (isRenamed ? next.number : before.named)) {
+    throw broken('a name has another number than the directory that gave it')
+  }
+}
+
+function checkQuota(previous: Directory, next: Directory): void {
+  const isSet = next.quota !== previous.quota
+  if (next.quotaSet === (isSet ? next.number : previous.quotaSet)) return
+  throw broken('the quota has another number than the directory that set it')
+}
+
+/** Recovery entries keep their keys; removed ones are listed for ever, for later joins. */
+function checkRecoverySlots(previous: Directory, next: Directory): void {
+  const before = new Map(previous.recovery.map((entry) => [entry.slotId, entry]))
+  const kept = next.recovery.filter((entry) => before.has(entry.slotId))
+  for (const entry of kept) {
+    const old = before.get(entry.slotId)
+    if (old === undefined || !equalBytes(recoveryBytes(old), recoveryBytes(entry))) {
+      throw broken("a passphrase's or recovery key's keys have changed")
+    }
+    before.delete(entry.slotId)
+  }
+  const gone = [...previous.gone, ...before.keys()].toSorted()
+  if (gone.join() !== next.gone.join()) throw broken('it does not list the removed slots')
+  const passphrases = next.recovery.filter(({ type }) => type === 'passphrase')
+  if (passphrases.length > 1 && passphrases.some((entry) => !kept.includes(entry))) {
+    throw broken('a new passphrase was added to another one')
+  }
+}
+
+/** A recovery identity may only add devices, up to its grade and quota. Throws `record_role`. */
+function checkEnrolment({ previous, next, author, isSameEpoch }: Step): void {
+  const grades: readonly Role[] = author === 'recovery' ? roles : roles.slice(1)
+  const added = next.devices.filter((device) => device.added === next.number)
+  const within = added.every((device) => grades.includes(device.role))
+  const only = withoutAdditions(previous, next)
+  if (!isSameEpoch || !within || !isEqual(previous, only)) {
+    throw new StoreError('record_role', 'A recovery identity may only enrol devices')
+  }
+  if (author === 'passphrase' && countByPassphrase(next) > previous.quota) {
+    throw new StoreError('record_role', 'The passphrase has enrolled more devices than its quota')
+  }
+}
+
+/**
+ * A keyring that keeps the epoch may only add devices and recovery identities, and change names and
+ * the quota: a device that loses a right would otherwise keep the keys.
+ */
+function checkKeptEpoch({ previous, next, isSameEpoch }: Step): void {
+  if (!isSameEpoch) return
+  const slots = new Set(previous.recovery.map(({ slotId }) => slotId))
+  const recovery: readonly RecoveryEntry[] = next.recovery.filter(({ slotId }) => slots.has(slotId))
+  const devices = withoutAdditions(previous, next).devices.map((device) => {
+    const { name, named } = findDevice(previous, device.deviceId) ?? device
+    return { ...device, name, named }
+  })
+  const { quota, quotaSet } = previous
+  const kept = { ...withoutAdditions(previous, next), devices, recovery, quota, quotaSet }
+  if (isEqual(previous, kept)) return
+  throw broken('it keeps the epoch, but takes a right')
+}
+
+/** `next` as it would be at the number of `previous`, without new devices. */
+function withoutAdditions(previous: Directory, next: Directory): Directory {
+  const { number, previous: before, founderRandom } = previous
+  const devices = next.devices.filter((device) => device.added !== next.number)
+  return { ...next, number, previous: before, founderRandom, devices }
+}
+
+function isEqual(a: Directory, b: Directory): boolean {
+  return equalBytes(encodeDirectory(a), encodeDirectory(b))
+}
+
+function broken(problem: string): StoreError {
+  return new StoreError(
+    'keyring_chain',
+    `A keyring does not follow from the one before: ${problem}`,
+  )
+}

@@ -40,7 +40,12 @@ export type { Page, PageQuery, Paged } from './page.ts'
 export { openDefaultStore } from './home/open-default-store.ts'
 export type { DefaultStoreOptions } from './home/open-default-store.ts'
 export type { Variables } from './home/places.ts'
-export { formatIdentity, generateIdentity, parseIdentity } from './keys/identity.ts'
+export {
+  formatIdentity,
+  generateIdentity,
+  generateOperatorSecret,
+  parseIdentity,
+} from './keys/identity.ts'
 export type { Identity } from './keys/identity.ts'
 export type { ResidueOptions, ResidueReport, Residue } from './store/redaction/residue.ts'
 export { auditStore } from './store/audit/audit.ts'
@@ -51,7 +56,15 @@ export type { BlameLine, BlameOptions } from './store/history/blame.ts'
 export type { RedactedVersion, RedactionCertificate } from './store/redaction/certificate.ts'
 export type { Change } from './store/changes/changes.ts'
 export type { Author } from './store/commits/commit-context.ts'
-export type { DeviceAdded, KeysChanged, RecoveryKeyMade } from './store/devices/device-changes.ts'
+export type {
+  DeviceAdded,
+  DevicesRemoved,
+  KeysChanged,
+  KeysRotated,
+  RecoveryKeyMade,
+  RecoveryKeyOptions,
+  SecretsReplaced,
+} from './store/devices/device-changes.ts'
 export type { Device, DeviceEvent } from './store/devices/devices.ts'
 export { secretGuard } from './store/guard/guard.ts'
 export type { ContentGuard, Finding } from './store/guard/guard.ts'
@@ -95,6 +108,7 @@ export type { LeftAlone, LeftReason, RevertStep } from './store/revert/revert-pl
 export type { TextState } from './store/history/history-diff.ts'
 export type { Expiry, ExpiryRule } from './store/changes/retention.ts'
 export type { RevertOptions } from './store/revert/revert.ts'
+export type { Secrets } from './store/devices/secrets.ts'
 export type { ResidualAccess } from './store/devices/residual-access.ts'
 export type { OutcomeKind } from './store/merge/draft.ts'
 export type { MergeOutcome } from './store/merge/plan.ts'

@@ -21,6 +21,7 @@ export interface Environment {
   readonly passphraseFile: string | undefined
   readonly newPassphraseFile: string | undefined
   readonly recoveryKeyFile: string | undefined
+  readonly operatorSecretFile: string | undefined
   /** A file with certificates in PEM, to trust for remotes too. */
   readonly certificatesFile: string | undefined
   /** A shell command, as git takes it. */
@@ -63,6 +64,10 @@ export const variables: readonly Variable[] = [
     summary: 'A file with the recovery key, for `join`, `recover`',
   },
   {
+    name: 'GITLOCKET_OPERATOR_SECRET_FILE',
+    summary: 'A file with an operator secret, for `init`, `join`, `recover`, `key recovery`',
+  },
+  {
     name: 'GITLOCKET_TOKEN',
     summary:
       '`token` or `user:token`, for every https remote that asks; else git credential helpers, ' +
@@ -91,6 +96,7 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     passphraseFile: variable('GITLOCKET_PASSPHRASE_FILE'),
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
     recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
+    operatorSecretFile: variable('GITLOCKET_OPERATOR_SECRET_FILE'),
     certificatesFile: variable('GIT_SSL_CAINFO'),
     editor: variable('VISUAL') ?? variable('EDITOR'),
     pager: variable('GITLOCKET_PAGER') ?? variable('PAGER'),

@@ -2,14 +2,20 @@
 // from an argument, which every process of the machine can read.
 
 import { hasCode } from '../errors.ts'
-import { parseRecoveryKey } from '../keys/identity.ts'
+import { parseOperatorSecret, parseRecoveryKey } from '../keys/identity.ts'
 import { CommandError } from './command-error.ts'
 import type { Context } from './context.ts'
 import { readSecretFile } from './files.ts'
 import { askNewSecret, askSecret, canAsk } from './prompt.ts'
 
 /** A secret that opens a store for a device that is not enrolled. */
-export type Secret = { readonly passphrase: string } | { readonly recoveryKey: string }
+export type Secret =
+  | { readonly passphrase: string }
+  | { readonly recoveryKey: string }
+  | { readonly operatorSecret: string }
+
+const RECOVERY_KEY = /^\s*GLKR1-/i
+const OPERATOR_SECRET = /^\s*GLKO1-/i
 
 /** The passphrase for `init`; undefined without a file and a terminal, or for empty input. */
 export async function findFirstPassphrase(context: Context): Promise<string | undefined> {
@@ -31,6 +37,8 @@ export async function getNewPassphrase(context: Context): Promise<string> {
 /** The secret for `recover` and `join`. Its form distinguishes the two kinds. */
 export async function getSecret(context: Context): Promise<Secret> {
   const { passphraseFile, recoveryKeyFile } = context.environment
+  const operatorSecret = findOperatorSecret(context)
+  if (operatorSecret !== undefined) return { operatorSecret }
   if (recoveryKeyFile !== undefined) {
     return checked(readSecretFile('the recovery key', recoveryKeyFile))
   }
@@ -39,19 +47,36 @@ export async function getSecret(context: Context): Promise<Secret> {
   }
   const variable = 'GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE'
   const typed = await askSecret(context, 'Passphrase or recovery key', variable)
-  return /^\s*GLKR1-/i.test(typed) ? checked(typed.trim()) : { passphrase: typed }
+  const isKey = RECOVERY_KEY.test(typed) || OPERATOR_SECRET.test(typed)
+  return isKey ? checked(typed.trim()) : { passphrase: typed }
 }
 
-/** Rejects a mistyped recovery key before any remote is contacted. */
-function checked(recoveryKey: string): Secret {
+/** The operator secret that the recovery key of a new store follows from, if there is one. */
+export function findOperatorSecret({ environment }: Context): string | undefined {
+  const { operatorSecretFile: file } = environment
+  if (file === undefined) return undefined
+  const operatorSecret = readSecretFile('the operator secret', file)
+  checked(operatorSecret)
+  return operatorSecret
+}
+
+/** Rejects a mistyped recovery key or operator secret before any remote is contacted. */
+function checked(typed: string): Secret {
+  const isOperator = OPERATOR_SECRET.test(typed)
   try {
-    parseRecoveryKey(recoveryKey)
-    return { recoveryKey }
+    if (isOperator) {
+      parseOperatorSecret(typed)
+      return { operatorSecret: typed }
+    }
+    parseRecoveryKey(typed)
+    return { recoveryKey: typed }
   } catch (error) {
     if (!hasCode(error, 'invalid_identity')) throw error
-    const hint =
-      'Compare it with what `gitlocket init` or `gitlocket key recovery` printed: GLKR1- and ' +
-      'eight groups of seven characters'
+    const hint = isOperator
+      ? 'Compare it with what `gitlocket key operator` printed: GLKO1- and eight groups of seven ' +
+        'characters'
+      : 'Compare it with what `gitlocket init` or `gitlocket key recovery` printed: GLKR1- and ' +
+        'eight groups of eight characters'
     throw new CommandError('invalid_identity', error.message, hint, { place: '' })
   }
 }

@@ -64,11 +64,31 @@ export const deviceCommands: readonly Command[] = [
     run: async (...call) => (await import('./commands/device.ts')).deviceRole(...call),
   },
   {
+    name: 'device rename',
+    summary: 'Give a device a name, for people',
+    positionals: [{ name: 'device' }, { name: 'name' }],
+    options: actingOptions,
+    notes: [
+      'Up to 64 characters, sealed like everything else. The fingerprint identifies a device.',
+    ],
+    run: async (...call) => (await import('./commands/device.ts')).deviceRename(...call),
+  },
+  {
     name: 'device remove',
     summary: 'Remove devices permanently',
     positionals: [{ name: 'device', repeated: true }],
-    options: [yesOption, ...actingOptions],
-    notes: [`${epochNote} A removed device never returns; its machine can make a new identity.`],
+    options: [
+      {
+        name: 'rotate-secrets',
+        summary: 'Replace the passphrase and the recovery keys, which its user may know, too',
+      },
+      yesOption,
+      ...actingOptions,
+    ],
+    notes: [
+      `${epochNote} A removed device never returns; its machine can make a new identity, with ` +
+        'which whoever knows the passphrase or a recovery key joins again.',
+    ],
     run: async (...call) => (await import('./commands/device.ts')).deviceRemove(...call),
   },
   {

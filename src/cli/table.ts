@@ -264,6 +264,42 @@ export const commands: readonly Command[] = [
     run: async (...call) => (await import('./commands/key.ts')).keyRecovery(...call),
   },
   {
+    name: 'key rotate',
+    summary: 'Begin a new epoch of keys, after a key has leaked',
+    positionals: [],
+    options: [
+      { name: 'reseal', summary: 'Seal live memories and settings again under the new keys' },
+      ...authorOptions.filter(({ name }) => name !== 'reason'),
+    ],
+    notes: [
+      'Nobody loses access: remove a device or replace a secret to take it. With --reseal each ' +
+        'live memory gets a new version with the same content, which the leaked keys do not open.',
+    ],
+    run: async (...call) => (await import('./commands/key.ts')).keyRotate(...call),
+  },
+  {
+    name: 'key quota',
+    summary: 'Set how many active devices the passphrase may have admitted',
+    positionals: [{ name: 'devices' }],
+    options: authorOptions.filter(({ name }) => name !== 'reason'),
+    notes: [
+      'Devices that an owner or a recovery key has added do not count. A new store allows 32; 0 ' +
+        'ends joining by passphrase.',
+    ],
+    run: async (...call) => (await import('./commands/key.ts')).keyQuota(...call),
+  },
+  {
+    name: 'key operator',
+    summary: 'Print a new operator secret, which can recover many stores',
+    positionals: [],
+    options: [],
+    notes: [
+      'For those who run many stores: each store has a recovery key that follows from it and the ' +
+        "store's id, so that nothing in the stores shows that they have one operator.",
+    ],
+    run: async () => (await import('./commands/key.ts')).keyOperator(),
+  },
+  {
     name: 'export',
     summary: 'Write memories as plain files into a directory',
     positionals: [{ name: 'directory' }],

@@ -7,6 +7,7 @@ import {
   ByteWriter,
   compareBytes,
   fromHex,
+  isZero,
   label,
   toHex,
   utf8,
@@ -221,7 +222,7 @@ function readDevice(reader: ByteReader, number: number): DeviceEntry {
   if (role === undefined || admittedBy === undefined) {
     throw malformed('a role, or who admitted a device, is unknown')
   }
-  if (added > number || named > number) {
+  if (added > named || named > number) {
     throw malformed('a device was added or named at an impossible number')
   }
   if (deviceId !== deviceIdOf(signingKey)) throw malformed('a device id is not that of its key')
@@ -242,6 +243,9 @@ function readRemoved(reader: ByteReader, number: number): RemovedDevice {
   const [removed, sequence, record] = [reader.u64(), reader.u64(), reader.raw(32)]
   if (removed === 0 || removed > number) {
     throw malformed('a device was removed at an impossible number')
+  }
+  if ((sequence === 0) !== isZero(record)) {
+    throw malformed('the last record of a removed device is incomplete')
   }
   return { deviceId, removed, sequence, record }
 }

@@ -20,7 +20,7 @@ export interface MemoryBlob {
 }
 
 const VERSION = 1
-/** Contents are not compressed: their size would tell what repeats in them (decision 29). */
+/** Contents are not compressed: their size would tell what repeats in them (decision 33). */
 const UNCOMPRESSED = 0
 
 /** The unpadded plaintext; the planner of the change has checked the fields. */

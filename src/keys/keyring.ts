@@ -4,20 +4,24 @@
 
 import type { Sealed } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
-import type { KemKeyPair } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
 import type { DeviceKeys } from '../format/device-card.ts'
 import { joinDirectories } from '../format/directory-join.ts'
 import type { LastRecord } from '../format/directory-succession.ts'
-import { decodeDirectory, type Directory, type RecoveryEntry } from '../format/directory.ts'
+import {
+  decodeDirectory,
+  type Directory,
+  findDevice,
+  type RecoveryEntry,
+} from '../format/directory.ts'
 import { openEnvelope, recordContext } from '../format/envelope.ts'
-import { formatId, storeIdOf } from '../format/id.ts'
+import { storeIdOf } from '../format/id.ts'
 import { decodeKeyring, type KeyringFile } from '../format/keyring.ts'
 import { standardStretch, type StretchParameters } from '../limits.ts'
 import { inSlices } from '../time-slice.ts'
 import { openArchives, openAuditArchive } from './archive.ts'
 import { type AuditKeys, auditKeys, type EpochKeys, epochKeys, opensContents } from './epoch.ts'
-import { type Identity, parseOperatorSecret, parseRecoveryKey } from './identity.ts'
+import type { Identity } from './identity.ts'
 import { makeKeyring } from './keyring-bytes.ts'
 import {
   type Admission,
@@ -34,20 +38,11 @@ import {
 } from './membership.ts'
 import {
   newPassphrase,
-  operatorRecoveryKey,
-  passphraseIdentity,
   type RecoveryIdentity,
   recoveryKeyIdentity,
   type Stretching,
 } from './recovery.ts'
-import { openSlot } from './slot.ts'
-
-/** The secret that opens a keyring. */
-export type Unlock =
-  | { readonly type: 'identity'; readonly identity: Identity }
-  | { readonly type: 'passphrase'; readonly passphrase: string }
-  | { readonly type: 'recovery'; readonly recoveryKey: string }
-  | { readonly type: 'operator'; readonly operatorSecret: string }
+import { openDeviceSlot, openWith, type Unlock } from './unlock.ts'
 
 export interface OpenedKeyring {
   readonly bytes: Uint8Array
@@ -68,15 +63,6 @@ export interface NewKeyring {
   /** The kids of earlier epochs, oldest first. */
   readonly archived: readonly string[]
 }
-
-const wrongKey = {
-  device:
-    'This identity is not, or is no longer, a device of the store; an owner must add it, or a ' +
-    'passphrase or recovery key must enrol it',
-  passphrase: 'The passphrase is wrong',
-  recovery: 'The recovery key is wrong or was replaced',
-  operator: 'The operator secret does not open this store, or does not any more',
-} as const
 
 /**
  * Creates keyring number 0, with the founder only, a new store id and a new epoch. Throws
@@ -117,6 +103,8 @@ export async function openKeyring(
 ): Promise<OpenedKeyring> {
   const file = decodeFor(bytes, storeId)
   const { epoch, recovery } = await openWith(file, unlock)
+  const directory = readDirectory(file, epoch)
+  if (unlock.type === 'identity') checkOwnSlot(directory, unlock.identity, epoch)
   if (!opensContents(epoch)) {
     throw new StoreError(
       'permission_denied',
@@ -125,7 +113,7 @@ export async function openKeyring(
     )
   }
   const epochs = new Map(openArchives(file, epoch).map((one) => [one.kid, one]))
-  return { bytes, storeId, directory: readDirectory(file, epoch), epochs, epoch, recovery }
+  return { bytes, storeId, directory, epochs, epoch, recovery }
 }
 
 /** The part of a keyring that an auditor can open; devices of other roles may open it too. */
@@ -142,11 +130,27 @@ export function openAuditKeyring(
   identity: Identity,
 ): AuditedKeyring {
   const file = decodeFor(bytes, storeId)
+  const opened = openDeviceSlot(file, identity)
+  const directory = readDirectory(file, opened)
+  checkOwnSlot(directory, identity, opened)
   // Members, too, get only what an auditor has.
-  const { auditKey, contentKeyHash } = openKeySlots(file, identity.kem, wrongKey.device)
-  const epoch = auditKeys(storeId, auditKey, contentKeyHash)
+  const epoch = auditKeys(storeId, opened.auditKey, opened.contentKeyHash)
   const epochs = new Map(openAuditArchive(file, epoch).map((one) => [one.kid, one]))
-  return { directory: readDirectory(file, epoch), epochs }
+  return { directory, epochs }
+}
+
+/** A slot gives a device the keys of its role: an auditor could not check another kind of slot. */
+function checkOwnSlot(
+  directory: Directory,
+  { deviceId }: Identity,
+  epoch: AuditKeys | EpochKeys,
+): void {
+  const role = findDevice(directory, deviceId)?.role
+  if (role === undefined || (role === 'auditor') !== opensContents(epoch)) return
+  throw new StoreError(
+    'keyring_slots',
+    'The slot of this device does not hold the keys of its role in the directory',
+  )
 }
 
 /** A keyring opened with known keys of its epoch. */
@@ -306,71 +310,6 @@ function readDirectory(file: KeyringFile, epoch: AuditKeys): Directory {
     throw new StoreError('keyring_mismatch', 'The number of a keyring is not that of its directory')
   }
   return directory
-}
-
-interface Opened {
-  readonly epoch: AuditKeys | EpochKeys
-  readonly recovery: RecoveryIdentity | undefined
-}
-
-async function openWith(file: KeyringFile, unlock: Unlock): Promise<Opened> {
-  const { storeId } = file
-  switch (unlock.type) {
-    case 'identity':
-      return {
-        epoch: openKeySlots(file, unlock.identity.kem, wrongKey.device),
-        recovery: undefined,
-      }
-    case 'passphrase':
-      return openWithPassphrase(file, unlock.passphrase)
-    case 'recovery':
-      return openWithRecoveryKey(file, recoveryKeyFor(storeId, unlock.recoveryKey), 'recovery')
-    case 'operator': {
-      const secret = parseOperatorSecret(unlock.operatorSecret)
-      return openWithRecoveryKey(file, operatorRecoveryKey(storeId, secret), 'operator')
-    }
-  }
-}
-
-function recoveryKeyFor(storeId: string, text: string): Uint8Array {
-  const { key, isOf } = parseRecoveryKey(text)
-  if (isOf(storeId)) return key
-  const id = formatId('store', storeId)
-  throw new StoreError('wrong_key', `The recovery key is of another store than this one, ${id}`)
-}
-
-function openWithRecoveryKey(
-  file: KeyringFile,
-  key: Uint8Array,
-  type: 'recovery' | 'operator',
-): Opened {
-  const recovery = recoveryKeyIdentity(file.storeId, key)
-  return { epoch: openKeySlots(file, recovery.kem, wrongKey[type]), recovery }
-}
-
-/** A joined keyring may have several passphrases, each with its own salt. */
-async function openWithPassphrase(file: KeyringFile, passphrase: string): Promise<Opened> {
-  const slots = file.slots.flatMap((slot) =>
-    slot.passphrase ? [[slot, slot.passphrase] as const] : [],
-  )
-  for (const [slot, { argon2 }] of slots) {
-    const recovery = await passphraseIdentity(file.storeId, passphrase, argon2)
-    const epoch = openSlot(file, slot, recovery.kem)
-    if (epoch !== undefined) return { epoch, recovery }
-  }
-  if (slots.length === 0) {
-    throw new StoreError('wrong_key', 'The store has no passphrase; use the recovery key')
-  }
-  throw new StoreError('wrong_key', wrongKey.passphrase)
-}
-
-function openKeySlots(file: KeyringFile, pair: KemKeyPair, message: string): AuditKeys | EpochKeys {
-  for (const slot of file.slots) {
-    if (slot.type !== 'key') continue
-    const epoch = openSlot(file, slot, pair)
-    if (epoch !== undefined) return epoch
-  }
-  throw new StoreError('wrong_key', message)
 }
 
 /** The entry of a new passphrase, at least as costly as the ones before; none without one. */

@@ -4,8 +4,8 @@
 
 import { systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/disk.ts'
-import { hasCode } from '../errors.ts'
-import { parseId } from '../format/id.ts'
+import { hasCode, StoreError } from '../errors.ts'
+import { formatId, parseId } from '../format/id.ts'
 import { openHeadKeyring } from './access/authority.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
@@ -35,9 +35,10 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   const { disk = systemDisk, random = systemRandom, directory } = checkPlaces(options)
   checkText(options.url, '`url`')
   const staged = new StagedClone(disk, random, directory)
+  const confirm = storeConfirmation(options)
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await joinOnce(staged, options)
+      return await joinOnce(staged, options, confirm)
     } catch (error) {
       // Two enrolments at once exclude each other, so the later one begins anew on the other.
       const lostRace = hasCode(error, 'remote_moved', 'keyring_conflict')
@@ -46,10 +47,34 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   }
 }
 
-async function joinOnce(staged: StagedClone, options: JoinOptions): Promise<MemoryStore> {
+/**
+ * Confirms once which store a passphrase joins. Someone who knows the passphrase, a former member for
+ * example, can make another store that it opens, and the new device would hand over what it writes.
+ */
+function storeConfirmation(options: JoinOptions): (storeId: string) => Promise<void> {
+  const { passphrase, confirmStore } = options
+  let isConfirmed = passphrase === undefined || addressOf(options).expected !== undefined
+  return async (storeId) => {
+    isConfirmed ||= (await confirmStore?.(formatId('store', storeId))) ?? false
+    if (isConfirmed) return
+    throw new StoreError(
+      'invalid_input',
+      'Which store the remote holds was not confirmed, and a passphrase alone does not show it: ' +
+        'put `#memstore_…`, the id that `gitlocket status` shows on another machine, after the ' +
+        'address',
+    )
+  }
+}
+
+async function joinOnce(
+  staged: StagedClone,
+  options: JoinOptions,
+  confirm: (storeId: string) => Promise<void>,
+): Promise<MemoryStore> {
   await staged.make(async ({ repository, state }) => {
     // Before anything else, whether the key is one of its keys.
     await fetchInto(repository, options, async (objects, head, id) => {
+      await confirm(id)
       const { epochs } = await openHeadKeyring(objects, id, unlockOf(options), head)
       await checkKeepsUp({ objects, storeId: id, epochs }, head, options)
     })

@@ -7,6 +7,7 @@ import { formatId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
 import type { Reclaimable, StorageStatus } from '../git/object-store.ts'
 import { roleOf } from './access/authority.ts'
+import { countSecrets, type Secrets } from './devices/secrets.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
 import type { RemoteStatus } from './sync/remote-status.ts'
@@ -38,6 +39,10 @@ export interface StoreStatus {
   readonly memories: number
   readonly contentBytes: number
   readonly epochs: number
+  /** What opens the store besides its devices. */
+  readonly secrets: Secrets
+  /** How many active devices there may be that a passphrase has admitted. */
+  readonly passphraseQuota: number
   readonly settings: Settings
   readonly storage: StorageStatus
   /** What the next checkpoint or a repack would free. */
@@ -91,6 +96,8 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
       memories: snapshot.count,
       contentBytes: snapshot.paths.root.bytes,
       epochs: epochs.size,
+      secrets: countSecrets(snapshot),
+      passphraseQuota: snapshot.keyring.directory.quota,
       settings: snapshot.settings.value,
       storage: objects.status(),
       reclaimable: objects.reclaimable(),

@@ -3,6 +3,7 @@
 
 import type { WorkOptions } from '../async.ts'
 import { StoreError } from '../errors.ts'
+import { checkNewDeviceName } from '../format/device-name.ts'
 import type { Role } from '../format/directory.ts'
 import type { Settings } from '../format/settings.ts'
 import { type Applied, applyChanges } from './changes/apply.ts'
@@ -13,12 +14,19 @@ import { updateSettings } from './devices/administration.ts'
 import {
   addDeviceByCard,
   changePassphrase,
+  changePassphraseQuota,
   changeRole,
   type DeviceAdded,
+  type DevicesRemoved,
   type KeysChanged,
+  type KeysRotated,
   makeRecoveryKey,
+  nameOfDevice,
   type RecoveryKeyMade,
+  type RecoveryKeyOptions,
   removeDevices,
+  rotateKeys,
+  type SecretsReplaced,
 } from './devices/device-changes.ts'
 import type { RedactionRequest } from './redaction/redaction-plan.ts'
 import type { Redaction } from './redaction/redaction.ts'
@@ -181,10 +189,23 @@ export class DeviceWriter {
 
   /**
    * Takes the access of devices, `dev_…`, for good: a new epoch begins, and they open nothing that
-   * is written from then on (FORMAT §7.3).
+   * is written from then on (FORMAT §7.3). Whoever used them may know the passphrase and recovery
+   * keys, with which another device joins: `replaced` replaces those in the same commit.
    */
-  async remove(deviceIds: readonly string[]): Promise<KeysChanged> {
-    return removeDevices(this.#session, checkDeviceIds(deviceIds), this.#author)
+  async remove(
+    deviceIds: readonly string[],
+    replaced: SecretsReplaced = {},
+  ): Promise<DevicesRemoved> {
+    const ids = checkDeviceIds(deviceIds)
+    const { passphrase } = checkOptions(replaced)
+    if (passphrase !== undefined) checkPassphrase(passphrase)
+    return removeDevices(this.#session, ids, replaced, this.#author)
+  }
+
+  /** Names a device, `dev_…`, in up to 64 characters: for people, it identifies nothing. */
+  async rename(deviceId: string, name: string): Promise<Applied> {
+    const id = checkText(deviceId, 'A device id')
+    return nameOfDevice(this.#session, id, checkNewDeviceName(name), this.#author)
   }
 }
 
@@ -203,9 +224,7 @@ export class KeyWriter {
    * nothing written from then on (FORMAT §7.3).
    */
   async changePassphrase(passphrase: string | null): Promise<KeysChanged> {
-    if (passphrase !== null && typeof passphrase !== 'string') {
-      throw new StoreError('invalid_input', 'A passphrase is a text, or null to have none')
-    }
+    checkPassphrase(passphrase)
     return changePassphrase(this.#session, passphrase, this.#author)
   }
 
@@ -213,9 +232,23 @@ export class KeyWriter {
    * Makes a recovery key, which is returned here and nowhere else. It replaces all that there were,
    * in a new epoch, unless `keepOld` is given.
    */
-  async makeRecoveryKey(options: { readonly keepOld?: boolean } = {}): Promise<RecoveryKeyMade> {
-    const { keepOld = false } = checkOptions(options)
-    return makeRecoveryKey(this.#session, { keepOld }, this.#author)
+  async makeRecoveryKey(options: RecoveryKeyOptions = {}): Promise<RecoveryKeyMade> {
+    return makeRecoveryKey(this.#session, checkOptions(options), this.#author)
+  }
+
+  /** Sets how many active devices there may be that a passphrase has admitted: 0 to 250. */
+  async setPassphraseQuota(devices: number): Promise<Applied> {
+    return changePassphraseQuota(this.#session, devices, this.#author)
+  }
+
+  /**
+   * Begins an epoch of keys although nobody loses access, after a key leaked. With `reseal`, every
+   * live memory is sealed again under it, as a new version with the same content, so that the
+   * leaked key alone opens none of them in what is sent from then on.
+   */
+  async rotate(options: { readonly reseal?: boolean } = {}): Promise<KeysRotated> {
+    const { reseal = false } = checkOptions(options)
+    return rotateKeys(this.#session, { reseal }, this.#author)
   }
 }
 
@@ -233,4 +266,9 @@ export class SettingsWriter {
   async update(change: Partial<Settings>): Promise<Applied> {
     return updateSettings(this.#session, change, this.#author)
   }
+}
+
+function checkPassphrase(passphrase: unknown): void {
+  if (passphrase === null || typeof passphrase === 'string') return
+  throw new StoreError('invalid_input', 'A passphrase is a text, or null to have none')
 }

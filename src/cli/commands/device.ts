@@ -1,4 +1,4 @@
-// `device card|add|list|role|remove`: manages the devices that may read and write the store. A card
+// `device card|add|list|role|rename|remove`: manages the devices that may read and write the store. A card
 // travels over untrusted channels, so the user confirms its fingerprint before anything is changed.
 // The store decides what each change means.
 
@@ -7,7 +7,9 @@ import { isLower } from '../../format/directory-join.ts'
 import { checkRole, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { withIdentityFile } from '../../home/identity-file.ts'
+import type { DevicesRemoved, SecretsReplaced } from '../../store/devices/device-changes.ts'
 import type { Device } from '../../store/devices/devices.ts'
+import type { Secrets } from '../../store/devices/secrets.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
@@ -24,6 +26,7 @@ import {
   residualAccessLines,
   withoutContents,
 } from '../rekeyed.ts'
+import { getNewPassphrase } from '../secrets.ts'
 import { countText } from '../sizes.ts'
 import { timeAgo } from '../times.ts'
 import { type Wire, wire } from '../wire.ts'
@@ -128,11 +131,83 @@ export function deviceRemove(context: Context, input: Input): Promise<Answer> {
     const devices = await readDevices(context, store)
     const deviceIds = input.arguments(0).map((typed) => resolveDevice(devices, typed))
     await agreeToRemove(context, input, deviceIds)
-    const changed = await store.as(author).devices.remove(deviceIds)
+    const replaced = await secretsToReplace(context, input, (await store.status()).secrets)
+    const changed = await store.as(author).devices.remove(deviceIds, replaced)
     const who = deviceIds.length === 1 ? 'It' : 'They'
-    const lines = [`Removed ${deviceIds.join(', ')}`, ...rekeyedLines(changed, who), '']
-    return { text: lines.join('\n'), json: { removed: deviceIds, ...rekeyedJson(changed) } }
+    const lines = [
+      `Removed ${deviceIds.join(', ')}`,
+      ...rekeyedLines(changed, who),
+      ...secretLines(changed),
+      '',
+    ]
+    const { knownSecrets, recoveryKey = null } = changed
+    const secrets = wire({ knownSecrets: wire({ ...knownSecrets }), recoveryKey })
+    const json = { removed: deviceIds, ...rekeyedJson(changed), ...secrets }
+    return { text: lines.join('\n'), json }
   })
+}
+
+export function deviceRename(context: Context, input: Input): Promise<Answer> {
+  const author = authorOf(context, input)
+  const name = input.argument(1)
+  return withStore(context, async (store) => {
+    const deviceId = resolveDevice(await readDevices(context, store), input.argument(0))
+    const { commit } = await store.as(author).devices.rename(deviceId, name)
+    return {
+      text: `${deviceId} is named ${name}\n`,
+      json: { device_id: deviceId, name, commit: commit ?? null },
+    }
+  })
+}
+
+/** What replaces the secrets that a removed device's user may know: asked for on a terminal. */
+async function secretsToReplace(
+  context: Context,
+  input: Input,
+  { passphrases, recoveryKeys }: Secrets,
+): Promise<SecretsReplaced> {
+  const known = describeSecrets({ passphrases, recoveryKeys })
+  const wants =
+    input.flag('rotate-secrets') ||
+    (known !== '' &&
+      !input.flag('yes') &&
+      canAsk(context) &&
+      (await askYes(context, `Its user may know ${known}. Replace them too?`)))
+  if (!wants) return {}
+  return {
+    ...(passphrases > 0 && { passphrase: await getNewPassphrase(context) }),
+    ...(recoveryKeys > 0 && { recoveryKey: true }),
+  }
+}
+
+/** What still lets a removed device's user in, and the new recovery key. */
+function secretLines({ knownSecrets, recoveryKey }: DevicesRemoved): readonly string[] {
+  const known = describeSecrets(knownSecrets)
+  return [
+    ...(known === ''
+      ? []
+      : [
+          '',
+          `Whoever used it may know ${known}, with which a new device joins.`,
+          'Replace them: `gitlocket key passwd`, `gitlocket key recovery`.',
+        ]),
+    ...(recoveryKey === undefined
+      ? []
+      : [
+          '',
+          'Recovery key, shown this once. Write it down and keep it away from this machine:',
+          '',
+          `  ${recoveryKey}`,
+        ]),
+  ]
+}
+
+function describeSecrets({ passphrases, recoveryKeys }: Secrets): string {
+  const parts = [
+    ...(passphrases > 0 ? [passphrases === 1 ? 'the passphrase' : 'a passphrase'] : []),
+    ...(recoveryKeys > 0 ? [recoveryKeys === 1 ? 'the recovery key' : 'a recovery key'] : []),
+  ]
+  return parts.join(' and ')
 }
 
 async function readCard(file: string): Promise<string> {

@@ -15,7 +15,7 @@ import type { Context } from '../context.ts'
 import type { Environment } from '../environment.ts'
 import { closing } from '../open-store.ts'
 import { authorOf } from '../options.ts'
-import { findFirstPassphrase } from '../secrets.ts'
+import { findFirstPassphrase, findOperatorSecret } from '../secrets.ts'
 import { withGuard } from './settings.ts'
 
 export async function init(context: Context, input: Input): Promise<Answer> {
@@ -30,6 +30,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
   const { storeDirectory: directory, stateDirectory, identityFile } = environment
   const { actor } = authorOf(context, input)
   const passphrase = input.flag('no-passphrase') ? undefined : await findFirstPassphrase(context)
+  const operatorSecret = findOperatorSecret(context)
   return withIdentityFile(identityFile, async (identity) => {
     const { store, recoveryKey } = await createStore({
       directory,
@@ -37,6 +38,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
       identity,
       actor,
       ...(passphrase === undefined ? {} : { passphrase }),
+      ...(operatorSecret === undefined ? {} : { operatorSecret }),
     }).catch((error: unknown) => {
       throw hasCode(error, 'store_exists') ? occupied(directory) : error
     })
@@ -48,7 +50,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
       storeId: store.id,
       deviceId: formatId('device', identity.deviceId),
       hasPassphrase: passphrase !== undefined,
-      recoveryKey,
+      recoveryKey: operatorSecret === undefined ? recoveryKey : undefined,
     })
   })
 }
@@ -57,7 +59,8 @@ interface Created {
   readonly storeId: string
   readonly deviceId: string
   readonly hasPassphrase: boolean
-  readonly recoveryKey: string
+  /** Undefined if it follows from an operator secret. */
+  readonly recoveryKey: string | undefined
 }
 
 function createdAnswer(
@@ -73,9 +76,13 @@ function createdAnswer(
       `  Fingerprint  ${deviceId}`,
       `  Passphrase   ${hasPassphrase ? 'set' : 'none; `gitlocket key passwd` sets one'}`,
       '',
-      'Recovery key, shown this once. Write it down and keep it away from this machine:',
-      '',
-      `  ${recoveryKey}`,
+      ...(recoveryKey === undefined
+        ? ['The operator secret recovers it, as long as its recovery key is not replaced.']
+        : [
+            'Recovery key, shown this once. Write it down and keep it away from this machine:',
+            '',
+            `  ${recoveryKey}`,
+          ]),
       '',
       'Next: gitlocket create notes.md --text "Hello"',
       '',
@@ -87,7 +94,7 @@ function createdAnswer(
       store: storeDirectory,
       identity_file: identityFile,
       passphrase: hasPassphrase,
-      recovery_key: recoveryKey,
+      recovery_key: recoveryKey ?? null,
     },
   }
 }

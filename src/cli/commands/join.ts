@@ -14,7 +14,7 @@ import type { Context } from '../context.ts'
 import { closing } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
-import { canAsk } from '../prompt.ts'
+import { askYes, canAsk } from '../prompt.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { getSecret, type Secret } from '../secrets.ts'
 import { countText } from '../sizes.ts'
@@ -63,8 +63,8 @@ async function joinAsAuditor(context: Context, input: Input, identity: Identity)
 
 /** A device that an owner has added needs no secret. */
 async function joinAs(context: Context, input: Input, identity: Identity): Promise<MemoryStore> {
-  const { passphraseFile, recoveryKeyFile } = context.environment
-  if (passphraseFile === undefined && recoveryKeyFile === undefined) {
+  const { passphraseFile, recoveryKeyFile, operatorSecretFile } = context.environment
+  if ((passphraseFile ?? recoveryKeyFile ?? operatorSecretFile) === undefined) {
     try {
       return await joinWith(context, input, identity, undefined)
     } catch (error) {
@@ -95,7 +95,21 @@ function joinWith(
   secret: Secret | undefined,
 ): Promise<MemoryStore> {
   const [url, author] = [input.argument(0), authorOf(context, input)]
-  return joining(context, input, (how) => joinStore({ ...how, identity, url, author, ...secret }))
+  const confirmStore = canAsk(context)
+    ? (storeId: string): Promise<boolean> => confirm(context, storeId)
+    : undefined
+  return joining(context, input, (how) => {
+    return joinStore({ ...how, identity, url, author, confirmStore, ...secret })
+  })
+}
+
+/** Someone who knows the passphrase can make another store that it opens. */
+function confirm(context: Context, storeId: string): Promise<boolean> {
+  process.stderr.write(
+    `\nThe remote holds  ${storeId}\n\n` +
+      '`gitlocket status` on another machine shows the id of your store.\n\n',
+  )
+  return askYes(context, 'Are they the same?')
 }
 
 type Joining = Omit<JoinOptions, 'url' | 'author' | 'identity'>

@@ -1,16 +1,18 @@
-// `key show|passwd|recovery`: the public side of this device's key, and the passphrase and recovery
-// key that let another machine join. Shows no secret but a recovery key that it has just made.
+// `key show|passwd|recovery|rotate|quota|operator`: the public side of this device's key, the keys of
+// the store, and the passphrase and recovery key that let another machine join. Shows no secret but a recovery key that it has just made.
 
 import { toBase64 } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
+import { generateOperatorSecret } from '../../keys/identity.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { auditHere, getIdentity, withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { rekeyedJson, rekeyedLines } from '../rekeyed.ts'
-import { getNewPassphrase } from '../secrets.ts'
+import { findOperatorSecret, getNewPassphrase } from '../secrets.ts'
+import { countText } from '../sizes.ts'
 
 export async function keyShow(context: Context, input: Input): Promise<Answer> {
   if (input.flag('allowed-signers')) {
@@ -62,22 +64,87 @@ export async function keyPasswd(context: Context, input: Input): Promise<Answer>
 export async function keyRecovery(context: Context, input: Input): Promise<Answer> {
   const keepOld = input.flag('keep-old')
   const author = authorOf(context, input)
+  const operatorSecret = findOperatorSecret(context)
   return withStore(context, async (store) => {
-    const made = await store.as(author).keys.makeRecoveryKey({ keepOld })
+    const made = await store.as(author).keys.makeRecoveryKey({
+      keepOld,
+      ...(operatorSecret === undefined ? {} : { operatorSecret }),
+    })
     const { epochs } = await store.status()
+    const isOfOperator = operatorSecret !== undefined
     return {
       text: [
-        'Recovery key, shown this once. Write it down and keep it away from this machine:',
-        '',
-        `  ${made.recoveryKey}`,
+        ...(isOfOperator
+          ? ['The operator secret recovers this store from now on']
+          : [
+              'Recovery key, shown this once. Write it down and keep it away from this machine:',
+              '',
+              `  ${made.recoveryKey}`,
+            ]),
         ...(keepOld
           ? ['', 'The earlier recovery keys still open the store.']
           : rekeyedLines(made, 'The old recovery key')),
         '',
       ].join('\n'),
-      json: { recovery_key: made.recoveryKey, epochs, ...rekeyedJson(made) },
+      json: {
+        recovery_key: isOfOperator ? null : made.recoveryKey,
+        epochs,
+        ...rekeyedJson(made),
+      },
     }
   })
+}
+
+export async function keyRotate(context: Context, input: Input): Promise<Answer> {
+  const reseal = input.flag('reseal')
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const rotated = await store.as(author).keys.rotate({ reseal })
+    const { epochs } = await store.status()
+    const sealed = countText(rotated.resealed, 'live memory', 'live memories')
+    return {
+      text: [
+        'A new epoch of keys began',
+        '',
+        ...(reseal
+          ? [`${sealed} and the settings were sealed again under it.`]
+          : ['What was written until now stays under the keys before; --reseal moves it too.']),
+        'What an older copy of the store holds stays readable with the keys of its time.',
+        '',
+      ].join('\n'),
+      json: { epochs, resealed: rotated.resealed, ...rekeyedJson(rotated) },
+    }
+  })
+}
+
+export async function keyQuota(context: Context, input: Input): Promise<Answer> {
+  const quota = Number(input.argument(0))
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const { commit } = await store.as(author).keys.setPassphraseQuota(quota)
+    const devices = countText(quota, 'active device', 'active devices')
+    return {
+      text: `There may be ${devices} that a passphrase has admitted\n`,
+      json: { quota, commit: commit ?? null },
+    }
+  })
+}
+
+/** Prints a new operator secret; it belongs to no store yet. */
+export async function keyOperator(): Promise<Answer> {
+  const secret = await generateOperatorSecret()
+  return {
+    text: [
+      'Operator secret, shown this once. Whoever has it recovers every store that is made with it:',
+      '',
+      `  ${secret}`,
+      '',
+      'GITLOCKET_OPERATOR_SECRET_FILE names a file that holds it: `init` and `key recovery` then',
+      'make it the recovery key of their store, `recover` and `join` use it.',
+      '',
+    ].join('\n'),
+    json: { operator_secret: secret },
+  }
 }
 
 /** Undefined if there is no store yet. Throws rather than report an unverified role. */

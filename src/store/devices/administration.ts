@@ -15,6 +15,8 @@ import {
   type EpochChanges,
   type NewKeyring,
   type OpenedKeyring,
+  renameDevice,
+  setQuota,
   startEpoch,
 } from '../../keys/keyring.ts'
 import { checkMayWrite, openHeadKeyring, roleOf } from '../access/authority.ts'
@@ -41,6 +43,15 @@ async function changeSettings(
   const before = snapshot.settings.value
   const value = checkSettings({ ...before, ...change })
   if (JSON.stringify(value) === JSON.stringify(before)) return undefined
+  return writeSettings(session, value, author)
+}
+
+async function writeSettings(
+  session: StoreSession,
+  value: Settings,
+  author: Author,
+): Promise<BuiltCommit> {
+  const { snapshot } = session
   const context = await session.commitContext(session.nextTime())
   const bytes = sealSettings(context, value)
   const { actor, session: authorSession } = author
@@ -58,6 +69,27 @@ export async function admitDevice(
   const opened = await openToChange(session)
   const next = await addDevice(opened, device, { ...admission, admittedBy: 'owner' })
   return extendKeyring(session, next, author)
+}
+
+/** Gives a device another name; keeps the epoch. */
+export async function nameDevice(
+  session: StoreSession,
+  deviceId: string,
+  name: string,
+  author: Author,
+): Promise<BuiltCommit> {
+  const opened = await openToChange(session)
+  return extendKeyring(session, await renameDevice(opened, deviceId, name), author)
+}
+
+/** Changes how many devices a passphrase may admit; keeps the epoch. */
+export async function changeQuota(
+  session: StoreSession,
+  quota: number,
+  author: Author,
+): Promise<BuiltCommit> {
+  const opened = await openToChange(session)
+  return extendKeyring(session, await setQuota(opened, quota), author)
 }
 
 /** Adds a recovery key; keeps the epoch. */
@@ -159,6 +191,16 @@ async function openToChange(session: StoreSession): Promise<OpenedKeyring> {
   const unlock = { type: 'identity', identity } as const
   // Read through the session: the head may be in the current batch, not yet on disk.
   return openHeadKeyring(contents.objects, storeId, unlock, snapshot.head.commit)
+}
+
+/** Seals the settings in force again, under the epoch in force. */
+export function resealSettings(session: StoreSession, author: Author): Promise<void> {
+  return session.writing(async () => {
+    const { snapshot, identity } = session
+    checkMayWrite(snapshot, identity.deviceId, 'settings')
+    const built = await writeSettings(session, snapshot.settings.value, author)
+    return { built, result: undefined }
+  })
 }
 
 /** Changes settings in one commit; does nothing if they are equal (`SettingsWriter.update`). */

@@ -13,16 +13,25 @@ import {
   type Role,
 } from '../../format/directory.ts'
 import { formatId, parseId } from '../../format/id.ts'
-import { formatRecoveryKey, generateRecoveryKey } from '../../keys/identity.ts'
+import { formatRecoveryKey, generateRecoveryKey, parseOperatorSecret } from '../../keys/identity.ts'
 import type { EpochChanges } from '../../keys/keyring.ts'
+import { operatorRecoveryKey } from '../../keys/recovery.ts'
 import { checkMayWrite } from '../access/authority.ts'
-import type { Applied } from '../changes/apply.ts'
+import { type Applied, nothingApplied } from '../changes/apply.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { admitDevice, admitRecoveryKey, changeEpoch } from './administration.ts'
+import {
+  admitDevice,
+  admitRecoveryKey,
+  changeEpoch,
+  changeQuota,
+  nameDevice,
+  resealSettings,
+} from './administration.ts'
+import { checkCanReseal, resealMemories } from './reseal.ts'
 import {
   keysOfDevices,
   keysOfMember,
@@ -30,6 +39,7 @@ import {
   readKeyrings,
   type ResidualAccess,
 } from './residual-access.ts'
+import { countSecrets, type Secrets } from './secrets.ts'
 
 export interface DeviceAdded extends Applied {
   /** `dev_…` */
@@ -97,17 +107,109 @@ export async function changeRole(
   })
 }
 
+/** Secrets that are replaced in the same commit. */
+export interface SecretsReplaced {
+  /** A text replaces the passphrase, null removes it. */
+  readonly passphrase?: string | null
+  /** Replaces all recovery keys by a new one. */
+  readonly recoveryKey?: boolean
+}
+
+export interface DevicesRemoved extends KeysChanged {
+  /** The secrets in force that a removed device or its user may know: they still open the store. */
+  readonly knownSecrets: Secrets
+  /** `GLKR1-…`, if one was made: given here and nowhere else. */
+  readonly recoveryKey: string | undefined
+}
+
 /** Removes the devices in one commit: all of them, or none. */
 export async function removeDevices(
   session: StoreSession,
   deviceIds: readonly string[],
+  replaced: SecretsReplaced,
   author: Author,
-): Promise<KeysChanged> {
+): Promise<DevicesRemoved> {
   const removed = deviceIds.map((deviceId) => parseId('device', deviceId))
   if (removed.length === 0) throw new StoreError('invalid_input', 'Name a device to remove')
-  return rekeying(session, author, (snapshot) => {
-    return { changes: { removed }, loses: removed.map((id) => getActive(snapshot, id)) }
+  const { passphrase } = replaced
+  const secret = replaced.recoveryKey === true ? generateRecoveryKey(session.random) : undefined
+  const changes = {
+    removed,
+    ...(passphrase !== undefined && { passphrase }),
+    ...(secret !== undefined && { recoveryKey: secret }),
+  }
+  let knownSecrets: Secrets = { passphrases: 0, recoveryKeys: 0 }
+  const changed = await rekeying(session, author, (snapshot) => {
+    knownSecrets = secretsKept(snapshot, replaced)
+    return { changes, loses: removed.map((id) => getActive(snapshot, id)) }
   })
+  const recoveryKey = secret && formatRecoveryKey(session.storeId, secret)
+  return { ...changed, knownSecrets, recoveryKey }
+}
+
+/**
+ * A device that was admitted by a secret knows it, an owner may have made it, and any other may have
+ * been told: so it is every one that is not replaced.
+ */
+function secretsKept(snapshot: Snapshot, replaced: SecretsReplaced): Secrets {
+  const { passphrases, recoveryKeys } = countSecrets(snapshot)
+  return {
+    passphrases: replaced.passphrase === undefined ? passphrases : 0,
+    recoveryKeys: replaced.recoveryKey === true ? 0 : recoveryKeys,
+  }
+}
+
+/** Gives a device, active, another name; does nothing if it has that name. */
+export async function nameOfDevice(
+  session: StoreSession,
+  deviceId: string,
+  name: string,
+  author: Author,
+): Promise<Applied> {
+  const id = parseId('device', deviceId)
+  return session.writing(async () => {
+    if (getActive(session.snapshot, id).name === name) {
+      return { built: undefined, result: nothingApplied }
+    }
+    const built = await nameDevice(session, id, name, author)
+    return { built, result: appliedBy(built) }
+  })
+}
+
+/** Sets the quota of devices that a passphrase admits; does nothing if that is the quota. */
+export async function changePassphraseQuota(
+  session: StoreSession,
+  quota: number,
+  author: Author,
+): Promise<Applied> {
+  return session.writing(async () => {
+    if (session.snapshot.keyring.directory.quota === quota) {
+      return { built: undefined, result: nothingApplied }
+    }
+    const built = await changeQuota(session, quota, author)
+    return { built, result: appliedBy(built) }
+  })
+}
+
+export interface KeysRotated extends KeysChanged {
+  /** The number of memories that were sealed again. */
+  readonly resealed: number
+}
+
+/** Begins an epoch in which nobody loses access; with `reseal`, live memories move into it. */
+export async function rotateKeys(
+  session: StoreSession,
+  { reseal }: { readonly reseal: boolean },
+  author: Author,
+): Promise<KeysRotated> {
+  const changed = await rekeying(session, author, (snapshot) => {
+    if (reseal) checkCanReseal(snapshot)
+    return { changes: {}, loses: [] }
+  })
+  if (!reseal) return { ...changed, resealed: 0 }
+  const resealed = await resealMemories(session, author)
+  await resealSettings(session, author)
+  return { ...changed, resealed }
 }
 
 /** Replaces the passphrase; null removes it. */
@@ -122,13 +224,23 @@ export async function changePassphrase(
   })
 }
 
+export interface RecoveryKeyOptions {
+  /** Adds the key, and keeps the epoch. */
+  readonly keepOld?: boolean
+  /** `GLKO1-…`: the key that it gives for this store, instead of a random one. */
+  readonly operatorSecret?: string
+}
+
 /** Adds a recovery key with `keepOld`; otherwise it replaces all recovery keys. */
 export async function makeRecoveryKey(
   session: StoreSession,
-  { keepOld }: { readonly keepOld: boolean },
+  { keepOld = false, operatorSecret }: RecoveryKeyOptions,
   author: Author,
 ): Promise<RecoveryKeyMade> {
-  const secret = generateRecoveryKey(session.random)
+  const secret =
+    operatorSecret === undefined
+      ? generateRecoveryKey(session.random)
+      : operatorRecoveryKey(session.storeId, parseOperatorSecret(operatorSecret))
   const recoveryKey = formatRecoveryKey(session.storeId, secret)
   if (keepOld) {
     return session.writing(async () => {

@@ -199,8 +199,8 @@ export async function epochsOf(session: StoreSession, head: Oid): Promise<Epochs
     const device = formatId('device', session.identity.deviceId)
     throw new StoreError(
       'wrong_key',
-      `The newest keyring on the remote has no slot for this device, ${device}: it was removed, ` +
-        'or never added there',
+      `The newest keyring on the remote has no slot for this device, ${device}: an owner removed ` +
+        'it, or locked it out, or never added it there. The head here is kept',
       { cause: error },
     )
   }

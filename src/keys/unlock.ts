@@ -1,0 +1,103 @@
+// Opens a keyring's slots with what a user has: a device's identity, a passphrase, a recovery key or
+// an operator secret (FORMAT §7). Must not decide about trust, nor read what the keys open.
+
+import type { KemKeyPair } from '../crypto/recipient.ts'
+import { StoreError } from '../errors.ts'
+import { formatId } from '../format/id.ts'
+import type { KeyringFile } from '../format/keyring.ts'
+import type { AuditKeys, EpochKeys } from './epoch.ts'
+import { type Identity, parseOperatorSecret, parseRecoveryKey } from './identity.ts'
+import {
+  operatorRecoveryKey,
+  passphraseIdentity,
+  type RecoveryIdentity,
+  recoveryKeyIdentity,
+} from './recovery.ts'
+import { openSlot } from './slot.ts'
+
+/** The secret that opens a keyring. */
+export type Unlock =
+  | { readonly type: 'identity'; readonly identity: Identity }
+  | { readonly type: 'passphrase'; readonly passphrase: string }
+  | { readonly type: 'recovery'; readonly recoveryKey: string }
+  | { readonly type: 'operator'; readonly operatorSecret: string }
+
+const wrongKey = {
+  device:
+    'This identity is not, or is no longer, a device of the store; an owner must add it, or a ' +
+    'passphrase or recovery key must enrol it',
+  passphrase: 'The passphrase is wrong',
+  recovery: 'The recovery key is wrong or was replaced',
+  operator: 'The operator secret does not open this store, or does not any more',
+} as const
+
+/** The keys in a slot, and the identity of the passphrase or recovery key that opened it. */
+export interface OpenedSlot {
+  readonly epoch: AuditKeys | EpochKeys
+  readonly recovery: RecoveryIdentity | undefined
+}
+
+export async function openWith(file: KeyringFile, unlock: Unlock): Promise<OpenedSlot> {
+  const { storeId } = file
+  switch (unlock.type) {
+    case 'identity':
+      return {
+        epoch: openDeviceSlot(file, unlock.identity),
+        recovery: undefined,
+      }
+    case 'passphrase':
+      return openWithPassphrase(file, unlock.passphrase)
+    case 'recovery':
+      return openWithRecoveryKey(file, recoveryKeyFor(storeId, unlock.recoveryKey), 'recovery')
+    case 'operator': {
+      const secret = parseOperatorSecret(unlock.operatorSecret)
+      return openWithRecoveryKey(file, operatorRecoveryKey(storeId, secret), 'operator')
+    }
+  }
+}
+
+function recoveryKeyFor(storeId: string, text: string): Uint8Array {
+  const { key, isOf } = parseRecoveryKey(text)
+  if (isOf(storeId)) return key
+  const id = formatId('store', storeId)
+  throw new StoreError('wrong_key', `The recovery key is of another store than this one, ${id}`)
+}
+
+function openWithRecoveryKey(
+  file: KeyringFile,
+  key: Uint8Array,
+  type: 'recovery' | 'operator',
+): OpenedSlot {
+  const recovery = recoveryKeyIdentity(file.storeId, key)
+  return { epoch: openKeySlots(file, recovery.kem, wrongKey[type]), recovery }
+}
+
+/** A joined keyring may have several passphrases, each with its own salt. */
+async function openWithPassphrase(file: KeyringFile, passphrase: string): Promise<OpenedSlot> {
+  const slots = file.slots.flatMap((slot) =>
+    slot.passphrase ? [[slot, slot.passphrase] as const] : [],
+  )
+  for (const [slot, { argon2 }] of slots) {
+    const recovery = await passphraseIdentity(file.storeId, passphrase, argon2)
+    const epoch = openSlot(file, slot, recovery.kem)
+    if (epoch !== undefined) return { epoch, recovery }
+  }
+  if (slots.length === 0) {
+    throw new StoreError('wrong_key', 'The store has no passphrase; use the recovery key')
+  }
+  throw new StoreError('wrong_key', wrongKey.passphrase)
+}
+
+/** Throws `wrong_key`. */
+export function openDeviceSlot(file: KeyringFile, { kem }: Identity): AuditKeys | EpochKeys {
+  return openKeySlots(file, kem, wrongKey.device)
+}
+
+function openKeySlots(file: KeyringFile, pair: KemKeyPair, message: string): AuditKeys | EpochKeys {
+  for (const slot of file.slots) {
+    if (slot.type !== 'key') continue
+    const epoch = openSlot(file, slot, pair)
+    if (epoch !== undefined) return epoch
+  }
+  throw new StoreError('wrong_key', message)
+}

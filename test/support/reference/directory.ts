@@ -1,78 +1,132 @@
-// FORMAT §7 and §7.1: the directory of devices and recovery identities, and which directory may
-// follow which. Ids are hex; public keys are bytes.
+// FORMAT §7: the directory of devices and recovery identities, and what one gives that another one
+// does not. Which may follow which is succession.ts, what two make together directory-join.ts. Ids
+// and hashes are hex; public keys are bytes.
 
-import { concat, equal, fromHex, label, Reader, toHex, u16, u64, u8 } from './bytes.ts'
+import {
+  concat,
+  fromHex,
+  label,
+  Reader,
+  toHex,
+  u16,
+  u32,
+  u64,
+  u8,
+  utf8,
+  utf8Text,
+} from './bytes.ts'
+import { checkDeviceName } from './device-card.ts'
 import { checkPadding } from './envelope.ts'
 import { H } from './hash.ts'
-import { deviceIdOf, storeIdOf } from './identity.ts'
+import { deviceIdOf } from './identity.ts'
+import { zeroHash } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 
-const roles = ['owner', 'writer', 'reader', 'auditor'] as const
-const devicesMax = 250
+export const roles = ['owner', 'writer', 'reader', 'auditor'] as const
 
 export type Role = (typeof roles)[number]
 
-interface PublicKeys {
+export interface PublicKeys {
   /** Ed25519. */
   readonly signingKey: Uint8Array
   /** X-Wing. */
   readonly kemKey: Uint8Array
 }
 
+/** 1 an owner, or as founder, 2 a recovery key, 3 a passphrase. */
+export type AdmittedBy = 1 | 2 | 3
+
+/** An active device. */
 export interface Device extends PublicKeys {
   readonly deviceId: string
   readonly role: Role
-  /** Directory numbers; `removed` is 0 while the device is active. */
+  readonly admittedBy: AdmittedBy
+  /** Directory numbers. */
   readonly added: number
+  readonly named: number
+  readonly name: string
+}
+
+/** The newest record of a device; zeros if there is none. */
+export interface LastRecord {
+  readonly sequence: number
+  /** Its hash. */
+  readonly record: string
+}
+
+export interface RemovedDevice extends LastRecord {
+  readonly deviceId: string
+  /** Directory number. */
   readonly removed: number
 }
 
-export interface RecoveryEntry extends PublicKeys {
+interface Entry extends PublicKeys {
   readonly slotId: string
-  readonly slotType: 2 | 3
 }
+
+export interface PassphraseEntry extends Entry {
+  readonly slotType: 2
+  /** 16 bytes. */
+  readonly salt: Uint8Array
+  readonly passes: number
+  readonly memoryKiB: number
+}
+
+export type RecoveryEntry = PassphraseEntry | (Entry & { readonly slotType: 3 })
 
 export interface Directory {
   readonly number: number
-  /** Hex; none in number 0, two in a join. */
+  /** None in number 0, two in a join. */
   readonly previous: readonly string[]
   readonly devices: readonly Device[]
+  readonly removed: readonly RemovedDevice[]
   readonly recoveries: readonly RecoveryEntry[]
   /** Slot ids. */
   readonly gone: readonly string[]
+  /** How many active devices there may be that a passphrase has admitted. */
+  readonly quota: number
+  /** The directory number at which it was last set. */
+  readonly quotaSet: number
   /** 32 bytes in number 0, else undefined. */
   readonly founderRandom: Uint8Array | undefined
 }
 
 /** The plaintext, before padding. */
 export function encodeDirectory(directory: Directory): Uint8Array {
-  const { number, previous, devices, recoveries, gone, founderRandom } = directory
+  const { number, previous, devices, removed, recoveries, gone, quota, quotaSet } = directory
+  const lists = [devices, removed, recoveries, gone]
   return concat(
     u8(1),
     u8(previous.length),
-    u16(devices.length),
-    u16(recoveries.length),
-    u16(gone.length),
+    ...lists.map((list) => u16(list.length)),
+    u16(quota),
+    u64(quotaSet),
     u64(number),
     ...previous.map(fromHex),
-    ...devices.map((d) =>
-      concat(
-        fromHex(d.deviceId),
-        d.signingKey,
-        d.kemKey,
-        u8(roles.indexOf(d.role) + 1),
-        u64(d.added),
-        u64(d.removed),
-      ),
-    ),
+    ...devices.map(encodeDevice),
+    ...removed.map(encodeRemoved),
     ...recoveries.map(encodeRecovery),
     ...gone.map(fromHex),
-    founderRandom ?? new Uint8Array(),
+    directory.founderRandom ?? new Uint8Array(),
   )
 }
 
-function encodeRecovery(r: RecoveryEntry): Uint8Array {
-  return concat(fromHex(r.slotId), u8(r.slotType), r.signingKey, r.kemKey)
+function encodeDevice(device: Device): Uint8Array {
+  const { deviceId, signingKey, kemKey, role, admittedBy, added, named } = device
+  const numbers = concat(u8(roles.indexOf(role) + 1), u8(admittedBy), u64(added), u64(named))
+  const name = utf8(device.name)
+  return concat(fromHex(deviceId), signingKey, kemKey, numbers, u16(name.length), name)
+}
+
+function encodeRemoved({ deviceId, removed, sequence, record }: RemovedDevice): Uint8Array {
+  return concat(fromHex(deviceId), u64(removed), u64(sequence), fromHex(record))
+}
+
+export function encodeRecovery(entry: RecoveryEntry): Uint8Array {
+  const { slotId, slotType, signingKey, kemKey } = entry
+  const common = concat(fromHex(slotId), u8(slotType), signingKey, kemKey)
+  if (entry.slotType === 3) return common
+  return concat(common, entry.salt, u32(entry.passes), u32(entry.memoryKiB))
 }
 
 /** Hash of a directory, as hex. */
@@ -85,55 +139,97 @@ export function decodeDirectory(padded: Uint8Array): Directory {
   const reader = new Reader(padded, 'keyring_malformed')
   ensure(reader.u8() === 1, 'upgrade_required', 'The directory has another version')
   const previousCount = reader.u8()
-  const [deviceCount, recoveryCount, goneCount] = [reader.u16(), reader.u16(), reader.u16()]
-  ensure(deviceCount <= devicesMax, 'keyring_malformed', 'A directory has at most 250 devices')
-  ensure(goneCount <= 4096, 'keyring_malformed', 'A directory has at most 4,096 slots gone')
-  const number = reader.u64()
+  const deviceCount = readCount(reader, 250)
+  const removedCount = readCount(reader, 2048)
+  const recoveryCount = readCount(reader, 68)
+  const goneCount = readCount(reader, 4096)
+  const quota = readCount(reader, 250)
+  const [quotaSet, number] = [reader.u64(), reader.u64()]
   const links = number === 0 ? previousCount === 0 : previousCount === 1 || previousCount === 2
   ensure(links, 'keyring_malformed', 'The number of previous directories is wrong')
   // Both before a join are later than the first one.
   const late = previousCount < 2 || number > 1
   ensure(late, 'keyring_malformed', 'A join has too small a number')
+  ensure(quotaSet <= number, 'keyring_malformed', 'The quota was set at an impossible number')
   const previous = Array.from({ length: previousCount }, () => reader.hex(32))
   const devices = Array.from({ length: deviceCount }, () => readDevice(reader, number))
+  const removed = Array.from({ length: removedCount }, () => readRemoved(reader, number))
   const recoveries = Array.from({ length: recoveryCount }, () => readRecovery(reader))
   const gone = Array.from({ length: goneCount }, () => reader.hex(16))
   const founderRandom = number === 0 ? reader.raw(32) : undefined
   checkPadding('directory', padded, reader.offset)
-  checkAscending(devices.map((d) => d.deviceId))
-  checkAscending(recoveries.map((r) => r.slotId))
-  checkAscending(gone)
-  const passphrases = recoveries.filter((r) => r.slotType === 2).length
-  ensure(passphrases <= 4, 'keyring_malformed', 'There are at most four passphrases')
-  const isBack = recoveries.some((r) => gone.includes(r.slotId))
-  ensure(!isBack, 'keyring_malformed', 'A slot that is gone has an entry')
-  return { number, previous, devices, recoveries, gone, founderRandom }
+  const lists = { devices, removed, recoveries, gone }
+  checkIds(lists)
+  checkKinds(recoveries)
+  return { number, previous, ...lists, quota, quotaSet, founderRandom }
+}
+
+function readCount(reader: Reader, most: number): number {
+  const count = reader.u16()
+  ensure(count <= most, 'keyring_malformed', 'A directory has too many entries of one kind')
+  return count
 }
 
 function readDevice(reader: Reader, number: number): Device {
   const deviceId = reader.hex(16)
   const [signingKey, kemKey] = [reader.raw(32), reader.raw(1216)]
   const role = roles[reader.u8() - 1] ?? refuse('keyring_malformed', 'A role is unknown')
-  const [added, removed] = [reader.u64(), reader.u64()]
+  const admittedBy = reader.u8()
+  if (admittedBy !== 1 && admittedBy !== 2 && admittedBy !== 3) {
+    return refuse('keyring_malformed', 'What admitted a device is unknown')
+  }
+  const [added, named] = [reader.u64(), reader.u64()]
+  const name = utf8Text(reader.raw(reader.u16()), 'keyring_malformed')
+  checkDeviceName(name, 'keyring_malformed')
   const own = deviceId === deviceIdOf(signingKey)
   ensure(own, 'keyring_malformed', 'A device id is not its key’s')
-  const possible = added <= number && (removed === 0 || (removed > added && removed <= number))
-  ensure(possible, 'keyring_malformed', 'A device comes or goes at an impossible number')
-  return { deviceId, signingKey, kemKey, role, added, removed }
+  const possible = added <= named && named <= number
+  ensure(possible, 'keyring_malformed', 'A device comes or is named at an impossible number')
+  return { deviceId, signingKey, kemKey, role, admittedBy, added, named, name }
+}
+
+function readRemoved(reader: Reader, number: number): RemovedDevice {
+  const deviceId = reader.hex(16)
+  const [removed, sequence, record] = [reader.u64(), reader.u64(), reader.hex(32)]
+  const possible = removed > 0 && removed <= number
+  ensure(possible, 'keyring_malformed', 'A device goes at an impossible number')
+  const both = (sequence === 0) === (record === zeroHash)
+  ensure(both, 'keyring_malformed', 'A removed device has a half of a last record')
+  return { deviceId, removed, sequence, record }
 }
 
 function readRecovery(reader: Reader): RecoveryEntry {
   const slotId = reader.hex(16)
   const slotType = reader.u8()
   if (slotType !== 2 && slotType !== 3) {
-    return refuse('keyring_malformed', 'A recovery entry is for a slot of type 2 or 3')
+    return refuse('keyring_malformed', 'A recovery entry is a passphrase or a recovery key')
   }
-  return { slotId, slotType, signingKey: reader.raw(32), kemKey: reader.raw(1216) }
+  const entry = { slotId, signingKey: reader.raw(32), kemKey: reader.raw(1216) }
+  if (slotType === 3) return { ...entry, slotType }
+  const costs = { salt: reader.raw(16), passes: reader.u32(), memoryKiB: reader.u32() }
+  return { ...entry, slotType, ...costs }
 }
 
-function checkAscending(ids: readonly string[]): void {
-  const sorted = ids.every((id, i) => i === 0 || id > (ids[i - 1] ?? ''))
-  ensure(sorted, 'keyring_malformed', 'The entries do not ascend by id')
+function checkIds(lists: Pick<Directory, 'devices' | 'removed' | 'recoveries' | 'gone'>): void {
+  const ids = [
+    lists.devices.map((d) => d.deviceId),
+    lists.removed.map((d) => d.deviceId),
+    lists.recoveries.map((r) => r.slotId),
+    [...lists.gone],
+  ]
+  for (const list of ids) {
+    const sorted = list.every((id, i) => i === 0 || id > (list[i - 1] ?? ''))
+    ensure(sorted, 'keyring_malformed', 'The entries do not ascend by id')
+  }
+  const all = ids.flat()
+  ensure(new Set(all).size === all.length, 'keyring_malformed', 'An id is in two lists')
+}
+
+function checkKinds(recoveries: readonly RecoveryEntry[]): void {
+  const passphrases = recoveries.filter((r) => r.slotType === 2).length
+  ensure(passphrases <= 4, 'keyring_malformed', 'There are at most four passphrases')
+  const keys = recoveries.length - passphrases
+  ensure(keys <= 64, 'keyring_malformed', 'There are at most 64 recovery keys')
 }
 
 // Who may write
@@ -145,7 +241,7 @@ export type Author =
 
 /** The active device or the recovery identity with this id; undefined if there is none. */
 export function findAuthor(directory: Directory, deviceId: string): Author | undefined {
-  const device = directory.devices.find((d) => d.deviceId === deviceId && d.removed === 0)
+  const device = directory.devices.find((d) => d.deviceId === deviceId)
   if (device !== undefined) {
     return { as: 'device', role: device.role, signingKey: device.signingKey }
   }
@@ -155,166 +251,11 @@ export function findAuthor(directory: Directory, deviceId: string): Author | und
   return { as: 'recovery', grade, signingKey: recovery.signingKey }
 }
 
-// §7.1
+// §7.2, which keyring records are sound
 
-/** Number 0: one device, the founder, whom the store id authenticates. */
-export function checkGenesisDirectory(storeId: string, directory: Directory): void {
-  const { number, devices, gone, founderRandom } = directory
-  const [founder, ...others] = devices
-  const founding = number === 0 && founderRandom !== undefined && others.length === 0
-  if (!founding || founder === undefined) {
-    return refuse('keyring_chain', 'The genesis directory has only the founder')
-  }
-  const named = storeIdOf(founder.signingKey, founderRandom) === storeId
-  ensure(named, 'store_id_mismatch', 'The store id is not the founder’s')
-  const owns = founder.role === 'owner' && founder.added === 0 && founder.removed === 0
-  ensure(owns, 'keyring_chain', 'The founder is not an active owner')
-  ensure(gone.length === 0, 'keyring_chain', 'Nothing is gone in number 0')
-}
-
-export interface Succession {
-  readonly storeId: string
-  readonly author: Author
-  readonly sameEpoch: boolean
-}
-
-/** Refuses with `keyring_chain`, or `record_role` beyond the grade of a recovery identity. */
-export function checkNextDirectory(previous: Directory, next: Directory, how: Succession): void {
-  const counted = next.number === previous.number + 1
-  ensure(counted, 'keyring_chain', 'The directory number is not the next one')
-  const linked = next.previous.join() === directoryHash(how.storeId, previous)
-  ensure(linked, 'keyring_chain', 'The hash of the previous directory does not match')
-  for (const device of previous.devices) {
-    const later = next.devices.find((d) => d.deviceId === device.deviceId)
-    if (later === undefined) return refuse('keyring_chain', 'A device vanished')
-    checkLater(device, later, next.number)
-  }
-  const known = new Set(previous.devices.map((d) => d.deviceId))
-  const newcomers = next.devices.filter((d) => !known.has(d.deviceId))
-  for (const device of newcomers) {
-    const right = device.added === next.number && device.removed === 0
-    ensure(right, 'keyring_chain', 'A new device was added at another number')
-  }
-  checkSlots(previous, next)
-  if (how.author.as === 'recovery') checkGrade(previous, next, newcomers, how)
-  const owned = next.devices.some((d) => d.role === 'owner' && d.removed === 0)
-  ensure(owned, 'keyring_chain', 'No active owner remains')
-  const recoveries = next.recoveries.filter((r) =>
-    previous.recoveries.some((before) => before.slotId === r.slotId),
-  )
-  const kept = onlyAdds(previous, { ...next, recoveries }, newcomers, how.storeId)
-  ensure(kept || !how.sameEpoch, 'keyring_chain', 'A keyring that keeps the epoch only adds')
-}
-
-/** Recovery entries stay what they are; the dropped ones are gone; a new passphrase is alone. */
-function checkSlots(previous: Directory, next: Directory): void {
-  const before = (slotId: string) => previous.recoveries.find((r) => r.slotId === slotId)
-  for (const entry of next.recoveries) {
-    const old = before(entry.slotId) ?? entry
-    const same = old.slotType === entry.slotType && sameKeys(old, entry)
-    ensure(same, 'keyring_chain', 'A recovery entry changed')
-  }
-  const there = new Set(next.recoveries.map((r) => r.slotId))
-  const dropped = previous.recoveries.map((r) => r.slotId).filter((slotId) => !there.has(slotId))
-  const gone = [...previous.gone, ...dropped].toSorted()
-  ensure(gone.join() === next.gone.join(), 'keyring_chain', 'Not what was dropped is gone')
-  const passphrases = next.recoveries.filter((r) => r.slotType === 2)
-  const alone = passphrases.length < 2 || passphrases.every((r) => before(r.slotId) !== undefined)
-  ensure(alone, 'keyring_chain', 'A new passphrase was added to another')
-}
-
-function checkLater(device: Device, later: Device, number: number): void {
-  const same = sameKeys(device, later) && later.added === device.added
-  ensure(same, 'keyring_chain', 'A device changed its keys or its beginning')
-  const removedNow = device.removed === 0 && later.removed === number
-  const right = removedNow || later.removed === device.removed
-  ensure(right, 'keyring_chain', 'A removed device returned, or was removed at another number')
-}
-
-function sameKeys(a: PublicKeys, b: PublicKeys): boolean {
-  return equal(a.signingKey, b.signingKey) && equal(a.kemKey, b.kemKey)
-}
-
-function onlyAdds(
-  previous: Directory,
-  next: Directory,
-  newcomers: readonly Device[],
-  storeId: string,
-): boolean {
-  const added = new Set(newcomers)
-  const devices = next.devices.filter((device) => !added.has(device))
-  const undone = { ...previous, devices, recoveries: next.recoveries }
-  return directoryHash(storeId, undone) === directoryHash(storeId, previous)
-}
-
-/** A recovery identity only adds devices, up to its grade, within the epoch. */
-function checkGrade(
-  previous: Directory,
-  next: Directory,
-  newcomers: readonly Device[],
-  { author, sameEpoch, storeId }: Succession,
-): void {
-  const only = onlyAdds(previous, next, newcomers, storeId)
-  ensure(only && sameEpoch, 'record_role', 'A recovery identity only adds devices')
-  const most = roles.indexOf(author.as === 'recovery' ? author.grade : 'owner')
-  const within = newcomers.every((device) => roles.indexOf(device.role) >= most)
-  ensure(within, 'record_role', 'A recovery identity adds devices up to its grade')
-}
-
-// §7.2
-
-/** The directory of a join, from those of its parents. */
-export function joinDirectories(storeId: string, first: Directory, second: Directory): Directory {
-  const both = [first, second]
-  const gone = new Set(both.flatMap((directory) => directory.gone))
-  const listed = new Map(both.flatMap(({ recoveries }) => recoveries).map((r) => [hexOf(r), r]))
-  const slotIds = [...listed.values()].map((entry) => entry.slotId)
-  // A slot id that is there twice has two different entries.
-  for (const [i, slotId] of slotIds.entries()) {
-    if (slotIds.indexOf(slotId) < i) gone.add(slotId)
-  }
-  const entries = [...listed.values()]
-    .filter((entry) => !gone.has(entry.slotId))
-    .toSorted((a, b) => (a.slotId < b.slotId ? -1 : 1))
-  const most = entries.filter((entry) => entry.slotType === 2).slice(0, 4)
-  for (const { slotId, slotType } of entries) {
-    if (slotType === 2 && !most.some((entry) => entry.slotId === slotId)) gone.add(slotId)
-  }
-  const ids = new Set(both.flatMap(({ devices }) => devices.map((device) => device.deviceId)))
-  const number = Math.max(first.number, second.number) + 1
-  return {
-    number,
-    previous: both.map((directory) => directoryHash(storeId, directory)),
-    devices: [...ids].toSorted().map((id) => joinDevice(both, id, number)),
-    recoveries: entries.filter((entry) => !gone.has(entry.slotId)),
-    gone: [...gone].toSorted(),
-    founderRandom: undefined,
-  }
-}
-
-function joinDevice(directories: readonly Directory[], deviceId: string, number: number): Device {
-  const known = directories.flatMap(({ devices }) => {
-    return devices.filter((device) => device.deviceId === deviceId)
-  })
-  const [one, other = one] = known
-  if (one === undefined || other === undefined) throw new Error('nobody has this device')
-  const removals = known.map(({ removed }) => removed).filter((removed) => removed > 0)
-  const unlessBefore = equal(one.kemKey, other.kemKey) ? 0 : number
-  return {
-    deviceId,
-    signingKey: one.signingKey,
-    kemKey: toHex(one.kemKey) < toHex(other.kemKey) ? one.kemKey : other.kemKey,
-    role: roles[Math.max(...known.map(({ role }) => roles.indexOf(role)))] ?? one.role,
-    added: Math.min(one.added, other.added),
-    removed: removals.length === 0 ? unlessBefore : Math.min(...removals),
-  }
-}
-
-function hexOf(entry: RecoveryEntry): string {
-  return toHex(encodeRecovery(entry))
-}
-
-/** Whether a keyring gives more than it takes: a device, a recovery entry or a higher role. */
+/**
+ * Whether a keyring gives more than it takes: a device, a recovery entry, a higher role or quota.
+ */
 export function gives(previous: Directory, next: Directory): boolean {
   const entry = next.recoveries.some((r) => {
     return previous.recoveries.every((before) => before.slotId !== r.slotId)
@@ -322,9 +263,9 @@ export function gives(previous: Directory, next: Directory): boolean {
   const device = next.devices.some((d) => {
     const before = previous.devices.find((one) => one.deviceId === d.deviceId)
     if (before === undefined) return true
-    return d.removed === 0 && roles.indexOf(d.role) < roles.indexOf(before.role)
+    return roles.indexOf(d.role) < roles.indexOf(before.role)
   })
-  return entry || device
+  return entry || device || next.quota > previous.quota
 }
 
 export interface Raise {
@@ -335,9 +276,9 @@ export interface Raise {
 
 /** The active devices whose role a keyring raises. */
 export function raises(previous: Directory, next: Directory): readonly Raise[] {
-  return next.devices.flatMap(({ deviceId, role: to, removed }) => {
+  return next.devices.flatMap(({ deviceId, role: to }) => {
     const from = previous.devices.find((one) => one.deviceId === deviceId)?.role
-    if (from === undefined || removed !== 0) return []
+    if (from === undefined) return []
     return roles.indexOf(to) < roles.indexOf(from) ? [{ deviceId, from, to }] : []
   })
 }
@@ -347,7 +288,7 @@ export function raises(previous: Directory, next: Directory): readonly Raise[] {
  * that the other side lowered its role.
  */
 export function isRaised(authorId: string, own: readonly Raise[], other: Directory): boolean {
-  const there = other.devices.find((one) => one.deviceId === authorId && one.removed === 0)
+  const there = other.devices.find((one) => one.deviceId === authorId)
   if (there === undefined) return false
   const rank = roles.indexOf(there.role)
   const ofIt = own.filter(({ deviceId }) => deviceId === authorId)
@@ -366,7 +307,8 @@ export function mayGive(
   other: Directory,
 ): boolean {
   const there = other.devices.find((device) => device.deviceId === authorId)
-  if (there !== undefined) return there.removed === 0 && there.role === 'owner'
+  if (there !== undefined) return there.role === 'owner'
+  if (other.removed.some((device) => device.deviceId === authorId)) return false
   if (entries.length === 0) return true
   const isAuthor = (r: RecoveryEntry): boolean => deviceIdOf(r.signingKey) === authorId
   return entries.some((slotId) => !other.gone.includes(slotId)) || other.recoveries.some(isAuthor)

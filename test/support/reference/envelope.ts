@@ -20,13 +20,15 @@ const typeNumbers = {
 export type EnvelopeType = keyof typeof typeNumbers
 
 export interface EnvelopeKeys {
-  /** 16 hex digits. */
+  /** 32 hex digits. */
   readonly kid: string
   readonly key: Uint8Array
   readonly saltKey: Uint8Array
 }
 
-const headerLength = 72
+const saltStart = 24
+const commitmentStart = 48
+const headerLength = 80
 const tagLength = 16
 
 // §3.1
@@ -77,7 +79,7 @@ function checkSalt(
   opened: { readonly envelope: Uint8Array; readonly padded: Uint8Array },
 ): Uint8Array {
   const expected = deriveSalt(type, keys.saltKey, context, hedge, opened.padded)
-  const actual = opened.envelope.slice(16, 40)
+  const actual = opened.envelope.slice(saltStart, commitmentStart)
   ensure(equal(actual, expected), 'envelope_salt', 'The salt is not derived from the plaintext')
   return opened.padded
 }
@@ -88,6 +90,7 @@ function checkSalt(
 export function paddedLength(type: EnvelopeType, length: number): number {
   if (type === 'record') return Math.max(512, Math.ceil(length / 256) * 256)
   if (type === 'detail' && length <= 256) return 256
+  if (length > 1024 && length <= 1280) return 1280
   let power = 512
   for (;;) {
     if (length <= power) return power
@@ -150,13 +153,13 @@ export function sealEnvelope(
 /** The kid of an envelope, after the checks that need no key. */
 export function readKid(type: EnvelopeType, envelope: Uint8Array): string {
   const whole = envelope.length >= headerLength + tagLength
-  ensure(whole, 'envelope_truncated', 'An envelope has at least 88 bytes')
+  ensure(whole, 'envelope_truncated', 'An envelope has at least 96 bytes')
   const reader = new Reader(envelope, 'envelope_truncated')
   ensure(equal(reader.raw(4), utf8('GLK1')), 'envelope_magic', 'This is not an envelope')
   ensure(reader.u8() === 1, 'envelope_suite', 'The suite is unknown')
   ensure(reader.u8() === typeNumbers[type], 'envelope_type', 'An envelope of another type is here')
   ensure(reader.u16() === 0, 'envelope_flags', 'A flag is set')
-  return reader.hex(8)
+  return reader.hex(16)
 }
 
 /** The padded plaintext. */
@@ -168,9 +171,10 @@ export function openEnvelope(
 ): Uint8Array {
   const kid = readKid(type, envelope)
   ensure(kid === keys.kid, 'envelope_epoch', 'The envelope is sealed under another key')
-  const [head, salt] = [envelope.slice(0, 16), envelope.slice(16, 40)]
+  const head = envelope.slice(0, saltStart)
+  const salt = envelope.slice(saltStart, commitmentStart)
   const { cipherKey, commitment } = sealingKeys(keys.key, head, salt, context)
-  const same = toHex(envelope.slice(40, headerLength)) === toHex(commitment)
+  const same = toHex(envelope.slice(commitmentStart, headerLength)) === toHex(commitment)
   ensure(same, 'envelope_commitment', 'The envelope is bound to another key or place')
   try {
     const aead = xchacha20poly1305(cipherKey, salt, envelope.slice(0, headerLength))

@@ -1,14 +1,15 @@
-// FORMAT §1: identifiers, identities and recovery keys, and their Crockford base32 text forms.
+// FORMAT §1: identifiers, identities, recovery keys and operator secrets, and their text forms in
+// Crockford base32.
 // Inside the reference, ids are lower-case hex of 32 digits.
 
 import { concat, fromHex, label, toHex } from './bytes.ts'
-import { H } from './hash.ts'
+import { H, keyedH } from './hash.ts'
 import { ensure, refuse } from './refusal.ts'
 
 const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /** The bytes as one number, most significant digit first, in exactly `length` digits. */
-function toBase32(bytes: Uint8Array, length: number): string {
+export function toBase32(bytes: Uint8Array, length: number): string {
   let value = BigInt(`0x${toHex(bytes)}`)
   let text = ''
   for (let i = 0; i < length; i++) {
@@ -77,15 +78,24 @@ export interface Identity {
 
 const identityPrefix = 'GITLOCKET-IDENTITY-1-'
 const recoveryPrefix = 'GLKR1-'
+const operatorPrefix = 'GLKO1-'
 
-function checksum(name: string, bytes: Uint8Array, length: number): Uint8Array {
+export function checksum(name: string, bytes: Uint8Array, length: number): Uint8Array {
   return H(label(name), bytes).slice(0, length)
+}
+
+/** A text form: its prefix, the label of its checksum, and how many bytes both parts have. */
+export interface TypedForm {
+  readonly prefix: string
+  readonly name: string
+  readonly length: number
+  readonly check: number
 }
 
 /**
  * Reads what a person typed: case, `I`, `L`, `O`, spaces and hyphens are forgiven after the prefix.
  */
-function readTyped(text: string, prefix: string, name: string, length: number, check: number) {
+export function readTyped(text: string, { prefix, name, length, check }: TypedForm): Uint8Array {
   const upper = text.trim().toUpperCase()
   ensure(upper.startsWith(prefix), 'invalid_identity', 'The prefix is wrong')
   const typed = upper.slice(prefix.length).replaceAll(/[ -]/g, '')
@@ -99,9 +109,16 @@ function readTyped(text: string, prefix: string, name: string, length: number, c
   return secret
 }
 
+const identityForm = {
+  prefix: identityPrefix,
+  name: 'GLK1/identity-text/v1',
+  length: 96,
+  check: 4,
+}
+
 export function formatIdentity(identity: Identity): string {
   const secret = concat(identity.signingSeed, identity.kemSeed, identity.localSecret)
-  const whole = concat(secret, checksum('GLK1/identity-text/v1', secret, 4))
+  const whole = concat(secret, checksum(identityForm.name, secret, 4))
   return identityPrefix + toBase32(whole, 160).toUpperCase()
 }
 
@@ -112,7 +129,7 @@ export function parseIdentity(file: string): Identity {
   if (line === undefined || others.length > 0) {
     return refuse('invalid_identity', 'An identity file holds one identity')
   }
-  const secret = readTyped(line, identityPrefix, 'GLK1/identity-text/v1', 96, 4)
+  const secret = readTyped(line, identityForm)
   return {
     signingSeed: secret.slice(0, 32),
     kemSeed: secret.slice(32, 64),
@@ -120,12 +137,55 @@ export function parseIdentity(file: string): Identity {
   }
 }
 
-export function formatRecoveryKey(key: Uint8Array): string {
-  const text = toBase32(concat(key, checksum('GLK1/recovery-text/v1', key, 3)), 56).toUpperCase()
-  return `GLKR1-${text.replaceAll(/.{7}(?=.)/g, '$&-')}`
+const recoveryForm = {
+  prefix: recoveryPrefix,
+  name: 'GLK1/recovery-text/v1',
+  length: 37,
+  check: 3,
+}
+
+export interface RecoveryKey {
+  /** The last 5 bytes of the id of its store, as hex. */
+  readonly storeEnd: string
+  /** 32 bytes. */
+  readonly key: Uint8Array
+}
+
+/** The last 5 bytes of a store id, as hex. */
+export function storeEndOf(storeId: string): string {
+  return storeId.slice(-10)
+}
+
+export function formatRecoveryKey(storeId: string, key: Uint8Array): string {
+  const named = concat(fromHex(storeEndOf(storeId)), key)
+  const text = toBase32(concat(named, checksum(recoveryForm.name, named, 3)), 64).toUpperCase()
+  return recoveryPrefix + text.replaceAll(/.{8}(?=.)/g, '$&-')
+}
+
+/** Else `invalid_identity`. */
+export function parseRecoveryKey(text: string): RecoveryKey {
+  const named = readTyped(text, recoveryForm)
+  return { storeEnd: toHex(named.slice(0, 5)), key: named.slice(5) }
+}
+
+const operatorForm = {
+  prefix: operatorPrefix,
+  name: 'GLK1/operator-text/v1',
+  length: 32,
+  check: 3,
+}
+
+export function formatOperatorSecret(secret: Uint8Array): string {
+  const text = toBase32(concat(secret, checksum(operatorForm.name, secret, 3)), 56).toUpperCase()
+  return operatorPrefix + text.replaceAll(/.{7}(?=.)/g, '$&-')
 }
 
 /** The 32 bytes, else `invalid_identity`. */
-export function parseRecoveryKey(text: string): Uint8Array {
-  return readTyped(text, recoveryPrefix, 'GLK1/recovery-text/v1', 32, 3)
+export function parseOperatorSecret(text: string): Uint8Array {
+  return readTyped(text, operatorForm)
+}
+
+/** The recovery key of a store that an operator secret gives. */
+export function operatorRecoveryKey(secret: Uint8Array, storeId: string): Uint8Array {
+  return keyedH(secret, label('GLK1/operator/v1'), fromHex(storeId))
 }

@@ -1,44 +1,35 @@
-// FORMAT §7: the keyring blob: its framing, its slots and its archives. The directory inside it has
-// a file of its own.
+// FORMAT §7: the keyring blob. It follows from the directory and the keys of its epochs, so that it
+// is made again to be checked. Slots, archives and the directory have files of their own.
 
-import { ml_kem768_x25519 as xwing } from '@noble/post-quantum/hybrid.js'
-import { concat, equal, fromHex, label, Reader, toHex, u16, u32, u64, u8, utf8 } from './bytes.ts'
+import { openArchives, sealAuditArchive, sealContentArchive } from './archives.ts'
+import { concat, equal, fromHex, Reader, toHex, u16, u32, u64, u8, utf8 } from './bytes.ts'
 import { decodeDirectory, type Directory, encodeDirectory } from './directory.ts'
 import {
-  archiveContext,
-  checkPadding,
   directoryContext,
-  type EnvelopeKeys,
   type EnvelopeType,
   openEnvelope,
   readKid,
   sealEnvelope,
-  slotContext,
+  zeroHedge,
 } from './envelope.ts'
-import { H, keyedH } from './hash.ts'
-import {
-  auditKeys,
-  auditorEpoch,
-  auditSaltKey,
-  contentKeys,
-  type Epoch,
-  fullEpoch,
-  kidOf,
-} from './keys.ts'
+import { auditKeys, type Epoch } from './keys.ts'
 import { ensure, refuse } from './refusal.ts'
+import {
+  ciphertextLength,
+  makeAuditorSlots,
+  makeSlots,
+  passphrasePrefix,
+  type Slot,
+  slotBody,
+  slotCounts,
+  slotOrder,
+} from './slots.ts'
 
-const keyringBytesMax = 1024 * 1024
+const keyringBytesMax = 2 * 1024 * 1024
 const slotsMax = 1024
-const ciphertextLength = 1120
 /** 64 bytes of plaintext, padded to 512. */
-const slotEnvelopeLength = 600
-
-export interface Slot {
-  readonly type: 1 | 2 | 3
-  /** What stands before the envelope; it ends in the KEM ciphertext. */
-  readonly publicBytes: Uint8Array
-  readonly envelope: Uint8Array
-}
+const slotEnvelopeLength = 608
+const passphrasePrefixLength = 40
 
 export interface Keyring {
   readonly kid: string
@@ -53,15 +44,15 @@ export interface Keyring {
 
 // Framing
 
-const publicLengths = { 1: ciphertextLength, 2: 40 + ciphertextLength, 3: 16 + ciphertextLength }
+const publicLengths = { 1: ciphertextLength, 2: passphrasePrefixLength + ciphertextLength }
 
 export function encodeKeyring(keyring: Keyring): Uint8Array {
   const { kid, storeId, slots, directoryNumber } = keyring
   const ids = concat(fromHex(kid), fromHex(storeId), u64(directoryNumber))
   const header = concat(utf8('GLKK'), u8(1), u8(0), u16(slots.length), ids)
-  const bodies = slots.map(({ type, publicBytes, envelope }) => {
-    const body = concat(publicBytes, envelope)
-    return concat(u8(type), u8(0), u16(body.length), body)
+  const bodies = slots.map((slot) => {
+    const body = slotBody(slot)
+    return concat(u8(slot.type), u8(0), u16(body.length), body)
   })
   const ends = [keyring.auditArchive, keyring.contentArchive, keyring.directory]
   return concat(header, ...bodies, ...ends.map((bytes) => concat(u32(bytes.length), bytes)))
@@ -69,14 +60,14 @@ export function encodeKeyring(keyring: Keyring): Uint8Array {
 
 /** The framing alone: nothing is opened. Else `keyring_malformed`. */
 export function decodeKeyring(bytes: Uint8Array): Keyring {
-  ensure(bytes.length <= keyringBytesMax, 'keyring_malformed', 'A keyring has at most 1 MiB')
+  ensure(bytes.length <= keyringBytesMax, 'keyring_malformed', 'A keyring has at most 2 MiB')
   const reader = new Reader(bytes, 'keyring_malformed')
   ensure(equal(reader.raw(4), utf8('GLKK')), 'keyring_malformed', 'This is not a keyring')
   ensure(reader.u8() === 1, 'upgrade_required', 'The keyring has another version')
   ensure(reader.u8() === 0, 'keyring_malformed', 'A reserved byte is set')
   const slotCount = reader.u16()
   ensure(slotCount <= slotsMax, 'keyring_malformed', 'A keyring has at most 1,024 slots')
-  const [kid, storeId, directoryNumber] = [reader.hex(8), reader.hex(16), reader.u64()]
+  const [kid, storeId, directoryNumber] = [reader.hex(16), reader.hex(16), reader.u64()]
   const slots = Array.from({ length: slotCount }, () => readSlot(reader))
   const [auditArchive, contentArchive, directory] = [
     reader.raw(reader.u32()),
@@ -92,9 +83,7 @@ export function decodeKeyring(bytes: Uint8Array): Keyring {
 
 function readSlot(reader: Reader): Slot {
   const type = reader.u8()
-  if (type !== 1 && type !== 2 && type !== 3) {
-    return refuse('keyring_malformed', 'A slot has an unknown type')
-  }
+  if (type !== 1 && type !== 2) return refuse('upgrade_required', 'A slot has an unknown type')
   ensure(reader.u8() === 0, 'keyring_malformed', 'A reserved byte is set')
   const body = reader.raw(reader.u16())
   const publicLength = publicLengths[type]
@@ -104,23 +93,20 @@ function readSlot(reader: Reader): Slot {
 }
 
 function checkSlots(slots: readonly Slot[]): void {
-  for (const [i, slot] of slots.entries()) {
-    const before = slots[i - 1]
-    const ascending = before === undefined || before.type <= slot.type
-    ensure(ascending, 'keyring_malformed', 'The slots do not ascend by type')
-    // Those with a slot id begin with it.
-    const ordered = before?.type !== slot.type || hexOf(before) < hexOf(slot)
-    ensure(ordered, 'keyring_malformed', 'The slots of one type do not ascend')
-  }
-  const devices = slots.filter((slot) => slot.type === 1).length
-  const padded = devices >= 4 && Number.isInteger(Math.log2(devices))
-  ensure(padded, 'keyring_malformed', 'The device slots are not padded to 4, 8, 16, …')
-  const passphrases = slots.filter((slot) => slot.type === 2).length
-  ensure(passphrases <= 4, 'keyring_malformed', 'There are at most four passphrase slots')
+  const orders = slots.map(slotOrder)
+  const ascending = orders.every((order, i) => i === 0 || order > (orders[i - 1] ?? ''))
+  ensure(ascending, 'keyring_malformed', 'The slots do not ascend')
+  const passphrases = slots.filter((slot) => slot.type === 2).map(slotIdOf)
+  const distinct = new Set(passphrases).size === passphrases.length
+  ensure(distinct, 'keyring_malformed', 'Two slots have one id')
+  ensure(passphrases.length <= 4, 'keyring_malformed', 'There are at most four passphrase slots')
+  const others = slots.length - passphrases.length
+  const padded = others >= 4 && Number.isInteger(Math.log2(others))
+  ensure(padded, 'keyring_malformed', 'The slots of type 1 are not padded to 4, 8, 16, …')
 }
 
-function hexOf({ publicBytes }: Slot): string {
-  return toHex(publicBytes)
+function slotIdOf({ publicBytes }: Slot): string {
+  return toHex(publicBytes.slice(0, 16))
 }
 
 /** Every envelope carries the keyring's kid. */
@@ -138,156 +124,74 @@ function checkKids(keyring: Keyring): void {
   }
 }
 
-// Slots
+// What follows from the directory and the keys
 
-function slotKey(
-  storeId: string,
-  sharedSecret: Uint8Array,
-  publicKey: Uint8Array,
-  ciphertext: Uint8Array,
-): Uint8Array {
-  const names = concat(label('GLK1/slot/xwing/v1'), fromHex(storeId))
-  return keyedH(sharedSecret, names, H(publicKey), H(ciphertext))
-}
-
-export interface NewSlot {
-  readonly type: 1 | 2 | 3
-  /** The public bytes before the KEM ciphertext. */
-  readonly prefix: Uint8Array
-  readonly recipient: Uint8Array
-  /** A ‖ C, or A ‖ H(C). */
-  readonly plaintext: Uint8Array
-  /** 64 bytes. */
-  readonly encapsulationRandom: Uint8Array
-  readonly hedge: Uint8Array
-}
-
-/** Seals a slot to an X-Wing public key. */
-export function sealSlot(storeId: string, epoch: Epoch, slot: NewSlot): Slot {
-  const { type, prefix, recipient, plaintext, hedge } = slot
-  const { cipherText, sharedSecret } = xwing.encapsulate(recipient, slot.encapsulationRandom)
-  const key = slotKey(storeId, sharedSecret, recipient, cipherText)
-  const publicBytes = concat(prefix, cipherText)
-  const context = slotContext(storeId, type, publicBytes)
-  const keys = { kid: epoch.kid, key, saltKey: auditSaltKey(epoch) }
-  return { type, publicBytes, envelope: sealEnvelope('slot', keys, context, hedge, plaintext) }
-}
-
-/**
- * The epoch in a slot, opened with the seed of an X-Wing key pair; refuses as openEnvelope does.
- */
-export function openSlot(keyring: Keyring, slot: Slot, kemSeed: Uint8Array): Epoch {
-  const { storeId, kid } = keyring
-  const pair = xwing.keygen(kemSeed)
-  const ciphertext = slot.publicBytes.slice(-ciphertextLength)
-  const sharedSecret = xwing.decapsulate(ciphertext, pair.secretKey)
-  const key = slotKey(storeId, sharedSecret, pair.publicKey, ciphertext)
-  const context = slotContext(storeId, slot.type, slot.publicBytes)
-  // A slot's salt is hedged with randomness, and its salt key is inside: nothing recomputes it.
-  const keys = { kid, key, saltKey: new Uint8Array(32) }
-  const padded = openEnvelope('slot', keys, context, slot.envelope)
-  checkPadding('slot', padded, 64)
-  const [audit, second] = [padded.slice(0, 32), padded.slice(32, 64)]
-  if (kidOf(storeId, audit, H(second)) === kid) return fullEpoch(storeId, audit, second)
-  const auditor = auditorEpoch(storeId, audit, second)
-  ensure(auditor.kid === kid, 'keyring_mismatch', 'The slot holds the keys of another epoch')
-  return auditor
-}
-
-/** The X-Wing public key of a seed. */
-export function kemPublicKey(seed: Uint8Array): Uint8Array {
-  return xwing.keygen(seed).publicKey
-}
-
-// Archives
-
-function encodeArchive(entries: readonly Uint8Array[]): Uint8Array {
-  return concat(u8(1), u8(0), u16(entries.length), ...entries)
-}
-
-/** The archives of A and C, sealed; `older` goes from the oldest epoch to the newest. */
-export function sealArchives(
+/** The keyring; `older` are the epochs before, oldest first. */
+export function makeKeyring(
   storeId: string,
   epoch: Epoch,
   older: readonly Epoch[],
-  hedges: readonly [Uint8Array, Uint8Array],
-): { auditArchive: Uint8Array; contentArchive: Uint8Array } {
-  const audit = older.map((e) => concat(fromHex(e.kid), e.audit, e.contentHash))
-  const content = older.map((e) => concat(fromHex(e.kid), e.content ?? new Uint8Array(32)))
-  const seal = (keys: EnvelopeKeys, master: 'A' | 'C', i: 0 | 1) => {
-    const plaintext = encodeArchive(i === 0 ? audit : content)
-    return sealEnvelope('archive', keys, archiveContext(storeId, master), hedges[i], plaintext)
-  }
-  return {
-    auditArchive: seal(auditKeys(epoch, 'archive'), 'A', 0),
-    contentArchive: seal(contentKeys(epoch, 'archive'), 'C', 1),
-  }
-}
-
-function decodeArchive(padded: Uint8Array, entryLength: number): Uint8Array[] {
-  const reader = new Reader(padded, 'keyring_malformed')
-  ensure(reader.u8() === 1, 'upgrade_required', 'The archive has another version')
-  ensure(reader.u8() === 0, 'keyring_malformed', 'A reserved byte is set')
-  const entries = Array.from({ length: reader.u16() }, () => reader.raw(entryLength))
-  checkPadding('archive', padded, reader.offset)
-  return entries
-}
-
-/** Every epoch before `epoch`, oldest first. An auditor gets them without content keys. */
-export function openArchives(keyring: Keyring, epoch: Epoch): Epoch[] {
-  const { storeId } = keyring
-  const auditContext = archiveContext(storeId, 'A')
-  const keys = auditKeys(epoch, 'archive')
-  const audit = decodeArchive(openEnvelope('archive', keys, auditContext, keyring.auditArchive), 72)
-  const older = audit.map((entry) => {
-    const archived = auditorEpoch(storeId, entry.slice(8, 40), entry.slice(40))
-    const right = archived.kid === toHex(entry.slice(0, 8))
-    ensure(right, 'keyring_mismatch', 'An archived audit key is not its kid’s')
-    return archived
-  })
-  return epoch.content === undefined ? older : withContent(keyring, epoch, older)
-}
-
-function withContent(keyring: Keyring, epoch: Epoch, older: readonly Epoch[]): Epoch[] {
-  const context = archiveContext(keyring.storeId, 'C')
-  const keys = contentKeys(epoch, 'archive')
-  const entries = decodeArchive(openEnvelope('archive', keys, context, keyring.contentArchive), 40)
-  const [all, both] = [older.length, entries.length]
-  ensure(all === both, 'keyring_mismatch', 'The archives name different epochs')
-  return entries.map((entry, i) => {
-    const full = fullEpoch(keyring.storeId, older[i]?.audit ?? new Uint8Array(), entry.slice(8))
-    const right = full.kid === older[i]?.kid && full.kid === toHex(entry.slice(0, 8))
-    ensure(right, 'keyring_mismatch', 'An archived content key is not its kid’s')
-    return full
-  })
-}
-
-// Directory
-
-export function sealDirectory(
-  storeId: string,
-  epoch: Epoch,
   directory: Directory,
-  hedge: Uint8Array,
-): Uint8Array {
-  const [keys, context] = [auditKeys(epoch, 'directory'), directoryContext(storeId)]
-  return sealEnvelope('directory', keys, context, hedge, encodeDirectory(directory))
+): Keyring {
+  return {
+    kid: epoch.kid,
+    storeId,
+    directoryNumber: directory.number,
+    slots: makeSlots(storeId, epoch, directory),
+    auditArchive: sealAuditArchive(storeId, epoch, older),
+    contentArchive: sealContentArchive(storeId, epoch, older),
+    directory: sealDirectory(storeId, epoch, directory),
+  }
 }
 
-/** The directory of a keyring, whose numbers and recovery slots agree; else `keyring_mismatch`. */
+function sealDirectory(storeId: string, epoch: Epoch, directory: Directory): Uint8Array {
+  const [keys, context] = [auditKeys(epoch, 'directory'), directoryContext(storeId)]
+  return sealEnvelope('directory', keys, context, zeroHedge, encodeDirectory(directory))
+}
+
+/** The directory of a keyring that is the one which it and the keys give. */
 export function openDirectory(keyring: Keyring, epoch: Epoch): Directory {
   const context = directoryContext(keyring.storeId)
   const keys = auditKeys(epoch, 'directory')
   const directory = decodeDirectory(openEnvelope('directory', keys, context, keyring.directory))
   const numbered = directory.number === keyring.directoryNumber
   ensure(numbered, 'keyring_mismatch', 'The keyring names another directory number')
-  const slots = keyring.slots.filter((slot) => slot.type !== 1)
-  const inSlots = slots.map((s) => `${toHex(s.publicBytes.slice(0, 16))} ${s.type}`)
-  const inDirectory = directory.recoveries.map((r) => `${r.slotId} ${r.slotType}`)
-  const paired = inSlots.toSorted().join() === inDirectory.toSorted().join()
-  ensure(paired, 'keyring_mismatch', 'The recovery entries are not those of the slots')
-  const active = directory.devices.filter((device) => device.removed === 0).length
-  const enough = active <= keyring.slots.length - slots.length
-  ensure(enough, 'keyring_mismatch', 'There are fewer device slots than devices')
+  const older = openArchives(keyring, epoch)
+  if (epoch.content === undefined) checkForAuditor(keyring, epoch, older, directory)
+  else checkWhole(keyring, makeKeyring(keyring.storeId, epoch, older, directory))
   return directory
+}
+
+function checkWhole(keyring: Keyring, expected: Keyring): void {
+  const [found, wanted] = [keyring, expected].map(({ slots }) => slots.map(slotOrder).join())
+  ensure(found === wanted, 'keyring_slots', 'The slots are not those of the directory')
+  const same = equal(encodeKeyring(keyring), encodeKeyring(expected))
+  ensure(same, 'keyring_mismatch', 'The keyring is not the one of its directory and keys')
+}
+
+/** What can be made again without the content key. */
+function checkForAuditor(
+  keyring: Keyring,
+  epoch: Epoch,
+  older: readonly Epoch[],
+  directory: Directory,
+): void {
+  const { storeId, slots } = keyring
+  const there = new Set(slots.map(slotOrder))
+  const own = makeAuditorSlots(storeId, epoch, directory).map(slotOrder)
+  const present = own.every((order) => there.has(order))
+  ensure(present, 'keyring_slots', 'The slot of an auditor is not that of the directory')
+  const passphrases = slots.filter((slot) => slot.type === 2)
+  const counts = slotCounts(directory)
+  const counted = counts[2] === passphrases.length && counts[1] + counts[2] === slots.length
+  ensure(counted, 'keyring_slots', 'The directory gives another number of slots')
+  const entries = directory.recoveries.filter((entry) => entry.slotType === 2)
+  const prefixed = entries.every((entry, i) => {
+    const publicBytes = passphrases[i]?.publicBytes ?? new Uint8Array()
+    return equal(publicBytes.slice(0, passphrasePrefixLength), passphrasePrefix(entry))
+  })
+  ensure(prefixed, 'keyring_slots', 'A passphrase slot is not that of the directory')
+  const archived = equal(keyring.auditArchive, sealAuditArchive(storeId, epoch, older))
+  const listed = equal(keyring.directory, sealDirectory(storeId, epoch, directory))
+  ensure(archived && listed, 'keyring_mismatch', 'The keyring is not the one of its directory')
 }

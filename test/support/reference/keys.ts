@@ -18,7 +18,7 @@ export interface Epoch {
 
 export function kidOf(storeId: string, audit: Uint8Array, contentHash: Uint8Array): string {
   const hash = H(label('GLK1/kcv/v1'), fromHex(storeId), H(audit), contentHash)
-  return toHex(hash.slice(0, 8))
+  return toHex(hash.slice(0, 16))
 }
 
 export function fullEpoch(storeId: string, audit: Uint8Array, content: Uint8Array): Epoch {
@@ -33,6 +33,7 @@ export function auditorEpoch(storeId: string, audit: Uint8Array, contentHash: Ui
 const auditSubkeys = { record: 1, directory: 3, archive: 5 } as const
 const contentSubkeys = { memory: 1, detail: 2, settings: 3, archive: 5 } as const
 const saltSubkey = 4
+const slotSubkey = 6
 const context = 'GLK1keys'
 
 /** Keys of what is sealed under A. */
@@ -52,6 +53,17 @@ export function contentKeys(epoch: Epoch, purpose: keyof typeof contentSubkeys):
   if (content === undefined) return refuse('permission_denied', 'An auditor reads no content')
   const key = subkey(content, contentSubkeys[purpose], context)
   return { kid: epoch.kid, key, saltKey: subkey(content, saltSubkey, context) }
+}
+
+/** The key of the seeds of auditors' slots, which an auditor makes again too (§7). */
+export function auditorSlotKey(epoch: Epoch): Uint8Array {
+  return subkey(epoch.audit, slotSubkey, context)
+}
+
+/** The key of the seeds of all other slots. */
+export function slotSeedKey({ content }: Epoch): Uint8Array {
+  if (content === undefined) return refuse('permission_denied', 'An auditor makes no such slot')
+  return subkey(content, slotSubkey, context)
 }
 
 /** The Ed25519 seed of the epoch's group signature. */

@@ -30,7 +30,7 @@ export function encodeMemoryBlob(blob: MemoryBlob): Uint8Array {
 export function decodeMemoryBlob(padded: Uint8Array): MemoryBlob {
   const reader = new Reader(padded, 'memory_malformed')
   ensure(reader.u8() === 1, 'upgrade_required', 'The memory blob has another version')
-  ensure(reader.u8() === 0, 'memory_malformed', 'A reserved byte is set')
+  ensure(reader.u8() === 0, 'upgrade_required', 'The compression is unknown')
   const pathLength = reader.u16()
   const contentLength = reader.u32()
   ensure(contentLength <= contentBytesMax, 'memory_malformed', 'The content is above 16 MiB')

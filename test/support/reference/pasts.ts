@@ -156,9 +156,8 @@ export function checkChanges(own: KeyringState, other: KeyringState): void {
   const alone = [...own.changes].filter(([record]) => !other.changes.has(record))
   const changes = alone.map(([, change]) => change)
   for (const { authorId } of changes) {
-    const device = other.directory.devices.find(({ deviceId }) => deviceId === authorId)
-    const isIn = device === undefined || device.removed === 0
-    ensure(isIn, 'record_late', 'A keyring record is by a device that was removed')
+    const isOut = other.directory.removed.some(({ deviceId }) => deviceId === authorId)
+    ensure(!isOut, 'record_late', 'A keyring record is by a device that was removed')
   }
   const sound = soundChanges(changes, other.directory)
   const isSound = sound.length === changes.length

@@ -16,16 +16,16 @@ To read it: https://www.npmjs.com/package/gitlocket
 `)
 
 export function storeFile(storeId: string): Uint8Array {
-  return utf8(`{"format":1,"store":"${formatId('store', storeId)}"}\n`)
+  return utf8(`{"format":"gitlocket/1","store":"${formatId('store', storeId)}"}\n`)
 }
 
 /** The store id; else `not_a_store` or `upgrade_required`. */
 export function parseStoreFile(bytes: Uint8Array): string {
   const text = utf8Text(bytes, 'not_a_store')
-  const format = /^\{"format":(\d+),/.exec(text)?.[1]
+  const format = /^\{"format":(\d+|"gitlocket\/[^"]*"),/.exec(text)?.[1]
   ensure(format !== undefined, 'not_a_store', 'store.json is not a store’s')
-  ensure(format === '1', 'upgrade_required', 'The store has another format')
-  const id = /^\{"format":1,"store":"(memstore_[^"]*)"\}\n$/.exec(text)?.[1]
+  ensure(format === '"gitlocket/1"', 'upgrade_required', 'The store has another format')
+  const id = /^\{"format":"gitlocket\/1","store":"(memstore_[^"]*)"\}\n$/.exec(text)?.[1]
   if (id === undefined) return refuse('not_a_store', 'store.json is not in its one form')
   try {
     return parseId('store', id)

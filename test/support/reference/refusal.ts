@@ -59,6 +59,7 @@ export type Refusal =
   | 'memory_mismatch'
   | 'tree_mismatch'
   | 'keyring_malformed'
+  | 'keyring_slots'
   | 'keyring_mismatch'
   | 'keyring_chain'
   | 'keyring_conflict'

@@ -3,23 +3,23 @@
 // contents.ts. One walk from genesis to the head, parents first; the order of the checks is the
 // document's.
 
+import { openArchives } from './archives.ts'
 import { toHex } from './bytes.ts'
 import { checkCanonical, checkGroupSignature, parseCommit, type ParsedCommit } from './commit.ts'
+import { joinDirectories } from './directory-join.ts'
 import {
   type Author,
-  checkGenesisDirectory,
-  checkNextDirectory,
   type Directory,
   directoryHash,
   entriesOf,
   findAuthor,
   gives,
-  joinDirectories,
+  type LastRecord,
   raises,
 } from './directory.ts'
 import { openDeterministic, readKid, recordContext, zeroHedge } from './envelope.ts'
 import { H } from './hash.ts'
-import { decodeKeyring, openArchives, openDirectory } from './keyring.ts'
+import { decodeKeyring, openDirectory } from './keyring.ts'
 import { auditKeys, type Epoch, groupSeed, recordHash } from './keys.ts'
 import {
   Ancestry,
@@ -45,6 +45,7 @@ import {
 import { ensure, refuse } from './refusal.ts'
 import type { Repository } from './repository.ts'
 import { type AllMemories, applyChange, redactTargets, type VersionFact } from './rows.ts'
+import { checkGenesisDirectory, checkNextDirectory } from './succession.ts'
 import { decodeTree } from './tree.ts'
 
 export interface TrailCommit {
@@ -146,8 +147,8 @@ function verifyRecord(
   } else if (record.kind === 'keyring') {
     const next = readKeyring(repository, keys, at, [keyring])
     const sameEpoch = next.epoch.kid === keyring.epoch.kid
-    const { storeId } = keys
-    checkNextDirectory(keyring.directory, next.directory, { storeId, author, sameEpoch })
+    const how = { storeId: keys.storeId, author, sameEpoch, lastRecord: lastRecordIn(before) }
+    checkNextDirectory(keyring.directory, next.directory, how)
     keyring = next
   }
   if (record.kind === 'redact') addRedacted(walk, before, record)
@@ -160,6 +161,15 @@ function verifyRecord(
     : before.settings
   const devices = state ? new Map([...before.devices, [record.deviceId, state]]) : before.devices
   return { current, devices, keyring, settings }
+}
+
+/** What a directory says of a device that is removed now. */
+function lastRecordIn({ devices }: Past): (deviceId: string) => LastRecord {
+  return (deviceId) => {
+    const device = devices.get(deviceId)
+    if (device === undefined || device.forked) return { sequence: 0, record: zeroHash }
+    return { sequence: device.sequence, record: device.hash }
+  }
 }
 
 /** Adds the versions that a redact record names to those of the walk. */
@@ -258,7 +268,7 @@ function readJoin(
   const joined = joinDirectories(keys.storeId, first.directory, second.directory)
   const [wanted, found] = [joined, next.directory].map((one) => directoryHash(keys.storeId, one))
   ensure(wanted === found, 'keyring_chain', 'The directory is not that of the join')
-  const owned = joined.devices.some((d) => d.role === 'owner' && d.removed === 0)
+  const owned = joined.devices.some((d) => d.role === 'owner')
   ensure(owned, 'keyring_chain', 'No active owner remains')
   checkChanges(first, second)
   checkChanges(second, first)

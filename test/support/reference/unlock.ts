@@ -2,12 +2,14 @@
 // epochs of a keyring. What is opened here is tentative until the chain verifies (§7.1).
 
 import { argon2id } from '@noble/hashes/argon2.js'
-import { label, Reader, utf8 } from './bytes.ts'
+import { openArchives } from './archives.ts'
+import { fromHex, label, Reader, utf8 } from './bytes.ts'
 import { keyedH, subkey } from './hash.ts'
-import { parseIdentity, parseRecoveryKey } from './identity.ts'
-import { type Keyring, openArchives, openSlot, type Slot } from './keyring.ts'
+import { parseIdentity, parseRecoveryKey, storeEndOf } from './identity.ts'
+import type { Keyring } from './keyring.ts'
 import type { Epoch } from './keys.ts'
 import { ensure, refuse } from './refusal.ts'
+import { openSlot, type Slot } from './slots.ts'
 
 export type Secret =
   | { readonly identity: string }
@@ -32,6 +34,7 @@ export interface PassphraseParameters {
 
 /** Refuses with `weak_key_parameters` before it hashes. */
 export function passphraseIdentity(
+  storeId: string,
   passphrase: string,
   { salt, passes, memoryKiB }: PassphraseParameters,
 ): RecoveryIdentity {
@@ -40,11 +43,11 @@ export function passphraseIdentity(
   ensure(passesFit && memoryFits, 'weak_key_parameters', 'The Argon2id parameters are not allowed')
   const password = utf8(passphrase.normalize('NFC'))
   const stretched = argon2id(password, salt, { t: passes, m: memoryKiB, p: 1, dkLen: 32 })
-  return recoveryIdentity(keyedH(stretched, label('GLK1/slot/pass/v1')))
+  return recoveryIdentity(keyedH(stretched, label('GLK1/slot/pass/v1'), fromHex(storeId)))
 }
 
-export function recoveryKeyIdentity(key: Uint8Array): RecoveryIdentity {
-  return recoveryIdentity(keyedH(key, label('GLK1/slot/recovery/v1')))
+export function recoveryKeyIdentity(storeId: string, key: Uint8Array): RecoveryIdentity {
+  return recoveryIdentity(keyedH(key, label('GLK1/slot/recovery/v1'), fromHex(storeId)))
 }
 
 /** The parameters in a slot of type 2, unchecked. */
@@ -66,12 +69,15 @@ function openSome(keyring: Keyring, secret: Secret): Epoch {
     return openFirst(keyring, 1, () => kemSeed)
   }
   if ('recoveryKey' in secret) {
-    const { kemSeed } = recoveryKeyIdentity(parseRecoveryKey(secret.recoveryKey))
-    return openFirst(keyring, 3, () => kemSeed)
+    const { storeEnd, key } = parseRecoveryKey(secret.recoveryKey)
+    const own = storeEnd === storeEndOf(keyring.storeId)
+    ensure(own, 'wrong_key', 'The recovery key is another store’s')
+    const { kemSeed } = recoveryKeyIdentity(keyring.storeId, key)
+    return openFirst(keyring, 1, () => kemSeed)
   }
   const { passphrase } = secret
   const kemSeedFor = (slot: Slot) =>
-    passphraseIdentity(passphrase, passphraseParameters(slot)).kemSeed
+    passphraseIdentity(keyring.storeId, passphrase, passphraseParameters(slot)).kemSeed
   return openFirst(keyring, 2, kemSeedFor)
 }
 

@@ -9,7 +9,13 @@ import { deflateSync } from 'node:zlib'
 import { concat, toHex, u8, utf8 } from './bytes.ts'
 import { encodeCommit } from './commit.ts'
 import { detailCommitment, type DetailRow, encodeDetail } from './detail.ts'
-import { type Directory, directoryHash } from './directory.ts'
+import {
+  type Device,
+  type Directory,
+  directoryHash,
+  type LastRecord,
+  type Role,
+} from './directory.ts'
 import {
   detailContext,
   memoryContext,
@@ -20,14 +26,8 @@ import {
 } from './envelope.ts'
 import { H, sha256 } from './hash.ts'
 import { deviceIdOf, type Identity, storeIdOf } from './identity.ts'
-import {
-  encodeKeyring,
-  kemPublicKey,
-  type NewSlot,
-  sealArchives,
-  sealDirectory,
-  sealSlot,
-} from './keyring.ts'
+import { kemPublicKey } from './kem.ts'
+import { encodeKeyring, type Keyring, makeKeyring } from './keyring.ts'
 import { auditKeys, contentKeys, type Epoch, fullEpoch, groupSeed, recordHash } from './keys.ts'
 import { encodeMemoryBlob, type MemoryBlob } from './memory.ts'
 import { readmeFile, storeFile } from './public-files.ts'
@@ -70,7 +70,8 @@ interface Entry {
 export interface NewKeyring {
   readonly directory: Directory
   readonly epoch: Epoch
-  readonly slots: readonly Omit<NewSlot, 'encapsulationRandom' | 'hedge'>[]
+  /** Makes a faulty one of the right one. */
+  readonly alter?: (keyring: Keyring) => Keyring
 }
 
 export class StoreWriter {
@@ -93,9 +94,10 @@ export class StoreWriter {
     const signingKey = publicKeyOf(seeds.signingSeed)
     this.storeId = storeIdOf(signingKey, this.#founderRandom)
     this.#epochs = [this.newEpoch()]
-    const device = { ...publicKeys(this.founder), role: 'owner' as const, added: 0, removed: 0 }
-    const first = { number: 0, previous: [], devices: [device], recoveries: [], gone: [] }
-    this.#directory = { ...first, founderRandom: this.#founderRandom }
+    const devices = [newDevice(this.founder, 'owner', 0)]
+    const lists = { previous: [], devices, removed: [], recoveries: [], gone: [] }
+    const quota = { quota: 2, quotaSet: 0 }
+    this.#directory = { number: 0, ...lists, ...quota, founderRandom: this.#founderRandom }
   }
 
   get directory(): Directory {
@@ -104,6 +106,12 @@ export class StoreWriter {
 
   get epoch(): Epoch {
     return this.#epochs.at(-1) ?? this.newEpoch()
+  }
+
+  /** What a directory says of a device that it removes. */
+  lastRecord(deviceId: string): LastRecord {
+    const { sequence, hash } = this.#chains.get(deviceId) ?? { sequence: 0, hash: zeroHash }
+    return { sequence, record: hash }
   }
 
   /** 32 bytes that differ from call to call and not from run to run. */
@@ -120,15 +128,11 @@ export class StoreWriter {
     return fullEpoch(this.storeId, this.random(), this.random())
   }
 
-  genesis(settings: Settings, slots: NewKeyring['slots'] = []): void {
-    const own = {
-      type: 1 as const,
-      prefix: utf8(''),
-      recipient: kemPublicKey(this.founder.kemSeed),
-    }
-    const founding = { ...own, plaintext: fullSlot(this.epoch) }
-    const plan = { directory: this.#directory, epoch: this.epoch, slots: [founding, ...slots] }
-    const [keyring, sealed] = [this.#sealKeyring(plan), this.#sealSettings(settings)]
+  /** `founding` changes the first directory. */
+  genesis(settings: Settings, founding: Partial<Directory> = {}): void {
+    this.#directory = { ...this.#directory, ...founding }
+    const plan = { directory: this.#directory, epoch: this.epoch }
+    const [keyring, sealed] = [this.#makeKeyring(plan), this.#sealSettings(settings)]
     const hashes = { keyringHash: toHex(H(keyring)), settingsHash: toHex(H(sealed)) }
     this.#append({ kind: 'genesis', ...hashes }, { keyring, settings: sealed })
   }
@@ -181,7 +185,7 @@ export class StoreWriter {
     const previous = [directoryHash(this.storeId, this.#directory)]
     const directory = { ...next.directory, previous, founderRandom: undefined }
     const older = this.#epochs.filter((epoch) => epoch.kid !== next.epoch.kid)
-    const bytes = this.#sealKeyring({ ...next, directory }, older)
+    const bytes = this.#makeKeyring({ ...next, directory }, older)
     const named = { keyringHash: toHex(H(bytes)), directoryNumber: directory.number }
     this.#append({ kind: 'keyring', ...named, ...tweak }, { keyring: bytes }, signingSeed)
     this.#directory = directory
@@ -273,29 +277,11 @@ export class StoreWriter {
     this.#entries.push({ ...signed, details, blobs, keyring, settings })
   }
 
-  #sealKeyring({ directory, epoch, slots }: NewKeyring, older: readonly Epoch[] = []): Uint8Array {
-    const devices = slots.filter((slot) => slot.type === 1)
-    const nobody = { type: 1 as const, prefix: utf8('') }
-    while (devices.length < 4 || !Number.isInteger(Math.log2(devices.length))) {
-      const recipient = kemPublicKey(this.random())
-      devices.push({ ...nobody, recipient, plaintext: concat(this.random(), this.random()) })
-    }
-    const others = slots.filter((slot) => slot.type !== 1)
-    const seal = (slot: NewKeyring['slots'][number]) => {
-      const encapsulationRandom = concat(this.random(), this.random())
-      return sealSlot(this.storeId, epoch, { ...slot, encapsulationRandom, hedge: this.random() })
-    }
-    const sealed = devices.map(seal)
-    sealed.sort((a, b) => (toHex(a.publicBytes) < toHex(b.publicBytes) ? -1 : 1))
-    const hedges = [this.random(), this.random()] as const
-    return encodeKeyring({
-      kid: epoch.kid,
-      storeId: this.storeId,
-      directoryNumber: directory.number,
-      slots: [...sealed, ...others.map(seal)],
-      ...sealArchives(this.storeId, epoch, older, hedges),
-      directory: sealDirectory(this.storeId, epoch, directory, this.random()),
-    })
+  #makeKeyring(
+    { directory, epoch, alter = (keyring) => keyring }: NewKeyring,
+    older: readonly Epoch[] = [],
+  ): Uint8Array {
+    return encodeKeyring(alter(makeKeyring(this.storeId, epoch, older, directory)))
   }
 
   #sealSettings(settings: Settings): Uint8Array {
@@ -329,25 +315,16 @@ export class StoreWriter {
   }
 }
 
-/** The directory's keys of an identity. */
-export function publicKeys(identity: Pick<Identity, 'signingSeed' | 'kemSeed'>): {
-  deviceId: string
-  signingKey: Uint8Array
-  kemKey: Uint8Array
-} {
+/** A device that an owner adds at a directory number. */
+export function newDevice(
+  identity: Pick<Identity, 'signingSeed' | 'kemSeed'>,
+  role: Role,
+  number: number,
+): Device {
   const signingKey = publicKeyOf(identity.signingSeed)
   const kemKey = kemPublicKey(identity.kemSeed)
-  return { deviceId: deviceIdOf(signingKey), signingKey, kemKey }
-}
-
-/** A ‖ C. */
-export function fullSlot({ audit, content }: Epoch): Uint8Array {
-  return concat(audit, content ?? utf8(''))
-}
-
-/** A ‖ H(C). */
-export function auditorSlot({ audit, contentHash }: Epoch): Uint8Array {
-  return concat(audit, contentHash)
+  const known = { deviceId: deviceIdOf(signingKey), signingKey, kemKey, role }
+  return { ...known, admittedBy: 1, added: number, named: number, name: '' }
 }
 
 /** Writes a loose object. */

@@ -20,7 +20,11 @@ import { checkPath } from '../../support/reference/path.ts'
 import { decodeSettings, encodeSettings } from '../../support/reference/settings.ts'
 import { publicKeyOf, sign, verifySignature } from '../../support/reference/signature.ts'
 
-const keys = { kid: '0011223344556677', key: H(utf8('key')), saltKey: H(utf8('salt key')) }
+const keys = {
+  kid: '00112233445566778899aabbccddeeff',
+  key: H(utf8('key')),
+  saltKey: H(utf8('salt key')),
+}
 const context = H(utf8('context')).slice(0, 16)
 const plaintext = utf8('some text')
 const sealed = sealEnvelope('record', keys, context, zeroHedge, plaintext)
@@ -33,19 +37,20 @@ describe('an envelope', () => {
   test('opens to the padded plaintext', () => {
     const padded = openDeterministic('record', keys, context, zeroHedge, sealed)
     expect(padded).toEqual(pad('record', plaintext))
-    expect(sealed.length).toBe(72 + 512 + 16)
+    expect(sealed.length).toBe(80 + 512 + 16)
   })
 
   test.each([
-    ['envelope_truncated', 'of 87 bytes', sealed.slice(0, 87)],
+    ['envelope_truncated', 'of 95 bytes', sealed.slice(0, 95)],
     ['envelope_magic', 'with another magic', altered(0)],
     ['envelope_suite', 'of suite 2', altered(4, 2)],
     ['envelope_type', 'of another type', altered(5, 2)],
     ['envelope_flags', 'with a flag', altered(7, 1)],
     ['envelope_epoch', 'with another kid', altered(8)],
-    ['envelope_commitment', 'with another salt', altered(16)],
-    ['envelope_commitment', 'with another commitment', altered(40)],
-    ['envelope_tag', 'with another ciphertext', altered(72)],
+    ['envelope_epoch', 'with another end of the kid', altered(23)],
+    ['envelope_commitment', 'with another salt', altered(24)],
+    ['envelope_commitment', 'with another commitment', altered(48)],
+    ['envelope_tag', 'with another ciphertext', altered(80)],
     ['envelope_tag', 'with another tag', altered(sealed.length - 1)],
     ['envelope_tag', 'that is longer', concat(sealed, Uint8Array.of(0))],
   ])('is refused as %s %s', (kind, _, envelope) => {
@@ -84,8 +89,8 @@ describe('an envelope', () => {
 
 test.each([
   ['record', [512, 768, 1024, 1280], [1, 512, 513, 768, 769, 1025]],
-  ['detail', [256, 512, 768, 1024, 1536], [0, 256, 257, 512, 513, 769, 1025]],
-  ['memory', [512, 768, 1024, 1536, 2048, 3072], [0, 512, 513, 769, 1025, 1537, 2049]],
+  ['detail', [256, 512, 768, 1024, 1280, 1536], [0, 256, 257, 512, 513, 769, 1025, 1281]],
+  ['memory', [512, 768, 1024, 1280, 1536, 2048, 3072], [0, 512, 513, 769, 1025, 1281, 1537, 2049]],
 ] as const)(
   'the padding ladder of a %s is the smallest rung that holds it',
   (type, rungs, sizes) => {
@@ -117,6 +122,12 @@ describe('a memory blob', () => {
   ])('is refused as %s with %s', (kind, _, fault) => {
     const padded = pad('memory', encodeMemoryBlob({ ...blob, ...fault }))
     expect(() => decodeMemoryBlob(padded)).toThrow(new RegExp(`^${kind}: `))
+  })
+
+  test('with a compression that is unknown is refused as upgrade_required', () => {
+    const padded = pad('memory', encodeMemoryBlob(blob))
+    padded[1] = 1
+    expect(() => decodeMemoryBlob(padded)).toThrow(/^upgrade_required: /)
   })
 
   test.each([

@@ -1,14 +1,23 @@
 // FORMAT §1 and §2.1 as the reference decoder implements them: text forms and the radix tree.
 
 import { describe, expect, test } from 'vitest'
+import { concat, toHex, utf8, zeros } from '../../support/reference/bytes.ts'
+import { formatDeviceCard, parseDeviceCard } from '../../support/reference/device-card.ts'
 import {
+  checksum,
   formatId,
   formatIdentity,
+  formatOperatorSecret,
   formatRecoveryKey,
   parseId,
+  operatorRecoveryKey,
   parseIdentity,
+  parseOperatorSecret,
   parseRecoveryKey,
+  toBase32,
 } from '../../support/reference/identity.ts'
+import { parseStoreFile, storeFile } from '../../support/reference/public-files.ts'
+import { publicKeyOf, sign } from '../../support/reference/signature.ts'
 import { buildRadixTree, decodeTree, gitOid } from '../../support/reference/tree.ts'
 
 const bytes = (length: number, first: number) =>
@@ -70,35 +79,155 @@ describe('identity text', () => {
   })
 })
 
-describe('recovery key text', () => {
-  const key = bytes(32, 9)
-  const text = formatRecoveryKey(key)
+const storeId = '00112233445566778899aabbccddeeff'
 
-  test('has a prefix and eight groups of seven', () => {
-    expect(text).toMatch(/^GLKR1(-[0-9A-HJKMNP-TV-Z]{7}){8}$/)
+describe.each([
+  {
+    form: 'recovery key',
+    text: formatRecoveryKey(storeId, bytes(32, 9)),
+    parse: parseRecoveryKey,
+    secret: { storeEnd: 'bbccddeeff', key: bytes(32, 9) },
+    shape: /^GLKR1(-[0-9A-HJKMNP-TV-Z]{8}){8}$/,
+  },
+  {
+    form: 'operator secret',
+    text: formatOperatorSecret(bytes(32, 9)),
+    parse: parseOperatorSecret,
+    secret: bytes(32, 9),
+    shape: /^GLKO1(-[0-9A-HJKMNP-TV-Z]{7}){8}$/,
+  },
+])('$form text', ({ text, parse, secret, shape }) => {
+  test('has a prefix and eight groups', () => {
+    expect(text).toMatch(shape)
   })
 
   test.each([
     ['as written', text],
-    ['without hyphens', `GLKR1-${text.slice(6).replaceAll('-', '')}`],
+    ['without hyphens', text.slice(0, 6) + text.slice(6).replaceAll('-', '')],
     ['in lower case', text.toLowerCase()],
     ['with look-alikes', lookAlikes(text)],
   ])('reads %s', (_, typed) => {
-    expect(parseRecoveryKey(typed)).toEqual(key)
+    expect(parse(typed)).toEqual(secret)
   })
 
   test('refuses every changed digit', () => {
     for (let i = 6; i < text.length; i++) {
       if (text[i] === '-') continue
       const changed = text.slice(0, i) + (text[i] === '7' ? '8' : '7') + text.slice(i + 1)
-      expect(() => parseRecoveryKey(changed)).toThrow(/^invalid_identity: /)
+      expect(() => parse(changed)).toThrow(/^invalid_identity: /)
     }
+  })
+})
+
+test('a recovery key begins with the end of its store’s id', () => {
+  const end = formatId('store', storeId).slice(-8).toUpperCase()
+  expect(formatRecoveryKey(storeId, bytes(32, 9)).split('-')[1]).toBe(end)
+})
+
+test('an operator secret gives each store another recovery key', () => {
+  const keys = [storeId, 'ab'.repeat(16)].map((id) => operatorRecoveryKey(bytes(32, 9), id))
+  expect(new Set(keys.map(toHex)).size).toBe(2)
+})
+
+describe('device card text', () => {
+  const identity = {
+    signingSeed: bytes(32, 1),
+    kemSeed: bytes(32, 2),
+    localSecret: bytes(32, 3),
+  }
+  const text = formatDeviceCard(identity, 'naïve ☃')
+  const prefix = 'GITLOCKET-DEVICE-1-'
+  const lines = text.replaceAll(/.{64}/g, '$&\n')
+
+  test('has a prefix and 2,512 characters', () => {
+    expect(text).toMatch(/^GITLOCKET-DEVICE-1-[0-9A-HJKMNP-TV-Z]{2512}$/)
+  })
+
+  test.each([
+    ['as written', text],
+    ['in lines, with comments', `# a device\n${lines}\n# its end\n`],
+    ['in lines of another system', lines.replaceAll('\n', '\r\n')],
+    ['in lower case', text.toLowerCase()],
+  ])('reads %s', (_, typed) => {
+    const card = parseDeviceCard(typed)
+    expect(card.name).toBe('naïve ☃')
+    expect(card.signingKey).toEqual(publicKeyOf(identity.signingSeed))
+    expect(card.kemKey.length).toBe(1216)
+  })
+
+  test('reads no name', () => {
+    expect(parseDeviceCard(formatDeviceCard(identity, '')).name).toBe('')
+  })
+
+  /** A card that its key has signed, whatever it says. */
+  function signed(kemKey: Uint8Array, name: Uint8Array): string {
+    const filled = concat(name, zeros(256 - name.length))
+    const keysAndName = concat(publicKeyOf(identity.signingSeed), kemKey, filled)
+    const message = concat(utf8('GLK1/device-card/v1\0'), keysAndName)
+    const card = concat(keysAndName, sign(message, identity.signingSeed))
+    const whole = concat(card, checksum('GLK1/device-card-text/v1', card, 2))
+    return prefix + toBase32(whole, 2512)
+  }
+
+  const { kemKey } = parseDeviceCard(text)
+  const resigned = (name: string): string => signed(kemKey, utf8(name))
+
+  test.each([
+    ['invalid_identity', 'a changed character', text.slice(0, -1) + other(text.slice(-1))],
+    ['invalid_identity', 'a name with a control character', resigned('a\u0007')],
+    ['invalid_identity', 'a name with a zero in it', resigned('a\0b')],
+    ['invalid_identity', 'a name that is decomposed', resigned('e\u0301')],
+    ['invalid_identity', 'a name with a format character', resigned('a\u200db')],
+    ['invalid_identity', 'a name that begins with white space', resigned('\u00a0a')],
+    ['invalid_identity', 'a name of 65 characters', resigned('a'.repeat(65))],
+    ['invalid_identity', 'a name that is not UTF-8', signed(kemKey, Uint8Array.of(0xff))],
+    ['invalid_identity', 'an X-Wing key of no use', signed(zeros(1216).fill(255), utf8('a'))],
+    ['invalid_identity', 'an X25519 key of small order', signed(lowOrder(), utf8('a'))],
+    ['device_signature_invalid', 'a signature of another key', foreign()],
+  ])('is refused as %s with %s', (kind, _, typed) => {
+    expect(() => parseDeviceCard(typed)).toThrow(new RegExp(`^${kind}: `))
+  })
+
+  function other(digit: string): string {
+    return digit === '7' ? '8' : '7'
+  }
+
+  function lowOrder(): Uint8Array {
+    return concat(kemKey.slice(0, 1184), zeros(32))
+  }
+
+  /** The keys and the name of the card, signed by another one. */
+  function foreign(): string {
+    const keysAndName = concat(publicKeyOf(bytes(32, 5)), kemKey, zeros(256))
+    const message = concat(utf8('GLK1/device-card/v1\0'), keysAndName)
+    const card = concat(keysAndName, sign(message, identity.signingSeed))
+    const whole = concat(card, checksum('GLK1/device-card-text/v1', card, 2))
+    return prefix + toBase32(whole, 2512)
+  }
+})
+
+describe('store.json', () => {
+  const text = new TextDecoder().decode(storeFile(storeId))
+
+  test('names the store', () => {
+    expect(text).toBe(`{"format":"gitlocket/1","store":"${formatId('store', storeId)}"}\n`)
+    expect(parseStoreFile(utf8(text))).toBe(storeId)
+  })
+
+  test.each([
+    ['upgrade_required', 'the format 1 of before', text.replace('"gitlocket/1"', '1')],
+    ['upgrade_required', 'a later format', text.replace('/1', '/2')],
+    ['not_a_store', 'the format of something else', text.replace('gitlocket/1', 'other/1')],
+    ['not_a_store', 'a field more', text.replace('}', ',"x":1}')],
+    ['not_a_store', 'no newline', text.trim()],
+  ])('is refused as %s with %s', (kind, _, altered) => {
+    expect(() => parseStoreFile(utf8(altered))).toThrow(new RegExp(`^${kind}: `))
   })
 })
 
 /** Misspells the digits after the prefix. */
 function lookAlikes(text: string): string {
-  const prefix = text.startsWith('GLKR1-') ? 6 : 'GITLOCKET-IDENTITY-1-'.length
+  const prefix = text.startsWith('GLK') ? 6 : 'GITLOCKET-IDENTITY-1-'.length
   const digits = text.slice(prefix).replaceAll('1', 'l').replaceAll('0', 'o').replace('l', 'I')
   return text.slice(0, prefix) + digits
 }

@@ -1,0 +1,84 @@
+// Stores that the reference writer makes, for tests of the reference decoder alone: how to start
+// one, give it members and read it back.
+
+import { join } from 'node:path'
+import type { AdmittedBy, Device, Directory, Role } from './reference/directory.ts'
+import { formatIdentity, type Identity } from './reference/identity.ts'
+import { readStore, type StoreView } from './reference/store.ts'
+import { newDevice, type NewRow, StoreWriter } from './reference/writer.ts'
+import { temporaryDirectory } from './temporary.ts'
+
+/** A path that nothing has yet, gone when the current test ends. */
+export function newPath(): string {
+  return join(temporaryDirectory(), 'new')
+}
+
+export const settings = {
+  name: 'Notes',
+  description: '',
+  metadata: new Map<string, string>(),
+  archivedAt: undefined,
+  limits: { contentBytes: 102_400, memories: 10_000 },
+}
+
+export const [m1, m2] = ['11'.repeat(16), '22'.repeat(16)]
+
+export function version(n: number): string {
+  return n.toString(16).padStart(32, '0')
+}
+
+export function row(n: number, operation: NewRow['operation'], more: Partial<NewRow> = {}): NewRow {
+  const content = operation === 'deleted' ? '' : `text ${n}\n`
+  return { memoryId: m1, versionId: version(n), operation, path: '/a', content, ...more }
+}
+
+export function started(founding: Partial<Directory> = {}): StoreWriter {
+  const writer = new StoreWriter()
+  writer.genesis(settings, founding)
+  return writer
+}
+
+/** Writes and reads, as the founder if no other one is named. */
+export function read(
+  writer: StoreWriter,
+  redacted?: ReadonlySet<string>,
+  identity: Identity = writer.founder,
+): StoreView {
+  const directory = newPath()
+  writer.write(directory, redacted)
+  return readStore(directory, { identity: formatIdentity(identity) })
+}
+
+export interface Member {
+  readonly identity: Identity
+  readonly role: Role
+  readonly admittedBy?: AdmittedBy
+}
+
+export function member(writer: StoreWriter, role: Role, admittedBy: AdmittedBy = 1): Member {
+  const [signingSeed, kemSeed] = [writer.random(), writer.random()]
+  return { identity: { signingSeed, kemSeed, localSecret: writer.random() }, role, admittedBy }
+}
+
+/** The next directory, with these members. */
+export function withMembers(writer: StoreWriter, ...members: readonly Member[]): Directory {
+  const number = writer.directory.number + 1
+  const added = members.map(({ identity, role, admittedBy = 1 }): Device => {
+    return { ...newDevice(identity, role, number), admittedBy }
+  })
+  const devices = [...writer.directory.devices, ...added].toSorted(byDeviceId)
+  return { ...writer.directory, number, devices }
+}
+
+/** The next directory, without a device. */
+export function without(writer: StoreWriter, deviceId: string): Directory {
+  const number = writer.directory.number + 1
+  const devices = writer.directory.devices.filter((device) => device.deviceId !== deviceId)
+  const entry = { deviceId, removed: number, ...writer.lastRecord(deviceId) }
+  const removed = [...writer.directory.removed, entry].toSorted(byDeviceId)
+  return { ...writer.directory, number, devices, removed }
+}
+
+function byDeviceId(a: { readonly deviceId: string }, b: { readonly deviceId: string }): number {
+  return a.deviceId < b.deviceId ? -1 : 1
+}

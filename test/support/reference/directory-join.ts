@@ -1,0 +1,102 @@
+// FORMAT §7.2: the directory of a join, which follows from those of its parents.
+
+import { equal, toHex, utf8 } from './bytes.ts'
+import {
+  type Device,
+  type Directory,
+  directoryHash,
+  encodeRecovery,
+  type RecoveryEntry,
+  type RemovedDevice,
+  roles,
+} from './directory.ts'
+import { zeroHash } from './record.ts'
+
+/** The directory of a join, from those of its parents. */
+export function joinDirectories(storeId: string, first: Directory, second: Directory): Directory {
+  const both = [first, second] as const
+  const number = Math.max(first.number, second.number) + 1
+  const quotaOf = byQuota(first, second) >= 0 ? first : second
+  return {
+    number,
+    previous: both.map((directory) => directoryHash(storeId, directory)),
+    ...joinDevices(both, number),
+    ...joinRecoveries(both),
+    quota: quotaOf.quota,
+    quotaSet: quotaOf.quotaSet,
+    founderRandom: undefined,
+  }
+}
+
+/** The one whose quota was set later counts for more, and among equal ones the smaller quota. */
+function byQuota(a: Directory, b: Directory): number {
+  return a.quotaSet === b.quotaSet ? b.quota - a.quota : a.quotaSet - b.quotaSet
+}
+
+type Both = readonly [Directory, Directory]
+
+function joinDevices(both: Both, number: number): Pick<Directory, 'devices' | 'removed'> {
+  const removed = new Map<string, RemovedDevice>()
+  for (const one of both.flatMap((directory) => directory.removed)) {
+    const other = removed.get(one.deviceId)
+    removed.set(one.deviceId, other === undefined ? one : joinRemoved(one, other))
+  }
+  const devices = new Map<string, Device>()
+  for (const one of both.flatMap((directory) => directory.devices)) {
+    const { deviceId } = one
+    const other = devices.get(deviceId)
+    if (removed.has(deviceId)) continue
+    if (other === undefined) devices.set(deviceId, one)
+    else if (equal(one.kemKey, other.kemKey)) devices.set(deviceId, joinDevice(one, other))
+    else removed.set(deviceId, { deviceId, removed: number, sequence: 0, record: zeroHash })
+  }
+  const active = [...devices.values()].filter(({ deviceId }) => !removed.has(deviceId))
+  return { devices: active.toSorted(byDevice), removed: [...removed.values()].toSorted(byDevice) }
+}
+
+function byDevice(a: { readonly deviceId: string }, b: { readonly deviceId: string }): number {
+  return a.deviceId < b.deviceId ? -1 : 1
+}
+
+function joinRemoved(a: RemovedDevice, b: RemovedDevice): RemovedDevice {
+  const aLast = a.sequence === b.sequence ? a.record < b.record : a.sequence > b.sequence
+  return { ...(aLast ? a : b), removed: Math.min(a.removed, b.removed) }
+}
+
+function joinDevice(a: Device, b: Device): Device {
+  const aNames = a.named === b.named ? bytesAreLess(a.name, b.name) : a.named > b.named
+  const { named, name } = aNames ? a : b
+  return {
+    ...a,
+    role: roles.indexOf(a.role) > roles.indexOf(b.role) ? a.role : b.role,
+    admittedBy: a.admittedBy < b.admittedBy ? a.admittedBy : b.admittedBy,
+    added: Math.min(a.added, b.added),
+    named,
+    name,
+  }
+}
+
+function bytesAreLess(a: string, b: string): boolean {
+  return Buffer.compare(utf8(a), utf8(b)) < 0
+}
+
+function joinRecoveries(both: Both): Pick<Directory, 'recoveries' | 'gone'> {
+  const gone = new Set(both.flatMap((directory) => directory.gone))
+  const listed = new Map(both.flatMap(({ recoveries }) => recoveries).map((r) => [hexOf(r), r]))
+  const slotIds = [...listed.values()].map((entry) => entry.slotId)
+  // A slot id that is there twice has two different entries.
+  for (const [i, slotId] of slotIds.entries()) {
+    if (slotIds.indexOf(slotId) < i) gone.add(slotId)
+  }
+  const entries = [...listed.values()]
+    .filter((entry) => !gone.has(entry.slotId))
+    .toSorted((a, b) => (a.slotId < b.slotId ? -1 : 1))
+  const passphrases = entries.filter((entry) => entry.slotType === 2)
+  for (const { slotId } of passphrases.slice(4)) gone.add(slotId)
+  const recoveries = entries.filter((entry) => !gone.has(entry.slotId))
+  return { recoveries, gone: [...gone].toSorted() }
+}
+
+function hexOf(entry: RecoveryEntry): string {
+  return toHex(encodeRecovery(entry))
+}

@@ -1,0 +1,180 @@
+// FORMAT §7.1: which directory may be the first one of a store, and which may follow which.
+
+import { equal } from './bytes.ts'
+import {
+  type AdmittedBy,
+  type Author,
+  type Device,
+  type Directory,
+  directoryHash,
+  type LastRecord,
+  type PublicKeys,
+  type RecoveryEntry,
+  roles,
+} from './directory.ts'
+import { storeIdOf } from './identity.ts'
+import { ensure, refuse } from './refusal.ts'
+
+/** Number 0: one device, the founder, whom the store id authenticates. */
+export function checkGenesisDirectory(storeId: string, directory: Directory): void {
+  const { number, devices, removed, gone, quotaSet, founderRandom } = directory
+  const [founder, ...others] = devices
+  const founding = number === 0 && founderRandom !== undefined && others.length === 0
+  if (!founding || founder === undefined) {
+    return refuse('keyring_chain', 'The genesis directory has only the founder')
+  }
+  const isFounder = storeIdOf(founder.signingKey, founderRandom) === storeId
+  ensure(isFounder, 'store_id_mismatch', 'The store id is not the founder’s')
+  const owns = founder.role === 'owner' && founder.admittedBy === 1
+  ensure(owns, 'keyring_chain', 'The founder is not an owner')
+  const first = founder.added === 0 && founder.named === 0 && quotaSet === 0
+  ensure(first, 'keyring_chain', 'Something was set before number 0')
+  const whole = removed.length === 0 && gone.length === 0
+  ensure(whole, 'keyring_chain', 'Nothing is removed or gone in number 0')
+}
+
+export interface Succession {
+  readonly storeId: string
+  readonly author: Author
+  readonly sameEpoch: boolean
+  /** The newest record of a device in the causal past; zeros if it has none, or is forked. */
+  readonly lastRecord: (deviceId: string) => LastRecord
+}
+
+/** Refuses with `keyring_chain`, or `record_role` beyond the grade of a recovery identity. */
+export function checkNextDirectory(previous: Directory, next: Directory, how: Succession): void {
+  const counted = next.number === previous.number + 1
+  ensure(counted, 'keyring_chain', 'The directory number is not the next one')
+  const linked = next.previous.join() === directoryHash(how.storeId, previous)
+  ensure(linked, 'keyring_chain', 'The hash of the previous directory does not match')
+  for (const device of previous.devices) checkDevice(device, next, how)
+  checkRemoved(previous, next)
+  const known = new Set(previous.devices.map((d) => d.deviceId))
+  const newcomers = next.devices.filter((d) => !known.has(d.deviceId))
+  for (const device of newcomers) checkNewcomer(device, previous, next, how)
+  checkEntries(previous, next)
+  if (how.author.as === 'recovery') checkGrade(previous, next, newcomers, how)
+  checkQuota(previous, next, how)
+  const owned = next.devices.some((d) => d.role === 'owner')
+  ensure(owned, 'keyring_chain', 'No active owner remains')
+  if (how.sameEpoch) checkSameEpoch(previous, next)
+}
+
+/** An active device stays, or is removed with its last record. */
+function checkDevice(device: Device, next: Directory, { lastRecord }: Succession): void {
+  const { deviceId } = device
+  const later = next.devices.find((d) => d.deviceId === deviceId)
+  if (later === undefined) {
+    const entry = next.removed.find((d) => d.deviceId === deviceId)
+    if (entry === undefined) return refuse('keyring_chain', 'A device vanished')
+    ensure(entry.removed === next.number, 'keyring_chain', 'A device goes at another number')
+    const { sequence, record } = lastRecord(deviceId)
+    const last = entry.sequence === sequence && entry.record === record
+    ensure(last, 'keyring_chain', 'The last record of a removed device is another')
+    return
+  }
+  const { added, admittedBy } = device
+  const same = sameKeys(device, later) && later.added === added && later.admittedBy === admittedBy
+  ensure(same, 'keyring_chain', 'A device changed its keys or its beginning')
+  const named = later.name === device.name ? device.named : next.number
+  ensure(later.named === named, 'keyring_chain', 'A device was named at another number')
+}
+
+/** Who was removed stays so, unchanged; who is removed now was active. */
+function checkRemoved(previous: Directory, next: Directory): void {
+  for (const before of previous.removed) {
+    const after = next.removed.find((d) => d.deviceId === before.deviceId)
+    const { removed, sequence, record } = before
+    const same =
+      after?.removed === removed && after.sequence === sequence && after.record === record
+    ensure(same, 'keyring_chain', 'A removed device changed or vanished')
+  }
+  const known = new Set([...previous.devices, ...previous.removed].map((d) => d.deviceId))
+  const right = next.removed.every((d) => known.has(d.deviceId))
+  ensure(right, 'keyring_chain', 'A device that never was is removed')
+}
+
+function checkNewcomer(
+  device: Device,
+  previous: Directory,
+  next: Directory,
+  { author }: Succession,
+): void {
+  const now = device.added === next.number && device.named === next.number
+  ensure(now, 'keyring_chain', 'A new device was added or named at another number')
+  const returned = previous.removed.some((d) => d.deviceId === device.deviceId)
+  ensure(!returned, 'keyring_chain', 'A removed device returned')
+  const right = device.admittedBy === gradeOf(author)
+  ensure(right, 'keyring_chain', 'A new device was admitted by something else than the author')
+}
+
+/** What the author admits a device as. */
+function gradeOf(author: Author): AdmittedBy {
+  if (author.as === 'device') return 1
+  return isPassphrase(author) ? 3 : 2
+}
+
+function isPassphrase(author: Author): boolean {
+  return author.as === 'recovery' && author.grade === 'writer'
+}
+
+function checkQuota(previous: Directory, next: Directory, { author }: Succession): void {
+  const set = next.quota === previous.quota ? previous.quotaSet : next.number
+  ensure(next.quotaSet === set, 'keyring_chain', 'The quota was set at another number')
+  const admitted = next.devices.filter((d) => d.admittedBy === 3).length
+  const within = !isPassphrase(author) || admitted <= previous.quota
+  ensure(within, 'keyring_chain', 'A passphrase admits more devices than the quota says')
+}
+
+/** Recovery entries stay what they are; the dropped ones are gone; a new passphrase is alone. */
+function checkEntries(previous: Directory, next: Directory): void {
+  const before = (slotId: string) => previous.recoveries.find((r) => r.slotId === slotId)
+  for (const entry of next.recoveries) {
+    const same = sameEntry(before(entry.slotId) ?? entry, entry)
+    ensure(same, 'keyring_chain', 'A recovery entry changed')
+  }
+  const there = new Set(next.recoveries.map((r) => r.slotId))
+  const dropped = previous.recoveries.map((r) => r.slotId).filter((slotId) => !there.has(slotId))
+  const gone = [...previous.gone, ...dropped].toSorted()
+  ensure(gone.join() === next.gone.join(), 'keyring_chain', 'Not what was dropped is gone')
+  const passphrases = next.recoveries.filter((r) => r.slotType === 2)
+  const alone = passphrases.length < 2 || passphrases.every((r) => before(r.slotId) !== undefined)
+  ensure(alone, 'keyring_chain', 'A new passphrase was added to another')
+}
+
+function sameEntry(a: RecoveryEntry, b: RecoveryEntry): boolean {
+  if (!sameKeys(a, b)) return false
+  if (a.slotType === 3 || b.slotType === 3) return a.slotType === b.slotType
+  return equal(a.salt, b.salt) && a.passes === b.passes && a.memoryKiB === b.memoryKiB
+}
+
+function sameKeys(a: PublicKeys, b: PublicKeys): boolean {
+  return equal(a.signingKey, b.signingKey) && equal(a.kemKey, b.kemKey)
+}
+
+/** A keyring that keeps the epoch takes nothing, and changes no role. */
+function checkSameEpoch(previous: Directory, next: Directory): void {
+  const stays = previous.devices.every(({ deviceId, role }) => {
+    return next.devices.some((d) => d.deviceId === deviceId && d.role === role)
+  })
+  const kept = stays && previous.gone.length === next.gone.length
+  ensure(kept, 'keyring_chain', 'A keyring that keeps the epoch takes something')
+}
+
+/** A recovery identity only adds devices, up to its grade, within the epoch. */
+function checkGrade(
+  previous: Directory,
+  next: Directory,
+  newcomers: readonly Device[],
+  { author, sameEpoch, storeId }: Succession,
+): void {
+  const added = new Set(newcomers)
+  const undone = { ...previous, devices: next.devices.filter((device) => !added.has(device)) }
+  const { removed, recoveries, gone, quota } = next
+  const before = { ...undone, removed, recoveries, gone, quota }
+  const only = directoryHash(storeId, before) === directoryHash(storeId, previous)
+  ensure(only && sameEpoch, 'record_role', 'A recovery identity only adds devices')
+  const most = roles.indexOf(author.as === 'recovery' ? author.grade : 'owner')
+  const within = newcomers.every((device) => roles.indexOf(device.role) >= most)
+  ensure(within, 'record_role', 'A recovery identity adds devices up to its grade')
+}

@@ -1,6 +1,7 @@
 // The list of mutants, by area. Every entry must apply to the current code: a law of
 // test/tidy.test.ts.
 
+import { access } from './list/access.ts'
 import { durability } from './list/durability.ts'
 import { handlers } from './list/handlers.ts'
 import { history } from './list/history.ts'
@@ -16,6 +17,7 @@ import type { MutatedFile } from './mutant.ts'
 
 export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   verification,
+  access,
   versionIds,
   keys,
   journal,

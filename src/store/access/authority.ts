@@ -2,7 +2,6 @@
 // (FORMAT §6.1 roles, §7.1). Keys from a keyring are tentative until the history that names it is
 // verified; must not keep them before.
 
-import { equalBytes } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import type { ChangeRecord, RecordKind } from '../../format/change-record.ts'
 import { parseCommit } from '../../format/commit.ts'
@@ -164,30 +163,13 @@ function archivedEpochs(file: KeyringFile, epoch: AuditKeys): readonly AuditKeys
   return epochs.filter(({ kid }) => kid !== epoch.kid)
 }
 
-/** The directory in force in a merge, and the newest keyring record of a parent's own side. */
-export type InForce = Pick<KeyringState, 'record' | 'directory'>
-
-/**
- * Checks that each parent of a merge is by a device that is active in the newest keyring, or is in
- * the past of that keyring's record (FORMAT §7.4). A parent in that past is the record itself:
- * otherwise one parent would be an ancestor of the other. Throws `record_late`.
- */
-export function checkInTime(newest: InForce, parents: readonly ParentHead[]): void {
-  const isTimely = ({ head, authorId }: ParentHead): boolean => {
-    return isInTime(newest, { record: head.record, authorId })
-  }
-  if (parents.every(isTimely)) return
-  throw new StoreError('record_late', 'A parent of a merge is a late record of a removed device')
-}
-
-/** Given the keyring record itself, or a record outside its past. */
-export function isInTime(
-  newest: InForce,
-  { record, authorId }: { readonly record: Uint8Array; readonly authorId: string },
-): boolean {
-  if (equalBytes(record, newest.record)) return true
-  if (findDevice(newest.directory, authorId) !== undefined) return true
-  return findRecovery(newest.directory, authorId) !== undefined
+/** Checks that no parent of a merge is late (FORMAT §7.4). Throws `record_late`. */
+export function checkInTime(parents: readonly ParentHead[]): void {
+  if (!parents.some(({ isLate }) => isLate)) return
+  throw new StoreError(
+    'record_late',
+    'A parent of a merge is a late record of a removed device, or rests on one',
+  )
 }
 
 /** The newest state in the past of a record that its author is checked against. */

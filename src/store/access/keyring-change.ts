@@ -9,6 +9,8 @@ export type TwoKeyrings = readonly [first: KeyringState, second: KeyringState]
 /** One keyring record: its author, and the rights that it gives. */
 export interface KeyringChange {
   readonly authorId: string
+  /** The devices that the directory before does not have; none in a join. */
+  readonly added: readonly string[]
   /** The recovery entries with the author's key in the directory before, 32 hex digits each. */
   readonly slotIds: readonly string[]
   /** Whether it adds a device or a recovery entry, or raises a role. */
@@ -18,7 +20,8 @@ export interface KeyringChange {
 
 export interface ParentHead {
   readonly head: Head
-  readonly authorId: string
+  /** Whether it is late with respect to the other parent (FORMAT §7.4). */
+  readonly isLate: boolean
   /** The changes by keyring records that are in its past and not in that of the other parent. */
   readonly keyringChanges: readonly KeyringChange[]
 }

@@ -29,6 +29,9 @@ export interface KeyringSide<Change extends KeyringChange = KeyringChange> {
 export interface CommittedChange extends KeyringChange {
   /** The commit of the keyring record. */
   readonly oid: Oid
+  readonly isByRecovery: boolean
+  /** The directory that it brings. */
+  readonly directory: Directory
 }
 
 /**
@@ -95,13 +98,16 @@ function wasMadeOwner({ deviceId, role }: DeviceEntry, sound: ReadonlySet<Keyrin
 /** The change by a keyring record that has one directory before it. */
 export function keyringChange(authorId: string, before: Directory, next: Directory): KeyringChange {
   const slotIds = findRecoveries(before, authorId).map(({ slotId }) => slotId)
+  const added = next.devices
+    .map(({ deviceId }) => deviceId)
+    .filter((deviceId) => findDevice(before, deviceId) === undefined)
   const [gives, raised] = [givesRights(before, next), raisedRoles(before, next)]
-  return { authorId, slotIds, givesRights: gives, raised }
+  return { authorId, added, slotIds, givesRights: gives, raised }
 }
 
 /** The change by a join, which gives no right that neither of its keyrings has, or by genesis. */
 export function changeWithoutGrants(authorId: string): KeyringChange {
-  return { authorId, slotIds: [], givesRights: false, raised: [] }
+  return { authorId, added: [], slotIds: [], givesRights: false, raised: [] }
 }
 
 /** Reads the changes by verified commits of keyring records. */
@@ -116,12 +122,13 @@ export function readKeyringChanges(
   }
   return commits.map((oid) => {
     const { record, parts } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
-    const next = directoryOf(oid)
+    const directory = directoryOf(oid)
     const [parent] = parts.parents
-    if (parent === undefined || joinsKeyrings(record)) {
-      return { ...changeWithoutGrants(record.deviceId), oid }
-    }
-    return { ...keyringChange(record.deviceId, directoryOf(parent), next), oid }
+    const change =
+      parent === undefined || joinsKeyrings(record)
+        ? changeWithoutGrants(record.deviceId)
+        : keyringChange(record.deviceId, directoryOf(parent), directory)
+    return { ...change, oid, isByRecovery: record.sequence === 0, directory }
   })
 }
 

@@ -1,87 +1,120 @@
-// Finds late commits (FORMAT §7.4): those of a device outside the past of the keyring that removes
-// it, which no merge takes as a parent, and unauthorized ones, which devices wrote on a keyring
-// record that is not sound (§7.2). Decides only: store/sync acts. Trusts commits, as verified.
+// Finds late commits (FORMAT §7.4), which no merge takes as a parent, and unauthorized ones, which
+// devices wrote on a keyring record that is not sound (§7.2). Decides only: store/sync acts. Trusts
+// commits, as verified.
 
 import { toHex } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
-import { parseLinks } from '../../format/commit.ts'
-import { joinDirectories } from '../../format/directory-join.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
-import { zeroHash } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import {
-  type Divergence,
-  findDivergence,
-  type OneSide,
-  type Touched,
-} from '../commits/divergence.ts'
+import { type Divergence, findDivergence, type OneSide } from '../commits/divergence.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { findKeyring, type InForce, isInTime, readKeyringState } from './authority.ts'
-import {
-  type CommittedChange,
-  type KeyringSide,
-  readKeyringChanges,
-  unsoundChanges,
-} from './keyring-join.ts'
-
-/** For each head, what is in force in a merge of both. */
-interface HeadsInForce {
-  readonly forOurs: InForce
-  readonly forTheirs: InForce
-}
+import { findKeyring, readKeyringState } from './authority.ts'
+import { type CommittedChange, readKeyringChanges, unsoundChanges } from './keyring-join.ts'
+import { lateOf, type MergeSide, type SideCommit, voucherOf } from './lateness.ts'
 
 type Tip = Pick<Snapshot, 'head' | 'keyring'>
 type Tips<Head = Tip> = Readonly<Record<'ours' | 'theirs', Head>>
 type KeyringTip = Pick<Tip, 'keyring'>
 
-/** The keyring of a merge of two heads is the newer one, or the join of two concurrent ones. */
-export function keyringsInForce(
-  { storeId }: Pick<CommitSource, 'storeId'>,
-  { ours, theirs }: Tips<KeyringTip>,
-  divergence: Tips<Pick<Touched, 'hasKeyring'>>,
-): HeadsInForce {
-  if (!divergence.theirs.hasKeyring) return { forOurs: ours.keyring, forTheirs: ours.keyring }
-  if (!divergence.ours.hasKeyring) return { forOurs: theirs.keyring, forTheirs: theirs.keyring }
-  const directory = joinDirectories(storeId, [ours.keyring.directory, theirs.keyring.directory])
+/** One side of a divergence, compared by records: a redaction changes the ids of commits. */
+interface AloneSide extends MergeSide<Oid> {
+  readonly changes: readonly CommittedChange[]
+}
+
+type AloneSides = Readonly<Record<keyof Divergence, AloneSide>>
+
+async function readSides(
+  source: CommitSource,
+  { ours, theirs }: Divergence,
+  signal?: AbortSignal,
+): Promise<AloneSides> {
+  const slice = new TimeSlice(signal)
+  const read = async ({ commits }: OneSide): Promise<Map<string, SideCommit<Oid>>> => {
+    const byRecord = new Map<string, SideCommit<Oid>>()
+    for (const oid of commits.toReversed()) {
+      const { record, hash, parts } = decodeAt(source, oid)
+      const deviceId = record.sequence === 0 ? undefined : record.deviceId
+      byRecord.set(toHex(hash), { key: oid, parents: parts.parents, deviceId })
+      if (slice.isOver()) await slice.next()
+    }
+    return byRecord
+  }
+  const [our, their] = [await read(ours), await read(theirs)]
   return {
-    forOurs: { record: ours.keyring.record, directory },
-    forTheirs: { record: theirs.keyring.record, directory },
+    ours: aloneSide(source, ours, without(our, their)),
+    theirs: aloneSide(source, theirs, without(their, our)),
   }
 }
 
-/** Whether a commit outside the past of the keyring record in force is by a removed device. */
-export function isLateCommit(source: CommitSource, inForce: InForce, oid: Oid): boolean {
-  const { storeId, epochs, objects } = source
-  const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
-  return !isInTime(inForce, { record: hash, authorId: record.deviceId })
+function without<T>(all: ReadonlyMap<string, T>, others: ReadonlyMap<string, T>): readonly T[] {
+  return [...all].flatMap(([record, one]) => (others.has(record) ? [] : [one]))
 }
 
-/** The first commit of a list, newest first, that is not late. */
-export function findNewestInTime(
+function aloneSide(
   source: CommitSource,
-  inForce: InForce,
-  commits: readonly Oid[],
-): Oid | undefined {
-  return commits.find((oid) => !isLateCommit(source, inForce, oid))
+  { keyrings }: OneSide,
+  commits: readonly SideCommit<Oid>[],
+): AloneSide {
+  const alone = new Set(commits.map(({ key }) => key))
+  const changes = readKeyringChanges(
+    source,
+    keyrings.filter((oid) => alone.has(oid)),
+  )
+  return {
+    commits,
+    changes,
+    additions: changes.map(({ authorId, isByRecovery, added }) => {
+      return { deviceId: isByRecovery ? undefined : authorId, added }
+    }),
+    directories: changes.map(({ directory }) => directory),
+  }
+}
+
+/** Our commits that a history with theirs can only leave out. */
+export interface OurLate {
+  readonly commits: ReadonlySet<Oid>
+  /** Whether a device can keep them, by building on them. */
+  vouches(deviceId: string): boolean
+}
+
+export async function findOurLate(
+  source: CommitSource,
+  tips: Tips<KeyringTip>,
+  divergence: Divergence,
+): Promise<OurLate> {
+  if (!divergence.theirs.hasKeyring) return { commits: new Set(), vouches: () => true }
+  const sides = await readSides(source, divergence)
+  const vouches = voucherOf(sides.ours, sides.theirs.directories)
+  return { commits: ourLeftOut(tips, sides), vouches }
+}
+
+/** Their commits that no merge with ours takes as a parent. */
+export async function findTheirLate(
+  source: CommitSource,
+  divergence: Divergence,
+): Promise<ReadonlySet<Oid>> {
+  if (!divergence.ours.hasKeyring) return new Set()
+  const { ours, theirs } = await readSides(source, divergence)
+  return lateOf(theirs, ours)
 }
 
 /** Another head of which not all may be taken over. */
 export interface LateHead {
   /** Its commits that our history lacks, newest first. */
   readonly commits: readonly Oid[]
-  /** Those of them that may be taken over, if they are not late by `inForce`. */
+  /** Those of them that may be taken over. */
   readonly candidates: readonly Oid[]
-  readonly inForce: InForce
 }
 
 interface LateHeadOptions {
   readonly signal?: AbortSignal | undefined
-  /** Also treats a head as late that has unauthorized commits. */
+  /** Also leaves out unauthorized commits. Otherwise a join is tried, and refused. */
   readonly alsoUnauthorized: boolean
 }
 
-/** Undefined if their head may be taken over as a whole. */
+/** Undefined if their head may be taken over as a whole, or users have to decide. */
 export async function findLateHead(
   source: CommitSource,
   tips: Tips,
@@ -89,36 +122,28 @@ export async function findLateHead(
 ): Promise<LateHead | undefined> {
   const { commit } = tips.theirs.head
   const divergence = await findDivergence(source, tips.ours.head.commit, commit, signal)
-  const { ours, theirs } = divergence
-  if (!ours.hasKeyring || theirs.commits.length === 0) return undefined
-  const { forTheirs: inForce } = keyringsInForce(source, tips, divergence)
-  if (alsoUnauthorized && theirs.hasKeyring) {
-    const found = findUnauthorized(source, 'theirs', tips, divergence)
-    if (found.kind === 'unauthorized') {
-      const candidates = theirs.commits.filter((oid) => !found.commits.has(oid))
-      return { commits: theirs.commits, candidates, inForce }
-    }
-  }
-  if (!isLateCommit(source, inForce, commit)) return undefined
-  return { commits: theirs.commits, candidates: theirs.commits, inForce }
+  const { commits } = divergence.theirs
+  if (!divergence.ours.hasKeyring || commits.length === 0) return undefined
+  const sides = await readSides(source, divergence, signal)
+  const late = lateOf(sides.theirs, sides.ours)
+  const found = findUnauthorized('theirs', tips, sides)
+  if (found.kind !== 'none' && (found.kind === 'disputed' || !alsoUnauthorized)) return undefined
+  const isLeftOut = (oid: Oid): boolean => found.commits.has(oid) || late.has(oid)
+  if (!isLeftOut(commit)) return undefined
+  return { commits, candidates: commits.filter((oid) => !isLeftOut(oid)) }
 }
 
-/** Whether our side has unauthorized commits, and every other commit of it is late. */
-export function isOurSideUnauthorized(
-  source: CommitSource,
-  tips: Tips<KeyringTip>,
-  divergence: Divergence,
-): boolean {
-  const { ours, theirs } = divergence
-  if (!ours.hasKeyring || !theirs.hasKeyring) return false
-  const found = findUnauthorized(source, 'ours', tips, divergence)
-  if (found.kind !== 'unauthorized') return false
-  // A commit below an unauthorized one may be late by itself: by a device that one side removed.
-  const { directory } = keyringsInForce(source, tips, divergence).forOurs
-  const inForce = { directory, record: zeroHash }
-  return ours.commits.every((oid) => {
-    return found.commits.has(oid) || isLateCommit(source, inForce, oid)
-  })
+/**
+ * Our commits that are late, and those that are unauthorized if all others are late. Empty if users
+ * have to decide between keyrings.
+ */
+function ourLeftOut(tips: Tips<KeyringTip>, sides: AloneSides): ReadonlySet<Oid> {
+  const late = lateOf(sides.ours, sides.theirs)
+  const found = findUnauthorized('ours', tips, sides)
+  if (found.kind === 'none') return late
+  const isOut = ({ key }: SideCommit<Oid>): boolean => found.commits.has(key) || late.has(key)
+  if (found.kind === 'disputed' || !sides.ours.commits.every(isOut)) return new Set()
+  return new Set(sides.ours.commits.map(({ key }) => key))
 }
 
 /**
@@ -139,35 +164,23 @@ export async function areLostCommitsLate(
 }
 
 async function areReadableAndLate(source: CommitSource, before: Oid, after: Oid): Promise<boolean> {
-  const divergence = await findDivergence(source, before, after)
-  const hashOf = (oid: Oid): string => {
-    const bytes = readCommitBytes(source.objects, oid)
-    return toHex(decodeCommit(source.storeId, source.epochs, oid, bytes).hash)
-  }
-  // Compared by record: a redaction changes the ids of commits.
-  const kept = new Set(divergence.theirs.commits.map(hashOf))
-  const lost = divergence.ours.commits.filter((oid) => !kept.has(hashOf(oid)))
+  const sides = await readSides(source, await findDivergence(source, before, after))
   const tips = { ours: readKeyringTip(source, before), theirs: readKeyringTip(source, after) }
-  if (isOurSideUnauthorized(source, tips, divergence)) return true
-  const { forOurs } = keyringsInForce(source, tips, divergence)
-  return lost.every((oid) => isLateCommit(source, forOurs, oid))
+  const left = ourLeftOut(tips, sides)
+  return sides.ours.commits.every(({ key }) => left.has(key))
 }
 
 function readKeyringTip(source: CommitSource, oid: Oid): KeyringTip {
-  const { objects, storeId, epochs } = source
-  const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
-  const keyring = findKeyring(objects, oid)
+  const { record, hash } = decodeAt(source, oid)
+  const keyring = findKeyring(source.objects, oid)
   return {
     keyring: readKeyringState(source, keyring, bringsKeyring(record.kind) ? hash : record.keyring),
   }
 }
 
-function readKeyringSide(
-  source: CommitSource,
-  { keyring }: KeyringTip,
-  { keyrings }: OneSide,
-): KeyringSide<CommittedChange> {
-  return { keyring, changes: readKeyringChanges(source, keyrings) }
+function decodeAt(source: CommitSource, oid: Oid): ReturnType<typeof decodeCommit> {
+  const { objects, storeId, epochs } = source
+  return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
 }
 
 /**
@@ -175,30 +188,31 @@ function readKeyringSide(
  * `disputed`: a user has to decide, since both sides have such records, or a device that is active
  * on the other side wrote one of the commits.
  */
-type Unauthorized =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'disputed' }
-  | { readonly kind: 'unauthorized'; readonly commits: ReadonlySet<Oid> }
+interface Unauthorized {
+  readonly kind: 'none' | 'disputed' | 'unauthorized'
+  readonly commits: ReadonlySet<Oid>
+}
+
+const noCommits: ReadonlySet<Oid> = new Set()
 
 function findUnauthorized(
-  source: CommitSource,
-  side: keyof Divergence,
+  name: keyof Divergence,
   tips: Tips<KeyringTip>,
-  divergence: Divergence,
+  sides: AloneSides,
 ): Unauthorized {
-  const otherSide = side === 'ours' ? 'theirs' : 'ours'
-  const own = readKeyringSide(source, tips[side], divergence[side])
-  const other = readKeyringSide(source, tips[otherSide], divergence[otherSide])
+  const otherName = name === 'ours' ? 'theirs' : 'ours'
+  const [side, otherSide] = [sides[name], sides[otherName]]
+  const own = { keyring: tips[name].keyring, changes: side.changes }
+  const other = { keyring: tips[otherName].keyring, changes: otherSide.changes }
   const unsound = new Set(unsoundChanges(own, other).map(({ oid }) => oid))
-  if (unsound.size === 0) return { kind: 'none' }
-  if (unsoundChanges(other, own).length > 0) return { kind: 'disputed' }
+  if (unsound.size === 0) return { kind: 'none', commits: noCommits }
+  if (unsoundChanges(other, own).length > 0) return { kind: 'disputed', commits: noCommits }
+  const vouches = voucherOf(side, otherSide.directories)
   const commits = new Set<Oid>()
-  const inForce = { directory: other.keyring.directory, record: zeroHash }
-  for (const oid of divergence[side].commits.toReversed()) {
-    const { parents } = parseLinks(readCommitBytes(source.objects, oid))
-    if (!unsound.has(oid) && !parents.some((parent) => commits.has(parent))) continue
-    if (!isLateCommit(source, inForce, oid)) return { kind: 'disputed' }
-    commits.add(oid)
+  for (const { key, parents, deviceId } of side.commits) {
+    if (!unsound.has(key) && !parents.some((parent) => commits.has(parent))) continue
+    if (deviceId !== undefined && vouches(deviceId)) return { kind: 'disputed', commits: noCommits }
+    commits.add(key)
   }
   return { kind: 'unauthorized', commits }
 }

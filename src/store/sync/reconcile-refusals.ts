@@ -24,26 +24,30 @@ export function checkMayMerge(newest: Snapshot, deviceId: string): void {
 }
 
 interface OwnLate {
-  readonly isWriter: boolean
+  /** Whether this device keeps the late changes by building on them (FORMAT §7.4). */
+  readonly canKeep: boolean
   /** Whether theirs lacks redactions that are here, and cannot be undone here. */
   readonly redacts: boolean
 }
 
-export function ownLateError({ isWriter, redacts }: OwnLate): StoreError {
+export function ownLateError({ canKeep, redacts }: OwnLate): StoreError {
   const keep = 'change something yourself, which keeps it, and sync again'
   const rejoin = 'join the store again in another directory, accepting the rollback'
   const wait = 'sync again once the authors of the changes below it have sent them'
   const redacted = `It may have redacted versions here. To continue without it, ${rejoin}`
-  const choices = isWriter ? `${redacted}; or ${keep}` : redacted
-  const advice = redacts ? choices : `To continue, ${isWriter ? keep : wait}`
+  const choices = canKeep ? `${redacted}; or ${keep}` : redacted
+  const advice = redacts ? choices : `To continue, ${canKeep ? keep : wait}`
   return new StoreError(
     'record_late',
-    `The newest change here is by a device that has been removed since. ${advice}`,
+    `The newest change here is by a device that has been removed since, or rests on one. ${advice}`,
   )
 }
 
 export function theirsLateError(): StoreError {
-  return new StoreError('record_late', "The remote's newest change is by a removed device")
+  return new StoreError(
+    'record_late',
+    "The remote's newest change is by a removed device, or rests on one",
+  )
 }
 
 export function notCanonicalError(): StoreError {

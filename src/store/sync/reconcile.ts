@@ -9,12 +9,7 @@ import { assert } from '../../errors.ts'
 import { findTreeEntry, type NewObject, type Oid } from '../../git/objects/object.ts'
 import type { NewKeyring } from '../../keys/keyring.ts'
 import { mayWrite, roleOf } from '../access/authority.ts'
-import {
-  findNewestInTime,
-  isLateCommit,
-  isOurSideUnauthorized,
-  keyringsInForce,
-} from '../access/post-revocation.ts'
+import { findOurLate, findTheirLate } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildMerge, type BuiltCommit } from '../commits/commit.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
@@ -161,7 +156,7 @@ class Reconciler {
       erased,
       received: divergence.theirs.commits.length,
     }
-    if (this.#mustDropOurs(divergence, missing)) {
+    if (await this.#mustDropOurs(divergence, missing)) {
       await this.#noteDropped(divergence)
       const isSame = equalBytes(ours.settings.record, theirs.settings.record)
       const settings = isSame ? undefined : 'replaced'
@@ -185,19 +180,18 @@ class Reconciler {
    * Whether all our commits that theirs lacks are late (FORMAT §7.4). Throws `record_late` if our
    * newest commit is late and others are not, which cannot be merged without it.
    */
-  #mustDropOurs(divergence: Divergence, missing: ReadonlySet<string>): boolean {
+  async #mustDropOurs(divergence: Divergence, missing: ReadonlySet<string>): Promise<boolean> {
     const { ours, theirs } = divergence
     if (!theirs.hasKeyring) return false
     const source = this.#source()
     const tips = { ours: this.#session.snapshot, theirs: this.#theirs.snapshot }
-    const { head } = tips.ours
-    if (missing.size === 0 && isOurSideUnauthorized(source, tips, divergence)) return true
-    const { forOurs } = keyringsInForce(source, tips, divergence)
-    if (!isLateCommit(source, forOurs, head.commit)) return false
-    const inTime = findNewestInTime(source, forOurs, ours.commits)
-    if (missing.size === 0 && inTime === undefined) return true
-    const role = roleOf(tips.theirs, this.#session.identity.deviceId)
-    throw ownLateError({ isWriter: mayWrite(role, 'change'), redacts: missing.size > 0 })
+    const isIntact = missing.size === 0
+    const late = await findOurLate(source, tips, divergence)
+    if (!late.commits.has(tips.ours.head.commit)) return false
+    if (isIntact && ours.commits.every((oid) => late.commits.has(oid))) return true
+    const { deviceId } = this.#session.identity
+    const canKeep = mayWrite(roleOf(tips.theirs, deviceId), 'change') && late.vouches(deviceId)
+    throw ownLateError({ canKeep, redacts: !isIntact })
   }
 
   /** Notes the newest common commit, so that the store opens even if this process dies. */
@@ -231,8 +225,8 @@ class Reconciler {
     const { other, open } = compareSnapshots(ours, theirs, divergence)
     const keyring = other.concurrent && (await this.#joinKeyrings(divergence))
     const keyrings = keyring && describeJoin({ ours, theirs }, keyring)
-    const { forTheirs } = keyringsInForce(this.#source(), { ours, theirs }, divergence)
-    if (isLateCommit(this.#source(), forTheirs, theirs.head.commit)) throw theirsLateError()
+    const late = await findTheirLate(this.#source(), divergence)
+    if (late.has(theirs.head.commit)) throw theirsLateError()
     if (keyring === undefined) {
       // With the keyring in force: this device may have written before it knew of that keyring.
       const newest = divergence.theirs.hasKeyring ? theirs : ours

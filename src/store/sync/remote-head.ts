@@ -200,7 +200,8 @@ export async function epochsOf(session: StoreSession, head: Oid): Promise<Epochs
     throw new StoreError(
       'wrong_key',
       `The newest keyring on the remote has no slot for this device, ${device}: an owner removed ` +
-        'it, or locked it out, or never added it there. The head here is kept',
+        'it, or locked it out, or it was enrolled on late changes of a removed device. The head ' +
+        'here is kept. To write again, join the store in another directory',
       { cause: error },
     )
   }

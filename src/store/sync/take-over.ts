@@ -4,7 +4,7 @@
 
 import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { findLateHead, isLateCommit, type LateHead } from '../access/post-revocation.ts'
+import { findLateHead, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { History, HistorySource } from '../history/history.ts'
@@ -114,11 +114,10 @@ export class TakeOver {
   async #findNewestInTime(
     source: HistorySource,
     history: History,
-    { candidates, inForce }: LateHead,
+    { candidates }: LateHead,
   ): Promise<RemoteHead | undefined> {
     const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
     for (const oid of candidates) {
-      if (isLateCommit(source, inForce, oid)) continue
       // All above it is late. Compared by record: a redaction may have changed the commit id.
       if (isOurs(oid)) return undefined
       const part = await this.#verifyOrPassOver(history, oid, isAsRedacted)

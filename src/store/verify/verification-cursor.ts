@@ -4,7 +4,8 @@
 
 import { compareBytes } from '../../bytes.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { KeyringChange, ParentHead } from '../access/keyring-change.ts'
+import type { ParentHead } from '../access/keyring-change.ts'
+import { lateOf, type MergeSide } from '../access/lateness.ts'
 import { compareSnapshots, type OtherTip, type Touched } from '../commits/divergence.ts'
 import { Frontier } from '../commits/frontier.ts'
 import { beforeGenesis, type Head, type Snapshot, type Undo } from '../snapshot/snapshot.ts'
@@ -151,7 +152,11 @@ export class VerificationCursor implements Cursor {
     const divergence = { ours: touchedBy(sides.ours), theirs: touchedBy(sides.theirs) }
     const tip = tipOf(theirs.head, inOrder(sides.theirs), this.#snapshot)
     const { other, open } = compareSnapshots(this.#snapshot, tip, divergence)
-    const parents = [parentHead(ours, sides.ours), parentHead(theirs, sides.theirs)]
+    const merged = { ours: mergeSide(sides.ours), theirs: mergeSide(sides.theirs) }
+    const parents = [
+      parentHead(ours, sides.ours, lateOf(merged.ours, merged.theirs)),
+      parentHead(theirs, sides.theirs, lateOf(merged.theirs, merged.ours)),
+    ]
     const isOursFirst = compareBytes(ours.head.record, theirs.head.record) < 0
     return {
       other,
@@ -163,11 +168,21 @@ export class VerificationCursor implements Cursor {
 }
 
 /** `side` holds the commits of its past that are not in the past of the other parent. */
-function parentHead({ head, own }: Node, side: readonly Node[]): ParentHead {
-  const keyringChanges = side.flatMap(({ own: { keyringChange } }): readonly KeyringChange[] => {
-    return keyringChange === undefined ? [] : [keyringChange]
-  })
-  return { head, authorId: own.authorId, keyringChanges }
+function parentHead(node: Node, side: readonly Node[], late: ReadonlySet<Node>): ParentHead {
+  const keyringChanges = side.flatMap(({ own }) => own.keyringChange ?? [])
+  return { head: node.head, isLate: late.has(node), keyringChanges }
+}
+
+function mergeSide(nodes: readonly Node[]): MergeSide<Node> {
+  return {
+    commits: inOrder(nodes).map((node) => {
+      return { key: node, parents: node.parents, deviceId: node.own.deviceId }
+    }),
+    additions: nodes.flatMap(({ own: { deviceId, keyringChange } }) => {
+      return keyringChange === undefined ? [] : [{ deviceId, added: keyringChange.added }]
+    }),
+    directories: nodes.flatMap(({ own }) => own.keyring?.directory ?? []),
+  }
 }
 
 function pastOf(tip: Node): ReadonlySet<Node> {
@@ -235,7 +250,7 @@ function lastOf<T>(nodes: readonly Node[], find: (node: Node) => T | undefined):
 const noVersions: ReadonlySet<string> = new Set()
 
 const noChanges: OwnPart = {
-  authorId: '',
+  deviceId: undefined,
   memories: new Map(),
   devices: new Map(),
   keyring: undefined,

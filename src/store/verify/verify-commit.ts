@@ -43,7 +43,8 @@ import { findMemory, readRows, type VerifyContext } from './verify-rows.ts'
 
 /** What a commit itself changed: nothing that it has from a parent. */
 export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings'> {
-  readonly authorId: string
+  /** Undefined for a recovery identity. */
+  readonly deviceId: string | undefined
   /** Undefined unless the record brings a keyring. */
   readonly keyringChange: KeyringChange | undefined
   /** The author, and the devices that the commit shows to be forked. */
@@ -97,7 +98,7 @@ function* verifyInOrder(
     merging?.other.devices.get(record.deviceId) ?? snapshot.devices.get(record.deviceId)
   checkPosition(snapshot, commit, merging)
   checkKeyring(snapshot, commit, before)
-  if (merging !== undefined && !areTwo(before)) checkInTime(before[0], merging.parents)
+  if (merging !== undefined && !areTwo(before)) checkInTime(merging.parents)
   const keyring = yield* readKeyring(context, commit)
   for (const one of before) checkAuthor({ keyring: one, device }, commit, keyring)
   if (keyring !== undefined && record.kind === 'keyring') {
@@ -111,7 +112,8 @@ function* verifyInOrder(
   const devices = merging === undefined ? authors : new Map([...forked, ...authors])
   const authorId = record.deviceId
   const change = keyring && changeOf(authorId, before, keyring)
-  const own = { authorId, memories, devices, keyring, keyringChange: change, settings }
+  const deviceId = record.sequence === 0 ? undefined : authorId
+  const own = { deviceId, memories, devices, keyring, keyringChange: change, settings }
   return { own, undo: yield* moveSnapshot(context, snapshot, commit, own, merging) }
 }
 
@@ -199,9 +201,7 @@ function checkNewKeyring(
     { keyring: before[0], changes: first.keyringChanges },
     { keyring: before[1], changes: second.keyringChanges },
   )
-  const { directory } = keyring
-  checkInTime({ record: before[0].record, directory }, [first])
-  checkInTime({ record: before[1].record, directory }, [second])
+  checkInTime([first, second])
 }
 
 /** The keyring of a record that brings one (kind 1 or 4). */

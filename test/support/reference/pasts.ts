@@ -2,7 +2,7 @@
 // side by side. Everything is worked out from the document's definitions: ancestry is asked for
 // record by record.
 
-import { type Directory, findAuthor, isRaised, mayGive, type Raise } from './directory.ts'
+import { type Directory, isRaised, mayGive, type Raise } from './directory.ts'
 import type { Epoch } from './keys.ts'
 import type { ChangeRecord } from './record.ts'
 import { ensure } from './refusal.ts'
@@ -22,6 +22,10 @@ export interface KeyringChange {
   readonly entries: readonly string[]
   readonly gives: boolean
   readonly raised: readonly Raise[]
+  readonly isByRecovery: boolean
+  /** The devices of its directory that the one before does not have. */
+  readonly added: readonly string[]
+  readonly directory: Directory
 }
 
 export interface KeyringState {
@@ -67,8 +71,10 @@ export class Ancestry {
     this.#records.set(hash, record)
   }
 
-  author(hash: string): string | undefined {
-    return this.#records.get(hash)?.deviceId
+  get(hash: string): ChangeRecord {
+    const record = this.#records.get(hash)
+    if (record === undefined) throw new Error('a parent was read before')
+    return record
   }
 
   /** Whether a record is another one or an ancestor of it. */
@@ -114,9 +120,7 @@ export function joinPasts(
   const later = laterKeyring(both, ancestry)
   const keyring = later ?? first.past.keyring
   const concurrent = later === undefined ? keyringsOf(both) : undefined
-  if (later !== undefined) {
-    for (const { hash } of both) checkInTime(hash, later.recordHash, later.directory, ancestry)
-  }
+  if (later !== undefined) checkInTime(both, ancestry)
   const memories = joinMemories(both, versions, ancestry)
   const devices = joinDevices(both, ancestry)
   const settings = [first.past.settings, second.past.settings].toSorted(byHeight).at(-1)
@@ -140,15 +144,62 @@ function keyringsOf([first, second]: Both): readonly [KeyringState, KeyringState
 }
 
 /** §7.4 */
-export function checkInTime(
-  hash: string,
-  keyringRecord: string,
-  directory: Directory,
-  ancestry: Ancestry,
-): void {
-  if (ancestry.isWithin(hash, keyringRecord)) return
-  const author = ancestry.author(hash) ?? ''
-  ensure(findAuthor(directory, author) !== undefined, 'record_late', 'A parent is late')
+export function checkInTime([first, second]: Both, ancestry: Ancestry): void {
+  const late = isLate(first, second, ancestry) || isLate(second, first, ancestry)
+  ensure(!late, 'record_late', 'A parent is late')
+}
+
+/** Whether a parent is late, by the definition: late records are found from the oldest on. */
+function isLate(parent: Parent, other: Parent, ancestry: Ancestry): boolean {
+  const directories = changesOfSide(other, parent).map(({ directory }) => directory)
+  if (directories.length === 0) return false
+  const isOut = (id: string): boolean => {
+    return directories.some(({ devices }) => devices.some((d) => d.deviceId === id && d.removed))
+  }
+  const vouching = vouchingDevices(parent, other)
+  const late = new Set<string>()
+  for (const hash of sideOf(parent, other, ancestry)) {
+    const { deviceId, sequence, parents } = ancestry.get(hash)
+    const isDevice = sequence !== 0
+    if (isDevice && vouching.has(deviceId)) continue
+    if ((isDevice && isOut(deviceId)) || parents.some((each) => late.has(each))) late.add(hash)
+  }
+  return late.has(parent.hash)
+}
+
+/** The records of a parent's side, by height. */
+function sideOf(parent: Parent, other: Parent, ancestry: Ancestry): readonly string[] {
+  const side = new Set([parent.hash])
+  for (const each of side) {
+    for (const next of ancestry.get(each).parents) {
+      if (!ancestry.isWithin(next, other.hash)) side.add(next)
+    }
+  }
+  return [...side].toSorted((a, b) => ancestry.get(a).height - ancestry.get(b).height)
+}
+
+/** The keyring records of a parent's side. */
+function changesOfSide(parent: Parent, other: Parent): readonly KeyringChange[] {
+  const [own, others] = [parent, other].map(({ past }) => past.keyring?.changes ?? new Map())
+  return [...(own ?? [])].filter(([record]) => !others?.has(record)).map(([, change]) => change)
+}
+
+function vouchingDevices(parent: Parent, other: Parent): ReadonlySet<string> {
+  const known = changesOfSide(other, parent).map(({ directory }) => directory.devices)
+  const ids = new Set(known.flat().map(({ deviceId }) => deviceId))
+  const isActive = (id: string): boolean =>
+    known.every((devices) => devices.some((d) => d.deviceId === id && d.removed === 0))
+  const isRemoved = (id: string): boolean =>
+    known.some((devices) => devices.some((d) => d.deviceId === id && d.removed !== 0))
+  const vouching = new Set([...ids].filter(isActive))
+  for (const _ of changesOfSide(parent, other)) {
+    // As often as there are records: each may need what another one adds.
+    for (const { authorId, isByRecovery, added } of changesOfSide(parent, other)) {
+      if (isByRecovery || !vouching.has(authorId)) continue
+      for (const id of added) if (!isRemoved(id)) vouching.add(id)
+    }
+  }
+  return vouching
 }
 
 /** §7.2: a removed device changed nothing on the other side; one without a right gave none. */

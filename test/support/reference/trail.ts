@@ -31,6 +31,7 @@ import {
   joinPasts,
   type KeyringChange,
   type KeyringState,
+  type Parent,
   type Past,
 } from './pasts.ts'
 import {
@@ -252,7 +253,7 @@ interface KeyringCommit {
 function readJoin(
   repository: Repository,
   keys: TrailKeys,
-  { ancestry }: Walk,
+  { ancestry, byOid }: Walk,
   at: KeyringCommit & { readonly concurrent: readonly [KeyringState, KeyringState] },
 ): KeyringState {
   const { record, epoch, concurrent } = at
@@ -272,11 +273,15 @@ function readJoin(
   ensure(owned, 'keyring_chain', 'No active owner remains')
   checkChanges(first, second)
   checkChanges(second, first)
-  for (const [i, parent] of record.parents.entries()) {
-    const own = concurrent[i] ?? first
-    checkInTime(parent, own.recordHash, next.directory, ancestry)
-  }
+  const [p, q] = at.commit.parents.map((oid) => parentAt(byOid, oid))
+  if (p !== undefined && q !== undefined) checkInTime([p, q], ancestry)
   return next
+}
+
+function parentAt(byOid: Walk['byOid'], oid: string): Parent {
+  const commit = byOid.get(oid)
+  if (commit === undefined) throw new Error('a parent was read before')
+  return { hash: commit.recordHash, past: commit.past }
 }
 
 /** The keyring that a genesis or keyring commit brings; `before` has those in force so far. */
@@ -312,14 +317,19 @@ function readKeyring(
   const isStep = only !== undefined && another === undefined
   const did = isStep
     ? { ...givenBy(only.directory, directory), entries: entriesOf(authorId, only.directory) }
-    : { gives: false, raised: [], entries: [] }
+    : { gives: false, raised: [], entries: [], added: [] }
   const changes = new Map(before.flatMap((one) => [...one.changes]))
-  changes.set(hash, { authorId, ...did })
+  changes.set(hash, { authorId, isByRecovery: record.sequence === 0, directory, ...did })
   return { directory, epoch, kids, recordHash: hash, changes, commit: oid }
 }
 
-function givenBy(previous: Directory, next: Directory): Pick<KeyringChange, 'gives' | 'raised'> {
-  return { gives: gives(previous, next), raised: raises(previous, next) }
+function givenBy(
+  previous: Directory,
+  next: Directory,
+): Pick<KeyringChange, 'gives' | 'raised' | 'added'> {
+  const before = new Set(previous.devices.map(({ deviceId }) => deviceId))
+  const added = next.devices.map(({ deviceId }) => deviceId).filter((id) => !before.has(id))
+  return { gives: gives(previous, next), raised: raises(previous, next), added }
 }
 
 /** A blob at the top of a commit's tree. */

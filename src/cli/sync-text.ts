@@ -13,7 +13,7 @@ import { type Wire, wire } from './wire.ts'
 
 const kinds: Readonly<Record<MergeOutcome['kind'], string>> = {
   merged: 'edits of both sides merged',
-  both_kept: 'both sides edited the same lines: both are kept, the older first',
+  both_kept: 'both sides edited the same lines: both are kept, at one place the older first',
   newer_kept: 'both sides edited it: the newer text is kept, the older one is a version',
   newer_path_kept: 'both sides renamed it: the newer name is kept',
   edit_kept: 'one side deleted it, the other edited it: the edit is kept',

@@ -223,4 +223,15 @@ export const merge: readonly MutatedFile[] = [
       },
     ],
   },
+  {
+    file: 'store/sync/new-versions.ts',
+    mutants: [
+      {
+        line: 'if (first.time !== second.time) return first.time > second.time',
+        becomes: '',
+        test: 'unit/store/sync/conflicts.test.ts',
+        name: 'the lines of the older record come first, however many changes the second clone made',
+      },
+    ],
+  },
 ]

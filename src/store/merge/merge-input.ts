@@ -34,7 +34,7 @@ export interface MergeInput {
   readonly readContent: (memory: LiveMemory) => string
   /** The path in the detail of an open version that is not live; undefined once redacted. */
   readonly readPath: (version: CurrentVersion) => string | undefined
-  /** Whether `a` comes after `b` in the canonical order of versions: record height, then hash. */
+  /** Whether `a` was written after `b`: by the time of its record, then by the record's hash. */
   readonly isLater: (a: VersionRef, b: VersionRef) => boolean
   readonly random: Random
   /** The limits of the settings in force after the merge. */

@@ -15,14 +15,16 @@ interface NewVersion {
   /** Whether it creates its memory. */
   readonly isFirst: boolean
   readonly bases: readonly string[]
-  readonly place: Place & { readonly oid: Oid }
+  readonly place: Place
   /** The path of a deletion; undefined once redacted, and for other operations. */
   readonly deletedPath: string | undefined
 }
 
-/** The position of a commit in the canonical order. */
+/** The commit that wrote a version, and what orders it. */
 interface Place {
-  readonly height: number
+  readonly oid: Oid
+  /** The record's own time: a placed time depends on the head. */
+  readonly time: number
   readonly record: () => Uint8Array
 }
 
@@ -32,7 +34,7 @@ export class NewVersions {
   add(commit: CheckedCommit): void {
     const { record, hash } = commit
     if (record.kind === 'redact') return
-    const place = { height: record.height, oid: commit.oid, record: () => hash }
+    const place = { oid: commit.oid, time: record.time, record: () => hash }
     record.rows.forEach((row, index) => {
       const isDeletion = row.operation === 'deleted' && commit.hasDetail(index)
       this.#versions.set(row.versionId, {
@@ -103,11 +105,15 @@ export class NewVersions {
     return common
   }
 
-  /** Whether version `a` comes after `b` in the canonical order of commits. */
+  /**
+   * Whether version `a` was written after `b`, by the times of their records and then by their
+   * hashes: the same for all who have both, whichever side they call ours. Not by height, which
+   * counts commits: a side that wrote much would pass for the later one.
+   */
   isLater(source: HistorySource, history: History, a: string, b: string): boolean {
     const [first, second] = [this.#placeOf(source, history, a), this.#placeOf(source, history, b)]
     if (first === undefined || second === undefined) return false
-    if (first.height !== second.height) return first.height > second.height
+    if (first.time !== second.time) return first.time > second.time
     return compareBytes(first.record(), second.record()) > 0
   }
 
@@ -119,7 +125,8 @@ export class NewVersions {
     const known = history.find(versionId)
     if (known === undefined) return this.#versions.get(versionId)?.place
     const { commit } = known
-    return { height: commit.height, record: () => readHash(source, commit) }
+    const { oid, time } = commit
+    return { oid, time, record: () => readHash(source, commit) }
   }
 }
 

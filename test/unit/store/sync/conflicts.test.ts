@@ -6,7 +6,7 @@ import type { Conflict, MemoryStore } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import { type Clone, firstClone, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
 import { redact } from '../../../support/hostile-remotes.ts'
-import { author, contentsOf } from '../../../support/stores.ts'
+import { author, contentsOf, reopen } from '../../../support/stores.ts'
 
 const pair = worldsOf(async (url) => {
   const first = await firstClone(url)
@@ -45,6 +45,31 @@ describe('conflicts', () => {
       })
       expect(conflict).toMatchObject({ joined: undefined, movedFrom: undefined })
       expect(conflict?.inputs.toSorted()).toEqual([ours, theirs].toSorted())
+    },
+  )
+
+  test.each(['first', 'second'] as const)(
+    'the lines of the older record come first, however many changes the %s clone made',
+    { tags: 'slow' },
+    async (busy) => {
+      const world = await pair()
+      const clocks = { first: 2_000_000_000_000, second: 2_000_000_000_000 }
+      const at = async (name: 'first' | 'second'): Promise<Clone> => {
+        const { store, place } = world[name]
+        await store.close()
+        return { place, store: await reopen(place, { clock: () => clocks[name] }) }
+      }
+      const [first, second] = [await at('first'), await at('second')]
+      const [early, late] = busy === 'first' ? [first, second] : [second, first]
+      clocks[busy] += 1000
+      for (const path of ['/a', '/b', '/c']) await put(early, path)
+      await put(early, '/notes.md', 'early\ntwo\n')
+      clocks[busy === 'first' ? 'second' : 'first'] += 2000
+      await put(late, '/notes.md', 'late\ntwo\n')
+      // The one merges in one case, the other one in the other.
+      await syncAll([first, second])
+      const { content } = (await first.store.read('/notes.md')) ?? {}
+      expect(content).toBe('early\nlate\ntwo\n')
     },
   )
 

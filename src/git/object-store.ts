@@ -57,6 +57,11 @@ export interface StorageStatus {
   readonly checkpointError: StoreError | undefined
   /** Dead objects of committed transitions that the next checkpoint has to erase. */
   readonly purgePending: number
+  /**
+   * Lists of objects to erase that this device has not written: another one's, or planted. They are
+   * not obeyed; a repair replaces them by what the history says.
+   */
+  readonly foreignPurges: number
   /** Damaged files that repairs have moved aside: the next purge erases them. */
   readonly putAside: number
 }

@@ -15,6 +15,7 @@ import {
   type MemoryStore,
   openStore,
 } from '../../src/index.ts'
+import { journalSecretOf } from '../../src/store/local/sealed-cache.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { copyDirectory, git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
@@ -97,7 +98,7 @@ test('T19: a list of a transition of another history erases nothing', async () =
   const unknown = '12'.repeat(20)
   const dead = OidList.of(liveIn(at).slice(0, 3))
   const intent = { expected: unknown, next: unknown, packs: [], dead }
-  writeFileSync(join(at.directory, list), encodeIntent(intent))
+  writeFileSync(join(at.directory, list), encodeIntent(intent, journalSecretOf(identity)))
   await use(at).catch(() => undefined)
   rmSync(join(at.directory, list), { force: true })
   await expectWhole(at)

@@ -1,6 +1,7 @@
 // The contract of ObjectStore, on each implementation.
 
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
+import { testSecret } from '../support/erasure.ts'
 import { FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -9,10 +10,17 @@ import { describeObjectStore } from './object-store.contract.ts'
 
 describeObjectStore('in memory', async () => createVolatileObjectStore())
 
-describeObjectStore('on disk', () => createDiskObjectStore({ directory: temporaryDirectory() }))
+describeObjectStore('on disk', () => {
+  return createDiskObjectStore({ directory: temporaryDirectory(), secret: testSecret })
+})
 
 describeObjectStore('on a disk that counts operations', () => {
   const disk = new FaultyDisk()
   const directory = temporaryDirectory()
-  return createDiskObjectStore({ directory, disk, packer: inlinePacker(disk, directory) })
+  return createDiskObjectStore({
+    directory,
+    disk,
+    packer: inlinePacker(disk, directory),
+    secret: testSecret,
+  })
 })

@@ -23,7 +23,7 @@ import {
   unsynced,
   wasBefore,
 } from '../support/deaths.ts'
-import { eraseBlob, expectErased } from '../support/erasure.ts'
+import { eraseBlob, expectErased, testSecret } from '../support/erasure.ts'
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
@@ -367,5 +367,5 @@ function open(directory: string, disk: FaultyDisk): Promise<ObjectStore> {
 
 function optionsOf(directory: string, disk: FaultyDisk): Parameters<typeof openDiskObjectStore>[0] {
   const packer = inlinePacker(disk, directory)
-  return { directory, disk, packer, idleMs: Infinity, lockWaitMs: 300 }
+  return { directory, disk, packer, idleMs: Infinity, lockWaitMs: 300, secret: testSecret }
 }

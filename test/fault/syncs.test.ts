@@ -19,7 +19,7 @@ import { Anchor } from '../../src/store/local/anchor.ts'
 import { beforeGenesis } from '../../src/store/snapshot/snapshot.ts'
 import { StagedClone } from '../../src/store/sync/staged-clone.ts'
 import { expectAllReadable } from '../contract/object-store.contract.ts'
-import { eraseBlob, expectErased } from '../support/erasure.ts'
+import { eraseBlob, expectErased, testSecret } from '../support/erasure.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
@@ -33,7 +33,7 @@ const [secret] = before[2]?.objects.filter(({ type }) => type === 'blob') ?? []
 
 function optionsOf(directory: string, disk: FaultyDisk): Parameters<typeof openDiskObjectStore>[0] {
   const packer = inlinePacker(disk, directory)
-  return { directory, disk, packer, idleMs: Infinity, lockWaitMs: 300 }
+  return { directory, disk, packer, idleMs: Infinity, lockWaitMs: 300, secret: testSecret }
 }
 
 function open(directory: string, disk: FaultyDisk = new FaultyDisk()): Promise<ObjectStore> {
@@ -313,7 +313,7 @@ test('that a journal which a repair has moved aside is not back', async () => {
   await store.exclusive(() => store.commit([new TestHistory(32, oldHead).next()]))
   first.die('nothing')
   const second = new FaultyDisk(undefined, first)
-  const site = new RepairSite(second, directory, systemRandom)
+  const site = new RepairSite(second, directory, systemRandom, testSecret)
   await site.hold(() => site.moveBranch(before[2]?.next ?? ''))
   second.die('contents and names')
   await expectHistory(directory, before.slice(0, 3))

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
-import { eraseBlob, type Erasure } from './erasure.ts'
+import { eraseBlob, type Erasure, testSecret } from './erasure.ts'
 import { cleanEnvironment, git, temporaryDirectory } from './temporary.ts'
 import { TestHistory } from './transitions.ts'
 
@@ -16,6 +16,7 @@ export const erasure: Erasure = eraseBlob(history, 4)
 
 export interface Place {
   readonly directory: string
+  readonly secret: Uint8Array
   /** Runs git in the store; returns what it printed, without the line break. */
   readonly run: (...args: string[]) => string
   readonly write: (name: string, text: string | Uint8Array) => void
@@ -23,13 +24,14 @@ export interface Place {
 
 export async function prepareStore({ packAll = true } = {}): Promise<Place> {
   const directory = join(temporaryDirectory(), 'store.git')
-  const store = await createDiskObjectStore({ directory })
+  const store = await createDiskObjectStore({ directory, secret: testSecret })
   await store.exclusive(() => store.commit(history.slice(0, 9)))
   await store.checkpoint()
   await store.exclusive(() => store.commit(history.slice(9)))
   if (packAll) await store.close()
   return {
     directory,
+    secret: testSecret,
     run: (...args) => git(args, directory).trimEnd(),
     write: (name, content) => {
       mkdirSync(dirname(join(directory, name)), { recursive: true })

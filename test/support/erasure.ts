@@ -24,6 +24,9 @@ export interface Erasure {
   readonly secret: Uint8Array
 }
 
+/** What object stores are opened with that are to erase something. */
+export const testSecret: Uint8Array = new Uint8Array(32).fill(7)
+
 /** Erases the blob that `transitions[index]` brought, from there on. */
 export function eraseBlob(transitions: readonly Transition[], index: number): Erasure {
   const objects = new Map(transitions.flatMap((t) => t.objects.map((o) => [o.oid, o] as const)))

@@ -28,8 +28,8 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
       }
       return asTemporaryPack(await runPackJob(disk, { kind: 'index', directory, token }, watch))
     },
-    async filter(dead) {
-      await runPackJob(disk, { kind: 'filter', directory, dead: dead.bytes })
+    async filter(dead, heads) {
+      await runPackJob(disk, { kind: 'filter', directory, dead: dead.bytes, heads })
     },
     async compact(names, { signal, progress }) {
       const watch = {
@@ -53,7 +53,7 @@ export function joiningPacker(disk: Disk, repository: string): Packer {
     stage: (objects) => packer().stage(objects),
     merge: (names) => packer().merge(names),
     index: (token, options) => packer().index(token, options),
-    filter: (dead) => packer().filter(dead),
+    filter: (dead, heads) => packer().filter(dead, heads),
     compact: (names, options) => packer().compact(names, options),
     measureUnreachable: (names, heads, options) =>
       packer().measureUnreachable(names, heads, options),

@@ -140,6 +140,7 @@ class VolatileObjectStore implements ObjectStore {
       lockOwner: undefined,
       checkpointError: undefined,
       purgePending: this.#dead.size,
+      foreignPurges: 0,
       putAside: 0,
     }
   }

@@ -55,10 +55,16 @@ export const purge: readonly MutatedFile[] = [
     file: 'git/purge/purge-intent.ts',
     mutants: [
       {
-        line: 'if (!equalBytes(sha256(body), bytes.subarray(body.length))) throw damaged()',
+        line: 'if (!equalBytes(sha256(coded), bytes.subarray(coded.length))) throw damaged()',
         becomes: '',
         test: 'attack/redaction-purge.test.ts',
         name: 'is damaged is refused, and nothing is lost journal_corrupt: a bit of its head',
+      },
+      {
+        line: 'const isOwn = secret !== undefined && equalBytes(codeOf(secret, body), code)',
+        becomes: 'const isOwn = secret !== undefined',
+        test: 'attack/planted-purges.test.ts',
+        name: 'without the code of this device erases no live memory, and is reported',
       },
       {
         line: 'if (reader.remaining > 0 || !dead.isAscending()) throw damaged()',
@@ -123,8 +129,26 @@ export const purge: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'git/maintenance/pack-job.ts',
+    mutants: [
+      {
+        line: `    checkUnreached(disk, job, dead)
+`,
+        becomes: '',
+        test: 'attack/planted-purges.test.ts',
+        name: 'a list of this device that names what the head reaches journal_corrupt: a blob',
+      },
+    ],
+  },
+  {
     file: 'git/purge/purge.ts',
     mutants: [
+      {
+        line: ', ...journal.named()]',
+        becomes: ']',
+        test: 'unit/git/purge.test.ts',
+        name: 'the purge erases nothing that is committed while a checkpoint packs',
+      },
       {
         line: `    sweep.empty(\`\${ownDirectory}/cache\`)
 `,
@@ -140,7 +164,7 @@ export const purge: readonly MutatedFile[] = [
         name: `what erases, t…' survives a death, 'torn', at each operation, losing 'nothing'`,
       },
       {
-        line: `    await packer.filter(dead)
+        line: `    await packer.filter(dead, heads)
 `,
         becomes: '',
         test: 'fault/object-store-purge.test.ts',

@@ -52,7 +52,7 @@ export async function checkStore(context: Context): Promise<StoreCheck> {
     })
     findings.push(ok('Store', `${status.storeId}, ${status.role}`))
     findings.push(checkClock(status), checkPacks(status), checkPurge(status))
-    findings.push(...checkPutAside(status))
+    findings.push(...checkForeignPurges(status), ...checkPutAside(status))
     findings.push(checkReclaimable(status, unreachable), checkSize(context, status))
     const found = 'error' in unreachable ? null : amountJson(unreachable)
     reclaimable = { ...reclaimableJson(status.reclaimable), unreachable: found }
@@ -106,6 +106,17 @@ function checkPurge({ storage, reclaimable }: StoreStatus): Finding {
   if (purgePending === 0) return ok('Redaction', 'nothing waits to be erased')
   const found = `${erasedText(purgePending, reclaimable)}, to be erased`
   return warn('Redaction', found, '`gitlocket compact` erases them')
+}
+
+/** Lists of objects to erase that another identity wrote here, or that somebody has planted. */
+function checkForeignPurges({ storage: { foreignPurges } }: StoreStatus): readonly Finding[] {
+  if (foreignPurges === 0) return []
+  const count = countText(foreignPurges, 'list', 'lists')
+  const found = `${count} of objects to erase that this device has not written, and does not obey`
+  const fix =
+    '`gitlocket doctor --repair` erases what the redactions of the history have replaced, and ' +
+    'moves these lists aside'
+  return [warn('Redaction', found, fix)]
 }
 
 /** Files that a repair has replaced are useful only while something is still missing. */

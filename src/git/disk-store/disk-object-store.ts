@@ -105,7 +105,7 @@ class DiskObjectStore implements ObjectStore {
     this.#packer = parts.packer
     this.#lockWaitMs = options.lockWaitMs ?? lockWaitMsDefault
     this.#staging = new Staging(disk, packDirectory, this.#packer)
-    this.#intents = this.#createIntents(packDirectory, random)
+    this.#intents = this.#createIntents(packDirectory, random, options.secret)
     this.#checkpointer = this.#createCheckpointer()
     this.#background = new BackgroundCheckpoint({
       journal: this.#journal,
@@ -312,12 +312,17 @@ class DiskObjectStore implements ObjectStore {
     }
   }
 
-  #createIntents(packDirectory: string, random: Random): PurgeIntents {
+  #createIntents(
+    packDirectory: string,
+    random: Random,
+    secret: Uint8Array | undefined,
+  ): PurgeIntents {
     return new PurgeIntents({
       disk: this.#disk,
       ownDirectory: this.#files.ownDirectory,
       packDirectory,
       random,
+      secret,
       read: (oid) => this.#stored.find(oid),
       fenceJournal: () => this.#journal.scrub(),
     })

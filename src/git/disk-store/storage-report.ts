@@ -43,6 +43,7 @@ export class StorageReport {
       lockOwner: lock.holder(),
       checkpointError: background.error,
       purgePending: intents.pending(head),
+      foreignPurges: intents.foreign,
       putAside: filesBelow(disk, `${ownDirectory}/${asideName}`).length,
     }
   }

@@ -25,6 +25,11 @@ export interface DiskObjectStoreOptions {
   /** Idle time after a write before the journal is packed; Infinity disables this. */
   readonly idleMs?: number
   readonly packer?: Packer
+  /**
+   * 32 bytes that only this device knows: what it notes for itself in the directory, such as what a
+   * redaction erases, is authenticated with them. Without them nothing is erased.
+   */
+  readonly secret?: Uint8Array
 }
 
 export interface StoreParts {

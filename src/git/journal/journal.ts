@@ -7,7 +7,7 @@ import { gitHash } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import type { Transition } from '../object-store.ts'
-import type { Oid } from '../objects/object.ts'
+import { decodeTree, findLinks, type Oid } from '../objects/object.ts'
 import { JournalFile, type JournalNews } from './journal-file.ts'
 import { type Frame, type JournalObject, saltBytes } from './journal-frame.ts'
 import { JournalMemory } from './journal-memory.ts'
@@ -171,6 +171,19 @@ export class Journal {
     for (const file of this.#files) await file.scrub()
   }
 
+  /** The commits and objects of the live frames, and all objects that these link to. */
+  named(): ReadonlySet<Oid> {
+    const named = new Set<Oid>()
+    for (const { next, objects } of this.#live) {
+      named.add(next)
+      for (const object of objects) {
+        named.add(object.oid)
+        for (const oid of linksOf(object)) named.add(oid)
+      }
+    }
+    return named
+  }
+
   /** Every oid in a frame, including packed ones. */
   *objectIds(): Generator<Oid> {
     for (const { frames } of this.#files) {
@@ -223,6 +236,13 @@ export class Journal {
     if (isFirst) await this.#disk.syncDirectory(this.#directory)
     this.#prepared = true
   }
+}
+
+function linksOf({ type, body }: JournalObject): readonly Oid[] {
+  if (type === 'blob') return []
+  if (type === 'tree') return decodeTree(body).map(({ oid }) => oid)
+  const links = findLinks(body)
+  return links === undefined ? [] : [links.tree, ...links.parents]
 }
 
 /** The branch is neither at the start of the journal nor at any of its frames. */

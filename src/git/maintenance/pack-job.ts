@@ -6,6 +6,7 @@ import type { Disk } from '../../disk/disk.ts'
 import { assert } from '../../errors.ts'
 import { atOnce } from '../../time-slice.ts'
 import type { ObjectAmount, PackStatus } from '../object-store.ts'
+import type { Oid } from '../objects/object.ts'
 import { OidList } from '../objects/oid-list.ts'
 import { indexIncoming } from '../pack/incoming-pack.ts'
 import type { TemporaryPack } from '../pack/pack-file.ts'
@@ -13,7 +14,7 @@ import { filterPacks } from '../pack/pack-filter.ts'
 import { orderForPack } from '../pack/pack-order.ts'
 import { type PackObject, writePack, writeTemporaryPack } from '../pack/pack-writer.ts'
 import { compactPacks, mergePacks } from './pack-merge.ts'
-import { measureUnreachableInPacks, type UnreachableJob } from './unreachable.ts'
+import { checkUnreached, measureUnreachableInPacks, type UnreachableJob } from './unreachable.ts'
 
 interface MergeJob {
   readonly directory: string
@@ -37,6 +38,8 @@ export type PackJob =
       readonly kind: 'filter'
       readonly directory: string
       readonly dead: Uint8Array
+      /** The objects from which nothing of `dead` may be reachable. */
+      readonly heads: readonly Oid[]
     }
   | (UnreachableJob & { readonly kind: 'unreachable' })
   | {
@@ -70,7 +73,9 @@ export async function runPackJob(
   if (job.kind === 'unreachable') return measureUnreachableInPacks(disk, job, watch)
   if (job.kind === 'index') return indexIncoming(disk, directory, job.token, watch)
   if (job.kind === 'filter') {
-    await filterPacks(disk, directory, new OidList(job.dead))
+    const dead = new OidList(job.dead)
+    checkUnreached(disk, job, dead)
+    await filterPacks(disk, directory, dead)
     return undefined
   }
   const ordered = atOnce(orderForPack(job.objects))

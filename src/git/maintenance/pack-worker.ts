@@ -34,8 +34,8 @@ export function workerPacker(directory: string): Packer {
     async index(token, options) {
       return asTemporaryPack(await runWhereFaster({ kind: 'index', directory, token }, options))
     },
-    async filter(dead) {
-      await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes })
+    async filter(dead, heads) {
+      await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes, heads })
     },
     async compact(names, options) {
       await runWhereFaster({ kind: 'compact', directory, names }, options)

@@ -1,8 +1,8 @@
-// Measures unreachable objects: reads every commit and tree from the heads on, and counts what was
-// not reached. A refused fetch, a push that lost a race, or git itself may leave such objects.
-// Counts objects as stored; must not remove anything.
+// Finds unreachable objects: reads every commit and tree from the heads on, and counts what was not
+// reached, or checks that what is to be erased was not. A refused fetch, a push that lost a race,
+// or git itself may leave unreachable objects. Counts objects as stored; must not remove anything.
 
-import type { WorkWatch } from '../../async.ts'
+import { unwatched, type WorkWatch } from '../../async.ts'
 import { asciiText, fromHex, toHex } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
@@ -10,8 +10,11 @@ import { atOnce } from '../../time-slice.ts'
 import type { ObjectAmount } from '../object-store.ts'
 import { looseObjectIds, looseObjectPath, readAnyLooseObject } from '../objects/loose-object.ts'
 import type { Oid } from '../objects/object.ts'
+import { oidBytes, type OidList } from '../objects/oid-list.ts'
 import { MultiPack } from '../pack/multi-pack.ts'
+import { packNames } from '../pack/pack-inspection.ts'
 import { Pack, type PackedObject } from '../pack/pack.ts'
+import { reachedByHistory } from '../purge/purge-intent.ts'
 import { walkCommits, type WalkSource, walkTrees } from './object-walk.ts'
 
 /** Objects between two progress reports. */
@@ -42,6 +45,30 @@ export function measureUnreachableInPacks(
   { directory, names, heads }: UnreachableJob,
   watch: WorkWatch,
 ): ObjectAmount {
+  return withStored(disk, directory, names, (source) => measureUnreachable(source, heads, watch))
+}
+
+/** Throws `journal_corrupt` if an object of `dead`, packed or loose, is reachable from `heads`. */
+export function checkUnreached(
+  disk: Disk,
+  { directory, heads }: Pick<UnreachableJob, 'directory' | 'heads'>,
+  dead: OidList,
+): void {
+  withStored(disk, directory, packNames(disk, directory), (source) => {
+    const reached = reachedFrom(source, heads, unwatched)
+    for (let at = 0; at < dead.bytes.length; at += oidBytes) {
+      const number = source.find(dead.bytes.subarray(at, at + oidBytes))
+      if (number !== undefined && reached[number] === 1) throw reachedByHistory()
+    }
+  })
+}
+
+function withStored<T>(
+  disk: Disk,
+  directory: string,
+  names: readonly string[],
+  work: (source: ReachableSource) => T,
+): T {
   const packs: Pack[] = []
   try {
     for (const name of names) {
@@ -49,7 +76,7 @@ export function measureUnreachableInPacks(
       if (pack !== undefined) packs.push(pack)
     }
     const objects = directory.slice(0, directory.lastIndexOf('/'))
-    return measureUnreachable(new StoredSource(disk, objects, packs), heads, watch)
+    return work(new StoredSource(disk, objects, packs))
   } finally {
     for (const pack of packs) pack.close()
   }

@@ -24,8 +24,11 @@ export interface Packer {
   ): Promise<ObjectAmount>
   /** Checks a pack that was received under temporary names, and writes its index. */
   index(token: string, options: CompactOptions): Promise<TemporaryPack>
-  /** Erases objects from every pack. */
-  filter(dead: OidList): Promise<void>
+  /**
+   * Erases objects from every pack. Throws `journal_corrupt`, with nothing erased, if one of them
+   * is reachable from `heads`.
+   */
+  filter(dead: OidList, heads: readonly Oid[]): Promise<void>
   /** Ends what runs outside this thread. */
   close(): Promise<void>
 }

@@ -1,12 +1,24 @@
 // The file that lists what a transition erases, `gitlocket/purge-<16 hex>`: durable before the
 // transition is, removed after the store holds none of the dead objects. Owns its bytes, and which
-// intents a history contains. Must not erase anything.
+// intents a history contains. An intent is an order to erase, so only one with this device's code
+// is obeyed: anyone who can write to the directory can write a file. Must not erase anything.
 //
-//   "GLP1" ‖ u32 0 ‖ expected oid 20 ‖ next oid 20 ‖ u16 packs ‖ packs × checksum 20 (their names)
-//   ‖ u32 dead ‖ dead × oid 20, ascending ‖ SHA-256 of all before 32
+//   "GLP2" ‖ u32 0 ‖ expected oid 20 ‖ next oid 20 ‖ u16 packs ‖ packs × checksum 20 (their names)
+//   ‖ u32 dead ‖ dead × oid 20, ascending ‖ authentication code of all before 32
+//   ‖ SHA-256 of all before 32
+//
+// The SHA-256 tells damage from an intent of another device.
 
-import { ByteReader, ByteWriter, concatBytes, equalBytes, fromHex, toHex } from '../../bytes.ts'
-import { sha256 } from '../../crypto/digest.ts'
+import {
+  ByteReader,
+  ByteWriter,
+  concatBytes,
+  equalBytes,
+  fromHex,
+  label,
+  toHex,
+} from '../../bytes.ts'
+import { keyedHash, sha256 } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import { findLinks, type GitObject, type Oid } from '../objects/object.ts'
 import { oidBytes, OidList } from '../objects/oid-list.ts'
@@ -22,25 +34,49 @@ export interface PurgeIntent {
   readonly dead: OidList
 }
 
+/** An intent, or one that this device has not written, which must not be obeyed. */
+export type FoundIntent = PurgeIntent | 'foreign'
+
 /** Also matches temporary files, which end in `.tmp`. */
 export const intentPattern: RegExp = /^purge-[0-9a-f]{16}(\.tmp)?$/
 
-const magic = Uint8Array.of(0x47, 0x4c, 0x50, 0x31)
+const magic = Uint8Array.of(0x47, 0x4c, 0x50, 0x32)
+const codeLabel = label('gitlocket/purge-intent')
+const codeBytes = 32
 const checksumBytes = 32
 const packPrefix = 'pack-'
 
-export function encodeIntent(intent: Omit<PurgeIntent, 'name'>): Uint8Array {
+/** `secret` is the key of this device. */
+export function encodeIntent(intent: Omit<PurgeIntent, 'name'>, secret: Uint8Array): Uint8Array {
   const writer = new ByteWriter().raw(magic).u32(0)
   writer.raw(fromHex(intent.expected)).raw(fromHex(intent.next)).u16(intent.packs.length)
   for (const name of intent.packs) writer.raw(fromHex(name.slice(packPrefix.length)))
   const body = concatBytes(writer.u32(intent.dead.count).bytes(), intent.dead.bytes)
-  return concatBytes(body, sha256(body))
+  const coded = concatBytes(body, codeOf(secret, body))
+  return concatBytes(coded, sha256(coded))
 }
 
-/** Throws `journal_corrupt`. */
+/**
+ * The intent in a file if the device with this secret wrote it. Throws `journal_corrupt` for
+ * damage.
+ */
+export function openIntent(
+  name: string,
+  bytes: Uint8Array,
+  secret: Uint8Array | undefined,
+): FoundIntent {
+  const intent = decodeIntent(name, bytes)
+  const body = bytes.subarray(0, -(codeBytes + checksumBytes))
+  const code = bytes.subarray(body.length, -checksumBytes)
+  const isOwn = secret !== undefined && equalBytes(codeOf(secret, body), code)
+  return isOwn ? intent : 'foreign'
+}
+
+/** The intent in a file, whoever wrote it: a claim. Throws `journal_corrupt`. */
 export function decodeIntent(name: string, bytes: Uint8Array): PurgeIntent {
-  const body = bytes.subarray(0, Math.max(0, bytes.length - checksumBytes))
-  if (!equalBytes(sha256(body), bytes.subarray(body.length))) throw damaged()
+  const coded = bytes.subarray(0, Math.max(0, bytes.length - checksumBytes))
+  if (!equalBytes(sha256(coded), bytes.subarray(coded.length))) throw damaged()
+  const body = coded.subarray(0, Math.max(0, coded.length - codeBytes))
   const reader = new ByteReader(body, damaged)
   if (!equalBytes(reader.raw(4), magic) || reader.u32() !== 0) throw damaged()
   const expected = toHex(reader.raw(oidBytes))
@@ -102,6 +138,19 @@ function setCommitted(
 
 function parentsOf(commit: GitObject | undefined): readonly Oid[] {
   return commit?.type === 'commit' ? (findLinks(commit.body)?.parents ?? []) : []
+}
+
+/** The error for a list with objects that must stay. */
+export function reachedByHistory(): StoreError {
+  return new StoreError(
+    'journal_corrupt',
+    'A list of redacted objects to erase names objects of the current history: nothing was ' +
+      'erased; gitlocket doctor --repair recreates the list',
+  )
+}
+
+function codeOf(secret: Uint8Array, body: Uint8Array): Uint8Array {
+  return keyedHash(codeBytes, secret, codeLabel, body)
 }
 
 function damaged(): StoreError {

@@ -5,16 +5,17 @@
 import { toHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
 import { atomicWrite, type Disk } from '../../disk/disk.ts'
-import { hasCode } from '../../errors.ts'
+import { assert, hasCode } from '../../errors.ts'
 import type { Transition } from '../object-store.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
 import type { OidList } from '../objects/oid-list.ts'
 import { removePacks } from '../pack/pack-removal.ts'
 import {
-  decodeIntent,
   encodeIntent,
   fatesOf,
+  type FoundIntent,
   intentPattern,
+  openIntent,
   type PurgeIntent,
 } from './purge-intent.ts'
 
@@ -28,6 +29,8 @@ export interface PurgeIntentsParts {
   /** `objects/pack`. */
   readonly packDirectory: string
   readonly random: Random
+  /** Authenticates intents. Without it, all of them are foreign, and none can be written. */
+  readonly secret: Uint8Array | undefined
   readonly read: (oid: Oid) => GitObject | undefined
   /** Makes durable that nothing follows the journal's last frame. */
   readonly fenceJournal: () => Promise<void>
@@ -36,7 +39,7 @@ export interface PurgeIntentsParts {
 export class PurgeIntents {
   readonly #parts: PurgeIntentsParts
   /** By file name; undefined for a damaged file. */
-  readonly #known: Map<string, PurgeIntent | undefined> = new Map()
+  readonly #known: Map<string, FoundIntent | undefined> = new Map()
   /** The names of intents that were once found in the past of the head. */
   readonly #committed: Set<string> = new Set()
   /** The names of intents that the history does not decide: another search would be as long. */
@@ -58,12 +61,16 @@ export class PurgeIntents {
     const names = this.#load()
     this.#decide(head)
     let count = 0
-    for (const name of names) {
-      const intent = this.#known.get(name)
-      if (intent === undefined) count += 1
-      else if (this.#committed.has(name)) count += intent.dead.count
+    for (const name of names) if (this.#known.get(name) === undefined) count += 1
+    for (const { name, dead } of this.#intents()) {
+      if (this.#committed.has(name)) count += dead.count
     }
     return count
+  }
+
+  /** The number of files that this device has not written. They are left alone. */
+  get foreign(): number {
+    return this.#load().filter((name) => this.#known.get(name) === 'foreign').length
   }
 
   /** The objects to erase, given the head, as far as the files can be read. */
@@ -76,11 +83,12 @@ export class PurgeIntents {
 
   /** Durable when it resolves. */
   async write(transition: Transition, dead: OidList, packs: readonly string[]): Promise<void> {
-    const { disk, ownDirectory, random } = this.#parts
+    const { disk, ownDirectory, random, secret } = this.#parts
     const { expected, next } = transition
     if (expected === undefined) return
+    assert(secret !== undefined, 'what erases needs a secret')
     const path = `${ownDirectory}/purge-${toHex(random(8))}`
-    await atomicWrite(disk, path, encodeIntent({ expected, next, packs, dead }))
+    await atomicWrite(disk, path, encodeIntent({ expected, next, packs, dead }, secret))
   }
 
   /**
@@ -88,16 +96,18 @@ export class PurgeIntents {
    * or failed. Costs one listing if there are none. Returns whether any intent remains.
    */
   async settle(head: Oid | undefined): Promise<boolean> {
-    const names = this.#load()
+    this.#load()
     this.#sweepTemporary()
-    if (names.length === 0) return false
+    // A damaged one is reported by the checkpoint that it leads to.
+    const own = [...this.#known.values()].filter((intent) => intent !== 'foreign').length
+    if (own === 0) return false
     const absent = this.#decide(head)
     if (absent.length > 0) {
       // A power failure could restore a frame that a failed sync left on the device.
       await this.#parts.fenceJournal()
       for (const intent of absent) await this.#cancel(intent, head)
     }
-    return names.length > absent.length
+    return own > absent.length
   }
 
   /** The intents whose transitions are in the past of `branch`. Throws `journal_corrupt`. */
@@ -131,7 +141,9 @@ export class PurgeIntents {
   }
 
   #intents(): readonly PurgeIntent[] {
-    return [...this.#known.values()].filter((intent) => intent !== undefined)
+    return [...this.#known.values()].filter((intent) => {
+      return intent !== undefined && intent !== 'foreign'
+    })
   }
 
   /** Remembers the committed intents, and returns those that are certainly absent. */
@@ -181,7 +193,7 @@ export class PurgeIntents {
     this.#undecided.delete(name)
   }
 
-  #findIntent(name: string): PurgeIntent | undefined {
+  #findIntent(name: string): FoundIntent | undefined {
     try {
       return this.#readIntent(name)
     } catch (error) {
@@ -190,8 +202,9 @@ export class PurgeIntents {
     }
   }
 
-  #readIntent(name: string): PurgeIntent {
-    const bytes = this.#parts.disk.readFile(`${this.#parts.ownDirectory}/${name}`)
-    return decodeIntent(name, bytes ?? new Uint8Array(0))
+  #readIntent(name: string): FoundIntent {
+    const { disk, ownDirectory, secret } = this.#parts
+    const bytes = disk.readFile(`${ownDirectory}/${name}`)
+    return openIntent(name, bytes ?? new Uint8Array(0), secret)
   }
 }

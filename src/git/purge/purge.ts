@@ -1,7 +1,8 @@
 // Erases what committed transitions declare dead (FORMAT §10): from packs, loose objects, journal,
-// refs, files derived by git, and caches. Every step can be repeated, and the intent is removed
-// last, so a crash leaves the intent or nothing dead. Must hold the checkpoint lock throughout;
-// packs are rewritten without the writer lock, the rest holds it for a moment.
+// refs, files derived by git, and caches; nothing, if the current history needs any of it. Every
+// step can be repeated, and the intent is removed last, so a crash leaves the intent or nothing
+// dead. Must hold the checkpoint lock throughout; packs are rewritten without the writer lock, the
+// rest holds it for a moment.
 
 import { asciiText } from '../../bytes.ts'
 import { FileSweep } from '../../disk/file-sweep.ts'
@@ -14,7 +15,7 @@ import type { Branch } from '../refs/branch.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import { listRefs } from '../refs/ref-list.ts'
 import { sweepBrokenPacks, sweepFiles } from './purge-files.ts'
-import type { PurgeIntent } from './purge-intent.ts'
+import { type PurgeIntent, reachedByHistory } from './purge-intent.ts'
 import type { PurgeIntents } from './purge-intents.ts'
 import { sweepRefs } from './purge-refs.ts'
 import { repairNames } from './repair-names.ts'
@@ -52,10 +53,12 @@ export class Purge {
     const due = await exclusive(async () => intents.due(branch.value))
     if (due.length === 0) return
     const lists = due.map((intent) => intent.dead.bytes)
-    const dead = this.#withTags(OidList.sorted(Buffer.concat(lists)))
+    const listed = OidList.sorted(Buffer.concat(lists))
+    const heads = await exclusive(async () => this.#headsWithout(listed))
+    const dead = this.#withTags(listed)
     const packDirectory = `${directory}/objects/pack`
     const broken = brokenPacks(disk, packDirectory)
-    await packer.filter(dead)
+    await packer.filter(dead, heads)
     if (broken.length > 0) await new Promise((resolve) => setTimeout(resolve, renameMsMax))
     await exclusive(async () => {
       reload()
@@ -82,6 +85,17 @@ export class Purge {
     for (const name of repairNames) sweep.empty(`${ownDirectory}/${name}`)
     await sweep.sync()
     await intents.remove(due)
+  }
+
+  /**
+   * The objects from which the current history is reachable: the branch, and what the journal
+   * names, which may be new. Throws `journal_corrupt` if one of them is to be erased.
+   */
+  #headsWithout(dead: OidList): readonly Oid[] {
+    const { branch, journal } = this.#parts
+    const heads = [...(branch.value === undefined ? [] : [branch.value]), ...journal.named()]
+    if (heads.some((oid) => dead.hasOid(oid))) throw reachedByHistory()
+    return heads
   }
 
   /** Adds the tags, and tags of tags, that lead from a ref to a dead object. */

@@ -18,7 +18,7 @@ import { OidList } from '../objects/oid-list.ts'
 import { packNames } from '../pack/pack-inspection.ts'
 import { removeMultiPackIndex } from '../pack/pack-removal.ts'
 import { type PackObject, writePack } from '../pack/pack-writer.ts'
-import { decodeIntent, encodeIntent } from '../purge/purge-intent.ts'
+import { encodeIntent, openIntent } from '../purge/purge-intent.ts'
 import { asideName, fetchedName } from '../purge/repair-names.ts'
 import { Branch, branchName } from '../refs/branch.ts'
 import { type GitFileLockContext, replaceUnderLock } from '../refs/git-file-lock.ts'
@@ -60,15 +60,20 @@ export class RepairSite {
   readonly disk: Disk
   readonly directory: string
   readonly #files: GitFileLockContext
+  readonly #secret: Uint8Array
   readonly #locks: readonly [ProcessLock, ProcessLock]
   readonly #setup: readonly SetupFile[]
   /** Packs that this repair has written, perhaps in place of an incomplete or damaged one. */
   readonly #added: Set<string> = new Set()
   #aside: string | undefined
 
-  /** Throws what `checkRepository` throws, unless the directory holds a damaged store. */
-  constructor(disk: Disk, directory: string, random: Random) {
+  /**
+   * `secret` is that of `DiskObjectStoreOptions`. Throws what `checkRepository` throws, unless the
+   * directory holds a damaged store.
+   */
+  constructor(disk: Disk, directory: string, random: Random, secret: Uint8Array) {
     this.disk = disk
+    this.#secret = secret
     this.directory = resolve(directory)
     const ownDirectory = `${this.directory}/${ownDirectoryName}`
     const identity = new LockIdentity(disk, ownDirectory, random)
@@ -110,8 +115,11 @@ export class RepairSite {
     return new RepositorySurvey(this.disk, this.directory)
   }
 
-  /** The damage of refs, config, intents and the journal; then that of objects. */
-  damages(survey: RepositorySurvey): readonly Damage[] {
+  /**
+   * The damage of refs, config, intents and the journal; then that of objects. `kept` are the
+   * objects of the history.
+   */
+  damages(survey: RepositorySurvey, kept: ReadonlySet<Oid>): readonly Damage[] {
     const branch = this.branch()
     const refs = 'problem' in branch ? [{ file: branchName, problem: branch.problem }] : []
     const lost = this.lostTracked(survey).map(({ remote, oid }): Damage => {
@@ -120,8 +128,8 @@ export class RepairSite {
       return { file: trackingRefName(remote), problem }
     })
     const setup = this.#setup.map(({ name, problem }): Damage => ({ file: name, problem }))
-    const intents = this.damagedIntents().map((name): Damage => {
-      return { file: `${ownDirectoryName}/${name}`, problem: 'what it erases cannot be read' }
+    const intents = this.badIntents(kept).map(({ name, problem }): Damage => {
+      return { file: `${ownDirectoryName}/${name}`, problem }
     })
     const journal = this.#journalDamage(branch)
     return [...setup, ...refs, ...lost, ...journal, ...intents, ...damageOf(survey)]
@@ -234,27 +242,40 @@ export class RepairSite {
     for (const name of journalNames) await this.#moveAside(`${ownDirectoryName}/${name}`)
   }
 
-  /** The names of unreadable purge intents. */
-  damagedIntents(): readonly string[] {
+  /**
+   * Purge intents that are not obeyed: damaged ones, those that this device has not written, and
+   * those that would erase an object of `kept`.
+   */
+  badIntents(
+    kept: ReadonlySet<Oid>,
+  ): readonly { readonly name: string; readonly problem: string }[] {
     const { ownDirectory } = this.#files
     const names = this.disk.list(ownDirectory).filter((name) => /^purge-[0-9a-f]{16}$/.test(name))
-    return names.filter((name) => {
+    return names.flatMap((name) => {
       const bytes = this.disk.readFile(`${ownDirectory}/${name}`) ?? new Uint8Array(0)
-      return !isReadableIntent(name, bytes)
+      const problem = problemOf(name, bytes, this.#secret, kept)
+      return problem === undefined ? [] : [{ name, problem }]
     })
   }
 
-  /** Replaces damaged intents by one that erases everything except what `head` leads to. */
-  async replaceIntents(head: Oid, { commits, dead }: Erased): Promise<void> {
+  /**
+   * Replaces intents that are not obeyed by one that erases what redactions have replaced in the
+   * history of `head`, which leads to `kept`.
+   */
+  async replaceIntents(
+    head: Oid,
+    { commits, dead }: Erased,
+    kept: ReadonlySet<Oid>,
+  ): Promise<void> {
     const { ownDirectory, random } = this.#files
-    const damaged = this.damagedIntents()
+    const bad = this.badIntents(kept)
     const [expected] = commits
-    if (damaged.length > 0 && expected !== undefined) {
+    if (bad.length > 0 && expected !== undefined) {
       const intent = { expected, next: head, packs: [], dead: OidList.of(dead) }
       const path = `${ownDirectory}/purge-${toHex(random(8))}`
-      await atomicWrite(this.disk, path, encodeIntent(intent))
+      await atomicWrite(this.disk, path, encodeIntent(intent, this.#secret))
     }
-    for (const name of damaged) await this.#moveAside(`${ownDirectoryName}/${name}`)
+    for (const { name } of bad) await this.#moveAside(`${ownDirectoryName}/${name}`)
   }
 
   /** Removes a tracking ref whose commit is lost: the remote then counts as never seen. */
@@ -356,12 +377,20 @@ function isRemnant(disk: Disk, directory: string): boolean {
   return packNames(disk, `${directory}/objects/pack`).length > 0
 }
 
-function isReadableIntent(name: string, bytes: Uint8Array): boolean {
+/** Why an intent is not obeyed, as a clause; undefined if it is. */
+function problemOf(
+  name: string,
+  bytes: Uint8Array,
+  secret: Uint8Array,
+  kept: ReadonlySet<Oid>,
+): string | undefined {
   try {
-    decodeIntent(name, bytes)
-    return true
+    const intent = openIntent(name, bytes, secret)
+    if (intent === 'foreign') return 'this device has not written it'
+    const isKept = [...kept].some((oid) => intent.dead.hasOid(oid))
+    return isKept ? 'it would erase what the history needs' : undefined
   } catch (error) {
     if (!hasCode(error, 'journal_corrupt')) throw error
-    return false
+    return 'what it erases cannot be read'
   }
 }

@@ -149,6 +149,11 @@ export function wholeOrNone<T>(read: () => T | undefined): T | undefined {
   }
 }
 
+/** Authenticates what this device notes for itself in the directory of a store (FORMAT §4). */
+export function journalSecretOf({ localSecret }: Identity): Uint8Array {
+  return deriveKey(localSecret, 3, KEYS_CONTEXT)
+}
+
 function keysFor(owner: CacheOwner, place: CachePlace): EnvelopeKeys {
   const { localSecret } = owner.identity
   const subkey = place.role === 'anchor' ? 2 : 1

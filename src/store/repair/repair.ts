@@ -13,6 +13,7 @@ import { RepairSite } from '../../git/repair/repair-site.ts'
 import type { Damage, RepositorySurvey } from '../../git/repair/repository-survey.ts'
 import { openHeadKeyring } from '../access/authority.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
+import { journalSecretOf } from '../local/sealed-cache.ts'
 import type { StoreEnvironment, StorePlaces } from '../session/open-options.ts'
 import { findCommit, type Reach, reachOf } from '../sync/reach.ts'
 import { isVerdict } from '../sync/rejected-head.ts'
@@ -37,7 +38,8 @@ export interface RepairOptions extends StorePlaces, StoreEnvironment, CopyOption
  */
 export async function repairStore(options: RepairOptions): Promise<RepairReport> {
   const { disk = systemDisk, random = systemRandom } = options
-  const site = new RepairSite(disk, options.directory, random)
+  const { identity, directory } = options
+  const site = new RepairSite(disk, directory, random, journalSecretOf(identity))
   return site.hold(async () => {
     const here = site.survey()
     const objects = new RepairSource(here, await openCopy(site, options))
@@ -121,9 +123,9 @@ class Repair {
     return { ...found, ...done, damages, sound }
   }
 
-  #damages({ toSave, anchor }: Plan): readonly Damage[] {
+  #damages({ toSave, anchor, reach }: Plan): readonly Damage[] {
     const { here } = this.#objects
-    const found = this.#site.damages(here)
+    const found = this.#site.damages(here, reach.oids)
     const lacking = toSave.filter((oid) => here.read(oid) === undefined).length
     const objects = lacking === 0 ? [] : [{ file: 'objects', problem: `${lacking} are missing` }]
     const isDamaged = anchor === 'renewed' || anchor === 'damaged'
@@ -213,16 +215,16 @@ class Repair {
   }
 
   /**
-   * Replaces damaged lists of objects to erase, if the history verifies, whose keys that needs.
-   * Returns the number of listed objects.
+   * Replaces lists of objects to erase that are not obeyed, if the history verifies, whose keys
+   * that needs. Returns the number of listed objects.
    */
   async #replaceIntents({ chosen, reach }: Plan): Promise<number> {
-    if (chosen.sound === undefined || this.#site.damagedIntents().length === 0) return 0
+    if (chosen.sound === undefined || this.#site.badIntents(reach.oids).length === 0) return 0
     const { epochs } = chosen.sound
     const source = { objects: this.#objects.here, storeId: this.#storeId, epochs }
     const commits = this.#objects.here.commitIds()
     const erased = await erasedBeside(source, commits, reach.oids, this.#options.signal)
-    await this.#site.replaceIntents(chosen.oid, erased)
+    await this.#site.replaceIntents(chosen.oid, erased, reach.oids)
     return erased.dead.size
   }
 

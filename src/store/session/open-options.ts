@@ -13,7 +13,7 @@ import { standardStretch, type StretchParameters } from '../../limits.ts'
 import type { ContentGuard } from '../guard/guard.ts'
 import { Anchor } from '../local/anchor.ts'
 import { RemoteStateFile } from '../local/remote-state-file.ts'
-import type { CacheOwner } from '../local/sealed-cache.ts'
+import { type CacheOwner, journalSecretOf } from '../local/sealed-cache.ts'
 
 /** Given with each opening and never stored. */
 export interface GuardOptions {
@@ -68,9 +68,12 @@ export function environmentOf(
   return { clock, random, disk, stretch }
 }
 
-export function storageOf(options: StoreEnvironment): StoreEnvironment {
-  const { disk, packer } = options
-  return { ...(disk && { disk }), ...(packer && { packer }) }
+/** What an object store of this device is opened with. */
+export function storageOf(
+  options: StoreEnvironment & Pick<StorePlaces, 'identity'>,
+): Pick<StoreEnvironment, 'disk' | 'packer'> & { readonly secret: Uint8Array } {
+  const { disk, packer, identity } = options
+  return { ...(disk && { disk }), ...(packer && { packer }), secret: journalSecretOf(identity) }
 }
 
 export function unlockOf(options: OpenOptions): Unlock {

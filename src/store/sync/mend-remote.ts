@@ -9,6 +9,7 @@ import { findLinks, type GitObject, type Oid } from '../../git/objects/object.ts
 import { RepairSite } from '../../git/repair/repair-site.ts'
 import { damageOf, type RepositorySurvey } from '../../git/repair/repository-survey.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
+import { journalSecretOf } from '../local/sealed-cache.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { fetchInto } from './clone-remote.ts'
@@ -84,7 +85,8 @@ function siteAt(session: StoreSession, url: string): RepairSite | undefined {
   const address = parseRemoteUrl(url, { allowHttp: true })
   if (address.kind !== 'file') return undefined
   try {
-    return new RepairSite(systemDisk, address.path, session.random)
+    const secret = journalSecretOf(session.identity)
+    return new RepairSite(systemDisk, address.path, session.random, secret)
   } catch (error) {
     // The fetch or push reports what is wrong with it.
     if (hasCode(error, 'not_a_store', 'unsupported_repository', 'incomplete_clone'))

@@ -13,9 +13,11 @@ import {
   decodeIntent,
   encodeIntent,
   fatesOf,
+  openIntent,
   type PurgeIntent,
 } from '../../../src/git/purge/purge-intent.ts'
 import { PurgeIntents } from '../../../src/git/purge/purge-intents.ts'
+import { testSecret } from '../../support/erasure.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 const name = 'purge-0123456789abcdef'
@@ -59,10 +61,11 @@ function historyOf(...chains: readonly string[]): (oid: Oid) => GitObject | unde
 describe('an intent', () => {
   const packs = [`pack-${id('p')}`, `pack-${id('q')}`]
   const whole: PurgeIntent = { ...intent('c', 'z', 'bcx'), name, packs }
-  const bytes = encodeIntent(whole)
+  const bytes = encodeIntent(whole, testSecret)
 
   test('decodes to what was encoded', () => {
     expect(decodeIntent(name, bytes)).toEqual(whole)
+    expect(openIntent(name, bytes, testSecret)).toEqual(whole)
   })
 
   test('is refused with any byte changed or missing', () => {
@@ -77,7 +80,20 @@ describe('an intent', () => {
 
   test('is refused with dead objects out of order', () => {
     const dead = new OidList(Buffer.from(id('x') + id('b'), 'hex'))
-    expect(() => decodeIntent(name, encodeIntent({ ...whole, dead }))).toThrow('damaged')
+    expect(() => decodeIntent(name, encodeIntent({ ...whole, dead }, testSecret))).toThrow(
+      'damaged',
+    )
+  })
+})
+
+describe('an intent of another device', () => {
+  const bytes = encodeIntent(intent('c', 'z', 'bcx'), testSecret.with(0, 8))
+
+  test.each([
+    ['another secret', testSecret],
+    ['none', undefined],
+  ])('is foreign to %s', (_, own) => {
+    expect(openIntent(name, bytes, own)).toBe('foreign')
   })
 })
 
@@ -123,6 +139,7 @@ describe('the intents of a store', () => {
       ownDirectory: directory,
       packDirectory,
       random: systemRandom,
+      secret: testSecret,
       read: historyOf('f<e<c<b<a', 'z<y<a'),
       fenceJournal: async () => undefined,
     })

@@ -8,7 +8,9 @@ import { describe, expect, test } from 'vitest'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../../src/git/object-store.ts'
+import { OidList } from '../../../src/git/objects/oid-list.ts'
 import type { Packer } from '../../../src/git/pack/packer.ts'
+import { encodeIntent } from '../../../src/git/purge/purge-intent.ts'
 import { expectAllReadable } from '../../contract/object-store.contract.ts'
 import {
   commitErasure,
@@ -149,6 +151,36 @@ describe('the purge', () => {
       'purge-0123456789abcdef.tmp',
     )
     await store.close()
+  })
+
+  test('erases nothing that is committed while a checkpoint packs', async () => {
+    const place = await prepareStore({ packAll: false })
+    const other = await openDiskObjectStore({ ...place, idleMs: Infinity })
+    const more = new TestHistory(33, history.at(-1)?.next).next()
+    const blob = more.objects.find(({ type }) => type === 'blob')?.oid ?? ''
+    const inline = inlinePacker(systemDisk, place.directory)
+    const packer: Packer = {
+      ...inline,
+      async write(objects) {
+        await inline.write(objects)
+        // Its objects go to a pack, and only a frame of the journal leads to them.
+        await other.exclusive(async () => {
+          await other.stage(more.objects)
+          await other.commit([{ ...more, objects: [] }])
+        })
+      },
+    }
+    const [expected, next] = history.slice(-2).map((transition) => transition.next)
+    const dead = OidList.of([blob])
+    const intent = { expected: expected ?? '', next: next ?? '', packs: [], dead }
+    place.write('gitlocket/purge-0123456789abcdef', encodeIntent(intent, place.secret))
+    const store = await openDiskObjectStore({ ...place, idleMs: Infinity, packer })
+    await expect(store.checkpoint()).rejects.toMatchObject({ code: 'journal_corrupt' })
+    expect(other.read(blob)).toBeDefined()
+    execFileSync('rm', [join(place.directory, 'gitlocket/purge-0123456789abcdef')])
+    await store.close()
+    await other.close()
+    expectSound(place)
   })
 
   test('says so when its list is damaged, and keeps everything', async () => {

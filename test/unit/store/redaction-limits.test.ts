@@ -140,9 +140,9 @@ test('a redaction that cannot erase gives its certificate with the error', async
   const store = await reopen(place, {
     packer: {
       ...packer,
-      async filter(dead) {
+      async filter(dead, heads) {
         if (broken) throw new StoreError('storage_failed', 'The disk is broken')
-        await packer.filter(dead)
+        await packer.filter(dead, heads)
       },
     },
   })

@@ -93,16 +93,16 @@ export const journalTransitionBytesMax: number = 8 * MEBIBYTE
 export const objectBytesMax: number = 64 * MEBIBYTE
 /** A reader of packs refuses longer delta chains; git makes none longer than 4,095. */
 export const deltaChainMax: number = 4096
-/** What may be inflated and copied to read one object: far above any honest chain of trees. */
-export const deltaChainBytesMax: number = 256 * MEBIBYTE
+/** What may be inflated and copied to read one delta: fifty keyrings of the largest size. */
+export const deltaChainBytesMax: number = 64 * MEBIBYTE
 /** A larger pack from a remote is refused while it is received. */
 export const packBytesMax: number = 16 * 1024 * MEBIBYTE
 /** More than any store of this engine can index. */
 export const packObjectsMax: number = 2 ** 24
-/** A pack from a remote may inflate to this many times its size; honest ones stay below 25. */
-export const packInflationMax: number = 64
-/** A pack may always inflate to this size, however small it is. */
-export const packInflatedBytesMin: number = 256 * MEBIBYTE
+/** Checking a pack from a remote, and reading it, may take this many times its bytes of work. */
+export const packWorkMax: number = 256
+/** However small a pack is, it may take that much: its largest object has to be allowed. */
+export const packWorkBytesMin: number = 256 * MEBIBYTE
 /** Trees that an open store keeps to apply deltas to. */
 export const deltaCacheBytes: number = 16 * MEBIBYTE
 /** The index of a pack is kept in RAM up to this size: seventy thousand objects. */

@@ -10,6 +10,7 @@ import { keys } from './list/keys.ts'
 import { merge } from './list/merge.ts'
 import { purge } from './list/purge.ts'
 import { redaction } from './list/redaction.ts'
+import { remoteWork } from './list/remote-work.ts'
 import { sync } from './list/sync.ts'
 import { verification } from './list/verification.ts'
 import { versionIds } from './list/version-ids.ts'
@@ -24,6 +25,7 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   durability,
   purge,
   redaction,
+  remoteWork,
   sync,
   merge,
   history,

@@ -162,7 +162,7 @@ describe('a pack with a delta that is wrong', () => {
     [
       'an object above every size',
       [one, deltaOnOffset(concatBytes(sized(3), sized(tooLarge)), one.length)],
-      'above the size limit',
+      'above the size limit|too large',
     ],
   ])('%s', (_, entries, problem) => expectRefused(rawPack(entries), new RegExp(problem)))
 
@@ -176,18 +176,20 @@ describe('a pack with a delta that is wrong', () => {
       entries.push(entry)
       before = entry.length
     }
-    await expectRefused(rawPack(entries), 'chain of deltas is too long')
+    await expectRefused(rawPack(entries), 'more work than any history')
     const { store } = await emptyStore()
-    await store.exchange.receive(inChunks(rawPack(entries.slice(0, 4000)), 1000))
-    expect(store.read(blobOid('3999'.padStart(40, '0')))?.type).toBe('blob')
+    await store.exchange.receive(inChunks(rawPack(entries.slice(0, 500)), 1000))
+    expect(store.read(blobOid('499'.padStart(40, '0')))?.type).toBe('blob')
     await store.close()
   })
 })
 
 describe('a bomb', () => {
-  test('of entries that inflate to more than the pack may', { tags: 'slow' }, () => {
-    const entries = Array<Uint8Array>(9).fill(whole('blob', 40 * mebibyte, zeros(40 * mebibyte)))
-    return expectRefused(rawPack(entries), 'inflates to more')
+  test('of entries that take more work than the pack may', { tags: 'slow' }, () => {
+    const entries = Array.from({ length: 9 }, (_, n) => {
+      return whole('blob', 40 * mebibyte - n, zeros(40 * mebibyte - n))
+    })
+    return expectRefused(rawPack(entries), 'more work than any history')
   })
 
   test('of deltas that copy a base over and over', { tags: 'slow' }, () => {
@@ -200,7 +202,7 @@ describe('a bomb', () => {
       entries.push(delta)
       distance += delta.length
     }
-    return expectRefused(rawPack(entries), 'inflates to more')
+    return expectRefused(rawPack(entries), 'more work than any history')
   })
 
   test('of a chain that grows with each delta', { tags: 'slow' }, () => {
@@ -214,7 +216,7 @@ describe('a bomb', () => {
       before = entry.length
       size += 60_000
     }
-    return expectRefused(rawPack(entries), 'chain of deltas is too large|inflates to more')
+    return expectRefused(rawPack(entries), 'too large|more work than any history')
   })
 
   test('larger than the caller allows', async () => {

@@ -38,7 +38,7 @@ import {
 import { JournalMemory } from '../../src/git/journal/journal-memory.ts'
 import { surveyJournal } from '../../src/git/journal/journal-survey.ts'
 import { decodeTree, encodeTree } from '../../src/git/objects/object.ts'
-import { applyDelta, deltaTargetSize, makeDelta } from '../../src/git/pack/delta.ts'
+import { applyDelta, deltaWork, makeDelta } from '../../src/git/pack/delta.ts'
 import {
   decodeEntryHeader,
   decodePackHeader,
@@ -235,7 +235,7 @@ const decoders: readonly Decoder[] = [
       return makeDelta(new Uint8Array(300), concatBytes(a, new Uint8Array(200), b))
     }),
     decode: (bytes) => {
-      deltaTargetSize(bytes)
+      deltaWork(bytes)
       return applyDelta(new Uint8Array(300), bytes)
     },
   },

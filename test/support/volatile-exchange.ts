@@ -10,12 +10,13 @@ import type {
   ReceiveOptions,
   Remote,
 } from '../../src/git/exchange.ts'
-import type { GitObject, Oid } from '../../src/git/objects/object.ts'
+import type { GitObject, ObjectType, Oid } from '../../src/git/objects/object.ts'
 import { PackStream, receiveLimits, refusal } from '../../src/git/pack/incoming-pack.ts'
 import { corruptPack } from '../../src/git/pack/pack-entry.ts'
 import { checkPack } from '../../src/git/pack/pack-resolve.ts'
 import { unknownRemoteError } from '../../src/git/refs/remotes.ts'
 import { checkRemoteName } from '../../src/git/refs/tracking-ref.ts'
+import { atOnce } from '../../src/time-slice.ts'
 
 export class VolatileExchange implements PackExchange {
   readonly #objects: Map<Oid, GitObject>
@@ -107,7 +108,9 @@ export class VolatileExchange implements PackExchange {
       isCancelled: () => signal?.aborted === true,
       progress: (done: number, total: number) => progress?.(done, total),
     }
-    const checked = checkPack(source, watch, (oid, type, body) => found.set(oid, { type, body }))
+    const visit = (oid: Oid, type: ObjectType, body: Uint8Array): void =>
+      void found.set(oid, { type, body })
+    const checked = atOnce(checkPack(source, { watch, visit }))
     if (found.size < checked.objects) throw corruptPack('it holds an object twice')
     if (tip !== undefined && checked.objects > 0 && !found.has(tip) && !this.#objects.has(tip)) {
       throw corruptPack('it does not hold the commit that was asked for')

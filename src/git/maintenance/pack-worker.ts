@@ -16,6 +16,12 @@ import { encodeRequest, type PackReply, type PackThreadData, transferOf } from '
 /** Less than this is packed faster than a thread starts. */
 const inlineBytesMax = 512 * KIBIBYTE
 
+/** A hostile pack takes up to half a second however small it is, so fewer are checked here. */
+const inlineIndexBytesMax = 64 * KIBIBYTE
+
+/** How long a cancelled check may go on; a single object takes longer only if it is hostile. */
+const cancelMsMax = 50
+
 /** The young generation of a thread, which works on buffers; the default is 48. */
 const youngMegabytes = 6
 
@@ -59,27 +65,34 @@ export async function packInWorker(
 ): Promise<PackResult> {
   const entry = findWorker(import.meta.url, 'pack-job-worker')
   if (entry === undefined) return packHere(job, options)
-  const { signal, progress } = options
+  const { signal } = options
   const request = encodeRequest(job)
   const cancelled = new Int32Array(new SharedArrayBuffer(4))
   const data: PackThreadData = { request, cancelled }
-  // Not `terminate`: the thread removes its temporary files first.
-  const cancel = (): void => void Atomics.store(cancelled, 0, 1)
+  let timer: NodeJS.Timeout | undefined
+  let worker: Worker | undefined
+  const cancel = (): void => {
+    // Not `terminate`: the thread removes its temporary files first.
+    Atomics.store(cancelled, 0, 1)
+    // Those of a received pack are removed by who receives it.
+    if (job.kind === 'index') timer = setTimeout(() => void worker?.terminate(), cancelMsMax)
+  }
   if (signal?.aborted === true) cancel()
   signal?.addEventListener('abort', cancel)
   try {
-    const worker = new Worker(entry, {
+    worker = new Worker(entry, {
       workerData: data,
       transferList: transferOf(request),
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
     })
-    return await replyOf(worker, progress)
+    return await replyOf(worker, options)
   } finally {
+    clearTimeout(timer)
     signal?.removeEventListener('abort', cancel)
   }
 }
 
-function replyOf(worker: Worker, progress: CompactOptions['progress']): Promise<PackResult> {
+function replyOf(worker: Worker, { signal, progress }: CompactOptions): Promise<PackResult> {
   return new Promise((resolve, reject) => {
     worker.on('message', (reply: PackReply) => {
       if ('done' in reply) progress?.(reply.done, reply.total)
@@ -87,12 +100,13 @@ function replyOf(worker: Worker, progress: CompactOptions['progress']): Promise<
       else reject(failureOf(reply.code, reply.message))
     })
     worker.once('error', (cause) => reject(stopped(cause)))
-    worker.once('exit', () => reject(stopped()))
+    worker.once('exit', () => reject(signal?.aborted === true ? cancelledError() : stopped()))
   })
 }
 
 function runWhereFaster(job: PackJob, options: CompactOptions = {}): Promise<PackResult> {
-  return bytesOf(job) > inlineBytesMax ? packInWorker(job, options) : packHere(job, options)
+  const bytesMax = job.kind === 'index' ? inlineIndexBytesMax : inlineBytesMax
+  return bytesOf(job) > bytesMax ? packInWorker(job, options) : packHere(job, options)
 }
 
 function packHere(job: PackJob, { signal, progress }: CompactOptions): Promise<PackResult> {
@@ -124,6 +138,10 @@ function packsOf(job: Exclude<PackJob, { objects: unknown }>): readonly string[]
 
 function failureOf(code: StoreError['code'] | undefined, message: string): Error {
   return code === undefined ? new Error(message) : new StoreError(code, message)
+}
+
+function cancelledError(): StoreError {
+  return new StoreError('cancelled', 'The check was cancelled')
 }
 
 function stopped(cause?: unknown): StoreError {

@@ -9,6 +9,8 @@ import { objectBytesMax } from '../../limits.ts'
 // The longest copy that git itself writes.
 const copyMax = 0x1_0000
 const insertMax = 127
+/** Two bytes of a delta can be an instruction, which takes as long as copying these bytes. */
+const instructionWork = 16
 /** A copy between two inserts costs up to five bytes, and the second insert one more. */
 const runMin = 8
 /** The weights of a number's bytes, lowest first; computing powers would take longer. */
@@ -37,9 +39,9 @@ export function applyDelta(base: Uint8Array, delta: Uint8Array): Uint8Array {
   return result
 }
 
-/** The declared size of a delta's target. Throws `pack_corrupt`. */
-export function deltaTargetSize(delta: Uint8Array): number {
-  return readSize(delta, readSize(delta, 0).end).size
+/** What applying a delta costs, in copied bytes. Throws `pack_corrupt`. */
+export function deltaWork(delta: Uint8Array): number {
+  return readSize(delta, readSize(delta, 0).end).size + instructionWork * delta.length
 }
 
 /**

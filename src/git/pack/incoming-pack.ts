@@ -11,6 +11,7 @@ import type { Disk } from '../../disk/disk.ts'
 import { isHeldByLive, type LockIdentity } from '../../disk/process-lock.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { packBytesMax, packObjectsMax } from '../../limits.ts'
+import { inSlices } from '../../time-slice.ts'
 import type { ReceiveLimits } from '../exchange.ts'
 import { corruptPack, decodePackHeader, packHeaderBytes, packTrailerBytes } from './pack-entry.ts'
 import {
@@ -150,7 +151,7 @@ export async function indexIncoming(
     const checksum = new Uint8Array(packTrailerBytes)
     disk.read(fd, checksum, size - packTrailerBytes)
     const read = (into: Uint8Array, position: number): number => disk.read(fd, into, position)
-    const { objects, encodeIndex } = checkPack({ size, read }, watch)
+    const { objects, encodeIndex } = await inSlices(checkPack({ size, read }, { watch }))
     await writeTemporaryIndex(disk, directory, token, encodeIndex(checksum))
     return { name: packNameOf(checksum), objects, bytes: size, token }
   } finally {

@@ -29,6 +29,8 @@ export const packTrailerBytes: number = 20
 export const entryHeaderBytesMax: number = 32
 
 const oidBytes = 20
+/** Starting zlib takes as long as copying these bytes. */
+const inflationWork = 1024
 const noBytes = new Uint8Array(0)
 /** Two bytes of zlib, one that starts the last block, its length and the complement of that. */
 const storedHeaderBytes = 7
@@ -152,6 +154,11 @@ function store(body: Uint8Array): Uint8Array {
   deflated.set(body, storedHeaderBytes)
   deflated.writeUInt32BE(adler32(body), storedHeaderBytes + length)
   return new Uint8Array(deflated.buffer, deflated.byteOffset, deflated.length)
+}
+
+/** What inflating an entry costs, in copied bytes. */
+export function entryWork({ size }: Pick<EntryHeader, 'size'>): number {
+  return inflationWork + size
 }
 
 /** The largest deflated size of `size` bytes, if the encoder stores what it cannot compress. */

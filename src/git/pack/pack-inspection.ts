@@ -1,11 +1,13 @@
 // Checks whether a pack is intact: every entry, its checksum, its index. Of a damaged pack, finds
 // what is still readable. Must not write.
 
+import { unwatched } from '../../async.ts'
 import { equalBytes } from '../../bytes.ts'
 import { gitHash, Sha1 } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { hasCode } from '../../errors.ts'
 import { deltaCacheBytes, MEBIBYTE } from '../../limits.ts'
+import { atOnce } from '../../time-slice.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
 import { packTrailerBytes } from './pack-entry.ts'
 import { PackIndex } from './pack-index.ts'
@@ -85,9 +87,9 @@ function checksumOf(disk: Disk, path: string): Uint8Array | undefined {
 function rebuildIndex(disk: Disk, path: string, checksum: Uint8Array): Uint8Array | undefined {
   return withFile(disk, path, (fd) => {
     const read = (into: Uint8Array, position: number): number => disk.read(fd, into, position)
-    const watch = { progress: () => undefined, isCancelled: () => false }
     return orUndefined(() => {
-      return checkPack({ size: disk.size(fd), read }, watch).encodeIndex(checksum)
+      const checked = atOnce(checkPack({ size: disk.size(fd), read }, { watch: unwatched }))
+      return checked.encodeIndex(checksum)
     })
   })
 }

@@ -6,10 +6,11 @@
 import type { WorkWatch } from '../../async.ts'
 import { deltaChainBytesMax, deltaChainMax, KIBIBYTE } from '../../limits.ts'
 import type { ObjectType } from '../objects/object.ts'
-import { applyDelta } from './delta.ts'
-import { corruptPack } from './pack-entry.ts'
+import { applyDelta, deltaWork } from './delta.ts'
+import { corruptPack, entryWork } from './pack-entry.ts'
 import { PackIndexBuilder } from './pack-index.ts'
 import { EntryReader, type PackBytes, PackScan, type VisitObject } from './pack-scan.ts'
+import { WorkBudget } from './work-budget.ts'
 
 /** Deltas of one chain are usually adjacent. */
 const windowBytes = 16 * KIBIBYTE
@@ -21,14 +22,25 @@ export interface CheckedPack {
   readonly encodeIndex: (packChecksum: Uint8Array) => Uint8Array
 }
 
+export interface CheckOptions {
+  readonly watch: WorkWatch
+  readonly visit?: VisitObject | undefined
+  /** By default that of a pack of this size. */
+  readonly budget?: WorkBudget | undefined
+}
+
 /**
- * Reads the whole pack except its trailer. Throws `pack_corrupt` unless it is sound, within the
- * limits, and contains the base of every delta; `cancelled`.
+ * Reads the whole pack except its trailer, an entry in each step. Throws `pack_corrupt` unless it
+ * is sound, within the limits, and contains the base of every delta; `cancelled`.
  */
-export function checkPack(bytes: PackBytes, watch: WorkWatch, visit?: VisitObject): CheckedPack {
-  const scan = new PackScan(bytes, watch, visit)
-  const resolver = new Resolver(scan, new EntryReader(bytes, windowBytes))
-  for (let rank = 0; rank < scan.count; rank += 1) resolver.resolveFrom(rank)
+export function* checkPack(
+  bytes: PackBytes,
+  { watch, visit, budget = new WorkBudget(bytes.size, watch) }: CheckOptions,
+): Generator<undefined, CheckedPack> {
+  const scan = new PackScan(bytes, budget, { watch, visit })
+  yield* scan.read()
+  const resolver = new Resolver(scan, new EntryReader(bytes, windowBytes), budget)
+  for (let rank = 0; rank < scan.count; rank += 1) yield* resolver.resolveFrom(rank)
   resolver.finish()
   return {
     objects: scan.count,
@@ -56,28 +68,31 @@ class Resolver {
   readonly #reader: EntryReader
   readonly #byOffset: DeltasByBase
   readonly #byName: DeltasByName
-  readonly #resolved: Uint8Array
+  readonly #budget: WorkBudget
   #waiting: number
 
-  constructor(scan: PackScan, reader: EntryReader) {
+  constructor(scan: PackScan, reader: EntryReader, budget: WorkBudget) {
+    this.#budget = budget
     this.#scan = scan
     this.#reader = reader
     this.#byOffset = new DeltasByBase(scan.bases)
     this.#byName = new DeltasByName(scan)
-    this.#resolved = new Uint8Array(scan.count)
     this.#waiting = this.#byOffset.count + scan.namedDeltas.length
   }
 
   /** Resolves every delta that depends on a whole object. */
-  resolveFrom(rank: number): void {
+  *resolveFrom(rank: number): Generator<undefined, void> {
     const type = this.#scan.typeOf(rank)
     if (type === undefined || !this.#isBase(rank)) return
     const { header, data } = this.#reader.entry(this.#scan.offsets[rank] ?? 0)
-    const chain: Base[] = [{ body: data, work: header.size, deltas: this.#deltasOn(rank) }]
+    const work = entryWork(header)
+    this.#budget.spend(work)
+    const chain: Base[] = [{ body: data, work, deltas: this.#deltasOn(rank) }]
     for (let base = chain.at(-1); base !== undefined; base = chain.at(-1)) {
       const next = base.deltas.next()
       if (next.done === true) chain.pop()
       else this.#apply(next.value, type, { chain, base })
+      yield
     }
   }
 
@@ -90,15 +105,14 @@ class Resolver {
     type: ObjectType,
     { chain, base }: { readonly chain: Base[]; readonly base: Base },
   ): void {
-    // Two copies of one base would lead here twice; the index refuses them later.
-    if (this.#resolved[rank] === 1) return
     if (chain.length > deltaChainMax) throw corruptPack('a chain of deltas is too long')
-    const { data } = this.#reader.entry(this.#scan.offsets[rank] ?? 0)
-    const body = applyDelta(base.body, data)
-    const work = base.work + data.length + body.length
+    const { header, data } = this.#reader.entry(this.#scan.offsets[rank] ?? 0)
+    const own = entryWork(header) + deltaWork(data)
+    const work = base.work + own
     if (work > deltaChainBytesMax) throw corruptPack('a chain of deltas is too large')
-    this.#scan.setObject(rank, type, body)
-    this.#resolved[rank] = 1
+    this.#budget.spend(own)
+    const body = applyDelta(base.body, data)
+    this.#scan.setObject(rank, type, { body, work })
     this.#waiting -= 1
     if (this.#isBase(rank)) chain.push({ body, work, deltas: this.#deltasOn(rank) })
   }

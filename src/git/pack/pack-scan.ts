@@ -6,25 +6,22 @@ import { crc32 } from 'node:zlib'
 import type { WorkWatch } from '../../async.ts'
 import { ByteWriter } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
-import { assert, StoreError } from '../../errors.ts'
-import {
-  KIBIBYTE,
-  MEBIBYTE,
-  packInflatedBytesMin,
-  packInflationMax,
-  packObjectsMax,
-} from '../../limits.ts'
+import { assert } from '../../errors.ts'
+import { KIBIBYTE, MEBIBYTE, packObjectsMax } from '../../limits.ts'
 import type { ObjectType } from '../objects/object.ts'
+import { DistinctOids } from './distinct-oids.ts'
 import {
   corruptPack,
   decodeEntryHeader,
   decodePackHeader,
   deflatedBytesMax,
   type EntryHeader,
+  entryWork,
   inflateMeasured,
   packHeaderBytes,
   packTrailerBytes,
 } from './pack-entry.ts'
+import type { WorkBudget } from './work-budget.ts'
 
 const oidBytes = 20
 /** A byte of header and the shortest zlib stream. */
@@ -45,6 +42,16 @@ export interface PackBytes {
 /** Called with each object when its oid is known; the callee may keep the body. */
 export type VisitObject = (oid: string, type: ObjectType, body: Uint8Array) => void
 
+export interface ScanOptions {
+  readonly watch: WorkWatch
+  readonly visit?: VisitObject | undefined
+}
+
+interface ReachedObject {
+  readonly body: Uint8Array
+  readonly work: number
+}
+
 /** Ranks count entries from 0, in the order of the pack. */
 export class PackScan {
   readonly count: number
@@ -58,25 +65,43 @@ export class PackScan {
   readonly namedDeltas: number[] = []
   readonly reader: EntryReader
   readonly #types: Uint8Array
+  readonly #distinct: DistinctOids
+  readonly #budget: WorkBudget
   readonly #watch: WorkWatch
   readonly #visit: VisitObject | undefined
   readonly #baseOids: ByteWriter = new ByteWriter()
-  #inflatedLeft: number
+  readonly #end: number
   #done = 0
 
-  /** Throws `pack_corrupt`, or `cancelled`. */
-  constructor(bytes: PackBytes, watch: WorkWatch, visit?: VisitObject) {
+  /** Throws `pack_corrupt`. */
+  constructor(bytes: PackBytes, budget: WorkBudget, { watch, visit }: ScanOptions) {
     this.count = countOf(bytes)
     this.offsets = new Float64Array(this.count)
     this.checksums = new Uint32Array(this.count)
     this.oids = Buffer.alloc(this.count * oidBytes)
     this.bases = new Int32Array(this.count).fill(-1)
     this.#types = new Uint8Array(this.count)
+    this.#distinct = new DistinctOids(this.oids, this.count)
+    this.#budget = budget
     this.#watch = watch
     this.#visit = visit
-    this.#inflatedLeft = Math.max(packInflatedBytesMin, bytes.size * packInflationMax)
     this.reader = new EntryReader(bytes, windowBytes)
-    this.#scan(bytes.size - packTrailerBytes)
+    this.#end = bytes.size - packTrailerBytes
+  }
+
+  /** Reads all entries, one in each step. Throws `pack_corrupt` or `cancelled`. */
+  *read(): Generator<undefined, void> {
+    let at = packHeaderBytes
+    for (let rank = 0; rank < this.count; rank += 1) {
+      if (at >= this.#end) throw corruptPack('it has fewer entries than it declares')
+      const { header, data, length } = this.reader.entry(at)
+      this.offsets[rank] = at
+      this.checksums[rank] = this.reader.checksum(at, length)
+      this.#note(rank, header, data)
+      at += length
+      yield
+    }
+    if (at !== this.#end) throw corruptPack('bytes follow its last entry')
   }
 
   /** Undefined for a delta. */
@@ -93,47 +118,31 @@ export class PackScan {
     return this.#baseOids.bytes()
   }
 
-  /** Records the object of an entry. */
-  setObject(rank: number, type: ObjectType, body: Uint8Array): void {
-    this.spend(body.length)
+  /**
+   * Records the object of an entry. `work` is what a reader inflates and copies to reach it.
+   * Throws `pack_corrupt` if the pack holds it twice: each delta on it would count twice too.
+   */
+  setObject(rank: number, type: ObjectType, { body, work }: ReachedObject): void {
+    this.#budget.spend(body.length + work)
     const oid = gitHash(type, body)
     this.oids.write(oid, rank * oidBytes, 'hex')
+    if (!this.#distinct.add(rank)) throw corruptPack('it holds an object twice')
     this.#visit?.(oid, type, body)
     this.#done += 1
-    if (this.#done % tickObjects === 0) this.#tick()
-  }
-
-  /** Deducts bytes from the total that the pack may inflate to. */
-  spend(bytes: number): void {
-    this.#inflatedLeft -= bytes
-    if (this.#inflatedLeft < 0) throw corruptPack('it inflates to more than any history')
-  }
-
-  #scan(end: number): void {
-    let at = packHeaderBytes
-    for (let rank = 0; rank < this.count; rank += 1) {
-      if (at >= end) throw corruptPack('it has fewer entries than it declares')
-      const { header, data, length } = this.reader.entry(at)
-      this.offsets[rank] = at
-      this.checksums[rank] = this.reader.checksum(at, length)
-      this.#note(rank, header, data)
-      at += length
-    }
-    if (at !== end) throw corruptPack('bytes follow its last entry')
+    if (this.#done % tickObjects === 0) this.#watch.progress(this.#done, this.count)
   }
 
   #note(rank: number, header: EntryHeader, data: Uint8Array): void {
+    this.#budget.spend(entryWork(header))
     if (header.type === 'tag') throw corruptPack('it holds a tag, which no store contains')
     if (header.type === 'offsetDelta') {
-      this.spend(data.length)
       this.bases[rank] = this.#rankAt((this.offsets[rank] ?? 0) - header.distance, rank)
     } else if (header.type === 'refDelta') {
-      this.spend(data.length)
       this.namedDeltas.push(rank)
       this.#baseOids.raw(header.baseOid)
     } else {
       this.#types[rank] = objectTypes.indexOf(header.type) + 1
-      this.setObject(rank, header.type, data)
+      this.setObject(rank, header.type, { body: data, work: entryWork(header) })
     }
   }
 
@@ -148,11 +157,6 @@ export class PackScan {
     }
     if (low === rank || this.offsets[low] !== offset) throw corruptPack('a delta has no base')
     return low
-  }
-
-  #tick(): void {
-    this.#watch.progress(this.#done, this.count)
-    if (this.#watch.isCancelled()) throw new StoreError('cancelled', 'The check was cancelled')
   }
 }
 

@@ -9,7 +9,7 @@ import { StoreError } from '../../errors.ts'
 import { deltaChainBytesMax, deltaChainMax, packIndexBytesMax } from '../../limits.ts'
 import type { GitObject, ObjectType } from '../objects/object.ts'
 import type { DeltaBaseCache } from './delta-base-cache.ts'
-import { applyDelta, deltaTargetSize } from './delta.ts'
+import { applyDelta, deltaWork } from './delta.ts'
 import {
   corruptPack,
   decodeEntryHeader,
@@ -17,6 +17,7 @@ import {
   deflatedBytesMax,
   type EntryHeader,
   entryHeaderBytesMax,
+  entryWork,
   inflate,
   packHeaderBytes,
   packTrailerBytes,
@@ -184,10 +185,11 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     let object: PackedObject | undefined = cache.find(this.#key(at))
     while (object === undefined) {
       const { header, data } = this.#entry(at)
-      work += header.size
+      work += entryWork(header)
       if (header.type === 'offsetDelta' || header.type === 'refDelta') {
         deltas.push({ offset: at, bytes: data })
-        work += deltaTargetSize(data)
+        work += deltaWork(data)
+        if (work > deltaChainBytesMax) throw corruptPack('a chain of deltas is too large')
         if (deltas.length > deltaChainMax) throw corruptPack('a chain of deltas is too long')
         at = this.#baseOffset(at, header)
         // The view is used for one delta, before anything is added to the cache.
@@ -198,7 +200,6 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
         const isShared = deltas.length > 0 && header.size <= sharedBaseBytesMax
         if (isShared) this.#sharedBase = { offset: at, object }
       }
-      if (work > deltaChainBytesMax) throw corruptPack('a chain of deltas is too large')
     }
     for (const delta of deltas.toReversed()) {
       object = { type: object.type, body: applyDelta(object.body, delta.bytes) }

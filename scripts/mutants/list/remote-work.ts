@@ -1,0 +1,36 @@
+// What somebody without a key can make a store do.
+
+import type { MutatedFile } from '../mutant.ts'
+
+const budget = 'attack/work-budget.test.ts'
+
+export const remoteWork: readonly MutatedFile[] = [
+  {
+    file: 'git/pack/pack-scan.ts',
+    mutants: [
+      {
+        line: `if (!this.#distinct.add(rank)) throw corruptPack('it holds an object twice')`,
+        becomes: '',
+        test: budget,
+        name: 'of copies of one object with deltas on it ends at the second copy',
+      },
+      {
+        line: 'this.#budget.spend(body.length + work)',
+        becomes: 'this.#budget.spend(body.length)',
+        test: budget,
+        name: 'of commits in one chain of deltas ends at its budget',
+      },
+    ],
+  },
+  {
+    file: 'git/pack/work-budget.ts',
+    mutants: [
+      {
+        line: 'if (this.#watch.isCancelled()) throw',
+        becomes: 'if (false) throw',
+        test: budget,
+        name: 'ends within a mebibyte of work after it is cancelled',
+      },
+    ],
+  },
+]

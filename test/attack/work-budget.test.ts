@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { unwatched, type WorkWatch } from '../../src/async.ts'
+import { gitHash } from '../../src/crypto/sha1.ts'
 import { systemDisk } from '../../src/disk/disk.ts'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import { checkPack } from '../../src/git/pack/pack-resolve.ts'
@@ -13,10 +14,14 @@ import type { PackBytes } from '../../src/git/pack/pack-scan.ts'
 import { writePack } from '../../src/git/pack/pack-writer.ts'
 import { WorkBudget } from '../../src/git/pack/work-budget.ts'
 import { KIBIBYTE, MEBIBYTE, packWorkBytesMin, packWorkMax } from '../../src/limits.ts'
+import { History } from '../../src/store/history/history.ts'
+import { canBeKept } from '../../src/store/sync/quarantine.ts'
+import { findNewCommits } from '../../src/store/verify/new-commits.ts'
 import { atOnce } from '../../src/time-slice.ts'
 import { chain, copies, fan, type HostileEntry, packOf } from '../support/hostile-packs.ts'
 import { history, noise } from '../support/pack-fixtures.ts'
 import { inChunks } from '../support/raw-pack.ts'
+import { standardHistory } from '../support/standard-forge.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 function inRam(pack: Uint8Array): PackBytes {
@@ -100,5 +105,47 @@ describe('T35: a pack that is dear to check', () => {
     await expect(received).rejects.toMatchObject({ code: 'cancelled' })
     expect(readdirSync(join(directory, 'objects/pack'))).toEqual([])
     await store.close()
+  })
+})
+
+describe('T35: commits that no member signed', () => {
+  test('are not walked through', async () => {
+    const { forge } = await standardHistory()
+    const { objects, storeId, epochs } = forge
+    let reads = 0
+    const read = (oid: string): ReturnType<typeof objects.get> => {
+      reads += 1
+      return objects.get(oid)
+    }
+    const source = { objects: { read }, storeId, epochs }
+    const never = (): boolean => false
+    const signed = forge.head
+    const found = await findNewCommits(source, signed, never, -1)
+    expect(reads).toBeGreaterThan(found?.oids.length ?? 0)
+    const text = Buffer.from(objects.get(signed)?.body ?? []).toString('latin1')
+    const body = Buffer.from(text.replace(/^tree .*$/m, `tree ${'a'.repeat(40)}`), 'latin1')
+    const forged = gitHash('commit', body)
+    objects.set(forged, { type: 'commit', body })
+    reads = 0
+    const walk = findNewCommits(source, forged, never, -1)
+    await expect(walk).rejects.toMatchObject({ code: 'group_signature_invalid' })
+    expect(reads).toBe(1)
+  })
+
+  test('are followed only so far before a ref keeps them', () => {
+    let reads = 0
+    const tree = '4'.repeat(40)
+    const read = (oid: string): { readonly type: 'commit' | 'tree'; readonly body: Uint8Array } => {
+      if (oid === tree) return { type: 'tree', body: new Uint8Array(0) }
+      reads += 1
+      const parent = reads.toString(16).padStart(40, '0')
+      const people = 'author a <a> 0 +0000\ncommitter a <a> 0 +0000\n\n'
+      const header = `tree ${tree}\nparent ${parent}\n${people}`
+      return { type: 'commit', body: Buffer.from(header.padEnd(MEBIBYTE, 'x')) }
+    }
+    const source = { objects: { read }, storeId: '', epochs: new Map() }
+    const kept = atOnce(canBeKept(source, new History(), 'c'.repeat(40), new Set()))
+    expect(kept).toBe(false)
+    expect(reads).toBeLessThan(70)
   })
 })

@@ -33,4 +33,26 @@ export const remoteWork: readonly MutatedFile[] = [
       },
     ],
   },
+  {
+    file: 'store/verify/new-commits.ts',
+    mutants: [
+      {
+        line: 'verifyDecodedCommit(storeId, epochs, head, readCommitBytes(objects, head))',
+        becomes: '',
+        test: budget,
+        name: 'are not walked through',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/quarantine.ts',
+    mutants: [
+      {
+        line: 'const object = this.#bytesLeft > 0 ? this.#objects.read(oid) : undefined',
+        becomes: 'const object = this.#objects.read(oid)',
+        test: budget,
+        name: 'are followed only so far before a ref keeps them',
+      },
+    ],
+  },
 ]

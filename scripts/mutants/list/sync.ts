@@ -173,13 +173,13 @@ export const sync: readonly MutatedFile[] = [
     file: 'store/sync/quarantine.ts',
     mutants: [
       {
-        line: 'return redacted.size === 0 || !leadsToErased(source, history, foreign, redacted)',
-        becomes: 'return true',
+        line: '!(yield* leadsToErased(source, history, foreign, redacted))',
+        becomes: 'true',
         test: 'unit/store/sync/quarantine.test.ts',
         name: 'a head that leads to what is redacted is not kept under a name that no store has',
       },
       {
-        line: 'if (!trees.isWhole(links.tree, known)) return undefined',
+        line: 'if (!(yield* trees.isWhole(links.tree, known))) return undefined',
         becomes: '',
         test: 'unit/store/sync/quarantine.test.ts',
         name: 'a head that leads to what is redacted is not kept under a name that no store has',
@@ -192,8 +192,7 @@ export const sync: readonly MutatedFile[] = [
         name: 'for what is redacted is not kept with more blobs than are opened',
       },
       {
-        line: `commits.some((oid) => hasUnreadableDetail(source, oid)) ||
-`,
+        line: 'if (hasUnreadableDetail(source, oid)) return true',
         becomes: '',
         test: 'unit/store/sync/quarantine.test.ts',
         name: 'for what is redacted is not kept with a detail that does not open',

@@ -9,6 +9,7 @@ import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
 import type { Author } from '../commits/commit-context.ts'
+import { readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import { checkFreshness } from '../session/freshness.ts'
 import {
   localFiles,
@@ -96,8 +97,11 @@ export async function checkKeepsUp(
   head: Oid,
   options: StorePlaces & StoreEnvironment & Pick<OpenOptions, 'acceptRolledBack'>,
 ): Promise<void> {
+  const { objects, storeId, epochs } = source
+  // Before any other commit is read: who has no key must not choose how many there are.
+  verifyDecodedCommit(storeId, epochs, head, readCommitBytes(objects, head))
   if (options.acceptRolledBack === true) return
-  const { anchor } = localFiles(options, source.storeId)
+  const { anchor } = localFiles(options, storeId)
   try {
     await checkFreshness(source, anchor, { head: { commit: head } })
   } catch (error) {

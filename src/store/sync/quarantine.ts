@@ -1,11 +1,13 @@
 // Decides whether a ref can keep a refused head: git reports a repository as broken if a ref leads
 // to a missing object, and nothing that is redacted here may become reachable again. The head is
-// not verified: must only follow its links, as git does, and trust nothing else.
+// not verified: must only follow its links, as git does, and trust nothing else. Whoever made it
+// needs no key, so the work is bounded, and gives way after each object.
 
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { mayHaveDetail, treeOf } from '../../format/commit-sections.ts'
-import { findAllLinks, type Oid } from '../../git/objects/object.ts'
+import { findAllLinks, type GitObject, type Oid } from '../../git/objects/object.ts'
+import { MEBIBYTE } from '../../limits.ts'
 import { decodeCommit, openDetail, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { ResidueSearch } from '../redaction/residue.ts'
@@ -15,6 +17,8 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 const OBJECTS_MAX = 20_000
 /** At most this many objects are opened; a head that needs more is not kept. */
 const OPENED_MAX = 20_000
+/** At most this much is read to follow them. */
+const BYTES_MAX = 64 * MEBIBYTE
 
 /** The bits of a mode that give an entry's kind; git treats all but these two kinds as files. */
 const kindBits = 0o170000
@@ -27,15 +31,31 @@ const oidBytes = 20
 export type Redacted = ReadonlySet<string>
 
 /** Whether all that a head leads to is here, and certainly none of it is redacted here. */
-export function canBeKept(
+export function* canBeKept(
   source: HistorySource,
   history: History,
   head: Oid,
   redacted: Redacted,
-): boolean {
-  const foreign = findForeign(source.objects, history, head)
+): Generator<undefined, boolean> {
+  const foreign = yield* findForeign(new BoundedReads(source.objects), history, head)
   if (foreign === undefined) return false
-  return redacted.size === 0 || !leadsToErased(source, history, foreign, redacted)
+  return redacted.size === 0 || !(yield* leadsToErased(source, history, foreign, redacted))
+}
+
+/** Objects until more was read than is allowed: then the others count as missing. */
+class BoundedReads implements ObjectSource {
+  readonly #objects: ObjectSource
+  #bytesLeft = BYTES_MAX
+
+  constructor(objects: ObjectSource) {
+    this.#objects = objects
+  }
+
+  read(oid: Oid): GitObject | undefined {
+    const object = this.#bytesLeft > 0 ? this.#objects.read(oid) : undefined
+    this.#bytesLeft -= object?.body.length ?? 0
+    return object
+  }
 }
 
 /** The objects that a head leads to, and our history and the tree of its newest commit do not. */
@@ -45,11 +65,11 @@ interface ForeignObjects {
 }
 
 /** Undefined if some of them are missing. All that our own history leads to is here. */
-function findForeign(
+function* findForeign(
   objects: ObjectSource,
   history: History,
   head: Oid,
-): ForeignObjects | undefined {
+): Generator<undefined, ForeignObjects | undefined> {
   const newest = history.head?.oid
   const known = newest && treeOf(readCommitBytes(objects, newest))
   const ours = history.oids()
@@ -58,10 +78,11 @@ function findForeign(
   const reached = new Set([head])
   for (const oid of reached) {
     if (ours.has(oid)) continue
+    yield
     const object = objects.read(oid)
     const links = object?.type === 'commit' ? findAllLinks(object.body) : undefined
     if (links === undefined || reached.size > OBJECTS_MAX) return undefined
-    if (!trees.isWhole(links.tree, known)) return undefined
+    if (!(yield* trees.isWhole(links.tree, known))) return undefined
     commits.push(oid)
     for (const parent of links.parents) reached.add(parent)
   }
@@ -69,19 +90,24 @@ function findForeign(
 }
 
 /** Searches the foreign objects for residue; those of our own history have none. */
-function leadsToErased(
+function* leadsToErased(
   source: HistorySource,
   history: History,
   { commits, blobs }: ForeignObjects,
   redacted: Redacted,
-): boolean {
+): Generator<undefined, boolean> {
   const search = new ResidueSearch(source, history, redacted)
   if (commits.length + blobs.size * (1 + search.cost) > OPENED_MAX) return true
   try {
-    return (
-      commits.some((oid) => hasUnreadableDetail(source, oid)) ||
-      [...commits, ...blobs].some((oid) => search.look(oid).length > 0)
-    )
+    for (const oid of commits) {
+      yield
+      if (hasUnreadableDetail(source, oid)) return true
+    }
+    for (const oid of [...commits, ...blobs]) {
+      yield
+      if (search.look(oid).length > 0) return true
+    }
+    return false
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     // A damaged object cannot be searched.
@@ -123,7 +149,7 @@ class TreeWalk {
   }
 
   /** `known` is our tree at the same path: entries that are the same there are skipped. */
-  isWhole(root: Oid, known: Oid | undefined): boolean {
+  *isWhole(root: Oid, known: Oid | undefined): Generator<undefined, boolean> {
     // Not recursive: the author of the trees decides how deep they are.
     const waiting = [{ oid: root, known }]
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -134,6 +160,7 @@ class TreeWalk {
       const before = next.known === undefined ? [] : (this.#read(next.known) ?? [])
       const ours = new Map(before.map(({ name, oid }) => [name, oid]))
       for (const { kind, name, oid } of links) {
+        yield
         const same = ours.get(name)
         if (kind === directoryKind) waiting.push({ oid, known: same })
         else if (kind !== moduleKind && oid !== same && !this.#hasBlob(oid)) return false

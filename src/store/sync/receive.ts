@@ -6,6 +6,7 @@ import { hasCode, StoreError } from '../../errors.ts'
 import type { PackExchange, Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { refusedName } from '../../git/refs/ref-list.ts'
+import { inSlices } from '../../time-slice.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection, RemoteAccess } from '../../transport/remote-access.ts'
 import type { Author } from '../commits/commit-context.ts'
@@ -162,11 +163,13 @@ export class Receiver {
 
   async #quarantine(history: History, head: Oid, verdict: StoreError): Promise<void> {
     if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return
-    const mayKeep = await this.#session.reading(({ redacted }) => {
-      return canBeKept(this.#session, history, head, redacted)
-    })
-    if (!mayKeep) return
-    await this.#exchange.track(refusedName(this.#remote.name), head)
+    const session = this.#session
+    const redacted = await session.reading((now) => new Set(now.redacted))
+    const search = canBeKept(session, history, head, redacted)
+    if (!(await inSlices(search, this.#options.signal))) return
+    // What is redacted meanwhile was not searched for.
+    const isSame = await session.reading((now) => now.redacted.size === redacted.size)
+    if (isSame) await this.#exchange.track(refusedName(this.#remote.name), head)
   }
 
   /** Undefined for a head that is in our own history. */

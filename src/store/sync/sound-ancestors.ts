@@ -4,6 +4,7 @@
 import { pause, type WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import { findLinks, type Oid } from '../../git/objects/object.ts'
+import { inSlices } from '../../time-slice.ts'
 import { findKeyring } from '../access/authority.ts'
 import { type Epochs, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import type { History } from '../history/history.ts'
@@ -25,7 +26,10 @@ export async function findSound(
   { head, verdict }: { readonly head: Oid; readonly verdict: StoreError },
   options: WorkOptions,
 ): Promise<readonly RemoteHead[]> {
-  const foreign = new ForeignCommits(session.objects, history, head)
+  const foreign = await inSlices(
+    ForeignCommits.below(session.objects, history, head),
+    options.signal,
+  )
   const members = new Members(session)
   const [sound, skipped] = [new Map<Oid, RemoteHead>(), new Set([head])]
   let tried = 0
@@ -82,20 +86,32 @@ class Members {
 /** The commits that a head leads to and that are not in our history, by their links alone. */
 class ForeignCommits {
   readonly #parents: Map<Oid, readonly Oid[]> = new Map()
-  readonly #children: Map<Oid, Oid[]> = new Map()
+  readonly #children: Map<Oid, Oid[]> = new Map();
 
-  constructor(objects: ObjectSource, history: History, head: Oid) {
+  /** In steps, one for each commit: none of them is verified. */
+  static *below(
+    objects: ObjectSource,
+    history: History,
+    head: Oid,
+  ): Generator<undefined, ForeignCommits> {
+    const foreign = new ForeignCommits()
     const ours = history.oids()
     const reached = new Set([head])
     for (const oid of reached) {
+      yield
       const parents = parentsOf(objects, oid).filter((parent) => !ours.has(parent))
-      this.#parents.set(oid, parents)
-      for (const parent of parents) {
-        reached.add(parent)
-        const children = this.#children.get(parent) ?? []
-        children.push(oid)
-        this.#children.set(parent, children)
-      }
+      for (const parent of parents) reached.add(parent)
+      foreign.#add(oid, parents)
+    }
+    return foreign
+  }
+
+  #add(oid: Oid, parents: readonly Oid[]): void {
+    this.#parents.set(oid, parents)
+    for (const parent of parents) {
+      const children = this.#children.get(parent) ?? []
+      children.push(oid)
+      this.#children.set(parent, children)
     }
   }
 

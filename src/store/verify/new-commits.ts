@@ -1,12 +1,18 @@
 // Finds the commits of a head that are not verified yet, and the order to verify them in: parents
 // first, and one branch to its end before the next, so that the moving snapshot rarely goes back.
-// Nothing that is read here is trusted: verification checks it again.
+// The group signature of the head comes first: who has no key cannot have a store walk through
+// commits that nobody made. Nothing else is trusted: verification checks it all again.
 
 import { StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import {
+  type CommitSource,
+  decodeCommit,
+  readCommitBytes,
+  verifyDecodedCommit,
+} from '../commits/decoded-commit.ts'
 import { HeightQueue } from '../commits/height-queue.ts'
 
 export interface NewCommits {
@@ -43,7 +49,8 @@ const BATCH = 256
 /**
  * Walks back from `head` to the base: a known commit that is the only one left to visit, so that
  * all other commits left are in its past. Returns undefined if the walk reaches another commit
- * that is not above `floor`. Throws what reading and opening commits throws, or `record_height`.
+ * that is not above `floor`. Throws what reading, opening and verifying commits throws, or
+ * `record_height`.
  */
 export async function findNewCommits(
   source: CommitSource,
@@ -52,6 +59,8 @@ export async function findNewCommits(
   floor: number,
   options: WalkOptions = {},
 ): Promise<NewCommits | undefined> {
+  const { objects, storeId, epochs } = source
+  verifyDecodedCommit(storeId, epochs, head, readCommitBytes(objects, head))
   const walk = new Walk(source, head)
   const redacted = new Set<string>()
   const slice = new TimeSlice(options.signal, BATCH)

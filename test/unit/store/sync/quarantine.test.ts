@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { History } from '../../../../src/store/history/history.ts'
 import type { ObjectSource } from '../../../../src/store/snapshot/git-reads.ts'
 import { canBeKept } from '../../../../src/store/sync/quarantine.ts'
+import { atOnce } from '../../../../src/time-slice.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import { bareRemote, checkWithGit, sync } from '../../../support/clones.ts'
 import { failureOf } from '../../../support/faulty-remotes.ts'
@@ -110,7 +111,8 @@ describe('a head that cannot be searched for what is redacted is not kept', () =
     const { forge } = await standardHistory()
     const { objects, storeId, epochs } = forge
     const source = { objects: { read: (oid: string) => objects.get(oid) }, storeId, epochs }
-    const isKeptAs = (head: string): boolean => canBeKept(source, new History(), head, redacted)
+    const isKeptAs = (head: string): boolean =>
+      atOnce(canBeKept(source, new History(), head, redacted))
     expect(isKeptAs(forge.change([nextRow]))).toBe(true)
     expect(isKeptAs(forge.change([nextRow], { epoch: forge.newEpoch() }))).toBe(false)
   })
@@ -133,7 +135,7 @@ describe('a head that cannot be searched for what is redacted is not kept', () =
       ])
       const objects: ObjectSource = { read: (oid) => known.get(oid) ?? blob }
       const source = { objects, storeId: '', epochs: new Map() }
-      return canBeKept(source, new History(), 'c'.repeat(40), redacted)
+      return atOnce(canBeKept(source, new History(), 'c'.repeat(40), redacted))
     }
     expect([keeps(19_999), keeps(20_000)]).toEqual([true, false])
   })
@@ -165,14 +167,14 @@ describe('a head that git would report as a fault of the repository is not kept'
     const remote = bareRemote()
     const oid = head(remote)
     const source = { objects: objectsOf(remote), storeId: '', epochs: new Map() }
-    expect(canBeKept(source, new History(), oid, new Set())).toBe(false)
+    expect(atOnce(canBeKept(source, new History(), oid, new Set()))).toBe(false)
   })
 
   test('unless it is complete', () => {
     const remote = bareRemote()
     const oid = commitOf(remote, header(`tree ${treeOf(remote)}\n`))
     const source = { objects: objectsOf(remote), storeId: '', epochs: new Map() }
-    expect(canBeKept(source, new History(), oid, new Set())).toBe(true)
+    expect(atOnce(canBeKept(source, new History(), oid, new Set()))).toBe(true)
   })
 })
 

@@ -120,6 +120,7 @@ export type VerificationCode =
   | 'keyring_conflict'
   | 'settings_malformed'
   | 'settings_mismatch'
+  | 'certificate_invalid'
   | 'anchor_corrupt'
   | 'rolled_back'
 

@@ -51,6 +51,8 @@ export type { ResidueOptions, ResidueReport, Residue } from './store/redaction/r
 export { auditStore } from './store/audit/audit.ts'
 export type { Audit, AuditOptions } from './store/audit/audit.ts'
 export type { AccessChange, AuditedVersion, AuditEntry } from './store/audit/audit-trail.ts'
+export { verifyCertificate } from './store/audit/verify-certificate.ts'
+export type { CertificateTrust } from './store/audit/verify-certificate.ts'
 export type { PendingDevice } from './store/redaction/acknowledgement.ts'
 export type { BlameLine, BlameOptions } from './store/history/blame.ts'
 export type { RedactedVersion, RedactionCertificate } from './store/redaction/certificate.ts'

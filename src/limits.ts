@@ -107,6 +107,8 @@ export const packWorkBytesMin: number = 256 * MEBIBYTE
 export const deltaCacheBytes: number = 16 * MEBIBYTE
 /** The index of a pack is kept in RAM up to this size: seventy thousand objects. */
 export const packIndexBytesMax: number = 2 * MEBIBYTE
+/** A larger certificate of a redaction is not read: five million objects. */
+export const certificateBytesMax: number = 256 * MEBIBYTE
 /** How long a writer waits for another by default. */
 export const lockWaitMsDefault: number = 30_000
 /** How long an erasure waits at least for a process that packs; a repack takes a minute. */

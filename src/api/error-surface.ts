@@ -190,6 +190,9 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   ),
   settings_malformed: tampered(distrust),
   settings_mismatch: tampered(distrust),
+  certificate_invalid: tampered(
+    'Do not believe it; if this copy of the store is older than the redaction, sync and try again',
+  ),
   anchor_corrupt: tampered(
     `Run \`gitlocket doctor --repair\`, which makes a new one; ${keepStateApart}`,
   ),

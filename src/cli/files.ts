@@ -5,12 +5,30 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { concatBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { attempt, capitalised, textOf } from '../home/files.ts'
-import { contentBytesFormatMax } from '../limits.ts'
+import { certificateBytesMax, contentBytesFormatMax } from '../limits.ts'
 
 /** Reads a text that is to become a memory. Throws `content_too_large` if it cannot. */
 export function readTextFile(what: string, path: string): string {
+  return readText(what, path, ofMemory)
+}
+
+/** Reads a certificate of a redaction, which may be larger than a memory. */
+export function readCertificateFile(path: string): string {
+  return readText('the certificate', path, ofCertificate)
+}
+
+/** The bound of a size, and what it is the bound of. */
+interface Bound {
+  readonly limit: number
+  readonly kind: string
+}
+
+const ofMemory: Bound = { limit: contentBytesFormatMax, kind: 'a memory' }
+const ofCertificate: Bound = { limit: certificateBytesMax, kind: 'a certificate' }
+
+function readText(what: string, path: string, bound: Bound): string {
   const bytes = attempt(`read ${what}`, path, () => {
-    checkSize(what, statSync(path).size)
+    checkSize(what, statSync(path).size, bound)
     return readFileSync(path)
   })
   return textOf(bytes, what)
@@ -23,18 +41,17 @@ export async function readStandardInput(): Promise<string> {
   for await (const chunk of process.stdin) {
     const bytes = Buffer.from(chunk)
     length += bytes.length
-    checkSize('standard input', length)
+    checkSize('standard input', length, ofMemory)
     chunks.push(bytes)
   }
   return textOf(concatBytes(...chunks), 'standard input')
 }
 
-function checkSize(what: string, actual: number): void {
-  const limit = contentBytesFormatMax
+function checkSize(what: string, actual: number, { limit, kind }: Bound): void {
   if (actual <= limit) return
   throw new StoreError(
     'content_too_large',
-    `${capitalised(what)} is larger than a memory can be: at most ${limit} bytes`,
+    `${capitalised(what)} is larger than ${kind} can be: at most ${limit} bytes`,
     { details: { actual, limit } },
   )
 }

@@ -1,6 +1,7 @@
 // The search for residue of redacted versions, which `verify --absence` and `redact --prove` share.
 
 import type { MemoryStore } from '../store/memory-store.ts'
+import type { RedactionCertificate } from '../store/redaction/certificate.ts'
 import type { ResidueReport } from '../store/redaction/residue.ts'
 import type { Context } from './context.ts'
 import { listOf } from './lists.ts'
@@ -13,15 +14,15 @@ export type Found = ResidueReport
 /** The exit code of any failed verification. */
 const FOUND = 11
 
-/** `objectIds`, those that a certificate names, must not be stored either. */
+/** The objects of a certificate, which the store verifies first, must not be stored either. */
 export function searchResidue(
   context: Context,
   store: MemoryStore,
-  objectIds: readonly string[],
+  certificate: string | RedactionCertificate | undefined,
 ): Promise<Found> {
   const { signal } = context.interrupts
   return withProgress(context, 'Searching for redacted versions', (progress) =>
-    store.maintenance.findResidue({ progress, signal, objectIds }),
+    store.maintenance.findResidue({ progress, signal, certificate }),
   )
 }
 

@@ -137,6 +137,28 @@ const redactCommand: Command = {
   run: async (...call) => (await import('./commands/redact.ts')).redact(...call),
 }
 
+const certificateCommand: Command = {
+  name: 'certificate verify',
+  summary: 'Verify the certificate of a redaction, with or without a key of the store',
+  positionals: [{ name: 'file' }],
+  options: [
+    {
+      name: 'key',
+      value: 'key',
+      summary: 'Compare with this key only: dev_…, "ssh-ed25519 …", or a file with one of them',
+    },
+  ],
+  notes: [
+    'Compares it with the history of the store here, as a member or an auditor: the redaction ' +
+      'must be in it, and the signer must have been an owner then. With --key no store is ' +
+      'needed, and it shows only that this device signed it.',
+    'Without a store, an identity and --key it shows what the certificate says, and that the key ' +
+      'which it names signed it. That proves nothing, as anybody can make one: the exit code is ' +
+      '4 then.',
+  ],
+  run: async (...call) => (await import('./commands/certificate.ts')).certificateVerify(...call),
+}
+
 /** In the order of help. */
 export const historyCommands: readonly Command[] = [
   logCommand,
@@ -180,6 +202,7 @@ export const historyCommands: readonly Command[] = [
   restoreCommand,
   rollbackCommand,
   redactCommand,
+  certificateCommand,
   {
     name: 'expire',
     summary: 'Delete memories that were not changed or read for some time',

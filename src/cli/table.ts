@@ -152,7 +152,7 @@ export const commands: readonly Command[] = [
       {
         name: 'certificate',
         value: 'file',
-        summary: 'With --absence: also for the objects that this redaction certificate names',
+        summary: 'With --absence: also for the objects of this certificate, once it is verified',
       },
       { name: 'accept-rolled-back', summary: 'Accept an older state that was restored on purpose' },
     ],

@@ -1,17 +1,22 @@
 // SSHSIG signatures (OpenSSH PROTOCOL.sshsig), which stock tools verify: the outer signature of a
-// commit (FORMAT §6, §6.3) and that of a redaction certificate (§10.2). Deterministic, so a
-// verifier computes the former and compares: nothing here parses a signature.
+// commit (FORMAT §6, §6.3) and that of a redaction certificate (§10.1). Deterministic, so a
+// verifier computes the former and compares. Of the latter only the 64 bytes of Ed25519 are read:
+// all around them is made again and compared, so that one signature has one encoding.
 
-import { concatBytes, toBase64, utf8 } from '../bytes.ts'
+import { concatBytes, fromBase64, toBase64, utf8 } from '../bytes.ts'
 import { sha512 } from '../crypto/digest.ts'
-import { sign, type SigningKeyPair } from '../crypto/signature.ts'
-import { encodeArmor } from './armor.ts'
+import { sign, type SigningKeyPair, verifySignature } from '../crypto/signature.ts'
+import { StoreError } from '../errors.ts'
+import { encodeArmor, findArmor } from './armor.ts'
 
 const MAGIC = utf8('SSHSIG')
 const KEY_TYPE = 'ssh-ed25519'
 const GIT = 'git'
 const HASH = 'sha512'
 const LINE_WIDTH = 70
+const ARMOR = 'SSH SIGNATURE'
+const SIGNATURE_LENGTH = 64
+const KEY_LENGTH = 32
 /** The principal of the group key in git's list of allowed signers; it names no user. */
 const PRINCIPAL = 'gitlocket@localhost'
 
@@ -35,20 +40,55 @@ export function sshSignature(namespace: string, message: Uint8Array, pair: Signi
   return encodeSignature(message, pair, purposeOf(namespace))
 }
 
+/**
+ * Checks that this is the signature of this key over the message in this namespace, encoded as
+ * `ssh-keygen` encodes it. Throws `device_signature_invalid`.
+ */
+export function verifySshSignature(
+  namespace: string,
+  message: Uint8Array,
+  armor: string,
+  publicKey: Uint8Array,
+): void {
+  const purpose = purposeOf(namespace)
+  const signature = findArmor(ARMOR, armor, 0)?.bytes.subarray(-SIGNATURE_LENGTH)
+  if (signature === undefined || encodeBlob(signature, publicKey, purpose) !== armor) {
+    throw new StoreError(
+      'device_signature_invalid',
+      `The signature is not an SSHSIG of the named key in the namespace ${namespace}`,
+    )
+  }
+  verifySignature(signedBytes(message, purpose), signature, publicKey)
+}
+
 /** `ssh-ed25519 AAAA…`, as in a `.pub` file. */
 export function sshPublicKey(publicKey: Uint8Array): string {
   return `${KEY_TYPE} ${toBase64(publicKeyBlob(publicKey))}`
 }
 
+/** The 32 bytes of exactly what `sshPublicKey` makes; undefined for anything else. */
+export function parseSshPublicKey(text: string): Uint8Array | undefined {
+  const blob = fromBase64(text.slice(KEY_TYPE.length + 1))
+  const publicKey = blob?.slice(-KEY_LENGTH)
+  return publicKey !== undefined && sshPublicKey(publicKey) === text ? publicKey : undefined
+}
+
 function encodeSignature(message: Uint8Array, pair: SigningKeyPair, purpose: Uint8Array): string {
-  const signature = sign(concatBytes(MAGIC, purpose, sshString(sha512(message))), pair)
+  return encodeBlob(sign(signedBytes(message, purpose), pair), pair.publicKey, purpose)
+}
+
+function signedBytes(message: Uint8Array, purpose: Uint8Array): Uint8Array {
+  return concatBytes(MAGIC, purpose, sshString(sha512(message)))
+}
+
+function encodeBlob(signature: Uint8Array, publicKey: Uint8Array, purpose: Uint8Array): string {
   const blob = concatBytes(
     PREAMBLE,
-    sshString(publicKeyBlob(pair.publicKey)),
+    sshString(publicKeyBlob(publicKey)),
     purpose,
     sshString(concatBytes(KEY_TYPE_STRING, sshString(signature))),
   )
-  return encodeArmor('SSH SIGNATURE', blob, LINE_WIDTH)
+  return encodeArmor(ARMOR, blob, LINE_WIDTH)
 }
 
 /** A line for git's `gpg.ssh.allowedSignersFile`, ending in a newline. */

@@ -2,6 +2,7 @@
 
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
+import type { RedactionCertificate } from './redaction/certificate.ts'
 import type { ResidueOptions, ResidueReport } from './redaction/residue.ts'
 import { checkOptions } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
@@ -31,6 +32,18 @@ export class StoreMaintenance {
    */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     return verifyStore(this.#session, checkOptions(options))
+  }
+
+  /**
+   * Verifies a certificate of a redaction against this store: its text, or what `JSON.parse` made
+   * of that. Rejects with `invalid_input`, `store_id_mismatch` or `certificate_invalid`. Of what it
+   * says, the object ids and the head before are the word of the device that signed it.
+   */
+  async verifyCertificate(
+    certificate: string | RedactionCertificate,
+  ): Promise<RedactionCertificate> {
+    const { verifyCertificateHere } = await import('./redaction/certificate-trail.ts')
+    return verifyCertificateHere(this.#session, certificate)
   }
 
   /** Searches all that is stored, and the caches, for what was redacted. */

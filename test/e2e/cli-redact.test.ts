@@ -214,19 +214,60 @@ describe('the certificate', () => {
     })
   })
 
-  test('verify --absence exits with 11 for an object that it names', async () => {
+  test.skipIf(git.missing)(
+    `verify --absence exits with 11 for its objects${git.note}`,
+    async () => {
+      const home = await homeWithLeak()
+      const { head } = await home.json('status')
+      const commit = stockGit(['cat-file', 'commit', String(head)], home.store)
+      await home.call(['redact', '--session', 's1', '--yes', '--certificate', 'proof.json'])
+      stockGit(['hash-object', '-t', 'commit', '-w', '--stdin'], home.store, commit)
+      const words = ['verify', '--absence', '--certificate', 'proof.json']
+      const { stdout, exitCode } = await home.call(words)
+      expect(exitCode).toBe(11)
+      expect(stdout).toMatch(new RegExp(`FOUND in 1 place\n  object ${String(head)}\n$`))
+      const json = await home.call([...words, '--json'])
+      expect(JSON.parse(json.stdout)).toMatchObject({
+        verified: true,
+        absence: { found: [{ place: 'object', object_id: head, memory_version_id: null }] },
+      })
+    },
+  )
+
+  test('proves nothing if it is forged, with a store, a key or neither', async () => {
     const home = await homeWithLeak()
-    const { head } = await home.json('status')
-    home.file('proof.json', JSON.stringify({ object_ids: [head] }))
-    const words = ['verify', '--absence', '--certificate', 'proof.json']
-    const { stdout, exitCode } = await home.call(words)
-    expect(exitCode).toBe(11)
-    expect(stdout).toMatch(new RegExp(`FOUND in 1 place\n  object ${String(head)}\n$`))
-    const json = await home.call([...words, '--json'])
-    expect(JSON.parse(json.stdout)).toMatchObject({
-      verified: true,
-      absence: { found: [{ place: 'object', object_id: head, memory_version_id: null }] },
-    })
+    await home.call(['redact', '--session', 's1', '--yes', '--certificate', 'proof.json'])
+    const text = readFileSync(join(home.directory, 'proof.json'), 'utf8')
+    home.file('forged.json', text.replace(/"redacted_at": "\d+/, '"redacted_at": "1999'))
+    for (const words of [
+      ['verify', '--absence', '--certificate', 'forged.json'],
+      ['certificate', 'verify', 'forged.json'],
+      ['certificate', 'verify', 'forged.json', '--key', JSON.parse(text).device_id],
+    ]) {
+      const { stdout, stderr, exitCode } = await home.call(words)
+      expect([words, stdout, exitCode]).toEqual([words, '', 11])
+      expect(stderr).toMatch(/does not carry a valid signature[^]*\nhint: Do not believe it/)
+    }
+  })
+
+  test('is verified against the store, or a key, and without both exits with 4', async () => {
+    const home = await homeWithLeak()
+    await home.call(['redact', '--session', 's1', '--yes', '--certificate', 'proof.json'])
+    const certificate = JSON.parse(readFileSync(join(home.directory, 'proof.json'), 'utf8'))
+    const { device_id: device, signature } = certificate
+    const words = ['certificate', 'verify', 'proof.json']
+    expect(await home.ok(...words)).toMatch(/^Store .*\n\nVerified: the history of this store has/s)
+    expect(await home.json(...words)).toEqual({ verified_by: 'store', certificate })
+    home.file('key.pub', `${signature.public_key} ada\n`)
+    for (const key of [device, signature.public_key, 'key.pub']) {
+      const found = await home.json(...words, '--key', key)
+      expect(found).toEqual({ verified_by: 'key', certificate })
+    }
+    const nowhere = await home.call(['--store', 'nowhere', ...words])
+    expect(nowhere).toMatchObject({ exitCode: 4, stderr: '' })
+    expect(nowhere.stdout).toMatch(/NOT VERIFIED: anybody can make such a certificate/)
+    const json = await home.call(['--store', 'nowhere', ...words, '--json'])
+    expect(JSON.parse(json.stdout)).toEqual({ verified_by: null, certificate })
   })
 })
 

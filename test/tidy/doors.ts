@@ -70,7 +70,17 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'version-ids',
   ],
   'store/merge': ['merge-input', 'plan'],
-  'store/redaction': ['residue', 'acknowledgement', 'redaction', 'redaction-plan', 'rewrite'],
+  'store/redaction': [
+    'acknowledgement',
+    'certificate',
+    'certificate-check',
+    'certificate-text',
+    'certificate-trail',
+    'redaction',
+    'redaction-plan',
+    'residue',
+    'rewrite',
+  ],
   'store/repair': ['repair', 'report'],
   'store/revert': ['restore', 'revert', 'revert-plan', 'undo'],
   'store/session': [

@@ -44,6 +44,7 @@ function affordable(group: Group, vectors: readonly Vector[]): readonly Vector[]
 /** What no vector can hold in a few bytes, or needs more than what is frozen here. */
 const elsewhere: ReadonlySet<string> = new Set([
   'anchor_corrupt',
+  'certificate_invalid',
   'commit_too_large',
   'not_canonical',
   'rolled_back',

@@ -2,7 +2,61 @@
 
 import type { MutatedFile } from '../mutant.ts'
 
+const forgeries = 'attack/forged-certificates.test.ts'
+
 export const redaction: readonly MutatedFile[] = [
+  {
+    file: 'store/redaction/certificate-text.ts',
+    mutants: [
+      {
+        line: 'if (withoutSpace(text) !== withoutSpace(JSON.stringify(certificate))) {',
+        becomes: 'if (text === certificate.reason) {',
+        test: forgeries,
+        name: 'invalid_input: a member twice',
+      },
+      {
+        line: 'checkSignature(statement, signature.value, publicKey)',
+        becomes: '',
+        test: forgeries,
+        name: 'certificate_invalid: another date',
+      },
+      {
+        line: "if (formatId('device', deviceIdOf(publicKey)) !== statement.device_id) {",
+        becomes: 'if (statement.device_id === publicKey.toString()) {',
+        test: forgeries,
+        name: 'certificate_invalid: the key of another device',
+      },
+    ],
+  },
+  {
+    file: 'store/redaction/certificate-check.ts',
+    mutants: [
+      {
+        line: 'if (records.length < found.length) {',
+        becomes: 'if (records.length > found.length) {',
+        test: forgeries,
+        name: 'is not what the history says: such a record too',
+      },
+      {
+        line: 'if (record.deviceId !== device_id) throw',
+        becomes: 'if (record.deviceId === undefined) throw',
+        test: forgeries,
+        name: 'is of another owner, who did not redact',
+      },
+      {
+        line: 'if (isTrue && versions.length === redacted.size) return',
+        becomes: 'if (isTrue) return',
+        test: forgeries,
+        name: 'is not what the history says: a version less',
+      },
+      {
+        line: 'if (isTrue && !trail.hasCommit(old_head)) return',
+        becomes: 'if (isTrue) return',
+        test: forgeries,
+        name: 'is not what the history says: a head before that is there',
+      },
+    ],
+  },
   {
     file: 'store/redaction/residue.ts',
     mutants: [

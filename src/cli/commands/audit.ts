@@ -97,9 +97,10 @@ function auditJson(found: Audit, shown: readonly AuditEntry[]): Wire {
 }
 
 function entryJson(entry: AuditEntry): Wire {
-  const { commit, parents, height, kind, session, deviceId, redacts, redactReason } = entry
+  const { commit, record, parents, height, kind, session, deviceId, redacts } = entry
   return wire({
     commit,
+    record,
     parents,
     height,
     kind,
@@ -112,7 +113,7 @@ function entryJson(entry: AuditEntry): Wire {
       wire({ id: versionId, memoryId, operation, baseVersionIds, redacted: isRedacted }),
     ),
     redacts,
-    redactReason,
+    redactReason: entry.redactReason,
     access: entry.access && accessJson(entry.access),
   })
 }

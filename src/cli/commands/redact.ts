@@ -210,8 +210,7 @@ async function finish(
 ): Promise<Answer> {
   const file = input.text('certificate')
   if (certificate !== undefined && file !== undefined) keepCertificate(certificate, file)
-  const ids = certificate?.object_ids ?? []
-  const absence = input.flag('prove') ? await searchResidue(context, store, ids) : undefined
+  const absence = input.flag('prove') ? await searchResidue(context, store, certificate) : undefined
   const pending = (await store.status()).storage.purgePending
   return {
     text: [

@@ -8,7 +8,7 @@ import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { cacheBytes } from '../disk-usage.ts'
-import { readTextFile } from '../files.ts'
+import { readCertificateFile } from '../files.ts'
 import { withStore } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { erasedText, reclaimableJson, repeatedText } from '../reclaimable.ts'
@@ -29,13 +29,15 @@ export function status(context: Context): Promise<Answer> {
 export function verify(context: Context, input: Input): Promise<Answer> {
   const { signal } = context.interrupts
   const acceptRolledBack = input.flag('accept-rolled-back')
-  const ids = unwantedIds(input)
+  const certificate = certificateOf(input)
   const work = async (store: MemoryStore): Promise<Answer> => {
     const report = await withProgress(context, 'Verifying', (progress) =>
       store.maintenance.verify({ progress, signal }),
     )
     const { commits, versions, memories, head } = report
-    const absence = ids === undefined ? undefined : await searchResidue(context, store, ids)
+    const absence = input.flag('absence')
+      ? await searchResidue(context, store, certificate)
+      : undefined
     const verified =
       `Verified ${countText(commits, 'commit', 'commits')}, ` +
       `${countText(versions, 'version', 'versions')} and ` +
@@ -51,30 +53,12 @@ export function verify(context: Context, input: Input): Promise<Answer> {
   return withStore(context, work, { acceptRolledBack })
 }
 
-/** Object ids that --absence must not find, besides redacted versions; undefined without it. */
-function unwantedIds(input: Input): readonly string[] | undefined {
+/** The text of the certificate of --absence. */
+function certificateOf(input: Input): string | undefined {
   const file = input.text('certificate')
-  if (!input.flag('absence')) {
-    if (file === undefined) return undefined
-    throw usageError('--certificate needs --absence', 'verify')
-  }
-  return file === undefined ? [] : objectIdsOf(readTextFile('the certificate', file))
-}
-
-function objectIdsOf(text: string): readonly string[] {
-  try {
-    const certificate: unknown = JSON.parse(text)
-    const isObject = typeof certificate === 'object' && certificate !== null
-    const ids = isObject && 'object_ids' in certificate ? certificate.object_ids : undefined
-    if (Array.isArray(ids) && ids.every(isObjectId)) return ids
-  } catch {
-    // Invalid JSON is reported below.
-  }
-  throw usageError('The file is not a certificate of a redaction', 'verify')
-}
-
-function isObjectId(value: unknown): value is string {
-  return typeof value === 'string' && /^[0-9a-f]{40}$/.test(value)
+  if (file === undefined) return undefined
+  if (input.flag('absence')) return readCertificateFile(file)
+  throw usageError('--certificate needs --absence', 'verify')
 }
 
 function statusText(context: Context, found: StoreStatus): string {

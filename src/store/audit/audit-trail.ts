@@ -48,6 +48,8 @@ export interface AccessChange {
 export interface AuditEntry {
   /** 40 hex digits. */
   readonly commit: string
+  /** The hash of its record, 64 hex digits: redactions change the commit and not this. */
+  readonly record: string
   /** Two for a merge. */
   readonly parents: readonly string[]
   readonly height: number
@@ -95,6 +97,7 @@ export class Trail {
     const ofMemories = kind === 'redact' ? [] : rows
     const entry: AuditEntry = {
       commit: oid,
+      record: toHex(hash),
       parents,
       height: record.height,
       kind,

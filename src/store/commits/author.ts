@@ -2,12 +2,12 @@
 // nothing malformed may get in.
 
 import { StoreError } from '../../errors.ts'
-import type { Actor } from '../../format/change-record.ts'
+import type { Actor, ActorType } from '../../format/change-record.ts'
 import { actorIdLengthMax, noteBytesMax } from '../../limits.ts'
 import type { Author } from './commit-context.ts'
 
 const ID = /^[A-Za-z0-9._:@-]+$/
-const ACTOR_TYPES: ReadonlySet<unknown> = new Set(['api', 'user', 'service_account', 'session'])
+const actorTypes: readonly ActorType[] = ['api', 'user', 'service_account', 'session']
 
 /**
  * Returns a copy, which the caller cannot change. An actor of type session is its own session.
@@ -27,10 +27,11 @@ export function checkAuthor(author: Author): Author {
 }
 
 /** Returns a copy. Throws `invalid_input`. */
-export function checkActor(actor: Actor): Actor {
+export function checkActor(actor: Readonly<Record<keyof Actor, unknown>>): Actor {
   if (!isObject(actor)) throw invalid('An author must name an actor: { actor: { type, id } }')
-  const { type, id } = actor
-  if (!ACTOR_TYPES.has(type)) {
+  const { id } = actor
+  const type = actorTypes.find((one) => one === actor.type)
+  if (type === undefined) {
     throw invalid('The type of the actor must be api, user, service_account or session')
   }
   checkActorId('The id of the actor', id)
@@ -41,7 +42,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-function checkActorId(what: string, id: unknown): void {
+function checkActorId(what: string, id: unknown): asserts id is string {
   if (typeof id === 'string' && id.length <= actorIdLengthMax && ID.test(id)) return
   throw invalid(`${what} must be 1 to ${actorIdLengthMax} characters of A-Z a-z 0-9 . _ : @ -`)
 }

@@ -3,7 +3,7 @@
 // hold paths or contents. The redact record in the history is the lasting proof; the certificate is
 // for users without a key of the store.
 
-import { utf8 } from '../../bytes.ts'
+import { toHex, utf8 } from '../../bytes.ts'
 import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
 import { sshPublicKey, sshSignature } from '../../format/sshsig.ts'
@@ -13,7 +13,7 @@ import type { RedactionRequest } from './redaction-plan.ts'
 import type { Outcome } from './redaction-step.ts'
 
 /** The namespace: option `-n` of `ssh-keygen -Y verify`. */
-const certificateNamespace = 'gitlocket-redaction'
+export const certificateNamespace = 'gitlocket-redaction'
 
 /** A signed certificate, with fields in the signed order, ids in text form and RFC 3339 times. */
 export interface RedactionCertificate {
@@ -25,7 +25,9 @@ export interface RedactionCertificate {
   readonly actor: Actor
   readonly session_id: string | null
   readonly device_id: string
-  /** The commits of the redact records. */
+  /** The redact records, 64 hex digits each: later redactions do not change these hashes. */
+  readonly records: readonly string[]
+  /** Their commits when this was signed, in the same order. */
   readonly commits: readonly string[]
   readonly old_head: string
   readonly new_head: string
@@ -48,7 +50,8 @@ export interface RedactedVersion {
   readonly operation: Operation
 }
 
-type Statement = Omit<RedactionCertificate, 'signature'>
+/** What is signed. */
+export type Statement = Omit<RedactionCertificate, 'signature'>
 
 export function signCertificate(
   session: StoreSession,
@@ -66,7 +69,8 @@ export function signCertificate(
     actor: { type: author.actor.type, id: author.actor.id },
     session_id: author.session ?? null,
     device_id: formatId('device', identity.deviceId),
-    commits: outcome.commits,
+    records: outcome.heads.map(({ record }) => toHex(record)),
+    commits: outcome.heads.map(({ commit }) => commit),
     old_head: outcome.oldHead,
     new_head: outcome.newHead,
     versions: outcome.erased.map(({ versionId, memoryId, operation }) => ({

@@ -13,7 +13,7 @@ import { buildRedaction, type BuiltCommit } from '../commits/commit.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { Snapshot, Undo } from '../snapshot/snapshot.ts'
+import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
 import type { ErasedVersion } from './erased-spans.ts'
 import { clearCurrent, type Clearing } from './redaction-clearing.ts'
 import type { RedactionRequest } from './redaction-plan.ts'
@@ -25,8 +25,8 @@ export interface Outcome {
   readonly newHead: Oid
   readonly rewritten: Rewritten
   readonly erased: readonly ErasedVersion[]
-  /** The commits of the redact records. */
-  readonly commits: readonly Oid[]
+  /** The redact records and their commits, oldest first. */
+  readonly heads: readonly Head[]
   /** The time of the redact records, ms since 1970. */
   readonly time: number
 }
@@ -61,15 +61,15 @@ export async function buildStep(
     const { rewritten, objects } = await rewriteCleared(session, history, change, options)
     undos.push(moveTo(snapshot, rewritten, erased))
     await session.seenRemotes.noteRewrite(lowestOf(history, rewritten))
-    const commits: Oid[] = []
+    const heads: Head[] = []
     const time = session.nextTime()
     for await (const built of buildRecords(session, erased, step, time)) {
       undos.push(built.undo)
       objects.push(...built.objects)
-      commits.push(built.head.commit)
+      heads.push(built.head)
     }
     const { head } = snapshot
-    const outcome = { oldHead, newHead: head.commit, rewritten, erased, commits, time }
+    const outcome = { oldHead, newHead: head.commit, rewritten, erased, heads, time }
     return { built: { head, objects, dead: rewritten.dead, undo }, outcome }
   } catch (error) {
     undo()

@@ -19,10 +19,17 @@ import type { CachedFiles } from '../local/local-files.ts'
 import type { StoreSession } from '../session/session.ts'
 import { getTree } from '../snapshot/git-reads.ts'
 import { compareDistantTrees } from '../snapshot/tree-diff.ts'
+import { verifyCertificateHere } from './certificate-trail.ts'
+import type { RedactionCertificate } from './certificate.ts'
 
 export interface ResidueOptions extends WorkOptions {
-  /** Objects that must not be stored in any place, such as those of a certificate. */
+  /** Objects that must not be stored in any place. */
   readonly objectIds?: readonly string[] | undefined
+  /**
+   * The certificate of a redaction, or its text: it is verified against this store first, as
+   * `verifyCertificate` does, and then its objects must not be stored either.
+   */
+  readonly certificate?: string | RedactionCertificate | undefined
 }
 
 export interface ResidueReport {
@@ -60,13 +67,13 @@ export async function findResidue(
   session: StoreSession,
   options: ResidueOptions,
 ): Promise<ResidueReport> {
+  const unwanted = await unwantedIds(session, options)
   const history = await session.loadHistory(options)
   const redacted = await session.reading((snapshot) => new Set(snapshot.redacted))
   const placed = await placeBlobs(session.contents, history, options)
   const search = new ResidueSearch(session.contents, history, redacted, placed)
   const slice = new TimeSlice(options.signal, BATCH)
   const ids = await listIds(session, slice)
-  const unwanted = new Set(options.objectIds)
   const found: Residue[] = []
   for (const [index, oid] of ids.entries()) {
     if (unwanted.has(oid)) found.push({ place: 'object', objectId: oid })
@@ -81,6 +88,15 @@ export async function findResidue(
   const { journalBytes, purgePending, putAside } = session.objects.status()
   const searched = { objects: ids.length, journalBytes, cached: cached.length }
   return { versions: redacted.size, ...searched, pending: purgePending, putAside, found }
+}
+
+async function unwantedIds(
+  session: StoreSession,
+  { objectIds = [], certificate }: ResidueOptions,
+): Promise<ReadonlySet<string>> {
+  if (certificate === undefined) return new Set(objectIds)
+  const { object_ids } = await verifyCertificateHere(session, certificate)
+  return new Set([...objectIds, ...object_ids])
 }
 
 async function listIds({ objects }: StoreSession, slice: TimeSlice): Promise<readonly Oid[]> {

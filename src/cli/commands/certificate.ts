@@ -1,0 +1,110 @@
+// `certificate verify`: whether a certificate of a redaction is to be believed: because the history
+// of a store here proves it, for a member or an auditor, or because the reader knows the key.
+// Without either it says so, and does not exit with 0.
+
+import { hasCode, StoreError } from '../../errors.ts'
+import { findIdentity } from '../../home/identity-file.ts'
+import { verifyCertificate } from '../../store/audit/verify-certificate.ts'
+import type { RedactionCertificate } from '../../store/redaction/certificate.ts'
+import { CommandError } from '../command-error.ts'
+import type { Answer, Input } from '../command.ts'
+import type { Context } from '../context.ts'
+import { readCertificateFile, readTextFile } from '../files.ts'
+import { listOf } from '../lists.ts'
+import { isRealDirectory } from '../memory-files.ts'
+import { auditHere, withStore } from '../open-store.ts'
+import { countText } from '../sizes.ts'
+
+/** `part was skipped`: whether the signer is a device of the store was not asked. */
+const SIGNER_UNKNOWN = 4
+
+type Proof = 'store' | 'key' | undefined
+
+export async function certificateVerify(context: Context, input: Input): Promise<Answer> {
+  const text = readCertificateFile(input.argument(0))
+  const key = input.text('key')
+  if (key !== undefined) {
+    return answerOf(await verifyCertificate(text, { key: readKey(key) }), 'key')
+  }
+  const { environment } = context
+  const isHere =
+    isRealDirectory(environment.storeDirectory) !== undefined &&
+    findIdentity(environment.identityFile) !== undefined
+  if (!isHere) return answerOf(await verifyCertificate(text, 'unknown'), undefined)
+  return answerOf(await verifyHere(context, text), 'store')
+}
+
+async function verifyHere(context: Context, text: string): Promise<RedactionCertificate> {
+  try {
+    return await withStore(context, (store) => store.maintenance.verifyCertificate(text)).catch(
+      async (error: unknown) => {
+        if (!hasCode(error, 'permission_denied')) throw error
+        // An auditor cannot open the store.
+        return verifyCertificate(text, await auditHere(context))
+      },
+    )
+  } catch (error) {
+    if (!hasCode(error, 'store_id_mismatch')) throw error
+    const hint = '--store names another store; --key needs none, but a key that you know'
+    throw new CommandError(error.code, error.message, hint)
+  }
+}
+
+/** `dev_…`, `ssh-ed25519 …`, or the only line of a file that holds one of them. */
+function readKey(given: string): string {
+  if (/^(?:dev_|ssh-ed25519 )/.test(given)) return given
+  const lines = readTextFile('the key', given)
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
+  const [line] = lines
+  if (line !== undefined && lines.length === 1) return line.trim()
+  throw new StoreError('invalid_input', 'The file of the key must hold one, as in a .pub file')
+}
+
+function answerOf(certificate: RedactionCertificate, proof: Proof): Answer {
+  return {
+    text: [...statementLines(certificate), '', ...proofLines(certificate, proof), ''].join('\n'),
+    json: { verified_by: proof ?? null, certificate },
+    exitCode: proof === undefined ? SIGNER_UNKNOWN : 0,
+  }
+}
+
+function statementLines(certificate: RedactionCertificate): readonly string[] {
+  const { actor, session_id: session, versions, object_ids } = certificate
+  const count = countText(versions.length, 'version', 'versions')
+  const lines = versions.map(({ memory_version_id, memory_id, operation }) => {
+    return `${memory_version_id}  ${operation}  of ${memory_id}`
+  })
+  return [
+    `Store        ${certificate.store_id}`,
+    `Device       ${certificate.device_id}`,
+    `Actor        ${actor.type}:${actor.id}${session === null ? '' : `, session ${session}`}`,
+    `Time         ${certificate.redacted_at}`,
+    `Reason       ${certificate.reason}`,
+    `Old head     ${certificate.old_head}`,
+    `New head     ${certificate.new_head}`,
+    `For hosts    ${countText(object_ids.length, 'object id', 'object ids')}; --json prints them`,
+    `Redacted     ${count}`,
+    listOf(lines),
+  ]
+}
+
+function proofLines({ device_id }: RedactionCertificate, proof: Proof): readonly string[] {
+  if (proof === 'store') {
+    return [
+      'Verified: the history of this store has the redaction, and the signer was an owner then.',
+      'Only the old head and the object ids are the word of the signer alone.',
+    ]
+  }
+  if (proof === 'key') {
+    return [
+      'Verified: the device of the given key has signed this.',
+      'Whether the store has the redaction, a clone of it shows.',
+    ]
+  }
+  return [
+    'NOT VERIFIED: anybody can make such a certificate. It shows only that the key which it',
+    `names has signed it, which is that of ${device_id}.`,
+    'Compare it with a clone of the store (--store), or with the key of a device (--key).',
+  ]
+}

@@ -1,0 +1,69 @@
+// Verifies a certificate of a redaction without a store that is open: by the trail of an auditor,
+// or by a key that the reader has from elsewhere. Must not trust the key that it names itself.
+
+import { loadSodium } from '../../crypto/sodium.ts'
+import { StoreError } from '../../errors.ts'
+import { deviceIdOf, formatId, parseId } from '../../format/id.ts'
+import { parseSshPublicKey } from '../../format/sshsig.ts'
+import { type CertificateTrail, checkCertificate } from '../redaction/certificate-check.ts'
+import { readCertificate } from '../redaction/certificate-text.ts'
+import type { RedactionCertificate } from '../redaction/certificate.ts'
+import type { Audit } from './audit.ts'
+
+/**
+ * What a certificate is believed by: the trail that `auditStore` has verified, or the device whose
+ * key the reader knows, as `dev_…` or `ssh-ed25519 …`. `unknown` asks for no more than that the
+ * key which the certificate names has signed it: anybody can make such a certificate.
+ */
+export type CertificateTrust = Audit | { readonly key: string } | 'unknown'
+
+/**
+ * Returns the certificate. Throws `invalid_input` for what is none, `store_id_mismatch` for one of
+ * another store than the trail, and `certificate_invalid` for one not to be believed. A key proves
+ * who signed it; a trail also that the redaction is part of the history. Members of the store use
+ * `store.maintenance.verifyCertificate`.
+ */
+export async function verifyCertificate(
+  text: string,
+  trust: CertificateTrust,
+): Promise<RedactionCertificate> {
+  await loadSodium()
+  const certificate = readCertificate(text)
+  if (trust === 'unknown') return certificate
+  if ('key' in trust) checkSigner(certificate, pinnedDevice(trust.key))
+  else checkCertificate(certificate, trailOf(trust))
+  return certificate
+}
+
+function checkSigner({ device_id }: RedactionCertificate, pinned: string): void {
+  if (device_id === pinned) return
+  throw new StoreError(
+    'certificate_invalid',
+    `The certificate is signed by ${device_id}, and the given key is that of ${pinned}`,
+  )
+}
+
+/** The device of `dev_…` or of `ssh-ed25519 …`, which a comment may follow. */
+function pinnedDevice(key: string): string {
+  if (key.startsWith('dev_')) return formatId('device', parseId('device', key))
+  const publicKey = parseSshPublicKey(key.split(' ').slice(0, 2).join(' '))
+  if (publicKey !== undefined) return formatId('device', deviceIdOf(publicKey))
+  throw new StoreError('invalid_input', 'A key must be given as dev_… or as ssh-ed25519 …')
+}
+
+function trailOf({ storeId, entries }: Audit): CertificateTrail {
+  const records = new Map(entries.map((entry) => [entry.record, entry]))
+  const versions = new Map(
+    entries.flatMap((entry) => entry.versions.map((version) => [version.versionId, version])),
+  )
+  const commits = new Set(entries.map(({ commit }) => commit))
+  return {
+    storeId,
+    findRedact(record) {
+      const entry = records.get(record)
+      return entry?.kind === 'redact' ? entry : undefined
+    },
+    findVersion: (versionId) => versions.get(versionId),
+    hasCommit: (oid) => commits.has(oid),
+  }
+}

@@ -1,0 +1,95 @@
+// Compares a certificate with a verified history, of a member or an auditor (FORMAT §10.1). What it
+// finds there is what members have signed: a record of kind redact is by a device that was an
+// owner, or the history would not verify. Only the object ids and the old head are the signer's
+// word alone, since what proves them is erased.
+
+import { StoreError } from '../../errors.ts'
+import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
+import type { RedactionCertificate } from './certificate.ts'
+
+/** A redact record of a verified history; ids in text form. */
+export interface RedactRecord {
+  readonly commit: string
+  readonly time: number
+  readonly deviceId: string
+  readonly actor: Actor | undefined
+  readonly session: string | undefined
+  readonly redacts: readonly string[]
+  readonly redactReason: RedactReason | undefined
+}
+
+/** The verified history that a certificate is compared with; ids in text form. */
+export interface CertificateTrail {
+  readonly storeId: string
+  /** The redact record with this hash, 64 hex digits. */
+  findRedact(record: string): RedactRecord | undefined
+  findVersion(
+    versionId: string,
+  ): { readonly memoryId: string; readonly operation: Operation } | undefined
+  hasCommit(oid: string): boolean
+}
+
+/** Throws `store_id_mismatch` or `certificate_invalid`. */
+export function checkCertificate(certificate: RedactionCertificate, trail: CertificateTrail): void {
+  if (certificate.store_id !== trail.storeId) {
+    throw new StoreError(
+      'store_id_mismatch',
+      `The certificate is of the store ${certificate.store_id}, and this one is ${trail.storeId}`,
+    )
+  }
+  const found = certificate.records.map((record) => trail.findRedact(record))
+  const records = found.filter((record) => record !== undefined)
+  if (records.length < found.length) {
+    throw mismatch('it names a redact record that is not in this history')
+  }
+  for (const record of records) checkRecord(certificate, record)
+  checkVersions(certificate, trail, records)
+  checkCommits(certificate, trail, records)
+}
+
+function checkRecord(certificate: RedactionCertificate, record: RedactRecord): void {
+  const { device_id, redacted_at, reason, actor, session_id } = certificate
+  if (record.deviceId !== device_id) throw mismatch('another device wrote the redact record')
+  const isSame =
+    new Date(record.time).toISOString() === redacted_at &&
+    record.redactReason === reason &&
+    record.actor?.type === actor.type &&
+    record.actor.id === actor.id &&
+    (record.session ?? null) === session_id
+  if (!isSame) throw mismatch('its time, reason, actor or session is not that of the redact record')
+}
+
+function checkVersions(
+  { versions }: RedactionCertificate,
+  trail: CertificateTrail,
+  records: readonly RedactRecord[],
+): void {
+  const redacted = new Set(records.flatMap(({ redacts }) => redacts))
+  const isTrue = versions.every(({ memory_version_id, memory_id, operation }) => {
+    const version = trail.findVersion(memory_version_id)
+    const isRedacted = redacted.has(memory_version_id)
+    return isRedacted && version?.memoryId === memory_id && version.operation === operation
+  })
+  if (isTrue && versions.length === redacted.size) return
+  throw mismatch('its versions are not those of the redact record')
+}
+
+/** A later redaction gives the records other commits, but never one that they had before. */
+function checkCommits(
+  { commits, old_head }: RedactionCertificate,
+  trail: CertificateTrail,
+  records: readonly RedactRecord[],
+): void {
+  const isTrue = commits.every((oid, index) => {
+    return oid === records[index]?.commit || !trail.hasCommit(oid)
+  })
+  if (isTrue && !trail.hasCommit(old_head)) return
+  throw mismatch('its commits or its heads are not those of the redaction')
+}
+
+function mismatch(problem: string): StoreError {
+  return new StoreError(
+    'certificate_invalid',
+    `The certificate does not agree with the history: ${problem}`,
+  )
+}

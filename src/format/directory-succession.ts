@@ -169,14 +169,18 @@ function checkKeptEpoch({ previous, next, isSameEpoch }: Step): void {
   if (!isSameEpoch) return
   const slots = new Set(previous.recovery.map(({ slotId }) => slotId))
   const recovery: readonly RecoveryEntry[] = next.recovery.filter(({ slotId }) => slots.has(slotId))
-  const devices = withoutAdditions(previous, next).devices.map((device) => {
-    const { name, named } = findDevice(previous, device.deviceId) ?? device
-    return { ...device, name, named }
-  })
+  const old = withoutAdditions(previous, next)
+  const devices = old.devices.map((device) => withNameOf(previous, device))
   const { quota, quotaSet } = previous
-  const kept = { ...withoutAdditions(previous, next), devices, recovery, quota, quotaSet }
+  const kept = { ...old, devices, recovery, quota, quotaSet }
   if (isEqual(previous, kept)) return
   throw broken('it keeps the epoch, but takes a right')
+}
+
+/** A device with the name that it has in `previous`. */
+function withNameOf(previous: Directory, device: DeviceEntry): DeviceEntry {
+  const { name, named } = findDevice(previous, device.deviceId) ?? device
+  return { ...device, name, named }
 }
 
 /** `next` as it would be at the number of `previous`, without new devices. */

@@ -128,7 +128,7 @@ export function withChanges(
   for (const deviceId of [...removed, ...roles.keys()]) checkActive(before, deviceId)
   const devices = before.devices
     .filter(({ deviceId }) => !removed.includes(deviceId))
-    .map((device) => ({ ...device, role: roles.get(device.deviceId) ?? device.role }))
+    .map((device) => withRole(device, roles.get(device.deviceId)))
   if (!devices.some(({ role }) => role === 'owner')) {
     throw new StoreError('invalid_input', 'The last owner of a store must remain an owner')
   }
@@ -142,6 +142,10 @@ export function withChanges(
     removed: [...before.removed, ...removals].toSorted(byDeviceId),
     recovery: recovery.toSorted(bySlotId),
   })
+}
+
+function withRole(device: DeviceEntry, role: Role = device.role): DeviceEntry {
+  return { ...device, role }
 }
 
 const noRecord = new Uint8Array(32)

@@ -53,6 +53,8 @@ export async function openWith(file: KeyringFile, unlock: Unlock): Promise<Opene
       const secret = parseOperatorSecret(unlock.operatorSecret)
       return openWithRecoveryKey(file, operatorRecoveryKey(storeId, secret), 'operator')
     }
+    default:
+      return unlock satisfies never
   }
 }
 

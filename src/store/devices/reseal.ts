@@ -45,9 +45,9 @@ function resealSome(session: StoreSession, author: Author): Promise<number> {
     if (memories.length === 0) return { built: undefined, result: 0 }
     const rows = memories.map((memory): PlannedRow => {
       const { memoryId, versionId: base, path, size, sha256, created } = memory
-      const text = { content: readMemory(contents, memory), size, sha256 }
-      const versionId = newId(random)
-      return { memoryId, versionId, base, operation: 'modified', path, ...text, created }
+      const content = readMemory(contents, memory)
+      const next = { versionId: newId(random), base, operation: 'modified' } as const
+      return Object.assign(next, { memoryId, path, content, size, sha256, created })
     })
     const context = await session.commitContext(session.nextTime())
     const reason = author.reason ?? 'sealed again under new keys'

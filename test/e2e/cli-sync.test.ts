@@ -23,10 +23,13 @@ const newPair = pairsOfMachines()
 describe('row 8: a second machine', () => {
   const first = sharedHome()
   const remote = join(sharedDirectory(), 'remote.git')
+  let storeId = ''
+  const pinned = (): string => `${remote}#${storeId}`
   beforeAll(async () => {
     git(['init', '--quiet', '--bare', '--initial-branch=main', remote], '/')
     const made = await first.call(['init'], inFile(first, passphrase))
     expect(made.stdout).toContain('Passphrase   set')
+    storeId = /memstore_\w{26}/.exec(made.stdout)?.[0] ?? ''
     await first.ok('create', 'notes.md', '--text', 'one\ntwo\n')
     await first.ok('remote', 'add', 'origin', remote)
     await first.ok('sync')
@@ -34,7 +37,7 @@ describe('row 8: a second machine', () => {
 
   test('takes two commands and one secret', { tags: 'slow' }, async () => {
     const second = newHome()
-    const joined = await second.run(['join', remote], { env: inFile(second, passphrase) })
+    const joined = await second.run(['join', pinned()], { env: inFile(second, passphrase) })
     expect(joined.stdout).toMatch(/^This machine is now a device of memstore_\w{26}\n/)
     expect(await second.ok('view', 'notes.md')).toContain('two')
   })
@@ -46,13 +49,23 @@ describe('row 8: a second machine', () => {
       const head = git(['rev-parse', 'main'], remote)
       const second = newHome()
       const env = inFile(second, 'quite another one')
-      const { exitCode, stderr } = await second.call(['join', remote], env)
+      const { exitCode, stderr } = await second.call(['join', pinned()], env)
       expect(exitCode).toBe(8)
       expect(stderr).toContain('The passphrase is wrong')
       expect(existsSync(second.store)).toBe(false)
       expect(git(['rev-parse', 'main'], remote)).toBe(head)
     },
   )
+
+  test('by passphrase needs the id of the store where nobody can confirm it', async () => {
+    const second = newHome()
+    const { exitCode, stderr } = await second.call(['join', remote], inFile(second, passphrase))
+    expect(exitCode).toBe(2)
+    expect(stderr).toContain('put `#memstore_…`')
+    // The id that the remote shows is not printed: it would be copied without comparing.
+    expect(stderr).not.toContain(storeId)
+    expect(existsSync(second.store)).toBe(false)
+  })
 
   test('with another store cannot replace the one on the remote', async () => {
     const head = git(['rev-parse', 'main'], remote)

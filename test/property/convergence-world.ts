@@ -278,7 +278,8 @@ export class World {
     if (identity === undefined || secret === undefined) return
     const root = temporaryDirectory()
     const at = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
-    const options = { ...at, ...secret, url: this.remote, author }
+    const pinned = `${this.remote}#${this.members[0]?.store.id ?? ''}`
+    const options = { ...at, ...secret, url: pinned, author }
     try {
       if (death !== undefined) {
         await dying(death, async (faulty) => {

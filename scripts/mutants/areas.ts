@@ -2,6 +2,7 @@
 // test/tidy.test.ts.
 
 import { access } from './list/access.ts'
+import { disk } from './list/disk.ts'
 import { durability } from './list/durability.ts'
 import { handlers } from './list/handlers.ts'
 import { history } from './list/history.ts'
@@ -22,6 +23,7 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   versionIds,
   keys,
   journal,
+  disk,
   durability,
   purge,
   redaction,

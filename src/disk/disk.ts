@@ -1,12 +1,15 @@
 // Every file operation of a store, behind one interface, so that fault tests can count, cut and
 // tear each one. Owns file modes (0600, 0700) and the texts for errno, which name the action and
-// never a path. Must not know what the files mean. Only the two syncs are asynchronous: an
-// asynchronous small write costs up to 1 ms under load, an asynchronous fdatasync 0.02 ms.
+// never a path. Whoever prepared a directory must not redirect or block anything: a file is opened
+// only if it is a regular one, no symbolic link is followed, and a new file never replaces another.
+// Must not know what the files mean. Only the two syncs are asynchronous: an asynchronous small
+// write costs up to 1 ms under load, an asynchronous fdatasync 0.02 ms.
 
 import {
   chmodSync,
   close,
   closeSync,
+  constants,
   fchmodSync,
   fdatasync,
   fstatSync,
@@ -24,8 +27,10 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { promisify } from 'node:util'
+import { toHex } from '../bytes.ts'
+import { systemRandom } from '../crypto/random.ts'
 import { type ErrorCode, hasCode, StoreError } from '../errors.ts'
 import { type Life, listenAt, type Listener } from './life-socket.ts'
 import { lifeOf, type ProcessOwner, thisProcess } from './process-owner.ts'
@@ -33,8 +38,8 @@ import { lifeOf, type ProcessOwner, thisProcess } from './process-owner.ts'
 const syncData = promisify(fdatasync)
 const syncAll = promisify(fsync)
 
-/** 'wx' creates a file and refuses an existing one; 'w+' creates or truncates. */
-export type OpenMode = 'r' | 'r+' | 'wx' | 'w+'
+/** 'wx' creates a file and refuses an existing one, also a link that leads nowhere. */
+export type OpenMode = 'r' | 'r+' | 'wx'
 
 export interface DirectoryEntry {
   readonly name: string
@@ -55,6 +60,7 @@ export interface FileStatus {
  * `storage_denied` or `storage_failed`.
  */
 export interface Disk {
+  /** Refuses what is not a regular file. */
   open(path: string, mode: OpenMode): number
   /** Like `open`, but returns undefined if the file does not exist. */
   openExisting(path: string, mode: 'r' | 'r+'): number | undefined
@@ -98,17 +104,44 @@ export interface Disk {
   lifeOf(owner: ProcessOwner, socket: string | undefined): Promise<Life>
 }
 
+// Where the platform lacks one, it is undefined, and `|` takes that for 0.
+const { O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
+const openFlags: Readonly<Record<OpenMode, number>> = {
+  r: constants.O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
+  'r+': constants.O_RDWR | O_NOFOLLOW | O_NONBLOCK,
+  wx: constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW,
+}
+/** Opening a pipe waits for its other end. */
+const directoryFlags = constants.O_RDONLY | O_DIRECTORY | O_NONBLOCK
+
+/** Opens a file without waiting, whatever it is, and refuses it unless it is a regular one. */
+function openRegular(path: string, mode: OpenMode): number {
+  const fd = openSync(path, openFlags[mode], 0o600)
+  try {
+    if (!fstatSync(fd).isFile()) throw irregularError(path)
+    if (mode === 'wx') fchmodSync(fd, 0o600)
+    return fd
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
+
+/** Names the file: nothing but removing it helps. Other names than those of a store may lie. */
+function irregularError(path: string): StoreError {
+  const name = basename(path)
+  const file = /^[\w.-]{1,99}$/.test(name) ? name : 'a file'
+  const problem = 'it is a link, a pipe or a device; remove it'
+  return new StoreError('storage_failed', `Could not open ${file} of the store: ${problem}`)
+}
+
 /** The real file system. */
 export const systemDisk: Disk = {
   open(path, mode) {
-    return attempt('open a file', () => {
-      const fd = openSync(path, mode, 0o600)
-      if (mode !== 'r' && mode !== 'r+') fchmodSync(fd, 0o600)
-      return fd
-    })
+    return attempt('open a file', () => openRegular(path, mode))
   },
   openExisting(path, mode) {
-    return attemptUnless('ENOENT', 'open a file', () => openSync(path, mode))
+    return attemptUnless('ENOENT', 'open a file', () => openRegular(path, mode))
   },
   close(fd) {
     attempt('close a file', () => closeSync(fd))
@@ -151,9 +184,14 @@ export const systemDisk: Disk = {
   },
   readFile(path) {
     return attemptUnless('ENOENT', 'read a file', () => {
-      const bytes = readFileSync(path)
-      // A Buffer's `slice` is a view, where callers expect a copy.
-      return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
+      const fd = openRegular(path, 'r')
+      try {
+        const bytes = readFileSync(fd)
+        // A Buffer's `slice` is a view, where callers expect a copy.
+        return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
+      } finally {
+        closeSync(fd)
+      }
     })
   },
   list(directory) {
@@ -196,7 +234,7 @@ export const systemDisk: Disk = {
     attempt('remove a directory', () => rmSync(path, { recursive: true, force: true }))
   },
   async syncDirectory(path) {
-    const fd = attempt('open a directory', () => openSync(path, 'r'))
+    const fd = attempt('open a directory', () => openSync(path, directoryFlags))
     try {
       await syncAll(fd).catch((error: unknown) => fail('sync a directory', error))
     } finally {
@@ -209,12 +247,16 @@ export const systemDisk: Disk = {
 }
 
 /**
- * Replaces a file atomically: after a crash it holds the old bytes or the new ones. The temporary
- * name is fixed, so that nothing has to be swept up: only one writer at a time.
+ * Replaces a file atomically: after a crash it holds the old bytes or the new ones. Nobody can
+ * guess the temporary name and put a link there. One writer at a time: it removes what others left.
  */
 export async function atomicWrite(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = `${path}.tmp`
-  const fd = disk.open(temporary, 'w+')
+  const directory = dirname(path)
+  for (const name of disk.list(directory)) {
+    if (targetOf(name) === basename(path)) disk.remove(`${directory}/${name}`)
+  }
+  const temporary = `${path}.${toHex(systemRandom(8))}.tmp`
+  const fd = disk.open(temporary, 'wx')
   try {
     disk.write(fd, bytes, 0)
     await disk.sync(fd)
@@ -223,6 +265,11 @@ export async function atomicWrite(disk: Disk, path: string, bytes: Uint8Array): 
   }
   disk.rename(temporary, path)
   await disk.syncDirectory(dirname(path))
+}
+
+/** The name that a temporary file of `atomicWrite` was to have; undefined for any other file. */
+export function targetOf(name: string): string | undefined {
+  return /^(.+)\.[0-9a-f]{16}\.tmp$/s.exec(name)?.[1]
 }
 
 /** Creates a missing directory and its missing parents. Durable when it resolves. */
@@ -272,6 +319,8 @@ const problems: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   EMFILE: ['storage_failed', 'too many files are open in this process'],
   ENFILE: ['storage_failed', 'too many files are open on this machine'],
   ENOENT: ['storage_failed', 'it does not exist'],
+  ELOOP: ['storage_failed', 'it is a symbolic link, which is not followed'],
+  ENXIO: ['storage_failed', 'it is a socket or a device'],
   EEXIST: ['storage_failed', 'it exists already'],
   ENOTDIR: ['storage_failed', 'part of the path is not a directory'],
   EISDIR: ['storage_failed', 'it is a directory'],

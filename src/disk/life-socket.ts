@@ -3,8 +3,10 @@
 // a socket, unlike a process id, means the same in every container. Must report only what is
 // certain, and must never keep a process running.
 
-import { chmodSync, closeSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, constants, openSync } from 'node:fs'
 import type { Server, Socket } from 'node:net'
+
+const { O_RDONLY, O_DIRECTORY } = constants
 
 export interface Listener {
   close(): void
@@ -90,7 +92,7 @@ async function connected(path: string): Promise<Socket> {
 async function withShortPath<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
   if (Buffer.byteLength(path) <= pathBytesMax) return work(path)
   const slash = path.lastIndexOf('/')
-  const directory = openSync(path.slice(0, slash), 'r')
+  const directory = openSync(path.slice(0, slash), O_RDONLY | O_DIRECTORY)
   try {
     return await work(`/proc/self/fd/${directory}${path.slice(slash)}`)
   } finally {

@@ -82,7 +82,9 @@ export class LockIdentity {
 
   /** The file comes before the socket: a sweep keeps a socket that has an owner file. */
   async #create(): Promise<void> {
-    const fd = this.#disk.open(this.path, 'w+')
+    // An attempt that failed may have left it.
+    if (this.#disk.stat(this.path) !== undefined) this.#disk.remove(this.path)
+    const fd = this.#disk.open(this.path, 'wx')
     try {
       const device = this.#disk.stat(this.#directory)?.device
       const holder: Holder = { owner: this.#disk.owner(), token: this.token, device }

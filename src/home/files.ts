@@ -8,6 +8,7 @@ import {
   closeSync,
   constants,
   fchmodSync,
+  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -17,18 +18,38 @@ import {
 import { dirname } from 'node:path'
 import { utf8Text } from '../bytes.ts'
 import { type ErrorCode, StoreError } from '../errors.ts'
+import { MEBIBYTE } from '../limits.ts'
 
-/** The text of a file, or undefined if it does not exist. */
+/** The longest text: a bundle of certificates has a few hundred kilobytes. */
+const textBytesMax = 16 * MEBIBYTE
+
+/**
+ * The text of a file, or undefined if it does not exist. Links are followed: orchestrators mount
+ * secrets as links. Opening does not wait, and what is not a file is refused: `invalid_input`.
+ */
 export function findTextFile(what: string, path: string): string | undefined {
   const bytes = attempt(`read ${what}`, path, () => {
     try {
-      return readFileSync(path)
+      return readRegular(what, path)
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return undefined
       throw error
     }
   })
   return bytes === undefined ? undefined : textOf(bytes, what)
+}
+
+function readRegular(what: string, path: string): Uint8Array {
+  const { O_RDONLY, O_NONBLOCK } = constants
+  const file = openSync(path, O_RDONLY | O_NONBLOCK)
+  try {
+    const status = fstatSync(file)
+    if (status.isFile() && status.size <= textBytesMax) return readFileSync(file)
+    const problem = status.isFile() ? 'it is too large' : 'it is not a regular file'
+    throw new StoreError('invalid_input', `Could not read ${what} at ${path}: ${problem}`)
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** Well-formed text of UTF-8 bytes. Throws `invalid_input`. */
@@ -83,6 +104,7 @@ const problems: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ENOENT: ['invalid_input', 'it does not exist'],
   EISDIR: ['invalid_input', 'it is a directory'],
   ENOTDIR: ['invalid_input', 'part of the path is not a directory'],
+  ENXIO: ['invalid_input', 'it is a socket or a device'],
   ELOOP: ['invalid_input', 'it is a symbolic link'],
   ENAMETOOLONG: ['invalid_input', 'the name is too long for the file system'],
   EEXIST: ['path_conflict', 'it exists already'],

@@ -1,6 +1,7 @@
 // `doctor`: passes healthy stores, names faults with a fix, and its search for leaks finds planted
 // canaries.
 
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
@@ -17,6 +18,8 @@ import { concatBytes } from '../../src/bytes.ts'
 import { CanarySearch, needlesOf } from '../../src/cli/doctor/canaries.ts'
 import { encodeBatch } from '../../src/git/journal/journal-frame.ts'
 import type { Transition } from '../../src/git/object-store.ts'
+import { OidList } from '../../src/git/objects/oid-list.ts'
+import { encodeIntent } from '../../src/git/purge/purge-intent.ts'
 import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { TestHistory } from '../support/transitions.ts'
@@ -139,6 +142,25 @@ describe('doctor', () => {
       'fail',
       11,
       ({ store }) => emptyDirectory(join(store, 'objects/pack')),
+    ],
+    [
+      'a pipe, without running git, which would wait for ever',
+      'git fsck',
+      'fail',
+      11,
+      ({ store }) => execFileSync('mkfifo', [join(store, 'ORIG_HEAD')]),
+    ],
+    [
+      'a list of objects to erase that another device has written',
+      'Redaction',
+      'warn',
+      0,
+      ({ store }) => {
+        const oid = '12'.repeat(20)
+        const intent = { expected: oid, next: oid, packs: [], dead: OidList.of([oid]) }
+        const bytes = encodeIntent(intent, new Uint8Array(32))
+        writeFileSync(join(store, 'gitlocket/purge-0123456789abcdef'), bytes)
+      },
     ],
   ])('reports %s, with a fix', { tags: 'slow' }, async (_, check, level, exitCode, breaking) => {
     const home = await newHomeWithStore()

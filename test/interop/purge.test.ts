@@ -195,7 +195,7 @@ const habits: readonly Habit[] = [
       write('objects/tmp_objdir-incoming-Ab12Cd/pack/tmp_pack_Ab12Cd', secret)
       write('gitlocket/cache/dev_0/state', secret)
       write('gitlocket/cache/state', secret)
-      write('gitlocket/purge-0123456789abcdef.tmp', secret)
+      write('gitlocket/purge-0123456789abcdef.00112233445566aa.tmp', secret)
       execFileSync('ln', ['-s', dirname(directory), join(directory, 'gitlocket/cache/link')])
     },
     check: ({ directory }) => {

@@ -286,17 +286,6 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'git/purge/purge-refs.ts',
-    mutants: [
-      {
-        line: 'await disk.sync(fd)',
-        becomes: '',
-        test: syncs,
-        name: 'that what was erased is gone, in every file',
-      },
-    ],
-  },
-  {
     file: 'git/repair/repair-site.ts',
     mutants: [
       {

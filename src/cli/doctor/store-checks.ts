@@ -9,7 +9,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import { packedBytes } from '../commands/compact.ts'
 import type { Context } from '../context.ts'
-import { cacheBytes, cacheDirectory, diskUsage } from '../disk-usage.ts'
+import { cacheBytes, cacheDirectory, diskUsage, irregularFiles } from '../disk-usage.ts'
 import { withStore } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import {
@@ -175,6 +175,12 @@ function checkCaches(context: Context): Finding {
 
 function checkGit(context: Context): Finding {
   const check = 'git fsck'
+  const irregular = irregularFiles(context.environment)
+  if (irregular.length > 0) {
+    const count = countText(irregular.length, 'link, pipe or device', 'links, pipes or devices')
+    const found = `not run: ${count} in the store, such as ${JSON.stringify(irregular[0])}`
+    return fail(check, found, 'Remove what is neither a file nor a directory', TAMPERED)
+  }
   const git = (...args: readonly string[]): ReturnType<typeof runGit> => runGit(context, args)
   if (git('--version').status !== 0) {
     return warn(

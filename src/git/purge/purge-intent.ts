@@ -37,8 +37,7 @@ export interface PurgeIntent {
 /** An intent, or one that this device has not written, which must not be obeyed. */
 export type FoundIntent = PurgeIntent | 'foreign'
 
-/** Also matches temporary files, which end in `.tmp`. */
-export const intentPattern: RegExp = /^purge-[0-9a-f]{16}(\.tmp)?$/
+export const intentPattern: RegExp = /^purge-[0-9a-f]{16}$/
 
 const magic = Uint8Array.of(0x47, 0x4c, 0x50, 0x32)
 const codeLabel = label('gitlocket/purge-intent')

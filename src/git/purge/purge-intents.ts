@@ -4,7 +4,7 @@
 
 import { toHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
-import { atomicWrite, type Disk } from '../../disk/disk.ts'
+import { atomicWrite, type Disk, targetOf } from '../../disk/disk.ts'
 import { assert, hasCode } from '../../errors.ts'
 import type { Transition } from '../object-store.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
@@ -18,9 +18,6 @@ import {
   openIntent,
   type PurgeIntent,
 } from './purge-intent.ts'
-
-/** The suffix that `atomicWrite` gives to an incomplete file. */
-const temporarySuffix = '.tmp'
 
 export interface PurgeIntentsParts {
   readonly disk: Disk
@@ -130,9 +127,9 @@ export class PurgeIntents {
   /** Reads new files and forgets removed ones; returns the names of the complete files. */
   #load(): readonly string[] {
     const { disk, ownDirectory } = this.#parts
-    const files = disk.list(ownDirectory).filter((name) => intentPattern.test(name))
-    this.#incomplete = files.filter((name) => name.endsWith(temporarySuffix))
-    const names = files.filter((name) => !name.endsWith(temporarySuffix))
+    const files = disk.list(ownDirectory)
+    this.#incomplete = files.filter((name) => intentPattern.test(targetOf(name) ?? ''))
+    const names = files.filter((name) => intentPattern.test(name))
     for (const name of this.#known.keys()) if (!names.includes(name)) this.#forget(name)
     for (const name of names) {
       if (!this.#known.has(name)) this.#known.set(name, this.#findIntent(name))

@@ -2,7 +2,8 @@
 // files such as ORIG_HEAD. A reference to an erased object would make git report damage. Must never
 // change the value of refs/heads/main.
 
-import type { Disk } from '../../disk/disk.ts'
+import { basename } from 'node:path'
+import { atomicWrite, type Disk, targetOf } from '../../disk/disk.ts'
 import { filesBelow, type FileSweep } from '../../disk/file-sweep.ts'
 import type { Oid } from '../objects/object.ts'
 import { branchName } from '../refs/branch.ts'
@@ -37,7 +38,8 @@ export async function sweepRefs(
   await sweepPackedRefs(files, (ref) => removed.has(ref.name) || isErasedRef(ref))
   sweepHeads(disk, directory, { sweep, isErased })
   for (const path of filesBelow(disk, `${directory}/logs`)) {
-    if (path.endsWith(lockSuffix)) sweep.removeKnown(path)
+    const isLeft = path.endsWith(lockSuffix) || targetOf(basename(path)) !== undefined
+    if (isLeft) sweep.removeKnown(path)
     else await sweepReflog(disk, path, { sweep, isErased })
   }
 }
@@ -79,13 +81,5 @@ async function sweepReflog(disk: Disk, path: string, { sweep, isErased }: Sweepi
   const after = kept.join('\n')
   if (after === before) return
   if (after.trim() === '') return sweep.removeKnown(path)
-  const fd = disk.open(`${path}${lockSuffix}`, 'w+')
-  try {
-    disk.write(fd, Buffer.from(after, 'latin1'), 0)
-    await disk.sync(fd)
-  } finally {
-    disk.close(fd)
-  }
-  disk.rename(`${path}${lockSuffix}`, path)
-  sweep.touch(path.slice(0, path.lastIndexOf('/')))
+  await atomicWrite(disk, path, Buffer.from(after, 'latin1'))
 }

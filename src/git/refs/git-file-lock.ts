@@ -3,6 +3,7 @@
 // so a lock of a dead gitlocket process can be recognised by its inode and removed, and a running
 // git's is kept. Must be called by one gitlocket process at a time per file.
 
+import { toHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { isHeldByLive, type LockIdentity, pause } from '../../disk/process-lock.ts'
@@ -31,7 +32,8 @@ export async function replaceUnderLock(
 ): Promise<void> {
   const { disk, directory, identity } = context
   const target = `${directory}/${name}`
-  const pending = `${context.ownDirectory}/pending.${identity.token}.${name.replaceAll('/', '-')}`
+  const unique = `${name.replaceAll('/', '-')}.${toHex(context.random(8))}`
+  const pending = `${context.ownDirectory}/pending.${identity.token}.${unique}`
   await identity.write()
   await writeWhole(disk, pending, bytes)
   await linkWhenFree(context, name, pending)
@@ -69,7 +71,7 @@ export async function sweepDead(
 }
 
 async function writeWhole(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
-  const fd = disk.open(path, 'w+')
+  const fd = disk.open(path, 'wx')
   try {
     disk.write(fd, bytes, 0)
     await disk.sync(fd)

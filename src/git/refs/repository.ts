@@ -4,7 +4,13 @@
 
 import { dirname } from 'node:path'
 import { asciiText, concatBytes, equalBytes, utf8 } from '../../bytes.ts'
-import { atomicWrite, type Disk, makeDurableDirectory, syncIfReadable } from '../../disk/disk.ts'
+import {
+  atomicWrite,
+  type Disk,
+  makeDurableDirectory,
+  syncIfReadable,
+  targetOf,
+} from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { Branch, branchName } from './branch.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
@@ -142,8 +148,12 @@ function withSettings(bytes: Uint8Array): Uint8Array | undefined {
 
 /** An interrupted `initRepository` leaves only these names. */
 function refuseForeignFiles(disk: Disk, directory: string): void {
-  const known = new Set(['config', 'config.tmp', 'HEAD.tmp', 'objects', 'refs', ownDirectoryName])
-  if (disk.list(directory).every((name) => known.has(name))) return
+  const known = new Set(['config', 'objects', 'refs', ownDirectoryName])
+  const isKnown = (name: string): boolean => {
+    const target = targetOf(name)
+    return known.has(name) || target === 'config' || target === 'HEAD'
+  }
+  if (disk.list(directory).every(isKnown)) return
   throw new StoreError(
     'not_a_store',
     'Could not create a store: the directory is not empty, and is not an empty bare repository',

@@ -88,7 +88,7 @@ test('packs and open files stay few', { tags: 'slow' }, async () => {
 })
 
 test('the thread never waits for the device, however fast it was before', async () => {
-  const fd = systemDisk.open(join(temporaryDirectory(), 'file'), 'w+')
+  const fd = systemDisk.open(join(temporaryDirectory(), 'file'), 'wx')
   // As fast as can be.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
   try {

@@ -143,12 +143,12 @@ describe('the purge', () => {
   test('cancels what was staged by a process that died, and removes its packs', async () => {
     const place = await prepareStore()
     const intent = Buffer.from('not a whole file')
-    place.write('gitlocket/purge-0123456789abcdef.tmp', intent)
+    place.write('gitlocket/purge-0123456789abcdef.00112233445566aa.tmp', intent)
     const store = await openDiskObjectStore(place)
     expect(store.status().purgePending).toBe(0)
     await store.exclusive(async () => undefined)
     expect(readdirSync(join(place.directory, 'gitlocket'))).not.toContain(
-      'purge-0123456789abcdef.tmp',
+      'purge-0123456789abcdef.00112233445566aa.tmp',
     )
     await store.close()
   })

@@ -1,5 +1,6 @@
 // A cache in parts is read whole or not at all, for any change of its bytes.
 
+import { writeFileSync } from 'node:fs'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
@@ -36,9 +37,7 @@ function read(): Uint8Array {
 }
 
 function write(parts: readonly Uint8Array[]): void {
-  const fd = systemDisk.open(place.path, 'w+')
-  systemDisk.write(fd, Buffer.concat(parts), 0)
-  systemDisk.close(fd)
+  writeFileSync(place.path, Buffer.concat(parts))
 }
 
 test('the values come back, in their order', async () => {

@@ -1,0 +1,61 @@
+// What keeps a prepared directory from redirecting or blocking what a store does with files.
+
+import type { MutatedFile } from '../mutant.ts'
+
+const links = 'attack/planted-links.test.ts'
+const pipes = 'attack/planted-pipes.test.ts'
+
+export const disk: readonly MutatedFile[] = [
+  {
+    file: 'disk/disk.ts',
+    mutants: [
+      {
+        line: 'constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW',
+        becomes: 'constants.O_CREAT | constants.O_TRUNC',
+        test: links,
+        name: 'no link is followed, at any name that a file gets',
+      },
+      {
+        line: '.${toHex(systemRandom(8))}.tmp`',
+        becomes: '.${toHex(systemRandom(8).fill(1))}.tmp`',
+        test: links,
+        name: 'no link is followed, at any name that a file gets',
+      },
+      {
+        line: 'if (targetOf(name) === basename(path)) disk.remove(`${directory}/${name}`)',
+        becomes: '',
+        test: links,
+        name: 'what a write left behind that was cut off is swept up',
+      },
+      {
+        line: 'constants.O_RDWR | O_NOFOLLOW',
+        becomes: 'constants.O_RDWR',
+        test: links,
+        name: 'a link is not opened "r+"',
+      },
+      {
+        line: 'constants.O_RDONLY | O_NOFOLLOW',
+        becomes: 'constants.O_RDONLY',
+        test: links,
+        name: 'a link is not opened "r"',
+      },
+      {
+        line: 'if (!fstatSync(fd).isFile()) throw irregularError(path)',
+        becomes: '',
+        test: pipes,
+        name: 'a pipe with something to read is no file of a store, and no identity',
+      },
+    ],
+  },
+  {
+    file: 'home/files.ts',
+    mutants: [
+      {
+        line: 'if (status.isFile() && status.size <= textBytesMax)',
+        becomes: 'if (status.size <= textBytesMax)',
+        test: pipes,
+        name: 'a pipe with something to read is no file of a store, and no identity',
+      },
+    ],
+  },
+]

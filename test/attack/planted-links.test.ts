@@ -1,0 +1,179 @@
+// T38: symbolic links at the names that a store writes to, planted by whoever may write to one of
+// its directories, so that a file of the user outside of the store is overwritten, emptied or read.
+// Each file is created exclusively, temporary ones under random names, and no link is followed.
+
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Disk, systemDisk } from '../../src/disk/disk.ts'
+import { filesBelow } from '../../src/disk/file-sweep.ts'
+import { createStore, generateIdentity, type OpenOptions, openStore } from '../../src/index.ts'
+import { repairStore } from '../../src/store/repair/repair.ts'
+import { bareRemote } from '../support/clones.ts'
+import { inlinePacker } from '../support/inline-packer.ts'
+import { author, contentsOf, leastStretch } from '../support/stores.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
+import { verdictOf } from '../support/verdict.ts'
+
+const precious = 'a file of the user'
+let directory: string
+let victim: string
+beforeEach(() => {
+  directory = temporaryDirectory()
+  victim = join(directory, 'victim')
+  writeFileSync(victim, precious)
+})
+
+/** A disk whose attacker knows each name at the moment when a file is about to get it. */
+function besiegedDisk(created: Set<string>): Disk {
+  const plant = (path: string): void => symlinkSync(victim, path)
+  return {
+    ...systemDisk,
+    open(path, mode) {
+      if (mode !== 'wx') return systemDisk.open(path, mode)
+      created.add(relative(directory, path))
+      for (const target of [victim, join(directory, 'nothing')]) {
+        symlinkSync(target, path)
+        expect(() => systemDisk.open(path, mode)).toThrow('it exists already')
+        rmSync(path)
+      }
+      return systemDisk.open(path, mode)
+    },
+    rename(from, to) {
+      const isNew = lstatSync(to, { throwIfNoEntry: false }) === undefined
+      if (isNew) plant(to)
+      systemDisk.rename(from, to)
+      expect(lstatSync(to).isSymbolicLink()).toBe(false)
+    },
+    link(from, to) {
+      if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return systemDisk.link(from, to)
+      plant(to)
+      expect(systemDisk.link(from, to)).toBe(false)
+      rmSync(to)
+      return systemDisk.link(from, to)
+    },
+  }
+}
+
+async function optionsIn(folder: string, disk: Disk): Promise<OpenOptions> {
+  const repository = join(folder, 'store')
+  return {
+    directory: repository,
+    stateDirectory: join(folder, 'state'),
+    identity: await generateIdentity(),
+    disk,
+    packer: inlinePacker(disk, repository),
+  }
+}
+
+/** Everything that writes a file. Returns what the store shows then. */
+async function live(options: OpenOptions): Promise<Record<string, string>> {
+  const { store } = await createStore({ ...options, stretch: leastStretch })
+  await store.as(author).write('/a.md', 'one')
+  await store.as(author).write('/a.md', 'two')
+  await store.history.versions()
+  await store.remotes.add('origin', bareRemote())
+  await store.as(author).sync()
+  await store.as(author).redact({ select: { matching: /one/ }, reason: 'leaked_secret' })
+  await store.as(author).sync()
+  await store.maintenance.compact()
+  await store.close()
+  git(['symbolic-ref', 'HEAD', 'refs/heads/main'], options.directory)
+  rmSync(join(options.directory, 'config'))
+  await repairStore(options)
+  const again = await openStore(options)
+  const contents = await contentsOf(again)
+  await again.close()
+  return contents
+}
+
+test.each(['r', 'r+'] as const)('T38: a link is not opened %j', (mode) => {
+  symlinkSync(victim, join(directory, 'link'))
+  expect(() => systemDisk.open(join(directory, 'link'), mode)).toThrow('a symbolic link')
+})
+
+test('T38: no link is followed, at any name that a file gets', { tags: 'slow' }, async () => {
+  const created: ReadonlySet<string>[] = []
+  for (const name of ['one', 'two']) {
+    const names = new Set<string>()
+    const folder = join(directory, name)
+    mkdirSync(folder)
+    expect(await live(await optionsIn(folder, besiegedDisk(names)))).toEqual({ '/a.md': 'two' })
+    expect(readFileSync(victim, 'utf8')).toBe(precious)
+    created.push(new Set([...names].map((path) => relative(name, path))))
+  }
+  const [one, two] = created
+  const predictable = [...(one ?? [])].filter((path) => two?.has(path))
+  expect(predictable).toEqual(['store/gitlocket/journal-a', 'store/gitlocket/journal-b'])
+  expect(one?.size).toBeGreaterThan(20)
+})
+
+describe('T38: a link in a store that exists', () => {
+  let options: OpenOptions
+  beforeEach(async () => {
+    options = await optionsIn(directory, systemDisk)
+    const { store } = await createStore(options)
+    await store.as(author).write('/a.md', 'one')
+    await store.history.versions()
+    await store.close()
+  })
+
+  /** The files of the store and those that its device keeps beside it. */
+  function files(): readonly string[] {
+    return [options.directory, options.stateDirectory].flatMap((one) => filesBelow(systemDisk, one))
+  }
+
+  /** The verdict on opening it, writing, packing and closing. */
+  function use(): Promise<string> {
+    return verdictOf(async () => {
+      const store = await openStore(options)
+      await store.as(author).write('/b.md', 'two')
+      await store.history.versions()
+      await store.maintenance.checkpoint()
+      await store.close()
+    })
+  }
+
+  test('at the temporary names of earlier releases is not followed', async () => {
+    for (const path of files()) symlinkSync(victim, `${path}.tmp`)
+    expect(await use()).toBe('accepted')
+    expect(readFileSync(victim, 'utf8')).toBe(precious)
+  })
+
+  test('in place of any of its files is not followed', { tags: 'slow' }, async () => {
+    const verdicts = new Set<string>()
+    for (const path of files()) {
+      const kept = join(directory, 'kept')
+      renameSync(path, kept)
+      writeFileSync(victim, readFileSync(kept))
+      symlinkSync(victim, path)
+      verdicts.add(await use())
+      expect(readFileSync(victim)).toEqual(readFileSync(kept))
+      rmSync(path, { force: true })
+      mkdirSync(dirname(path), { recursive: true })
+      renameSync(kept, path)
+    }
+    expect([...verdicts]).toContain('storage_failed')
+  })
+})
+
+test('T38: what a write left behind that was cut off is swept up', async () => {
+  const options = await optionsIn(directory, systemDisk)
+  const { store } = await createStore(options)
+  await store.as(author).write('/a.md', 'one')
+  const [anchor = ''] = filesBelow(systemDisk, options.stateDirectory)
+  const left = `${anchor}.0011223344556677.tmp`
+  writeFileSync(left, 'half')
+  writeFileSync(`${anchor}.of-another.tmp`, 'another')
+  await store.close()
+  const names = systemDisk.list(dirname(anchor))
+  expect(names).toEqual([basename(anchor), `${basename(anchor)}.of-another.tmp`])
+})

@@ -320,3 +320,54 @@ describe('two owners who change the keyring on separate clones', () => {
     expect((await first.json('status'))['head']).toBe((await second.json('status'))['head'])
   })
 })
+
+describe('device rename', () => {
+  test('names a device for people', async () => {
+    const home = await newHomeWithStore()
+    const { file, id } = await newCard(home)
+    await home.ok('device', 'add', file, '--fingerprint', id)
+    expect(await home.ok('device', 'rename', id, 'build server')).toBe(
+      `${id} is named build server\n`,
+    )
+    expect(await home.ok('device', 'list')).toContain(`${id}  writer, build server\n`)
+    const { devices } = JSON.parse(await home.ok('device', 'list', '--json'))
+    expect(devices[1]).toMatchObject({ name: 'build server', admitted_by: 'owner' })
+  })
+})
+
+describe('device remove', () => {
+  test(
+    'names the secrets that its user may know, and replaces them',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const { file, id } = await newCard(home)
+      await home.ok('device', 'add', file, '--fingerprint', id)
+      const told = await home.ok('device', 'remove', id)
+      expect(told).toContain('may know the recovery key, with which a new device joins.')
+      const next = await newCard(home)
+      await home.ok('device', 'add', next.file, '--fingerprint', next.id)
+      const made = await home.ok('device', 'remove', next.id, '--rotate-secrets')
+      expect(made).not.toContain('may know')
+      expect(made).toMatch(/^ {2}GLKR1-(?:\w{8}-){7}\w{8}$/m)
+    },
+  )
+
+  test.skipIf(terminal.missing)(
+    `asks on a terminal whether to replace them${terminal.note}`,
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const { file, id } = await newCard(home)
+      await home.ok('device', 'add', file, '--fingerprint', id)
+      const asked = onTerminal(home, ['device', 'remove', id], {
+        typed: [
+          ['never returns. [y/N] ', 'y\r'],
+          ['Replace them too? [y/N] ', 'y\r'],
+        ],
+      })
+      expect(asked.exitCode).toBe(0)
+      expect(asked.screen).toContain('Recovery key, shown this once')
+    },
+  )
+})

@@ -284,3 +284,36 @@ describe('Ctrl-C', () => {
     },
   )
 })
+
+describe('key rotate, quota and operator', () => {
+  test('rotate begins an epoch and seals memories again', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a')
+    const answer = await home.ok('key', 'rotate', '--reseal')
+    expect(answer).toContain('1 live memory and the settings were sealed again under it.')
+    expect(await home.json('key', 'rotate')).toMatchObject({ epochs: 3, resealed: 0 })
+    expect(await home.ok('cat', 'a.md')).toBe('a')
+    await home.ok('verify')
+  })
+
+  test('quota is a number of devices', async () => {
+    const home = await newHomeWithStore()
+    expect(await home.json('key', 'quota', '5')).toMatchObject({ quota: 5 })
+    const { exitCode, stderr } = await home.call(['key', 'quota', 'many'])
+    expect(exitCode).toBe(2)
+    expect(stderr).toContain('a number of devices from 0 to 250')
+  })
+
+  test('operator makes a secret that recovers what is made with it', { tags: 'slow' }, async () => {
+    const home = newHome()
+    const { operator_secret: secret } = await home.json('key', 'operator')
+    expect(secret).toMatch(/^GLKO1-(?:\w{7}-){7}\w{7}$/)
+    const env = { GITLOCKET_OPERATOR_SECRET_FILE: home.file('operator', `${secret}\n`) }
+    const made = await home.call(['init'], env)
+    expect(made.stdout).toContain('The operator secret recovers it')
+    expect(made.stdout).not.toContain('GLKR1-')
+    const other = newHome()
+    const joined = await other.call(['recover', '--store', home.store, '--json'], env)
+    expect(JSON.parse(joined.stdout)).toMatchObject({ enrolled: true, role: 'owner' })
+  })
+})

@@ -98,7 +98,7 @@ describe('an auditor', () => {
     const { owner, id, card } = await machines()
     await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
     expect(await owner.ok('device', 'remove', id)).toMatch(
-      /:\n {2}who did what when in 4 commits, without contents or paths\n$/,
+      /:\n {2}who did what when in 4 commits, without contents or paths\n\nWhoever used it may know the/,
     )
   })
 
@@ -216,3 +216,25 @@ describe('join, before the card of this machine has come to the remote,', () => 
     },
   )
 })
+
+test.skipIf(terminal.missing)(
+  `a join by passphrase asks whether the store is the right one${terminal.note}`,
+  { tags: 'slow' },
+  async () => {
+    const { owner, other, remote } = await machines()
+    const passphrase = 'correct horse battery'
+    await owner.call(['key', 'passwd'], {
+      GITLOCKET_NEW_PASSPHRASE_FILE: owner.file('new', `${passphrase}\n`),
+    })
+    await owner.ok('sync')
+    const typed = (answer: string): [string, string][] => [
+      ['Passphrase or recovery key: ', `${passphrase}\r`],
+      ['Are they the same? [y/N] ', `${answer}\r`],
+    ]
+    const declined = onTerminal(other, ['join', remote], { typed: typed('n') })
+    expect(declined.exitCode).toBe(2)
+    expect(declined.screen).toMatch(/The remote holds {2}memstore_\w{26}/)
+    const agreed = onTerminal(other, ['join', remote], { typed: typed('y') })
+    expect(agreed.exitCode).toBe(0)
+  },
+)

@@ -281,7 +281,8 @@ function deviceLines(device: Device, now: number): string[] {
     ...(device.isForked && removed === undefined ? ['cloned: it can no longer write'] : []),
   ]
   const note = marks.length === 0 ? '' : ` (${marks.join('; ')})`
-  const state = removed === undefined ? role : `removed, was ${role}`
+  const name = device.name === '' ? '' : `, ${device.name}`
+  const state = (removed === undefined ? role : `removed, was ${role}`) + name
   const last =
     lastRecord === undefined ? 'has written nothing' : `wrote ${timeAgo(lastRecord, now)}`
   const removal = removed === undefined ? '' : `, removed ${timeAgo(removed.time, now)}`
@@ -307,10 +308,12 @@ function unacknowledgedLines({ unacknowledged, canAcknowledge }: Device, now: nu
 }
 
 function deviceJson(device: Device): Wire {
-  const { deviceId, role, added, removed, lastRecord, canAcknowledge } = device
+  const { deviceId, name, role, admittedBy, added, removed, lastRecord, canAcknowledge } = device
   return wire({
     deviceId,
+    name,
     role,
+    admittedBy,
     active: removed === undefined,
     thisDevice: device.isThis,
     forked: device.isForked,

@@ -153,20 +153,26 @@ test('a recovery key of another store is refused by its text', async () => {
   })
 })
 
-test('the quota of a passphrase counts active devices that it admitted', { tags: 'slow' }, async () => {
-  const me = store.as(author)
-  await me.keys.changePassphrase(passphrase)
-  await me.keys.setPassphraseQuota(1)
-  expect((await me.keys.setPassphraseQuota(1)).commit).toBeUndefined()
-  await (await openNew({ passphrase })).close()
-  await expect(openNew({ passphrase })).rejects.toMatchObject({
-    code: 'store_full',
-    message: expect.stringContaining('raises the quota'),
-  })
-  await (await openNew({ recoveryKey: place.recoveryKey })).close()
-  const joined = (await store.devices.list()).find(({ admittedBy }) => admittedBy === 'passphrase')
-  await me.devices.remove([joined?.deviceId ?? ''])
-  await (await openNew({ passphrase })).close()
-  await expect(me.keys.setPassphraseQuota(251)).rejects.toMatchObject({ code: 'invalid_input' })
-  await store.maintenance.verify()
-})
+test(
+  'the quota of a passphrase counts active devices that it admitted',
+  { tags: 'slow' },
+  async () => {
+    const me = store.as(author)
+    await me.keys.changePassphrase(passphrase)
+    await me.keys.setPassphraseQuota(1)
+    expect((await me.keys.setPassphraseQuota(1)).commit).toBeUndefined()
+    await (await openNew({ passphrase })).close()
+    await expect(openNew({ passphrase })).rejects.toMatchObject({
+      code: 'store_full',
+      message: expect.stringContaining('raises the quota'),
+    })
+    await (await openNew({ recoveryKey: place.recoveryKey })).close()
+    const joined = (await store.devices.list()).find(
+      ({ admittedBy }) => admittedBy === 'passphrase',
+    )
+    await me.devices.remove([joined?.deviceId ?? ''])
+    await (await openNew({ passphrase })).close()
+    await expect(me.keys.setPassphraseQuota(251)).rejects.toMatchObject({ code: 'invalid_input' })
+    await store.maintenance.verify()
+  },
+)

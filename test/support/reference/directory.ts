@@ -211,18 +211,15 @@ function readRecovery(reader: Reader): RecoveryEntry {
 }
 
 function checkIds(lists: Pick<Directory, 'devices' | 'removed' | 'recoveries' | 'gone'>): void {
-  const ids = [
-    lists.devices.map((d) => d.deviceId),
-    lists.removed.map((d) => d.deviceId),
-    lists.recoveries.map((r) => r.slotId),
-    [...lists.gone],
-  ]
-  for (const list of ids) {
+  const devices = [lists.devices, lists.removed].map((list) => list.map((d) => d.deviceId))
+  const slots = [lists.recoveries.map((r) => r.slotId), lists.gone]
+  for (const list of [...devices, ...slots]) {
     const sorted = list.every((id, i) => i === 0 || id > (list[i - 1] ?? ''))
     ensure(sorted, 'keyring_malformed', 'The entries do not ascend by id')
   }
-  const all = ids.flat()
-  ensure(new Set(all).size === all.length, 'keyring_malformed', 'An id is in two lists')
+  for (const ids of [devices.flat(), slots.flat()]) {
+    ensure(new Set(ids).size === ids.length, 'keyring_malformed', 'An id is in two lists')
+  }
 }
 
 function checkKinds(recoveries: readonly RecoveryEntry[]): void {

@@ -2,7 +2,7 @@
 // is made again to be checked. Slots, archives and the directory have files of their own.
 
 import { openArchives, sealAuditArchive, sealContentArchive } from './archives.ts'
-import { concat, equal, fromHex, Reader, toHex, u16, u32, u64, u8, utf8 } from './bytes.ts'
+import { concat, equal, fromHex, Reader, toHex, u16, u32, u64, u8, utf8, zeros } from './bytes.ts'
 import { decodeDirectory, type Directory, encodeDirectory } from './directory.ts'
 import {
   directoryContext,
@@ -12,6 +12,7 @@ import {
   sealEnvelope,
   zeroHedge,
 } from './envelope.ts'
+import { encapsulate } from './kem.ts'
 import { auditKeys, type Epoch } from './keys.ts'
 import { ensure, refuse } from './refusal.ts'
 import {
@@ -177,6 +178,9 @@ function checkForAuditor(
   directory: Directory,
 ): void {
   const { storeId, slots } = keyring
+  const recipients = [...directory.devices, ...directory.recoveries]
+  const sealable = recipients.every(({ kemKey }) => encapsulate(kemKey, zeros(64)) !== undefined)
+  ensure(sealable, 'keyring_slots', 'Nothing can be sealed to an X-Wing key')
   const there = new Set(slots.map(slotOrder))
   const own = makeAuditorSlots(storeId, epoch, directory).map(slotOrder)
   const present = own.every((order) => there.has(order))

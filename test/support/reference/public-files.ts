@@ -22,14 +22,30 @@ export function storeFile(storeId: string): Uint8Array {
 /** The store id; else `not_a_store` or `upgrade_required`. */
 export function parseStoreFile(bytes: Uint8Array): string {
   const text = utf8Text(bytes, 'not_a_store')
-  const format = /^\{"format":(\d+|"gitlocket\/[^"]*"),/.exec(text)?.[1]
-  ensure(format !== undefined, 'not_a_store', 'store.json is not a store’s')
-  ensure(format === '"gitlocket/1"', 'upgrade_required', 'The store has another format')
   const id = /^\{"format":"gitlocket\/1","store":"(memstore_[^"]*)"\}\n$/.exec(text)?.[1]
-  if (id === undefined) return refuse('not_a_store', 'store.json is not in its one form')
+  if (id !== undefined && isStoreId(id)) return parseId('store', id)
+  const format = formatOf(text)
+  const other = typeof format === 'number' || typeof format === 'string'
+  ensure(!other || format === 'gitlocket/1', 'upgrade_required', 'The store has another format')
+  return refuse('not_a_store', 'store.json is not in its one form')
+}
+
+function isStoreId(text: string): boolean {
   try {
-    return parseId('store', id)
+    parseId('store', text)
+    return true
   } catch {
-    return refuse('not_a_store', 'store.json names no store')
+    return false
+  }
+}
+
+/** `format` of a JSON object; undefined if the text is none, or has none. */
+function formatOf(text: string): unknown {
+  try {
+    const json: unknown = JSON.parse(text)
+    const isObject = typeof json === 'object' && json !== null && !Array.isArray(json)
+    return isObject ? new Map(Object.entries(json)).get('format') : undefined
+  } catch {
+    return undefined
   }
 }

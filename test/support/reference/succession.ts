@@ -41,7 +41,7 @@ export interface Succession {
   readonly lastRecord: (deviceId: string) => LastRecord
 }
 
-/** Refuses with `keyring_chain`, or `record_role` beyond the grade of a recovery identity. */
+/** Refuses with `keyring_chain`, or `record_role` beyond what a recovery identity may. */
 export function checkNextDirectory(previous: Directory, next: Directory, how: Succession): void {
   const counted = next.number === previous.number + 1
   ensure(counted, 'keyring_chain', 'The directory number is not the next one')
@@ -123,7 +123,7 @@ function checkQuota(previous: Directory, next: Directory, { author }: Succession
   ensure(next.quotaSet === set, 'keyring_chain', 'The quota was set at another number')
   const admitted = next.devices.filter((d) => d.admittedBy === 3).length
   const within = !isPassphrase(author) || admitted <= previous.quota
-  ensure(within, 'keyring_chain', 'A passphrase admits more devices than the quota says')
+  ensure(within, 'record_role', 'A passphrase admits more devices than the quota says')
 }
 
 /** Recovery entries stay what they are; the dropped ones are gone; a new passphrase is alone. */

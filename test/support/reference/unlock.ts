@@ -5,10 +5,11 @@ import { argon2id } from '@noble/hashes/argon2.js'
 import { openArchives } from './archives.ts'
 import { fromHex, label, Reader, utf8 } from './bytes.ts'
 import { keyedH, subkey } from './hash.ts'
-import { parseIdentity, parseRecoveryKey, storeEndOf } from './identity.ts'
-import type { Keyring } from './keyring.ts'
+import { deviceIdOf, parseIdentity, parseRecoveryKey, storeEndOf } from './identity.ts'
+import { type Keyring, openDirectory } from './keyring.ts'
 import type { Epoch } from './keys.ts'
 import { ensure, refuse } from './refusal.ts'
+import { publicKeyOf } from './signature.ts'
 import { openSlot, type Slot } from './slots.ts'
 
 export type Secret =
@@ -60,7 +61,21 @@ function passphraseParameters(slot: Slot): PassphraseParameters {
 /** All epochs of the keyring, oldest first; the last is its own. Else `wrong_key`. */
 export function unlock(keyring: Keyring, secret: Secret): Epoch[] {
   const epoch = openSome(keyring, secret)
-  return [...openArchives(keyring, epoch), epoch]
+  const older = openArchives(keyring, epoch)
+  if (epoch.content === undefined) checkAuditor(keyring, epoch, secret)
+  return [...older, epoch]
+}
+
+/** Only an auditor's slot has no content key. That an auditor's has none shows in the slots. */
+function checkAuditor(keyring: Keyring, epoch: Epoch, secret: Secret): void {
+  const { devices } = openDirectory(keyring, epoch)
+  const own = 'identity' in secret ? ownId(secret.identity) : undefined
+  const audits = devices.some((one) => one.deviceId === own && one.role === 'auditor')
+  ensure(audits, 'keyring_slots', 'The slot is an auditor’s, and its holder is none')
+}
+
+function ownId(identity: string): string {
+  return deviceIdOf(publicKeyOf(parseIdentity(identity).signingSeed))
 }
 
 function openSome(keyring: Keyring, secret: Secret): Epoch {

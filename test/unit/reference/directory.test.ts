@@ -75,6 +75,11 @@ describe('a directory', () => {
     expect(encodeDirectory(whole).length).toBe(sizes)
   })
 
+  test('may have a slot with the id of a device', () => {
+    const recoveries = [{ ...recoveryKey(5), slotId: owner.deviceId }]
+    expect(() => decoded(directory({ recoveries }))).not.toThrow()
+  })
+
   test('of number 0 ends in the founder’s random bytes', () => {
     const numbers = { number: 0, previous: [], quotaSet: 0 }
     const first = directory({ ...numbers, founderRandom: filled(8) })
@@ -275,15 +280,15 @@ describe('the next directory is refused as keyring_chain if it', () => {
     const recoveries = before.recoveries.filter((one) => one.slotId !== slot(byte))
     return { recoveries, gone: [slot(6), slot(byte)].toSorted() }
   }
+})
 
-  test('lets a passphrase admit more than the quota, which others may', () => {
-    const two = [device(7), device(8)].map((one) => ({ ...one, added: 5, named: 5 }))
-    const added = (admittedBy: 1 | 3) => ({
-      devices: sorted(...before.devices, ...two.map((one) => ({ ...one, admittedBy }))),
-    })
-    expect(() => check(byPassphrase, true, added(3))).toThrow(/^keyring_chain: /)
-    expect(() => check(byOwner, true, added(1))).not.toThrow()
+test('record_role: a passphrase admits more than the quota, which an owner may exceed', () => {
+  const two = [device(7), device(8)].map((one) => ({ ...one, added: 5, named: 5 }))
+  const added = (admittedBy: 1 | 3) => ({
+    devices: sorted(...before.devices, ...two.map((one) => ({ ...one, admittedBy }))),
   })
+  expect(() => check(byPassphrase, true, added(3))).toThrow(/^record_role: /)
+  expect(() => check(byOwner, true, added(1))).not.toThrow()
 })
 
 test.each<[string, Author | undefined, boolean, Partial<Directory>]>([

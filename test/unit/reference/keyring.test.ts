@@ -16,12 +16,18 @@ import { concat, fromHex, toHex, u16, u8 } from '../../support/reference/bytes.t
 import {
   type Directory,
   directoryHash,
+  encodeDirectory,
   type RecoveryEntry,
   type Role,
 } from '../../support/reference/directory.ts'
-import { archiveContext, sealEnvelope } from '../../support/reference/envelope.ts'
+import {
+  archiveContext,
+  directoryContext,
+  sealEnvelope,
+  zeroHedge,
+} from '../../support/reference/envelope.ts'
 import { H } from '../../support/reference/hash.ts'
-import { formatRecoveryKey } from '../../support/reference/identity.ts'
+import { formatIdentity, formatRecoveryKey } from '../../support/reference/identity.ts'
 import { kemPublicKey } from '../../support/reference/kem.ts'
 import {
   decodeKeyring,
@@ -38,6 +44,7 @@ import {
   passphraseIdentity,
   recoveryKeyIdentity,
   type RecoveryIdentity,
+  unlock,
 } from '../../support/reference/unlock.ts'
 import { StoreWriter } from '../../support/reference/writer.ts'
 
@@ -234,11 +241,30 @@ describe('a keyring', () => {
     expect(() => openDirectory(swapped(false), epoch)).toThrow(/^keyring_slots: /)
   })
 
+  test('keyring_slots: the slot of a writer as for an auditor', () => {
+    const joining = member(writer, 'writer')
+    const previous = [directoryHash(storeId, directory)]
+    const next = { ...withMembers(writer, joining), previous, founderRandom: undefined }
+    const made = makeKeyring(storeId, epoch, [], next)
+    const devices = next.devices.map((one) => ({ ...one, role: 'auditor' as const }))
+    const slots = makeAuditorSlots(storeId, epoch, { ...next, devices })
+    const identity = formatIdentity(joining.identity)
+    expect(unlock(made, { identity }).at(-1)).toEqual(epoch)
+    const forged = { ...made, slots: inOrder([...slots, ...made.slots.slice(2)]) }
+    expect(() => unlock(forged, { identity })).toThrow(/^keyring_slots: /)
+  })
+
   test('keyring_slots: an X-Wing key that nothing can be sealed to', () => {
     const kemKey = new Uint8Array(1216).fill(255)
     const devices = directory.devices.map((device) => ({ ...device, kemKey }))
-    const make = () => makeKeyring(storeId, epoch, [], { ...directory, devices })
-    expect(make).toThrow(/^keyring_slots: /)
+    const unusable = { ...directory, devices }
+    expect(() => makeKeyring(storeId, epoch, [], unusable)).toThrow(/^keyring_slots: /)
+    const [keys, context] = [auditKeys(epoch, 'directory'), directoryContext(storeId)]
+    const plaintext = encodeDirectory(unusable)
+    const sealed = sealEnvelope('directory', keys, context, zeroHedge, plaintext)
+    const auditor = auditorEpoch(storeId, epoch.audit, epoch.contentHash)
+    const open = () => openDirectory({ ...keyring, directory: sealed }, auditor)
+    expect(open).toThrow(/^keyring_slots: /)
   })
 })
 

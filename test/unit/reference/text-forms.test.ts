@@ -217,7 +217,12 @@ describe('store.json', () => {
   test.each([
     ['upgrade_required', 'the format 1 of before', text.replace('"gitlocket/1"', '1')],
     ['upgrade_required', 'a later format', text.replace('/1', '/2')],
-    ['not_a_store', 'the format of something else', text.replace('gitlocket/1', 'other/1')],
+    ['upgrade_required', 'the format of something else', text.replace('gitlocket/1', 'other/1')],
+    ['upgrade_required', 'a later format in another order', '{ "x": [], "format": 2 }'],
+    ['not_a_store', 'a format that is no text', text.replace('"gitlocket/1"', 'null')],
+    ['not_a_store', 'no object', '["format"]'],
+    ['not_a_store', 'no JSON', '{"format":2'],
+    ['not_a_store', 'no id of a store', text.replace('memstore_', 'memstore_z')],
     ['not_a_store', 'a field more', text.replace('}', ',"x":1}')],
     ['not_a_store', 'no newline', text.trim()],
   ])('is refused as %s with %s', (kind, _, altered) => {

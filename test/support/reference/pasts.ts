@@ -154,7 +154,7 @@ function isLate(parent: Parent, other: Parent, ancestry: Ancestry): boolean {
   const directories = changesOfSide(other, parent).map(({ directory }) => directory)
   if (directories.length === 0) return false
   const isOut = (id: string): boolean => {
-    return directories.some(({ devices }) => devices.some((d) => d.deviceId === id && d.removed))
+    return directories.some(({ removed }) => removed.some((d) => d.deviceId === id))
   }
   const vouching = vouchingDevices(parent, other)
   const late = new Set<string>()
@@ -185,12 +185,12 @@ function changesOfSide(parent: Parent, other: Parent): readonly KeyringChange[] 
 }
 
 function vouchingDevices(parent: Parent, other: Parent): ReadonlySet<string> {
-  const known = changesOfSide(other, parent).map(({ directory }) => directory.devices)
-  const ids = new Set(known.flat().map(({ deviceId }) => deviceId))
+  const known = changesOfSide(other, parent).map(({ directory }) => directory)
+  const ids = new Set(known.flatMap(({ devices }) => devices).map(({ deviceId }) => deviceId))
   const isActive = (id: string): boolean =>
-    known.every((devices) => devices.some((d) => d.deviceId === id && d.removed === 0))
+    known.every(({ devices }) => devices.some((d) => d.deviceId === id))
   const isRemoved = (id: string): boolean =>
-    known.some((devices) => devices.some((d) => d.deviceId === id && d.removed !== 0))
+    known.some(({ removed }) => removed.some((d) => d.deviceId === id))
   const vouching = new Set([...ids].filter(isActive))
   for (const _ of changesOfSide(parent, other)) {
     // As often as there are records: each may need what another one adds.

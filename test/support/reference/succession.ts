@@ -47,14 +47,14 @@ export function checkNextDirectory(previous: Directory, next: Directory, how: Su
   ensure(counted, 'keyring_chain', 'The directory number is not the next one')
   const linked = next.previous.join() === directoryHash(how.storeId, previous)
   ensure(linked, 'keyring_chain', 'The hash of the previous directory does not match')
+  if (how.author.as === 'recovery') checkGrade(previous, next, how)
   for (const device of previous.devices) checkDevice(device, next, how)
   checkRemoved(previous, next)
   const known = new Set(previous.devices.map((d) => d.deviceId))
   const newcomers = next.devices.filter((d) => !known.has(d.deviceId))
   for (const device of newcomers) checkNewcomer(device, previous, next, how)
   checkEntries(previous, next)
-  if (how.author.as === 'recovery') checkGrade(previous, next, newcomers, how)
-  checkQuota(previous, next, how)
+  checkQuota(previous, next)
   const owned = next.devices.some((d) => d.role === 'owner')
   ensure(owned, 'keyring_chain', 'No active owner remains')
   if (how.sameEpoch) checkSameEpoch(previous, next)
@@ -118,12 +118,9 @@ function isPassphrase(author: Author): boolean {
   return author.as === 'recovery' && author.grade === 'writer'
 }
 
-function checkQuota(previous: Directory, next: Directory, { author }: Succession): void {
+function checkQuota(previous: Directory, next: Directory): void {
   const set = next.quota === previous.quota ? previous.quotaSet : next.number
   ensure(next.quotaSet === set, 'keyring_chain', 'The quota was set at another number')
-  const admitted = next.devices.filter((d) => d.admittedBy === 3).length
-  const within = !isPassphrase(author) || admitted <= previous.quota
-  ensure(within, 'record_role', 'A passphrase admits more devices than the quota says')
 }
 
 /** Recovery entries stay what they are; the dropped ones are gone; a new passphrase is alone. */
@@ -161,20 +158,22 @@ function checkSameEpoch(previous: Directory, next: Directory): void {
   ensure(kept, 'keyring_chain', 'A keyring that keeps the epoch takes something')
 }
 
-/** A recovery identity only adds devices, up to its grade, within the epoch. */
+/** A recovery identity only adds devices, up to its grade and quota, within the epoch. */
 function checkGrade(
   previous: Directory,
   next: Directory,
-  newcomers: readonly Device[],
   { author, sameEpoch, storeId }: Succession,
 ): void {
-  const added = new Set(newcomers)
-  const undone = { ...previous, devices: next.devices.filter((device) => !added.has(device)) }
-  const { removed, recoveries, gone, quota } = next
-  const before = { ...undone, removed, recoveries, gone, quota }
-  const only = directoryHash(storeId, before) === directoryHash(storeId, previous)
+  const added = next.devices.filter((device) => device.added === next.number)
+  const devices = next.devices.filter((device) => !added.includes(device))
+  const { number, previous: links, founderRandom } = previous
+  const undone = { ...next, number, previous: links, founderRandom, devices }
+  const only = directoryHash(storeId, undone) === directoryHash(storeId, previous)
   ensure(only && sameEpoch, 'record_role', 'A recovery identity only adds devices')
   const most = roles.indexOf(author.as === 'recovery' ? author.grade : 'owner')
-  const within = newcomers.every((device) => roles.indexOf(device.role) >= most)
+  const within = added.every((device) => roles.indexOf(device.role) >= most)
   ensure(within, 'record_role', 'A recovery identity adds devices up to its grade')
+  const admitted = next.devices.filter((d) => d.admittedBy === 3).length
+  const isMore = isPassphrase(author) && admitted > previous.quota
+  ensure(!isMore, 'record_role', 'A passphrase admits more devices than the quota says')
 }

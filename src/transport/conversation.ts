@@ -12,11 +12,13 @@ import { ProcessWire } from './process-wire.ts'
 import type { RemoteAccess, RemoteRefs } from './remote-access.ts'
 import { parseRemoteUrl } from './remote-url.ts'
 import { harmless } from './server-text.ts'
-import { cancelled, type Patience, timeoutMsDefault } from './stall.ts'
+import { cancelled, Endurance, type Patience, timeoutMsDefault } from './stall.ts'
 import { type Service, wholeBody, type Wire } from './wire.ts'
 
 export class Conversation {
   readonly refs: RemoteRefs
+  /** How long the exchange may go on. */
+  readonly endurance: Endurance
   readonly #wire: Wire
   readonly #service: Service
   readonly #access: RemoteAccess
@@ -24,10 +26,12 @@ export class Conversation {
 
   /** Lists the refs. Throws a remote code, `invalid_input` or `cancelled`. */
   static async open(access: RemoteAccess, service: Service): Promise<Conversation> {
-    const wire = await openWire(access, service)
+    const { signal, timeoutMs = timeoutMsDefault } = access
+    const endurance = new Endurance({ timeoutMs, signal })
+    const wire = await openWire(access, service, endurance)
     try {
       const { refs, auth } = await discover(wire, service)
-      return new Conversation(wire, { refs, auth, service, access })
+      return new Conversation(wire, { refs, auth, service, access, endurance })
     } catch (error) {
       await wire.close()
       throw translated(error, wire)
@@ -41,9 +45,11 @@ export class Conversation {
       readonly auth: unknown
       readonly service: Service
       readonly access: RemoteAccess
+      readonly endurance: Endurance
     },
   ) {
     this.#wire = wire
+    this.endurance = parts.endurance
     this.refs = parts.refs
     this.#auth = parts.auth
     this.#service = parts.service
@@ -57,7 +63,8 @@ export class Conversation {
   ): Promise<T> {
     const wire = this.#wire
     const headers = { 'content-length': String(request.length) }
-    const { body } = request
+    const body = this.#counted(request.body)
+    this.endurance.begin()
     const how = { http: wire, service: this.#service, url: wire.url, auth: this.#auth }
     let packets: PacketReader | undefined
     try {
@@ -69,6 +76,14 @@ export class Conversation {
       throw await this.#explained(error)
     } finally {
       await packets?.cancel()
+    }
+  }
+
+  /** The chunks of a request, each of which is asked for when the one before has been sent. */
+  async *#counted(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      yield chunk
+      this.endurance.moved(chunk.length)
     }
   }
 
@@ -102,11 +117,9 @@ export class Conversation {
   }
 }
 
-async function openWire(access: RemoteAccess, service: Service): Promise<Wire> {
+async function openWire(access: RemoteAccess, service: Service, patience: Patience): Promise<Wire> {
   const url = parseRemoteUrl(access.url, { allowHttp: access.allowHttp })
-  const { signal, timeoutMs = timeoutMsDefault } = access
-  if (signal?.aborted === true) throw cancelled()
-  const patience: Patience = { timeoutMs, signal }
+  if (patience.signal?.aborted === true) throw cancelled()
   if (url.kind === 'http') return new HttpWire(url, access, patience)
   return ProcessWire.open(url, service, access, patience)
 }

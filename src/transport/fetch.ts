@@ -38,7 +38,9 @@ async function fetchOver(conversation: Conversation, request: FetchRequest): Pro
   return conversation.exchange({ body: wholeBody(body), length: body.length }, async (packets) => {
     await skipAcknowledgements(conversation, packets)
     const fail = (text: string): StoreError => reported(conversation, text)
-    const pack = firstBand(packets, (text) => conversation.forward(text), fail)
+    const { endurance } = conversation
+    const onText = (text: string): void => conversation.forward(text)
+    const pack = firstBand(packets, { onText, fail, endurance })
     return into.receive(counted(pack, progress), {
       limits,
       tip: want,
@@ -67,6 +69,7 @@ async function skipAcknowledgements(
   for (let known = false; ; known = true) {
     const packet = await packets.peek()
     if (packet === undefined) throw cutOff()
+    conversation.endurance.heard(packet.length)
     const line = packet === 'flush' ? '' : textOf(packet.subarray(0, LINE_MAX)).trimEnd()
     if (line.startsWith('ERR ')) throw reported(conversation, line.slice(4))
     if (line !== 'NAK' && !/^ACK [0-9a-f]{40}$/.test(line)) {

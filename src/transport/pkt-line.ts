@@ -4,8 +4,10 @@
 
 import { concatBytes, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
+import type { Endurance } from './stall.ts'
 
-const lengthDigits = 4
+/** The length of an empty packet. */
+export const lengthDigits = 4
 
 /** A line, or the flush packet that ends a section. */
 export type Packet = Uint8Array | 'flush'
@@ -95,11 +97,20 @@ export class PacketReader {
   }
 }
 
-/** The first band, up to the flush; messages in band 2 go to `onText`. Throws a reported error. */
+/** What becomes of the other bands. */
+export interface Listener {
+  /** A message of band 2. */
+  readonly onText: (text: string) => void
+  /** The error that band 3 reports. */
+  readonly fail: (text: string) => StoreError
+  /** Only data prolongs the exchange. */
+  readonly endurance: Pick<Endurance, 'moved' | 'heard'>
+}
+
+/** The first band, up to the flush. Throws a reported error. */
 export async function* firstBand(
   packets: PacketReader,
-  onText: (text: string) => void,
-  fail: (text: string) => StoreError,
+  { onText, fail, endurance }: Listener,
 ): AsyncGenerator<Uint8Array> {
   for (;;) {
     const packet = await packets.read()
@@ -107,6 +118,8 @@ export async function* firstBand(
     if (packet === 'flush') return
     const [band] = packet
     const data = packet.subarray(1)
+    if (band === 1 && data.length > 0) endurance.moved(data.length)
+    else endurance.heard(packet.length)
     if (band === 1) yield data
     else if (band === 2) onText(textOf(data))
     else if (band === 3) throw fail(textOf(data))

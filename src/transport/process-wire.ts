@@ -8,7 +8,7 @@ import type { StoreError } from '../errors.ts'
 import { quoteWord, splitCommand } from './command-line.ts'
 import { childEnvironment } from './environment.ts'
 import { pathProgram, type ServiceProgram } from './path-git.ts'
-import { encodePacket, flushPacket, PacketReader, protocolError } from './pkt-line.ts'
+import { encodePacket, flushPacket, lengthDigits, PacketReader, protocolError } from './pkt-line.ts'
 import { processFailure } from './process-failure.ts'
 import type { RemoteAccess } from './remote-access.ts'
 import type { FileUrl, SshUrl } from './remote-url.ts'
@@ -163,7 +163,7 @@ export class ProcessWire implements Wire {
       const packet = await this.#reader.read()
       if (packet === undefined) throw (await this.explain()) ?? protocolError('it said nothing')
       if (packet === 'flush') break
-      bytes += packet.length
+      bytes += lengthDigits + packet.length
       if (bytes > advertisementBytesMax) throw protocolError('it has too many refs')
       parts.push(utf8((packet.length + 4).toString(16).padStart(4, '0')), packet)
     }

@@ -49,8 +49,12 @@ async function pushOver(conversation: Conversation, request: PushRequest): Promi
   }
   const body = bodyOf(command, request)
   const fail = (text: string): StoreError => rejection(conversation, text, messages)
+  const heard = (bytes: number): void => conversation.endurance.heard(bytes)
   const report = await conversation.exchange({ body, length }, (packets) => {
-    return readReport(sideBand ? new PacketReader(firstBand(packets, onText, fail)) : packets)
+    // A report is short: nothing that a remote says after a push is progress.
+    const listener = { onText, fail, endurance: { moved: heard, heard } }
+    const lines = sideBand ? new PacketReader(firstBand(packets, listener)) : packets
+    return readReport(lines, heard)
   })
   const problem = findProblem(report)
   if (problem !== undefined) throw rejection(conversation, problem, messages)
@@ -75,24 +79,32 @@ async function* bodyOf(
   }
 }
 
-async function readReport(packets: PacketReader): Promise<readonly string[]> {
+async function readReport(
+  packets: PacketReader,
+  heard: (bytes: number) => void,
+): Promise<readonly string[]> {
   const lines: string[] = []
   for (;;) {
     const packet = await packets.read()
     if (packet === undefined) throw cutOff()
     if (packet === 'flush') {
-      await readRest(packets)
+      await readRest(packets, heard)
       return lines
     }
+    heard(packet.length)
     lines.push(textOf(packet).trimEnd())
     if (lines.length > reportLinesMax) throw protocolError('its report does not end')
   }
 }
 
 /** Reads the output of hooks after the branch has moved. The report is complete in any case. */
-async function readRest(packets: PacketReader): Promise<void> {
+async function readRest(packets: PacketReader, heard: (bytes: number) => void): Promise<void> {
   try {
-    while ((await packets.read()) !== undefined);
+    for (;;) {
+      const packet = await packets.read()
+      if (packet === undefined) return
+      heard(packet.length)
+    }
   } catch (error) {
     if (!hasCode(error, 'remote_unreachable', 'remote_timeout', 'remote_protocol')) throw error
   }

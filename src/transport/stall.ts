@@ -1,14 +1,78 @@
-// Waits for another machine, within limits: a promise is abandoned after a time without progress,
-// or if the caller cancels. Must not close anything: the caller ends what it abandons.
+// Waits for another machine, within limits: a promise is abandoned after a time without a sign of
+// life, a conversation after a longer time without progress, whatever else is said, and both if the
+// caller cancels. Must not close anything: the caller ends what it abandons.
 
 import { StoreError } from '../errors.ts'
+import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
 
-/** The longest time without progress, by default. */
+/** The longest time without a sign of life, by default. */
 export const timeoutMsDefault = 60_000
+
+/**
+ * Signs of life prolong a wait to this many times the timeout: ten minutes by default. A host says
+ * every five seconds that it still counts objects, or shows what its hooks print; that takes minutes
+ * for a million commits on a slow machine.
+ */
+const signsMax = 10
+
+/** This much data is progress: less in ten minutes is not a transfer. */
+const progressBytes = 64 * KIBIBYTE
+
+/** How much a host may say besides data in one conversation: far above any hook's output. */
+const chatterBytesMax = 4 * MEBIBYTE
+/** The same in packets: empty ones have hardly any bytes. */
+const chatterPacketsMax = 65_536
 
 export interface Patience {
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
+}
+
+/** The patience with one conversation, which has phases: the list of refs, then an exchange. */
+export class Endurance implements Patience {
+  readonly signal: AbortSignal | undefined
+  readonly #timeoutMs: number
+  #deadline = 0
+  #bytes = 0
+  #chatterBytes = 0
+  #chatterPackets = 0
+
+  constructor({ timeoutMs, signal }: Patience) {
+    this.signal = signal
+    this.#timeoutMs = timeoutMs
+    this.begin()
+  }
+
+  /** How long to wait for the next sign of life; not above 0 if no more of them count. */
+  get timeoutMs(): number {
+    return Math.min(this.#timeoutMs, this.#deadline - performance.now())
+  }
+
+  /** A phase begins, or there was progress. */
+  begin(): void {
+    this.#bytes = 0
+    this.#deadline = performance.now() + signsMax * this.#timeoutMs
+  }
+
+  /** Data came or went: the content of a pack. */
+  moved(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes >= progressBytes) this.begin()
+  }
+
+  /** A packet came that is no data. Throws `remote_protocol` if there are too many. */
+  heard(bytes: number): void {
+    this.#chatterBytes += bytes
+    this.#chatterPackets += 1
+    const isEndless =
+      this.#chatterBytes > chatterBytesMax || this.#chatterPackets > chatterPacketsMax
+    if (isEndless) {
+      throw new StoreError(
+        'remote_protocol',
+        "The remote does not speak git's protocol: it talks without end and sends no data",
+      )
+    }
+  }
 }
 
 /** Throws `remote_timeout` or `cancelled`, unless `work` settles first. */
@@ -27,6 +91,8 @@ export function awaitMoved<T>(work: Promise<T>, { signal, timeoutMs }: Patience)
     signal?.addEventListener('abort', abort)
     work.finally(settle).then(resolve, reject)
     if (signal?.aborted === true) abort()
+    // Work that is done at once would always be faster than the timer.
+    else if (timeoutMs <= 0) giveUp(timedOut())
   })
 }
 

@@ -1,6 +1,7 @@
 // T27: a host that lies about what it accepted, breaks off, falls silent, redirects or repeats a
 // request costs one sync and nothing else: local changes are complete, the next sync detects the
-// lie, and no credential reaches another host or a message. FORMAT §9.
+// lie, and no credential reaches another host or a message. FORMAT §9. T36: one that goes on without
+// end costs no more time than its limit.
 
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
@@ -10,10 +11,14 @@ import { environment, failureOf } from '../support/faulty-remotes.ts'
 import {
   advertisement,
   answer,
+  band,
   cut,
   type Fault,
   fetching,
+  forever,
   on,
+  packAnswer,
+  packet,
   pushing,
   reportAnswer,
   result,
@@ -27,6 +32,7 @@ import {
   evidenceOf,
   expectInStep,
   moveBranch,
+  packOf,
   pairsOfClones,
 } from '../support/hostile-remotes.ts'
 import { sample } from '../support/seed.ts'
@@ -150,6 +156,78 @@ describe('T27: a host that breaks off or falls silent', () => {
       await expectInStep(remote, [a, b])
     },
   )
+})
+
+describe('T36: a host that goes on without end', () => {
+  const upload = 'git-upload-pack-result'
+  const nak = packet('NAK\n')
+  const alive = packet('\u0001')
+  const slowly: readonly (readonly [what: string, fault: Fault])[] = [
+    ['a list of refs', on(advertisement, forever('git-upload-pack-advertisement', [], 'x', 10))],
+    ['empty packets', on(fetching, forever(upload, [nak], alive, 10))],
+    ['acknowledgements', on(fetching, forever(upload, [], nak, 10))],
+    ['messages', on(fetching, forever(upload, [nak], band(2, 'counting'), 10))],
+    ['one long packet', on(fetching, forever(upload, [nak, 'fff0\u0001PACK'], '.', 10))],
+  ]
+  test.each(slowly)('%s, byte by byte, ends', { tags: 'slow' }, async (_, fault) => {
+    const { a, b, server } = await served()
+    await create(a, '/theirs.md')
+    await sync(a)
+    server.fault = fault
+    const error = await failureOf(syncOver(b, { access: { ...access, timeoutMs: 50 } }))
+    expect(error).toMatchObject({ code: 'remote_timeout' })
+    server.fault = undefined
+    await syncOver(b)
+    expect(await contentsOf(b.store)).toMatchObject({ '/theirs.md': '/theirs.md' })
+  })
+
+  const fast: readonly (readonly [what: string, fault: Fault])[] = [
+    ['empty packets', on(fetching, forever(upload, [nak], alive))],
+    ['acknowledgements', on(fetching, forever(upload, [], nak))],
+    ['messages', on(fetching, forever(upload, [nak], band(2, 'counting')))],
+  ]
+  test.each(fast)('%s without a pause end', { tags: 'slow' }, async (_, fault) => {
+    const { a, b, server } = await served()
+    await create(a, '/theirs.md')
+    await sync(a)
+    server.fault = fault
+    const error = await failureOf(syncOver(b, { access: { environment } }))
+    expect(error).toMatchObject({ code: 'remote_protocol' })
+  })
+
+  const chatter: readonly (readonly [what: string, again: Uint8Array])[] = [
+    ['what a hook prints', band(2, 'still here')],
+    ['more of the report', band(1, packet('ok refs/heads/other\n'))],
+  ]
+  test.each(chatter)('after a push, %s', { tags: 'slow' }, async (_, again) => {
+    const { a, b, remote, server } = await served()
+    await create(b, '/new.md')
+    await b.store.maintenance.checkpoint()
+    server.fault = on(pushing, (response) => {
+      git(['push', '--quiet', remote, 'main'], b.place.directory)
+      const said = Buffer.concat([...ok.map((line) => packet(line)), Buffer.from('0000')])
+      forever('git-receive-pack-result', [band(1, said)], again)(response)
+    })
+    const done = await syncOver(b, { access: { environment } })
+    expect(done).toMatchObject({ sent: { commits: 1 } })
+    server.fault = undefined
+    await sync(a)
+    await expectInStep(remote, [a, b])
+  })
+
+  test('is not one that counts for longer than the timeout', { tags: 'slow' }, async () => {
+    const { a, b, remote, server } = await served()
+    await create(a, '/theirs.md')
+    await sync(a)
+    const oids = git(['rev-list', '--objects', '--no-object-names', 'main'], remote).trim()
+    const pack = packOf(remote, oids.split('\n'))
+    server.fault = on(fetching, (response) => {
+      forever(upload, [nak], alive, 50)(response)
+      setTimeout(() => response.end(packAnswer(pack).subarray(nak.length)), 1500)
+    })
+    await syncOver(b, { access: { environment, timeoutMs: 1000 } })
+    expect(await contentsOf(b.store)).toMatchObject({ '/theirs.md': '/theirs.md' })
+  })
 })
 
 describe('T27: a host that sends us elsewhere', () => {

@@ -118,6 +118,28 @@ export function stall(...parts: readonly (Uint8Array | string)[]) {
   }
 }
 
+/** Says these bytes, and then the others again and again, `everyMs` apart or without a pause. */
+export function forever(
+  kind: string,
+  start: readonly (Uint8Array | string)[],
+  again: Uint8Array | string,
+  everyMs?: number,
+) {
+  return (response: ServerResponse): void => {
+    response.writeHead(200, { 'content-type': `application/x-${kind}` })
+    for (const part of start) response.write(part)
+    const timer = setInterval(() => say(), everyMs ?? 1)
+    const many = Buffer.concat(Array<Buffer>(1000).fill(Buffer.from(again)))
+    const say = (): void => {
+      if (!response.writableNeedDrain && !response.writableEnded)
+        response.write(everyMs === undefined ? many : again)
+    }
+    const stop = (): void => clearInterval(timer)
+    response.on('close', stop)
+    response.on('finish', stop)
+  }
+}
+
 /** Breaks the connection after these bytes. */
 export function cut(...parts: readonly (Uint8Array | string)[]) {
   return (response: ServerResponse): void => {

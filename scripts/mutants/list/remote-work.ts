@@ -55,4 +55,44 @@ export const remoteWork: readonly MutatedFile[] = [
       },
     ],
   },
+  {
+    file: 'transport/stall.ts',
+    mutants: [
+      {
+        line: 'return Math.min(this.#timeoutMs, this.#deadline - performance.now())',
+        becomes: 'return this.#timeoutMs',
+        test: 'unit/transport/stall.test.ts',
+        name: 'is the timeout until ten of them have passed without data',
+      },
+      {
+        line: 'this.#chatterPackets += 1',
+        becomes: '',
+        test: 'unit/transport/stall.test.ts',
+        name: 'what is no data ends after so many packets',
+      },
+    ],
+  },
+  {
+    file: 'transport/fetch.ts',
+    mutants: [
+      {
+        line: 'conversation.endurance.heard(packet.length)',
+        becomes: '',
+        test: 'attack/remote-wire.test.ts',
+        name: 'acknowledgements without a pause end',
+      },
+    ],
+  },
+  {
+    file: 'transport/push.ts',
+    mutants: [
+      {
+        line: 'const listener = { onText, fail, endurance: { moved: heard, heard } }',
+        becomes:
+          'const listener = { onText, fail, endurance: { moved: () => {}, heard: () => {} } }',
+        test: 'attack/remote-wire.test.ts',
+        name: 'after a push, what a hook prints',
+      },
+    ],
+  },
 ]

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
 import { encodePacket, firstBand, PacketReader, textOf } from '../../../src/transport/pkt-line.ts'
+import { Endurance } from '../../../src/transport/stall.ts'
 import { inChunks } from '../../support/raw-pack.ts'
 
 async function packetsOf(text: string, chunk: number): Promise<string[]> {
@@ -54,7 +55,10 @@ describe('firstBand', () => {
   async function read(packets: PacketReader): Promise<{ data: string; heard: string[] }> {
     const heard: string[] = []
     let data = ''
-    for await (const part of firstBand(packets, (text) => heard.push(text), fail)) {
+    const onText = (text: string): void => void heard.push(text)
+    const endurance = new Endurance({ timeoutMs: 60_000, signal: undefined })
+    const listener = { onText, fail, endurance }
+    for await (const part of firstBand(packets, listener)) {
       data += textOf(part)
     }
     return { data, heard }

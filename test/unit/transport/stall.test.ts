@@ -1,0 +1,55 @@
+// How long a conversation with a remote may last: signs of life prolong it only so far, data as often
+// as there is some.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { awaitMoved, Endurance } from '../../../src/transport/stall.ts'
+
+const timeoutMs = 1000
+let now = 0
+
+beforeEach(() => {
+  now = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+})
+afterEach(() => vi.restoreAllMocks())
+
+function newEndurance(): Endurance {
+  return new Endurance({ timeoutMs, signal: undefined })
+}
+
+describe('the wait for the next sign of life', () => {
+  test('is the timeout until ten of them have passed without data', () => {
+    const endurance = newEndurance()
+    const waits = [0, 8999, 9500, 10_000].map((at) => {
+      now = at
+      endurance.heard(5)
+      return endurance.timeoutMs
+    })
+    expect(waits).toEqual([1000, 1000, 500, 0])
+  })
+
+  test('begins again with data, if there is enough of it', () => {
+    const endurance = newEndurance()
+    now = 9500
+    endurance.moved(65_535)
+    expect(endurance.timeoutMs).toBe(500)
+    endurance.moved(1)
+    expect(endurance.timeoutMs).toBe(1000)
+  })
+
+  test('does not take place after its end', async () => {
+    const endurance = newEndurance()
+    now = 10_000
+    const wait = awaitMoved(Promise.resolve('there at once'), endurance)
+    await expect(wait).rejects.toMatchObject({ code: 'remote_timeout' })
+  })
+})
+
+test.each([
+  ['packets', 1, 65_536],
+  ['bytes', 4096, 1024],
+])('what is no data ends after so many %s', (_, bytes, times) => {
+  const endurance = newEndurance()
+  for (let n = 0; n < times; n += 1) endurance.heard(bytes)
+  expect(() => endurance.heard(bytes)).toThrow(expect.objectContaining({ code: 'remote_protocol' }))
+})

@@ -112,7 +112,8 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   remote_timeout: offline('Synchronise again later; the other side or the network is too slow'),
   remote_auth: refusedByRemote(
     'For https, give a credential helper of git the account, or set GITLOCKET_TOKEN to `token` ' +
-      'or `user:token`; for ssh, use a key that the host knows',
+      'or `user:token`, and GITLOCKET_TOKEN_HOST to its host; for ssh, use a key that the host ' +
+      'knows',
   ),
   remote_untrusted: refusedByRemote(
     'Make sure that it is the right host; then, for https, name the certificates to trust with ' +

@@ -70,8 +70,12 @@ export const variables: readonly Variable[] = [
   {
     name: 'GITLOCKET_TOKEN',
     summary:
-      '`token` or `user:token`, for every https remote that asks; else git credential helpers, ' +
-      'which distinguish hosts',
+      '`token` or `user:token`, for https remotes at GITLOCKET_TOKEN_HOST alone; else git ' +
+      'credential helpers',
+  },
+  {
+    name: 'GITLOCKET_TOKEN_HOST',
+    summary: 'The host that GITLOCKET_TOKEN is sent to: `host` or `host:port`, as in the address',
   },
   { name: 'GIT_SSH_COMMAND, GIT_SSH', summary: 'The ssh command for remotes, as in git' },
   {

@@ -63,9 +63,9 @@ const syncCommand: Command = {
     '--watch reports each transfer and each error once, and waits longer while no remote can be ' +
       'reached. Ctrl-C and SIGTERM end it with 0; an error that another attempt does not fix ' +
       'ends it with its own code.',
-    'Credentials for https come from GITLOCKET_TOKEN, which is given to every https remote that ' +
-      'asks, or else from git (`git credential fill`); for ssh from your agent or keys. It never ' +
-      'prompts.',
+    'Credentials for https come from GITLOCKET_TOKEN, if the remote is at the host that ' +
+      'GITLOCKET_TOKEN_HOST names, or else from git (`git credential fill`); for ssh from your ' +
+      'agent or keys. It never prompts.',
   ],
   run: async (...call) => (await import('./commands/watch.ts')).sync(...call),
 }

@@ -1,12 +1,12 @@
-// Finds credentials for an https host: a callback of the caller, GITLOCKET_TOKEN, or git's
-// credential helpers, in this order, without a prompt. Must not store or show secrets: they are
-// passed on standard input, never in arguments.
+// Finds credentials for an https host: a callback of the caller, GITLOCKET_TOKEN if this is the
+// host that it is for, or git's credential helpers, in this order, without a prompt. Must not store
+// or show secrets: they are passed on standard input, never in arguments.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
-import { hasCode } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import { childEnvironment } from './environment.ts'
-import type { Credentials, RemoteAccess } from './remote-access.ts'
+import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
 import { secretForms } from './server-text.ts'
 import { awaitMoved, type Patience } from './stall.ts'
 
@@ -17,6 +17,8 @@ const answerBytesMax = 65_536
  * Most hosts accept any user name with a token; this one suits hosts that require a certain name.
  */
 const tokenUser = 'x-access-token'
+/** A name or an address, and perhaps a port: no list, no pattern, and nothing else of a URL. */
+const hostForm = /^(?:\[[0-9a-f:.]+\]|[\p{L}\p{N}.-]+)(?::\d{1,5})?$/u
 
 export class Authenticator {
   readonly #access: RemoteAccess
@@ -63,18 +65,10 @@ export class Authenticator {
     if (credentials !== undefined) {
       return credentials({ url: this.#url.href, attempt: this.#attempt })
     }
-    const { GITLOCKET_TOKEN: token } = environment
-    if (token !== undefined && token !== '') return this.#withToken(token)
+    const token = tokenFor(this.#url, environment)
+    if (token !== undefined) return token
     this.#isFromGit = true
     return parseAnswer(await this.#git('fill'))
-  }
-
-  /** Accepts `user:token` for hosts that need a user name. Only over https, not over plain http. */
-  #withToken(token: string): Credentials | undefined {
-    if (this.#url.protocol !== 'https:') return undefined
-    const colon = token.indexOf(':')
-    if (colon === -1) return { username: tokenUser, password: token }
-    return { username: token.slice(0, colon), password: token.slice(colon + 1) }
   }
 
   async #informGit(verb: 'approve' | 'reject'): Promise<void> {
@@ -102,6 +96,38 @@ export class Authenticator {
       throw error
     }
   }
+}
+
+/**
+ * The credentials of GITLOCKET_TOKEN: `token`, or `user:token` for hosts that need a user name.
+ * Only for the one host that GITLOCKET_TOKEN_HOST names, and over https: whoever can make a user
+ * synchronise with an address would get the token otherwise.
+ */
+function tokenFor(url: URL, environment: ProcessEnvironment): Credentials | undefined {
+  const { GITLOCKET_TOKEN: token = '', GITLOCKET_TOKEN_HOST: host = '' } = environment
+  if (token === '' || url.protocol !== 'https:') return undefined
+  if (hostOf(host) !== url.host) return undefined
+  const colon = token.indexOf(':')
+  if (colon === -1) return { username: tokenUser, password: token }
+  return { username: token.slice(0, colon), password: token.slice(colon + 1) }
+}
+
+/** `host` or `host:port` as in a URL, without the default port. Throws `remote_auth`. */
+function hostOf(text: string): string {
+  const host = text.trim().toLowerCase()
+  if (host === '') {
+    throw tokenHostError('GITLOCKET_TOKEN is set without a host, so it was not sent: set')
+  }
+  const url = `https://${host}/`
+  if (!hostForm.test(host) || !URL.canParse(url)) {
+    throw tokenHostError('GITLOCKET_TOKEN was not sent, as what it is for is not a host: set')
+  }
+  return new URL(url).host
+}
+
+function tokenHostError(problem: string): StoreError {
+  const form = 'the host that issued the token, `host` or `host:port`'
+  return new StoreError('remote_auth', `${problem} GITLOCKET_TOKEN_HOST to ${form}`)
 }
 
 /** Empty if the program fails. */

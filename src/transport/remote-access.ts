@@ -19,7 +19,10 @@ export interface Credentials {
 export interface RemoteAccess {
   /** An address that `parseRemoteUrl` accepts. */
   readonly url: string
-  /** Called when a host requires credentials; by default GITLOCKET_TOKEN, then git's helpers. */
+  /**
+   * Called when a host requires credentials; by default GITLOCKET_TOKEN for the host that
+   * GITLOCKET_TOKEN_HOST names, then git's helpers.
+   */
   readonly credentials?: CredentialSource | undefined
   /** Program and arguments instead of `ssh`, like git's core.sshCommand. */
   readonly sshCommand?: readonly string[] | undefined

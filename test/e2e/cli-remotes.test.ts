@@ -178,11 +178,16 @@ describe('an https remote', () => {
         14,
         expect.stringMatching(/hint: .*credential helper of git.*GITLOCKET_TOKEN.*`user:token`/s),
       ])
-      const known = { ...trusting, GITLOCKET_TOKEN: 'me:secret' }
+      const nowhere = { ...trusting, GITLOCKET_TOKEN: 'me:secret' }
+      expect(await home.call(['sync', 'one'], nowhere)).toMatchObject({
+        exitCode: 14,
+        stderr: expect.stringMatching(/set without a host.*GITLOCKET_TOKEN_HOST/s),
+      })
+      const known = { ...nowhere, GITLOCKET_TOKEN_HOST: new URL(one.url).host }
       expect((await home.call(['sync', 'one'], known)).exitCode).toBe(0)
-      // As README says: to any remote that asks.
       await home.ok('remote', 'add', 'two', two.url)
-      expect((await home.call(['sync', 'two'], known)).exitCode).toBe(0)
+      expect((await home.call(['sync', 'two'], known)).exitCode).toBe(14)
+      expect(two.requests.map(({ authorization }) => authorization)).toEqual([undefined])
     },
   )
 })

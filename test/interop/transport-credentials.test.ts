@@ -39,7 +39,12 @@ describe('credentials', () => {
       const known = { username: 'x-access-token', password }
       const safe = await startGitServer({ repository, tls, user: known })
       const open = await startGitServer({ repository, user: known })
-      const withToken = { ...environment, GITLOCKET_TOKEN: password }
+      const { host } = new URL(safe.url)
+      const withToken = {
+        ...environment,
+        GITLOCKET_TOKEN: password,
+        GITLOCKET_TOKEN_HOST: host,
+      }
       const access = { environment: withToken, certificateAuthorities: tls.cert }
       expect(await listRemote({ ...access, url: safe.url })).toMatchObject({ head })
       expect(await failureOf(listRemote({ ...access, url: open.url }))).toMatchObject({

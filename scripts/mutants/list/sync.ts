@@ -6,6 +6,23 @@ const interrupted = 'unit/store/sync/interrupted.test.ts'
 
 export const sync: readonly MutatedFile[] = [
   {
+    file: 'transport/credentials.ts',
+    mutants: [
+      {
+        line: 'if (hostOf(host) !== url.host) return undefined',
+        becomes: 'hostOf(host)',
+        test: 'attack/token-host.test.ts',
+        name: 'T40: the token is not sent for "example.org" to https://git.example.org/store.git',
+      },
+      {
+        line: "if (token === '' || url.protocol !== 'https:') return undefined",
+        becomes: "if (token === '') return undefined",
+        test: 'attack/token-host.test.ts',
+        name: 'is not sent for "git.example.org" to http://git.example.org/store.git',
+      },
+    ],
+  },
+  {
     file: 'store/sync/sync.ts',
     mutants: [
       {

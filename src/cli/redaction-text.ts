@@ -47,6 +47,7 @@ export async function selectionIn(
     session: input.text('session'),
     matching: patternOf(input),
     before: before === undefined ? undefined : parseTime('before', before, context.clock()),
+    withCopies: input.flag('with-copies'),
   }
 }
 

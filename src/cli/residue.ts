@@ -3,6 +3,7 @@
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { RedactionCertificate } from '../store/redaction/certificate.ts'
 import type { ResidueReport } from '../store/redaction/residue.ts'
+import { builtOnRedactedJson, builtOnRedactedLines } from './built-on-redacted.ts'
 import type { Context } from './context.ts'
 import { listOf } from './lists.ts'
 import { withProgress } from './progress.ts'
@@ -26,8 +27,8 @@ export function searchResidue(
   )
 }
 
-export function residueExitCode({ found }: Found): number {
-  return found.length === 0 ? 0 : FOUND
+export function residueExitCode({ found, builtOnRedacted }: Found): number {
+  return found.length === 0 && builtOnRedacted.length === 0 ? 0 : FOUND
 }
 
 export function residueLines(absence: Found): readonly string[] {
@@ -39,7 +40,13 @@ export function residueLines(absence: Found): readonly string[] {
   const redacted = countText(versions, 'redacted version', 'redacted versions')
   const searched = `Searched ${places} for ${redacted}`
   const aside = putAside === 0 ? [] : [`${putAsideText(putAside)}: not searched; ${eraseAside}`]
-  if (found.length === 0) return [`${searched}: nothing is left`, ...aside]
+  const suspects = builtOnRedactedLines(absence.builtOnRedacted)
+  if (found.length === 0 && suspects.length === 0) {
+    return [`${searched}: nothing is left`, ...aside]
+  }
+  if (found.length === 0) {
+    return [`${searched}: of these nothing is left, but`, ...suspects, ...aside]
+  }
   const lines = found.map(({ place, objectId, versionId }) =>
     [place, objectId, versionId].filter((part) => part !== undefined).join(' '),
   )
@@ -48,6 +55,7 @@ export function residueLines(absence: Found): readonly string[] {
     `${searched}: FOUND in ${countText(found.length, 'place', 'places')}`,
     listOf(lines),
     ...(pending === 0 ? [] : [`${due} still to be erased: run \`gitlocket compact\``]),
+    ...suspects,
     ...aside,
   ]
 }
@@ -70,5 +78,6 @@ export function residueJson(absence: Found): Wire {
     redactedVersions: versions,
     damagedFiles: putAside,
     found: found.map(({ place, objectId, versionId }) => wire({ place, objectId, versionId })),
+    builtOnRedacted: absence.builtOnRedacted.map(builtOnRedactedJson),
   })
 }

@@ -5,6 +5,7 @@ import type { Conflict } from '../store/history/conflicts.ts'
 import type { MergeOutcome } from '../store/merge/plan.ts'
 import type { JoinedKeyrings } from '../store/sync/joined-keyrings.ts'
 import type { SettingsOutcome, SyncReport } from '../store/sync/report.ts'
+import { builtOnRedactedJson, builtOnRedactedLines } from './built-on-redacted.ts'
 import { listOf } from './lists.ts'
 import { visible } from './output.ts'
 import { pendingDeviceJson, pendingDeviceLines } from './pending-devices.ts'
@@ -45,12 +46,7 @@ export function reportText(report: SyncReport): string {
   if (report.outcomes.some(wasCombined)) lines.push('  `gitlocket conflicts` lists them again')
   if (report.mergedElsewhere.length > 0) lines.push(elsewhereText(report.mergedElsewhere))
   if (report.settings !== undefined) lines.push(`  ${settingsTexts[report.settings]}`)
-  for (const { path } of report.builtOnRedacted) {
-    lines.push(
-      `  ${visible(path)} was changed by a device that did not know of a redaction of its text: ` +
-        'check whether the text is still there, and redact it there too',
-    )
-  }
+  lines.push(...builtOnRedactedLines(report.builtOnRedacted).map((line) => `  ${line}`))
   lines.push(...lateLines(report.late))
   for (const device of forkedDevices) {
     lines.push(`  ${device} wrote from two machines and can no longer write`)
@@ -138,7 +134,7 @@ export function reportJson(report: SyncReport): Wire {
     versionsErased: report.erased,
     pendingDevices: report.pendingDevices.map(pendingDeviceJson),
     settings,
-    builtOnRedacted: report.builtOnRedacted.map(versionPlaceJson),
+    builtOnRedacted: report.builtOnRedacted.map(builtOnRedactedJson),
     keyrings: keyrings && keyringsJson(keyrings),
     lateChanges: report.late.map(lateJson),
     forkedDevices,
@@ -147,11 +143,8 @@ export function reportJson(report: SyncReport): Wire {
   })
 }
 
-function versionPlaceJson({
-  memoryId,
-  versionId,
-  path,
-}: SyncReport['mergedElsewhere'][number] | SyncReport['builtOnRedacted'][number]): Wire {
+function versionPlaceJson(found: SyncReport['mergedElsewhere'][number]): Wire {
+  const { memoryId, versionId, path } = found
   return wire({ memoryId, versionId, path })
 }
 

@@ -111,6 +111,7 @@ const redactCommand: Command = {
       choices: ['unspecified', 'leaked_secret', 'personal_data', 'legal', 'poisoned', 'retention'],
       summary: 'The reason; stays in the record permanently',
     },
+    { name: 'with-copies', summary: 'Also those with the same text, and those written on them' },
     { name: 'overwrite', summary: 'First replace the text in memories that hold it now' },
     { name: 'delete', summary: 'First delete memories that hold such a text now' },
     { name: 'keep-current', summary: 'Leave out the current versions of memories' },
@@ -127,6 +128,11 @@ const redactCommand: Command = {
     'Commits from the first of these versions on get new ids. Other clones, hosts and backups ' +
       'keep the old objects until they take over this history and forget the old one; the ' +
       'certificate lists the ids to report. The settings of the store cannot be redacted.',
+    'Versions that stay and may repeat an erased text are counted, and --with-copies redacts ' +
+      'them too: those with the same text, and those written on an erased version, with a ' +
+      'pattern if it matches them. Given with versions that are redacted already, it redacts ' +
+      'what another clone wrote on them before it knew of that; `sync` and `verify --absence` ' +
+      'name such versions.',
     'A pattern is a JavaScript regular expression, in which ^ and $ match at lines. Arguments ' +
       'are visible in the process list: put a secret into a file for --matching-file.',
     '--overwrite replaces what matches, or else the whole text, by [redacted]. The version that ' +

@@ -158,7 +158,8 @@ export const commands: readonly Command[] = [
     ],
     notes: [
       '--absence opens every object, reachable or not, every journal and every cache, and exits ' +
-        'with 11 if something is left of a redacted version.',
+        'with 11 if something is left of a redacted version, or if a version was written on one ' +
+        'by a device that did not know of the redaction and may hold its text.',
     ],
     run: async (...call) => (await import('./commands/status.ts')).verify(...call),
   },

@@ -1,7 +1,9 @@
 // `store.maintenance`: proofs, and what keeps the repository in order. No version changes by it.
 
+import type { WorkOptions } from '../async.ts'
 import { allowedSignersLine } from '../format/sshsig.ts'
 import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
+import type { BuiltOnRedacted } from './redaction/built-on.ts'
 import type { RedactionCertificate } from './redaction/certificate.ts'
 import type { ResidueOptions, ResidueReport } from './redaction/residue.ts'
 import { checkOptions } from './request-check.ts'
@@ -50,6 +52,17 @@ export class StoreMaintenance {
   async findResidue(options: ResidueOptions = {}): Promise<ResidueReport> {
     const { findResidue } = await import('./redaction/residue.ts')
     return findResidue(this.#session, checkOptions(options))
+  }
+
+  /**
+   * The versions that may hold a redacted text, newest first, as `findResidue` names them: until
+   * they are redacted too.
+   */
+  async builtOnRedacted(
+    options: Pick<WorkOptions, 'signal'> = {},
+  ): Promise<readonly BuiltOnRedacted[]> {
+    const { listBuiltOnRedacted } = await import('./redaction/built-on.ts')
+    return listBuiltOnRedacted(this.#session, checkOptions(options).signal)
   }
 
   /** Makes everything visible to stock git. `close` does it too. */

@@ -270,9 +270,10 @@ describe('T18: a certificate whose key has signed it', () => {
     ['such a record too', withRecord],
     ['the record of another redaction', () => ({ records: second.records })],
     ['the record of a change', () => ({ records: [recordOf('change')] })],
-    ['the versions of another redaction', () => ({ versions: second.versions })],
+    ['the versions of another one', () => ({ versions: second.versions, may_repeat: [] })],
+    ['a copy that there is not', () => ({ may_repeat: [formatId('version', 'ab'.repeat(16))] })],
     ['a version less', (one) => ({ versions: one.versions.slice(1) })],
-    ['versions of both', (one) => ({ versions: [...one.versions, ...second.versions] })],
+    ['versions of both', versionsOfBoth],
     ['records of both', bothOf],
     ['another memory', (one) => ({ versions: one.versions.map(ofOtherMemory) })],
     ['another operation', (one) => ({ versions: one.versions.map(asDeletion) })],
@@ -299,6 +300,10 @@ describe('T18: a certificate whose key has signed it', () => {
       commits: [...commits, ...second.commits],
       new_head: second.new_head,
     }
+  }
+
+  function versionsOfBoth({ versions }: Statement): Partial<Statement> {
+    return { versions: [...versions, ...second.versions], may_repeat: [] }
   }
 
   function withRecord({ records, commits }: Statement): Partial<Statement> {

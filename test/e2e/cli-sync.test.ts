@@ -143,6 +143,34 @@ describe('sync', () => {
   )
 
   test(
+    'an edit that did not know of a redaction is named, with the command that redacts it',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await newPair()
+      await second.ok('str-replace', 'notes.md', '--old', 'three', '--new', 'four')
+      const words = ['redact', '--path', 'notes.md', '--delete', '--yes']
+      await first.call([...words, '--certificate', 'proof.json'])
+      await first.call(['sync'])
+      const { stdout } = await second.call(['sync'])
+      const command = /`gitlocket (redact --with-copies memver_\w{26})`/.exec(stdout)?.[1] ?? ''
+      expect(stdout).toContain('2 versions were written on redacted ones')
+      await first.call(['sync'])
+      for (const home of [first, second]) {
+        const { stdout: proof, exitCode } = await home.call(['verify', '--absence'])
+        expect(exitCode).toBe(11)
+        expect(proof).toContain(command)
+      }
+      expect(await first.ok('certificate', 'verify', 'proof.json')).toContain(command)
+      await first.call([...command.split(' '), '--delete', '--yes'])
+      await first.call(['sync'])
+      await second.call(['sync'])
+      for (const home of [first, second]) {
+        expect(await home.ok('verify', '--absence')).toMatch(/: nothing is left$/m)
+      }
+    },
+  )
+
+  test(
     'with an unreachable remote says offline, and local work continues',
     { tags: 'slow' },
     async () => {

@@ -80,6 +80,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'redaction-plan',
     'residue',
     'rewrite',
+    'built-on',
   ],
   'store/repair': ['repair', 'report'],
   'store/revert': ['restore', 'revert', 'revert-plan', 'undo'],

@@ -3,8 +3,20 @@
 import type { MutatedFile } from '../mutant.ts'
 
 const forgeries = 'attack/forged-certificates.test.ts'
+const copies = 'attack/left-copies.test.ts'
 
 export const redaction: readonly MutatedFile[] = [
+  {
+    file: 'cli/residue.ts',
+    mutants: [
+      {
+        line: 'return found.length === 0 && builtOnRedacted.length === 0 ? 0 : FOUND',
+        becomes: 'return found.length === 0 ? 0 : FOUND',
+        test: 'unit/cli/residue.test.ts',
+        name: 'versions that may hold a text are named, and are no success',
+      },
+    ],
+  },
   {
     file: 'store/redaction/certificate-text.ts',
     mutants: [
@@ -29,6 +41,35 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'store/redaction/built-on.ts',
+    mutants: [
+      {
+        line: 'return known?.every((redaction) => isApart(redaction, commit)) === true',
+        becomes: 'return known === undefined && isApart(commit, commit)',
+        test: copies,
+        name: 'is named on all clones until it is redacted, and so is the merge with it',
+      },
+      {
+        line: 'return known?.every((redaction) => isApart(redaction, commit)) === true',
+        becomes: 'return known !== undefined',
+        test: copies,
+        name: 'is not named if it knows of it, or deletes, or is of another memory',
+      },
+      {
+        line: "if (input.operation === 'deleted' && entry.operation !== 'created') continue",
+        becomes: '',
+        test: copies,
+        name: 'is not named if it knows of it, or deletes, or is of another memory',
+      },
+      {
+        line: "if (input.operation === 'deleted' && entry.operation !== 'created') continue",
+        becomes: "if (input.operation === 'deleted') continue",
+        test: copies,
+        name: 'is named also where the text was deleted there and restored',
+      },
+    ],
+  },
+  {
     file: 'store/redaction/certificate-check.ts',
     mutants: [
       {
@@ -44,8 +85,8 @@ export const redaction: readonly MutatedFile[] = [
         name: 'is of another owner, who did not redact',
       },
       {
-        line: 'if (isTrue && versions.length === redacted.size) return',
-        becomes: 'if (isTrue) return',
+        line: 'if (isTrue && isThere && versions.length === redacted.size) return',
+        becomes: 'if (isTrue && isThere) return',
         test: forgeries,
         name: 'is not what the history says: a version less',
       },

@@ -5,7 +5,10 @@
 import { hasCode, StoreError } from '../../errors.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import { verifyCertificate } from '../../store/audit/verify-certificate.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
 import type { RedactionCertificate } from '../../store/redaction/certificate.ts'
+import { builtOnRedactedJson, builtOnRedactedLines } from '../built-on-redacted.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -31,16 +34,16 @@ export async function certificateVerify(context: Context, input: Input): Promise
     isRealDirectory(environment.storeDirectory) !== undefined &&
     findIdentity(environment.identityFile) !== undefined
   if (!isHere) return answerOf(await verifyCertificate(text, 'unknown'), undefined)
-  return answerOf(await verifyHere(context, text), 'store')
+  return verifyHere(context, text)
 }
 
-async function verifyHere(context: Context, text: string): Promise<RedactionCertificate> {
+async function verifyHere(context: Context, text: string): Promise<Answer> {
   try {
-    return await withStore(context, (store) => store.maintenance.verifyCertificate(text)).catch(
+    return await withStore(context, (store) => verifyIn(context, store, text)).catch(
       async (error: unknown) => {
         if (!hasCode(error, 'permission_denied')) throw error
         // An auditor cannot open the store.
-        return verifyCertificate(text, await auditHere(context))
+        return answerOf(await verifyCertificate(text, await auditHere(context)), 'store')
       },
     )
   } catch (error) {
@@ -48,6 +51,16 @@ async function verifyHere(context: Context, text: string): Promise<RedactionCert
     const hint = '--store names another store; --key needs none, but a key that you know'
     throw new CommandError(error.code, error.message, hint)
   }
+}
+
+/** Also names what was written elsewhere on the versions of the certificate, and is there now. */
+async function verifyIn(context: Context, store: MemoryStore, text: string): Promise<Answer> {
+  const { signal } = context.interrupts
+  const certificate = await store.maintenance.verifyCertificate(text)
+  const redacted = new Set(certificate.versions.map((one) => one.memory_version_id))
+  const found = await store.maintenance.builtOnRedacted({ signal })
+  const left = found.filter((one) => one.redactedVersionIds.some((id) => redacted.has(id)))
+  return answerOf(certificate, 'store', left)
 }
 
 /** `dev_…`, `ssh-ed25519 …`, or the only line of a file that holds one of them. */
@@ -61,16 +74,30 @@ function readKey(given: string): string {
   throw new StoreError('invalid_input', 'The file of the key must hold one, as in a .pub file')
 }
 
-function answerOf(certificate: RedactionCertificate, proof: Proof): Answer {
+function answerOf(
+  certificate: RedactionCertificate,
+  proof: Proof,
+  left: readonly BuiltOnRedacted[] = [],
+): Answer {
+  const lines = [
+    ...statementLines(certificate),
+    '',
+    ...proofLines(certificate, proof),
+    ...builtOnRedactedLines(left),
+  ]
   return {
-    text: [...statementLines(certificate), '', ...proofLines(certificate, proof), ''].join('\n'),
-    json: { verified_by: proof ?? null, certificate },
+    text: `${lines.join('\n')}\n`,
+    json: {
+      verified_by: proof ?? null,
+      certificate,
+      built_on_redacted: left.map(builtOnRedactedJson),
+    },
     exitCode: proof === undefined ? SIGNER_UNKNOWN : 0,
   }
 }
 
 function statementLines(certificate: RedactionCertificate): readonly string[] {
-  const { actor, session_id: session, versions, object_ids } = certificate
+  const { actor, session_id: session, versions, may_repeat, object_ids } = certificate
   const count = countText(versions.length, 'version', 'versions')
   const lines = versions.map(({ memory_version_id, memory_id, operation }) => {
     return `${memory_version_id}  ${operation}  of ${memory_id}`
@@ -86,6 +113,7 @@ function statementLines(certificate: RedactionCertificate): readonly string[] {
     `For hosts    ${countText(object_ids.length, 'object id', 'object ids')}; --json prints them`,
     `Redacted     ${count}`,
     listOf(lines),
+    ...(may_repeat.length === 0 ? [] : ['May repeat them, and stayed', listOf(may_repeat)]),
   ]
 }
 

@@ -223,6 +223,7 @@ async function finish(
       redacted: certificate?.versions.length ?? 0,
       already_redacted: plan.already,
       same_text: plan.sameText.map(versionJson),
+      built_on: plan.builtOn.map(versionJson),
       certificate: certificate ?? null,
       pending_devices: pendingDevices.map(pendingDeviceJson),
       objects_to_erase: pending,
@@ -275,7 +276,7 @@ function doneLines(
     `New head     ${new_head}`,
     `For hosts    ${ids} to report; --json prints them, and --certificate writes them`,
     ...(file === undefined ? [] : [`Certificate  ${file}, signed by this device`]),
-    ...sameTextLines(plan),
+    ...copyLines(plan),
     ...proof,
   ]
 }
@@ -285,7 +286,18 @@ const warnings =
   'forget the old one.\nThe settings of the store (its name, description and metadata) are not ' +
   'part of any redaction.'
 
-function sameTextLines({ sameText }: RedactionPlan): readonly string[] {
+/** What stays and may repeat an erased text. */
+function copyLines({ sameText, builtOn }: RedactionPlan): readonly string[] {
+  const later = countText(builtOn.length, 'later version was', 'later versions were')
+  return [
+    ...sameTextLines(sameText),
+    ...(builtOn.length === 0
+      ? []
+      : ['', `${later} written on these, and may repeat them: --with-copies redacts such too`]),
+  ]
+}
+
+function sameTextLines(sameText: RedactionPlan['sameText']): readonly string[] {
   if (sameText.length === 0) return []
   const count = countText(sameText.length, 'other version holds', 'other versions hold')
   const lines = sameText.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`)
@@ -306,7 +318,7 @@ function planAnswer(plan: RedactionPlan): Answer {
       ...(already === 0
         ? []
         : ['', `${countText(already, 'more was', 'more were')} redacted before`]),
-      ...sameTextLines(plan),
+      ...copyLines(plan),
       '',
     ].join('\n'),
     json: {
@@ -315,6 +327,7 @@ function planAnswer(plan: RedactionPlan): Answer {
       current: [...live],
       already_redacted: already,
       same_text: sameText.map(versionJson),
+      built_on: plan.builtOn.map(versionJson),
     },
     ...(current.length === 0 ? {} : { note: currentNote(current.length) }),
   }

@@ -109,6 +109,7 @@ async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<Sy
     received: { commits: taken.commits, bytes },
     sent: nothingSent,
     erased: taken.erased,
+    builtOnRedacted: [],
     pendingDevices: [],
     head,
     headFingerprint: fingerprint,

@@ -103,6 +103,7 @@ function readShape(fields: Fields): RedactionCertificate {
     old_head: readHash(OID, fields['old_head']),
     new_head: readHash(OID, fields['new_head']),
     versions: listOf(fields['versions'], 'versions', readVersion),
+    may_repeat: manyOf(fields['may_repeat'], (one) => readId('version', one)),
     object_ids: listOf(fields['object_ids'], 'object ids', (one) => readHash(OID, one)),
     signature: {
       public_key: readText(signature['public_key']),
@@ -114,8 +115,8 @@ function readShape(fields: Fields): RedactionCertificate {
 
 /** What follows from the members alone. */
 function checkConsistent(statement: Statement): void {
-  const { records, commits, old_head, new_head, versions, object_ids } = statement
-  const ids = versions.map((one) => one.memory_version_id)
+  const { records, commits, old_head, new_head, versions, may_repeat, object_ids } = statement
+  const ids = [...versions.map((one) => one.memory_version_id), ...may_repeat]
   for (const list of [records, commits, ids]) {
     if (new Set(list).size !== list.length) throw malformed('it names something twice')
   }
@@ -157,10 +158,16 @@ function isOperation(value: unknown): value is Operation {
   return operations.has(value)
 }
 
-/** Throws for an empty list: each of a certificate names something. */
+/** Throws for an empty list. */
 function listOf<T>(value: unknown, what: string, read: (one: unknown) => T): readonly T[] {
-  if (Array.isArray(value) && value.length > 0) return value.map((one: unknown) => read(one))
+  const list = manyOf(value, read)
+  if (list.length > 0) return list
   throw malformed(`it names no ${what}`)
+}
+
+function manyOf<T>(value: unknown, read: (one: unknown) => T): readonly T[] {
+  if (Array.isArray(value)) return value.map((one: unknown) => read(one))
+  throw malformed('a member is missing or is no list')
 }
 
 function readId(kind: IdKind, value: unknown): string {

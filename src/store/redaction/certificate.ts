@@ -9,7 +9,7 @@ import { formatId } from '../../format/id.ts'
 import { sshPublicKey, sshSignature } from '../../format/sshsig.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { RedactionRequest } from './redaction-plan.ts'
+import type { RedactionPlan, RedactionRequest } from './redaction-plan.ts'
 import type { Outcome } from './redaction-step.ts'
 
 /** The namespace: option `-n` of `ssh-keygen -Y verify`. */
@@ -32,6 +32,11 @@ export interface RedactionCertificate {
   readonly old_head: string
   readonly new_head: string
   readonly versions: readonly RedactedVersion[]
+  /**
+   * Versions, `memver_…`, that stay and may repeat an erased text, as far as it was known here:
+   * those with the same text, and those written on an erased one.
+   */
+  readonly may_repeat: readonly string[]
   /** Objects that this store does not hold any more, and that a host should delete. */
   readonly object_ids: readonly string[]
   readonly signature: {
@@ -57,9 +62,10 @@ export function signCertificate(
   session: StoreSession,
   request: RedactionRequest,
   author: Author,
-  outcome: Outcome,
+  { plan, outcome }: { readonly plan: RedactionPlan; readonly outcome: Outcome },
 ): RedactionCertificate {
   const { storeId, identity } = session
+  const { sameText, builtOn } = plan
   const statement: Statement = {
     type: 'gitlocket_redaction',
     version: 1,
@@ -78,6 +84,7 @@ export function signCertificate(
       memory_id: formatId('memory', memoryId),
       operation,
     })),
+    may_repeat: [...new Set([...sameText, ...builtOn].map(({ versionId }) => versionId))],
     object_ids: [...outcome.rewritten.dead].toSorted(),
   }
   const text = utf8(JSON.stringify(statement))

@@ -13,6 +13,7 @@ import { LatestTimes } from '../history/record-times.ts'
 import { describeVersion, getVersionEntry, isAtOrBelow, type Version } from '../history/versions.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { IdIndex } from '../tables/id-index.ts'
+import { findUnaware, findBuiltOn } from './built-on.ts'
 
 /** Selects the versions for which all given conditions hold. At least one is required. */
 export interface RedactionSelection {
@@ -27,6 +28,12 @@ export interface RedactionSelection {
   readonly matching?: RegExp | undefined
   /** Certainly written before this time, ms since 1970, even if a record's clock was wrong. */
   readonly before?: number | undefined
+  /**
+   * Also selects the copies of what the conditions select: versions with the same text, and those
+   * written on them (with `matching`, where that matches). Of a version that is redacted already:
+   * those that were written on it without knowing of the redaction.
+   */
+  readonly withCopies?: boolean | undefined
 }
 
 export interface RedactionRequest {
@@ -55,6 +62,11 @@ export interface RedactionPlan {
   readonly already: number
   /** Versions that were not selected and have the same text as a selected one, newest first. */
   readonly sameText: readonly Version[]
+  /**
+   * Versions that were not selected and were written on a selected one, newest first: they may
+   * repeat parts of its text. With `matching`, only those that match.
+   */
+  readonly builtOn: readonly Version[]
 }
 
 /** At most this many versions are searched before other work runs. */
@@ -88,6 +100,51 @@ export class Selector {
 
   /** The selected versions, oldest first. */
   async search(history: History, options: WorkOptions): Promise<readonly VersionEntry[]> {
+    const found = await this.#searchAll(history, options)
+    if (this.#selection.withCopies !== true) return found
+    const copies = await this.#findCopies(history, found, options)
+    const chosen = new Set([...found, ...copies].map(({ versionId }) => versionId))
+    return inOrder(history, chosen)
+  }
+
+  /** The versions that were written on these and are none of them, oldest first. */
+  async findBuiltOn(
+    history: History,
+    chosen: readonly VersionEntry[],
+    { signal }: WorkOptions,
+  ): Promise<readonly VersionEntry[]> {
+    if (chosen.length === 0) return []
+    const ids = new Set(chosen.map(({ versionId }) => versionId))
+    const found = await findBuiltOn(history, ids, signal)
+    return inOrder(history, found.keys()).filter((entry) => {
+      const index = history.indexOf(entry.versionId) ?? 0
+      return !isRedacted(history, entry) && this.#matchesAt(history, index, entry)
+    })
+  }
+
+  async #findCopies(
+    history: History,
+    found: readonly VersionEntry[],
+    options: WorkOptions,
+  ): Promise<readonly VersionEntry[]> {
+    const fresh = found.filter((entry) => !isRedacted(history, entry))
+    const erased = found.filter((entry) => isRedacted(history, entry))
+    const same = sameText(history, fresh)
+    const builtOn = await this.findBuiltOn(history, [...fresh, ...same], options)
+    const ids = new Set(erased.map(({ versionId }) => versionId))
+    const unaware = ids.size === 0 ? [] : await findUnaware(history, options.signal)
+    const left = [...unaware].filter(([, sources]) => [...sources].some((id) => ids.has(id)))
+    return [
+      ...same,
+      ...builtOn,
+      ...inOrder(
+        history,
+        left.map(([id]) => id),
+      ),
+    ]
+  }
+
+  async #searchAll(history: History, options: WorkOptions): Promise<readonly VersionEntry[]> {
     const { versions } = history
     const selects = conditionOf(this.#selection, history, this.#now)
     const slice = new TimeSlice(options.signal, BATCH)
@@ -128,12 +185,12 @@ export class Selector {
 }
 
 /** Sorts the selected versions into a plan; `entries` are those to erase, oldest first. */
-export function describePlan(
-  history: History,
-  snapshot: Snapshot,
+export async function describePlan(
+  { history, snapshot, selector }: PlanSource,
   selected: readonly VersionEntry[],
   current: RedactionRequest['current'],
-): { readonly plan: RedactionPlan; readonly entries: readonly VersionEntry[] } {
+  options: WorkOptions,
+): Promise<{ readonly plan: RedactionPlan; readonly entries: readonly VersionEntry[] }> {
   const fresh = selected.filter(({ versionId }) => !snapshot.redacted.has(versionId))
   const entries = current === 'keep' ? fresh.filter((one) => !isCurrent(snapshot, one)) : fresh
   const describe = (found: readonly VersionEntry[]): readonly Version[] => {
@@ -144,8 +201,15 @@ export function describePlan(
     current: describe(entries.filter((entry) => isCurrent(snapshot, entry))),
     already: selected.length - fresh.length,
     sameText: describe(sameText(history, entries)),
+    builtOn: describe(await selector.findBuiltOn(history, entries, options)),
   }
   return { plan, entries }
+}
+
+interface PlanSource {
+  readonly history: History
+  readonly snapshot: Snapshot
+  readonly selector: Selector
 }
 
 /** Throws `precondition_failed` if versions are to be erased that were not confirmed. */
@@ -214,6 +278,16 @@ function conditionOf(
     (actorId === undefined || entry.commit.actor?.id === actorId) &&
     (session === undefined || entry.commit.session === session) &&
     (before === undefined || latest.of(entry.commit) < before)
+}
+
+function isRedacted(history: History, { versionId }: VersionEntry): boolean {
+  return history.findRedaction(versionId) !== undefined
+}
+
+/** The versions with these ids, oldest first. */
+function inOrder(history: History, versionIds: Iterable<string>): readonly VersionEntry[] {
+  const numbers = Array.from(versionIds, (id) => history.indexOf(id) ?? 0)
+  return numbers.toSorted((a, b) => a - b).flatMap((number) => history.versions.at(number) ?? [])
 }
 
 function getMemory(history: History, memoryId: string): string {

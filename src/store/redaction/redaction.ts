@@ -45,7 +45,8 @@ export async function planRedaction(
   return session.planning(async () => {
     const history = await session.historyNow(options)
     const selected = await selector.search(history, options)
-    return describePlan(history, session.snapshot, selected, request.current).plan
+    const source = { history, snapshot: session.snapshot, selector }
+    return (await describePlan(source, selected, request.current, options)).plan
   })
 }
 
@@ -82,7 +83,8 @@ export async function redact(
   }
   const erased = new Set(outcome.erased.map(({ versionId }) => versionId))
   await session.forget(outcome.oldHead, outcome.rewritten.commits, erased)
-  const certify = (): RedactionCertificate => signCertificate(session, request, author, outcome)
+  const certify = (): RedactionCertificate =>
+    signCertificate(session, request, author, { plan, outcome })
   try {
     await session.erase()
   } catch (error) {
@@ -108,7 +110,8 @@ async function planAndBuild(
   checkMayWrite(session.snapshot, session.identity.deviceId, 'redact')
   const history = await session.historyNow(options)
   const selected = await selector.search(history, options)
-  const { plan, entries } = describePlan(history, session.snapshot, selected, request.current)
+  const source = { history, snapshot: session.snapshot, selector }
+  const { plan, entries } = await describePlan(source, selected, request.current, options)
   if (entries.length === 0) {
     return { built: undefined, result: { plan, outcome: undefined, pendingDevices: [] } }
   }

@@ -19,6 +19,7 @@ import type { CachedFiles } from '../local/local-files.ts'
 import type { StoreSession } from '../session/session.ts'
 import { getTree } from '../snapshot/git-reads.ts'
 import { compareDistantTrees } from '../snapshot/tree-diff.ts'
+import { listBuiltOnRedacted, type BuiltOnRedacted } from './built-on.ts'
 import { verifyCertificateHere } from './certificate-trail.ts'
 import type { RedactionCertificate } from './certificate.ts'
 
@@ -47,6 +48,11 @@ export interface ResidueReport {
   readonly putAside: number
   /** The residue; empty if there is none. */
   readonly found: readonly Residue[]
+  /**
+   * Versions that may hold a redacted text, newest first: they were written on a redacted version
+   * by a device that did not know of the redaction. `select.withCopies` redacts them.
+   */
+  readonly builtOnRedacted: readonly BuiltOnRedacted[]
 }
 
 /** Something that a redaction should have erased. */
@@ -87,7 +93,9 @@ export async function findResidue(
   found.push(...cached.filter((id) => redacted.has(id)).map(cacheResidue))
   const { journalBytes, purgePending, putAside } = session.objects.status()
   const searched = { objects: ids.length, journalBytes, cached: cached.length }
-  return { versions: redacted.size, ...searched, pending: purgePending, putAside, found }
+  const builtOnRedacted = await listBuiltOnRedacted(session, options.signal)
+  const report = { versions: redacted.size, ...searched, pending: purgePending, putAside }
+  return { ...report, found, builtOnRedacted }
 }
 
 async function unwantedIds(

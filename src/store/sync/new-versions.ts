@@ -75,11 +75,10 @@ export class NewVersions {
     return this.#versions.has(versionId)
   }
 
-  /** The memories of versions that our history lacks and that are based on a given version. */
-  newMemoriesBasedOn(versionIds: ReadonlySet<string>, history: History): readonly string[] {
-    return [...this.#versions].flatMap(([id, { bases, memoryId }]) => {
-      const isBasedOn = bases.some((base) => versionIds.has(base))
-      return isBasedOn && history.find(id) === undefined ? [memoryId] : []
+  /** Whether one that our history lacks is based on one of the given versions. */
+  haveNewOn(versionIds: ReadonlySet<string>, history: History): boolean {
+    return [...this.#versions].some(([id, { bases }]) => {
+      return bases.some((base) => versionIds.has(base)) && history.find(id) === undefined
     })
   }
 

@@ -22,8 +22,8 @@ export interface ReconcileResult {
   /** Our newest changes, if they are late (FORMAT §7.4) and were dropped from the history. */
   readonly leftLate: readonly LateChange[]
   readonly settings: SettingsOutcome | undefined
-  /** Ids of memories whose current version may repeat what was redacted (`builtOnRedacted`). */
-  readonly builtOnRedacted: readonly string[]
+  /** Whether either side has versions that may repeat what the other one redacted. */
+  readonly builtOnRedacted: boolean
 }
 
 export const nothingMoved: ReconcileResult = {
@@ -33,7 +33,7 @@ export const nothingMoved: ReconcileResult = {
   received: 0,
   leftLate: [],
   settings: undefined,
-  builtOnRedacted: [],
+  builtOnRedacted: false,
 }
 
 /** The sum of two results, of which `a` is the earlier. */
@@ -47,7 +47,7 @@ export function addResult(a: ReconcileResult, b: ReconcileResult): ReconcileResu
     keyrings: addJoinReports(a.keyrings, b.keyrings),
     theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),
     settings: b.settings ?? a.settings,
-    builtOnRedacted: [...new Set([...a.builtOnRedacted, ...b.builtOnRedacted])],
+    builtOnRedacted: a.builtOnRedacted || b.builtOnRedacted,
   }
 }
 

@@ -3,6 +3,7 @@
 import type { Conflict } from '../history/conflicts.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
+import type { BuiltOnRedacted } from '../redaction/built-on.ts'
 import type { JoinedKeyrings } from './joined-keyrings.ts'
 import type { LateChange } from './post-revocation-changes.ts'
 
@@ -25,19 +26,19 @@ type Taken = Pick<
   | 'settings'
   | 'erased'
   | 'late'
-> & { readonly builtOnRedacted: readonly string[] }
+> & {
+  /** Whether this brought versions that may repeat a redacted text. */
+  readonly builtOnRedacted: boolean
+}
 
-/** `nothingTaken` is also part of a report, which describes `builtOnRedacted` differently. */
-type NothingTaken = Omit<Taken, 'builtOnRedacted'> & { readonly builtOnRedacted: readonly never[] }
-
-export const nothingTaken: NothingTaken = {
+export const nothingTaken: Taken = {
   received: { commits: 0, bytes: 0 },
   merge: undefined,
   outcomes: [],
   mergedElsewhere: [],
   keyrings: undefined,
   settings: undefined,
-  builtOnRedacted: [],
+  builtOnRedacted: false,
   erased: 0,
   late: [],
 }
@@ -49,13 +50,6 @@ export type Moved = Taken & Pick<SyncReport, 'sent'>
  * them too, and ours stay in force.
  */
 export type SettingsOutcome = 'replaced' | 'kept'
-
-/** Ids are `mem_…` and `memver_…`. */
-export interface ChangedMemory {
-  readonly memoryId: string
-  readonly versionId: string
-  readonly path: string
-}
 
 /** The report of one sync with one remote. */
 export interface SyncReport {
@@ -74,10 +68,10 @@ export interface SyncReport {
   /** Undefined if no other device has changed the settings. */
   readonly settings: SettingsOutcome | undefined
   /**
-   * Live memories whose change started from a version that was redacted meanwhile: they may still
-   * hold the redacted text.
+   * All versions that may hold a redacted text, newest first, if this sync brought such versions:
+   * they were written on a redacted one by a device that did not know of the redaction.
    */
-  readonly builtOnRedacted: readonly ChangedMemory[]
+  readonly builtOnRedacted: readonly BuiltOnRedacted[]
   /** The number of versions that redactions of other clones have erased here. */
   readonly erased: number
   /** The devices that have not acknowledged the redactions that this sync brought. */

@@ -23,23 +23,23 @@ export function compareSettings(
 }
 
 /**
- * The ids of memories that one side changed without knowing that the other one has redacted the
- * base version: the change is a separate version, which may have the same text.
+ * Whether one side wrote versions without knowing that the other one has redacted their base: they
+ * may repeat its text (`built-on.ts`).
  */
 export function builtOnRedacted(
   history: History,
   { redacted }: Pick<Snapshot, 'redacted'>,
   theirs: RemoteHead,
-): readonly string[] {
-  const memories = new Set(theirs.versions.newMemoriesBasedOn(redacted, history))
+): boolean {
+  if (theirs.versions.haveNewOn(redacted, history)) return true
   const redactedByThem = new Set([...theirs.snapshot.redacted].filter((id) => !redacted.has(id)))
-  if (redactedByThem.size === 0) return [...memories]
+  if (redactedByThem.size === 0) return false
   const common = theirs.base?.height ?? -1
   for (const entry of history.versions.reversed()) {
     if (entry.commit.height <= common) break
     const isUnknown = !theirs.versions.has(entry.versionId)
     const bases = [entry.base, entry.secondBase].filter((id) => id !== zeroId)
-    if (isUnknown && bases.some((id) => redactedByThem.has(id))) memories.add(entry.memoryId)
+    if (isUnknown && bases.some((id) => redactedByThem.has(id))) return true
   }
-  return [...memories]
+  return false
 }

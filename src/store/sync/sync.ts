@@ -6,12 +6,12 @@ import { headFingerprint } from '../../format/fingerprint.ts'
 import { formatId } from '../../format/id.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { Author } from '../commits/commit-context.ts'
+import { listBuiltOnRedacted } from '../redaction/built-on.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import { chooseRemote, type StoreSyncOptions, type SyncOptions } from './options.ts'
 import { findPendingDevices } from './pending-devices.ts'
 import { RemoteState } from './remote-state.ts'
-import { type ChangedMemory, type Moved, nothingTaken, type SyncReport } from './report.ts'
+import { type Moved, nothingTaken, type SyncReport } from './report.ts'
 import { Sender } from './send.ts'
 
 /**
@@ -43,10 +43,11 @@ async function syncAlone(
   await mending?.checkMended(session, remote.url, options)
   await known.forgetRefused()
   const pendingDevices = await findPendingDevices(session, redacted)
-  return session.reading(({ head, devices, current }) => ({
+  const suspects = builtOnRedacted ? await listBuiltOnRedacted(session, options.signal) : []
+  return session.reading(({ head, devices }) => ({
     remote: remote.name,
     ...moved,
-    builtOnRedacted: builtOnRedacted.flatMap((memoryId) => describeLive(current.get(memoryId))),
+    builtOnRedacted: suspects,
     pendingDevices,
     head: head.commit,
     headFingerprint: headFingerprint(session.storeId, head.record),
@@ -54,14 +55,6 @@ async function syncAlone(
       .filter(([, { forked }]) => forked)
       .map(([deviceId]) => formatId('device', deviceId)),
   }))
-}
-
-/** Empty if the memory is deleted. */
-function describeLive(current: CurrentVersion | undefined): readonly ChangedMemory[] {
-  if (current?.live === undefined) return []
-  const { memoryId, versionId, path } = current.live
-  const [memory, version] = [formatId('memory', memoryId), formatId('version', versionId)]
-  return [{ memoryId: memory, versionId: version, path }]
 }
 
 async function moveBoth(

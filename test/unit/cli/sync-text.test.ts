@@ -43,15 +43,22 @@ test('settings changed on both sides and texts that a redaction missed are named
     '  another device had changed the settings too, and those set here are kept: see ',
   )
   const memory = { memoryId: 'mem_0', versionId: 'memver_1', path: '/key\u001b.md' }
-  const report: SyncReport = { ...quiet, builtOnRedacted: [memory] }
+  const found = { ...memory, redactedVersionIds: ['memver_0'] }
+  const report: SyncReport = { ...quiet, builtOnRedacted: [found] }
   expect(reportText(report)).toContain(
-    '  /key\\x{1b}.md was changed by a device that did not know of a redaction of its text: ' +
-      'check whether the text is still there, and redact it there too\n',
+    '  1 version was written on redacted ones by devices that did not know of that, and may hold ' +
+      'its text:\n    memver_1  /key\\x{1b}.md\n' +
+      '  To redact them as well: `gitlocket redact --with-copies memver_0`\n',
   )
   expect(reportJson(report)).toMatchObject({
     settings: null,
     built_on_redacted: [
-      { memory_id: 'mem_0', memory_version_id: 'memver_1', path: '/key\u001b.md' },
+      {
+        memory_id: 'mem_0',
+        memory_version_id: 'memver_1',
+        path: '/key\u001b.md',
+        redacted_version_ids: ['memver_0'],
+      },
     ],
   })
 })

@@ -1,0 +1,35 @@
+// What the proof of absence prints, and whether that is a success.
+
+import { expect, test } from 'vitest'
+import { residueExitCode, residueJson, residueLines } from '../../../src/cli/residue.ts'
+
+const searched = { versions: 1, objects: 9, journalBytes: 0, cached: 2, pending: 0, putAside: 0 }
+const nothing = { ...searched, found: [], builtOnRedacted: [] }
+const suspect = {
+  memoryId: 'mem_0',
+  versionId: 'memver_1',
+  path: '/key.md',
+  redactedVersionIds: ['memver_0'],
+}
+
+test('nothing is left', () => {
+  expect(residueLines(nothing)[0]).toMatch(/for 1 redacted version: nothing is left$/)
+  expect(residueExitCode(nothing)).toBe(0)
+})
+
+test('versions that may hold a text are named, and are no success', () => {
+  const found = { ...nothing, builtOnRedacted: [suspect] }
+  const text = residueLines(found).join('\n')
+  expect(text).not.toMatch(/nothing is left$/m)
+  expect(text).toMatch(/memver_1 {2}\/key.md\n.*redact --with-copies memver_0`/)
+  expect(residueExitCode(found)).toBe(11)
+  expect(residueJson(found)).toMatchObject({
+    built_on_redacted: [{ memory_version_id: 'memver_1', redacted_version_ids: ['memver_0'] }],
+  })
+})
+
+test('an object that is left is named beside them', () => {
+  const left = { place: 'object', objectId: 'ab', versionId: 'memver_0' } as const
+  const text = residueLines({ ...nothing, found: [left], builtOnRedacted: [suspect] }).join('\n')
+  expect(text).toMatch(/FOUND in 1 place\n {2}object ab memver_0\n1 version was written on/)
+})

@@ -88,19 +88,22 @@ function keyringTexts(keyrings: JoinedKeyrings): readonly string[] {
   ]
 }
 
-/** What a removed device wrote after its removal: a program may want to write it again. */
+/** What was left out, version by version: a program may want to write it again. */
 function lateLines(late: SyncReport['late']): readonly string[] {
   if (late.length === 0) return []
-  const versions = late.flatMap(({ versions: found, deviceId }) => {
-    return found.map(({ versionId, operation, path = '(redacted)' }) => {
-      return `${versionId}  ${operation}  ${visible(path)}  by ${deviceId}`
-    })
-  })
   const are = late.length === 1 ? 'is' : 'are'
   const commits = countText(late.length, 'commit', 'commits')
-  const title = `  ${commits} of removed devices came too late and ${are} not part of the history`
-  if (versions.length === 0) return [title]
-  return [`${title}:`, listOf(versions.map((line) => `  ${line}`))]
+  const title =
+    `  ${commits} of removed devices, or on top of such, came too late and ${are} not part of ` +
+    'the history:'
+  return [title, listOf(late.flatMap(lateTexts).map((line) => `  ${line}`))]
+}
+
+function lateTexts({ commit, deviceId, kind, versions }: SyncReport['late'][number]): string[] {
+  if (versions.length === 0) return [`${commit}  ${kind}  by ${deviceId}`]
+  return versions.map(({ versionId, memoryId, operation, path }) => {
+    return `${versionId}  ${operation}  ${visible(path ?? memoryId)}  by ${deviceId}`
+  })
 }
 
 function movedText(received: SyncReport['received'], sent: SyncReport['sent']): string {
@@ -153,9 +156,9 @@ function keyringsJson({ removed, lowered, passphrases, dropped }: JoinedKeyrings
   return wire({ removed, lowered: roles, passphrases, dropped })
 }
 
-function lateJson({ commit, deviceId, time, versions }: SyncReport['late'][number]): Wire {
+function lateJson({ commit, deviceId, time, kind, versions }: SyncReport['late'][number]): Wire {
   const listed = versions.map(({ versionId, memoryId, operation, path }) => {
     return wire({ id: versionId, memoryId, operation, path })
   })
-  return wire({ commit, deviceId, createdAt: time, versions: listed })
+  return wire({ commit, deviceId, createdAt: time, kind, versions: listed })
 }

@@ -102,13 +102,15 @@ export const deviceCommands: readonly Command[] = [
       { name: 'session', value: 'id', summary: 'List only those of this session' },
       { name: 'since', value: 'time', summary: 'Nothing older: 36h, 7d, 2026-01-31, or RFC 3339' },
       { name: 'until', value: 'time', summary: 'Nothing newer' },
-      { name: 'accept-rolled-back', summary: 'Accept an older state that was restored on purpose' },
+      { name: 'accept-rolled-back', summary: 'Accept an older state, and list what it leaves out' },
     ],
     notes: [
       'The task of an auditor; other devices may run it as well. Every record, signature, change ' +
         'of keys and file name is verified, from the first commit on; texts and paths are not ' +
         'read. `join` makes a clone on the machine of an auditor and `sync` keeps it current; a ' +
         'copy made with `git clone --bare` works too.',
+      'Records that were verified here and that the members have left out since, as those of a ' +
+        'device that was removed meanwhile, are listed first, once they were accepted.',
     ],
     run: async (...call) => (await import('./commands/audit.ts')).audit(...call),
   },

@@ -117,7 +117,7 @@ function join(disk: FaultyDisk): Promise<unknown> {
 }
 
 function update(disk: FaultyDisk): Promise<unknown> {
-  return syncTrail(site.optionsOf('auditor', disk))
+  return syncTrail({ ...site.optionsOf('auditor', disk), acceptRolledBack: true })
 }
 
 /** Without a fault; returns what file operations there were. */

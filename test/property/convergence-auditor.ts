@@ -88,8 +88,19 @@ export class Auditor {
   }
 
   async #take(options: TrailOptions): Promise<void> {
-    if (existsSync(options.directory)) await syncTrail(options)
-    else await joinTrail({ ...options, url: this.#remote })
+    if (!existsSync(options.directory)) await joinTrail({ ...options, url: this.#remote })
+    else await this.#update(options)
+  }
+
+  /** Accepts, as its user would, what members left out; the next audit lists it. */
+  async #update(options: TrailOptions): Promise<void> {
+    try {
+      await syncTrail(options)
+    } catch (error) {
+      if (!hasCode(error, 'rolled_back')) throw error
+      const { late } = await syncTrail({ ...options, acceptRolledBack: true })
+      expect(late).not.toEqual([])
+    }
   }
 
   /** It opens no store, and nothing that it has or is told holds a path, a text or a reason. */

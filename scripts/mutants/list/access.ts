@@ -26,4 +26,21 @@ export const access: readonly MutatedFile[] = [
       },
     ],
   },
+  {
+    file: 'store/audit/trail.ts',
+    mutants: [
+      {
+        line: 'checkAccepted(leftOut, options)',
+        becomes: '',
+        test: 'attack/shrinking-trail.test.ts',
+        name: 'stays in the trail of an auditor until that is accepted',
+      },
+      {
+        line: 'if (leftOut !== undefined) await list.add(leftOut)',
+        becomes: '',
+        test: 'attack/shrinking-trail.test.ts',
+        name: 'stays listed after a redaction has erased the commits',
+      },
+    ],
+  },
 ]

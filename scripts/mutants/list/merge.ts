@@ -230,7 +230,7 @@ export const merge: readonly MutatedFile[] = [
         line: 'if (first.time !== second.time) return first.time > second.time',
         becomes: '',
         test: 'unit/store/sync/conflicts.test.ts',
-        name: 'the lines of the older record come first, however many changes the second clone made',
+        name: 'lines of the older record come first, however many changes the second clone made',
       },
     ],
   },

@@ -3,6 +3,7 @@
 
 import type { AccessChange, AuditedVersion, AuditEntry } from '../../store/audit/audit-trail.ts'
 import type { Audit } from '../../store/audit/audit.ts'
+import type { LeftOut } from '../../store/audit/left-out.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { auditHere } from '../open-store.ts'
@@ -16,7 +17,7 @@ export async function audit(context: Context, input: Input): Promise<Answer> {
   const found = await auditHere(context, input.flag('accept-rolled-back'))
   const shown = found.entries.filter(wanted).toReversed().slice(0, limit)
   return {
-    text: [verifiedText(found), ...shown.map(entryText)].join('\n'),
+    text: [verifiedText(found), ...leftOutTexts(found), ...shown.map(entryText)].join('\n'),
     json: auditJson(found, shown),
     paged: true,
   }
@@ -44,6 +45,25 @@ function verifiedText({ entries, head, headFingerprint, memories }: Audit): stri
   const words = headFingerprint.join(' ')
   return `Verified the trail: ${commits}, ${live}; the head is ${head}\nWords: ${words}\n`
 }
+
+/** In front, whatever is filtered: these records are in no history any more. */
+function leftOutTexts({ leftOut }: Audit): readonly string[] {
+  if (leftOut.length === 0) return []
+  const records = countText(leftOut.length, 'record', 'records')
+  const title = `Left out: ${records} that this device had verified, as accepted here\n`
+  const end = `The history again, without ${leftOut.length === 1 ? 'it' : 'them'}:\n`
+  return [title, ...leftOut.map(leftOutText), end]
+}
+
+function leftOutText({ commit, entry, why, acceptedAt }: LeftOut): string {
+  const text = entry === undefined ? `commit ${commit} (erased here)\n` : entryText(entry)
+  return `${text}Left out: ${leftOutReasons[why]}, accepted ${timestamp(acceptedAt)}\n`
+}
+
+const leftOutReasons = {
+  late: 'of a device that was removed meanwhile, or on top of that',
+  missing: 'for no reason that the history shows',
+} as const
 
 function entryText(entry: AuditEntry): string {
   const { kind, parents, actor, session, isRecovery } = entry
@@ -92,6 +112,9 @@ function auditJson(found: Audit, shown: readonly AuditEntry[]): Wire {
     memories,
     head,
     headFingerprint,
+    leftOut: found.leftOut.map(({ commit, why, acceptedAt, entry }) => {
+      return wire({ commit, why, acceptedAt, entry: entry && entryJson(entry) })
+    }),
     entries: shown.map(entryJson),
   })
 }

@@ -19,8 +19,8 @@ export interface RefSweep {
   readonly isMissing: IsErased
 }
 
-/** A refused head may lead to erased objects anywhere in its history. */
-const refusedRef = /^refs\/remotes\/[^/]+-refused\/main$/
+/** A head that was refused or left out may lead to erased objects anywhere in its history. */
+const asideRef = /^refs\/remotes\/([^/]+-refused|left-out-[0-9a-f]+)\/main$/
 
 /** Removes refs, reflog entries and the like that name erased objects. Under the writer lock. */
 export async function sweepRefs(
@@ -31,7 +31,7 @@ export async function sweepRefs(
   const isErasedRef = ({ name, oid }: Ref): boolean => {
     // The name of a replacement ref is the object that it replaces.
     const replaced = /^refs\/replace\/([0-9a-f]{40})$/.exec(name)?.[1]
-    if (refusedRef.test(name) || (replaced !== undefined && isErased(replaced))) return true
+    if (asideRef.test(name) || (replaced !== undefined && isErased(replaced))) return true
     return oid !== undefined && (isErased(oid) || isMissing(oid))
   }
   const removed = sweepLooseRefs(disk, directory, { sweep, isErasedRef })

@@ -155,19 +155,32 @@ export async function areLostCommitsLate(
   before: Oid,
   after: Oid,
 ): Promise<boolean> {
-  try {
-    return await areReadableAndLate(source, before, after)
-  } catch (error) {
-    if (hasCode(error, 'object_missing', 'envelope_epoch')) return false
-    throw error
-  }
+  const lost = await findLost(source, before, after)
+  return lost !== undefined && lost.commits.every((oid) => lost.late.has(oid))
 }
 
-async function areReadableAndLate(source: CommitSource, before: Oid, after: Oid): Promise<boolean> {
-  const sides = await readSides(source, await findDivergence(source, before, after))
-  const tips = { ours: readKeyringTip(source, before), theirs: readKeyringTip(source, after) }
-  const left = ourLeftOut(tips, sides)
-  return sides.ours.commits.every(({ key }) => left.has(key))
+/** The commits of one history that another lacks, parents before children. */
+export interface LostCommits {
+  readonly commits: readonly Oid[]
+  /** Those of them that are known to be late. */
+  readonly late: ReadonlySet<Oid>
+}
+
+/** Undefined if not all of them can be read any more. */
+export async function findLost(
+  source: CommitSource,
+  before: Oid,
+  after: Oid,
+): Promise<LostCommits | undefined> {
+  try {
+    const sides = await readSides(source, await findDivergence(source, before, after))
+    const tips = { ours: readKeyringTip(source, before), theirs: readKeyringTip(source, after) }
+    const commits = sides.ours.commits.map(({ key }) => key)
+    return { commits, late: ourLeftOut(tips, sides) }
+  } catch (error) {
+    if (hasCode(error, 'object_missing', 'envelope_epoch')) return undefined
+    throw error
+  }
 }
 
 function readKeyringTip(source: CommitSource, oid: Oid): KeyringTip {

@@ -7,12 +7,8 @@ import type { Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
-import type { Oid } from '../../git/objects/object.ts'
-import type { AuditKeys } from '../../keys/epoch.ts'
-import { openAuditKeyring } from '../../keys/keyring.ts'
-import { findKeyring, roleOf } from '../access/authority.ts'
-import type { Epochs } from '../commits/decoded-commit.ts'
-import { keepUp, pin } from '../session/freshness.ts'
+import { roleOf } from '../access/authority.ts'
+import { pin } from '../session/freshness.ts'
 import {
   localFiles,
   type OpenOptions,
@@ -22,11 +18,9 @@ import {
 } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
-import { getBlob } from '../snapshot/git-reads.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
-import type { CheckedCommit } from '../verify/checked-commit.ts'
-import { verifyHistory } from '../verify/verify.ts'
-import { type AuditEntry, Trail } from './audit-trail.ts'
+import type { AuditEntry } from './audit-trail.ts'
+import { checkAccepted, findLeftOut, keepLeftOut, type LeftOut, LeftOutList } from './left-out.ts'
+import { verifyTrail } from './verified-trail.ts'
 
 export interface AuditOptions
   extends
@@ -48,6 +42,8 @@ export interface Audit {
   readonly memories: number
   /** Ascending by height, then by record: the same in every clone. */
   readonly entries: readonly AuditEntry[]
+  /** What this device had verified and members have left out since, as the user accepted. */
+  readonly leftOut: readonly LeftOut[]
 }
 
 /**
@@ -70,57 +66,34 @@ async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit
   // The anchor before the head, as in opening a store.
   const { anchor } = localFiles(options, storeId)
   objects.refresh()
-  const {
-    audit: found,
-    snapshot,
-    epochs,
-  } = await verifyTrail(objects, { storeId, head: getHead(objects) }, options)
+  const head = getHead(objects)
+  const trail = await verifyTrail(objects, { storeId, head }, options)
+  const { snapshot, epochs } = trail
   const source = { objects, storeId, epochs }
-  if (options.acceptRolledBack === true) {
-    await objects.exclusive(() => {
-      checkIsHead(objects, found.head)
-      return anchor.accept(snapshot.head)
+  const { verified } = anchor
+  const lost = await findLeftOut(objects, { storeId, head, known: verified, trail }, options)
+  checkAccepted(lost, options)
+  const list = new LeftOutList(options, storeId)
+  if (lost !== undefined) {
+    await keepLeftOut(objects, lost)
+    await objects.exclusive(async () => {
+      checkIsHead(objects, head)
+      await list.add(lost)
+      await anchor.accept(snapshot.head)
     })
-  } else {
-    await keepUp(source, anchor, snapshot)
-    await pin(source, anchor, snapshot)
-  }
-  return found
-}
-
-/** The verified trail of a head. Whether the head was rolled back is not checked. */
-export interface VerifiedTrail {
-  readonly audit: Audit
-  readonly snapshot: Snapshot
-  readonly epochs: Epochs<AuditKeys>
-}
-
-/** Verifies the trail of any head whose keyring has a slot for this device. Records nothing. */
-export async function verifyTrail(
-  objects: ObjectStore,
-  place: { readonly storeId: string; readonly head: Oid },
-  { identity, progress, signal }: Pick<AuditOptions, 'identity' | 'progress' | 'signal'>,
-): Promise<VerifiedTrail> {
-  const { storeId, head } = place
-  const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
-  const { epochs } = openAuditKeyring(keyring, storeId, identity)
-  const source = { objects, storeId, epochs }
-  const trail = new Trail(source)
-  const onCommit = (commit: CheckedCommit): void => trail.add(commit)
-  const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
+  } else await pin(source, anchor, snapshot)
+  const present = new Set(trail.entries.map(({ commit }) => commit))
   // Imported here: only this needs the word list.
   const { headFingerprint } = await import('../../format/fingerprint.ts')
   return {
-    snapshot,
-    epochs,
-    audit: {
-      storeId: formatId('store', storeId),
-      deviceId: formatId('device', identity.deviceId),
-      role: roleOf(snapshot, identity.deviceId),
-      head,
-      headFingerprint: headFingerprint(storeId, snapshot.head.record),
-      memories: snapshot.count,
-      entries: trail.entries(snapshot.redacted),
-    },
+    storeId: formatId('store', storeId),
+    deviceId: formatId('device', options.identity.deviceId),
+    role: roleOf(snapshot, options.identity.deviceId),
+    head,
+    headFingerprint: headFingerprint(storeId, snapshot.head.record),
+    memories: snapshot.count,
+    entries: trail.entries,
+    // A sync that was cut off may have listed what is still there.
+    leftOut: list.read().filter(({ commit }) => !present.has(commit)),
   }
 }

@@ -5,7 +5,7 @@
 import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { systemDisk } from '../../disk/disk.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { StoreError } from '../../errors.ts'
 import { headFingerprint } from '../../format/fingerprint.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { Remote } from '../../git/exchange.ts'
@@ -15,11 +15,9 @@ import { openAuditKeyring } from '../../keys/keyring.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
 import { findKeyring } from '../access/authority.ts'
-import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { findDivergence, newestCommon } from '../commits/divergence.ts'
 import type { Anchor, VerifiedHead } from '../local/anchor.ts'
-import { checkFreshness } from '../session/freshness.ts'
 import { localFiles, storageOf } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
@@ -30,13 +28,16 @@ import { findOutgoing, objectsOf } from '../sync/outgoing.ts'
 import { checkStoreId } from '../sync/remote-head.ts'
 import { nothingSent, nothingTaken, type SyncReport } from '../sync/report.ts'
 import { StagedClone } from '../sync/staged-clone.ts'
+import { type Audit, type AuditOptions, auditStore } from './audit.ts'
 import {
-  type Audit,
-  type AuditOptions,
-  auditStore,
-  type VerifiedTrail,
-  verifyTrail,
-} from './audit.ts'
+  checkAccepted,
+  findLeftOut,
+  keepLeftOut,
+  lateChangeOf,
+  LeftOutList,
+  type LostRecords,
+} from './left-out.ts'
+import { type VerifiedTrail, verifyTrail } from './verified-trail.ts'
 
 /**
  * `acceptRolledBack` accepts the remote's history once, even if it lacks commits that this device
@@ -87,13 +88,14 @@ async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<Sy
   checkExpected(storeId, options.storeId)
   // The anchor before the head, as in opening a store.
   const { anchor } = localFiles(options, storeId)
+  const list = new LeftOutList(options, storeId)
   objects.refresh()
   const before = getHead(objects)
   const remote = chooseRemote(objects.exchange.remotes(), options.remote)
   const { head, bytes } = await fetchHead(objects, before, remote, options)
   // A clone of the trail was fetched from its remote, so the remote has shown this store before.
   checkStoreId(objects, head, storeId, { wasShown: true })
-  const target = { storeId, anchor, head }
+  const target = { storeId, anchor, list, head }
   // The head of a clone that was never audited counts as seen.
   const current = { ...target, head: before, before }
   if (anchor.verified === undefined) await takeOver(objects, current, options)
@@ -110,6 +112,7 @@ async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<Sy
     sent: nothingSent,
     erased: taken.erased,
     builtOnRedacted: [],
+    late: taken.leftOut.flatMap(lateChangeOf),
     pendingDevices: [],
     head,
     headFingerprint: fingerprint,
@@ -117,18 +120,23 @@ async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<Sy
   }
 }
 
-/** The number of commits that were taken over, and of versions that were erased. */
+/**
+ * The number of commits that were taken over, and of versions that were erased; and what was
+ * verified here and is left out.
+ */
 interface TakenOver {
   readonly commits: number
   readonly erased: number
+  readonly leftOut: NonNullable<LostRecords>
 }
 
-const nothingTakenOver: TakenOver = { commits: 0, erased: 0 }
+const nothingTakenOver: TakenOver = { commits: 0, erased: 0, leftOut: [] }
 
 /** A head of the store, with the anchor of this device. */
 interface AnchoredHead {
   readonly storeId: string
   readonly anchor: Anchor
+  readonly list: LeftOutList
   readonly head: Oid
 }
 
@@ -172,18 +180,22 @@ async function takeOver(
   move: Move,
   options: TrailOptions,
 ): Promise<TakenOver> {
-  const { anchor, before, head } = move
+  const { anchor, list, before, head } = move
   const trail = await verifyTrail(objects, move, options)
   const source = withEpochsOf(objects, move, trail, options)
-  const common = await findRetained(source, move, trail, options)
+  const leftOut = await findAllLeftOut(source, move, trail, options)
+  checkAccepted(leftOut, options)
+  const { signal } = options
+  const common = leftOut && (await findCommon(source, { before, head, signal }))
   const { length: commits } = await findOutgoing(objects, head, [before])
   const dead = await erasedBetween(source, before, head)
   // Each version has its own blob, and no other blob of a history is ever erased.
   const erased = [...dead].filter((oid) => objects.read(oid)?.type === 'blob').length
-  const { snapshot } = trail
+  await keepLeftOut(objects, leftOut)
   await objects.exclusive(async () => {
     // Checked first: if another process has moved the head, it has set the anchor.
     checkIsHead(objects, before)
+    if (leftOut !== undefined) await list.add(leftOut)
     // Set to a commit of both histories, so that the store verifies even if this process dies.
     if (common !== undefined) await anchor.accept(common)
     if (head !== before) {
@@ -191,9 +203,9 @@ async function takeOver(
       await objects.commit([{ ...transition, ...(dead.size > 0 && { dead }) }])
     }
     // Only after the commit: the anchor must not name a head that the store could lose.
-    await anchor.advance(snapshot.head)
+    await anchor.advance(trail.snapshot.head)
   })
-  return { commits, erased }
+  return { commits, erased, leftOut: leftOut ?? [] }
 }
 
 /** Packs and erases, also after an interrupted sync: no writer of this clone would do it. */
@@ -217,26 +229,22 @@ function withEpochsOf(
   return { objects, storeId, epochs: new Map([...known, ...epochs]) }
 }
 
-/**
- * The newest common commit, if the new history lacks commits that are here or were verified, and
- * those are late (FORMAT §7.4) or the user accepts the loss. Undefined if it lacks none. Throws
- * `rolled_back` if the loss is not accepted.
- */
-async function findRetained(
+/** What the new history lacks of what is here or was verified last; undefined if nothing. */
+async function findAllLeftOut(
   source: TrailSource,
-  { anchor, before, head }: Move,
-  { snapshot }: VerifiedTrail,
-  { acceptRolledBack = false, signal }: TrailOptions,
-): Promise<VerifiedHead | undefined> {
+  { storeId, anchor, before, head }: Move,
+  trail: VerifiedTrail,
+  options: TrailOptions,
+): Promise<LostRecords> {
+  const lost = new Map<Oid, NonNullable<LostRecords>[number]>()
   let lacksSome = false
-  for (const verified of knownHeads(source, anchor, before)) {
-    if (await isFresh(source, { verified }, snapshot)) continue
+  for (const known of knownHeads(source, anchor, before)) {
+    const found = await findLeftOut(source.objects, { storeId, head, known, trail }, options)
+    if (found === undefined) continue
     lacksSome = true
-    const { commit } = verified
-    const areLate = commit !== undefined && (await areLostCommitsLate(source, commit, head))
-    if (!areLate && !acceptRolledBack) throw rolledBackError()
+    for (const one of found) lost.set(one.commit, one)
   }
-  return lacksSome ? findCommon(source, { before, head, signal }) : undefined
+  return lacksSome ? [...lost.values()] : undefined
 }
 
 /** The head that is here, and the one that was verified last, if it differs. */
@@ -248,16 +256,6 @@ function knownHeads(
   const current = headAt(source, before)
   const isSame = verified === undefined || equalBytes(verified.record, current.record)
   return isSame ? [current] : [current, verified]
-}
-
-async function isFresh(...args: Parameters<typeof checkFreshness>): Promise<boolean> {
-  try {
-    await checkFreshness(...args)
-    return true
-  } catch (error) {
-    if (hasCode(error, 'rolled_back')) return false
-    throw error
-  }
 }
 
 /** The newest commit that the history of `before` and that of `head` have in common. */

@@ -17,7 +17,15 @@ import {
 import type { Identity } from '../../keys/identity.ts'
 
 /** The role in the context of FORMAT §3.1: no kind of file can be replaced by another kind. */
-export const cacheRole = { state: 1, versions: 2, anchor: 3, reads: 4, remotes: 5, ids: 6 } as const
+export const cacheRole = {
+  state: 1,
+  versions: 2,
+  anchor: 3,
+  reads: 4,
+  remotes: 5,
+  ids: 6,
+  leftOut: 8,
+} as const
 export type CacheRole = keyof typeof cacheRole
 
 export interface CachePlace {

@@ -113,6 +113,8 @@ export function localPlaces(
   readonly caches: CacheOwner
   readonly anchorFile: string
   readonly remotesFile: string
+  /** The records that an auditor has verified and that members left out since. */
+  readonly leftOutFile: string
   readonly cacheDirectory: string
 } {
   const { identity, directory, stateDirectory } = options
@@ -123,6 +125,7 @@ export function localPlaces(
     caches: { disk, storeId, identity, random },
     anchorFile: `${state}.anchor`,
     remotesFile: `${state}.remotes`,
+    leftOutFile: `${state}.left-out`,
     cacheDirectory: `${directory}/gitlocket/cache/${device}`,
   }
 }

@@ -3,7 +3,7 @@
 // verified.
 
 import { hasCode } from '../../errors.ts'
-import type { Operation } from '../../format/change-record.ts'
+import type { Operation, RecordKind } from '../../format/change-record.ts'
 import { formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { HistorySource } from '../history/history.ts'
@@ -17,7 +17,8 @@ export interface LateChange {
   readonly deviceId: string
   /** ms since 1970, by the clock of the author. */
   readonly time: number
-  /** The versions that it wrote; empty for a change of keyring or settings. */
+  readonly kind: RecordKind
+  /** The versions that it wrote; empty for a redaction, and a change of keyring or settings. */
   readonly versions: readonly LateVersion[]
 }
 
@@ -28,7 +29,7 @@ export interface LateVersion {
   /** `mem_…` */
   readonly memoryId: string
   readonly operation: Operation
-  /** Undefined once redacted. */
+  /** Undefined once redacted, and for an auditor. */
   readonly path: string | undefined
 }
 
@@ -51,7 +52,7 @@ function readIfThere(source: HistorySource, oid: Oid): readonly LateChange[] {
       path,
     }))
     const deviceId = formatId('device', commit.deviceId)
-    return [{ commit: oid, deviceId, time: commit.time, versions }]
+    return [{ commit: oid, deviceId, time: commit.time, kind: commit.kind, versions }]
   } catch (error) {
     if (hasCode(error, 'object_missing')) return []
     throw error

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { reportJson, reportText } from '../../../src/cli/sync-text.ts'
-import type { Conflict, SyncReport } from '../../../src/index.ts'
+import type { Conflict, LateChange, SyncReport } from '../../../src/index.ts'
 
 const quiet: SyncReport = {
   remote: 'origin',
@@ -28,7 +28,13 @@ const version = {
   operation: 'created',
   path: '/late\u001b.md',
 } as const
-const change = { commit: '2'.repeat(40), deviceId: 'dev_gone', time: 0, versions: [version] }
+const change: LateChange = {
+  kind: 'change',
+  commit: '2'.repeat(40),
+  deviceId: 'dev_gone',
+  time: 0,
+  versions: [version],
+}
 
 test('a sync without changes says only that', () => {
   expect(reportText(quiet)).toBe('origin: nothing to do\n  words one two\n')
@@ -88,9 +94,10 @@ test('changes that came too late are listed with their memories and authors', ()
       .split('\n')
       .slice(1, 4),
   ).toEqual([
-    '  2 commits of removed devices came too late and are not part of the history:',
+    '  2 commits of removed devices, or on top of such, came too late and are not part of the ' +
+      'history:',
     String.raw`    memver_0  created  /late\x{1b}.md  by dev_gone`,
-    '    memver_1  created  (redacted)  by dev_gone',
+    '    memver_1  created  mem_0  by dev_gone',
   ])
   const { late_changes: listed } = reportJson({ ...quiet, late })
   expect(listed).toMatchObject([
@@ -99,10 +106,11 @@ test('changes that came too late are listed with their memories and authors', ()
   ])
 })
 
-test('late changes without memories are counted', () => {
-  const late = [{ ...change, versions: [] }]
+test('late changes without memories are listed by commit and kind', () => {
+  const late = [{ ...change, kind: 'redact', versions: [] }] as const
   expect(reportText({ ...quiet, late })).toContain(
-    '  1 commit of removed devices came too late and is not part of the history\n',
+    '  1 commit of removed devices, or on top of such, came too late and is not part of the ' +
+      `history:\n    ${change.commit}  redact  by dev_gone\n`,
   )
 })
 

@@ -49,7 +49,7 @@ describe('conflicts', () => {
   )
 
   test.each(['first', 'second'] as const)(
-    'the lines of the older record come first, however many changes the %s clone made',
+    'lines of the older record come first, however many changes the %s clone made',
     { tags: 'slow' },
     async (busy) => {
       const world = await pair()

@@ -133,7 +133,7 @@ describe('an auditor who joins', () => {
   })
 
   test(
-    'follows where others leave out what a removed device has written',
+    'follows where others leave out what a removed device has written, once accepted',
     { tags: 'slow' },
     async () => {
       const { writer, remote, auditor } = await audited()
@@ -145,7 +145,9 @@ describe('an auditor who joins', () => {
       await joinTrail({ ...auditor, url: remote })
       const late = branchOf(remote)
       await sync(writer)
-      expect(await syncTrail(auditor)).toMatchObject({ head: await headOf(writer) })
+      await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+      const accepting = { ...auditor, acceptRolledBack: true }
+      expect(await syncTrail(accepting)).toMatchObject({ head: await headOf(writer) })
       expect(await auditStore(auditor)).toMatchObject({ head: await headOf(writer) })
       moveBranch(remote, late)
       await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })

@@ -1,0 +1,193 @@
+// What an auditor has verified and the members have left out since (FORMAT §7.4, §9): found,
+// refused until the user accepts it, and listed from then on, sealed and outside the store. A
+// redaction lets go of the commits; the entries stay, which name ids alone. Must not move a head or
+// the anchor.
+
+import type { Clock } from '../../clock.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { findLost } from '../access/post-revocation.ts'
+import type { VerifiedHead } from '../local/anchor.ts'
+import { type CacheOwner, type CachePlace, readCache, writeCache } from '../local/sealed-cache.ts'
+import { checkFreshness } from '../session/freshness.ts'
+import {
+  environmentOf,
+  localPlaces,
+  type OpenOptions,
+  type StoreEnvironment,
+  type StorePlaces,
+} from '../session/open-options.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { SyncReport } from '../sync/report.ts'
+import type { AuditEntry } from './audit-trail.ts'
+import { type TrailKey, type VerifiedTrail, verifyTrail } from './verified-trail.ts'
+
+/** A commit that this device had verified and that the history lacks now. */
+export interface LeftOut {
+  /** 40 hex digits, its id when it was verified. */
+  readonly commit: string
+  /** When the user accepted that, in ms since 1970, by the clock of this machine. */
+  readonly acceptedAt: number
+  /**
+   * `late`: of a device that was removed meanwhile, or on top of that (FORMAT §7.4). `missing`: the
+   * removals do not explain it.
+   */
+  readonly why: 'late' | 'missing'
+  /** Undefined if the commit could not be read any more. */
+  readonly entry: AuditEntry | undefined
+}
+
+type Lost = Omit<LeftOut, 'acceptedAt'>
+
+/** Some of the commits that are left out; undefined if nothing is. */
+export type LostRecords = readonly Lost[] | undefined
+
+interface Comparison {
+  readonly storeId: string
+  /** A verified head, and its trail. */
+  readonly head: Oid
+  readonly trail: VerifiedTrail
+  /** A head that this device verified before. */
+  readonly known: VerifiedHead | undefined
+}
+
+/** The commits of `known` that `head` lacks; undefined if it has them all. */
+export async function findLeftOut(
+  objects: ObjectStore,
+  { storeId, head, known, trail }: Comparison,
+  options: TrailKey,
+): Promise<LostRecords> {
+  const { epochs, snapshot } = trail
+  if (known === undefined) return undefined
+  if (await isFresh({ objects, storeId, epochs }, known, snapshot)) return undefined
+  const { commit } = known
+  const unread = [{ commit: commit ?? '', why: 'missing', entry: undefined } as const]
+  if (commit === undefined) return unread
+  const before = await verifyIfThere(objects, { storeId, head: commit }, options)
+  if (before === undefined) return unread
+  const source = { objects, storeId, epochs: new Map([...before.epochs, ...epochs]) }
+  const lost = await findLost(source, commit, head)
+  if (lost === undefined) return unread
+  const entries = new Map(before.entries.map((entry) => [entry.commit, entry]))
+  return lost.commits.map((oid) => {
+    return { commit: oid, why: lost.late.has(oid) ? 'late' : 'missing', entry: entries.get(oid) }
+  })
+}
+
+/** Verified once more, since it is listed from now on. Undefined if it cannot be read any more. */
+async function verifyIfThere(
+  ...[objects, place, options]: Parameters<typeof verifyTrail>
+): Promise<VerifiedTrail | undefined> {
+  try {
+    return await verifyTrail(objects, place, options)
+  } catch (error) {
+    if (hasCode(error, 'object_missing', 'wrong_key')) return undefined
+    throw error
+  }
+}
+
+async function isFresh(
+  source: Parameters<typeof checkFreshness>[0],
+  verified: VerifiedHead,
+  snapshot: Snapshot,
+): Promise<boolean> {
+  try {
+    await checkFreshness(source, { verified }, snapshot)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'rolled_back')) return false
+    throw error
+  }
+}
+
+/** Throws `rolled_back` unless nothing is left out or the user accepts it. */
+export function checkAccepted(
+  lost: LostRecords,
+  { acceptRolledBack = false }: Pick<OpenOptions, 'acceptRolledBack'>,
+): void {
+  if (lost === undefined || acceptRolledBack) return
+  const late = lost.filter(({ why }) => why === 'late').length
+  if (late === lost.length) {
+    throw new StoreError(
+      'rolled_back',
+      `The history leaves out ${late} of the records that this device has verified: their ` +
+        'devices were removed before the members had them, or they were written on such ' +
+        'records. Accept that once; an audit lists them from then on',
+    )
+  }
+  throw new StoreError(
+    'rolled_back',
+    'The history has less than this device has verified: it was rolled back, differs between ' +
+      'clones, or lacks changes that no member could take over or that were never sent. Ask a ' +
+      'member for the cause; if it is legitimate, accept that once, and an audit lists what is ' +
+      'left out',
+  )
+}
+
+/** Keeps the commits, until a redaction. Not inside `exclusive`. */
+export async function keepLeftOut(objects: ObjectStore, lost: LostRecords): Promise<void> {
+  const newest = lost?.findLast(({ entry }) => entry !== undefined)
+  if (newest === undefined) return
+  await objects.exchange.track(`left-out-${newest.commit.slice(0, REF_DIGITS)}`, newest.commit)
+}
+
+/** Of a commit id, in the name of the ref that keeps it. */
+const REF_DIGITS = 12
+
+interface LeftOutFile {
+  readonly version: 1
+  readonly leftOut: readonly LeftOut[]
+}
+
+/** The sealed list of one device. */
+export class LeftOutList {
+  readonly #owner: CacheOwner
+  readonly #place: CachePlace
+  readonly #clock: Clock
+
+  constructor(options: StorePlaces & StoreEnvironment, storeId: string) {
+    const { caches, leftOutFile } = localPlaces(options, storeId)
+    this.#owner = caches
+    this.#place = { path: leftOutFile, role: 'leftOut', generation: 0 }
+    this.#clock = environmentOf(options).clock
+  }
+
+  /** Oldest first. Throws `anchor_corrupt` if the file is damaged. */
+  read(): readonly LeftOut[] {
+    try {
+      return readCache<LeftOutFile>(this.#owner, this.#place, 1)?.leftOut ?? []
+    } catch (error) {
+      if (hasCode(error, 'upgrade_required')) throw error
+      throw new StoreError(
+        'anchor_corrupt',
+        'The list of left-out records in the state directory is damaged or belongs to another ' +
+          'identity',
+        { cause: error },
+      )
+    }
+  }
+
+  /** Call under the writer lock, before anything moves. */
+  async add(lost: readonly Lost[]): Promise<void> {
+    const before = this.read()
+    const known = new Set(before.map(({ commit }) => commit))
+    const acceptedAt = this.#clock()
+    const added = lost
+      .filter(({ commit }) => !known.has(commit))
+      .map(({ commit, why, entry }): LeftOut => ({ commit, acceptedAt, why, entry }))
+    const leftOut = [...before, ...added]
+    const file: LeftOutFile = { version: 1, leftOut }
+    await writeCache(this.#owner, this.#place, file)
+  }
+}
+
+/** For the report of a sync. */
+export function lateChangeOf({ commit, entry }: Lost): SyncReport['late'] {
+  if (entry === undefined) return []
+  const { deviceId, time, kind } = entry
+  const versions = entry.versions.map(({ versionId, memoryId, operation }) => {
+    return { versionId, memoryId, operation, path: undefined }
+  })
+  return [{ commit, deviceId, time, kind, versions }]
+}

@@ -1,0 +1,43 @@
+// The trail of a head, verified from genesis with A alone (FORMAT §8.4). Records nothing, and does
+// not check whether the head was rolled back.
+
+import type { WorkOptions } from '../../async.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { AuditKeys } from '../../keys/epoch.ts'
+import type { Identity } from '../../keys/identity.ts'
+import { openAuditKeyring } from '../../keys/keyring.ts'
+import { findKeyring } from '../access/authority.ts'
+import type { Epochs } from '../commits/decoded-commit.ts'
+import { getBlob } from '../snapshot/git-reads.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { CheckedCommit } from '../verify/checked-commit.ts'
+import { verifyHistory } from '../verify/verify.ts'
+import { type AuditEntry, Trail } from './audit-trail.ts'
+
+export interface VerifiedTrail {
+  readonly snapshot: Snapshot
+  readonly epochs: Epochs<AuditKeys>
+  /** In the canonical order. */
+  readonly entries: readonly AuditEntry[]
+}
+
+/** The identity of this device, and how to verify. */
+export interface TrailKey extends Pick<WorkOptions, 'progress' | 'signal'> {
+  readonly identity: Identity
+}
+
+/** Verifies the trail of any head whose keyring has a slot for this device. */
+export async function verifyTrail(
+  objects: ObjectStore,
+  { storeId, head }: { readonly storeId: string; readonly head: Oid },
+  { identity, progress, signal }: TrailKey,
+): Promise<VerifiedTrail> {
+  const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
+  const { epochs } = openAuditKeyring(keyring, storeId, identity)
+  const source = { objects, storeId, epochs }
+  const trail = new Trail(source)
+  const onCommit = (commit: CheckedCommit): void => trail.add(commit)
+  const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
+  return { snapshot, epochs, entries: trail.entries(snapshot.redacted) }
+}

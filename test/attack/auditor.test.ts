@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { toHex } from '../../src/bytes.ts'
 import { systemRandom } from '../../src/crypto/random.ts'
 import { formatDeviceCard } from '../../src/format/device-card.ts'
+import type { Directory } from '../../src/format/directory.ts'
 import { auditKeys, type EpochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import {
@@ -132,9 +133,11 @@ describe('T20: an auditor verifies', () => {
   }
 
   function dropMember(forge: Forge): void {
-    forge.keyring((next) => ({ ...next, devices: next.devices.slice(0, 1) }), {
-      epoch: forge.newEpoch(),
-    })
+    const vanish = (next: Directory): Directory => {
+      const devices = next.devices.filter(({ role }) => role === 'owner')
+      return { ...next, devices, removed: [...next.removed] }
+    }
+    forge.keyring(vanish, { epoch: forge.newEpoch() })
   }
 
   function swapSettings(forge: Forge): void {
@@ -151,10 +154,11 @@ describe('T20: an auditor does not come by C', () => {
   test('of any epoch: the keyring holds none for it', async () => {
     const [founder, auditor] = [await generateIdentity(), await generateIdentity()]
     const recoveryKey = systemRandom(32)
-    const made = { passphrase: undefined, recoveryKey, random: systemRandom }
-    const first = await createKeyring({ identity: founder, ...made })
+    const made = { passphrase: undefined, recoveryKeyOf: () => recoveryKey, random: systemRandom }
+    const first = await createKeyring({ identity: founder, name: '', ...made })
     const opened = await openKeyring(first.bytes, first.storeId, by(founder))
-    const added = addDevice(opened, auditor, 'auditor', systemRandom)
+    const asAuditor = { role: 'auditor', admittedBy: 'owner', name: '' } as const
+    const added = await addDevice(opened, auditor, asAuditor)
     const again = await openKeyring(added.bytes, first.storeId, by(founder))
     const { bytes, storeId, epoch } = await startEpoch(again, {}, systemRandom)
     const audited = openAuditKeyring(bytes, storeId, auditor)

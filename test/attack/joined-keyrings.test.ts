@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { compareBytes } from '../../src/bytes.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
-import { fields, type JoinPlan } from '../support/forge-fault.ts'
+import { fields, type JoinPlan, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
 import {
   admit,
@@ -125,7 +125,9 @@ describe('T32: a join is refused', () => {
     [
       'keyring_chain',
       'that brings a removed device back',
-      ({ writer }) => ({ directory: (next) => withDevice(next, writer.deviceId, { removed: 0 }) }),
+      ({ writer }) => ({
+        directory: (next) => ({ ...withMember(next, writer, 'writer'), removed: [] }),
+      }),
     ],
     [
       'keyring_chain',
@@ -301,7 +303,7 @@ describe('T32: a join is refused', () => {
       () => {
         const { left, right, second } = clones()
         removeDevice(left, second)
-        change(right, left.founder, { removed: right.directory.number + 1 }, second)
+        removeDevice(right, left.founder, { author: second })
         left.joinWith(right, { fault: { author: third } })
         return left
       },

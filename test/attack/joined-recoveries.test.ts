@@ -2,10 +2,11 @@
 // its entry (FORMAT §7.2). No recovery identity can author a join.
 
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { Role } from '../../src/format/directory.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { type Fault, fields, withMember } from '../support/forge-fault.ts'
+import { type Fault, fields, type ForgedAuthor, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
 import { admit, type Clones, removeDevice, standardClones } from '../support/forged-clones.ts'
 import { accepted, refused, verdicts } from '../support/standard-forge.ts'
@@ -18,13 +19,15 @@ beforeAll(async () => {
 })
 
 describe('T32: a recovery key', () => {
-  const recovery = recoveryKeyIdentity(new Uint8Array(32).fill(7))
-  const author = {
-    deviceId: deviceIdOf(recovery.signing.publicKey),
-    signing: recovery.signing,
+  let asRecovery: Fault & { readonly author: ForgedAuthor }
+  beforeAll(() => {
+    const { signing } = recoveryKeyIdentity(clones().left.storeId, new Uint8Array(32).fill(7))
+    const author = { deviceId: deviceIdOf(signing.publicKey), signing }
+    asRecovery = { ...fields({ sequence: 0, previous: new Uint8Array(32) }), author }
+  })
+  const enrol = (forge: Forge, identity: Identity, role: Role = 'writer'): void => {
+    forge.keyring((next) => withMember(next, identity, role, 'recovery'), { fault: asRecovery })
   }
-  const unchained = { sequence: 0, previous: new Uint8Array(32) }
-  const asRecovery = { ...fields(unchained), author }
 
   test('joins no keyrings', async () => {
     const { left, right, second, writer } = clones()
@@ -37,7 +40,7 @@ describe('T32: a recovery key', () => {
   test('that is in force on the other side enrols devices with effect', async () => {
     const { left, right, writer } = clones()
     removeDevice(left, writer)
-    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
+    enrol(right, newcomer)
     left.joinWith(right)
     expect(await verdicts(left)).toEqual(accepted)
   })
@@ -45,7 +48,7 @@ describe('T32: a recovery key', () => {
   test('that its own side has dropped since has enrolled devices with effect', async () => {
     const { left, right, second, writer } = clones()
     removeDevice(left, writer)
-    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
+    enrol(right, newcomer)
     dropRecovery(right, { author: second })
     left.joinWith(right)
     expect(await verdicts(left)).toEqual(accepted)
@@ -54,7 +57,7 @@ describe('T32: a recovery key', () => {
   test('record_late: that both sides have dropped has admitted nobody', async () => {
     const { left, right, second } = clones()
     dropRecovery(left)
-    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
+    enrol(right, newcomer)
     dropRecovery(right, { author: second })
     left.joinWith(right)
     expect(await verdicts(left)).toEqual(refused('record_late'))
@@ -65,11 +68,11 @@ describe('T32: a recovery key', () => {
     async (way) => {
       const { left, right } = clones()
       dropRecovery(left)
-      const twin = { ...newcomer, ...author }
+      const twin = { ...newcomer, ...asRecovery.author }
       if (way === 'by itself') {
-        right.keyring((next) => withMember(next, twin, 'owner'), { fault: asRecovery })
+        enrol(right, twin, 'owner')
       } else {
-        right.keyring((next) => withMember(next, newcomer, 'owner'), { fault: asRecovery })
+        enrol(right, newcomer, 'owner')
         right.keyring((next) => withMember(next, twin, 'reader'), { fault: { author: newcomer } })
       }
       left.joinWith(right)
@@ -80,7 +83,7 @@ describe('T32: a recovery key', () => {
   test('record_late: that was dropped on the other side admits nobody', async () => {
     const { left, right } = clones()
     dropRecovery(left)
-    right.keyring((next) => withMember(next, newcomer, 'writer'), { fault: asRecovery })
+    enrol(right, newcomer)
     left.joinWith(right)
     expect(await verdicts(left)).toEqual(refused('record_late'))
   })

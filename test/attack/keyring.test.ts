@@ -5,8 +5,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hash256 } from '../../src/crypto/digest.ts'
 import { kemKeyPair } from '../../src/crypto/recipient.ts'
-import type { Directory } from '../../src/format/directory.ts'
+import type { Directory, RemovedDevice } from '../../src/format/directory.ts'
 import type { KeyringFile } from '../../src/format/keyring.ts'
+import { zeroHash } from '../../src/format/record.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
 import { memberOf, withMember } from '../support/forge-fault.ts'
 import type { KeyringFault } from '../support/forge-keyring.ts'
@@ -104,7 +105,7 @@ describe('T10: a directory that does not follow is refused', () => {
     [
       'keyring_chain',
       'a device is missing',
-      (next) => ({ ...next, devices: next.devices.slice(1) }),
+      (next) => ({ ...next, devices: removeWriter(next), removed: [...next.removed] }),
     ],
     [
       'keyring_chain',
@@ -160,8 +161,73 @@ describe('T10: a directory that does not follow is refused', () => {
     const before = forge.directory.devices
     forge.keyring((next) => ({ ...next, devices: removeWriter(next) }), { epoch: forge.newEpoch() })
     expect(await verdicts(forge)).toEqual(accepted)
+    const back = forge.fork()
+    back.keyring((next) => ({ ...next, devices: before, removed: [] }))
+    expect(await verdicts(back)).toEqual(refused('keyring_chain'))
     forge.keyring((next) => ({ ...next, devices: before }))
+    expect(await verdicts(forge)).toEqual(refused('keyring_malformed'))
+  })
+
+  test.each<[name: string, change: (removed: RemovedDevice) => RemovedDevice]>([
+    ['no last record', (removed) => ({ ...removed, sequence: 0, record: zeroHash })],
+    ['an earlier record', (removed) => ({ ...removed, sequence: removed.sequence - 1 })],
+    ['a later record', (removed) => ({ ...removed, sequence: removed.sequence + 1 })],
+    ['another record', (removed) => ({ ...removed, record: new Uint8Array(32).fill(1) })],
+    ['an earlier removal', (removed) => ({ ...removed, removed: removed.removed - 1 })],
+  ])('keyring_chain: a removal that names %s', async (_, change) => {
+    const forge = standard.forge.fork()
+    forge.change([nextRow], { author: standard.writer })
+    const last = forge.chains.get(standard.writer.deviceId)
+    if (last === undefined) throw new Error('The writer has written')
+    const { deviceId } = standard.writer
+    const remove = (how: typeof change) => (next: Directory) => {
+      const honest = { sequence: last.sequence, record: last.hash }
+      const removed = [how({ deviceId, removed: next.number, ...honest })]
+      return { ...next, devices: removeWriter(next), removed }
+    }
+    const honest = forge.fork()
+    honest.keyring(
+      remove((removed) => removed),
+      { epoch: forge.newEpoch() },
+    )
+    expect(await verdicts(honest)).toEqual(accepted)
+    forge.keyring(remove(change), { epoch: forge.newEpoch() })
     expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
+  })
+
+  test.each<[name: string, change: (next: Directory) => Partial<Directory>]>([
+    ['is forgotten', () => ({ removed: [] })],
+    [
+      'was removed at another number',
+      ({ removed }) => ({ removed: removed.map((one) => ({ ...one, removed: 1 })) }),
+    ],
+    [
+      'has another last record',
+      ({ removed }) => ({ removed: removed.map((one) => ({ ...one, sequence: 9 })) }),
+    ],
+  ])('keyring_chain: a removed device %s later', async (_, change) => {
+    const forge = standard.forge.fork()
+    forge.keyring((next) => ({ ...next, devices: removeWriter(next) }), { epoch: forge.newEpoch() })
+    forge.keyring((next) => ({ ...next, ...change(next) }))
+    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
+  })
+
+  test.each<[code: string, name: string, change: (next: Directory) => Directory]>([
+    ['accepted', 'a name at its number', (next) => withName(next, 'phone', next.number)],
+    ['keyring_chain', 'a name at an earlier number', (next) => withName(next, 'phone', 1)],
+    ['keyring_chain', 'a new number of the same name', (next) => withName(next, '', next.number)],
+    [
+      'keyring_malformed',
+      'a name with a line break',
+      (next) => withName(next, 'a\nb', next.number),
+    ],
+    ['accepted', 'a quota at its number', (n) => ({ ...n, quota: 1, quotaSet: n.number })],
+    ['keyring_chain', 'a quota at an earlier number', (next) => ({ ...next, quota: 1 })],
+    ['keyring_chain', 'a new number of the same quota', (n) => ({ ...n, quotaSet: n.number })],
+  ])('%s: %s', async (code, _, change) => {
+    const forge = standard.forge.fork()
+    forge.keyring(change)
+    expect(await verdicts(forge)).toEqual(refused(code))
   })
 
   test('keyring_chain: an older keyring, word for word', async () => {
@@ -192,37 +258,28 @@ describe('T10: a keyring that contradicts its record or directory is refused', (
     [
       'envelope_epoch',
       'an unknown kid',
-      { file: (file) => ({ ...file, kid: '77'.repeat(8) }) },
+      { file: (file) => ({ ...file, kid: '77'.repeat(16) }) },
       'envelope_epoch',
     ],
     ['keyring_malformed', 'a slot too many', { file: (file) => withSlots(file, 5) }],
-    ['keyring_malformed', 'two slots for devices', { file: (file) => withSlots(file, 2) }],
+    ['keyring_malformed', 'two slots', { file: (file) => withSlots(file, 2) }],
     [
       'keyring_malformed',
       'slots in the wrong order',
       { file: (file) => ({ ...file, slots: file.slots.toReversed() }) },
     ],
     [
-      'keyring_mismatch',
-      'no slot for the recovery entry',
-      { file: (file) => ({ ...file, slots: file.slots.filter((slot) => slot.type === 'device') }) },
-    ],
-    [
-      'keyring_mismatch',
-      'a slot of another recovery entry',
+      'keyring_slots',
+      'twice as many slots as there should be',
       {
-        file: (file) => ({
-          ...file,
-          slots: file.slots.map((slot) => {
-            return slot.type === 'device' ? slot : { ...slot, slotId: 'bb'.repeat(16) }
-          }),
-        }),
+        recipients: (all) => [...all, ...all.map((one) => ({ ...one, id: 'ee'.repeat(16) }))],
       },
     ],
+    ['keyring_slots', 'a slot of a passphrase that is none', { file: withPassphrase }],
     ['keyring_malformed', 'another magic', { bytes: put(0, 0x58) }],
     ['upgrade_required', 'a later version', { bytes: put(4, 2) }],
     ['keyring_malformed', 'a reserved byte', { bytes: put(5, 1) }],
-    ['keyring_malformed', 'an unknown type of slot', { bytes: put(40, 9) }],
+    ['upgrade_required', 'an unknown type of slot', { bytes: put(48, 9) }],
     [
       'keyring_malformed',
       'a byte at the end',
@@ -231,13 +288,13 @@ describe('T10: a keyring that contradicts its record or directory is refused', (
     ['keyring_malformed', 'a byte less', { bytes: (bytes) => bytes.slice(0, -1) }],
     [
       'keyring_malformed',
-      'more than 1 MiB',
-      { bytes: (bytes) => Buffer.concat([bytes, new Uint8Array(1 << 20)]) },
+      'more than 2 MiB',
+      { bytes: (bytes) => Buffer.concat([bytes, new Uint8Array(2 << 20)]) },
     ],
     [
       'envelope_commitment',
       'a directory with another commitment',
-      { directorySeal: { envelope: flipBit(8 * 50) } },
+      { directorySeal: { envelope: flipBit(8 * 60) } },
     ],
     [
       'envelope_tag',
@@ -306,18 +363,29 @@ function withOtherKey(device: Directory['devices'][number]): Directory['devices'
   return { ...device, kemKey: kemKeyPair(new Uint8Array(32)).publicKey }
 }
 
-function removeWriter(next: Directory): Directory['devices'] {
-  return next.devices.map((device) =>
-    device.role === 'writer' ? { ...device, removed: next.number } : device,
-  )
+/** Of the reader. */
+function withName(next: Directory, name: string, named: number): Directory {
+  const devices = next.devices.map((device) => {
+    return device.role === 'reader' ? { ...device, name, named } : device
+  })
+  return { ...next, devices }
 }
 
-function withSlots(file: KeyringFile, devices: number): KeyringFile {
+function removeWriter(next: Directory): Directory['devices'] {
+  return next.devices.filter(({ role }) => role !== 'writer')
+}
+
+function withSlots(file: KeyringFile, count: number): KeyringFile {
   const [first] = file.slots
-  const own = file.slots.filter((slot) => slot.type === 'device')
-  const others = file.slots.filter((slot) => slot.type !== 'device')
-  const more = devices > own.length && first !== undefined ? [first] : []
-  return { ...file, slots: [...more, ...own.slice(0, devices), ...others] }
+  const more = count > file.slots.length && first !== undefined ? [first] : []
+  return { ...file, slots: [...more, ...file.slots.slice(0, count)] }
+}
+
+function withPassphrase(file: KeyringFile): KeyringFile {
+  const argon2 = { salt: new Uint8Array(16), passes: 3, memoryKiB: 65_536 }
+  const passphrase = { slotId: 'bb'.repeat(16), argon2 }
+  const more = file.slots.slice(0, 1).map((slot) => ({ ...slot, type: 'passphrase' as const }))
+  return { ...file, slots: [...file.slots, ...more.map((slot) => ({ ...slot, passphrase }))] }
 }
 
 function named(keyring: Uint8Array, directoryNumber: number) {

@@ -156,7 +156,7 @@ describe('T17: what a device keeps for itself', () => {
     const bytes = file.subarray(4, 4 + file.readUInt32BE(0))
     const open = (identity: Identity, role: number, generation = 0) => {
       const keys = {
-        kid: '00'.repeat(8),
+        kid: '00'.repeat(16),
         key: deriveKey(identity.localSecret, 1, 'GLK1keys'),
         saltKey: deriveKey(identity.localSecret, 4, 'GLK1keys'),
       }

@@ -286,8 +286,8 @@ describe('T13: a redact record by an author that may not redact', () => {
   })
 
   test('record_device: a recovery key', async () => {
-    const { signing } = recoveryKeyIdentity(new Uint8Array(32).fill(7))
     const forge = standard.fork()
+    const { signing } = recoveryKeyIdentity(forge.storeId, new Uint8Array(32).fill(7))
     forge.redact([a1], { author: { signing, deviceId: deviceIdOf(signing.publicKey) } })
     forge.rewrite(gone)
     expect(await verdicts(forge)).toEqual(refused('record_device', 'record_role'))

@@ -56,7 +56,7 @@ const asWriter = (): Fault => ({ author: standard.writer })
 
 /** As the holder of the recovery key, who may enrol devices and nothing else. */
 function asRecovery(): Fault {
-  const { signing } = recoveryKeyIdentity(new Uint8Array(32).fill(7))
+  const { signing } = recoveryKeyIdentity(standard.forge.storeId, new Uint8Array(32).fill(7))
   const deviceId = deviceIdOf(signing.publicKey)
   return { author: { deviceId, signing }, ...fields({ sequence: 0, previous: zeroHash }) }
 }
@@ -75,7 +75,11 @@ const forgeries: readonly [code: string, name: string, forging: Forging][] = [
   [
     'keyring_chain',
     'a device is missing',
-    keyring((next) => ({ ...next, devices: next.devices.slice(1) })),
+    keyring((next) => ({
+      ...next,
+      devices: next.devices.filter(({ role }) => role !== 'reader'),
+      removed: [...next.removed],
+    })),
   ],
   [
     'keyring_chain',

@@ -2,7 +2,13 @@
 // concurrently with keys of its own, does not replace it by the join. FORMAT §7.2.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { DeviceEntry, Directory } from '../../src/format/directory.ts'
+import {
+  type DeviceEntry,
+  type Directory,
+  findDevice,
+  findRemoved,
+} from '../../src/format/directory.ts'
+import { zeroHash } from '../../src/format/record.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { type ForgedAuthor, type JoinPlan, withMember } from '../support/forge-fault.ts'
@@ -25,16 +31,20 @@ describe('T32: an owner who adds apart what the other side has, with keys of its
     const slotId = 'ab'.repeat(16)
     admit(left, newcomer, left.founder)
     admit(right, { ...newcomer, kem: second.kem }, second)
-    left.keyring((next) => withRecovery(next, slotId, 1))
-    right.keyring((next) => withRecovery(next, slotId, 2), { fault: { author: second } })
+    const { storeId } = left
+    left.keyring((next) => withRecovery(storeId, next, slotId, 1))
+    right.keyring((next) => withRecovery(storeId, next, slotId, 2), { fault: { author: second } })
     return { ...world, slotId }
   }
 
   test('takes no place: the device is removed and the slot gone', { tags: 'slow' }, async () => {
     const { left, right, slotId } = forged()
     left.joinWith(right)
-    const device = left.directory.devices.find((one) => one.deviceId === newcomer.deviceId)
-    expect(device?.removed).toBe(left.directory.number)
+    const { deviceId } = newcomer
+    expect(findDevice(left.directory, deviceId)).toBeUndefined()
+    const none = { sequence: 0, record: zeroHash }
+    const removed = { deviceId, removed: left.directory.number, ...none }
+    expect(findRemoved(left.directory, deviceId)).toEqual(removed)
     expect(left.directory.recovery.some((one) => one.slotId === slotId)).toBe(false)
     expect(left.directory.gone).toEqual([slotId])
     expect(await verdicts(left)).toEqual(accepted)
@@ -43,17 +53,8 @@ describe('T32: an owner who adds apart what the other side has, with keys of its
   })
 
   test.each<[string, JoinPlan['directory']]>([
-    ['the device with one key', (next) => withDevice(next, newcomer.deviceId, { removed: 0 })],
-    [
-      'the device with the other key',
-      (next, first, second) => {
-        const { kemKey } = next.devices.find((one) => one.deviceId === newcomer.deviceId) ?? {}
-        const other = [...first.devices, ...second.devices].find((one) => {
-          return one.deviceId === newcomer.deviceId && one.kemKey.join() !== kemKey?.join()
-        })
-        return { ...next, devices: next.devices.map((one) => withKey(one, other)) }
-      },
-    ],
+    ['the device with one key', (next, first) => withNewcomerOf(next, first)],
+    ['the device with the other key', (next, _first, second) => withNewcomerOf(next, second)],
     [
       'the recovery key of the one side',
       (next, first) => ({ ...next, recovery: first.recovery, gone: first.gone }),
@@ -87,13 +88,24 @@ describe('T32: an owner who adds apart what the other side has, with keys of its
   })
 })
 
-function withKey(one: DeviceEntry, other: DeviceEntry | undefined): DeviceEntry {
-  const isIt = one.deviceId === other?.deviceId
-  return isIt ? { ...one, kemKey: other.kemKey, removed: 0 } : one
+/** With the device as one side has it, and not as removed. */
+function withNewcomerOf(next: Directory, side: Directory): Directory {
+  const { deviceId } = newcomer
+  const devices = side.devices.filter((one) => one.deviceId === deviceId)
+  return {
+    ...next,
+    devices: [...next.devices, ...devices].toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1)),
+    removed: next.removed.filter((one) => one.deviceId !== deviceId),
+  }
 }
 
-function withRecovery(directory: Directory, slotId: string, secret: number): Directory {
-  const { signing, kem } = recoveryKeyIdentity(new Uint8Array(32).fill(secret))
+function withRecovery(
+  storeId: string,
+  directory: Directory,
+  slotId: string,
+  secret: number,
+): Directory {
+  const { signing, kem } = recoveryKeyIdentity(storeId, new Uint8Array(32).fill(secret))
   const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
   const recovery = [...directory.recovery, { slotId, type: 'recovery', ...keys } as const]
   return {

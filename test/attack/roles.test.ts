@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
 import type { ChangeRecord } from '../../src/format/change-record.ts'
-import type { Directory, RecoveryEntry, Role } from '../../src/format/directory.ts'
+import type { AdmittedBy, Directory, RecoveryEntry, Role } from '../../src/format/directory.ts'
 import { readKid } from '../../src/format/envelope.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
 import { decodeKeyring } from '../../src/format/keyring.ts'
@@ -13,7 +13,7 @@ import { openArchives } from '../../src/keys/archive.ts'
 import type { EpochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
 import { openDirectory, openKeyring } from '../../src/keys/keyring.ts'
-import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import { type RecoveryIdentity, recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { decodeCommit } from '../../src/store/commits/decoded-commit.ts'
 import { type Fault, type ForgedAuthor, plainSettings, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
@@ -85,15 +85,7 @@ describe('T9: a record beyond the role of its author is refused', () => {
     'record_device: a removed device, %s',
     async (what) => {
       const forge = standard.forge.fork()
-      forge.keyring(
-        (next) => ({
-          ...next,
-          devices: next.devices.map((device) =>
-            device.role === 'writer' ? { ...device, removed: next.number } : device,
-          ),
-        }),
-        { epoch: forge.newEpoch() },
-      )
+      forge.keyring(withoutWriter, { epoch: forge.newEpoch() })
       acts[what](forge, { author: standard.writer })
       expect(await verdicts(forge)).toEqual(refused('record_device'))
     },
@@ -117,9 +109,7 @@ describe('T9: the keys of a device that was removed', () => {
   test('open nothing that is written from then on', async () => {
     const forge = standard.forge.fork()
     const { storeId, epochs: held } = forge
-    forge.keyring((next) => ({ ...next, devices: next.devices.map(removed(next)) }), {
-      epoch: forge.newEpoch(),
-    })
+    forge.keyring(withoutWriter, { epoch: forge.newEpoch() })
     const keyring = forge.objects.get(forge.entries.at(-1)?.keyring ?? '')?.body ?? new Uint8Array()
     const change = forge.change([nextRow])
     const commit = forge.objects.get(change)?.body ?? new Uint8Array()
@@ -140,8 +130,12 @@ describe('T9: the keys of a device that was removed', () => {
 })
 
 describe('T9: a recovery identity', () => {
-  const recovery = recoveryKeyIdentity(new Uint8Array(32).fill(7))
-  const passphrase = recoveryKeyIdentity(new Uint8Array(32).fill(8))
+  let secrets: Readonly<Record<RecoveryEntry['type'], RecoveryIdentity>>
+  beforeAll(() => {
+    const of = (byte: number): RecoveryIdentity =>
+      recoveryKeyIdentity(standard.forge.storeId, new Uint8Array(32).fill(byte))
+    secrets = { recovery: of(7), passphrase: of(8) }
+  })
 
   test.each<[code: string, grade: RecoveryEntry['type'], role: Role]>([
     ['accepted', 'recovery', 'owner'],
@@ -152,19 +146,29 @@ describe('T9: a recovery identity', () => {
   ])('%s: a %s enrols a device as %s', async (code, grade, role) => {
     const forge = withPassphrase(standard.forge.fork())
     const joining = await generateIdentity(forge.random)
-    forge.keyring((next) => withMember(next, joining, role), { fault: by(grade) })
+    forge.keyring((next) => withMember(next, joining, role, grade), { fault: by(grade) })
+    expect(await verdicts(forge)).toEqual(refused(code))
+  })
+
+  test.each<[code: string, who: RecoveryEntry['type'], named: AdmittedBy]>([
+    ['keyring_chain', 'recovery', 'owner'],
+    ['keyring_chain', 'recovery', 'passphrase'],
+    ['keyring_chain', 'passphrase', 'recovery'],
+    ['keyring_chain', 'passphrase', 'owner'],
+  ])('%s: a %s enrols a device as if it were by the %s', async (code, who, named) => {
+    const forge = withPassphrase(standard.forge.fork())
+    const joining = await generateIdentity(forge.random)
+    forge.keyring((next) => withMember(next, joining, 'writer', named), { fault: by(who) })
     expect(await verdicts(forge)).toEqual(refused(code))
   })
 
   test.each<[code: string, name: string, act: (forge: Forge) => void, reference?: string]>([
+    ['record_role', 'sets the quota', (forge) => rotate(forge, withQuota, forge.epoch)],
+    ['record_role', 'names a device', (forge) => rotate(forge, renameAll, forge.epoch)],
     ['record_role', 'changes a memory', (forge) => acts.change(forge, by('recovery'))],
     ['record_role', 'redacts', (forge) => acts.redact(forge, by('recovery'))],
     ['record_role', 'changes the settings', (forge) => acts.settings(forge, by('recovery'))],
-    [
-      'record_role',
-      'removes a device',
-      (forge) => rotate(forge, (next) => ({ ...next, devices: next.devices.map(removed(next)) })),
-    ],
+    ['record_role', 'removes a device', (forge) => rotate(forge, withoutWriter)],
     ['record_role', 'begins an epoch', (forge) => rotate(forge, (next) => next)],
     [
       'record_role',
@@ -210,7 +214,7 @@ describe('T9: a recovery identity', () => {
   })
 
   function by(grade: RecoveryEntry['type']): Fault & { author: ForgedAuthor } {
-    const { signing } = grade === 'recovery' ? recovery : passphrase
+    const { signing } = secrets[grade]
     const author = { deviceId: deviceIdOf(signing.publicKey), signing }
     return { author, record: unchained({}) }
   }
@@ -225,10 +229,10 @@ describe('T9: a recovery identity', () => {
 
   /** A passphrase entry with a key pair that is known without Argon2id. */
   function withPassphrase(forge: Forge): Forge {
-    const { signing, kem } = passphrase
+    const { signing, kem } = secrets.passphrase
     const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
-    const entry = { slotId: 'bb'.repeat(16), type: 'passphrase', ...keys } as const
-    forge.argon2 = { salt: new Uint8Array(16), passes: 2, memoryKiB: 65_536 }
+    const argon2 = { salt: new Uint8Array(16), passes: 2, memoryKiB: 65_536 }
+    const entry = { slotId: 'bb'.repeat(16), type: 'passphrase', ...keys, argon2 } as const
     forge.keyring((next) => ({ ...next, recovery: [...next.recovery, entry] }))
     return forge
   }
@@ -246,10 +250,17 @@ function unchained(change: Partial<ChangeRecord>) {
   }
 }
 
-function removed(next: Directory) {
-  return (device: Directory['devices'][number]): Directory['devices'][number] => {
-    return device.role === 'writer' ? { ...device, removed: next.number } : device
-  }
+function withoutWriter(next: Directory): Directory {
+  return { ...next, devices: next.devices.filter(({ role }) => role !== 'writer') }
+}
+
+function withQuota(next: Directory): Directory {
+  return { ...next, quota: 9, quotaSet: next.number }
+}
+
+function renameAll(next: Directory): Directory {
+  const named = next.number
+  return { ...next, devices: next.devices.map((device) => ({ ...device, name: 'mine', named })) }
 }
 
 function promoteAll(next: Directory): Directory {

@@ -230,7 +230,7 @@ test('an envelope of any plaintext', () => {
     fc.property(type, keys, context, bytes(32), plaintext, (kind, own, place, hedge, plain) => {
       const sealed = sealEnvelope(kind, own, place, hedge, plain)
       expect(toHex(openEnvelope(kind, own, place, sealed))).toBe(toHex(pad(kind, plain)))
-      expect(openDeterministic(kind, own, place, hedge, sealed)).toHaveLength(sealed.length - 88)
+      expect(openDeterministic(kind, own, place, hedge, sealed)).toHaveLength(sealed.length - 96)
       expect(toHex(envelope.sealEnvelope(kind, own, place, hedge, plain))).toBe(toHex(sealed))
     }),
     options,
@@ -274,10 +274,11 @@ describe('text forms', () => {
 
   test('a recovery key', () => {
     fc.assert(
-      fc.property(bytes(32), (key) => {
-        const shown = formatRecoveryKey(key)
-        expect(toHex(parseRecoveryKey(shown))).toBe(toHex(key))
-        expect(identity.formatRecoveryKey(key)).toBe(shown)
+      fc.property(id, bytes(32), (storeId, key) => {
+        const shown = formatRecoveryKey(storeId, key)
+        expect(toHex(parseRecoveryKey(shown).key)).toBe(toHex(key))
+        expect(parseRecoveryKey(shown).isOf(storeId)).toBe(true)
+        expect(identity.formatRecoveryKey(storeId, key)).toBe(shown)
       }),
       options,
     )

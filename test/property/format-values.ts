@@ -149,46 +149,62 @@ export const settings: fc.Arbitrary<Settings> = shape({
   }),
 })
 
+export const deviceName: fc.Arbitrary<string> = fc
+  .string({ unit: fc.constantFrom('a', 'Z', '7', ' ', '’', 'é', '\u{1f600}'), maxLength: 64 })
+  .map((each) => each.trim())
+
 const device: fc.Arbitrary<DeviceEntry> = shape({
   signingKey: bytes(32).map((secret) => signingKeyPair(secret).publicKey),
   kemKey: bytes(1216),
   role: fc.constantFrom('owner', 'writer', 'reader', 'auditor'),
-}).map((entry) => {
-  return { ...entry, deviceId: deviceIdOf(entry.signingKey), added: 0, removed: 0 }
-})
+  admittedBy: fc.constantFrom('owner', 'recovery', 'passphrase'),
+  name: deviceName,
+}).map((entry) => ({ ...entry, deviceId: deviceIdOf(entry.signingKey), added: 0, named: 0 }))
 const recovery: fc.Arbitrary<readonly RecoveryEntry[]> = fc
   .uniqueArray(id(), { maxLength: 2 })
   .map((ids) =>
-    ids.toSorted().map((slotId, index) => ({
-      slotId,
-      type: index === 0 ? ('passphrase' as const) : ('recovery' as const),
-      signingKey: new Uint8Array(32).fill(index),
-      kemKey: new Uint8Array(1216).fill(index),
-    })),
+    ids.toSorted().map((slotId, index): RecoveryEntry => {
+      const signingKey = new Uint8Array(32).fill(index)
+      const keys = { slotId, signingKey, kemKey: new Uint8Array(1216).fill(index) }
+      const argon2 = { salt: new Uint8Array(16).fill(index), passes: 3, memoryKiB: 65_536 }
+      return index === 0 ? { ...keys, type: 'passphrase', argon2 } : { ...keys, type: 'recovery' }
+    }),
   )
+const lastRecord = shape({ sequence: count, record: bytes(32) })
 export const directory: fc.Arbitrary<Directory> = fc
   .tuple(
-    fc.uniqueArray(device, { maxLength: 4, selector: ({ deviceId }) => deviceId }),
+    fc.uniqueArray(fc.tuple(device, lastRecord), {
+      maxLength: 4,
+      selector: ([{ deviceId }]) => deviceId,
+    }),
     recovery,
     fc.uniqueArray(id(), { maxLength: 3 }),
     hash,
     fc.oneof(fc.constant(0), count),
+    fc.tuple(fc.integer({ min: 0, max: 250 }), fc.boolean()),
   )
-  .map(([entries, codes, gone, random, number]) => ({
-    number,
-    previous: number === 0 ? [] : number % 2 === 0 ? [random, random] : [random],
-    devices: entries
-      .toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
-      .map((entry, index) => ({ ...entry, removed: index % 2 === 0 ? 0 : number })),
-    recovery: codes,
-    gone: gone.filter((slotId) => !codes.some((entry) => entry.slotId === slotId)).toSorted(),
-    founderRandom: number === 0 ? random : undefined,
-  }))
+  .map(([entries, codes, gone, random, number, [quota, isQuotaNew]]) => {
+    const isRemoved = (index: number): boolean => number > 0 && index % 2 === 1
+    const ordered = entries.toSorted(([a], [b]) => (a.deviceId < b.deviceId ? -1 : 1))
+    const active = ordered.filter((_, index) => !isRemoved(index))
+    const removed = ordered.filter((_, index) => isRemoved(index))
+    return {
+      number,
+      previous: number === 0 ? [] : number % 2 === 0 ? [random, random] : [random],
+      devices: active.map(([entry]) => ({ ...entry, named: entry.name === '' ? 0 : number })),
+      removed: removed.map(([{ deviceId }, last]) => ({ deviceId, removed: number, ...last })),
+      recovery: codes,
+      gone: gone.filter((slotId) => !codes.some((entry) => entry.slotId === slotId)).toSorted(),
+      quota,
+      quotaSet: isQuotaNew ? number : 0,
+      founderRandom: number === 0 ? random : undefined,
+    }
+  })
 
 export const archive = (master: 'A' | 'C'): fc.Arbitrary<readonly ArchiveEntry[]> =>
   fc.array(
     shape({
-      kid: id(16),
+      kid: id(),
       key: bytes(32),
       hashC: master === 'A' ? bytes(32) : fc.constant(undefined),
     }),
@@ -201,38 +217,34 @@ function framed(type: number, kid: string, length: number): Uint8Array {
   return concatBytes(head, new Uint8Array(length - head.length).fill(7))
 }
 
-const slotTypes: readonly Slot['type'][] = ['device', 'passphrase', 'recovery']
-
 export const keyring: fc.Arbitrary<KeyringFile> = fc
-  .tuple(
-    id(16),
-    id(),
-    count,
-    fc.constantFrom(4, 8),
-    fc.subarray<Slot['type']>(['passphrase', 'recovery', 'recovery']),
-  )
-  .map(([kid, storeId, number, devices, others]) => {
-    const types = [...Array.from({ length: devices }, () => 'device' as const), ...others]
+  .tuple(id(), id(), count, fc.constantFrom(4, 8), fc.nat({ max: 4 }))
+  .map(([kid, storeId, number, keys, passphrases]) => {
+    const types = [
+      ...Array.from({ length: keys }, () => 'key' as const),
+      ...Array.from({ length: passphrases }, () => 'passphrase' as const),
+    ]
     const slots = types.map((type, index) => slotOf(type, kid, index))
     return {
       kid,
       storeId,
       number,
       slots: sortSlots(slots),
-      archiveA: framed(8, kid, 600),
-      archiveC: framed(8, kid, 601),
-      directory: framed(7, kid, 88),
+      archiveA: framed(8, kid, 608),
+      archiveC: framed(8, kid, 609),
+      directory: framed(7, kid, 96),
     }
   })
 
 function slotOf(type: Slot['type'], kid: string, index: number): Slot {
   const filled = (length: number): Uint8Array => new Uint8Array(length).fill(index)
+  const slotId = Buffer.from(filled(16)).toString('hex')
+  const argon2 = { salt: filled(16), passes: 3, memoryKiB: 65_536 }
   return {
     type,
-    slotId: type === 'device' ? undefined : Buffer.from(filled(16)).toString('hex'),
-    argon2: type === 'passphrase' ? { salt: filled(16), passes: 3, memoryKiB: 65_536 } : undefined,
-    ciphertext: filled(1120).with(0, slotTypes.indexOf(type)),
-    envelope: framed(5, kid, 600),
+    passphrase: type === 'passphrase' ? { slotId, argon2 } : undefined,
+    ciphertext: filled(1120),
+    envelope: framed(5, kid, 608),
   }
 }
 

@@ -65,7 +65,7 @@ import * as values from './format-values.ts'
 const runs = { seed, numRuns: full ? 20_000 : 75 }
 const storeId = '0123456789abcdef'.repeat(2)
 const pair = signingKeyPair(systemRandom(32))
-const keys = { kid: '01'.repeat(8), key: new Uint8Array(32), saltKey: new Uint8Array(32) }
+const keys = { kid: '01'.repeat(16), key: new Uint8Array(32), saltKey: new Uint8Array(32) }
 const context = new Uint8Array(16)
 const identityText = formatIdentity(await generateIdentity())
 
@@ -170,7 +170,7 @@ const decoders: readonly Decoder[] = [
   },
   {
     name: 'a recovery key',
-    honest: values.bytes(32).map((key) => utf8(formatRecoveryKey(key))),
+    honest: values.bytes(32).map((key) => utf8(formatRecoveryKey(storeId, key))),
     decode: (bytes) => parseRecoveryKey(text(bytes)),
   },
   {

@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { type Directory, directoryHash } from '../../src/format/directory.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { type NewRow, withMember } from '../support/forge-fault.ts'
+import { type NewRow, withMember, withoutMember } from '../support/forge-fault.ts'
 import { mergeForks } from '../support/forge-merge.ts'
 import { idOf } from '../support/forge-seal.ts'
 import type { Forge } from '../support/forge.ts'
@@ -121,17 +121,17 @@ class World {
     this.#count += 1
     if (does === 'drop') return { ...next, recovery: next.recovery.slice(1) }
     if (does === 'key') {
-      const pair = recoveryKeyIdentity(start.random(32))
+      const pair = recoveryKeyIdentity(start.storeId, start.random(32))
       const keys = { signingKey: pair.signing.publicKey, kemKey: pair.kem.publicKey }
       const entry = { slotId: idOf(`slot ${this.#count}`), type: 'recovery', ...keys } as const
       const recovery = [...next.recovery, entry]
       return { ...next, recovery: recovery.toSorted((a, b) => (a.slotId < b.slotId ? -1 : 1)) }
     }
+    if (does === 'remove') return withoutMember(next, { deviceId })
     return {
       ...next,
       devices: next.devices.map((one) => {
-        if (one.deviceId !== deviceId || one.removed !== 0) return one
-        return does === 'remove' ? { ...one, removed: next.number } : { ...one, role: 'reader' }
+        return one.deviceId === deviceId ? { ...one, role: 'reader' } : one
       }),
     }
   }
@@ -142,10 +142,8 @@ class World {
  * the join that meets both.
  */
 function membersOf(forge: Forge): string {
-  const members = forge.directory.devices.map((one) => {
-    return { ...one, removed: Math.min(one.removed, 1) }
-  })
-  const rest = { number: 0, previous: [], founderRandom: undefined, devices: members }
+  const removed = forge.directory.removed.map((one) => ({ ...one, removed: 1 }))
+  const rest = { number: 0, previous: [], founderRandom: undefined, removed }
   return Buffer.from(directoryHash(forge.storeId, { ...forge.directory, ...rest })).toString('hex')
 }
 

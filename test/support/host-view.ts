@@ -41,7 +41,7 @@ export interface Envelope {
   readonly length: number
 }
 
-const OVERHEAD = 88
+const OVERHEAD = 96
 
 /** Throws where something is not what the format says. */
 export function readHostView(remote: string): HostView {

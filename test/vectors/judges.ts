@@ -5,21 +5,27 @@ import { fromHex, toHex, utf8 } from '../../src/bytes.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
 import { encodeCommit, parseCommit, verifyCommitBytes } from '../../src/format/commit.ts'
 import { decodeDetail, encodeDetail } from '../../src/format/detail.ts'
+import { parseDeviceCard } from '../../src/format/device-card.ts'
 import { decodeDirectory, encodeDirectory } from '../../src/format/directory.ts'
 import { type EnvelopeType, openDeterministic, openEnvelope } from '../../src/format/envelope.ts'
 import { type IdKind, parseId } from '../../src/format/id.ts'
+import { decodeKeyring as decodeKeyringByProduct } from '../../src/format/keyring.ts'
 import { decodeMemoryBlob, encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { checkPath } from '../../src/format/path.ts'
 import { parseStoreFile } from '../../src/format/public-files.ts'
 import { decodeRecord, encodeSignedBody, verifyRecordSignature } from '../../src/format/record.ts'
 import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
 import type { GitObject, Oid } from '../../src/git/objects/object.ts'
-import { decodeIdentity, parseRecoveryKey } from '../../src/keys/identity.ts'
+import { decodeIdentity, parseOperatorSecret, parseRecoveryKey } from '../../src/keys/identity.ts'
+import { checkKeyring } from '../../src/keys/keyring-bytes.ts'
 import { openKeyring, type Unlock } from '../../src/keys/keyring.ts'
+import { operatorRecoveryKey } from '../../src/keys/recovery.ts'
 import { placedTime } from '../../src/store/history/record-times.ts'
+import { inSlices } from '../../src/time-slice.ts'
 import { makeHistory } from '../support/histories.ts'
 import * as commit from '../support/reference/commit.ts'
 import * as detail from '../support/reference/detail.ts'
+import * as deviceCard from '../support/reference/device-card.ts'
 import * as directory from '../support/reference/directory.ts'
 import * as envelope from '../support/reference/envelope.ts'
 import * as identity from '../support/reference/identity.ts'
@@ -60,9 +66,23 @@ export const judges: Readonly<Record<Group, Judge>> = {
     },
   },
   'recovery-keys': {
-    product: (v) => toHex(parseRecoveryKey(text(v))),
-    reference: (v) => toHex(identity.parseRecoveryKey(text(v))),
+    product(v) {
+      const { key, isOf } = parseRecoveryKey(text(v))
+      return [toHex(key), isOf(field(v, 'storeId'))].join(' ')
+    },
+    reference(v) {
+      const { key, storeEnd } = identity.parseRecoveryKey(text(v))
+      return [toHex(key), storeEnd === identity.storeEndOf(field(v, 'storeId'))].join(' ')
+    },
   },
+  'operator-secrets': {
+    product: (v) => toHex(operatorRecoveryKey(field(v, 'storeId'), parseOperatorSecret(text(v)))),
+    reference: (v) =>
+      toHex(
+        identity.operatorRecoveryKey(identity.parseOperatorSecret(text(v)), field(v, 'storeId')),
+      ),
+  },
+  'device-cards': { product: cardByProduct, reference: cardByReference },
   'store-files': {
     product: (v) => parseStoreFile(utf8(text(v))),
     reference: (v) => publicFiles.parseStoreFile(utf8(text(v))),
@@ -119,6 +139,16 @@ function asPlaced(v: Vector, times: readonly number[]): string {
   throw new Error(`Placed at ${placed}`)
 }
 
+function cardByProduct(v: Vector): string {
+  const { deviceId, signing, kem, name } = parseDeviceCard(text(v))
+  return [deviceId, toHex(signing.publicKey), toHex(kem.publicKey), name].join(' ')
+}
+
+function cardByReference(v: Vector): string {
+  const { deviceId, signingKey, kemKey, name } = deviceCard.parseDeviceCard(text(v))
+  return [deviceId, toHex(signingKey), toHex(kemKey), name].join(' ')
+}
+
 function openByProduct(v: Vector): string {
   const type = envelopeType(v)
   const context = bytesField(v, 'context')
@@ -157,8 +187,13 @@ function recordByReference(v: Vector): string {
 }
 
 async function keyringByProduct(v: Vector): Promise<string> {
-  const opened = await openKeyring(keyringBytes(v), field(v, 'storeId'), unlockOf(v))
-  const { auditKey, contentKey } = opened.epoch
+  const bytes = keyringBytes(v)
+  const opened = await openKeyring(bytes, field(v, 'storeId'), unlockOf(v))
+  const { storeId, directory: members, epoch } = opened
+  const older = [...opened.epochs.values()].filter(({ kid }) => kid !== epoch.kid)
+  const parts = { storeId, directory: members, epoch, older }
+  await inSlices(checkKeyring(decodeKeyringByProduct(bytes), parts))
+  const { auditKey, contentKey } = epoch
   return [auditKey, contentKey, encodeDirectory(opened.directory)].map(toHex).join(' ')
 }
 
@@ -197,17 +232,26 @@ function keysOf(v: Vector): { kid: string; key: Uint8Array; saltKey: Uint8Array 
 }
 
 function unlockOf(v: Vector): Unlock {
-  const { passphrase, recoveryKey } = v
+  const { passphrase, recoveryKey, operatorSecret } = v
   if (passphrase !== undefined) return { type: 'passphrase', passphrase }
+  if (operatorSecret !== undefined) return { type: 'operator', operatorSecret }
   if (recoveryKey !== undefined) return { type: 'recovery', recoveryKey }
   return { type: 'identity', identity: decodeIdentity(field(v, 'identity')) }
 }
 
 function secretOf(v: Vector): Secret {
-  const { passphrase, recoveryKey } = v
+  const { passphrase, recoveryKey, operatorSecret } = v
   if (passphrase !== undefined) return { passphrase }
+  if (operatorSecret !== undefined) return { recoveryKey: recoveryKeyOf(v, operatorSecret) }
   if (recoveryKey !== undefined) return { recoveryKey }
   return { identity: field(v, 'identity') }
+}
+
+/** The text of the recovery key that an operator secret gives for the store. */
+function recoveryKeyOf(v: Vector, operatorSecret: string): string {
+  const storeId = field(v, 'storeId')
+  const secret = identity.parseOperatorSecret(operatorSecret)
+  return identity.formatRecoveryKey(storeId, identity.operatorRecoveryKey(secret, storeId))
 }
 
 function idKind(v: Vector): IdKind {

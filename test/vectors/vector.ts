@@ -13,6 +13,8 @@ export const groups = [
   'paths',
   'identities',
   'recovery-keys',
+  'operator-secrets',
+  'device-cards',
   'store-files',
   'envelopes',
   'records',

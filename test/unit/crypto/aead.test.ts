@@ -12,7 +12,7 @@ import { forgeTwoKeyCiphertext } from './two-key-ciphertext.ts'
 const fill = (length: number, start: number): Uint8Array =>
   Uint8Array.from({ length }, (_, index) => (start + index) & 255)
 
-const header = fill(16, 1)
+const header = fill(24, 1)
 const salt = fill(24, 50)
 const key = fill(32, 100)
 const context = utf8('the place')
@@ -46,7 +46,7 @@ test('every changed bit is refused, by the commitment or by the tag', () => {
     expect(
       codeOf(() => openBytes(changed, key, context)),
       `bit ${bit}`,
-    ).toBe(bit < 72 * 8 ? 'envelope_commitment' : 'envelope_tag')
+    ).toBe(bit < 80 * 8 ? 'envelope_commitment' : 'envelope_tag')
   }
 })
 
@@ -61,9 +61,9 @@ describe('refused with envelope_commitment:', () => {
   })
 })
 
-test('a plaintext of no bytes has 88 bytes of envelope', () => {
+test('a plaintext of no bytes has 96 bytes of envelope', () => {
   const empty = sealBytes({ header, salt, key, context, plaintext: new Uint8Array() })
-  expect(empty).toHaveLength(88)
+  expect(empty).toHaveLength(96)
   expect(openBytes(empty, key, context)).toHaveLength(0)
 })
 

@@ -3,12 +3,11 @@
 import { ml_kem768_x25519 as xwing } from '@noble/post-quantum/hybrid.js'
 import { expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
-import { systemRandom } from '../../../src/crypto/random.ts'
 import { decapsulate, encapsulate, kemKeyPair } from '../../../src/crypto/recipient.ts'
 
 const seed = Uint8Array.from({ length: 32 }, (_, index) => 7 * index)
 const pair = kemKeyPair(seed)
-const draw = (length: number): Uint8Array => Uint8Array.from({ length }, (_, index) => index)
+const encapsulationSeed = Uint8Array.from({ length: 64 }, (_, index) => index)
 
 test('the key pair of a seed is the one of the reference implementation', () => {
   expect(toHex(pair.publicKey)).toBe(toHex(xwing.keygen(seed).publicKey))
@@ -16,18 +15,25 @@ test('the key pair of a seed is the one of the reference implementation', () => 
   expect(pair.secretKey).toEqual(seed)
 })
 
-test('from the same random bytes the reference implementation encapsulates the same', () => {
-  const ours = encapsulate(pair.publicKey, draw)
-  const theirs = xwing.encapsulate(pair.publicKey, draw(64))
+test('from the same seed the reference implementation encapsulates the same', () => {
+  const ours = encapsulate(pair.publicKey, encapsulationSeed)
+  const theirs = xwing.encapsulate(pair.publicKey, encapsulationSeed)
   expect(toHex(ours.ciphertext)).toBe(toHex(theirs.cipherText))
   expect(toHex(ours.sharedSecret)).toBe(toHex(theirs.sharedSecret))
   expect(toHex(decapsulate(theirs.cipherText, pair))).toBe(toHex(theirs.sharedSecret))
   expect(toHex(xwing.decapsulate(ours.ciphertext, seed))).toBe(toHex(ours.sharedSecret))
 })
 
+test('another seed gives another ciphertext, the same seed the same', () => {
+  const first = encapsulate(pair.publicKey, encapsulationSeed)
+  expect(encapsulate(pair.publicKey, encapsulationSeed)).toEqual(first)
+  const other = encapsulate(pair.publicKey, encapsulationSeed.toReversed())
+  expect(toHex(other.ciphertext)).not.toBe(toHex(first.ciphertext))
+})
+
 test('a foreign key and a changed ciphertext give other secrets and no error', () => {
-  const { ciphertext, sharedSecret } = encapsulate(pair.publicKey, systemRandom)
-  const other = kemKeyPair(systemRandom(32))
+  const { ciphertext, sharedSecret } = encapsulate(pair.publicKey, encapsulationSeed)
+  const other = kemKeyPair(seed.toReversed())
   const changed = ciphertext.with(5, (ciphertext[5] ?? 0) ^ 1)
   expect(decapsulate(ciphertext, pair)).toEqual(sharedSecret)
   expect(decapsulate(ciphertext, other)).not.toEqual(sharedSecret)

@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 const keys = {
-  kid: '0123456789abcdef',
+  kid: '0123456789abcdef'.repeat(2),
   key: new Uint8Array(32).fill(1),
   saltKey: new Uint8Array(32).fill(2),
 }
@@ -39,7 +39,7 @@ test('a thread makes the same envelope, and its name', async () => {
 
 test('a padded plaintext is handed over, and a job that fails fails alone', async () => {
   const job = {
-    header: new Uint8Array(16),
+    header: new Uint8Array(24),
     type: 2,
     context,
     hedge,

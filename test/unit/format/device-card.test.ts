@@ -3,7 +3,7 @@
 
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { describe, expect, test } from 'vitest'
-import { concatBytes, label, toHex } from '../../../src/bytes.ts'
+import { concatBytes, label, toHex, utf8 } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
 import { sign } from '../../../src/crypto/signature.ts'
 import { decodeBase32, encodeBase32 } from '../../../src/format/base32.ts'
@@ -14,7 +14,7 @@ import { formatIdentity, generateIdentity } from '../../../src/keys/identity.ts'
 const draw = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => (i * 37) & 255)
 const identity = await generateIdentity(draw)
 const other = await generateIdentity()
-const card = formatDeviceCard(identity)
+const card = formatDeviceCard(identity, { name: 'Zoë’s laptop' })
 const PREFIX = 'GITLOCKET-DEVICE-1-'
 const digits = card.split('\n').slice(1).join('').slice(PREFIX.length)
 const refused = expect.objectContaining({ code: 'invalid_input' })
@@ -22,23 +22,40 @@ const publicHalf = {
   deviceId: identity.deviceId,
   signing: { publicKey: identity.signing.publicKey },
   kem: { publicKey: identity.kem.publicKey },
+  name: 'Zoë’s laptop',
 }
 
-test('a card is the two public keys and a signature, and names its device', () => {
+test('a card is the two public keys, a name and a signature, and says its device id', () => {
   expect(parseDeviceCard(card)).toEqual(publicHalf)
   expect(card.split('\n')[0]).toContain(formatId('device', identity.deviceId))
   expect(Math.max(...card.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76)
 })
 
+test.each([
+  ['no name', {}, ''],
+  ['an empty name', { name: '' }, ''],
+  ['a name of 256 bytes', { name: '🦉'.repeat(64) }, '🦉'.repeat(64)],
+])('a card with %s is read back', (_, options, name) => {
+  expect(parseDeviceCard(formatDeviceCard(identity, options))).toEqual({ ...publicHalf, name })
+})
+
+test.each(['x'.repeat(65), 'a\nb', ' a', 'e\u0301', '\u0378'])(
+  'no card is made with the name %j',
+  (name) => {
+    expect(() => formatDeviceCard(identity, { name })).toThrow(refused)
+  },
+)
+
 test('the bytes are those of FORMAT: another implementation verifies them', () => {
   const bytes = decodeBase32(digits.toLowerCase()) ?? new Uint8Array()
-  expect(bytes).toHaveLength(32 + 1216 + 64 + 3)
+  expect(bytes).toHaveLength(32 + 1216 + 256 + 64 + 2)
+  expect(digits).toHaveLength(2512)
   const keys = concatBytes(identity.signing.publicKey, identity.kem.publicKey)
-  expect(bytes.subarray(0, 1248)).toEqual(keys)
-  const message = concatBytes(label('GLK1/device-card/v1'), keys)
-  expect(ed25519.verify(bytes.subarray(1248, 1312), message, identity.signing.publicKey)).toBe(true)
-  const check = hash256(label('GLK1/device-card-text/v1'), bytes.subarray(0, 1312))
-  expect(bytes.subarray(1312)).toEqual(check.subarray(0, 3))
+  expect(bytes.subarray(0, 1504)).toEqual(concatBytes(keys, nameField('Zoë’s laptop')))
+  const message = concatBytes(label('GLK1/device-card/v1'), bytes.subarray(0, 1504))
+  expect(ed25519.verify(bytes.subarray(1504, 1568), message, identity.signing.publicKey)).toBe(true)
+  const check = hash256(label('GLK1/device-card-text/v1'), bytes.subarray(0, 1568))
+  expect(bytes.subarray(1568)).toEqual(check.subarray(0, 2))
 })
 
 test('a card holds nothing secret', () => {
@@ -76,6 +93,12 @@ describe('invalid_input:', () => {
     ['a signature without its label', cardOf(signing.publicKey, kem.publicKey, bare)],
     ['an encryption key that is none', cardOf(signing.publicKey, new Uint8Array(1216), signed)],
     ['a small signing key', cardOf(new Uint8Array(32), kem.publicKey, () => new Uint8Array(64))],
+    ['another name', cardOf(signing.publicKey, kem.publicKey, own, nameField('forged'))],
+    ['a name with a control character', namedCard(nameField('a\u0007'))],
+    ['a name of 65 characters', namedCard(nameField('x'.repeat(65)))],
+    ['a name that is not in NFC', namedCard(nameField('e\u0301'))],
+    ['a name that is no UTF-8', namedCard(Uint8Array.of(0xff))],
+    ['a byte after the end of the name', namedCard(Uint8Array.of(0x61, 0, 0x62))],
   ])('%s', (_, text) => {
     expect(() => parseDeviceCard(text)).toThrow(refused)
   })
@@ -93,17 +116,35 @@ describe('invalid_input:', () => {
 
   /** The signature that the device has made, of its own two keys. */
   function own(): Uint8Array {
-    return signed(concatBytes(signing.publicKey, kem.publicKey))
+    return signed(concatBytes(signing.publicKey, kem.publicKey, new Uint8Array(256)))
   }
 
   function bare(keys: Uint8Array): Uint8Array {
     return sign(keys, signing)
   }
 
-  function cardOf(signingKey: Uint8Array, kemKey: Uint8Array, signature: Signer): string {
-    const keys = concatBytes(signingKey, kemKey)
-    const bytes = concatBytes(keys, signature(keys))
-    const check = hash256(label('GLK1/device-card-text/v1'), bytes).subarray(0, 3)
+  /** With a right signature. */
+  function namedCard(name: Uint8Array): string {
+    const field = new Uint8Array(256)
+    field.set(name)
+    return cardOf(signing.publicKey, kem.publicKey, signed, field)
+  }
+
+  function cardOf(
+    signingKey: Uint8Array,
+    kemKey: Uint8Array,
+    signature: Signer,
+    name: Uint8Array = new Uint8Array(256),
+  ): string {
+    const fields = concatBytes(signingKey, kemKey, name)
+    const bytes = concatBytes(fields, signature(fields))
+    const check = hash256(label('GLK1/device-card-text/v1'), bytes).subarray(0, 2)
     return PREFIX + encodeBase32(concatBytes(bytes, check))
   }
 })
+
+function nameField(name: string): Uint8Array {
+  const field = new Uint8Array(256)
+  field.set(utf8(name))
+  return field
+}

@@ -4,81 +4,123 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
-import { signingKeyPair } from '../../../src/crypto/signature.ts'
 import { checkJoined, givesRights, joinDirectories } from '../../../src/format/directory-join.ts'
 import {
   type DeviceEntry,
   type Directory,
   directoryHash,
   encodeDirectory,
+  findDevice,
+  findRemoved,
   type RecoveryEntry,
+  type RemovedDevice,
 } from '../../../src/format/directory.ts'
-import { deviceIdOf } from '../../../src/format/id.ts'
-import { directory as anyDirectory } from '../../property/format-values.ts'
+import { directory as anyDirectory, padded } from '../../property/format-values.ts'
 import {
+  device as anyDevice,
+  key,
+  passphraseOf,
+  recoveryKeyOf,
+  removal,
+  slot,
+  sorted,
+} from '../../support/directories.ts'
+import { joinDirectories as joinByReference } from '../../support/reference/directory-join.ts'
+import {
+  decodeDirectory as decodeForReference,
   type Directory as ReferenceDirectory,
   encodeDirectory as encodeForReference,
   gives,
-  joinDirectories as joinByReference,
 } from '../../support/reference/directory.ts'
 import { full, seed } from '../../support/seed.ts'
 
 const storeId = '11'.repeat(16)
-const key = (byte: number, length = 32): Uint8Array => new Uint8Array(length).fill(byte)
-const slot = (byte: number): string => toHex(key(byte, 16))
-
-function device(byte: number, change: Partial<DeviceEntry> = {}): DeviceEntry {
-  const { publicKey: signingKey } = signingKeyPair(key(byte))
-  const kemKey = key(byte, 1216)
-  const deviceId = deviceIdOf(signingKey)
-  return { deviceId, signingKey, kemKey, role: 'writer', added: 1, removed: 0, ...change }
-}
-
-function entry(type: RecoveryEntry['type'], byte: number): RecoveryEntry {
-  return { slotId: slot(byte), type, signingKey: key(byte), kemKey: key(byte, 1216) }
-}
+/** Added by number 1, as those below are. */
+const device = (byte: number, change: Partial<DeviceEntry> = {}): DeviceEntry =>
+  anyDevice(byte, { added: 1, named: 1, ...change })
 
 const owner = device(1, { role: 'owner' })
 
 function side(change: Partial<Directory> = {}, number = 4): Directory {
-  const previous = [key(number)]
-  const rest = { recovery: [], gone: [], founderRandom: undefined }
-  return { number, previous, devices: [owner], ...rest, ...change }
+  const quotas = { quota: 32, quotaSet: 0 }
+  const rest = { removed: [], recovery: [], gone: [], ...quotas, founderRandom: undefined }
+  return { number, previous: [key(number)], devices: [owner], ...rest, ...change }
 }
 
 function join(first: Partial<Directory>, second: Partial<Directory>): Directory {
   return joinDirectories(storeId, [side(first, 4), side(second, 6)])
 }
 
-const deviceOf = (first: DeviceEntry, second: DeviceEntry): DeviceEntry | undefined =>
-  join({ devices: [first] }, { devices: [second] }).devices[0]
+/** What both make of device 2, in either order: one entry, or a removal. */
+function outcome(
+  first: Partial<Directory>,
+  second: Partial<Directory>,
+): DeviceEntry | RemovedDevice | undefined {
+  const [one, other] = [join(first, second), join(second, first)].map((joined) => {
+    const { deviceId } = device(2)
+    return findDevice(joined, deviceId) ?? findRemoved(joined, deviceId)
+  })
+  expect(other).toEqual(one)
+  return one
+}
 
-const passphrase = (byte: number): RecoveryEntry => entry('passphrase', byte)
-const recoveryKey = entry('recovery', 9)
+const passphrase = passphraseOf
+const recoveryKey = recoveryKeyOf(9)
 const forgedDevice = device(6, { kemKey: key(5, 1216) })
 const forgedPassphrase = { ...passphrase(6), kemKey: key(5, 1216) }
 
-/** The second has what the first has, some of it with other keys. */
+const fates = ['same', 'other keys', 'renamed', 'removed', 'unknown'] as const
+type Fate = (typeof fates)[number]
+
+/** The second has something of its own, and what the first has, as it may have fared since. */
 const twoDirectories = fc
-  .tuple(anyDirectory, anyDirectory, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }))
-  .map(([first, second, differ]): readonly [Directory, Directory] => {
-    const other = <T extends { kemKey: Uint8Array }>(one: T, index: number): T =>
-      differ[index] === true ? { ...one, kemKey: one.kemKey.map((byte) => byte ^ 1) } : one
-    const devices = sorted(...second.devices, ...first.devices.map(other))
-    const entries = first.recovery.map((one, index) => other(one, 4 + index))
+  .tuple(
+    anyDirectory,
+    anyDirectory,
+    fc.array(fc.constantFrom(...fates), { minLength: 6, maxLength: 6 }),
+  )
+  .map(([first, second, dealt]): readonly [Directory, Directory] => {
+    const fateOf = (index: number): Fate => dealt[index] ?? 'same'
+    const { number } = second
+    const devices = first.devices.flatMap((one, index) => fared(one, fateOf(index), number))
+    const lost = first.devices.filter((_, index) => fateOf(index) === 'removed' && number > 0)
+    const removed = lost.map(({ deviceId }, index) => {
+      return removal(deviceId, number, { sequence: index, record: key(index) })
+    })
+    const entries = first.recovery.flatMap((one, index) => {
+      const fate = fateOf(4 + index)
+      return fate === 'unknown' ? [] : [fate === 'other keys' ? withOtherKeys(one) : one]
+    })
     const recovery = [...second.recovery, ...entries]
-    const inOrder = recovery.toSorted((a, b) => (a.slotId < b.slotId ? -1 : 1))
-    return [first, { ...second, devices, recovery: inOrder }]
+    return [
+      first,
+      {
+        ...second,
+        devices: sorted(...second.devices, ...devices),
+        removed: [...second.removed, ...removed].toSorted(byDeviceId),
+        recovery: recovery.toSorted((a, b) => (a.slotId < b.slotId ? -1 : 1)),
+      },
+    ]
   })
 
-function forReference({ recovery, previous, ...rest }: Directory): ReferenceDirectory {
-  return {
-    ...rest,
-    previous: previous.map(toHex),
-    recoveries: recovery.map(({ type, ...one }) => {
-      return { ...one, slotType: type === 'passphrase' ? 2 : 3 }
-    }),
-  }
+function fared(one: DeviceEntry, fate: Fate, number: number): readonly DeviceEntry[] {
+  const known = { ...one, named: Math.min(one.named, number) }
+  if (fate === 'renamed') return [{ ...known, name: 'renamed', named: number }]
+  if (fate === 'other keys') return [withOtherKeys(known)]
+  return fate === 'same' ? [known] : []
+}
+
+function withOtherKeys<T extends { readonly kemKey: Uint8Array }>(one: T): T {
+  return { ...one, kemKey: one.kemKey.map((byte) => byte ^ 1) }
+}
+
+function byDeviceId(a: RemovedDevice, b: RemovedDevice): number {
+  return a.deviceId < b.deviceId ? -1 : 1
+}
+
+/** What the reference decoder reads in our bytes. */
+function forReference(directory: Directory): ReferenceDirectory {
+  return decodeForReference(padded('directory', encodeDirectory(directory)))
 }
 
 describe('a joined directory', () => {
@@ -101,28 +143,94 @@ describe('a joined directory', () => {
   })
 
   test.each<[string, Partial<DeviceEntry>, Partial<DeviceEntry>, Partial<DeviceEntry>]>([
-    ['removed on one side', { removed: 3 }, {}, { removed: 3 }],
-    ['removed on the other side', {}, { removed: 5 }, { removed: 5 }],
-    ['removed on both', { removed: 4 }, { removed: 3 }, { removed: 3 }],
     ['added on both', { added: 3 }, { added: 2 }, { added: 2 }],
     ['raised on one side', { role: 'reader' }, { role: 'owner' }, { role: 'reader' }],
     ['lowered on one side', { role: 'auditor' }, { role: 'writer' }, { role: 'auditor' }],
     [
-      'with different keys',
-      { kemKey: key(8, 1216) },
-      { kemKey: key(7, 1216) },
-      { kemKey: key(7, 1216), removed: 7 },
+      'admitted by owner and passphrase',
+      { admittedBy: 'passphrase' },
+      { admittedBy: 'owner' },
+      { admittedBy: 'owner' },
     ],
     [
-      'with different keys, removed before',
-      { kemKey: key(8, 1216), removed: 3 },
-      { kemKey: key(7, 1216) },
-      { kemKey: key(7, 1216), removed: 3 },
+      'admitted by recovery key and passphrase',
+      { admittedBy: 'passphrase' },
+      { admittedBy: 'recovery' },
+      { admittedBy: 'recovery' },
     ],
   ])('takes of a device %s the less', (_, first, second, expected) => {
-    const joined = device(2, expected)
-    expect(deviceOf(device(2, first), device(2, second))).toEqual(joined)
-    expect(deviceOf(device(2, second), device(2, first))).toEqual(joined)
+    const of = (change: Partial<DeviceEntry>) => ({ devices: sorted(owner, device(2, change)) })
+    expect(outcome(of(first), of(second))).toEqual(device(2, expected))
+  })
+
+  test.each<[string, Partial<DeviceEntry>, Partial<DeviceEntry>, Partial<DeviceEntry>]>([
+    [
+      'the later one',
+      { name: 'old', named: 2 },
+      { name: 'new', named: 3 },
+      { name: 'new', named: 3 },
+    ],
+    ['none, if that is later', { name: 'a', named: 2 }, { named: 3 }, { name: '', named: 3 }],
+    [
+      'of equal ones that of lesser bytes',
+      { name: 'b', named: 3 },
+      { name: 'a', named: 3 },
+      { name: 'a', named: 3 },
+    ],
+    [
+      'by bytes of UTF-8 and not by code units',
+      { name: '\ufb00', named: 3 },
+      { name: '\u{1f600}', named: 3 },
+      { name: '\ufb00', named: 3 },
+    ],
+  ])('takes of two names %s', (_, first, second, expected) => {
+    const of = (change: Partial<DeviceEntry>) => ({ devices: sorted(owner, device(2, change)) })
+    expect(outcome(of(first), of(second))).toEqual(device(2, expected))
+  })
+
+  const { deviceId } = device(2)
+  const active = { devices: sorted(owner, device(2)) }
+  const removedAt = (removed: number, sequence = 0, byte = 0): Partial<Directory> => ({
+    removed: [removal(deviceId, removed, { sequence, record: key(byte) })],
+  })
+  const withKey = (byte: number): Partial<Directory> => ({
+    devices: sorted(owner, device(2, { kemKey: key(byte, 1216) })),
+  })
+  const last = (removed: number, sequence: number, byte: number): RemovedDevice =>
+    removal(deviceId, removed, { sequence, record: key(byte) })
+
+  test.each<[string, Partial<Directory>, Partial<Directory>, RemovedDevice]>([
+    ['that is active on the other side', removedAt(3, 5, 8), active, last(3, 5, 8)],
+    ['that the other side does not know', removedAt(3, 5, 8), {}, last(3, 5, 8)],
+    ['at the smaller number', removedAt(4, 5, 8), removedAt(3, 5, 8), last(3, 5, 8)],
+    ['with the greater sequence number', removedAt(3, 5, 1), removedAt(4, 6, 9), last(3, 6, 9)],
+    [
+      'with any sequence number, if the other has none',
+      removedAt(3),
+      removedAt(4, 6, 9),
+      last(3, 6, 9),
+    ],
+    [
+      'of equal sequence numbers with the lesser hash',
+      removedAt(3, 5, 9),
+      removedAt(3, 5, 2),
+      last(3, 5, 2),
+    ],
+    ['with different keys', withKey(7), withKey(8), last(7, 0, 0)],
+    ['that came back with different keys', removedAt(3, 5, 8), withKey(8), last(3, 5, 8)],
+  ])('keeps out a removed device %s', (_, first, second, expected) => {
+    expect(outcome(first, second)).toEqual(expected)
+  })
+
+  test.each<[string, readonly [number, number], readonly [number, number], [number, number]]>([
+    ['that was set later', [9, 2], [3, 1], [9, 2]],
+    ['that was set later, also if it is less', [3, 2], [9, 1], [3, 2]],
+    ['of two that were set at once the less', [9, 2], [3, 2], [3, 2]],
+    ['that neither has set', [32, 0], [32, 0], [32, 0]],
+  ])('takes the quota %s', (_, first, second, [quota, quotaSet]) => {
+    const of = ([number, set]: readonly [number, number]) => ({ quota: number, quotaSet: set })
+    expect(join(of(first), of(second))).toMatchObject({ quota, quotaSet })
+    expect(join(of(second), of(first))).toMatchObject({ quota, quotaSet })
   })
 
   test('has the recovery entries of either that neither side dropped', () => {
@@ -141,17 +249,18 @@ describe('a joined directory', () => {
     expect(gone).toEqual([slot(5)])
   })
 
-  test.each<[string, Partial<RecoveryEntry>]>([
-    ['X-Wing keys', { kemKey: key(10, 1216) }],
-    ['signing keys', { signingKey: key(10) }],
-    ['types', { type: 'passphrase' }],
-  ])('has nothing of a slot with different %s', (_, change) => {
-    const [one, other] = [
-      { recovery: [recoveryKey] },
-      { recovery: [{ ...recoveryKey, ...change }] },
-    ]
-    for (const joined of [join(one, other), join(other, one)]) {
-      expect(joined).toMatchObject({ recovery: [], gone: [recoveryKey.slotId] })
+  const costs = passphrase(9).argon2
+  test.each<[string, RecoveryEntry, RecoveryEntry]>([
+    ['X-Wing keys', recoveryKey, { ...recoveryKey, kemKey: key(10, 1216) }],
+    ['signing keys', recoveryKey, { ...recoveryKey, signingKey: key(10) }],
+    ['types', recoveryKey, passphrase(9)],
+    ['salts', passphrase(9), { ...passphrase(9), argon2: { ...costs, salt: key(1, 16) } }],
+    ['passes', passphrase(9), { ...passphrase(9), argon2: { ...costs, passes: 2 } }],
+    ['memory', passphrase(9), { ...passphrase(9), argon2: { ...costs, memoryKiB: 65_536 } }],
+  ])('has nothing of a slot with different %s', (_, one, other) => {
+    const [first, second] = [{ recovery: [one] }, { recovery: [other] }]
+    for (const joined of [join(first, second), join(second, first)]) {
+      expect(joined).toMatchObject({ recovery: [], gone: [one.slotId] })
     }
   })
 
@@ -167,9 +276,9 @@ describe('a joined directory', () => {
     fc.assert(
       fc.property(twoDirectories, ([first, second]) => {
         const joined = joinDirectories(storeId, [first, second])
-        const reference = joinByReference(storeId, forReference(first), forReference(second))
-        expect(toHex(encodeDirectory(joined))).toBe(toHex(encodeForReference(reference)))
         const [before, after] = [forReference(first), forReference(second)]
+        const reference = joinByReference(storeId, before, after)
+        expect(toHex(encodeDirectory(joined))).toBe(toHex(encodeForReference(reference)))
         expect(givesRights(first, second)).toBe(gives(before, after))
       }),
       { seed, numRuns: full ? 2000 : 100 },
@@ -179,8 +288,9 @@ describe('a joined directory', () => {
 
 test('keyring_chain: a join without a remaining owner is refused', () => {
   const before = [side(), side({ devices: [{ ...owner, kemKey: key(9, 1216) }] }, 6)] as const
-  const [left] = joinDirectories(storeId, before).devices
-  expect(left?.removed).toBe(7)
+  const { devices, removed } = joinDirectories(storeId, before)
+  expect(devices).toEqual([])
+  expect(removed).toEqual([removal(owner.deviceId, 7)])
   expect(() => checkJoined(storeId, before, joinDirectories(storeId, before))).toThrow(
     expect.objectContaining({ code: 'keyring_chain' }),
   )
@@ -189,7 +299,8 @@ test('keyring_chain: a join without a remaining owner is refused', () => {
 describe('keyring_chain: a joined directory that', () => {
   const before = [
     side({
-      devices: sorted(owner, device(2, { removed: 3 }), device(3, { role: 'reader' }), device(6)),
+      devices: sorted(owner, device(3, { role: 'reader' }), device(6)),
+      removed: [removal(device(2).deviceId, 3, { sequence: 5, record: key(8) })],
       recovery: [passphrase(6), recoveryKey],
     }),
     side(
@@ -208,6 +319,10 @@ describe('keyring_chain: a joined directory that', () => {
     }),
   })
 
+  function without(byte: number): readonly RemovedDevice[] {
+    return honest.removed.filter((one) => one.deviceId !== device(byte).deviceId)
+  }
+
   test('is right is accepted', () => {
     expect(() => checkJoined(storeId, before, honest)).not.toThrow()
   })
@@ -216,14 +331,29 @@ describe('keyring_chain: a joined directory that', () => {
     ['skips a number', { number: 8 }],
     ['names one predecessor', { previous: honest.previous.slice(1) }],
     ['names them in the other order', { previous: honest.previous.toReversed() }],
-    ['brings a removed device back', changed(2, { removed: 0 })],
+    [
+      'brings a removed device back',
+      { devices: sorted(...honest.devices, device(2)), removed: without(2) },
+    ],
+    ['forgets a removed device', { removed: without(2) }],
+    ['names another last record', { removed: [removal(device(2).deviceId, 3), ...without(2)] }],
+    ['names a device otherwise', changed(4, { name: 'forged' })],
+    ['has another admit a device', changed(4, { admittedBy: 'recovery' })],
+    ['has another quota', { quota: 33 }],
+    ['has set the quota', { quotaSet: 7 }],
     ['raises a role', changed(3, { role: 'writer' })],
     ['has a device come earlier', changed(4, { added: 0 })],
     ['has another key', changed(4, { kemKey: key(9, 1216) })],
     ['drops a device', { devices: honest.devices.slice(1) }],
     ['adds a device', { devices: sorted(...honest.devices, device(5)) }],
-    ['keeps the lesser of different keys', changed(6, { removed: 0 })],
-    ['keeps the greater of different keys', changed(6, { kemKey: key(6, 1216), removed: 0 })],
+    [
+      'keeps the lesser of different keys',
+      { devices: sorted(...honest.devices, forgedDevice), removed: without(6) },
+    ],
+    [
+      'keeps the greater of different keys',
+      { devices: sorted(...honest.devices, device(6)), removed: without(6) },
+    ],
     ['drops a recovery entry', { recovery: [] }],
     ['adds a recovery entry', { recovery: [passphrase(1), recoveryKey] }],
     [
@@ -246,7 +376,10 @@ describe('a keyring gives rights', () => {
   test.each<[string, boolean, Partial<Directory>]>([
     ['nothing changes', false, {}],
     ['a device is added', true, { devices: [owner, device(2), device(3)] }],
-    ['a device is removed', false, { devices: [owner, device(2, { removed: 5 })] }],
+    ['a device is removed', false, { devices: [owner], removed: [removal(device(2).deviceId, 5)] }],
+    ['a device is named', false, { devices: [owner, device(2, { name: 'phone', named: 5 })] }],
+    ['the quota is raised', true, { quota: 33, quotaSet: 5 }],
+    ['the quota is lowered', false, { quota: 0, quotaSet: 5 }],
     ['a role is raised', true, { devices: [owner, device(2, { role: 'owner' })] }],
     ['a role is lowered', false, { devices: [owner, device(2, { role: 'reader' })] }],
     ['a recovery entry is added', true, { recovery: [recoveryKey] }],
@@ -256,7 +389,3 @@ describe('a keyring gives rights', () => {
     expect(givesRights(before, { ...before, ...change })).toBe(expected)
   })
 })
-
-function sorted(...devices: readonly DeviceEntry[]): readonly DeviceEntry[] {
-  return devices.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
-}

@@ -26,7 +26,7 @@ import { full, seed } from '../../support/seed.ts'
 const fill = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte)
 const storeId = '11'.repeat(16)
 const memoryId = '22'.repeat(16)
-const keys = { kid: '0102030405060708', key: fill(32, 3), saltKey: fill(32, 4) }
+const keys = { kid: '0102030405060708090a0b0c0d0e0f10', key: fill(32, 3), saltKey: fill(32, 4) }
 const context = memoryContext(storeId, memoryId)
 const hedge = fill(32, 5)
 const plaintext = fill(100, 6)
@@ -76,7 +76,7 @@ describe.each(types)('an envelope of type %s', (type) => {
 describe('each wrong field has its own code:', () => {
   test.each([
     ['no bytes', new Uint8Array(), 'envelope_truncated'],
-    ['87 bytes', envelope.slice(0, 87), 'envelope_truncated'],
+    ['95 bytes', envelope.slice(0, 95), 'envelope_truncated'],
     ['magic', withByte(0, 0x67), 'envelope_magic'],
     ['suite 0', withByte(4, 0), 'envelope_suite'],
     ['suite 2', withByte(4, 2), 'envelope_suite'],
@@ -84,10 +84,11 @@ describe('each wrong field has its own code:', () => {
     ['type 0', withByte(5, 0), 'envelope_type'],
     ['first flags byte', withByte(6, 1), 'envelope_flags'],
     ['second flags byte', withByte(7, 1), 'envelope_flags'],
-    ['kid', withByte(8, 9), 'envelope_epoch'],
-    ['salt', withByte(16, (envelope[16] ?? 0) ^ 1), 'envelope_commitment'],
-    ['commitment', withByte(40, (envelope[40] ?? 0) ^ 1), 'envelope_commitment'],
-    ['ciphertext', withByte(72, (envelope[72] ?? 0) ^ 1), 'envelope_tag'],
+    ['the first byte of the kid', withByte(8, 9), 'envelope_epoch'],
+    ['the last byte of the kid', withByte(23, 9), 'envelope_epoch'],
+    ['salt', withByte(24, (envelope[24] ?? 0) ^ 1), 'envelope_commitment'],
+    ['commitment', withByte(48, (envelope[48] ?? 0) ^ 1), 'envelope_commitment'],
+    ['ciphertext', withByte(80, (envelope[80] ?? 0) ^ 1), 'envelope_tag'],
     ['tag', withByte(envelope.length - 1, (envelope.at(-1) ?? 0) ^ 1), 'envelope_tag'],
     ['a byte more', concatBytes(envelope, Uint8Array.of(0)), 'envelope_tag'],
     ['a byte less', envelope.slice(0, -1), 'envelope_tag'],
@@ -96,7 +97,7 @@ describe('each wrong field has its own code:', () => {
   })
 
   test('several at once are refused in the order of the format', () => {
-    const all = envelope.map((byte, at) => (at < 16 ? 0xff : byte))
+    const all = envelope.map((byte, at) => (at < 24 ? 0xff : byte))
     const orders = [
       'envelope_magic',
       'envelope_suite',
@@ -123,7 +124,7 @@ describe('each wrong field has its own code:', () => {
 test('a truncation at every length is refused with an envelope code', () => {
   for (let length = 0; length < envelope.length; length++) {
     const short = envelope.subarray(0, length)
-    const expected = length < 88 ? 'envelope_truncated' : 'envelope_tag'
+    const expected = length < 96 ? 'envelope_truncated' : 'envelope_tag'
     expect(
       codeOf(() => openEnvelope('memory', keys, context, short)),
       `${length}`,
@@ -143,7 +144,7 @@ test('every changed bit of an envelope is refused with an envelope code', { tags
 test('arbitrary bytes are refused with an envelope code', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.boolean(), (bytes, dressed) => {
-      const input = dressed ? concatBytes(envelope.subarray(0, 16), bytes) : bytes
+      const input = dressed ? concatBytes(envelope.subarray(0, 24), bytes) : bytes
       expect(codeOf(() => openEnvelope('memory', keys, context, input))).toMatch(/^envelope_/)
     }),
     { seed, numRuns: full ? 20_000 : 300 },
@@ -167,7 +168,7 @@ describe('a salt that does not follow from the content is envelope_salt:', () =>
   })
 
   test('a salt of the sealer’s choice', () => {
-    const header = envelope.slice(0, 16)
+    const header = envelope.slice(0, 24)
     const padded = openEnvelope('memory', keys, context, envelope)
     const chosen = sealBytes({
       header,
@@ -190,13 +191,13 @@ test('the hedge may come from the plaintext', () => {
 
 test('with random bytes that repeat, another plaintext still has another salt', () => {
   const other = sealEnvelope('memory', keys, context, hedge, fill(100, 7))
-  expect(other.slice(16, 40)).not.toEqual(envelope.slice(16, 40))
+  expect(other.slice(24, 48)).not.toEqual(envelope.slice(24, 48))
 })
 
 test('the same plaintext at another place has another salt and other bytes', () => {
   const elsewhere = memoryContext(storeId, '33'.repeat(16))
   const other = sealEnvelope('memory', keys, elsewhere, hedge, plaintext)
-  expect(other.slice(16, 40)).not.toEqual(envelope.slice(16, 40))
+  expect(other.slice(24, 48)).not.toEqual(envelope.slice(24, 48))
   expect(() => openEnvelope('memory', keys, elsewhere, envelope)).toThrow(
     code('envelope_commitment'),
   )
@@ -223,6 +224,9 @@ describe('padding', () => {
         [257, 512],
         [513, 768],
         [769, 1024],
+        [1025, 1280],
+        [1281, 1536],
+        [2049, 3072],
       ],
     ],
     [
@@ -232,7 +236,9 @@ describe('padding', () => {
         [512, 512],
         [513, 768],
         [769, 1024],
-        [1025, 1536],
+        [1025, 1280],
+        [1280, 1280],
+        [1281, 1536],
         [1537, 2048],
         [2049, 3072],
         [102_400, 131_072],
@@ -268,7 +274,7 @@ describe('padding', () => {
   })
 
   test('of a size that is no step is envelope_padding before anything is decoded', () => {
-    const header = envelope.slice(0, 16)
+    const header = envelope.slice(0, 24)
     const odd = sealBytes({
       header,
       salt: fill(24, 1),

@@ -10,7 +10,10 @@ import {
   decodeKeyring,
   encodeArchive,
   encodeKeyring,
+  keySlotCount,
   type KeyringFile,
+  type PassphraseSlot,
+  type Slot,
   slotPublicBytes,
   sortSlots,
 } from '../../../src/format/keyring.ts'
@@ -21,8 +24,9 @@ const random = systemRandom
 const identity = await generateIdentity()
 const created = await createKeyring({
   identity,
+  name: '',
   passphrase: undefined,
-  recoveryKey: random(32),
+  recoveryKeyOf: () => random(32),
   random,
 })
 const { bytes } = created
@@ -31,8 +35,7 @@ const code = (name: string): unknown => expect.objectContaining({ code: name })
 
 const passphraseSlot = {
   type: 'passphrase',
-  slotId: '01'.repeat(16),
-  argon2: { salt: random(16), passes: 3, memoryKiB: 262_144 },
+  passphrase: passphraseSlotOf('01'),
   ciphertext: random(1120),
   envelope: file.slots[0]?.envelope ?? new Uint8Array(),
 } as const
@@ -44,21 +47,26 @@ test('a keyring is read back as it was written', () => {
 })
 
 test('what a slot is bound to is all that stands before its envelope', () => {
-  const { slotId, argon2, ciphertext } = passphraseSlot
+  const { passphrase, ciphertext } = passphraseSlot
+  const { slotId, argon2 } = passphrase
   expect(toHex(slotPublicBytes(passphraseSlot))).toBe(
     `${slotId}${toHex(argon2.salt)}0000000300040000${toHex(ciphertext)}`,
   )
+  const keySlot = { type: 'key', passphrase: undefined, ciphertext } as const
+  expect(slotPublicBytes(keySlot)).toEqual(ciphertext)
 })
 
 describe('keyring_malformed:', () => {
-  const devices = file.slots.filter((slot) => slot.type === 'device')
-  const recovery = file.slots.filter((slot) => slot.type === 'recovery')
+  const { slots: keys } = file
 
   test.each<readonly [string, Partial<KeyringFile>]>([
-    ['slots that descend', { slots: [...devices.toReversed(), ...recovery] }],
-    ['types that descend', { slots: [...recovery, ...devices] }],
-    ['a slot twice', { slots: [...devices.slice(0, 3), ...devices.slice(2, 3), ...recovery] }],
-    ['three device slots', { slots: [...devices.slice(1), ...recovery] }],
+    ['slots that descend', { slots: keys.toReversed() }],
+    ['types that descend', { slots: [passphraseSlot, ...keys] }],
+    ['a slot twice', { slots: [...keys.slice(0, 3), ...keys.slice(2, 3)] }],
+    ['a passphrase twice', { slots: [...keys, passphraseSlot, passphraseSlot] }],
+    ['three slots of type 1', { slots: keys.slice(1) }],
+    ['five slots of type 1', { slots: sortSlots([...keys, keySlot(1)]) }],
+    ['six slots of type 1', { slots: sortSlots([...keys, keySlot(1), keySlot(2)]) }],
     ['no slots', { slots: [] }],
     [
       'five passphrases',
@@ -66,7 +74,7 @@ describe('keyring_malformed:', () => {
         slots: sortSlots([
           ...file.slots,
           ...['01', '02', '03', '04', '05'].map((byte) => {
-            return { ...passphraseSlot, slotId: byte.repeat(16) }
+            return { ...passphraseSlot, passphrase: passphraseSlotOf(byte) }
           }),
         ]),
       },
@@ -94,14 +102,13 @@ describe('keyring_malformed:', () => {
   test.each([
     ['another magic', bytes.with(0, 0)],
     ['a reserved byte', bytes.with(5, 1)],
-    ['more slots than there are', bytes.with(7, 200)],
+    ['more slots than there are', bytes.with(7, 5).subarray(0, 48 + 4 * (4 + 1120 + 608))],
     ['more slots than allowed', bytes.with(6, 5)],
-    ['a number beyond 2^53', bytes.with(32, 0x20)],
-    ['an unknown slot type', bytes.with(40, 4)],
-    ['a reserved byte of a slot', bytes.with(41, 1)],
+    ['a number beyond 2^53', bytes.with(40, 0x20)],
+    ['a reserved byte of a slot', bytes.with(49, 1)],
     ['a byte more', concatBytes(bytes, Uint8Array.of(0))],
     ['nothing', new Uint8Array()],
-    ['more than a mebibyte', new Uint8Array(1024 * 1024 + 1)],
+    ['more than two mebibytes', new Uint8Array(2 * 1024 * 1024 + 1)],
   ])('%s', (_, changed) => {
     expect(() => decodeKeyring(changed)).toThrow(code('keyring_malformed'))
   })
@@ -113,8 +120,31 @@ describe('keyring_malformed:', () => {
   })
 })
 
-test('another version is upgrade_required', () => {
-  expect(() => decodeKeyring(bytes.with(4, 2))).toThrow(code('upgrade_required'))
+test.each([
+  ['another version', bytes.with(4, 2)],
+  ['a slot of type 3', bytes.with(48, 3)],
+  ['a slot of type 0', bytes.with(48, 0)],
+])('%s is upgrade_required', (_, changed) => {
+  expect(() => decodeKeyring(changed)).toThrow(code('upgrade_required'))
+})
+
+test('eight slots of type 1, and four passphrases, are read', () => {
+  const slots = [1, 2, 3, 4].flatMap((byte) => [
+    keySlot(byte),
+    { ...passphraseSlot, passphrase: passphraseSlotOf(`0${byte}`) },
+  ])
+  const all = sortSlots([...file.slots, ...slots])
+  expect(decodeKeyring(encodeKeyring({ ...file, slots: all })).slots).toEqual(all)
+})
+
+test.each([
+  [1, 4],
+  [4, 4],
+  [5, 8],
+  [9, 16],
+  [314, 512],
+])('for %i devices and recovery keys there are %i slots of type 1', (holders, count) => {
+  expect(keySlotCount(holders)).toBe(count)
 })
 
 test('a part of another epoch is envelope_epoch', () => {
@@ -127,8 +157,8 @@ test('a part of another epoch is envelope_epoch', () => {
 
 describe('archives', () => {
   const entries = [
-    { kid: '0101010101010101', key: random(32), hashC: random(32) },
-    { kid: '0202020202020202', key: random(32), hashC: random(32) },
+    { kid: '01'.repeat(16), key: random(32), hashC: random(32) },
+    { kid: '02'.repeat(16), key: random(32), hashC: random(32) },
   ]
   test('are read back as they were written', () => {
     expect(decodeArchive(pad(encodeArchive(entries)), 'A')).toEqual(entries)
@@ -146,6 +176,17 @@ describe('archives', () => {
     expect(() => decodeArchive(padded, 'A')).toThrow(code(expected))
   })
 })
+
+function passphraseSlotOf(byte: string): PassphraseSlot {
+  const argon2 = { salt: new Uint8Array(16).fill(5), passes: 3, memoryKiB: 262_144 }
+  return { slotId: byte.repeat(16), argon2 }
+}
+
+/** For somebody, whom nothing shows. */
+function keySlot(byte: number): Slot {
+  const ciphertext = new Uint8Array(1120).fill(byte)
+  return { ...passphraseSlot, type: 'key', passphrase: undefined, ciphertext }
+}
 
 function pad(plaintext: Uint8Array): Uint8Array {
   const padded = new Uint8Array(paddedLength('archive', plaintext.length))

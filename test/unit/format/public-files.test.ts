@@ -6,7 +6,7 @@ import { utf8, utf8Text } from '../../../src/bytes.ts'
 import { parseStoreFile, readmeFile, storeFile } from '../../../src/format/public-files.ts'
 
 const storeId = '0123456789abcdef0123456789abcdef'
-const text = '{"format":1,"store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}\n'
+const text = '{"format":"gitlocket/1","store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}\n'
 
 test('README.md is the one in the format’s appendix', () => {
   const document = readFileSync(new URL('../../../docs/FORMAT.md', import.meta.url), 'utf8')
@@ -31,13 +31,14 @@ describe('not_a_store:', () => {
     ['no JSON', 'store'],
     ['null', 'null'],
     ['no format', '{"store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}\n'],
-    ['no store', '{"format":1}\n'],
+    ['no store', '{"format":"gitlocket/1"}\n'],
     ['another id', text.replace('memstore_', 'mem_')],
     ['a space more', text.replace(':', ': ')],
     ['a key more', text.replace('}', ',"x":1}')],
     ['no line end', text.trimEnd()],
     ['two line ends', `${text}\n`],
-    ['a format that is no number', text.replace('1,', '"1",')],
+    ['a format that is neither text nor number', text.replace('"gitlocket/1"', '[1]')],
+    ['no format but true', text.replace('"gitlocket/1"', 'true')],
   ])('%s', (_, bytes) => {
     expect(() => parseStoreFile(utf8(bytes))).toThrow(
       expect.objectContaining({ code: 'not_a_store' }),
@@ -45,10 +46,19 @@ describe('not_a_store:', () => {
   })
 })
 
-test.each(['{"format":2}', '{"format":2,"store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}'])(
-  '%s is upgrade_required',
-  (bytes) => {
-    const expected = expect.objectContaining({ code: 'upgrade_required' })
-    expect(() => parseStoreFile(utf8(bytes))).toThrow(expected)
-  },
-)
+const ofStore = (format: string): string => text.replace('"gitlocket/1"', format)
+test.each([
+  '{"format":"gitlocket/2"}',
+  ofStore('"gitlocket/2"'),
+  ofStore('"other"'),
+  ofStore('2'),
+  ofStore('1'),
+  '{"format":1}',
+])('%s is upgrade_required', (bytes) => {
+  const expected = expect.objectContaining({ code: 'upgrade_required' })
+  expect(() => parseStoreFile(utf8(bytes))).toThrow(expected)
+})
+
+test('a store of the layout before the frozen one is told how to come over', () => {
+  expect(() => parseStoreFile(utf8(ofStore('1')))).toThrow(/export .* import/)
+})

@@ -14,7 +14,7 @@ const epoch = epochKeys(storeId, A, C)
 
 test('the kid is a hash of store id and both keys', () => {
   const hash = hash256(label('GLK1/kcv/v1'), fromHex(storeId), hash256(A), hash256(C))
-  expect(epoch.kid).toBe(toHex(hash).slice(0, 16))
+  expect(epoch.kid).toBe(toHex(hash).slice(0, 32))
   expect(kidOf(storeId, A, hash256(C))).toBe(epoch.kid)
   expect(epochKeys('22'.repeat(16), A, C).kid).not.toBe(epoch.kid)
 })
@@ -33,9 +33,14 @@ test.each([
   expect(keys.kid).toBe(epoch.kid)
 })
 
-test('the group key and the salts of slots come from A', () => {
+test('the group key, the salts of slots and auditors’ slots come from A', () => {
   expect(epoch.group).toEqual(signingKeyPair(deriveKey(A, 2, 'GLK1keys')))
   expect(epoch.slotSaltKey).toEqual(deriveKey(A, 4, 'GLK1keys'))
+  expect(epoch.auditorSlotKey).toEqual(deriveKey(A, 6, 'GLK1keys'))
+})
+
+test('all other slots come from C', () => {
+  expect(epoch.slotKey).toEqual(deriveKey(C, 6, 'GLK1keys'))
 })
 
 test('an auditor with A and H(C) has the same epoch without any key of C', () => {
@@ -44,6 +49,7 @@ test('an auditor with A and H(C) has the same epoch without any key of C', () =>
   expect(Object.keys(audit).toSorted()).toEqual([
     'archiveA',
     'auditKey',
+    'auditorSlotKey',
     'contentKeyHash',
     'directory',
     'group',

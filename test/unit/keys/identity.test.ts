@@ -1,6 +1,7 @@
 // Identities and recovery keys as text.
 
 import { describe, expect, test } from 'vitest'
+import { fromHex, toHex } from '../../../src/bytes.ts'
 import { signingSeed } from '../../../src/crypto/signature.ts'
 import { StoreError } from '../../../src/errors.ts'
 import { formatId } from '../../../src/format/id.ts'
@@ -9,12 +10,17 @@ import {
   formatIdentity,
   formatRecoveryKey,
   generateIdentity,
+  generateOperatorSecret,
   generateRecoveryKey,
+  parseOperatorSecret,
   parseRecoveryKey,
 } from '../../../src/keys/identity.ts'
+import { operatorRecoveryKey } from '../../../src/keys/recovery.ts'
 import {
   formatIdentity as referenceFormat,
+  formatOperatorSecret as referenceOperator,
   formatRecoveryKey as referenceRecovery,
+  operatorRecoveryKey as referenceOperatorKey,
   parseIdentity as referenceParse,
 } from '../../support/reference/identity.ts'
 
@@ -23,7 +29,9 @@ const identity = await generateIdentity(draw)
 const file = formatIdentity(identity)
 const secretLine = file.split('\n')[1] ?? ''
 const recoveryKey = generateRecoveryKey(draw)
-const recoveryText = formatRecoveryKey(recoveryKey)
+const storeId = '0123456789abcdef0123456789abcdef'
+const recoveryText = formatRecoveryKey(storeId, recoveryKey)
+const operatorText = await generateOperatorSecret(draw)
 const refused = expect.objectContaining({ code: 'invalid_identity' })
 
 test('an identity is its 96 bytes and names its device', () => {
@@ -91,9 +99,9 @@ describe('invalid_identity:', () => {
 })
 
 describe('a recovery key', () => {
-  test('has eight groups of seven digits, as in the reference implementation', () => {
-    expect(recoveryText).toMatch(/^GLKR1(-[0-9A-HJKMNP-TV-Z]{7}){8}$/)
-    expect(recoveryText).toBe(referenceRecovery(recoveryKey))
+  test('has eight groups of eight digits, as in the reference implementation', () => {
+    expect(recoveryText).toMatch(/^GLKR1(-[0-9A-HJKMNP-TV-Z]{8}){8}$/)
+    expect(recoveryText).toBe(referenceRecovery(storeId, recoveryKey))
   })
 
   test.each([
@@ -102,16 +110,63 @@ describe('a recovery key', () => {
     ['with spaces', ` ${recoveryText.replaceAll('-', ' ').replace('GLKR1 ', 'GLKR1-')} \n`],
     ['without groups', `GLKR1-${recoveryText.slice(6).replaceAll('-', '')}`],
   ])('is read %s', (_, text) => {
-    expect(parseRecoveryKey(text)).toEqual(recoveryKey)
+    const { key, isOf } = parseRecoveryKey(text)
+    expect(key).toEqual(recoveryKey)
+    expect(isOf(storeId)).toBe(true)
+  })
+
+  test('says which store it is of by the last 5 bytes of its id, in its first group', () => {
+    const { isOf } = parseRecoveryKey(recoveryText)
+    expect(isOf(`${'ff'.repeat(11)}${storeId.slice(22)}`)).toBe(true)
+    for (let at = 11; at < 16; at++) {
+      const other = fromHex(storeId).map((byte, index) => (index === at ? byte ^ 1 : byte))
+      expect(isOf(toHex(other)), `byte ${at}`).toBe(false)
+    }
+    const [, first] = recoveryText.split('-')
+    const [, again] = formatRecoveryKey(storeId, new Uint8Array(32)).split('-')
+    expect(again).toBe(first)
   })
 
   test.each([
     ['nothing', ''],
-    ['a group less', recoveryText.slice(0, -8)],
-    ['a group more', `${recoveryText}-0000000`],
+    ['a group less', recoveryText.slice(0, -9)],
+    ['a group more', `${recoveryText}-00000000`],
     ['an identity', secretLine],
+    ['an operator secret', operatorText],
   ])('that is %s is invalid_identity', (_, text) => {
     expect(() => parseRecoveryKey(text)).toThrow(refused)
+  })
+})
+
+describe('an operator secret', () => {
+  test('has eight groups of seven digits, as in the reference implementation', () => {
+    expect(operatorText).toMatch(/^GLKO1(-[0-9A-HJKMNP-TV-Z]{7}){8}$/)
+    expect(operatorText).toBe(referenceOperator(draw(32)))
+  })
+
+  test.each([
+    ['as written', operatorText],
+    ['in lower case', operatorText.toLowerCase()],
+    ['with spaces', ` ${operatorText.replaceAll('-', ' ').replace('GLKO1 ', 'GLKO1-')} \n`],
+  ])('is read %s', (_, text) => {
+    expect(parseOperatorSecret(text)).toEqual(draw(32))
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['a group less', operatorText.slice(0, -8)],
+    ['a group more', `${operatorText}-0000000`],
+    ['a recovery key', recoveryText],
+    ['one with a typing error', typo(operatorText, 20)],
+  ])('that is %s is invalid_identity', (_, text) => {
+    expect(() => parseOperatorSecret(text)).toThrow(refused)
+  })
+
+  test('gives each store another recovery key, as in the reference implementation', () => {
+    const other = 'f'.repeat(32)
+    const keys = [storeId, other].map((id) => operatorRecoveryKey(id, draw(32)))
+    expect(keys).toEqual([storeId, other].map((id) => referenceOperatorKey(draw(32), id)))
+    expect(toHex(keys[0] ?? new Uint8Array())).not.toBe(toHex(keys[1] ?? new Uint8Array()))
   })
 })
 

@@ -1,6 +1,7 @@
 // The keyring that joins two which changed apart (FORMAT §7.2), made and opened with real keys.
 
 import { describe, expect, test } from 'vitest'
+import type { Role } from '../../../src/format/directory.ts'
 import { deviceIdOf } from '../../../src/format/id.ts'
 import { formatRecoveryKey, generateIdentity, type Identity } from '../../../src/keys/identity.ts'
 import {
@@ -32,19 +33,21 @@ const by = (identity: Identity): Unlock => ({ type: 'identity', identity })
 const reopen = (keyring: NewKeyring, unlock: Unlock = by(founder)): Promise<OpenedKeyring> =>
   openKeyring(keyring.bytes, keyring.storeId, unlock)
 
-const options = { identity: founder, passphrase: undefined, recoveryKey, random }
-const start = await reopen(await createKeyring(options))
-const two = await reopen(addDevice(start, second, 'auditor', random))
-const common = await reopen(addDevice(two, removed, 'writer', random))
+const admitting = (role: Role) => ({ role, admittedBy: 'owner', name: '' }) as const
+const options = { identity: founder, name: '', passphrase: undefined, random }
+const start = await reopen(await createKeyring({ ...options, recoveryKeyOf: () => recoveryKey }))
+const two = await reopen(await addDevice(start, second, admitting('auditor')))
+const common = await reopen(await addDevice(two, removed, admitting('writer')))
+const recoveryText = formatRecoveryKey(common.storeId, recoveryKey)
 
 describe('a removal and an admission, joined', async () => {
   const left = await startEpoch(common, { removed: [removed.deviceId] }, random)
-  const right = addDevice(common, admitted, 'writer', random)
-  const joined = joinKeyrings([await reopen(left), await reopen(right)], random)
+  const right = await addDevice(common, admitted, admitting('writer'))
+  const joined = await joinKeyrings([await reopen(left), await reopen(right)], random)
 
   test('begin an epoch, and archive those of both, the first ones first', async () => {
     expect(joined.archived).toEqual([common.epoch.kid, left.epoch.kid])
-    const other = joinKeyrings([await reopen(right), await reopen(left)], random)
+    const other = await joinKeyrings([await reopen(right), await reopen(left)], random)
     expect(other.archived).toEqual([common.epoch.kid, left.epoch.kid])
     const opened = await reopen(joined)
     expect([...opened.epochs.keys()]).toEqual([...joined.archived, joined.epoch.kid])
@@ -54,7 +57,7 @@ describe('a removal and an admission, joined', async () => {
   test.each<[string, Unlock]>([
     ['its author', by(founder)],
     ['a device that one side admitted', by(admitted)],
-    ['the recovery key', { type: 'recovery', recoveryKey: formatRecoveryKey(recoveryKey) }],
+    ['the recovery key', { type: 'recovery', recoveryKey: recoveryText }],
   ])('are opened by %s', async (_, unlock) => {
     expect((await reopen(joined, unlock)).epoch).toEqual(joined.epoch)
   })
@@ -69,7 +72,7 @@ describe('a removal and an admission, joined', async () => {
   })
 
   test('are opened alike by the reference decoder', () => {
-    const secret = { recoveryKey: formatRecoveryKey(recoveryKey) }
+    const secret = { recoveryKey: recoveryText }
     const epochs = referenceUnlock(referenceDecode(joined.bytes), secret)
     expect(epochs.map(({ kid }) => kid)).toEqual([...joined.archived, joined.epoch.kid])
   })
@@ -88,7 +91,7 @@ describe('passphrases that were set apart', () => {
       )
       const [left, right] = sides
       if (left === undefined || right === undefined) throw new Error('two sides')
-      const joined = joinKeyrings([left, right], random)
+      const joined = await joinKeyrings([left, right], random)
       // Each of these takes as many Argon2id as there are passphrases up to it.
       for (const passphrase of sample(texts, 2)) {
         const { epoch, recovery } = await reopen(joined, { type: 'passphrase', passphrase })
@@ -106,11 +109,13 @@ describe('passphrases that were set apart', () => {
 })
 
 test('more devices than a keyring can have are store_full', () => {
+  const entry = { admittedBy: 'owner', name: '', added: 0, named: 0 } as const
   const many = (from: number) =>
     Array.from({ length: 150 }, (_, index) => {
       const deviceId = (from + index).toString(16).padStart(32, '0')
-      return { deviceId, signingKey: random(32), kemKey: random(1216), added: 0, removed: 0 }
-    }).map((one) => ({ role: 'writer' as const, ...one }))
+      const keys = { signingKey: random(32), kemKey: random(1216) }
+      return { deviceId, ...keys, role: 'writer' as const, ...entry }
+    })
   const sides = [many(0), many(1000)].map((devices) => {
     return { ...common, directory: { ...common.directory, devices } }
   })

@@ -5,13 +5,21 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { decapsulate } from '../../../src/crypto/recipient.ts'
+import { checkGenesisDirectory, checkSuccessor } from '../../../src/format/directory-succession.ts'
 import {
-  checkGenesisDirectory,
-  checkRotation,
-  checkSuccessor,
+  type AdmittedBy,
+  type Directory,
+  directoryHash,
   findDevice,
+  findRemoved,
+  type Role,
 } from '../../../src/format/directory.ts'
-import { decodeKeyring, encodeKeyring, type KeyringFile } from '../../../src/format/keyring.ts'
+import {
+  decodeKeyring,
+  encodeKeyring,
+  type KeyringFile,
+  type PassphraseSlot,
+} from '../../../src/format/keyring.ts'
 import { auditKeys } from '../../../src/keys/epoch.ts'
 import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../../src/keys/identity.ts'
 import {
@@ -39,12 +47,21 @@ const founder = await generateIdentity()
 const second = await generateIdentity()
 const stranger = await generateIdentity()
 const recoveryKey = random(32)
-const recoveryText = formatRecoveryKey(recoveryKey)
 const code = (name: string): unknown => expect.objectContaining({ code: name })
 const by = (identity: typeof founder): Unlock => ({ type: 'identity', identity })
 
-const first = await createKeyring({ identity: founder, passphrase: undefined, recoveryKey, random })
+const options = { identity: founder, name: 'laptop', recoveryKeyOf: () => recoveryKey, random }
+const first = await createKeyring({ ...options, passphrase: undefined })
 const { storeId } = first
+const recoveryText = formatRecoveryKey(storeId, recoveryKey)
+const admitted = (role: Role, admittedBy: AdmittedBy = 'owner') => ({ role, admittedBy, name: '' })
+const noRecords = () => undefined
+
+/** As a verifier checks that a directory by an owner follows. */
+function follow(previous: Directory, next: Directory, isSameEpoch: boolean): void {
+  const author = 'owner'
+  checkSuccessor({ storeId, previous, next, isSameEpoch, author, lastRecordOf: noRecords })
+}
 const opened = await openKeyring(first.bytes, storeId, by(founder))
 
 const reopen = (keyring: NewKeyring, unlock: Unlock): Promise<OpenedKeyring> =>
@@ -57,7 +74,7 @@ describe('a new keyring', () => {
     expect([...opened.epochs.keys()]).toEqual([first.epoch.kid])
     expect(opened.recovery).toBeUndefined()
     const device = findDevice(opened.directory, founder.deviceId)
-    expect(device).toMatchObject({ role: 'owner', added: 0, removed: 0 })
+    expect(device).toMatchObject({ role: 'owner', added: 0, name: 'laptop', named: 0 })
     expect(() => checkGenesisDirectory(storeId, opened.directory)).not.toThrow()
   })
 
@@ -70,7 +87,10 @@ describe('a new keyring', () => {
 
   test.each([
     ['the identity of somebody else', { type: 'identity', identity: stranger }],
-    ['another recovery key', { type: 'recovery', recoveryKey: formatRecoveryKey(random(32)) }],
+    [
+      'another recovery key',
+      { type: 'recovery', recoveryKey: formatRecoveryKey(storeId, random(32)) },
+    ],
     ['a passphrase, when it has none', { type: 'passphrase', passphrase: 'some passphrase' }],
   ] as const)('refuses %s with wrong_key', async (_, unlock) => {
     await expect(reopen(first, unlock)).rejects.toMatchObject({ code: 'wrong_key' })
@@ -92,9 +112,9 @@ describe('a new keyring', () => {
     }
   })
 
-  test('shows four device slots of one size, and the recovery slot', () => {
+  test('shows four slots of one size, for the founder, the recovery key and nobody', () => {
     const file = decodeKeyring(first.bytes)
-    expect(file.slots.map((slot) => slot.type)).toEqual([...Array(4).fill('device'), 'recovery'])
+    expect(file.slots.map((slot) => slot.type)).toEqual(Array(4).fill('key'))
     const sizes = file.slots.map((slot) => slot.envelope.length + slot.ciphertext.length)
     expect(new Set(sizes).size).toBe(1)
   })
@@ -108,8 +128,7 @@ describe('a new keyring', () => {
   })
 
   test('is made with other keys each time', async () => {
-    const options = { identity: founder, passphrase: undefined, recoveryKey, random }
-    const again = await createKeyring(options)
+    const again = await createKeyring({ ...options, passphrase: undefined })
     expect(again.storeId).not.toBe(storeId)
     expect(again.epoch.kid).not.toBe(first.epoch.kid)
     await expect(openKeyring(again.bytes, storeId, by(founder))).rejects.toMatchObject({
@@ -118,13 +137,13 @@ describe('a new keyring', () => {
   })
 
   test('refuses a short passphrase before it hashes', async () => {
-    const options = { identity: founder, passphrase: 'short', recoveryKey, random }
-    await expect(createKeyring(options)).rejects.toMatchObject({ code: 'invalid_input' })
+    const short = createKeyring({ ...options, passphrase: 'short' })
+    await expect(short).rejects.toMatchObject({ code: 'invalid_input' })
   })
 })
 
-describe('another device', () => {
-  const added = addDevice(opened, second, 'writer', random)
+describe('another device', async () => {
+  const added = await addDevice(opened, second, admitted('writer'))
 
   test('opens the next keyring of the same epoch, as everybody before', async () => {
     expect(added.epoch.kid).toBe(first.epoch.kid)
@@ -145,11 +164,11 @@ describe('another device', () => {
     expect(added.directory.number).toBe(1)
     expect(findDevice(added.directory, second.deviceId)).toMatchObject({
       role: 'writer',
+      admittedBy: 'owner',
       added: 1,
-      removed: 0,
+      named: 1,
     })
-    expect(() => checkSuccessor(storeId, first.directory, added.directory)).not.toThrow()
-    expect(() => checkRotation(first.directory, added.directory, true)).not.toThrow()
+    expect(() => follow(first.directory, added.directory, true)).not.toThrow()
   })
 
   test('seals every slot again, so that the new one does not show', () => {
@@ -161,16 +180,15 @@ describe('another device', () => {
 
   test('is refused if it is there already', async () => {
     const next = await reopen(added, by(founder))
-    expect(() => addDevice(next, second, 'owner', random)).toThrow(code('invalid_input'))
+    expect(() => addDevice(next, second, admitted('owner'))).toThrow(code('invalid_input'))
   })
 
-  test('the fifth makes eight slots', async () => {
+  test('the fourth, with the recovery key, makes eight slots', async () => {
     let keyring = first
     for (let device = 2; device <= 5; device++) {
       const before = await reopen(keyring, by(founder))
-      keyring = addDevice(before, await generateIdentity(), 'reader', random)
-      const slots = decodeKeyring(keyring.bytes).slots.filter((slot) => slot.type === 'device')
-      expect(slots).toHaveLength(device <= 4 ? 4 : 8)
+      keyring = await addDevice(before, await generateIdentity(), admitted('reader'))
+      expect(decodeKeyring(keyring.bytes).slots).toHaveLength(device < 4 ? 4 : 8)
     }
   })
 
@@ -178,7 +196,7 @@ describe('another device', () => {
     const entry = findDevice(first.directory, founder.deviceId)
     const devices = Array.from({ length: 250 }, () => entry).filter((one) => one !== undefined)
     const full = { ...opened, directory: { ...first.directory, devices } }
-    expect(() => addDevice(full, second, 'reader', random)).toThrow(code('store_full'))
+    expect(() => addDevice(full, second, admitted('reader'))).toThrow(code('store_full'))
   })
 })
 
@@ -186,7 +204,7 @@ describe('a new epoch', () => {
   let before: OpenedKeyring
   let next: NewKeyring
   beforeAll(async () => {
-    before = await reopen(addDevice(opened, second, 'writer', random), by(founder))
+    before = await reopen(await addDevice(opened, second, admitted('writer')), by(founder))
     next = await startEpoch(before, { removed: [second.deviceId] }, random)
   })
 
@@ -199,17 +217,18 @@ describe('a new epoch', () => {
     expect(epochs.map(({ kid }) => kid)).toEqual([...after.epochs.keys()])
   })
 
-  test('is closed to a removed device, which stays in the directory', async () => {
+  test('is closed to a removed device, whose entry is short from then on', async () => {
     await expect(reopen(next, by(second))).rejects.toMatchObject({ code: 'wrong_key' })
-    const entry = findDevice(next.directory, second.deviceId)
-    expect(entry).toMatchObject({ added: 1, removed: 2 })
-    expect(() => checkSuccessor(storeId, before.directory, next.directory)).not.toThrow()
-    expect(() => checkRotation(before.directory, next.directory, false)).not.toThrow()
+    expect(findDevice(next.directory, second.deviceId)).toBeUndefined()
+    const entry = findRemoved(next.directory, second.deviceId)
+    const none = { sequence: 0, record: new Uint8Array(32) }
+    expect(entry).toEqual({ deviceId: second.deviceId, removed: 2, ...none })
+    expect(() => follow(before.directory, next.directory, false)).not.toThrow()
   })
 
   test('never takes a removed device back', async () => {
     const after = await reopen(next, by(founder))
-    expect(() => addDevice(after, second, 'writer', random)).toThrow(code('permission_denied'))
+    expect(() => addDevice(after, second, admitted('writer'))).toThrow(code('permission_denied'))
   })
 
   test('grows by one archive entry each time', async () => {
@@ -252,7 +271,7 @@ describe('a passphrase', () => {
   test('is set with our own parameters and opens the keyring', { tags: 'slow' }, async () => {
     const own = await startEpoch(opened, { passphrase }, random)
     const slot = decodeKeyring(own.bytes).slots.find(({ type }) => type === 'passphrase')
-    expect(slot?.argon2).toMatchObject({
+    expect(slot?.passphrase?.argon2).toMatchObject({
       passes: argon2.passes.standard,
       memoryKiB: argon2.memoryKiB.standard,
     })
@@ -268,7 +287,7 @@ describe('a passphrase', () => {
     async () => {
       const more = { passes: argon2.passes.floor + 1, memoryKiB: argon2.memoryKiB.floor + 1024 }
       const parametersOf = ({ bytes }: NewKeyring): unknown =>
-        decodeKeyring(bytes).slots.find(({ type }) => type === 'passphrase')?.argon2
+        decodeKeyring(bytes).slots.find(({ type }) => type === 'passphrase')?.passphrase?.argon2
       const asked = await startEpoch(opened, { passphrase, stretch: more }, random)
       expect(parametersOf(asked)).toMatchObject(more)
       const changes = { passphrase, stretch: leastStretch }
@@ -294,12 +313,12 @@ describe('a passphrase', () => {
     'is kept through a new device and a new epoch, whose maker does not know it',
     { tags: 'slow' },
     async () => {
-      const added = await reopen(addDevice(withPassphrase, second, 'writer', random), by(founder))
-      const next = await startEpoch(added, {}, random)
+      const added = await addDevice(withPassphrase, second, admitted('writer'))
+      const next = await startEpoch(await reopen(added, by(founder)), {}, random)
       const slots = [keyring, next].map(({ bytes }) =>
         decodeKeyring(bytes).slots.find(({ type }) => type === 'passphrase'),
       )
-      expect(slots[1]?.argon2).toEqual(slots[0]?.argon2)
+      expect(slots[1]?.passphrase).toEqual(slots[0]?.passphrase)
       const unlocked = await reopen(next, { type: 'passphrase', passphrase })
       expect(unlocked.epoch.kid).toBe(next.epoch.kid)
     },
@@ -321,9 +340,7 @@ describe('a passphrase', () => {
   test('with parameters out of bounds is weak_key_parameters before it is hashed', async () => {
     const bytes = edited(keyring.bytes, (file) => ({
       ...file,
-      slots: file.slots.map((slot) =>
-        slot.argon2 === undefined ? slot : { ...slot, argon2: { ...slot.argon2, passes: 1 } },
-      ),
+      slots: file.slots.map((slot) => ({ ...slot, passphrase: inOnePass(slot.passphrase) })),
     }))
     await expect(
       openKeyring(bytes, storeId, { type: 'passphrase', passphrase }),
@@ -333,22 +350,25 @@ describe('a passphrase', () => {
 
 describe('an auditor', () => {
   test('is sealed A and H(C), never C', () => {
-    const common = { type: 'device', slotId: undefined, argon2: undefined } as const
-    const recipient = { ...common, kemKey: second.kem.publicKey, auditor: true }
-    const slot = sealSlot(storeId, first.epoch, recipient, random)
-    const file = { ...decodeKeyring(first.bytes), slots: [slot] }
+    const common = { kind: 'device', id: second.deviceId, passphrase: undefined } as const
+    const recipient = { ...common, kemKey: second.kem.publicKey, isAuditor: true }
+    const place = { storeId, directoryHash: directoryHash(storeId, first.directory) }
     const { auditKey, contentKeyHash, kid } = first.epoch
+    const slot = sealSlot(place, first.epoch, recipient)
+    const audit = auditKeys(storeId, auditKey, contentKeyHash)
+    expect(sealSlot(place, audit, recipient)).toEqual(slot)
+    const file = { ...decodeKeyring(first.bytes), slots: [slot] }
     const epoch = openSlot(file, slot, second.kem)
     expect(epoch).toEqual(auditKeys(storeId, auditKey, contentKeyHash))
     expect(epoch).toMatchObject({ kid })
-    const full = sealSlot(storeId, first.epoch, { ...recipient, auditor: false }, random)
+    const full = sealSlot(place, first.epoch, { ...recipient, isAuditor: false })
     expect(openSlot(file, full, second.kem)).toEqual(first.epoch)
     expect(decapsulate(slot.ciphertext, second.kem)).toHaveLength(32)
   })
 
   test('opens the directory and every epoch for the trail, and no store', async () => {
-    const before = await reopen(addDevice(opened, second, 'auditor', random), by(founder))
-    const keyring = await startEpoch(before, {}, random)
+    const added = await addDevice(opened, second, admitted('auditor'))
+    const keyring = await startEpoch(await reopen(added, by(founder)), {}, random)
     await expect(reopen(keyring, by(second))).rejects.toMatchObject({ code: 'permission_denied' })
     const { directory, epochs } = openAuditKeyring(keyring.bytes, storeId, second)
     expect(directory).toEqual(keyring.directory)
@@ -360,13 +380,17 @@ describe('an auditor', () => {
     expect(reference.map(({ content }) => content)).toEqual([undefined, undefined])
   })
 
-  test('sees of a keyring what members see, and strangers nothing', () => {
-    const keyring = addDevice(opened, second, 'reader', random)
+  test('sees of a keyring what members see, and strangers nothing', async () => {
+    const keyring = await addDevice(opened, second, admitted('reader'))
     expect(openAuditKeyring(keyring.bytes, storeId, second).directory).toEqual(keyring.directory)
     const asStranger = (): unknown => openAuditKeyring(keyring.bytes, storeId, stranger)
     expect(asStranger).toThrow(code('wrong_key'))
   })
 })
+
+function inOnePass(slot: PassphraseSlot | undefined): PassphraseSlot | undefined {
+  return slot && { ...slot, argon2: { ...slot.argon2, passes: 1 } }
+}
 
 function edited(bytes: Uint8Array, edit: (file: KeyringFile) => KeyringFile): Uint8Array {
   return encodeKeyring(edit(decodeKeyring(bytes)))

@@ -211,8 +211,11 @@ describe('states of memories, live or deleted', () => {
       number: 0,
       previous: [],
       devices: [],
+      removed: [],
       recovery: [],
       gone: [],
+      quota: 0,
+      quotaSet: 0,
       founderRandom: undefined,
     }
     const keyring = { record: zeroHash, oid: '', kid: '', archived: [], directory }

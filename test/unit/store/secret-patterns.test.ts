@@ -69,7 +69,7 @@ describe('a private key is found', () => {
 
 test('identities and recovery keys of stores are found, in any case and spacing', async () => {
   const identity = formatIdentity(await generateIdentity())
-  const recoveryKey = formatRecoveryKey(generateRecoveryKey(systemRandom))
+  const recoveryKey = formatRecoveryKey('11'.repeat(16), generateRecoveryKey(systemRandom))
   expect(rulesIn(`${identity} ${identity.toLowerCase()}`)).toEqual([
     'gitlocket identity',
     'gitlocket identity',

@@ -1,7 +1,6 @@
 // Vectors of keyrings that changed apart and were joined, and of joins with one fault each. FORMAT
 // §7.2.
 
-import type { Directory } from '../../../src/format/directory.ts'
 import type { Oid } from '../../../src/git/objects/object.ts'
 import { generateIdentity, type Identity } from '../../../src/keys/identity.ts'
 import { type JoinPlan, withMember } from '../../support/forge-fault.ts'
@@ -62,7 +61,7 @@ function accepted(members: Members): readonly Join[] {
 }
 
 function refused(members: Members): readonly Join[] {
-  const { second, newcomer, reader } = members
+  const { second, newcomer, reader, writer } = members
   const join =
     (plan: JoinPlan) =>
     (f: Forge): Oid =>
@@ -81,7 +80,12 @@ function refused(members: Members): readonly Join[] {
         return f.merge(clone)
       },
     ],
-    ['keyring_chain', 'a join that brings a removed device back', '7.2', join({ directory: back })],
+    [
+      'keyring_chain',
+      'a join that brings a removed device back',
+      '7.2',
+      join({ directory: (next) => ({ ...withMember(next, writer, 'writer'), removed: [] }) }),
+    ],
     [
       'keyring_chain',
       'a join whose archives have another order',
@@ -106,8 +110,4 @@ function refused(members: Members): readonly Join[] {
       },
     ],
   ]
-}
-
-function back(next: Directory): Directory {
-  return { ...next, devices: next.devices.map((one) => ({ ...one, removed: 0 })) }
 }

@@ -1,16 +1,29 @@
 // Vectors of whole keyrings with what opens them: framing, slots, archives, directory. FORMAT §7,
 // §7.5. Argon2id stays at its floor.
 
-import { concatBytes } from '../../../src/bytes.ts'
+import { concatBytes, equalBytes } from '../../../src/bytes.ts'
+import type { Argon2Parameters, Directory } from '../../../src/format/directory.ts'
+import { type KeyringFile, type Slot, sortSlots } from '../../../src/format/keyring.ts'
 import {
-  type Argon2Parameters,
-  type KeyringFile,
-  type Slot,
-  sortSlots,
-} from '../../../src/format/keyring.ts'
-import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../../src/keys/identity.ts'
-import { passphraseIdentity } from '../../../src/keys/recovery.ts'
-import { forgeKeyring, type KeyringFault, type KeyringPlan } from '../../support/forge-keyring.ts'
+  formatIdentity,
+  formatRecoveryKey,
+  generateIdentity,
+  generateOperatorSecret,
+  parseOperatorSecret,
+} from '../../../src/keys/identity.ts'
+import { holdersOf, type Recipient } from '../../../src/keys/recipients.ts'
+import {
+  operatorRecoveryKey,
+  passphraseIdentity,
+  type RecoveryIdentity,
+  recoveryKeyIdentity,
+} from '../../../src/keys/recovery.ts'
+import {
+  forgeKeyring,
+  forgeSlot,
+  type KeyringFault,
+  type KeyringPlan,
+} from '../../support/forge-keyring.ts'
 import { flipBit, put } from '../../support/forge-seal.ts'
 import { Forge } from '../../support/forge.ts'
 import type { Vector } from '../vector.ts'
@@ -26,12 +39,13 @@ interface Setting {
   readonly plan: KeyringPlan
   readonly identity: Vector
   readonly recovery: Vector
+  readonly operator: Vector
   readonly stranger: Vector
 }
 
 export async function keyrings(): Promise<readonly Vector[]> {
   const setting = await prepare()
-  const { plan, identity, recovery, stranger } = setting
+  const { plan, identity, recovery, operator, stranger } = setting
   const of = (expect: string, name: string, secret: Vector, fault: KeyringFault = {}): Vector => {
     const bytes = Buffer.from(forgeKeyring(plan, fault)).toString('base64')
     return { name, clause: '7', expect, storeId: plan.storeId, ...secret, bytes }
@@ -39,17 +53,25 @@ export async function keyrings(): Promise<readonly Vector[]> {
   return [
     of('accepted', 'by identity', identity),
     of('accepted', 'by recovery key', recovery),
+    of('accepted', 'by operator secret', operator),
     of('accepted', 'by passphrase', { passphrase }),
     of('accepted', 'by passphrase in NFD', { passphrase: passphrase.normalize('NFD') }),
     of('wrong_key', 'by an identity that is no member', stranger),
     of('wrong_key', 'by another recovery key', {
-      recoveryKey: formatRecoveryKey(new Uint8Array(32)),
+      recoveryKey: formatRecoveryKey(plan.storeId, new Uint8Array(32)),
+    }),
+    of('wrong_key', 'by the recovery key of another store', {
+      recoveryKey: formatRecoveryKey('ab'.repeat(16), new Uint8Array(32).fill(7)),
+    }),
+    of('wrong_key', 'by another operator secret', {
+      operatorSecret: await generateOperatorSecret((length) => new Uint8Array(length)),
     }),
     of('wrong_key', 'by another passphrase', { passphrase: `${passphrase}x` }),
     ...parameterFaults(of),
     ...framingFaults(of, identity),
     ...contradictions(of, identity),
     ...slotFaults(of, setting),
+    ...wrongSlots(of, setting),
     ...archiveFaults(of, identity),
   ]
 }
@@ -59,24 +81,38 @@ type Make = (expect: string, name: string, secret: Vector, fault?: KeyringFault)
 /** A second epoch, so that the archives hold something. */
 async function prepare(): Promise<Setting> {
   const forge = await Forge.create('keyring vectors')
-  const { signing, kem } = await passphraseIdentity(passphrase, argon2)
-  const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
-  const entry = { slotId: 'bb'.repeat(16), type: 'passphrase', ...keys } as const
   const { directory, storeId, random, founder } = forge
+  const operatorSecret = await generateOperatorSecret(random)
+  const secret = operatorRecoveryKey(storeId, parseOperatorSecret(operatorSecret))
+  const [operator, byPassphrase] = [
+    keysOf(recoveryKeyIdentity(storeId, secret)),
+    keysOf(await passphraseIdentity(storeId, passphrase, argon2)),
+  ]
+  const recovery: Directory['recovery'] = [
+    ...directory.recovery,
+    { slotId: 'bb'.repeat(16), type: 'passphrase', ...byPassphrase, argon2 },
+    { slotId: 'cc'.repeat(16), type: 'recovery', ...operator },
+  ]
   const plan = {
     storeId,
-    random,
-    argon2,
     epoch: forge.newEpoch(),
     older: [forge.epoch],
-    directory: { ...directory, recovery: [...directory.recovery, entry] },
+    directory: { ...directory, recovery },
   }
   return {
     plan,
     identity: { identity: formatIdentity(founder) },
-    recovery: { recoveryKey: formatRecoveryKey(new Uint8Array(32).fill(7)) },
+    recovery: { recoveryKey: formatRecoveryKey(storeId, new Uint8Array(32).fill(7)) },
+    operator: { operatorSecret },
     stranger: { identity: formatIdentity(await generateIdentity(random)) },
   }
+}
+
+function keysOf({ signing, kem }: RecoveryIdentity): {
+  readonly signingKey: Uint8Array
+  readonly kemKey: Uint8Array
+} {
+  return { signingKey: signing.publicKey, kemKey: kem.publicKey }
 }
 
 function parameterFaults(of: Make): readonly Vector[] {
@@ -92,7 +128,7 @@ function parameterFaults(of: Make): readonly Vector[] {
       name,
       { passphrase },
       {
-        file: inSlots('passphrase', (slot) => ({ ...slot, argon2: { ...argon2, ...change } })),
+        file: inSlots(isPassphrase, (slot) => ({ ...slot, passphrase: stretched(change) })),
       },
     ),
   )
@@ -107,11 +143,13 @@ function framingFaults(of: Make, identity: Vector): readonly Vector[] {
     malformed('another magic', { bytes: put(0, 0x58) }),
     of('upgrade_required', 'version 2', identity, { bytes: put(4, 2) }),
     malformed('a reserved byte', { bytes: put(5, 1) }),
-    malformed('more slots than there are', { bytes: put(6, 0, 9) }),
+    malformed('fewer slots than there are', { bytes: put(6, 0, 4) }),
     malformed('1,025 slots', { bytes: put(6, 4, 1) }),
-    malformed('a type of slot that is unknown', { bytes: put(40, 9) }),
-    malformed('a reserved byte of a slot', { bytes: put(41, 1) }),
-    malformed('a slot that is too short', { bytes: put(42, 0, 9) }),
+    of('upgrade_required', 'a type of slot that is unknown', identity, { bytes: put(48, 9) }),
+    of('upgrade_required', 'a slot of type 3', identity, { bytes: put(48, 3) }),
+    malformed('a reserved byte of a slot', { bytes: put(49, 1) }),
+    malformed('a slot that is too short', { bytes: put(50, 0, 9) }),
+    malformed('more than 2 MiB', { bytes: (bytes) => concatBytes(bytes, new Uint8Array(2 << 20)) }),
     malformed('a byte less', { bytes: (bytes) => bytes.slice(0, -1) }),
     malformed('a byte more', { bytes: (bytes) => concatBytes(bytes, Uint8Array.of(0)) }),
     malformed(
@@ -123,7 +161,7 @@ function framingFaults(of: Make, identity: Vector): readonly Vector[] {
       inFile((f) => ({ ...f, slots: f.slots.toSpliced(0, 0, ...f.slots.slice(0, 1)) })),
     ),
     malformed(
-      'three slots of devices',
+      'three slots of type 1',
       inFile((f) => ({ ...f, slots: f.slots.slice(1) })),
     ),
   ]
@@ -142,7 +180,7 @@ function contradictions(of: Make, identity: Vector): readonly Vector[] {
       'envelope_epoch',
       'another kid',
       identity,
-      inFile((f) => ({ ...f, kid: '77'.repeat(8) })),
+      inFile((f) => ({ ...f, kid: '77'.repeat(16) })),
     ),
     of(
       'keyring_mismatch',
@@ -157,13 +195,10 @@ function contradictions(of: Make, identity: Vector): readonly Vector[] {
       directorySeal: { padded: (bytes) => put(bytes.length - 1, 1)(bytes) },
     }),
     of(
-      'keyring_mismatch',
-      'no slot for a recovery entry',
+      'keyring_slots',
+      'no slot for a passphrase',
       identity,
-      inFile((f) => ({
-        ...f,
-        slots: f.slots.filter((slot) => slot.type !== 'recovery'),
-      })),
+      inFile((f) => ({ ...f, slots: f.slots.filter((slot) => !isPassphrase(slot)) })),
     ),
   ]
 }
@@ -172,31 +207,51 @@ function inFile(change: (file: KeyringFile) => KeyringFile): KeyringFault {
   return { file: change }
 }
 
-function inRecoverySlot(change: (slot: Slot) => Slot): KeyringFault {
-  return { file: inSlots('recovery', change) }
+function isPassphrase({ type }: Slot): boolean {
+  return type === 'passphrase'
+}
+
+function stretched(change: Partial<Argon2Parameters>): Slot['passphrase'] {
+  return { slotId: 'bb'.repeat(16), argon2: { ...argon2, ...change } }
 }
 
 function padded(change: (bytes: Uint8Array) => Uint8Array): KeyringFault {
   return { archiveSeal: { padded: change } }
 }
 
-function slotFaults(of: Make, { identity, recovery }: Setting): readonly Vector[] {
+/** Of the slot of who opens the keyring. */
+function slotFaults(of: Make, { plan, identity, recovery }: Setting): readonly Vector[] {
+  const own = holderOf(plan, 'recovery')
+  const { ciphertext } = forgeSlot(plan, own)
+  const isOwn = (slot: Slot): boolean => equalBytes(slot.ciphertext, ciphertext)
+  const inOwnSlot = (change: (slot: Slot) => Slot): KeyringFault => ({
+    file: inSlots(isOwn, change),
+  })
   const envelope = (bit: number): KeyringFault =>
-    inRecoverySlot((s) => ({ ...s, envelope: flipBit(bit)(s.envelope) }))
+    inOwnSlot((s) => ({ ...s, envelope: flipBit(bit)(s.envelope) }))
   return [
     of(
       'wrong_key',
       'another X-Wing ciphertext',
       recovery,
-      inRecoverySlot((s) => ({ ...s, ciphertext: flipBit(9)(s.ciphertext) })),
+      inOwnSlot((s) => ({ ...s, ciphertext: flipBit(9)(s.ciphertext) })),
     ),
-    of('wrong_key', 'another slot id', recovery, {
-      file: inSlots('recovery', (s) => ({ ...s, slotId: 'ab'.repeat(16) })),
-    }),
+    of(
+      'wrong_key',
+      'another slot id of the passphrase',
+      { passphrase },
+      {
+        file: inSlots(isPassphrase, (s) => ({
+          ...s,
+          passphrase: { slotId: 'ab'.repeat(16), argon2 },
+        })),
+      },
+    ),
     of('envelope_suite', 'another suite of a slot', recovery, envelope(8 * 4)),
     of('envelope_type', 'another type of a slot', recovery, envelope(8 * 5)),
-    of('wrong_key', 'another salt of a slot', recovery, envelope(8 * 16)),
-    of('envelope_tag', 'another tag of a slot', recovery, envelope(8 * 600 - 1)),
+    of('envelope_epoch', 'another kid of a slot', recovery, envelope(8 * 24 - 1)),
+    of('wrong_key', 'another salt of a slot', recovery, envelope(8 * 24)),
+    of('envelope_tag', 'another tag of a slot', recovery, envelope(8 * 608 - 1)),
     of('keyring_mismatch', 'the keys of another epoch', identity, {
       slotPlaintext: new Uint8Array(64).fill(1),
     }),
@@ -206,13 +261,78 @@ function slotFaults(of: Make, { identity, recovery }: Setting): readonly Vector[
   ]
 }
 
+/** Slots of others that do not follow from directory and keys: whoever opens it sees that. */
+function wrongSlots(of: Make, { plan, identity }: Setting): readonly Vector[] {
+  const nobodysKey = plan.directory.recovery[0]?.kemKey ?? new Uint8Array()
+  const kinds = ['recovery', 'passphrase', 'nobody'] as const
+  const sealed = (change: (one: Recipient) => Partial<Recipient>): KeyringFault => ({
+    recipients: (all) => all.map((one) => ({ ...one, ...change(one) })),
+  })
+  const atOther = forgeSlot(plan, { ...holderOf(plan, 'recovery'), id: 'ee'.repeat(16) })
+  return [
+    ...kinds.map((kind) =>
+      of(
+        'keyring_slots',
+        `a slot that is sealed to another key than that of: ${kind}`,
+        identity,
+        sealed((one) => (one.kind === kind ? { kemKey: otherThan(one, nobodysKey) } : {})),
+      ),
+    ),
+    of(
+      'keyring_slots',
+      'a slot that opens, but was sealed with another seed',
+      identity,
+      sealed((one) => (one.kind === 'recovery' ? { id: 'ee'.repeat(16) } : {})),
+    ),
+    of(
+      'keyring_slots',
+      'a slot of a member that holds the keys of an auditor',
+      identity,
+      sealed((one) => (one.kind === 'recovery' ? { isAuditor: true } : {})),
+    ),
+    of('keyring_slots', 'twice as many slots as there should be', identity, {
+      recipients: (all) => {
+        const keys = all.filter(({ kind }) => kind !== 'passphrase')
+        return [...all, ...keys.map((one) => ({ ...one, id: 'ee'.repeat(16) }))]
+      },
+    }),
+    of('keyring_slots', 'a slot in place of nobody', identity, {
+      file: (file) => {
+        const [nobody, ...rest] = nobodyFirst(plan, file)
+        return nobody === undefined ? file : { ...file, slots: sortSlots([atOther, ...rest]) }
+      },
+    }),
+    of('keyring_slots', 'other Argon2id parameters of a passphrase', identity, {
+      file: inSlots(isPassphrase, (slot) => ({ ...slot, passphrase: stretched({ passes: 3 }) })),
+    }),
+  ]
+}
+
+function holderOf(plan: KeyringPlan, kind: Recipient['kind']): Recipient {
+  const found = holdersOf(plan.directory).find((one) => one.kind === kind)
+  if (found === undefined) throw new Error('No such holder')
+  return found
+}
+
+/** A key of somebody else. */
+function otherThan({ kemKey }: Recipient, other: Uint8Array): Uint8Array {
+  return equalBytes(kemKey, other) ? kemKey.map((byte, at) => (at < 1184 ? byte : byte ^ 1)) : other
+}
+
+/** The slots of a keyring, with one that is nobody's at the front. */
+function nobodyFirst(plan: KeyringPlan, { slots }: KeyringFile): readonly Slot[] {
+  const held = holdersOf(plan.directory).map((one) => forgeSlot(plan, one).ciphertext)
+  const isHeld = (slot: Slot): boolean => held.some((one) => equalBytes(one, slot.ciphertext))
+  return slots.toSorted((a, b) => Number(isHeld(a)) - Number(isHeld(b)))
+}
+
 function archiveFaults(of: Make, identity: Vector): readonly Vector[] {
   return [
     of('upgrade_required', 'an archive of version 2', identity, padded(put(0, 2))),
     of('keyring_malformed', 'a reserved byte of an archive', identity, padded(put(1, 1))),
     of('keyring_malformed', 'more in an archive than there is', identity, padded(put(2, 0xff))),
     of('keyring_mismatch', 'another kid in the archives', identity, padded(put(4, 1, 2, 3))),
-    of('keyring_mismatch', 'another key in the archives', identity, padded(put(12, 1, 2, 3))),
+    of('keyring_mismatch', 'another key in the archives', identity, padded(put(20, 1, 2, 3))),
     of(
       'envelope_padding',
       'other padding of the archives',
@@ -226,11 +346,11 @@ function archiveFaults(of: Make, identity: Vector): readonly Vector[] {
 }
 
 function inSlots(
-  type: Slot['type'],
+  isIt: (slot: Slot) => boolean,
   change: (slot: Slot) => Slot,
 ): (file: KeyringFile) => KeyringFile {
   return (file) => {
-    const slots = file.slots.map((slot) => (slot.type === type ? change(slot) : slot))
+    const slots = file.slots.map((slot) => (isIt(slot) ? change(slot) : slot))
     return { ...file, slots: sortSlots(slots) }
   }
 }

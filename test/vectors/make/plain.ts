@@ -4,12 +4,12 @@
 import { concatBytes, utf8 } from '../../../src/bytes.ts'
 import { sha256 } from '../../../src/crypto/digest.ts'
 import { type DetailRow, encodeDetail } from '../../../src/format/detail.ts'
-import { type Directory, encodeDirectory } from '../../../src/format/directory.ts'
+import { type DeviceEntry, type Directory, encodeDirectory } from '../../../src/format/directory.ts'
 import { encodeMemoryBlob } from '../../../src/format/memory-blob.ts'
 import { zeroHash } from '../../../src/format/record.ts'
 import { encodeSettings } from '../../../src/format/settings.ts'
 import { plainSettings } from '../../support/forge-fault.ts'
-import { countingRandom, idOf, put } from '../../support/forge-seal.ts'
+import { countingRandom, idOf, put, type Spoil } from '../../support/forge-seal.ts'
 import { standardHistory } from '../../support/standard-forge.ts'
 import type { Group, Vector } from '../vector.ts'
 import { padding, type Plain, plain } from './plaintext.ts'
@@ -83,7 +83,9 @@ function memories(): readonly Vector[] {
     plain(memoryOf('x'.repeat(5000)), 'accepted', '5,000 bytes'),
     plain(memoryOf('x', `/${'a'.repeat(1023)}`), 'accepted', 'a path of 1,024 bytes'),
     plain(honest, 'upgrade_required', 'version 2', put(0, 2)),
-    plain(honest, 'memory_malformed', 'a reserved byte', put(1, 1)),
+    plain(honest, 'upgrade_required', 'compression 1', put(1, 1)),
+    plain(memoryOf('x'.repeat(1280 - 69)), 'accepted', '1,280 bytes with its path and header'),
+    plain(memoryOf('x'.repeat(1281 - 69)), 'accepted', 'a byte more than 1,280'),
     plain(honest, 'memory_malformed', 'a path that is longer than all', put(2, 0xff, 0xff)),
     plain(honest, 'memory_malformed', 'a text of more than 16 MiB', put(4, 1, 0, 0, 1)),
     plain(honest, 'memory_malformed', 'a time of 2^53', put(24, 0, 0x20)),
@@ -162,39 +164,99 @@ function directories(directory: Directory): readonly Vector[] {
   const device = (change: Partial<typeof first>): Plain =>
     of({ devices: [{ ...first, ...change }] })
   const second = { ...entry, slotId: 'ff'.repeat(16) }
+  const malformed = (name: string, one: Plain, spoil?: Spoil): Vector =>
+    plain(one, 'keyring_malformed', name, spoil)
   return [
     plain(honest, 'accepted', 'three devices'),
     plain(of({ recovery: [entry, second] }), 'accepted', 'two recovery keys'),
     plain(of({ recovery: [] }), 'accepted', 'no recovery key'),
     plain(
-      of({ number: 0, previous: [], founderRandom: zeroHash, devices: [{ ...first, added: 0 }] }),
+      of({
+        number: 0,
+        previous: [],
+        founderRandom: zeroHash,
+        devices: [{ ...first, added: 0, named: 0 }],
+      }),
       'accepted',
       'number 0',
     ),
     plain(honest, 'upgrade_required', 'version 2', put(0, 2)),
-    plain(honest, 'keyring_malformed', 'more devices than there are', put(2, 0, 200)),
-    plain(honest, 'keyring_malformed', '251 devices', put(2, 0, 251)),
-    plain(of({ previous: [] }), 'keyring_malformed', 'no previous directory'),
-    plain(
-      of({ devices: directory.devices.toReversed() }),
-      'keyring_malformed',
-      'devices that do not ascend',
-    ),
-    plain(of({ devices: [first, first] }), 'keyring_malformed', 'one device twice'),
-    plain(
-      device({ deviceId: 'ff'.repeat(16) }),
-      'keyring_malformed',
-      "an id that is not the key's",
-    ),
-    plain(device({ added: 9 }), 'keyring_malformed', 'a device that is still to come'),
-    plain(device({ removed: 9 }), 'keyring_malformed', 'a device that is still to go'),
-    plain(
-      of({ recovery: [second, entry] }),
-      'keyring_malformed',
-      'recovery entries that do not ascend',
-    ),
+    malformed('more devices than there are', honest, put(2, 0, 200)),
+    malformed('251 devices', honest, put(2, 0, 251)),
+    malformed('2,049 removed devices', honest, put(4, 8, 1)),
+    malformed('69 recovery entries', honest, put(6, 0, 69)),
+    malformed('4,097 slots that are gone', honest, put(8, 0x10, 1)),
+    malformed('no previous directory', of({ previous: [] })),
+    malformed('devices that do not ascend', of({ devices: directory.devices.toReversed() })),
+    malformed('one device twice', of({ devices: [first, first] })),
+    malformed("an id that is not the key's", device({ deviceId: 'ff'.repeat(16) })),
+    malformed('a device that is still to come', device({ added: 9 })),
+    malformed('recovery entries that do not ascend', of({ recovery: [second, entry] })),
+    ...names(device),
+    ...quotas(of),
+    ...removals(directory, of),
     ...joined(directory),
     ...padding(honest),
+  ]
+}
+
+function names(device: (change: Partial<DeviceEntry>) => Plain): readonly Vector[] {
+  const of = (expect: string, what: string, name: string): Vector =>
+    plain(device({ name, named: 1 }), expect, what)
+  const refused = 'keyring_malformed'
+  return [
+    of('accepted', 'a device with a name', 'Zoë’s laptop'),
+    of('accepted', 'a name of 64 wide characters', '🦉'.repeat(64)),
+    of(refused, 'a name of 65 characters', 'x'.repeat(65)),
+    of(refused, 'a name with a line break', 'a\nb'),
+    of(refused, 'a name with a zero-width space', 'a\u200bb'),
+    of(refused, 'a name with a line separator', 'a\u2028b'),
+    of(refused, 'a name with white space before it', ' a'),
+    of(refused, 'a name with a no-break space after it', 'a\u00a0'),
+    of(refused, 'a name that is not in NFC', 'e\u0301'),
+    plain(device({ named: 9 }), refused, 'a name that is still to be given'),
+    plain(device({ admittedBy: 'recovery' }), 'accepted', 'a device by a recovery key'),
+    plain(device({ admittedBy: 'passphrase' }), 'accepted', 'a device by a passphrase'),
+    plain(device({}), refused, 'a device by nobody', put(admittedAt, 0)),
+    plain(device({}), refused, 'a device by a fourth kind', put(admittedAt, 4)),
+    plain(device({}), refused, 'a name that is not UTF-8', put(admittedAt + 17, 0, 1, 0xff)),
+  ]
+}
+
+/** Of the first device, after one previous directory. */
+const admittedAt = 28 + 32 + 16 + 32 + 1216 + 1
+
+function quotas(of: (change: Partial<Directory>) => Plain): readonly Vector[] {
+  return [
+    plain(of({ quota: 0, quotaSet: 1 }), 'accepted', 'a quota of none'),
+    plain(of({ quota: 250, quotaSet: 2 }), 'accepted', 'a quota of 250'),
+    plain(of({ quota: 251 }), 'keyring_malformed', 'a quota of 251'),
+    plain(of({ quotaSet: 9 }), 'keyring_malformed', 'a quota that is still to be set'),
+  ]
+}
+
+function removals(
+  { devices }: Directory,
+  of: (change: Partial<Directory>) => Plain,
+): readonly Vector[] {
+  const last = { sequence: 3, record: new Uint8Array(32).fill(8) }
+  const none = { sequence: 0, record: zeroHash }
+  const one = { deviceId: '01'.repeat(16), removed: 1, ...last }
+  const other = { deviceId: '02'.repeat(16), removed: 2, ...none }
+  const [first] = devices
+  if (first === undefined) throw new Error('No device')
+  const removed = (...list: Directory['removed']): Plain => of({ removed: list })
+  return [
+    plain(removed(one, other), 'accepted', 'two removed devices, one without a record'),
+    plain(removed(other, one), 'keyring_malformed', 'removed devices that do not ascend'),
+    plain(removed(one, one), 'keyring_malformed', 'one device removed twice'),
+    plain(removed({ ...one, removed: 0 }), 'keyring_malformed', 'a device removed at number 0'),
+    plain(removed({ ...one, removed: 9 }), 'keyring_malformed', 'a device that is still to go'),
+    plain(
+      removed({ ...one, deviceId: first.deviceId }),
+      'keyring_malformed',
+      'a device that is there and removed',
+    ),
   ]
 }
 
@@ -206,9 +268,10 @@ function joined(directory: Directory): readonly Vector[] {
   }
   const [entry] = directory.recovery
   if (entry === undefined) throw new Error('No recovery key')
+  const argon2 = { salt: new Uint8Array(16).fill(5), passes: 3, memoryKiB: 262_144 }
   const passphrases = (count: number): Directory['recovery'] =>
     Array.from({ length: count }, (_, index) => {
-      return { ...entry, type: 'passphrase', slotId: `f${index}`.repeat(16) }
+      return { ...entry, type: 'passphrase', slotId: `f${index}`.repeat(16), argon2 }
     })
   return [
     plain(of({ recovery: passphrases(4) }), 'accepted', 'four passphrases'),

@@ -49,7 +49,7 @@ export async function stores(): Promise<StoreVectors> {
   }
   const { head } = standard.forge
   const member = formatIdentity(standard.reader)
-  const recoveryKey = formatRecoveryKey(new Uint8Array(32).fill(7))
+  const recoveryKey = formatRecoveryKey(standard.forge.storeId, new Uint8Array(32).fill(7))
   vectors.push({
     name: 'by another member',
     clause: '7',
@@ -340,7 +340,7 @@ function memberFaults({ writer, reader }: Standard): readonly Case[] {
       'keyring_chain',
       'a device that vanished',
       '7.1',
-      (f) => f.keyring((next) => ({ ...next, devices: next.devices.slice(1) })),
+      (f) => f.keyring((next) => ({ ...withoutWriter(next), removed: [...next.removed] })),
     ],
     [
       'keyring_chain',
@@ -384,8 +384,5 @@ function renamed<T>(entry: T): T & { readonly name: string } {
 }
 
 function withoutWriter(next: Directory): Directory {
-  const devices = next.devices.map((device) =>
-    device.role === 'writer' ? { ...device, removed: next.number } : device,
-  )
-  return { ...next, devices }
+  return { ...next, devices: next.devices.filter(({ role }) => role !== 'writer') }
 }

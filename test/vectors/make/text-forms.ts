@@ -1,10 +1,23 @@
-// Vectors of what people and programs write as text: ids, paths, identities, recovery keys, the
-// public store file. FORMAT §1, §2, §5.2.
+// Vectors of what people and programs write as text: ids, paths, identities, recovery keys,
+// operator secrets, device cards, the public store file. FORMAT §1, §2, §5.2.
 
+import { concatBytes, label } from '../../../src/bytes.ts'
+import { hash256 } from '../../../src/crypto/digest.ts'
+import { sign } from '../../../src/crypto/signature.ts'
+import { encodeBase32 } from '../../../src/format/base32.ts'
+import { formatDeviceCard } from '../../../src/format/device-card.ts'
 import { formatId, type IdKind } from '../../../src/format/id.ts'
-import { formatIdentity, formatRecoveryKey, generateIdentity } from '../../../src/keys/identity.ts'
-import { countingRandom, idOf } from '../../support/forge-seal.ts'
+import {
+  formatIdentity,
+  formatRecoveryKey,
+  generateIdentity,
+  generateOperatorSecret,
+  type Identity,
+} from '../../../src/keys/identity.ts'
+import { countingRandom, idOf, put } from '../../support/forge-seal.ts'
 import type { Group, Vector } from '../vector.ts'
+
+const storeId = idOf('store')
 
 export async function textForms(): Promise<Partial<Record<Group, readonly Vector[]>>> {
   return {
@@ -12,6 +25,8 @@ export async function textForms(): Promise<Partial<Record<Group, readonly Vector
     paths: paths(),
     identities: await identities(),
     'recovery-keys': recoveryKeys(),
+    'operator-secrets': await operatorSecrets(),
+    'device-cards': await deviceCards(),
     'store-files': storeFiles(),
   }
 }
@@ -130,48 +145,141 @@ async function identities(): Promise<readonly Vector[]> {
     typed('invalid_identity', 'one character missing', line.slice(0, -1)),
     typed('invalid_identity', 'one character more', `${line}0`),
     typed('invalid_identity', 'a letter that is no digit', `${line.slice(0, -1)}U`),
-    typed('invalid_identity', 'a recovery key', formatRecoveryKey(new Uint8Array(32))),
+    typed('invalid_identity', 'a recovery key', formatRecoveryKey(storeId, new Uint8Array(32))),
   ]
+}
+
+/** Text that is of one store, or is asked about one. */
+function ofStore(expect: string, name: string, text: string, of: string = storeId): Vector {
+  return { ...typed(expect, name, text), storeId: of }
 }
 
 function recoveryKeys(): readonly Vector[] {
   const key = countingRandom('recovery vector')(32)
-  const text = formatRecoveryKey(key)
+  const text = formatRecoveryKey(storeId, key)
+  const zeros = '00'.repeat(16)
+  const sameEnd = 'ab'.repeat(11) + storeId.slice(22)
   return [
-    typed('accepted', 'as it is printed', text),
-    typed('accepted', 'zeros', formatRecoveryKey(new Uint8Array(32))),
-    typed('accepted', 'lower case', text.toLowerCase()),
-    typed('accepted', 'without hyphens', text.replaceAll(/(?<=GLKR1-.*)-/g, '')),
-    typed('accepted', 'spaces for hyphens', text.replaceAll(/(?<=GLKR1-.*)-/g, ' ')),
-    typed('accepted', 'letters for digits', letters(text)),
-    typed('accepted', 'white space around', `  ${text}\n`),
-    typed('invalid_identity', 'nothing', ''),
-    typed('invalid_identity', 'the prefix alone', 'GLKR1-'),
-    typed('invalid_identity', 'another prefix', text.replace('GLKR1', 'GLKR2')),
-    typed('invalid_identity', 'one character changed', changeLast(text)),
-    typed('invalid_identity', 'two characters exchanged', text.replace(/(.)(.)$/, '$2$1')),
-    typed('invalid_identity', 'a group missing', text.slice(0, -8)),
-    typed('invalid_identity', 'a group more', `${text}-0000000`),
+    ofStore('accepted', 'as it is printed', text),
+    ofStore('accepted', 'zeros', formatRecoveryKey(zeros, new Uint8Array(32)), zeros),
+    ofStore('accepted', 'of another store', formatRecoveryKey(idOf('other'), key)),
+    ofStore('accepted', 'of a store whose id ends like this one', formatRecoveryKey(sameEnd, key)),
+    ofStore('accepted', 'lower case', text.toLowerCase()),
+    ofStore('accepted', 'without hyphens', text.replaceAll(/(?<=GLKR1-.*)-/g, '')),
+    ofStore('accepted', 'spaces for hyphens', text.replaceAll(/(?<=GLKR1-.*)-/g, ' ')),
+    ofStore('accepted', 'letters for digits', letters(text)),
+    ofStore('accepted', 'white space around', `  ${text}\n`),
+    ofStore('invalid_identity', 'nothing', ''),
+    ofStore('invalid_identity', 'the prefix alone', 'GLKR1-'),
+    ofStore('invalid_identity', 'another prefix', text.replace('GLKR1', 'GLKR2')),
+    ofStore('invalid_identity', 'one character changed', changeLast(text)),
+    ofStore('invalid_identity', 'another end of a store', text.replace(/-(.)/, typo)),
+    ofStore('invalid_identity', 'two characters exchanged', text.replace(/(.)(.)$/, '$2$1')),
+    ofStore('invalid_identity', 'a group missing', text.slice(0, -9)),
+    ofStore('invalid_identity', 'a group more', `${text}-00000000`),
+    ofStore('invalid_identity', 'the form without a store', `GLKR1-${'0000000-'.repeat(8)}`),
   ]
+}
+
+async function operatorSecrets(): Promise<readonly Vector[]> {
+  const text = await generateOperatorSecret(countingRandom('operator vector'))
+  return [
+    ofStore('accepted', 'as it is printed', text),
+    ofStore('accepted', 'for another store', text, idOf('other')),
+    ofStore('accepted', 'zeros', await generateOperatorSecret((length) => new Uint8Array(length))),
+    ofStore('accepted', 'lower case', text.toLowerCase()),
+    ofStore('accepted', 'spaces for hyphens', text.replaceAll(/(?<=GLKO1-.*)-/g, ' ')),
+    ofStore('accepted', 'letters for digits', letters(text)),
+    ofStore('invalid_identity', 'nothing', ''),
+    ofStore('invalid_identity', 'another prefix', text.replace('GLKO1', 'GLKO2')),
+    ofStore('invalid_identity', 'one character changed', changeLast(text)),
+    ofStore('invalid_identity', 'a group missing', text.slice(0, -8)),
+    ofStore('invalid_identity', 'a group more', `${text}-0000000`),
+    ofStore('invalid_identity', 'a recovery key', formatRecoveryKey(storeId, new Uint8Array(32))),
+  ]
+}
+
+async function deviceCards(): Promise<readonly Vector[]> {
+  const identity = await generateIdentity(countingRandom('card vector'))
+  const other = await generateIdentity(countingRandom('other card vector'))
+  const card = formatDeviceCard(identity, { name: 'Zoë’s laptop' })
+  const line = card.split('\n').slice(1).join('')
+  const forged = { ...identity, kem: other.kem }
+  const of = (expect: string, name: string, text: string): Vector => ({
+    ...typed(expect, name, text),
+    clause: '1.4',
+  })
+  return [
+    of('accepted', 'as it is printed', card),
+    of('accepted', 'without a name', formatDeviceCard(identity)),
+    of('accepted', 'a name of 256 bytes', formatDeviceCard(identity, { name: '🦉'.repeat(64) })),
+    of('accepted', 'one line', line),
+    of('accepted', 'lower case', card.toLowerCase()),
+    of('accepted', 'line ends of two characters', card.replaceAll('\n', '\r\n')),
+    of('accepted', 'another encryption key that the device has signed', formatDeviceCard(forged)),
+    of('invalid_input', 'nothing', ''),
+    of('invalid_input', 'one character changed', changeLast(line)),
+    of('invalid_input', 'a line missing', card.split('\n').toSpliced(3, 1).join('\n')),
+    of('invalid_input', 'two cards', card + card),
+    of('invalid_input', 'another prefix', line.replace('DEVICE-1', 'DEVICE-2')),
+    ...cardFaults(identity, other).map(([name, bytes]) => of('invalid_input', name, cardOf(bytes))),
+  ]
+}
+
+type CardFault = readonly [name: string, bytes: Uint8Array]
+
+function cardFaults(identity: Identity, other: Identity): readonly CardFault[] {
+  const { signing, kem } = identity
+  const named = (...bytes: readonly number[]): Uint8Array => {
+    const field = new Uint8Array(256)
+    field.set(bytes)
+    return concatBytes(signing.publicKey, kem.publicKey, field)
+  }
+  const signed = (fields: Uint8Array): Uint8Array => {
+    return concatBytes(fields, sign(concatBytes(label('GLK1/device-card/v1'), fields), signing))
+  }
+  const honest = signed(named(0x61))
+  const noKey = put(32, ...new Uint8Array(1216))(named())
+  return [
+    ['no signature', concatBytes(named(0x61), new Uint8Array(64))],
+    ['the signature of another name', put(1248, 0x62)(honest)],
+    ['the encryption key of another', put(32, ...other.kem.publicKey)(honest)],
+    ['an encryption key that nothing can be sealed to', signed(noKey)],
+    ['a byte after the end of the name', signed(named(0x61, 0, 0x62))],
+    ['a name with a control character', signed(named(0x61, 0x07))],
+    ['a name with white space at its end', signed(named(0x61, 0x20))],
+    ['a name that is not in NFC', signed(named(0x65, 0xcc, 0x81))],
+    ['a name that is not UTF-8', signed(named(0xff))],
+    ['a name of 65 characters', signed(named(...new Uint8Array(65).fill(0x61)))],
+  ]
+}
+
+function cardOf(bytes: Uint8Array): string {
+  const check = hash256(label('GLK1/device-card-text/v1'), bytes).subarray(0, 2)
+  return `GITLOCKET-DEVICE-1-${encodeBase32(concatBytes(bytes, check)).toUpperCase()}`
 }
 
 function storeFiles(): readonly Vector[] {
   const id = formatId('store', idOf('store'))
   return [
-    storeFile('accepted', 'format 1', `{"format":1,"store":"${id}"}\n`),
-    storeFile('upgrade_required', 'format 2', `{"format":2,"store":"${id}"}\n`),
+    storeFile('accepted', 'format 1', `{"format":"gitlocket/1","store":"${id}"}\n`),
+    storeFile('upgrade_required', 'format 2', `{"format":"gitlocket/2","store":"${id}"}\n`),
+    storeFile('upgrade_required', 'the layout before', `{"format":1,"store":"${id}"}\n`),
+    storeFile('upgrade_required', 'a number', `{"format":2,"store":"${id}"}\n`),
+    storeFile('upgrade_required', 'a format of another form', '{"format":"gitlocket/2","x":[]}'),
     storeFile('not_a_store', 'nothing', ''),
     storeFile('not_a_store', 'no JSON', 'format 1\n'),
+    storeFile('not_a_store', 'a format that is a list', `{"format":[1],"store":"${id}"}\n`),
     storeFile('not_a_store', 'no format', `{"store":"${id}"}\n`),
-    storeFile('not_a_store', 'no store', '{"format":1}\n'),
+    storeFile('not_a_store', 'no store', '{"format":"gitlocket/1"}\n'),
     storeFile(
       'not_a_store',
       'an id of another kind',
-      `{"format":1,"store":"${id.replace('store', '')}"}\n`,
+      `{"format":"gitlocket/1","store":"${id.replace('store', '')}"}\n`,
     ),
-    storeFile('not_a_store', 'white space', `{"format": 1, "store": "${id}"}\n`),
-    storeFile('not_a_store', 'no newline', `{"format":1,"store":"${id}"}`),
-    storeFile('not_a_store', 'a field more', `{"format":1,"store":"${id}","x":1}\n`),
+    storeFile('not_a_store', 'white space', `{"format": "gitlocket/1", "store": "${id}"}\n`),
+    storeFile('not_a_store', 'no newline', `{"format":"gitlocket/1","store":"${id}"}`),
+    storeFile('not_a_store', 'a field more', `{"format":"gitlocket/1","store":"${id}","x":1}\n`),
   ]
 }
 
@@ -179,6 +287,10 @@ function storeFiles(): readonly Vector[] {
 function letters(text: string): string {
   const at = text.indexOf('1-') + 2
   return text.slice(0, at) + text.slice(at).replaceAll('1', 'I').replaceAll('0', 'O')
+}
+
+function typo(hyphenAndDigit: string): string {
+  return hyphenAndDigit === '-7' ? '-8' : '-7'
 }
 
 function changeLast(text: string): string {

@@ -2,7 +2,6 @@
 // a sync, and its report of passphrases and recovery keys that no longer open the store.
 
 import { expect, test } from 'vitest'
-import { toHex } from '../../../../src/bytes.ts'
 import { signingKeyPair } from '../../../../src/crypto/signature.ts'
 import { joinDirectories } from '../../../../src/format/directory-join.ts'
 import type { Directory, RecoveryEntry } from '../../../../src/format/directory.ts'
@@ -17,6 +16,7 @@ import {
   joinHeadKeyrings,
   type Tips,
 } from '../../../../src/store/sync/joined-keyrings.ts'
+import { passphraseOf, recoveryKeyOf } from '../../../support/directories.ts'
 import { withMember } from '../../../support/forge-fault.ts'
 import { forgeSlot } from '../../../support/forge-keyring.ts'
 import type { Forge } from '../../../support/forge.ts'
@@ -28,17 +28,21 @@ const { publicKey: signingKey } = signingKeyPair(key(1))
 const deviceId = deviceIdOf(signingKey)
 
 function side(number: number, change: Partial<Directory>): Directory {
-  const rest = { devices: [], recovery: [], gone: [], founderRandom: undefined }
+  const lists = { devices: [], removed: [], recovery: [], gone: [] }
+  const rest = { ...lists, quota: 0, quotaSet: 0, founderRandom: undefined }
   return { number, previous: [key(number)], ...rest, ...change }
 }
 
 function device(kemByte: number): Directory['devices'][number] {
   const keys = { signingKey, kemKey: key(kemByte, 1216) }
-  return { deviceId, ...keys, role: 'writer', added: 1, removed: 0 }
+  const facts = { role: 'writer', admittedBy: 'owner', added: 1, name: '', named: 1 } as const
+  return { deviceId, ...keys, ...facts }
 }
 
 function entry(type: RecoveryEntry['type'], slot: number, keys: number = slot): RecoveryEntry {
-  return { slotId: toHex(key(slot, 16)), type, signingKey: key(keys), kemKey: key(keys, 1216) }
+  const of = { signingKey: key(keys), kemKey: key(keys, 1216) }
+  const either = type === 'passphrase' ? passphraseOf(slot) : recoveryKeyOf(slot)
+  return { ...either, ...of }
 }
 
 const passphrases = (...slots: number[]): Directory['recovery'] =>
@@ -107,10 +111,10 @@ test('keyring_conflict: a device joins nothing where that would remove it', asyn
 })
 
 function withSlotFor(forge: Forge, kemKey: Uint8Array): (file: KeyringFile) => KeyringFile {
-  const { storeId: id, directory, epoch, random } = forge
-  const none = { slotId: undefined, argon2: undefined }
-  const plan = { storeId: id, directory, epoch, older: [], random }
-  const slot = forgeSlot(plan, { type: 'device', ...none, kemKey })
+  const { storeId: id, directory, epoch } = forge
+  const of = { kind: 'device', passphrase: undefined, isAuditor: false } as const
+  const plan = { storeId: id, directory, epoch, older: [] }
+  const slot = forgeSlot(plan, { ...of, id: 'ee'.repeat(16), kemKey })
   return (file) => ({ ...file, slots: sortSlots([slot, ...file.slots.slice(1)]) })
 }
 

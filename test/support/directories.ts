@@ -1,0 +1,78 @@
+// Directories of a made-up store, with keys that are their number repeated: for rules that look at
+// directories alone.
+
+import { toHex } from '../../src/bytes.ts'
+import {
+  type DeviceEntry,
+  type Directory,
+  directoryHash,
+  type RecoveryEntry,
+  type RemovedDevice,
+} from '../../src/format/directory.ts'
+import { deviceIdOf, storeIdOf } from '../../src/format/id.ts'
+import { quotaDefault } from '../../src/limits.ts'
+
+type Passphrase = RecoveryEntry & { readonly type: 'passphrase' }
+
+export const key = (byte: number, length = 32): Uint8Array => new Uint8Array(length).fill(byte)
+export const slot = (byte: number): string => toHex(key(byte, 16))
+
+export function device(byte: number, change: Partial<DeviceEntry> = {}): DeviceEntry {
+  const keys = { signingKey: key(byte), kemKey: key(byte, 1216) }
+  const entry = { role: 'writer', admittedBy: 'owner', added: 0, name: '', named: 0 } as const
+  return { deviceId: deviceIdOf(keys.signingKey), ...keys, ...entry, ...change }
+}
+
+/** Without a last record, unless there is one. */
+export function removal(
+  deviceId: string,
+  removed: number,
+  last: Pick<RemovedDevice, 'sequence' | 'record'> = { sequence: 0, record: new Uint8Array(32) },
+): RemovedDevice {
+  return { deviceId, removed, ...last }
+}
+
+export function recoveryKeyOf(byte: number): RecoveryEntry {
+  return { slotId: slot(byte), type: 'recovery', ...keysOf(byte) }
+}
+
+export function passphraseOf(byte: number): Passphrase {
+  const argon2 = { salt: key(5, 16), passes: 3, memoryKiB: 262_144 }
+  return { slotId: slot(byte), type: 'passphrase', ...keysOf(byte), argon2 }
+}
+
+function keysOf(byte: number): Pick<RecoveryEntry, 'signingKey' | 'kemKey'> {
+  return { signingKey: key(byte), kemKey: key(byte, 1216) }
+}
+
+export function sorted(...devices: readonly DeviceEntry[]): readonly DeviceEntry[] {
+  return devices.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
+}
+
+export const founder: DeviceEntry = device(1, { role: 'owner' })
+const founderRandom = key(9)
+export const storeId: string = storeIdOf(founder.signingKey, founderRandom)
+export const passphrase: Passphrase = passphraseOf(0x41)
+export const recoveryKey: RecoveryEntry = recoveryKeyOf(0x42)
+
+export const genesis: Directory = {
+  number: 0,
+  previous: [],
+  devices: [founder],
+  removed: [],
+  recovery: [passphrase, recoveryKey],
+  gone: [],
+  quota: quotaDefault,
+  quotaSet: 0,
+  founderRandom,
+}
+
+export function successor(before: Directory, change: Partial<Directory> = {}): Directory {
+  const previous = [directoryHash(storeId, before)]
+  return { ...before, number: before.number + 1, previous, founderRandom: undefined, ...change }
+}
+
+/** The founder and device 2, added by number 1. */
+export const two: Directory = successor(genesis, {
+  devices: sorted(founder, device(2, { added: 1, named: 1 })),
+})

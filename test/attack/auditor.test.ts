@@ -14,8 +14,8 @@ import {
   openAuditKeyring,
   openKeyring,
   startEpoch,
-  type Unlock,
 } from '../../src/keys/keyring.ts'
+import type { Unlock } from '../../src/keys/unlock.ts'
 import { auditStore } from '../../src/store/audit/audit.ts'
 import { verifyHistory } from '../../src/store/verify/verify.ts'
 import { type Fault, fields, plainSettings } from '../support/forge-fault.ts'

@@ -15,9 +15,10 @@ import {
   sortSlots,
 } from '../../src/format/keyring.ts'
 import { formatRecoveryKey, generateIdentity } from '../../src/keys/identity.ts'
-import { openKeyring, type Unlock } from '../../src/keys/keyring.ts'
+import { openKeyring } from '../../src/keys/keyring.ts'
 import { holdersOf, type Recipient } from '../../src/keys/recipients.ts'
 import { passphraseIdentity } from '../../src/keys/recovery.ts'
+import type { Unlock } from '../../src/keys/unlock.ts'
 import {
   forgeKeyring,
   forgeSlot,

@@ -47,10 +47,10 @@ type Act = (side: Forge, world: Clones) => void
 const enrol: Act = (side) => enrolAs(side, 'writer')
 const enrolOwner: Act = (side) => enrolAs(side, 'owner')
 function enrolAs(side: Forge, role: Role): void {
-  const { signing } = recoveryKeyIdentity(new Uint8Array(32).fill(7))
+  const { signing } = recoveryKeyIdentity(side.storeId, new Uint8Array(32).fill(7))
   const by = { deviceId: deviceIdOf(signing.publicKey), signing }
   const fault = { ...fields({ sequence: 0, previous: zeroHash }), author: by }
-  side.keyring((next) => withMember(next, newcomer, role), { fault })
+  side.keyring((next) => withMember(next, newcomer, role, 'recovery'), { fault })
 }
 const redactLate: Act = (side, { second }) => {
   side.redact([[memory.a, version.a1]], { author: second })

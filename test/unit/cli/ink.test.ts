@@ -24,6 +24,7 @@ function context(terminal: Terminal, noColour = false): Context {
     passphraseFile: undefined,
     newPassphraseFile: undefined,
     recoveryKeyFile: undefined,
+    operatorSecretFile: undefined,
     certificatesFile: undefined,
     editor: undefined,
     pager: undefined,

@@ -13,8 +13,8 @@ import {
   type OpenedKeyring,
   openKeyring,
   startEpoch,
-  type Unlock,
 } from '../../../src/keys/keyring.ts'
+import type { Unlock } from '../../../src/keys/unlock.ts'
 import { countingRandom } from '../../support/forge-seal.ts'
 import { decodeKeyring as referenceDecode } from '../../support/reference/keyring.ts'
 import { unlock as referenceUnlock } from '../../support/reference/unlock.ts'

@@ -22,9 +22,10 @@ import { sealArchives } from '../../../src/keys/archive.ts'
 import { epochKeys } from '../../../src/keys/epoch.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import { checkKeyring } from '../../../src/keys/keyring-bytes.ts'
-import { createKeyring, openKeyring, type Unlock } from '../../../src/keys/keyring.ts'
+import { createKeyring, openKeyring } from '../../../src/keys/keyring.ts'
 import { holdersOf } from '../../../src/keys/recipients.ts'
 import { openSlot, sealSlot } from '../../../src/keys/slot.ts'
+import type { Unlock } from '../../../src/keys/unlock.ts'
 import { inSlices } from '../../../src/time-slice.ts'
 
 const random = systemRandom

@@ -31,9 +31,9 @@ import {
   type OpenedKeyring,
   openKeyring,
   startEpoch,
-  type Unlock,
 } from '../../../src/keys/keyring.ts'
 import { openSlot, sealSlot } from '../../../src/keys/slot.ts'
+import type { Unlock } from '../../../src/keys/unlock.ts'
 import { argon2 } from '../../../src/limits.ts'
 import {
   decodeKeyring as referenceDecode,

@@ -13,7 +13,7 @@ if (existsSync(`${root}/test/vectors/v1`)) {
   process.exitCode = 1
 } else {
   const vitest = `${root}/node_modules/vitest/vitest.mjs`
-  const { status } = spawnSync(process.execPath, [vitest, 'run', 'test/vectors'], {
+  const { status } = spawnSync(process.execPath, [vitest, 'run', 'test/vectors/vectors.test.ts'], {
     cwd: root,
     env: { ...process.env, WRITE_VECTORS: '1' },
     stdio: 'inherit',

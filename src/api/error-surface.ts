@@ -83,7 +83,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   store_exists: row(409, 'conflict_error', 4, 'Open the store that is there, or name another path'),
   store_closed: row(500, 'api_error', 1, 'Open the store again'),
   unsupported_repository: unopened('Use a bare repository with SHA-1 objects and plain files'),
-  upgrade_required: unopened('Install a newer release of gitlocket'),
+  upgrade_required: unopened('Use the version of gitlocket that wrote it, or a newer one'),
   incomplete_clone: unopened('Clone again with the whole history'),
   wrong_key: locked('Check which identity, passphrase or recovery key belongs to this store'),
   invalid_identity: locked(

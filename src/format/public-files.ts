@@ -34,8 +34,8 @@ export function parseStoreFile(bytes: Uint8Array): string {
   if (format === UNRELEASED) {
     throw new StoreError(
       'upgrade_required',
-      'The store has a layout from before format 1 was frozen: export its memories with the ' +
-        'version that made it, and import them into a new store',
+      'The store has a layout from before format 1 was frozen: `export` its memories with the ' +
+        'version that made it, and `import` them into a new store',
     )
   }
   if ((typeof format === 'number' || typeof format === 'string') && format !== FORMAT) {

@@ -6,11 +6,15 @@ import { describe, expect, test } from 'vitest'
 import { sample } from '../support/seed.ts'
 import { verdictOf } from '../support/verdict.ts'
 import { judges } from './judges.ts'
+import { writeFrozenStore } from './make/frozen-store.ts'
 import { field, type Group, groups, readObjects, readVectors, type Vector } from './vector.ts'
 import { writeVectors } from './write.ts'
 
 // Set by `npm run vectors` alone, which then runs this file to make what it tests.
-if (process.env['WRITE_VECTORS'] === '1') await writeVectors()
+if (process.env['WRITE_VECTORS'] === '1') {
+  await writeVectors()
+  test('a whole store is written', writeFrozenStore)
+}
 
 const objects = readObjects()
 

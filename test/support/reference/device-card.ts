@@ -3,7 +3,7 @@
 import { concat, label, utf8, utf8Text, zeros } from './bytes.ts'
 import { checksum, deviceIdOf, type Identity, readTyped, toBase32 } from './identity.ts'
 import { encapsulate, kemPublicKey } from './kem.ts'
-import { ensure, type Refusal } from './refusal.ts'
+import { ensure, refuse } from './refusal.ts'
 import { publicKeyOf, sign, verifySignature } from './signature.ts'
 
 const nameBytes = 256
@@ -47,8 +47,16 @@ export function formatDeviceCard(identity: Identity, name: string): string {
   return cardForm.prefix + toBase32(whole, 2512).toUpperCase()
 }
 
-/** Else `invalid_identity`, or `device_signature_invalid`. */
+/** Else `invalid_input`, whatever is wrong. */
 export function parseDeviceCard(file: string): DeviceCard {
+  try {
+    return readCard(file)
+  } catch {
+    return refuse('invalid_input', 'The text is not a device card')
+  }
+}
+
+function readCard(file: string): DeviceCard {
   const lines = file.split('\n').map((line) => line.trim())
   const card = readTyped(lines.filter((line) => !line.startsWith('#')).join(''), cardForm)
   const [signingKey, kemKey] = [card.slice(0, 32), card.slice(32, 1248)]

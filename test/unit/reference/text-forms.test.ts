@@ -173,17 +173,17 @@ describe('device card text', () => {
   const resigned = (name: string): string => signed(kemKey, utf8(name))
 
   test.each([
-    ['invalid_identity', 'a changed character', text.slice(0, -1) + other(text.slice(-1))],
-    ['invalid_identity', 'a name with a control character', resigned('a\u0007')],
-    ['invalid_identity', 'a name with a zero in it', resigned('a\0b')],
-    ['invalid_identity', 'a name that is decomposed', resigned('e\u0301')],
-    ['invalid_identity', 'a name with a format character', resigned('a\u200db')],
-    ['invalid_identity', 'a name that begins with white space', resigned('\u00a0a')],
-    ['invalid_identity', 'a name of 65 characters', resigned('a'.repeat(65))],
-    ['invalid_identity', 'a name that is not UTF-8', signed(kemKey, Uint8Array.of(0xff))],
-    ['invalid_identity', 'an X-Wing key of no use', signed(zeros(1216).fill(255), utf8('a'))],
-    ['invalid_identity', 'an X25519 key of small order', signed(lowOrder(), utf8('a'))],
-    ['device_signature_invalid', 'a signature of another key', foreign()],
+    ['invalid_input', 'a changed character', text.slice(0, -1) + other(text.slice(-1))],
+    ['invalid_input', 'a name with a control character', resigned('a\u0007')],
+    ['invalid_input', 'a name with a zero in it', resigned('a\0b')],
+    ['invalid_input', 'a name that is decomposed', resigned('e\u0301')],
+    ['invalid_input', 'a name with a format character', resigned('a\u200db')],
+    ['invalid_input', 'a name that begins with white space', resigned('\u00a0a')],
+    ['invalid_input', 'a name of 65 characters', resigned('a'.repeat(65))],
+    ['invalid_input', 'a name that is not UTF-8', signed(kemKey, Uint8Array.of(0xff))],
+    ['invalid_input', 'an X-Wing key of no use', signed(zeros(1216).fill(255), utf8('a'))],
+    ['invalid_input', 'an X25519 key of small order', signed(lowOrder(), utf8('a'))],
+    ['invalid_input', 'a signature of another key', foreign()],
   ])('is refused as %s with %s', (kind, _, typed) => {
     expect(() => parseDeviceCard(typed)).toThrow(new RegExp(`^${kind}: `))
   })

@@ -202,7 +202,7 @@ function directories(directory: Directory): readonly Vector[] {
 
 function names(device: (change: Partial<DeviceEntry>) => Plain): readonly Vector[] {
   const of = (expect: string, what: string, name: string): Vector =>
-    plain(device({ name, named: 1 }), expect, what)
+    plain(device({ name, added: 0, named: 1 }), expect, what)
   const refused = 'keyring_malformed'
   return [
     of('accepted', 'a device with a name', 'Zoë’s laptop'),

@@ -79,7 +79,14 @@ export async function joinTrail(options: TrailOptions & { readonly url: string }
  */
 export function syncTrail(options: TrailOptions): Promise<SyncReport> {
   return withObjects(options, (objects) => {
-    return onSteadyHead(objects, () => syncOnce(objects, options))
+    return onSteadyHead(objects, async () => {
+      try {
+        return await syncOnce(objects, options)
+      } finally {
+        // What was refused; nothing leads to it.
+        await objects.exchange.dropUnverified()
+      }
+    })
   })
 }
 
@@ -160,7 +167,8 @@ async function fetchHead(
     const { head } = connection.refs
     if (head === undefined) throw rolledBackError()
     if (head === here) return { head, bytes: 0 }
-    const request = { want: head, haves: [here], into: objects.exchange, progress }
+    const into = objects.exchange
+    const request = { want: head, haves: [here], into, unverified: true, progress }
     const { bytes } = await connection.fetch(request)
     return { head, bytes }
   } finally {
@@ -187,7 +195,8 @@ async function takeOver(
   checkAccepted(leftOut, options)
   const { signal } = options
   const common = leftOut && (await findCommon(source, { before, head, signal }))
-  const { length: commits } = await findOutgoing(objects, head, [before])
+  const added = await findOutgoing(objects, head, [before])
+  await objects.exchange.accept(async () => objectsOf(objects, added))
   const dead = await erasedBetween(source, before, head)
   // Each version has its own blob, and no other blob of a history is ever erased.
   const erased = [...dead].filter((oid) => objects.read(oid)?.type === 'blob').length
@@ -205,7 +214,7 @@ async function takeOver(
     // Only after the commit: the anchor must not name a head that the store could lose.
     await anchor.advance(trail.snapshot.head)
   })
-  return { commits, erased, leftOut: leftOut ?? [] }
+  return { commits: added.length, erased, leftOut: leftOut ?? [] }
 }
 
 /** Packs and erases, also after an interrupted sync: no writer of this clone would do it. */

@@ -193,7 +193,8 @@ export const commands: readonly Command[] = [
     ],
     notes: [
       'Only an owner changes settings. They are encrypted, and every device of the store obeys ' +
-        'them. Their history cannot be redacted: put no secrets into names and descriptions.',
+        'them. Their history cannot be redacted: put no secrets into names and descriptions. The ' +
+        'guard refuses those that it knows there too, and in the ids of actors and sessions.',
     ],
     run: async (...call) => (await import('./commands/settings.ts')).settings(...call),
   },

@@ -12,6 +12,7 @@ import { contentBytesDefault, memoriesDefault } from '../limits.ts'
 import { checkActor } from './commits/author.ts'
 import { type BuiltCommit, buildGenesis } from './commits/commit.ts'
 import { sealSettings } from './devices/administration.ts'
+import { authorTexts, checkPermanent, deviceNameTexts, settingsTexts } from './guard/guard.ts'
 import { History } from './history/history.ts'
 import { VersionIds } from './local/version-ids.ts'
 import { MemoryStore } from './memory-store.ts'
@@ -94,6 +95,11 @@ async function found(
   const { identity, passphrase, actor, operatorSecret, deviceName: name = '' } = options
   const settings = checkSettings(initialSettings(options))
   const founder = actor && checkActor(actor)
+  await checkPermanent(options.guard, [
+    ...settingsTexts(settings),
+    ...(founder === undefined ? [] : authorTexts({ actor: founder })),
+    ...deviceNameTexts(name),
+  ])
   const operator = operatorSecret === undefined ? undefined : parseOperatorSecret(operatorSecret)
   const fresh = generateRecoveryKey(random)
   const recoveryKeyOf = (storeId: string): Uint8Array => {

@@ -3,9 +3,54 @@
 import type { MutatedFile } from '../mutant.ts'
 
 const forgeries = 'attack/forged-certificates.test.ts'
+const permanent = 'attack/permanent-secrets.test.ts'
 const copies = 'attack/left-copies.test.ts'
 
 export const redaction: readonly MutatedFile[] = [
+  {
+    file: 'store/session/session.ts',
+    mutants: [
+      {
+        line: 'await this.checkPermanent(authorTexts(author))',
+        becomes: '',
+        test: permanent,
+        name: 'with a secret as session is refused whatever it writes',
+      },
+    ],
+  },
+  {
+    file: 'store/devices/administration.ts',
+    mutants: [
+      {
+        line: 'await session.checkPermanent(settingsTexts(value, before), value.metadata)',
+        becomes: '',
+        test: permanent,
+        name: 'with a secret in the name are refused',
+      },
+    ],
+  },
+  {
+    file: 'store/create.ts',
+    mutants: [
+      {
+        line: '    ...settingsTexts(settings),',
+        becomes: '',
+        test: permanent,
+        name: 'of a new store are checked by the guard that it is made with',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/reconcile.ts',
+    mutants: [
+      {
+        line: 'await session.checkContents([], author.reason)',
+        becomes: '',
+        test: permanent,
+        name: 'with a secret as its reason is refused when it merges',
+      },
+    ],
+  },
   {
     file: 'cli/residue.ts',
     mutants: [

@@ -8,6 +8,7 @@ import { attempt, errnoOf } from '../../home/files.ts'
 import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { createStore } from '../../store/create.ts'
+import { secretGuard } from '../../store/guard/guard.ts'
 import { openStore } from '../../store/open.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
@@ -37,6 +38,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
       stateDirectory,
       identity,
       actor,
+      ...(input.flag('guard') ? { guard: secretGuard } : {}),
       ...(passphrase === undefined ? {} : { passphrase }),
       ...(operatorSecret === undefined ? {} : { operatorSecret }),
     }).catch((error: unknown) => {

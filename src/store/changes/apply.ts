@@ -37,7 +37,7 @@ export function applyChanges(
     const rows = await planChanges({ snapshot, random, now, readContent }, copies)
     if (rows.length === 0) return { built: undefined, result: nothingApplied }
     await session.checkContents(rows, author.reason)
-    const context = await session.commitContext(now)
+    const context = await session.commitContext(now, author)
     const built = await buildChange(context, snapshot, rows, author)
     const versionIds = rows.map((row) => formatId('version', row.versionId))
     return { built, result: { commit: built.head.commit, versionIds } }

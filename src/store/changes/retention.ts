@@ -140,7 +140,12 @@ async function expireSome(
   const expired = memories.map(describeMemory)
   await session.checkContents(rows, author.reason)
   const withReason = { ...author, reason: author.reason ?? reasonOf(rule) }
-  const built = await buildChange(await session.commitContext(now), snapshot, rows, withReason)
+  const built = await buildChange(
+    await session.commitContext(now, author),
+    snapshot,
+    rows,
+    withReason,
+  )
   const versionIds = rows.map((row) => formatId('version', row.versionId))
   return { built, result: { commit: built.head.commit, versionIds, expired } }
 }

@@ -23,6 +23,7 @@ import { checkMayWrite, openHeadKeyring, roleOf } from '../access/authority.ts'
 import { type Applied, nothingApplied } from '../changes/apply.ts'
 import type { Author, CommitContext } from '../commits/commit-context.ts'
 import { buildAdministration, type BuiltCommit } from '../commits/commit.ts'
+import { deviceNameTexts, settingsTexts } from '../guard/guard.ts'
 import type { StoreSession } from '../session/session.ts'
 import { lastRecords } from '../snapshot/snapshot.ts'
 
@@ -43,6 +44,7 @@ async function changeSettings(
   const before = snapshot.settings.value
   const value = checkSettings({ ...before, ...change })
   if (JSON.stringify(value) === JSON.stringify(before)) return undefined
+  await session.checkPermanent(settingsTexts(value, before), value.metadata)
   return writeSettings(session, value, author)
 }
 
@@ -52,7 +54,7 @@ async function writeSettings(
   author: Author,
 ): Promise<BuiltCommit> {
   const { snapshot } = session
-  const context = await session.commitContext(session.nextTime())
+  const context = await session.commitContext(session.nextTime(), author)
   const bytes = sealSettings(context, value)
   const { actor, session: authorSession } = author
   const fields = { kind: 'settings', actor, session: authorSession } as const
@@ -67,6 +69,7 @@ export async function admitDevice(
   author: Author,
 ): Promise<BuiltCommit> {
   const opened = await openToChange(session)
+  await session.checkPermanent(deviceNameTexts(admission.name))
   const next = await addDevice(opened, device, { ...admission, admittedBy: 'owner' })
   return extendKeyring(session, next, author)
 }
@@ -79,6 +82,7 @@ export async function nameDevice(
   author: Author,
 ): Promise<BuiltCommit> {
   const opened = await openToChange(session)
+  await session.checkPermanent(deviceNameTexts(name))
   return extendKeyring(session, await renameDevice(opened, deviceId, name), author)
 }
 
@@ -145,6 +149,7 @@ export async function enrolDevice(
     const grade = snapshot.keyring.directory.recovery.find(
       (entry) => deviceIdOf(entry.signingKey) === deviceId,
     )
+    await session.checkPermanent(deviceNameTexts(name))
     const admittedBy = grade?.type ?? 'passphrase'
     const role = admittedBy === 'recovery' ? 'owner' : 'writer'
     const current = { ...opened, directory: snapshot.keyring.directory }
@@ -180,7 +185,7 @@ async function extendKeyring(
   author: Author,
 ): Promise<BuiltCommit> {
   // Sealed and signed under the previous epoch, so that trust runs down the chain (FORMAT §7.1).
-  const context = await session.commitContext(session.nextTime())
+  const context = await session.commitContext(session.nextTime(), author)
   return buildKeyring(context, session, next, author)
 }
 

@@ -49,7 +49,9 @@ function resealSome(session: StoreSession, author: Author): Promise<number> {
       const next = { versionId: newId(random), base, operation: 'modified' } as const
       return Object.assign(next, { memoryId, path, content, size, sha256, created })
     })
-    const context = await session.commitContext(session.nextTime())
+    // The texts have passed the guard when they were written.
+    await session.checkContents([], author.reason)
+    const context = await session.commitContext(session.nextTime(), author)
     const reason = author.reason ?? 'sealed again under new keys'
     const built = await buildChange(context, snapshot, rows, { ...author, reason })
     return { built, result: rows.length }

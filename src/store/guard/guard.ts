@@ -1,9 +1,11 @@
-// The sensitive content guard: an optional check of every text before it is sealed. Ignores what a
-// memory already contains, so that the rest can be edited and the secret removed. Findings and
-// errors must hold none of the text.
+// The sensitive content guard: an optional check of every text before it is sealed, and of names
+// and ids, which no redaction can erase, before they are signed. Ignores what a memory already
+// contains, so that the rest can be edited and the secret removed. Findings and errors must hold
+// none of the text.
 
 import { StoreError } from '../../errors.ts'
 import type { Settings } from '../../format/settings.ts'
+import type { Author } from '../commits/commit-context.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
 import { findSecrets } from './secret-patterns.ts'
 
@@ -20,14 +22,24 @@ export interface Finding {
 }
 
 /**
- * Returns what must not be written in a content or its path. Also called with the reason of a
- * change as the content and an empty path. Other writers wait for it. It must depend only on its
- * arguments. If it throws, nothing is written either.
+ * Returns what must not be written in a content or its path. Also called with an empty path and, as
+ * the content, the reason of a change, or what can never be erased: the id of an actor or a
+ * session, the name of a device, the name, description and metadata of a store. Other writers wait
+ * for it. It must depend only on its arguments. If it throws, nothing is written either.
  */
 export type ContentGuard = (
   content: string,
   path: string,
 ) => readonly Finding[] | Promise<readonly Finding[]>
+
+/** A text that no redaction erases. */
+export interface PermanentText {
+  /** Begins the sentence of the error: `The session`. */
+  readonly what: string
+  readonly text: string
+  /** The parameter that holds it, for programs. */
+  readonly parameter: string
+}
 
 /** A memory before a change. */
 export interface GuardedText {
@@ -93,6 +105,63 @@ export async function checkReason(
   if (found.length === 0) return
   const message = `The reason of the change would hold sensitive content: ${namesOf(found)}`
   throw new StoreError('sensitive_content', message, { details: { parameter: 'reason' } })
+}
+
+/** Throws `sensitive_content` for the first of these texts that the guard finds something in. */
+export async function checkPermanent(
+  guard: ContentGuard | undefined,
+  texts: readonly PermanentText[],
+): Promise<void> {
+  if (guard === undefined) return
+  for (const { what, text, parameter } of texts) {
+    const found = await guard(text, '')
+    if (found.length === 0) continue
+    const rules = [...new Set(found.map(({ rule }) => rule))].slice(0, NAMED_MAX).join(', ')
+    throw new StoreError(
+      'sensitive_content',
+      `${what} would hold sensitive content, and can never be erased: ${rules}`,
+      { details: { parameter } },
+    )
+  }
+}
+
+/** What the record of a change keeps of its author; the reason is part of the detail. */
+export function authorTexts({
+  actor,
+  session,
+}: Pick<Author, 'actor' | 'session'>): PermanentText[] {
+  const asActor = { what: 'The id of the actor', text: actor.id, parameter: 'actor' }
+  if (session === undefined || session === actor.id) return [asActor]
+  return [asActor, { what: 'The session', text: session, parameter: 'session' }]
+}
+
+/** The name of a device, which the directory keeps for good. */
+export function deviceNameTexts(name: string): PermanentText[] {
+  return name === '' ? [] : [{ what: 'The name of the device', text: name, parameter: 'name' }]
+}
+
+/** What is new in settings. */
+export function settingsTexts(after: Settings, before?: Settings): PermanentText[] {
+  const known = new Map(Object.entries(before?.metadata ?? {}))
+  const pairs = Object.entries(after.metadata).filter(([key, value]) => known.get(key) !== value)
+  return [
+    { what: 'The name of the store', text: after.name, parameter: 'name', was: before?.name },
+    {
+      what: 'The description of the store',
+      text: after.description,
+      parameter: 'description',
+      was: before?.description,
+    },
+    // Together, since some secrets are known by what they are called, and at the start of a line.
+    ...pairs.map(([key, value]) => ({
+      what: 'The metadata of the store',
+      text: `${key}: ${value}\n${value}`,
+      parameter: 'metadata',
+      was: undefined,
+    })),
+  ]
+    .filter(({ text, was }) => text !== was && text !== '')
+    .map(({ what, text, parameter }) => ({ what, text, parameter }))
 }
 
 function withLines(content: string): readonly Finding[] {

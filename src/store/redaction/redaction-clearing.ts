@@ -32,7 +32,7 @@ export async function* clearCurrent(
   session: StoreSession,
   entries: readonly VersionEntry[],
   request: RedactionRequest,
-  { actor, session: authorSession }: Author,
+  author: Author,
 ): AsyncGenerator<Clearing> {
   const { snapshot } = session
   const current = entries.filter((entry) => isCurrent(snapshot, entry))
@@ -42,9 +42,9 @@ export async function* clearCurrent(
   for (let start = 0; start < current.length; start += rowsMax) {
     const now = session.nextTime()
     const rows = await planClearing(session, now, current.slice(start, start + rowsMax), request)
-    const context = await session.commitContext(now)
+    const context = await session.commitContext(now, author)
     // Without the caller's reason: it may repeat what is to be erased.
-    const built = await buildChange(context, snapshot, rows, { actor, session: authorSession })
+    const built = await buildChange(context, snapshot, rows, { ...author, reason: undefined })
     yield { built, rows }
   }
 }

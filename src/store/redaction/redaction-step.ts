@@ -95,7 +95,7 @@ async function* buildRecords(
   time: number,
 ): AsyncGenerator<BuiltCommit> {
   for (const rows of redactRows(erased)) {
-    const context = await session.commitContext(time)
+    const context = await session.commitContext(time, author)
     yield await buildRedaction(context, session.snapshot, { rows, reason }, author)
   }
 }

@@ -9,6 +9,7 @@ import { isRedactReason } from '../../format/record.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
+import { authorTexts } from '../guard/guard.ts'
 import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import type { StoreSession } from '../session/session.ts'
 import { otherDevices, type PendingDevice } from './acknowledgement.ts'
@@ -108,6 +109,8 @@ async function planAndBuild(
   options: WorkOptions,
 ): Promise<{ readonly built: BuiltCommit | undefined; readonly result: Planned }> {
   checkMayWrite(session.snapshot, session.identity.deviceId, 'redact')
+  // As the commit at the end would, before the long work.
+  await session.checkPermanent(authorTexts(author))
   const history = await session.historyNow(options)
   const selected = await selector.search(history, options)
   const source = { history, snapshot: session.snapshot, selector }

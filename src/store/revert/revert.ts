@@ -51,7 +51,7 @@ export async function revert(
       return { built: undefined, result: { commit: undefined, versionIds: [], steps, left } }
     }
     await session.checkContents(rows, checked.reason)
-    const context = await session.commitContext(time)
+    const context = await session.commitContext(time, checked)
     const reason = checked.reason ?? note
     const built = await buildChange(context, session.snapshot, rows, { ...checked, reason })
     const versionIds = rows.map((row) => formatId('version', row.versionId))

@@ -6,6 +6,7 @@ import { Gate, type WorkOptions } from '../../async.ts'
 import type { Random } from '../../crypto/random.ts'
 import { assert, hasCode, StoreError } from '../../errors.ts'
 import { zeroHash } from '../../format/record.ts'
+import type { Settings } from '../../format/settings.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
@@ -13,10 +14,18 @@ import type { Identity } from '../../keys/identity.ts'
 import type { StretchParameters } from '../../limits.ts'
 import { SharedSlice } from '../../time-slice.ts'
 import { forkedError } from '../access/authority.ts'
-import type { CommitContext, OtherParent } from '../commits/commit-context.ts'
+import type { Author, CommitContext, OtherParent } from '../commits/commit-context.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
-import { checkGuard, checkReason, type ContentGuard, guardOf } from '../guard/guard.ts'
+import {
+  authorTexts,
+  checkGuard,
+  checkPermanent,
+  checkReason,
+  type ContentGuard,
+  guardOf,
+  type PermanentText,
+} from '../guard/guard.ts'
 import { type ContentSource, readMemory } from '../history/contents.ts'
 import type { History } from '../history/history.ts'
 import type { LocalFiles } from '../local/local-files.ts'
@@ -187,8 +196,25 @@ export class StoreSession {
     })
   }
 
-  /** The context of this device's next commit, also of a merge. Call while writing. */
-  async commitContext(time: number, other?: OtherParent): Promise<CommitContext> {
+  /**
+   * Throws `sensitive_content` for what no redaction can erase. The guard counts as enabled if the
+   * given metadata, which are to be set, enable it. Call while writing.
+   */
+  async checkPermanent(
+    texts: readonly PermanentText[],
+    metadata: Settings['metadata'] = {},
+  ): Promise<void> {
+    const { value } = this.#state.snapshot.settings
+    const guard = guardOf(this.#guard, { metadata: { ...value.metadata, ...metadata } })
+    await checkPermanent(guard, texts)
+  }
+
+  /**
+   * The context of this device's next commit, also of a merge, for this author, who is checked by
+   * the guard: `sensitive_content`. Call while writing.
+   */
+  async commitContext(time: number, author: Author, other?: OtherParent): Promise<CommitContext> {
+    await this.checkPermanent(authorTexts(author))
     const { deviceId, signing } = this.identity
     const { devices, head } = this.#state.snapshot
     const last = other?.devices.get(deviceId) ?? devices.get(deviceId)

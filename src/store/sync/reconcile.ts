@@ -237,7 +237,9 @@ class Reconciler {
     const { versions } = this.#theirs
     const sides = { session, history, ours, theirs, versions, divergence, other, open }
     const { rows, outcomes } = planMerge(mergeInput(sides))
-    const context = await session.commitContext(time, other)
+    // The texts have passed the guard when they were written.
+    await session.checkContents([], author.reason)
+    const context = await session.commitContext(time, author, other)
     // The epoch of either side may be known to a device that the other has removed.
     const sealing = keyring === undefined ? context : { ...context, epoch: keyring.epoch }
     const built = await buildMerge(sealing, ours, other, { rows, author, keyring })

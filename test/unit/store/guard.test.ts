@@ -162,7 +162,9 @@ describe('the reason of a change', () => {
     const { store } = await newStore({ guard })
     await store.as(author).apply([{ type: 'create', path: '/a', content: 'text' }])
     await store.as({ ...author, reason: 'why' }).apply([{ type: 'delete', path: '/a' }])
-    expect(asked).toEqual(['/a: text', ': why'])
+    // So are names and ids: of the store, and of the actor of each change.
+    const names = [': agent memory', ': agent-1', ': agent-1']
+    expect(asked.toSorted()).toEqual([...names, ': why', '/a: text'].toSorted())
     await store.close()
   })
 })

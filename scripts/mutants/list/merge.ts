@@ -178,14 +178,14 @@ export const merge: readonly MutatedFile[] = [
         name: 'memories at one path with equal texts leave the older as it is',
       },
       {
-        line: `  checkRowCount(rows.length)
+        line: `  checkRowCount(rows.length, limit)
 `,
         becomes: '',
         test: 'unit/store/merge/plan.test.ts',
         name: 'are as many as one commit holds at most, those of joined memories among them',
       },
       {
-        line: `  checkRowCount(input.open.length)
+        line: `  checkRowCount(input.open.length, limit)
 `,
         becomes: '',
         test: 'unit/store/merge/plan.test.ts',
@@ -231,6 +231,17 @@ export const merge: readonly MutatedFile[] = [
         becomes: '',
         test: 'unit/store/sync/conflicts.test.ts',
         name: 'lines of the older record come first, however many changes the second clone made',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/take-over.ts',
+    mutants: [
+      {
+        line: 'const nextStep = isTooLarge ? await this.#findStep(part, tip) : undefined',
+        becomes: 'const nextStep = undefined',
+        test: 'attack/large-merges.test.ts',
+        name: 'changed on both sides, are merged in several commits',
       },
     ],
   },

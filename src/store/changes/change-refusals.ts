@@ -25,12 +25,12 @@ export function checkContent(path: string, content: string, { limits }: Settings
 }
 
 /** Throws `change_too_large` for more memories than one commit can have rows. */
-export function checkRowCount(actual: number): void {
-  if (actual <= rowsMax) return
+export function checkRowCount(actual: number, limit: number = rowsMax): void {
+  if (actual <= limit) return
   throw new StoreError(
     'change_too_large',
-    `The change touches ${actual} memories; the limit is ${rowsMax}. Split it`,
-    { details: { actual, limit: rowsMax } },
+    `The change touches ${actual} memories; the limit is ${limit}. Split it`,
+    { details: { actual, limit } },
   )
 }
 

@@ -37,8 +37,8 @@ export interface MergeInput {
   /** Whether `a` was written after `b`: by the time of its record, then by the record's hash. */
   readonly isLater: (a: VersionRef, b: VersionRef) => boolean
   readonly random: Random
-  /** The limits of the settings in force after the merge. */
-  readonly limits: { readonly contentBytes: number }
+  /** Bytes by the settings in force after the merge; rows by the format, fewer in tests. */
+  readonly limits: { readonly contentBytes: number; readonly rows?: number | undefined }
 }
 
 /** Older first, the same on every machine: versions of one commit are ordered by their ids. */

@@ -35,7 +35,8 @@ export interface PlannedMerge {
  * `change_too_large` if the merge needs more rows than one commit can hold.
  */
 export function planMerge(input: MergeInput): PlannedMerge {
-  checkRowCount(input.open.length)
+  const { rows: limit } = input.limits
+  checkRowCount(input.open.length, limit)
   const drafts = [
     ...input.open.map((memory) => openDraft(input, memory)),
     ...input.changed.map((memory) => settledDraft(input, memory)),
@@ -43,7 +44,7 @@ export function planMerge(input: MergeInput): PlannedMerge {
   joinSamePaths(input, drafts)
   placeApart(input, drafts)
   const rows = drafts.flatMap((draft) => rowsOf(input.random, draft))
-  checkRowCount(rows.length)
+  checkRowCount(rows.length, limit)
   return { rows, outcomes: outcomesOf(drafts) }
 }
 

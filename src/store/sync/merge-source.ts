@@ -23,6 +23,7 @@ export interface MergeSides {
   readonly divergence: Divergence
   readonly other: OtherParent
   readonly open: readonly OpenVersions[]
+  readonly rowsMax?: number | undefined
 }
 
 export function mergeInput(sides: MergeSides): MergeInput {
@@ -39,7 +40,7 @@ export function mergeInput(sides: MergeSides): MergeInput {
     },
     isLater: (a, b) => versions.isLater(contents, history, a.versionId, b.versionId),
     random,
-    limits: settings.value.limits,
+    limits: { contentBytes: settings.value.limits.contentBytes, rows: sides.rowsMax },
   }
 }
 

@@ -20,6 +20,8 @@ export interface SyncOptions extends WorkOptions {
    * sent.
    */
   readonly repair?: boolean | undefined
+  /** @internal The most rows of a merge; tests lower it. */
+  readonly rowsMax?: number | undefined
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
 }
 

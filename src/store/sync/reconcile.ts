@@ -3,7 +3,6 @@
 // merges them, joining keyrings that both changed (§7.2). Redactions commute, so every clone ends
 // with the same commits. Must only be given a verified head.
 
-import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
 import { findTreeEntry, type NewObject, type Oid } from '../../git/objects/object.ts'
@@ -30,6 +29,7 @@ import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
 import { describeJoin, joinHeadKeyrings } from './joined-keyrings.ts'
 import { mergeInput } from './merge-source.ts'
+import type { SyncOptions } from './options.ts'
 import { readLateChanges } from './post-revocation-changes.ts'
 import {
   checkMayMerge,
@@ -44,14 +44,15 @@ import { builtOnRedacted, compareSettings } from './side-effects.ts'
 /**
  * The branch has moved durably when it resolves. Undefined, with nothing done, if the keyring in
  * force here is not that of `tip` any more, with which theirs was found to be in time. Throws
- * `keyring_conflict` and storage codes.
+ * `change_too_large` if a merge needs more rows than a commit holds, `keyring_conflict` and storage
+ * codes.
  */
 export async function reconcile(
   session: StoreSession,
   theirs: RemoteHead,
   tip: Pick<Snapshot, 'keyring'>,
   author: Author,
-  options: WorkOptions,
+  options: ReconcileOptions,
 ): Promise<ReconcileResult | undefined> {
   const write: Build<ReconcileResult | undefined> = async () => {
     if (!equalBytes(session.snapshot.keyring.record, tip.keyring.record)) {
@@ -76,7 +77,7 @@ export async function reconcile(
 export async function eraseBroughtBack(
   session: StoreSession,
   heads: readonly RemoteHead[],
-  options: WorkOptions,
+  options: ReconcileOptions,
 ): Promise<void> {
   let isDue = false
   for (const theirs of heads) {
@@ -90,6 +91,8 @@ export async function eraseBroughtBack(
   if (isDue) await session.erase()
 }
 
+type ReconcileOptions = Pick<SyncOptions, 'progress' | 'signal' | 'rowsMax'>
+
 interface Merged extends Pick<ReconcileResult, 'outcomes' | 'keyrings'> {
   readonly built: BuiltCommit
 }
@@ -100,14 +103,19 @@ class Reconciler {
   readonly #theirs: RemoteHead
   /** The epochs of both sides: with concurrent keyrings, neither side has them all. */
   readonly #epochs: Epochs
-  readonly #options: WorkOptions
+  readonly #options: ReconcileOptions
   readonly #dead: Set<Oid> = new Set()
   /** Rewritten commits, which are on disk only once this transition is committed. */
   readonly #made: Map<Oid, NewObject> = new Map()
   readonly #undos: Undo[] = []
   #theirsIntactBelow: number | undefined
 
-  constructor(session: StoreSession, history: History, theirs: RemoteHead, options: WorkOptions) {
+  constructor(
+    session: StoreSession,
+    history: History,
+    theirs: RemoteHead,
+    options: ReconcileOptions,
+  ) {
     this.#session = session
     this.#history = history
     this.#theirs = theirs
@@ -235,7 +243,8 @@ class Reconciler {
     const time = session.nextTime()
     const history = this.#history
     const { versions } = this.#theirs
-    const sides = { session, history, ours, theirs, versions, divergence, other, open }
+    const { rowsMax } = this.#options
+    const sides = { session, history, ours, theirs, versions, divergence, other, open, rowsMax }
     const { rows, outcomes } = planMerge(mergeInput(sides))
     // The texts have passed the guard when they were written.
     await session.checkContents([], author.reason)

@@ -7,10 +7,12 @@ import type { Oid } from '../../git/objects/object.ts'
 import { findLateHead, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { findDivergence } from '../commits/divergence.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import { findSteps } from './merge-steps.ts'
 import type { SyncOptions } from './options.ts'
 import { type LateChange, readLateChanges } from './post-revocation-changes.ts'
 import { addResult, nothingMoved, type ReconcileResult } from './reconcile-result.ts'
@@ -25,6 +27,16 @@ export interface TakenOver {
   /** The head that the remote must contain from now on; undefined if nothing was taken over. */
   readonly taken: SeenHead | undefined
 }
+
+/** One attempt to take over `part` of `theirs`. */
+interface Step {
+  readonly theirs: RemoteHead
+  readonly part: RemoteHead
+  readonly tip: Pick<Snapshot, 'head' | 'keyring'>
+}
+
+/** At most this many ancestors are verified in search for one that can be merged first. */
+const TRIED_MAX = 16
 
 export class TakeOver {
   readonly #session: StoreSession
@@ -67,47 +79,78 @@ export class TakeOver {
     return merged
   }
 
-  /** If the head is late, takes over what is in time (FORMAT §7.4); the push replaces the rest. */
+  /**
+   * If the head is late, takes over what is in time (FORMAT §7.4); the push replaces the rest. If a
+   * merge would need too many rows, merges ancestors first.
+   */
   async #takeOne(history: History, theirs: RemoteHead, author: Author): Promise<TakenOver> {
     const session = this.#session
     let reconciled = nothingMoved
     let taken: SeenHead | undefined
+    /** An ancestor that is merged next; undefined for all that is in time. */
+    let step: RemoteHead | undefined
     for (;;) {
       const tip = await session.reading(({ head, keyring }) => ({ head, keyring }))
       const source = this.#sourceWith(theirs)
       const how = { signal: this.#options.signal, alsoUnauthorized: this.#repairs }
       const tips = { ours: tip, theirs: theirs.snapshot }
       const late = await findLateHead(source, tips, how)
-      const part = late === undefined ? theirs : await this.#findNewestInTime(source, history, late)
+      const all = late === undefined ? theirs : await this.#findNewestInTime(source, history, late)
+      const part = step ?? all
       if (part === undefined) {
         const rejected = await this.#rejectLate(theirs, late?.commits ?? [])
         return { reconciled, taken, late: [...reconciled.leftLate, ...rejected] }
       }
-      const done = await this.#reconcileOrErase(theirs, part, tip, author)
+      const done = await this.#reconcileOrErase({ theirs, part, tip }, author)
       // Our keyring has changed meanwhile, and with it which commits are late.
       if (done === undefined) continue
+      step = 'nextStep' in done ? done.nextStep : undefined
+      if ('nextStep' in done) continue
       reconciled = addResult(reconciled, done)
       taken = headOf(part)
-      if (late === undefined) return { reconciled, taken, late: reconciled.leftLate }
+      if (part === theirs) return { reconciled, taken, late: reconciled.leftLate }
     }
   }
 
-  /** Reconciles `part`; if that is refused, erases redacted versions that `theirs` brought back. */
+  /**
+   * Reconciles `part`. If it needs too many rows, returns an ancestor to merge first; if it is
+   * refused, erases redacted versions that `theirs` brought back.
+   */
   async #reconcileOrErase(
-    theirs: RemoteHead,
-    part: RemoteHead,
-    tip: Pick<Snapshot, 'keyring'>,
+    { theirs, part, tip }: Step,
     author: Author,
-  ): Promise<ReconcileResult | undefined> {
+  ): Promise<ReconcileResult | { readonly nextStep: RemoteHead } | undefined> {
     try {
       const reconciled = await reconcile(this.#session, part, tip, author, this.#options)
       // Without a merge the session has adopted this snapshot, so it must not be reused.
       if (reconciled?.merge !== undefined) this.#merged = part.snapshot
       return reconciled
     } catch (error) {
+      const isTooLarge = hasCode(error, 'change_too_large')
+      const nextStep = isTooLarge ? await this.#findStep(part, tip) : undefined
+      if (nextStep !== undefined) return { nextStep }
       if (isVerdict(error)) await eraseBroughtBack(this.#session, [theirs], this.#options)
       throw error
     }
+  }
+
+  /** An ancestor of `part` that a merge can take over, as far as rows are concerned. */
+  async #findStep(
+    part: RemoteHead,
+    { head }: Pick<Snapshot, 'head'>,
+  ): Promise<RemoteHead | undefined> {
+    const source = this.#sourceWith(part)
+    const { signal, rowsMax } = this.#options
+    const { commit } = part.snapshot.head
+    const divergence = await findDivergence(source, head.commit, commit, signal)
+    const steps = await findSteps(source, divergence, { signal, rowsMax })
+    const history = await this.#session.loadHistory(this.#options)
+    for (const oid of steps.slice(0, TRIED_MAX)) {
+      // A redaction above it may have erased details of which it does not know.
+      const step = await this.#verifyOrPassOver(history, oid, isAsRedacted)
+      if (step !== undefined) return step
+    }
+    return undefined
   }
 
   /** The newest commit of a head that is in time and not ours yet; undefined if there is none. */

@@ -1,0 +1,108 @@
+// T45: however many memories both sides have changed, their histories can be merged: in several
+// commits, of which each has at most as many rows as the format allows. FORMAT §6.4.
+
+import { describe, expect, test } from 'vitest'
+import { rowsMax } from '../../src/limits.ts'
+import {
+  bareRemote,
+  checkWithGit,
+  type Clone,
+  firstClone,
+  headOf,
+  idOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../support/clones.ts'
+import { create } from '../support/hostile-remotes.ts'
+import { full } from '../support/seed.ts'
+import { author, contentsOf } from '../support/stores.ts'
+import { git } from '../support/temporary.ts'
+
+/** By default the limit is lowered; with FULL=1 it is that of the format. */
+const limit = full ? rowsMax : 4
+const paths = Array.from(
+  { length: full ? limit + 10 : 2 * limit + 3 },
+  (_, index) => `/${index}.md`,
+)
+
+async function inParts(
+  { store }: Clone,
+  change: (path: string) => Parameters<ReturnType<Clone['store']['as']>['apply']>[0][number],
+): Promise<void> {
+  const size = full ? limit / 2 : 3
+  for (let at = 0; at < paths.length; at += size) {
+    await store.as(author).apply(paths.slice(at, at + size).map(change))
+  }
+}
+
+function editAll(clone: Clone, text: string): Promise<void> {
+  return inParts(clone, (path) => ({ type: 'edit', path, edit: (old) => `${old}${text}\n` }))
+}
+
+async function pair(): Promise<{ a: Clone; b: Clone; remote: string }> {
+  const remote = bareRemote()
+  const a = await firstClone(remote)
+  await a.store.as(author).settings.update({ limits: { contentBytes: 100, memories: 99_999 } })
+  await inParts(a, (path) => ({ type: 'create', path, content: 'one\n' }))
+  await sync(a)
+  const b = await joinClone(a, remote)
+  await sync(a)
+  return { a, b, remote }
+}
+
+async function expectBoth(clones: readonly Clone[], remote: string): Promise<void> {
+  for (const { store } of clones) {
+    const contents = Object.values(await contentsOf(store))
+    expect(contents.filter((text) => text.includes('of a') && text.includes('of b'))).toHaveLength(
+      paths.length,
+    )
+    await store.maintenance.verify()
+  }
+  expect(new Set(await Promise.all(clones.map((one) => headOf(one)))).size).toBe(1)
+  checkWithGit(remote)
+}
+
+describe('T45: more memories than a commit has rows, changed on both sides,', () => {
+  test('are merged in several commits', { tags: 'slow', timeout: 600_000 }, async () => {
+    const { a, b, remote } = await pair()
+    await editAll(a, 'of a')
+    await editAll(b, 'of b')
+    await sync(a)
+    const { outcomes } = await b.store.as(author).sync({ rowsMax: limit })
+    expect(outcomes).toHaveLength(paths.length)
+    const merges = git(['rev-list', '--merges', '--count', 'main'], remote).trim()
+    expect(Number(merges)).toBeGreaterThan(1)
+    await sync(a)
+    await expectBoth([a, b], remote)
+  })
+
+  test.skipIf(full)('also where the other side has merges', { tags: 'slow' }, async () => {
+    const { a, b, remote } = await pair()
+    const c = await joinClone(a, remote)
+    await syncAll([a, b, c])
+    await editAll(b, 'of b')
+    await editAll(a, 'of a')
+    await create(c, '/c.md')
+    await c.store.as(author).apply([{ type: 'edit', path: '/0.md', edit: (old) => `${old}of c\n` }])
+    await syncAll([a, c])
+    await b.store.as(author).sync({ rowsMax: limit })
+    await syncAll([a, b, c])
+    await expectBoth([a, b, c], remote)
+  })
+
+  test.skipIf(full)('also where both changed the keyring', { tags: 'slow' }, async () => {
+    const { a, b, remote } = await pair()
+    const [c, d] = [await joinClone(a, remote), await joinClone(a, remote)]
+    await syncAll([a, b, c, d])
+    await editAll(a, 'of a')
+    await a.store.as(author).devices.remove([idOf(c)])
+    await create(a, '/a.md')
+    await editAll(b, 'of b')
+    await b.store.as(author).devices.remove([idOf(d)])
+    await sync(a)
+    await b.store.as(author).sync({ rowsMax: limit })
+    await syncAll([a, b])
+    await expectBoth([a, b], remote)
+  })
+})

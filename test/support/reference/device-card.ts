@@ -3,7 +3,7 @@
 import { concat, label, utf8, utf8Text, zeros } from './bytes.ts'
 import { checksum, deviceIdOf, type Identity, readTyped, toBase32 } from './identity.ts'
 import { encapsulate, kemPublicKey } from './kem.ts'
-import { ensure, refuse } from './refusal.ts'
+import { ensure, type Refusal, refuse } from './refusal.ts'
 import { publicKeyOf, sign, verifySignature } from './signature.ts'
 
 const nameBytes = 256

@@ -45,6 +45,7 @@ export interface DirectoryEntry {
   readonly name: string
   /** False for a symbolic link, whatever its target. */
   readonly isDirectory: boolean
+  readonly isLink: boolean
 }
 
 export interface FileStatus {
@@ -202,7 +203,10 @@ export const systemDisk: Disk = {
     const found = attemptUnless('ENOENT', 'list a directory', () => {
       return readdirSync(directory, { withFileTypes: true })
     })
-    return (found ?? []).map((entry) => ({ name: entry.name, isDirectory: entry.isDirectory() }))
+    return (found ?? []).map((entry) => {
+      const { name } = entry
+      return { name, isDirectory: entry.isDirectory(), isLink: entry.isSymbolicLink() }
+    })
   },
   stat(path) {
     return attempt('examine a file', () => {

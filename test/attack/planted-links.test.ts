@@ -143,8 +143,14 @@ describe('T38: a link in a store that exists', () => {
   }
 
   test('at the temporary names of earlier releases is not followed', async () => {
-    for (const path of files()) symlinkSync(victim, `${path}.tmp`)
+    const [inside, beside] = [options.directory, options.stateDirectory].map((folder) => {
+      return filesBelow(systemDisk, folder).map((path) => `${path}.tmp`)
+    })
+    for (const path of beside ?? []) symlinkSync(victim, path)
     expect(await use()).toBe('accepted')
+    expect(readFileSync(victim, 'utf8')).toBe(precious)
+    for (const path of inside ?? []) symlinkSync(victim, path)
+    expect(await use()).toBe('unsupported_repository')
     expect(readFileSync(victim, 'utf8')).toBe(precious)
   })
 
@@ -162,6 +168,84 @@ describe('T38: a link in a store that exists', () => {
       renameSync(kept, path)
     }
     expect([...verdicts]).toContain('storage_failed')
+  })
+})
+
+describe('T38: a link in place of a directory is refused, and harms nothing where it leads', () => {
+  const names = [
+    'gitlocket',
+    'gitlocket/cache',
+    'gitlocket/damaged',
+    'gitlocket/repair',
+    'objects',
+    'objects/00',
+    'objects/info',
+    'objects/pack',
+    'refs',
+    'refs/heads',
+    'refs/remotes',
+    'logs',
+    'worktrees',
+  ]
+
+  /** A store with something to redact, and where the user keeps files. */
+  async function prepared(): Promise<{ options: OpenOptions; home: string }> {
+    const options = await optionsIn(directory, systemDisk)
+    const { store } = await createStore(options)
+    await store.as(author).write('/a.md', 'one')
+    await store.as(author).write('/a.md', 'two')
+    await store.close()
+    const home = join(directory, 'home')
+    mkdirSync(join(home, 'pack'), { recursive: true })
+    mkdirSync(join(home, 'cache/more'), { recursive: true })
+    for (const name of ['state', 'pack/tmp_x', 'cache/more/b']) {
+      writeFileSync(join(home, name), precious)
+    }
+    return { options, home }
+  }
+
+  function plant({ directory: repository }: OpenOptions, name: string, home: string): void {
+    const path = join(repository, name)
+    rmSync(path, { recursive: true, force: true })
+    mkdirSync(dirname(path), { recursive: true })
+    symlinkSync(home, path)
+  }
+
+  function contentsBelow(home: string): readonly string[] {
+    return filesBelow(systemDisk, home).map((path) => `${path} ${readFileSync(path, 'utf8')}`)
+  }
+
+  test.each(names)('%s, when a store is opened or repaired', async (name) => {
+    const { options, home } = await prepared()
+    const before = contentsBelow(home)
+    plant(options, name, home)
+    expect(await verdictOf(() => openStore(options))).toBe('unsupported_repository')
+    expect(await verdictOf(() => repairStore(options))).toBe('unsupported_repository')
+    expect(contentsBelow(home)).toEqual(before)
+  })
+
+  test.each(['gitlocket/cache', 'gitlocket/damaged', 'logs', 'worktrees'])(
+    '%s, when it is planted before an erasure',
+    async (name) => {
+      const { options, home } = await prepared()
+      const before = contentsBelow(home)
+      const store = await openStore(options)
+      plant(options, name, home)
+      const redact = { select: { matching: /one/ }, reason: 'leaked_secret' } as const
+      expect(await verdictOf(() => store.as(author).redact(redact))).toBe('unsupported_repository')
+      await store.close().catch(() => undefined)
+      // A store that is open may still add a folder with a cache.
+      expect(contentsBelow(home)).toEqual(expect.arrayContaining([...before]))
+    },
+  )
+
+  test('a store behind a link is opened as any other', async () => {
+    const { options } = await prepared()
+    const link = join(directory, 'link')
+    symlinkSync(options.directory, link)
+    const store = await openStore({ ...options, directory: link })
+    expect(await contentsOf(store)).toEqual({ '/a.md': 'two' })
+    await store.close()
   })
 })
 

@@ -54,6 +54,6 @@ describe('T39: what waits for ever is refused, in place of any file', () => {
     const verdicts = lines.filter((_, index) => index % 2 === 1)
     expect(verdicts.filter((verdict) => !/^[a-z_]+$/.test(verdict))).toEqual([])
     expect(verdicts.at(-1)).toBe('invalid_input')
-    expect(verdicts.filter((verdict) => verdict === 'storage_failed').length).toBeGreaterThan(9)
+    expect(verdicts.filter((verdict) => verdict !== 'accepted').length).toBeGreaterThan(9)
   })
 })

@@ -48,6 +48,28 @@ export const disk: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'git/refs/no-links.ts',
+    mutants: [
+      {
+        line: 'if (isLink) throw linkError(path)',
+        becomes: '',
+        test: links,
+        name: 'harms nothing where it leads gitlocket/cache, when a store is opened or repaired',
+      },
+    ],
+  },
+  {
+    file: 'git/purge/purge.ts',
+    mutants: [
+      {
+        line: '    checkHasNoLinks(disk, directory)\n',
+        becomes: '',
+        test: links,
+        name: 'harms nothing where it leads logs, when it is planted before an erasure',
+      },
+    ],
+  },
+  {
     file: 'home/files.ts',
     mutants: [
       {

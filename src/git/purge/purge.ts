@@ -13,6 +13,7 @@ import { brokenPacks } from '../pack/pack-removal.ts'
 import type { Packer } from '../pack/packer.ts'
 import type { Branch } from '../refs/branch.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import { checkHasNoLinks } from '../refs/no-links.ts'
 import { listRefs } from '../refs/ref-list.ts'
 import { sweepBrokenPacks, sweepFiles } from './purge-files.ts'
 import { type PurgeIntent, reachedByHistory } from './purge-intent.ts'
@@ -75,6 +76,8 @@ export class Purge {
   ): Promise<void> {
     const { files, journal, intents, has } = this.#parts
     const { disk, directory, ownDirectory } = files
+    // Planted since the store was opened, a link would have files elsewhere removed.
+    checkHasNoLinks(disk, directory)
     const sweep = new FileSweep(disk)
     sweepBrokenPacks(disk, `${directory}/objects/pack`, { sweep, names: broken })
     sweepFiles(disk, directory, { sweep, dead })

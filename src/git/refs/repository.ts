@@ -15,6 +15,7 @@ import { hasCode, StoreError } from '../../errors.ts'
 import { Branch, branchName } from './branch.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
+import { checkHasNoLinks } from './no-links.ts'
 
 /** The store's own directory in a repository: journal, locks and caches. Git ignores it. */
 export const ownDirectoryName: string = 'gitlocket'
@@ -48,8 +49,10 @@ const directories = ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', 
  * bare repository, including one that was interrupted here. Throws `store_exists` or `not_a_store`.
  */
 export async function initRepository(disk: Disk, directory: string): Promise<void> {
-  if (disk.stat(`${directory}/HEAD`) === undefined) refuseForeignFiles(disk, directory)
-  else checkRepository(disk, directory)
+  if (disk.stat(`${directory}/HEAD`) === undefined) {
+    refuseForeignFiles(disk, directory)
+    checkHasNoLinks(disk, directory)
+  } else checkRepository(disk, directory)
   if (new Branch(disk, directory).read() !== undefined) {
     throw new StoreError('store_exists', 'This directory holds a store already: open it instead')
   }
@@ -77,6 +80,7 @@ export function checkRepository(disk: Disk, directory: string): void {
   if (!exists('HEAD') || !exists('objects')) {
     throw new StoreError('not_a_store', `Not a store: ${reasonNotAStore(exists('.git'))}`)
   }
+  checkHasNoLinks(disk, directory)
   if (exists('commondir')) throw unsupported('it is a linked working tree')
   if (readText(disk, `${directory}/objects/info/alternates`).trim() !== '') {
     throw unsupported('it borrows objects from another repository; git repack -ad ends that')

@@ -22,6 +22,7 @@ import { encodeIntent, openIntent } from '../purge/purge-intent.ts'
 import { asideName, fetchedName } from '../purge/repair-names.ts'
 import { Branch, branchName } from '../refs/branch.ts'
 import { type GitFileLockContext, replaceUnderLock } from '../refs/git-file-lock.ts'
+import { checkHasNoLinks } from '../refs/no-links.ts'
 import { removeRef } from '../refs/ref-list.ts'
 import { readRemotes } from '../refs/remotes.ts'
 import {
@@ -314,6 +315,7 @@ export class RepairSite {
   #checkSetup(): readonly SetupFile[] {
     const { disk, directory } = this
     const isStore = disk.stat(this.#files.ownDirectory) !== undefined || isRemnant(disk, directory)
+    if (isStore) checkHasNoLinks(disk, directory)
     const damaged = isStore ? damagedSetup(disk, directory) : []
     if (damaged.length === 0) checkRepository(disk, directory)
     return damaged

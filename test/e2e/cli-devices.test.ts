@@ -250,6 +250,24 @@ describe('audit', () => {
     },
   )
 
+  test('its trail proves the certificate of a redaction', { tags: 'slow' }, async () => {
+    const home = await newHomeWithStore()
+    const { other, file } = await newCard(home)
+    await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
+    await home.ok('create', 'a.md', '--text', 'text')
+    const proof = join(home.directory, 'proof.json')
+    await home.call(['redact', '--path', 'a.md', '--delete', '--yes', '--certificate', proof])
+    const words = ['certificate', 'verify', proof]
+    const here = ['--store', home.store]
+    expect(await other.json(...words, ...here)).toMatchObject({ verified_by: 'store' })
+    expect((await other.call(words)).exitCode).toBe(4)
+    const third = newHome()
+    await third.ok('init')
+    const elsewhere = await third.call(words)
+    expect(elsewhere.exitCode).toBe(11)
+    expect(elsewhere.stderr).toMatch(/certificate is of the store memstore_.*hint: --store names/s)
+  })
+
   test('other commands point an auditor to it; it serves owners as well', async () => {
     const home = await newHomeWithStore()
     const { other, file } = await newCard(home)

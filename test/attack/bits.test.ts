@@ -50,9 +50,9 @@ const envelopeRegions: Regions = [
   ['type', 5, 'envelope_type'],
   ['flags', 6, 'envelope_flags'],
   ['kid', 8, 'envelope_epoch'],
-  ['salt', 16, 'envelope_commitment'],
-  ['commitment', 40, 'envelope_commitment'],
-  ['ciphertext and tag', 72, 'envelope_tag'],
+  ['salt', 24, 'envelope_commitment'],
+  ['commitment', 48, 'envelope_commitment'],
+  ['ciphertext and tag', 80, 'envelope_tag'],
 ]
 
 /** One object of each type that a commit holds, from the newest commit. */
@@ -104,7 +104,7 @@ describe('T2: a sealed object', () => {
       const code = await verdictOf(() => openEnvelope(type, keys, context, cut))
       codes.set(code, (codes.get(code) ?? 0) + 1)
     }
-    const wanted = { envelope_truncated: 88, envelope_tag: bytes.length - 88 }
+    const wanted = { envelope_truncated: 96, envelope_tag: bytes.length - 96 }
     expect(Object.fromEntries(codes)).toEqual(wanted)
     const longer = concatBytes(bytes, new Uint8Array(1))
     expect(await verdictOf(() => openEnvelope(type, keys, context, longer))).toBe('envelope_tag')

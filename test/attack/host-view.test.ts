@@ -193,7 +193,7 @@ const observations: Readonly<Record<string, () => boolean>> = {
     const left = blobsOf(view.commits)
     return [...blobsOf(view.replaced)].some((blob) => !left.has(blob))
   },
-  'a bucket of each size: 256, 512, 768, 1,024, 1,536, … bytes': () =>
+  'a bucket of each size: 256, 512, 768, 1,024, 1,280, 1,536, … bytes': () =>
     view.envelopes.every(({ type, length }) => {
       return type === 1 ? length % 256 === 0 : ladder.has(length)
     }),
@@ -208,7 +208,7 @@ const observations: Readonly<Record<string, () => boolean>> = {
     const found = newestSlots().filter(({ type }) => type === 'passphrase')
     return found.length === 1 && found[0]?.passphrase?.argon2.memoryKiB === 262_144
   },
-  'a bucket of how many devices and recovery keys there ever were': () => {
+  'a bucket of how many devices and recovery keys there are, and ever were': () => {
     const sizes = [...view.keyrings.values()].map(({ directory }) => directory.length - 96)
     return new Set(sizes).size > 1 && sizes.every((size) => ladder.has(size))
   },

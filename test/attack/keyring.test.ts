@@ -20,6 +20,7 @@ import {
   type Standard,
   standardHistory,
   verdicts,
+  version,
 } from '../support/standard-forge.ts'
 
 let standard: Standard
@@ -123,7 +124,10 @@ describe('T10: a directory that does not follow is refused', () => {
     [
       'keyring_chain',
       'a device came at another number',
-      (next) => ({ ...next, devices: next.devices.map((device) => ({ ...device, added: 1 })) }),
+      (next) => ({
+        ...next,
+        devices: next.devices.map((one) => ({ ...one, added: Math.min(one.added, 1) })),
+      }),
     ],
     [
       'keyring_malformed',
@@ -176,6 +180,7 @@ describe('T10: a directory that does not follow is refused', () => {
     ['an earlier removal', (removed) => ({ ...removed, removed: removed.removed - 1 })],
   ])('keyring_chain: a removal that names %s', async (_, change) => {
     const forge = standard.forge.fork()
+    forge.change([{ ...nextRow, versionId: version.b2 }], { author: standard.writer })
     forge.change([nextRow], { author: standard.writer })
     const last = forge.chains.get(standard.writer.deviceId)
     if (last === undefined) throw new Error('The writer has written')
@@ -203,7 +208,13 @@ describe('T10: a directory that does not follow is refused', () => {
     ],
     [
       'has another last record',
-      ({ removed }) => ({ removed: removed.map((one) => ({ ...one, sequence: 9 })) }),
+      ({ removed }) => ({
+        removed: removed.map((one) => ({
+          ...one,
+          sequence: 9,
+          record: new Uint8Array(32).fill(1),
+        })),
+      }),
     ],
   ])('keyring_chain: a removed device %s later', async (_, change) => {
     const forge = standard.forge.fork()
@@ -214,7 +225,7 @@ describe('T10: a directory that does not follow is refused', () => {
 
   test.each<[code: string, name: string, change: (next: Directory) => Directory]>([
     ['accepted', 'a name at its number', (next) => withName(next, 'phone', next.number)],
-    ['keyring_chain', 'a name at an earlier number', (next) => withName(next, 'phone', 1)],
+    ['keyring_chain', 'a name at an earlier number', (next) => withName(next, 'phone', 2)],
     ['keyring_chain', 'a new number of the same name', (next) => withName(next, '', next.number)],
     [
       'keyring_malformed',
@@ -364,9 +375,9 @@ function withOtherKey(device: Directory['devices'][number]): Directory['devices'
 }
 
 /** Of the reader. */
-function withName(next: Directory, name: string, named: number): Directory {
+function withName(next: Directory, name: string, number: number): Directory {
   const devices = next.devices.map((device) => {
-    return device.role === 'reader' ? { ...device, name, named } : device
+    return device.role === 'reader' ? { ...device, name, named: number } : device
   })
   return { ...next, devices }
 }

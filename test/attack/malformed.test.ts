@@ -75,7 +75,7 @@ describe('T15: a field that has no such value is refused', () => {
     ['detail_malformed', 'a path that is longer than the detail', detail(5, 255, 255)],
     ['detail_malformed', 'a note of more than 4,096 bytes', detail(7, 255, 255)],
     ['upgrade_required', 'memory version 2', blob(0, 2)],
-    ['memory_malformed', 'a reserved byte of a memory', blob(1, 1)],
+    ['upgrade_required', 'a memory of compression 1', blob(1, 1)],
     ['memory_malformed', 'a path that is longer than the memory', blob(2, 255, 255)],
     ['memory_malformed', 'a text of more than 16 MiB', blob(4, 1, 0, 0, 1)],
     ['memory_malformed', 'a text that is longer than the memory', blob(4, 0, 0, 255, 255)],

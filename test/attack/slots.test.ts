@@ -204,8 +204,8 @@ describe('T11: a slot', () => {
       () => ({ slotPlaintext: new Uint8Array(64).fill(1) }),
     ],
     [
-      'permission_denied',
-      'the keys of an auditor',
+      'keyring_slots',
+      'the keys of an auditor, for an owner',
       () => ({ slotPlaintext: concatBytes(forge.epoch.auditKey, hash256(forge.epoch.contentKey)) }),
     ],
     [

@@ -112,8 +112,8 @@ describe('T3: an object that is sealed otherwise is refused', () => {
     ['envelope_flags', 'a flag', { header: put(7, 1) }],
     ['envelope_epoch', 'an unknown kid', { header: put(8, 1, 2, 3, 4) }],
     ['envelope_salt', 'another salt, and sealed with it', { salt: put(0, 1, 2, 3, 4) }],
-    ['envelope_commitment', 'another salt after sealing', { envelope: put(16, 1, 2, 3, 4) }],
-    ['envelope_commitment', 'another commitment', { envelope: put(40, 1, 2, 3, 4) }],
+    ['envelope_commitment', 'another salt after sealing', { envelope: put(24, 1, 2, 3, 4) }],
+    ['envelope_commitment', 'another commitment', { envelope: put(48, 1, 2, 3, 4) }],
     ['envelope_padding', 'a byte in the padding', { padded: (b) => put(b.length - 1, 1)(b) }],
     [
       'envelope_padding',
@@ -150,9 +150,9 @@ describe('T3: an object that is sealed otherwise is refused', () => {
 
 describe('T3: parts of two objects do not make a third', () => {
   test.each<[name: string, start: number, end: number]>([
-    ['salt', 16, 40],
-    ['commitment', 40, 72],
-    ['salt and commitment', 16, 72],
+    ['salt', 24, 48],
+    ['commitment', 48, 80],
+    ['salt and commitment', 24, 80],
   ])('envelope_commitment: the %s of another memory', async (_, start, end) => {
     const donor = standard.objects.get(standard.entries[3]?.blobs.get(memory.b) ?? '')?.body
     const part = donor?.subarray(start, end) ?? new Uint8Array()

@@ -170,7 +170,10 @@ const recovery: fc.Arbitrary<readonly RecoveryEntry[]> = fc
       return index === 0 ? { ...keys, type: 'passphrase', argon2 } : { ...keys, type: 'recovery' }
     }),
   )
-const lastRecord = shape({ sequence: count, record: bytes(32) })
+const lastRecord = fc.oneof(
+  fc.constant({ sequence: 0, record: zeroHash }),
+  shape({ sequence: count.map((n) => Math.max(n, 1)), record: hash }),
+)
 export const directory: fc.Arbitrary<Directory> = fc
   .tuple(
     fc.uniqueArray(fc.tuple(device, lastRecord), {

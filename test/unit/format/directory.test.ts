@@ -138,6 +138,9 @@ describe('the layout', () => {
     ['gone slots that descend', bytesOf({ ...genesis, gone: [slot(2), slot(1)] })],
     ['a device from the future', bytesOf({ ...genesis, devices: [{ ...founder, added: 1 }] })],
     ['a name from the future', bytesOf({ ...genesis, devices: [{ ...founder, named: 1 }] })],
+    ['a name from before it was added', bytesOf(earlyName())],
+    ['a sequence number without a record', bytesOf(lastOf(1, 0))],
+    ['a record without a sequence number', bytesOf(lastOf(0, 1))],
     ['a removal in the future', bytesOf({ ...removed, removed: [removal('ee'.repeat(16), 3)] })],
     ['a removal at number 0', bytesOf({ ...removed, removed: [removal('ee'.repeat(16), 0)] })],
     ['a name of 65 characters', bytesOf(named('x'.repeat(65)))],
@@ -187,6 +190,15 @@ function admittedBy(who: 'recovery' | 'passphrase'): Directory {
 
 function named(name: string): Directory {
   return { ...genesis, devices: [{ ...founder, name }] }
+}
+
+function earlyName(): Directory {
+  return successor(genesis, { devices: sorted(founder, device(2, { added: 1, named: 0 })) })
+}
+
+/** Of a removed device. */
+function lastOf(sequence: number, byte: number): Directory {
+  return { ...removed, removed: [removal('ee'.repeat(16), 1, { sequence, record: key(byte) })] }
 }
 
 function withCosts(change: Partial<Argon2Parameters>): Directory['recovery'][number] {

@@ -52,8 +52,8 @@ test('what a slot is bound to is all that stands before its envelope', () => {
   expect(toHex(slotPublicBytes(passphraseSlot))).toBe(
     `${slotId}${toHex(argon2.salt)}0000000300040000${toHex(ciphertext)}`,
   )
-  const keySlot = { type: 'key', passphrase: undefined, ciphertext } as const
-  expect(slotPublicBytes(keySlot)).toEqual(ciphertext)
+  const anonymous = { type: 'key', passphrase: undefined, ciphertext } as const
+  expect(slotPublicBytes(anonymous)).toEqual(ciphertext)
 })
 
 describe('keyring_malformed:', () => {

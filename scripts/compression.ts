@@ -65,8 +65,8 @@ function note(secret: string, planted: string): Buffer {
 const TRIES = 8
 
 /**
- * Guesses the digits of a secret one after another from the padded size alone: each guess is planted
- * with filler that moves the size to the edge of a step.
+ * Guesses the digits of a secret one after another from the padded size alone: each guess is
+ * planted with filler that moves the size to the edge of a step.
  */
 function guess(secret: string): { readonly found: string; readonly writes: number } {
   let [found, writes] = ['', 0]

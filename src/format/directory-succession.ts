@@ -1,5 +1,5 @@
-// Which directory may follow another (FORMAT §7.1), whoever its author is: store/access/authority.ts
-// checks the author's right, and the records that bring directories.
+// Which directory may follow another (FORMAT §7.1), whoever its author is:
+// store/access/authority.ts checks the author's right, and the records that bring directories.
 
 import { equalBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'

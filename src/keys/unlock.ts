@@ -1,5 +1,5 @@
-// Opens a keyring's slots with what a user has: a device's identity, a passphrase, a recovery key or
-// an operator secret (FORMAT §7). Must not decide about trust, nor read what the keys open.
+// Opens a keyring's slots with what a user has: a device's identity, a passphrase, a recovery key
+// or an operator secret (FORMAT §7). Must not decide about trust, nor read what the keys open.
 
 import type { KemKeyPair } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'

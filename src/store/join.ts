@@ -48,8 +48,9 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
 }
 
 /**
- * Confirms once which store a passphrase joins. Someone who knows the passphrase, a former member for
- * example, can make another store that it opens, and the new device would hand over what it writes.
+ * Confirms once which store a passphrase joins. Someone who knows the passphrase, a former member
+ * for example, can make another store that it opens, and the new device would hand over what it
+ * writes.
  */
 function storeConfirmation(options: JoinOptions): (storeId: string) => Promise<void> {
   const { passphrase, confirmStore } = options

@@ -1,5 +1,5 @@
-// T36: what a remote sends and a sync refuses does not pile up: one head for each remote is kept for
-// investigation, with its pack, and nothing that the store needs goes with the others.
+// T36: what a remote sends and a sync refuses does not pile up: one head for each remote is kept
+// for investigation, with its pack, and nothing that the store needs goes with the others.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
-// Which directory may follow which (FORMAT §7.1), and what two make together (§7.2): the product and
-// the reference decoder agree on steps that an author may take, on faults, and on mixtures of both.
+// Which directory may follow which (FORMAT §7.1), and what two make together (§7.2): the product
+// and the reference decoder agree on steps that an author may take, on faults, and on mixtures of
+// both.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Keyrings with a chosen fault, sealed with real keys (FORMAT §7): what does not lie at the fault is
-// what follows from directory and keys.
+// Keyrings with a chosen fault, sealed with real keys (FORMAT §7): what does not lie at the fault
+// is what follows from directory and keys.
 
 import { concatBytes, fromHex, label } from '../../src/bytes.ts'
 import { hash256, keyedHash } from '../../src/crypto/digest.ts'

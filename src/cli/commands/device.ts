@@ -1,6 +1,6 @@
-// `device card|add|list|role|rename|remove`: manages the devices that may read and write the store. A card
-// travels over untrusted channels, so the user confirms its fingerprint before anything is changed.
-// The store decides what each change means.
+// `device card|add|list|role|rename|remove`: manages the devices that may read and write the store.
+// A card travels over untrusted channels, so the user confirms its fingerprint before anything is
+// changed. The store decides what each change means.
 
 import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
 import { isLower } from '../../format/directory-join.ts'

@@ -1,5 +1,6 @@
-// `key show|passwd|recovery|rotate|quota|operator`: the public side of this device's key, the keys of
-// the store, and the passphrase and recovery key that let another machine join. Shows no secret but a recovery key that it has just made.
+// `key show|passwd|recovery|rotate|quota|operator`: the public side of this device's key, the keys
+// of the store, and the passphrase and recovery key that let another machine join. Shows no secret
+// but a recovery key that it has just made.
 
 import { toBase64 } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'

@@ -148,8 +148,8 @@ export async function removeDevices(
 }
 
 /**
- * A device that was admitted by a secret knows it, an owner may have made it, and any other may have
- * been told: so it is every one that is not replaced.
+ * A device that was admitted by a secret knows it, an owner may have made it, and any other may
+ * have been told: so it is every one that is not replaced.
  */
 function secretsKept(snapshot: Snapshot, replaced: SecretsReplaced): Secrets {
   const { passphrases, recoveryKeys } = countSecrets(snapshot)

@@ -24,8 +24,8 @@ export interface JoinOptions extends OpenOptions {
   /** An address as git takes it; `#memstore_…` after it names the store that is expected. */
   readonly url: string
   /**
-   * Whether `memstore_…`, the store that the remote shows, is the right one. Called for a join with a
-   * passphrase if neither `url` nor `storeId` names the store; without it such a join is refused.
+   * Whether `memstore_…`, the store that the remote shows, is the right one. Called for a join with
+   * a passphrase if neither `url` nor `storeId` names the store; without it such a join is refused.
    */
   readonly confirmStore?: ((storeId: string) => Promise<boolean>) | undefined
   /** What the remote is called here; `origin` by default. */

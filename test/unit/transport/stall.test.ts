@@ -1,5 +1,5 @@
-// How long a conversation with a remote may last: signs of life prolong it only so far, data as often
-// as there is some.
+// How long a conversation with a remote may last: signs of life prolong it only so far, data as
+// often as there is some.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { awaitMoved, Endurance } from '../../../src/transport/stall.ts'

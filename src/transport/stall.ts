@@ -10,8 +10,8 @@ export const timeoutMsDefault = 60_000
 
 /**
  * Signs of life prolong a wait to this many times the timeout: ten minutes by default. A host says
- * every five seconds that it still counts objects, or shows what its hooks print; that takes
- * minutes for a million commits on a slow machine.
+ * every five seconds that it still counts objects, or shows what its hooks print; for a million
+ * commits on a slow machine that takes minutes.
  */
 const signsMax = 10
 

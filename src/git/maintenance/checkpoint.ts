@@ -133,7 +133,7 @@ export class Checkpointer {
     }
   }
 
-  /** What a process that died has received and not verified, and refused heads that no ref keeps. */
+  /** What a process that died has received, and what was refused and no ref keeps. */
   async #dropUnverified(): Promise<void> {
     const { unverified, exclusive, reload } = this.#parts
     if (unverified.isEmpty) return

@@ -1,7 +1,6 @@
 // Packs of a remote whose head is not verified yet, or was refused. A `.keep` file marks each, so
-// that git and merges leave it as it is and it can be removed again as a whole. Must not decide
-// what is verified. Changes are made under the writer lock, so that no two processes decide about
-// one pack.
+// that git and merges leave it as it is and it can be removed as a whole. Must not decide what is
+// verified. Marks change under the writer lock: no two processes decide about one pack.
 
 import { fromHex, utf8 } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'

@@ -13,7 +13,7 @@ export type HostileEntry =
   | { readonly base: number | string; readonly delta: Uint8Array }
 
 /** The number as git's deltas declare sizes. */
-export function sized(size: number): Uint8Array {
+function sized(size: number): Uint8Array {
   const bytes: number[] = []
   let rest = size
   for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128)
@@ -21,7 +21,7 @@ export function sized(size: number): Uint8Array {
 }
 
 /** Copies the base up to its last four bytes, and puts `mark` there. `size` is below 65,536. */
-export function changed(size: number, mark: number): Uint8Array {
+function changed(size: number, mark: number): Uint8Array {
   const kept = size - 4
   const copy = Uint8Array.of(0xb0, kept & 0xff, kept >> 8)
   const end = Buffer.alloc(4)
@@ -30,12 +30,12 @@ export function changed(size: number, mark: number): Uint8Array {
 }
 
 /** Copies the whole base `times` times. `size` is below 65,536. */
-export function repeated(size: number, times: number): Uint8Array {
+function repeated(size: number, times: number): Uint8Array {
   const copy = Uint8Array.of(0xb0, size & 0xff, size >> 8)
   return concatBytes(sized(size), sized(size * times), ...Array<Uint8Array>(times).fill(copy))
 }
 
-export function filled(size: number, mark = 0): Uint8Array {
+function filled(size: number, mark = 0): Uint8Array {
   const body = Buffer.alloc(size)
   body.writeUInt32BE(mark, size - 4)
   return body
@@ -64,7 +64,7 @@ export function copies(times: number, deltas: number, size: number): readonly Ho
 }
 
 /** Zeros, which deflate to a thousandth, and deltas that repeat them. */
-export function bomb(times: number, size: number): readonly HostileEntry[] {
+function bomb(times: number, size: number): readonly HostileEntry[] {
   const bodies = Array.from({ length: times }, (_, n) => filled(size * 16, n))
   const deltas = Array.from({ length: times }, (_, n) => ({
     base: times,
@@ -78,7 +78,7 @@ export function bomb(times: number, size: number): readonly HostileEntry[] {
 }
 
 /** Deltas whose bases are in nobody's pack, or each other. */
-export function circle(length: number, size: number): readonly HostileEntry[] {
+function circle(length: number, size: number): readonly HostileEntry[] {
   return Array.from({ length }, (_, n) => {
     const base = gitHash('blob', filled(size, (n + 1) % length))
     return { base, delta: changed(size, n) }

@@ -1,0 +1,131 @@
+// T48: an auditor, who reads the public keys of passphrase and recovery keys in the directory, makes
+// another store with slots for them. None of the secrets opens it, since each is bound to its store.
+// FORMAT §1.3, §7.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Directory } from '../../src/format/directory.ts'
+import {
+  formatRecoveryKey,
+  generateIdentity,
+  generateOperatorSecret,
+  parseOperatorSecret,
+} from '../../src/keys/identity.ts'
+import { openKeyring } from '../../src/keys/keyring.ts'
+import {
+  operatorRecoveryKey,
+  passphraseIdentity,
+  type RecoveryIdentity,
+  recoveryKeyIdentity,
+} from '../../src/keys/recovery.ts'
+import type { Unlock } from '../../src/keys/unlock.ts'
+import { joinStore } from '../../src/store/join.ts'
+import { forgeKeyring } from '../support/forge-keyring.ts'
+import { Forge } from '../support/forge.ts'
+import { writeForged } from '../support/forged-disk.ts'
+import { author, leastStretch } from '../support/stores.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import { verdictOf } from '../support/verdict.ts'
+
+const passphrase = 'correct horse battery'
+const argon2 = { salt: new Uint8Array(16).fill(5), passes: 2, memoryKiB: 65_536 }
+const recoveryKey = new Uint8Array(32).fill(7)
+let operatorSecret: string
+/** The store of the victim, with a recovery key, one of an operator, and a passphrase. */
+let real: Forge
+/** What an auditor knows of its secrets. */
+let published: Directory['recovery']
+beforeAll(async () => {
+  real = await Forge.create('real store')
+  const { storeId } = real
+  operatorSecret = await generateOperatorSecret(real.random)
+  const ofOperator = operatorRecoveryKey(storeId, parseOperatorSecret(operatorSecret))
+  published = [
+    ...real.directory.recovery,
+    {
+      slotId: 'bb'.repeat(16),
+      type: 'passphrase',
+      ...publicKeys(await passphraseIdentity(storeId, passphrase, argon2)),
+      argon2,
+    },
+    {
+      slotId: 'cc'.repeat(16),
+      type: 'recovery',
+      ...publicKeys(recoveryKeyIdentity(storeId, ofOperator)),
+    },
+  ]
+})
+
+function publicKeys({ signing, kem }: RecoveryIdentity) {
+  return { signingKey: signing.publicKey, kemKey: kem.publicKey }
+}
+
+/** Another store with slots for the published keys; its text of the recovery key is the real one. */
+function lookAlike(storeId: string): Uint8Array {
+  const directory = { ...real.directory, recovery: published }
+  return forgeKeyring({ storeId, directory, epoch: real.newEpoch(), older: [] })
+}
+
+const secrets: Readonly<Record<string, (storeId: string) => Unlock>> = {
+  'the passphrase': () => ({ type: 'passphrase', passphrase }),
+  'the recovery key': (storeId) => {
+    return { type: 'recovery', recoveryKey: formatRecoveryKey(storeId, recoveryKey) }
+  },
+  'the operator secret': () => ({ type: 'operator', operatorSecret }),
+}
+
+describe('T48: a look-alike store', () => {
+  test.each(Object.keys(secrets))(
+    'is opened by none of the secrets, as the real one is: %s',
+    { tags: 'slow' },
+    async (name) => {
+      const { storeId } = real
+      const unlock = secrets[name]
+      if (unlock === undefined) throw new Error('No such secret')
+      const open = (id: string, typed = id) => {
+        const { epoch, directory } = {
+          ...real,
+          directory: { ...real.directory, recovery: published },
+        }
+        const sound = forgeKeyring({ storeId, directory, epoch, older: [] })
+        const bytes = id === storeId ? sound : lookAlike(id)
+        return verdictOf(() => openKeyring(bytes, id, unlock(typed)))
+      }
+      expect(await open(storeId)).toBe('accepted')
+      const other = 'ab'.repeat(16)
+      // Even if the key were typed with the end of the other store's id.
+      expect(await open(other)).toBe('wrong_key')
+      // 40 bits of an id can be found by trial.
+      expect(await open(`${'ab'.repeat(11)}${storeId.slice(22)}`, storeId)).toBe('wrong_key')
+    },
+  )
+
+  test('is refused by the text of the recovery key, before anything is tried', async () => {
+    const other = 'ab'.repeat(16)
+    const text = formatRecoveryKey(real.storeId, recoveryKey)
+    const opening = openKeyring(lookAlike(other), other, { type: 'recovery', recoveryKey: text })
+    await expect(opening).rejects.toMatchObject({
+      code: 'wrong_key',
+      message: expect.stringMatching(/of another store than this one, memstore_/),
+    })
+  })
+
+  test('over a remote takes in no machine by passphrase', { tags: 'slow' }, async () => {
+    const attacker = await Forge.create('look-alike')
+    attacker.directory = { ...attacker.directory, recovery: published }
+    attacker.genesis()
+    const url = `${temporaryDirectory()}/remote.git`
+    await writeForged(attacker, url)
+    const root = temporaryDirectory()
+    const joining = joinStore({
+      url,
+      author,
+      stretch: leastStretch,
+      directory: `${root}/store`,
+      stateDirectory: `${root}/state`,
+      identity: await generateIdentity(),
+      passphrase,
+      confirmStore: async () => true,
+    })
+    await expect(joining).rejects.toMatchObject({ code: 'wrong_key' })
+  })
+})

@@ -22,11 +22,13 @@ function padded(length: number, hasStep: boolean): number {
 }
 
 function versionsInHistory(): readonly Buffer[] {
-  const git = (...args: readonly string[]): Buffer =>
-    spawnSync('git', args, { cwd: root, maxBuffer: 1 << 28 }).stdout
   const listed = git('rev-list', '--objects', 'HEAD').toString().split('\n')
   const blobs = listed.flatMap((line) => (line.endsWith('.md') ? [line.slice(0, 40)] : []))
   return blobs.map((oid) => git('cat-file', 'blob', oid))
+}
+
+function git(...args: readonly string[]): Buffer {
+  return spawnSync('git', args, { cwd: root, maxBuffer: 1 << 28 }).stdout
 }
 
 function filesBelow(directory: string, end: string, most: number): readonly Buffer[] {

@@ -306,7 +306,7 @@ describe('key rotate, quota and operator', () => {
 
   test('operator makes a secret that recovers what is made with it', { tags: 'slow' }, async () => {
     const home = newHome()
-    const { operator_secret: secret } = await home.json('key', 'operator')
+    const secret = String((await home.json('key', 'operator'))['operator_secret'])
     expect(secret).toMatch(/^GLKO1-(?:\w{7}-){7}\w{7}$/)
     const env = { GITLOCKET_OPERATOR_SECRET_FILE: home.file('operator', `${secret}\n`) }
     const made = await home.call(['init'], env)

@@ -124,13 +124,13 @@ export interface AuditedKeyring {
 }
 
 /** Throws what `openKeyring` throws, except `permission_denied`. */
-export function openAuditKeyring(
+export async function openAuditKeyring(
   bytes: Uint8Array,
   storeId: string,
   identity: Identity,
-): AuditedKeyring {
+): Promise<AuditedKeyring> {
   const file = decodeFor(bytes, storeId)
-  const opened = openDeviceSlot(file, identity)
+  const opened = await openDeviceSlot(file, identity)
   const directory = readDirectory(file, opened)
   checkOwnSlot(directory, identity, opened)
   // Members, too, get only what an auditor has.

@@ -5,6 +5,7 @@ import type { KemKeyPair } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
 import { formatId } from '../format/id.ts'
 import type { KeyringFile } from '../format/keyring.ts'
+import { TimeSlice } from '../time-slice.ts'
 import type { AuditKeys, EpochKeys } from './epoch.ts'
 import { type Identity, parseOperatorSecret, parseRecoveryKey } from './identity.ts'
 import {
@@ -41,10 +42,7 @@ export async function openWith(file: KeyringFile, unlock: Unlock): Promise<Opene
   const { storeId } = file
   switch (unlock.type) {
     case 'identity':
-      return {
-        epoch: openDeviceSlot(file, unlock.identity),
-        recovery: undefined,
-      }
+      return { epoch: await openDeviceSlot(file, unlock.identity), recovery: undefined }
     case 'passphrase':
       return openWithPassphrase(file, unlock.passphrase)
     case 'recovery':
@@ -65,13 +63,13 @@ function recoveryKeyFor(storeId: string, text: string): Uint8Array {
   throw new StoreError('wrong_key', `The recovery key is of another store than this one, ${id}`)
 }
 
-function openWithRecoveryKey(
+async function openWithRecoveryKey(
   file: KeyringFile,
   key: Uint8Array,
   type: 'recovery' | 'operator',
-): OpenedSlot {
+): Promise<OpenedSlot> {
   const recovery = recoveryKeyIdentity(file.storeId, key)
-  return { epoch: openKeySlots(file, recovery.kem, wrongKey[type]), recovery }
+  return { epoch: await openKeySlots(file, recovery.kem, wrongKey[type]), recovery }
 }
 
 /** A joined keyring may have several passphrases, each with its own salt. */
@@ -91,15 +89,25 @@ async function openWithPassphrase(file: KeyringFile, passphrase: string): Promis
 }
 
 /** Throws `wrong_key`. */
-export function openDeviceSlot(file: KeyringFile, { kem }: Identity): AuditKeys | EpochKeys {
+export function openDeviceSlot(
+  file: KeyringFile,
+  { kem }: Identity,
+): Promise<AuditKeys | EpochKeys> {
   return openKeySlots(file, kem, wrongKey.device)
 }
 
-function openKeySlots(file: KeyringFile, pair: KemKeyPair, message: string): AuditKeys | EpochKeys {
+/** Pauses between slots: an unverified keyring may have hundreds, at a third of a ms each. */
+async function openKeySlots(
+  file: KeyringFile,
+  pair: KemKeyPair,
+  message: string,
+): Promise<AuditKeys | EpochKeys> {
+  const slice = new TimeSlice()
   for (const slot of file.slots) {
     if (slot.type !== 'key') continue
     const epoch = openSlot(file, slot, pair)
     if (epoch !== undefined) return epoch
+    if (slice.isOver()) await slice.next()
   }
   throw new StoreError('wrong_key', message)
 }

@@ -161,7 +161,7 @@ describe('T20: an auditor does not come by C', () => {
     const added = await addDevice(opened, auditor, asAuditor)
     const again = await openKeyring(added.bytes, first.storeId, by(founder))
     const { bytes, storeId, epoch } = await startEpoch(again, {}, systemRandom)
-    const audited = openAuditKeyring(bytes, storeId, auditor)
+    const audited = await openAuditKeyring(bytes, storeId, auditor)
     const held = secretsIn([...audited.epochs.values()])
     for (const one of [first.epoch, epoch]) {
       expect(held).toContain(toHex(one.auditKey))

@@ -60,7 +60,7 @@ export async function joinTrail(options: TrailOptions & { readonly url: string }
   const { url } = addressOf(options)
   return new StagedClone(disk, random, directory).make(async ({ repository }) => {
     await fetchInto(repository, options, async (objects, head, storeId) => {
-      const { epochs } = openAuditKeyring(readKeyring(objects, head), storeId, identity)
+      const { epochs } = await openAuditKeyring(readKeyring(objects, head), storeId, identity)
       await checkKeepsUp({ objects, storeId, epochs }, head, options)
     })
     await withObjects({ ...options, directory: repository }, async ({ exchange, head }) => {
@@ -106,10 +106,10 @@ async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<Sy
   // The head of a clone that was never audited counts as seen.
   const current = { ...target, head: before, before }
   if (anchor.verified === undefined) await takeOver(objects, current, options)
-  const isKnown = head === before && isVerified(objects, target, options)
+  const isKnown = head === before && (await isVerified(objects, target, options))
   const taken = isKnown ? nothingTakenOver : await takeOver(objects, { ...target, before }, options)
   // Read before another process may erase the commit.
-  const fingerprint = headFingerprint(storeId, recordOf(objects, target, options))
+  const fingerprint = headFingerprint(storeId, await recordOf(objects, target, options))
   await finish(objects)
   await objects.exchange.track(remote.name, head)
   return {
@@ -177,10 +177,14 @@ async function fetchHead(
 }
 
 /** Whether the head is the one that this device has verified last. */
-function isVerified(objects: ObjectStore, target: AnchoredHead, options: TrailOptions): boolean {
+async function isVerified(
+  objects: ObjectStore,
+  target: AnchoredHead,
+  options: TrailOptions,
+): Promise<boolean> {
   const { verified } = target.anchor
   if (verified === undefined) return false
-  return equalBytes(recordOf(objects, target, options), verified.record)
+  return equalBytes(await recordOf(objects, target, options), verified.record)
 }
 
 async function takeOver(
@@ -190,7 +194,7 @@ async function takeOver(
 ): Promise<TakenOver> {
   const { anchor, list, before, head } = move
   const trail = await verifyTrail(objects, move, options)
-  const source = withEpochsOf(objects, move, trail, options)
+  const source = await withEpochsOf(objects, move, trail, options)
   const leftOut = await findAllLeftOut(source, move, trail, options)
   checkAccepted(leftOut, options)
   const { signal } = options
@@ -228,13 +232,13 @@ interface TrailSource extends CommitSource {
 }
 
 /** Adds the epochs of the head here: a dropped commit may be under an epoch that `head` lacks. */
-function withEpochsOf(
+async function withEpochsOf(
   objects: ObjectStore,
   { storeId, before }: Move,
   { epochs }: VerifiedTrail,
   { identity }: TrailOptions,
-): TrailSource {
-  const known = openAuditKeyring(readKeyring(objects, before), storeId, identity).epochs
+): Promise<TrailSource> {
+  const { epochs: known } = await openAuditKeyring(readKeyring(objects, before), storeId, identity)
   return { objects, storeId, epochs: new Map([...known, ...epochs]) }
 }
 
@@ -303,12 +307,12 @@ async function erasedBetween(
 }
 
 /** The record hash of a head. */
-function recordOf(
+async function recordOf(
   objects: ObjectStore,
   { storeId, head }: Pick<AnchoredHead, 'storeId' | 'head'>,
   { identity }: TrailOptions,
-): Uint8Array {
-  const { epochs } = openAuditKeyring(readKeyring(objects, head), storeId, identity)
+): Promise<Uint8Array> {
+  const { epochs } = await openAuditKeyring(readKeyring(objects, head), storeId, identity)
   return headAt({ objects, storeId, epochs }, head).record
 }
 

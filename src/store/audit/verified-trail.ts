@@ -34,7 +34,7 @@ export async function verifyTrail(
   { identity, progress, signal }: TrailKey,
 ): Promise<VerifiedTrail> {
   const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
-  const { epochs } = openAuditKeyring(keyring, storeId, identity)
+  const { epochs } = await openAuditKeyring(keyring, storeId, identity)
   const source = { objects, storeId, epochs }
   const trail = new Trail(source)
   const onCommit = (commit: CheckedCommit): void => trail.add(commit)

@@ -156,7 +156,7 @@ async function tried(directory: string, name: string, identity: Identity): Promi
   const commits = git(['rev-list', 'main'], directory).trim().split('\n')
   for (const commit of commits) {
     const keyring = gitBytes(['cat-file', 'blob', `${commit}:keyring`], directory)
-    const audited = attempt(() => openAuditKeyring(keyring, storeId, identity))
+    const audited = await openAuditKeyring(keyring, storeId, identity).catch(() => undefined)
     for (const [kid, keys] of audited?.epochs ?? []) audit.set(kid, keys)
     const unlock = { type: 'identity', identity } as const
     const opened = await openKeyring(keyring, storeId, unlock).catch(() => undefined)

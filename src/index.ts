@@ -19,7 +19,7 @@ export type {
 } from './errors.ts'
 export { formatDeviceCard } from './format/device-card.ts'
 export type { DeviceKeys } from './format/device-card.ts'
-export type { Role } from './format/directory.ts'
+export type { AdmittedBy, Role } from './format/directory.ts'
 export type {
   Actor,
   ActorType,

@@ -51,9 +51,10 @@ function measure(name: string, texts: readonly Buffer[]): void {
   }
   const bytes = texts.reduce((sum, { length }) => sum + length, 0)
   const share = (part: number): string => `${((100 * part) / plain).toFixed(1)} %`
+  const speed = `${((ms * 1e6) / bytes).toFixed(0)} ns/byte`
   console.log(
     `${name}: ${texts.length} texts, ${bytes} bytes; stored ${plain}, with 1,280 ` +
-      `${share(stepped)}, deflated ${share(deflated)}; deflate ${((ms * 1e6) / bytes).toFixed(0)} ns/byte`,
+      `${share(stepped)}, deflated ${share(deflated)} at ${speed}`,
   )
 }
 

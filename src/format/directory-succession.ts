@@ -54,7 +54,7 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
   if (founder.added + founder.named + quotaSet > 0) throw broken('it is later than number 0')
 }
 
-/** The rules for later numbers. Throws `keyring_chain`, or `record_role` for a recovery identity. */
+/** The rules for later numbers. Throws `keyring_chain`; `record_role` for a recovery identity. */
 export function checkSuccessor(step: Step): void {
   const { storeId, previous, next, author } = step
   if (next.number !== previous.number + 1) throw broken('its number does not follow')

@@ -330,4 +330,15 @@ export const durability: readonly MutatedFile[] = [
       },
     ],
   },
+  {
+    file: 'git/pack/unverified-packs.ts',
+    mutants: [
+      {
+        line: 'if (needed.size > 0) await this.#disk.syncDirectory(this.#directory)',
+        becomes: '',
+        test: syncs,
+        name: 'that a pack from a remote is accepted, before the head needs it',
+      },
+    ],
+  },
 ]

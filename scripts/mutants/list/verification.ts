@@ -49,7 +49,7 @@ export const verification: readonly MutatedFile[] = [
         name: 'record_late: a join of what an owner admitted who is a writer on the other side',
       },
       {
-        line: 'checkNewKeyring(context.storeId, before, keyring, merging)',
+        line: 'checkNewKeyring(context.storeId, before, keyring, { snapshot, record, merging })',
         becomes: '',
         test: 'attack/keyring.test.ts',
         name: 'a directory that does not follow is refused keyring_chain: a number is skipped',

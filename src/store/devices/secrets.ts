@@ -3,7 +3,7 @@
 import type { RecoveryEntry } from '../../format/directory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
-/** What opens the store besides its devices. More than one passphrase only after keyrings joined. */
+/** What opens the store besides its devices: several passphrases only after keyrings joined. */
 export interface Secrets {
   readonly passphrases: number
   readonly recoveryKeys: number

@@ -41,7 +41,7 @@ const NO_DETAIL = 0
 const DELETION = 1
 const MEMORY = 2
 const OID_LENGTH = 20
-const KID_LENGTH = 8
+const KID_LENGTH = 16
 const HASH_LENGTH = 32
 
 /** Checks commits, each without its past, and encodes the results. */

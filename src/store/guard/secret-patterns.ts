@@ -65,7 +65,8 @@ const patterns: readonly Pattern[] = [
   { rule: 'private key', pattern: /AGE-SECRET-KEY-(?:PQ-)?1[02-9AC-HJ-NP-Z]{40,1024}/gi },
   // FORMAT §1.3.
   { rule: 'gitlocket identity', pattern: /GITLOCKET-IDENTITY-1-[0-9A-Z]{32,1024}/gi },
-  { rule: 'gitlocket recovery key', pattern: /GLKR1-(?:[0-9A-Z]{7}[- ]?){4,8}/gi },
+  { rule: 'gitlocket recovery key', pattern: /GLKR1-(?:[0-9A-Z]{8}[- ]?){4,8}/gi },
+  { rule: 'gitlocket operator secret', pattern: /GLKO1-(?:[0-9A-Z]{7}[- ]?){4,8}/gi },
 
   // AWS: "Unique identifiers" in the IAM guide (access key, temporary key, bearer token).
   { rule: 'AWS access key', pattern: exactly('(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}') },

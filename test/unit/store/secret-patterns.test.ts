@@ -8,6 +8,7 @@ import {
   formatIdentity,
   formatRecoveryKey,
   generateIdentity,
+  generateOperatorSecret,
   generateRecoveryKey,
 } from '../../../src/keys/identity.ts'
 import { findSecrets } from '../../../src/store/guard/secret-patterns.ts'
@@ -67,7 +68,7 @@ describe('a private key is found', () => {
   })
 })
 
-test('identities and recovery keys of stores are found, in any case and spacing', async () => {
+test('what opens stores is found, in any case and spacing', async () => {
   const identity = formatIdentity(await generateIdentity())
   const recoveryKey = formatRecoveryKey('11'.repeat(16), generateRecoveryKey(systemRandom))
   expect(rulesIn(`${identity} ${identity.toLowerCase()}`)).toEqual([
@@ -77,6 +78,12 @@ test('identities and recovery keys of stores are found, in any case and spacing'
   expect(rulesIn(`${recoveryKey}\n${recoveryKey.replaceAll('-', ' ').replace(' ', '-')}`)).toEqual([
     'gitlocket recovery key',
     'gitlocket recovery key',
+  ])
+  const operatorSecret = await generateOperatorSecret()
+  const spaced = operatorSecret.replaceAll('-', ' ').replace(' ', '-')
+  expect(rulesIn(`${operatorSecret}\n${spaced}`)).toEqual([
+    'gitlocket operator secret',
+    'gitlocket operator secret',
   ])
 })
 

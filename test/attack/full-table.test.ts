@@ -1,5 +1,5 @@
-// T47: who knows the passphrase cannot fill the table of devices for good: it admits devices up to a
-// quota, which it cannot raise, and what an owner removes leaves room. FORMAT §7, §7.1.
+// T47: who knows the passphrase cannot fill the table of devices for good: it admits devices up to
+// a quota, which it cannot raise, and what an owner removes leaves room. FORMAT §7, §7.1.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { directoryHash, type Directory, encodeDirectory } from '../../src/format/directory.ts'

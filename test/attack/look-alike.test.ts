@@ -1,6 +1,6 @@
-// T48: an auditor, who reads the public keys of passphrase and recovery keys in the directory, makes
-// another store with slots for them. None of the secrets opens it, since each is bound to its store.
-// FORMAT §1.3, §7.
+// T48: an auditor, who reads the public keys of passphrase and recovery keys in the directory,
+// makes another store with slots for them. None of the secrets opens it, since each is bound to its
+// store. FORMAT §1.3, §7.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../src/format/directory.ts'
@@ -59,7 +59,7 @@ function publicKeys({ signing, kem }: RecoveryIdentity) {
   return { signingKey: signing.publicKey, kemKey: kem.publicKey }
 }
 
-/** Another store with slots for the published keys; its text of the recovery key is the real one. */
+/** The keyring of another store, with slots for the published keys. */
 function lookAlike(storeId: string): Uint8Array {
   const directory = { ...real.directory, recovery: published }
   return forgeKeyring({ storeId, directory, epoch: real.newEpoch(), older: [] })

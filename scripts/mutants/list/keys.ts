@@ -268,6 +268,29 @@ export const keys: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'keys/recovery.ts',
+    mutants: [
+      {
+        line: 'stretched, PASSPHRASE_LABEL, fromHex(storeId))',
+        becomes: 'stretched, PASSPHRASE_LABEL)',
+        test: 'attack/look-alike.test.ts',
+        name: 'is opened by none of the secrets, as the real one is: the passphrase',
+      },
+      {
+        line: 'key, RECOVERY_KEY_LABEL, fromHex(storeId))',
+        becomes: 'key, RECOVERY_KEY_LABEL)',
+        test: 'attack/look-alike.test.ts',
+        name: 'is opened by none of the secrets, as the real one is: the recovery key',
+      },
+      {
+        line: 'secret, OPERATOR_LABEL, fromHex(storeId))',
+        becomes: 'secret, OPERATOR_LABEL)',
+        test: 'unit/keys/identity.test.ts',
+        name: 'gives each store another recovery key, as in the reference implementation',
+      },
+    ],
+  },
+  {
     file: 'crypto/aead.ts',
     mutants: [
       {

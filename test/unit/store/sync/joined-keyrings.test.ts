@@ -228,7 +228,8 @@ describe('a secret that let a machine in and was replaced since', () => {
       if (made === undefined) await me.keys.changePassphrase(passphrase)
       await sync(a)
       const key = made === undefined ? { passphrase } : { recoveryKey: made.recoveryKey }
-      const d = await joinClone(a, remote, { identity: await generateIdentity(), ...key })
+      const url = `${remote}#${a.store.id}`
+      const d = await joinClone(a, url, { identity: await generateIdentity(), ...key })
       await sync(a)
       if (made === undefined) await me.keys.changePassphrase('the second of two')
       else await me.keys.makeRecoveryKey()

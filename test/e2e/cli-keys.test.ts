@@ -87,7 +87,7 @@ describe('another machine', () => {
   test.each(
     sample<[name: string, variable: string, content: string, exitCode: number]>(
       [
-        ['a wrong recovery key', 'GITLOCKET_RECOVERY_KEY_FILE', `GLKR1${'-0000000'.repeat(8)}`, 8],
+        ['a wrong recovery key', 'GITLOCKET_RECOVERY_KEY_FILE', `GLKR1${'-00000000'.repeat(8)}`, 8],
         ['a passphrase where there is none', 'GITLOCKET_PASSPHRASE_FILE', passphrase, 8],
         ['an empty file', 'GITLOCKET_PASSPHRASE_FILE', '\n', 2],
         ['two lines', 'GITLOCKET_PASSPHRASE_FILE', 'first line\nsecond line\n', 2],

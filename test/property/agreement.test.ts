@@ -9,6 +9,7 @@ import { signingKeyPair } from '../../src/crypto/signature.ts'
 import type { ChangeRecord } from '../../src/format/change-record.ts'
 import { encodeCommit, parseCommit, verifyCommitBytes } from '../../src/format/commit.ts'
 import { decodeDetail, detailCommitment, encodeDetail } from '../../src/format/detail.ts'
+import { formatDeviceCard, parseDeviceCard } from '../../src/format/device-card.ts'
 import {
   type EnvelopeType,
   openDeterministic,
@@ -32,11 +33,15 @@ import {
   formatIdentity,
   formatRecoveryKey,
   generateIdentity,
+  generateOperatorSecret,
+  parseOperatorSecret,
   parseRecoveryKey,
 } from '../../src/keys/identity.ts'
+import { operatorRecoveryKey } from '../../src/keys/recovery.ts'
 import { pad } from '../support/forge-seal.ts'
 import * as commit from '../support/reference/commit.ts'
 import * as detail from '../support/reference/detail.ts'
+import * as deviceCard from '../support/reference/device-card.ts'
 import * as envelope from '../support/reference/envelope.ts'
 import * as identity from '../support/reference/identity.ts'
 import * as memory from '../support/reference/memory.ts'
@@ -45,6 +50,7 @@ import * as record from '../support/reference/record.ts'
 import * as settings from '../support/reference/settings.ts'
 import { full, seed } from '../support/seed.ts'
 import { verdictOf } from '../support/verdict.ts'
+import { deviceName } from './format-values.ts'
 
 const options = { seed, numRuns: full ? 10_000 : 100 }
 const pair = signingKeyPair(new Uint8Array(32).fill(1))
@@ -223,7 +229,7 @@ test('a commit of any parts', { tags: 'slow' }, () => {
 
 test('an envelope of any plaintext', () => {
   const type = fc.constantFrom<EnvelopeType>('record', 'memory', 'detail', 'settings', 'archive')
-  const keys = fc.record({ kid: bytes(8).map(toHex), key: bytes(32), saltKey: bytes(32) })
+  const keys = fc.record({ kid: id, key: bytes(32), saltKey: bytes(32) })
   const context = fc.uint8Array({ minLength: 16, maxLength: 48 })
   const plaintext = fc.uint8Array({ maxLength: 3000 })
   fc.assert(
@@ -281,6 +287,33 @@ describe('text forms', () => {
         expect(identity.formatRecoveryKey(storeId, key)).toBe(shown)
       }),
       options,
+    )
+  })
+
+  test('an operator secret, and the recovery key that it gives', async () => {
+    await fc.assert(
+      fc.asyncProperty(id, bytes(32), async (storeId, secret) => {
+        const shown = await generateOperatorSecret(() => secret)
+        expect(toHex(parseOperatorSecret(shown))).toBe(toHex(secret))
+        expect(identity.formatOperatorSecret(secret)).toBe(shown)
+        const key = identity.operatorRecoveryKey(secret, storeId)
+        expect(toHex(operatorRecoveryKey(storeId, secret))).toBe(toHex(key))
+      }),
+      options,
+    )
+  })
+
+  test('a device card with any name', async () => {
+    await fc.assert(
+      fc.asyncProperty(bytes(96), deviceName, async (secret, name) => {
+        const made = await generateIdentity(() => secret)
+        const card = formatDeviceCard(made, { name })
+        expect(parseDeviceCard(card)).toMatchObject({ deviceId: made.deviceId, name })
+        const read = deviceCard.parseDeviceCard(card)
+        expect([read.deviceId, read.name]).toEqual([made.deviceId, name])
+        expect(toHex(read.kemKey)).toBe(toHex(made.kem.publicKey))
+      }),
+      { ...options, numRuns: full ? 500 : 10 },
     )
   })
 

@@ -149,7 +149,7 @@ export const settings: fc.Arbitrary<Settings> = shape({
   }),
 })
 
-const deviceName: fc.Arbitrary<string> = fc
+export const deviceName: fc.Arbitrary<string> = fc
   .string({ unit: fc.constantFrom('a', 'Z', '7', ' ', '’', 'é', '\u{1f600}'), maxLength: 64 })
   .map((each) => each.trim())
 

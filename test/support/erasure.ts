@@ -116,9 +116,13 @@ export function expectErased(
   expect(findTraces(directory, dead, secret)).toEqual([])
 }
 
+/** Every sealed blob of an epoch begins with the same header (FORMAT §3). */
+const HEADER = 24
+
 /** `<file>: <what>` for every dead oid, as text or bytes, and every piece of the blob in a file. */
 function findTraces(directory: string, dead: ReadonlySet<Oid>, secret: Uint8Array): string[] {
-  const pieces = [0, 1, 2].map((n) => Buffer.from(secret).subarray(n * 200, n * 200 + 24))
+  const starts = [0, 1, 2].map((n) => HEADER + n * 200)
+  const pieces = starts.map((start) => Buffer.from(secret).subarray(start, start + 24))
   return readdirSync(directory, { recursive: true, withFileTypes: true }).flatMap((entry) => {
     if (!entry.isFile()) return []
     const path = join(entry.parentPath, entry.name)

@@ -126,8 +126,8 @@ function readEnvelope(bytes: Uint8Array): Envelope {
   if (!isOurs) throw new Error('This is no envelope')
   return {
     type: envelope[5] ?? 0,
-    kid: toHex(envelope.subarray(8, 16)),
-    salt: toHex(envelope.subarray(16, 40)),
+    kid: toHex(envelope.subarray(8, 24)),
+    salt: toHex(envelope.subarray(24, 48)),
     digest: toHex(sha256(bytes)),
     length: envelope.length - OVERHEAD,
   }

@@ -71,7 +71,7 @@ export function environmentOf(
 /** What an object store of this device is opened with. */
 export function storageOf(
   options: StoreEnvironment & Pick<StorePlaces, 'identity'>,
-): Pick<StoreEnvironment, 'disk' | 'packer'> & { readonly secret: Uint8Array } {
+): StoreEnvironment & { readonly secret: Uint8Array } {
   const { disk, packer, identity } = options
   return { ...(disk && { disk }), ...(packer && { packer }), secret: journalSecretOf(identity) }
 }

@@ -30,7 +30,8 @@ const operations: ReadonlySet<unknown> = new Set<Operation>(['created', 'modifie
  * and `certificate_invalid` unless the key that it names has signed it and gives the id of the
  * device that it names. libsodium must be loaded.
  */
-export function readCertificate(text: string): RedactionCertificate {
+export function readCertificate(given: string | RedactionCertificate): RedactionCertificate {
+  const text = typeof given === 'string' ? given : textOf(given)
   const fields = parse(text)
   const { signature, ...statement } = readShape(fields)
   const certificate = { ...statement, signature }
@@ -214,6 +215,17 @@ function withoutSpace(text: string): string {
 
 function invalid(problem: string): StoreError {
   return new StoreError('certificate_invalid', `The certificate ${problem}`)
+}
+
+/** What a caller without types passes may have no text, or refuse to be made one. */
+function textOf(given: RedactionCertificate): string {
+  try {
+    const text: unknown = JSON.stringify(given)
+    if (typeof text === 'string') return text
+  } catch {
+    // Refused as what has no text is.
+  }
+  throw malformed('it is not JSON')
 }
 
 function malformed(problem: string): StoreError {

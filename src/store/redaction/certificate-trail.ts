@@ -21,7 +21,7 @@ export async function verifyCertificateHere(
   given: string | RedactionCertificate,
 ): Promise<RedactionCertificate> {
   await loadSodium()
-  const certificate = readCertificate(typeof given === 'string' ? given : JSON.stringify(given))
+  const certificate = readCertificate(given)
   const check = async (history: History): Promise<RedactionCertificate> => {
     checkCertificate(certificate, trailOf(session.storeId, session.contents, history))
     return certificate

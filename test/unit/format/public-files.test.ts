@@ -60,5 +60,5 @@ test.each([
 })
 
 test('a store of the layout before the frozen one is told how to come over', () => {
-  expect(() => parseStoreFile(utf8(ofStore('1')))).toThrow(/export .* import/)
+  expect(() => parseStoreFile(utf8(ofStore('1')))).toThrow(/`export` .* `import`/)
 })

@@ -132,11 +132,11 @@ describe('joining leaves nothing behind', () => {
   ] as const
 
   test.each(refused)('with %s', { tags: 'slow' }, async (_, given, code) => {
-    const { remote } = await hosted()
+    const { first, remote } = await hosted()
     const head = git(['rev-parse', 'main'], remote)
     const root = temporaryDirectory()
     const at = { directory: `${root}/store`, stateDirectory: `${root}/state` }
-    const suffix = 'url' in given ? given.url : ''
+    const suffix = 'url' in given ? given.url : `#${first.store.id}`
     const url = suffix.startsWith('/') ? `${root}${suffix}` : `${remote}${suffix}`
     const options = { ...at, identity: await generateIdentity(), author, ...given, url }
     await expect(joinStore(options)).rejects.toMatchObject({ code: code ?? 'store_id_mismatch' })

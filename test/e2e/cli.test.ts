@@ -17,7 +17,7 @@ describe('the first five minutes', () => {
     expect(text).toContain(`Store        ${home.store}\n`)
     expect(text).toContain(`Identity     ${home.identityFile} (keep it secret)\n`)
     expect(text).toMatch(/Fingerprint {2}dev_[0-9a-z]{26}\n/)
-    expect(text).toMatch(/\n {2}GLKR1(-[0-9A-Z]{7}){8}\n/)
+    expect(text).toMatch(/\n {2}GLKR1(-[0-9A-Z]{8}){8}\n/)
     expect(text).toMatch(/Next: gitlocket create /)
     expect(statSync(home.identityFile).mode & 0o777).toBe(0o600)
     expect(statSync(home.store).mode & 0o777).toBe(0o700)

@@ -206,7 +206,10 @@ describe('row 5', () => {
       await create(first, '/after.md')
       await send(first)
       const { exitCode, stderr } = await second.call(['sync'])
-      expect([exitCode, stderr]).toEqual([WRONG_KEY, expect.stringContaining('it was removed')])
+      expect([exitCode, stderr]).toEqual([
+        WRONG_KEY,
+        expect.stringContaining('an owner removed it'),
+      ])
       // Not with the bytes of the host either.
       const copy = copyRemote(remote)
       expect((await second.call(['cat', 'after.md', '--store', copy])).exitCode).toBe(WRONG_KEY)

@@ -57,7 +57,8 @@ test(
     const worker = startProcess('work', site.second, 'worker', site.secrets)
     await expect.poll(() => worker.lines('wrote').length, patience).toBeGreaterThan(0)
     const redacted = new Set<string>()
-    for (let round = 0; round < kills; round += 1) {
+    // On a busy machine all of a few could be killed before they redact.
+    for (let round = 0; round < kills || redacted.size === 0; round += 1) {
       const ids = await writeSecrets(site.first, `/round-${round}`, 4)
       const redactor = startProcess('redact', site.first, `redactor-${round}`, ids)
       await expect.poll(() => redactor.lines('opened').length, patience).toBe(1)

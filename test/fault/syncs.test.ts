@@ -167,29 +167,21 @@ test('the branch that a process moved before it died', async () => {
   await expectHistory(directory, history.transitions)
 })
 
-/** The objects of the last `count` transitions. */
-async function packOf(
-  transitions: readonly Transition[],
-  count: number,
-): Promise<readonly Uint8Array[]> {
+async function packOf(transitions: readonly Transition[]): Promise<readonly Uint8Array[]> {
   const source = createVolatileObjectStore()
   await source.exclusive(() => source.commit([...before, ...transitions]))
   const chunks: Uint8Array[] = []
-  const oids = transitions.slice(-count).flatMap(({ objects }) => objects.map(({ oid }) => oid))
+  const oids = transitions.flatMap(({ objects }) => objects.map(({ oid }) => oid))
   for await (const chunk of (await source.exchange.pack(oids)).chunks()) chunks.push(chunk)
   return chunks
 }
 
-async function receive(
-  store: ObjectStore,
-  transitions: readonly Transition[],
-  { count = transitions.length, unverified = false } = {},
-): Promise<void> {
-  const chunks = await packOf(transitions, count)
+async function receive(store: ObjectStore, transitions: readonly Transition[]): Promise<void> {
+  const chunks = await packOf(transitions)
   async function* stream(): AsyncGenerator<Uint8Array> {
     yield* chunks
   }
-  await store.exchange.receive(stream(), { tip: transitions.at(-1)?.next ?? '', unverified })
+  await store.exchange.receive(stream(), { tip: transitions.at(-1)?.next ?? '' })
 }
 
 test('what came from a remote, and where the remote was', async () => {
@@ -206,32 +198,6 @@ test('what came from a remote, and where the remote was', async () => {
     expectAllReadable(next, arriving)
     await next.close()
   }
-})
-
-test('that a pack from a remote is accepted, before the head needs it', async () => {
-  const directory = await newStore()
-  const arriving = new TestHistory(42, oldHead).take(2)
-  const next = arriving[1]?.next ?? ''
-  const disk = new FaultyDisk()
-  const store = await open(directory, disk)
-  // In two packs: a checkpoint keeps the one with the head in any case.
-  const unverified = true
-  await receive(store, arriving.slice(0, 1), { unverified })
-  await receive(store, arriving, { count: 1, unverified })
-  await store.exchange.accept(async () => [])
-  await store.exclusive(() => store.commit([{ objects: [], expected: store.head, next }]))
-  disk.die('contents and names')
-  const packs = join(directory, 'objects/pack')
-  // The content of a mark may have reached the disk by itself, and its process is dead.
-  for (const keep of readdirSync(packs).filter((name) => name.endsWith('.keep'))) {
-    const mark = `gitlocket: not verified, received by ${'0'.repeat(32)}\n`
-    writeFileSync(join(packs, keep), mark)
-  }
-  const heir = await open(directory)
-  expect(heir.head).toBe(next)
-  await heir.checkpoint()
-  expectAllReadable(heir, arriving)
-  await heir.close()
 })
 
 test('that a remote is not known any more, where its commit is erased afterwards', async () => {

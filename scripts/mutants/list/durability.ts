@@ -336,7 +336,7 @@ export const durability: readonly MutatedFile[] = [
       {
         line: 'if (needed.size > 0) await this.#disk.syncDirectory(this.#directory)',
         becomes: '',
-        test: syncs,
+        test: 'fault/accepted-packs.test.ts',
         name: 'that a pack from a remote is accepted, before the head needs it',
       },
     ],

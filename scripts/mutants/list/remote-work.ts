@@ -111,7 +111,7 @@ export const remoteWork: readonly MutatedFile[] = [
         name: 'of many heads that are refused, the last one is kept',
       },
       {
-        line: `if (name === undefined || !text.startsWith(mark)) return []
+        line: `if (name === undefined || bytes === undefined || !isMark(bytes)) return []
 `,
         becomes: 'if (name === undefined) return []\n',
         test: 'attack/refused-packs.test.ts',

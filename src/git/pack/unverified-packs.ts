@@ -35,9 +35,13 @@ export class UnverifiedPacks {
     this.#owner = owner
   }
 
-  /** Marks a pack that is about to become visible. */
+  /** Marks a pack that is about to become visible, unless git keeps one of that name. */
   add(name: string): void {
+    const before = this.#disk.readFile(this.#keepOf(name))
+    if (before !== undefined && !isMark(before)) return
     this.#received.add(name)
+    // A process that died as it received the same pack has left its mark.
+    if (before !== undefined) this.#disk.remove(this.#keepOf(name))
     this.#mark(name)
   }
 
@@ -108,9 +112,8 @@ export class UnverifiedPacks {
     return this.#disk.list(this.#directory).flatMap((file) => {
       const name = keepPattern.exec(file)?.[1]
       const bytes = name === undefined ? undefined : this.#disk.readFile(this.#keepOf(name))
-      const text = Buffer.from(bytes ?? []).toString('latin1')
-      if (name === undefined || !text.startsWith(mark)) return []
-      return [[name, text.slice(mark.length).trimEnd()] as const]
+      if (name === undefined || bytes === undefined || !isMark(bytes)) return []
+      return [[name, textOf(bytes).slice(mark.length).trimEnd()] as const]
     })
   }
 
@@ -159,4 +162,12 @@ export class UnverifiedPacks {
   #keepOf(name: string): string {
     return `${this.#directory}/${name}.keep`
   }
+}
+
+function isMark(bytes: Uint8Array): boolean {
+  return textOf(bytes).startsWith(mark)
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('latin1')
 }

@@ -34,8 +34,9 @@ beforeAll(async () => {
 })
 
 function byPassphrase(): Fault {
-  const author = { deviceId: deviceIdOf(attacker.signing.publicKey), signing: attacker.signing }
-  return { author, ...fields({ sequence: 0, previous: zeroHash }) }
+  const { signing } = attacker
+  const by = { deviceId: deviceIdOf(signing.publicKey), signing }
+  return { author: by, ...fields({ sequence: 0, previous: zeroHash }) }
 }
 
 /** Enrols devices by number, in one keyring record. */
@@ -140,7 +141,8 @@ describe('T47: the table of devices', () => {
         code: 'store_full',
         message: expect.stringMatching(/an owner removes .* or raises the quota/),
       })
-      const [theirs] = (await store.devices.list()).filter((one) => one.admittedBy === 'passphrase')
+      const list = await store.devices.list()
+      const theirs = list.find((one) => one.admittedBy === 'passphrase')
       await me.devices.remove([theirs?.deviceId ?? ''])
       await (await join()).close()
     },

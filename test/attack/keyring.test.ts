@@ -5,9 +5,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hash256 } from '../../src/crypto/digest.ts'
 import { kemKeyPair } from '../../src/crypto/recipient.ts'
-import type { Directory, RemovedDevice } from '../../src/format/directory.ts'
+import type { Directory } from '../../src/format/directory.ts'
 import type { KeyringFile } from '../../src/format/keyring.ts'
-import { zeroHash } from '../../src/format/record.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
 import { memberOf, withMember } from '../support/forge-fault.ts'
 import type { KeyringFault } from '../support/forge-keyring.ts'
@@ -20,7 +19,6 @@ import {
   type Standard,
   standardHistory,
   verdicts,
-  version,
 } from '../support/standard-forge.ts'
 
 let standard: Standard
@@ -172,75 +170,6 @@ describe('T10: a directory that does not follow is refused', () => {
     expect(await verdicts(forge)).toEqual(refused('keyring_malformed'))
   })
 
-  test.each<[name: string, change: (removed: RemovedDevice) => RemovedDevice]>([
-    ['no last record', (removed) => ({ ...removed, sequence: 0, record: zeroHash })],
-    ['an earlier record', (removed) => ({ ...removed, sequence: removed.sequence - 1 })],
-    ['a later record', (removed) => ({ ...removed, sequence: removed.sequence + 1 })],
-    ['another record', (removed) => ({ ...removed, record: new Uint8Array(32).fill(1) })],
-    ['an earlier removal', (removed) => ({ ...removed, removed: removed.removed - 1 })],
-  ])('keyring_chain: a removal that names %s', async (_, change) => {
-    const forge = standard.forge.fork()
-    forge.change([{ ...nextRow, versionId: version.b2 }], { author: standard.writer })
-    forge.change([nextRow], { author: standard.writer })
-    const last = forge.chains.get(standard.writer.deviceId)
-    if (last === undefined) throw new Error('The writer has written')
-    const { deviceId } = standard.writer
-    const remove = (how: typeof change) => (next: Directory) => {
-      const honest = { sequence: last.sequence, record: last.hash }
-      const removed = [how({ deviceId, removed: next.number, ...honest })]
-      return { ...next, devices: removeWriter(next), removed }
-    }
-    const honest = forge.fork()
-    honest.keyring(
-      remove((removed) => removed),
-      { epoch: forge.newEpoch() },
-    )
-    expect(await verdicts(honest)).toEqual(accepted)
-    forge.keyring(remove(change), { epoch: forge.newEpoch() })
-    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
-  })
-
-  test.each<[name: string, change: (next: Directory) => Partial<Directory>]>([
-    ['is forgotten', () => ({ removed: [] })],
-    [
-      'was removed at another number',
-      ({ removed }) => ({ removed: removed.map((one) => ({ ...one, removed: 1 })) }),
-    ],
-    [
-      'has another last record',
-      ({ removed }) => ({
-        removed: removed.map((one) => ({
-          ...one,
-          sequence: 9,
-          record: new Uint8Array(32).fill(1),
-        })),
-      }),
-    ],
-  ])('keyring_chain: a removed device %s later', async (_, change) => {
-    const forge = standard.forge.fork()
-    forge.keyring((next) => ({ ...next, devices: removeWriter(next) }), { epoch: forge.newEpoch() })
-    forge.keyring((next) => ({ ...next, ...change(next) }))
-    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
-  })
-
-  test.each<[code: string, name: string, change: (next: Directory) => Directory]>([
-    ['accepted', 'a name at its number', (next) => withName(next, 'phone', next.number)],
-    ['keyring_chain', 'a name at an earlier number', (next) => withName(next, 'phone', 2)],
-    ['keyring_chain', 'a new number of the same name', (next) => withName(next, '', next.number)],
-    [
-      'keyring_malformed',
-      'a name with a line break',
-      (next) => withName(next, 'a\nb', next.number),
-    ],
-    ['accepted', 'a quota at its number', (n) => ({ ...n, quota: 1, quotaSet: n.number })],
-    ['keyring_chain', 'a quota at an earlier number', (next) => ({ ...next, quota: 1 })],
-    ['keyring_chain', 'a new number of the same quota', (n) => ({ ...n, quotaSet: n.number })],
-  ])('%s: %s', async (code, _, change) => {
-    const forge = standard.forge.fork()
-    forge.keyring(change)
-    expect(await verdicts(forge)).toEqual(refused(code))
-  })
-
   test('keyring_chain: an older keyring, word for word', async () => {
     const forge = standard.forge.fork()
     const older = forge.objects.get(forge.entries[1]?.keyring ?? '')?.body ?? new Uint8Array()
@@ -372,14 +301,6 @@ describe('T10: an epoch that is not the one in force is refused', () => {
 
 function withOtherKey(device: Directory['devices'][number]): Directory['devices'][number] {
   return { ...device, kemKey: kemKeyPair(new Uint8Array(32)).publicKey }
-}
-
-/** Of the reader. */
-function withName(next: Directory, name: string, number: number): Directory {
-  const devices = next.devices.map((device) => {
-    return device.role === 'reader' ? { ...device, name, named: number } : device
-  })
-  return { ...next, devices }
 }
 
 function removeWriter(next: Directory): Directory['devices'] {

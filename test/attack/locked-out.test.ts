@@ -6,8 +6,7 @@ import { equalBytes } from '../../src/bytes.ts'
 import { kemKeyPair } from '../../src/crypto/recipient.ts'
 import type { Argon2Parameters, Directory, RecoveryEntry } from '../../src/format/directory.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
-import type { Slot } from '../../src/format/keyring.ts'
-import { sortSlots } from '../../src/format/keyring.ts'
+import { type Slot, sortSlots } from '../../src/format/keyring.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import { auditKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
@@ -149,7 +148,7 @@ describe('T46: keyring_slots:', () => {
   ])('%s', async (_, change) => {
     const file: KeyringFault['file'] = (whole) => {
       const { storeId, epoch, directory } = standard
-      const [founder] = holdersOf(directory).filter(({ id }) => id === standard.founder.deviceId)
+      const founder = holdersOf(directory).find(({ id }) => id === standard.founder.deviceId)
       if (founder === undefined) throw new Error('The founder has a slot')
       const plan = { storeId, epoch, older: [], directory: enrolled() }
       const { ciphertext } = forgeSlot(plan, founder)

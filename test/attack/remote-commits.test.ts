@@ -270,7 +270,7 @@ describe('T25: an attacker who may push and has no key', () => {
     [
       'upgrade_required',
       'a newer format looks like an upgrade',
-      (remote) => treeWith(remote, 'store.json', '{"format":2,"store":"memstore_x"}\n'),
+      (remote) => treeWith(remote, 'store.json', '{"format":"gitlocket/2"}\n'),
     ],
   ])('%s: %s: not replaced by us, but restored by git', { tags: 'slow' }, async (code, _, shut) => {
     const { a, b, remote } = await pairOfClones()
@@ -290,7 +290,7 @@ async function lockedTree(remote: string): Promise<string> {
   const [foreign, own] = [lone, remote].map((repository) => {
     return gitBytes(['cat-file', 'blob', 'main:keyring'], repository)
   })
-  const id = own?.subarray(16, 32) ?? Buffer.alloc(0)
-  const parts = [foreign?.subarray(0, 16), id, foreign?.subarray(32)]
+  const id = own?.subarray(24, 40) ?? Buffer.alloc(0)
+  const parts = [foreign?.subarray(0, 24), id, foreign?.subarray(40)]
   return treeWith(remote, 'keyring', Buffer.concat(parts.flatMap((part) => part ?? [])))
 }

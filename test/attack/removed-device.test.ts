@@ -40,7 +40,7 @@ describe('T28: a removed device that goes on writing', () => {
     await sync(a)
     await create(b, '/late.md')
     const error = await expectRefused(b, 'wrong_key')
-    expect(error.message).toMatch(/it was removed/)
+    expect(error.message).toMatch(/an owner removed it/)
     await expectInStep(remote, [a])
   })
 

@@ -113,7 +113,7 @@ export const remoteWork: readonly MutatedFile[] = [
       {
         line: `if (name === undefined || bytes === undefined || !isMark(bytes)) return []
 `,
-        becomes: 'if (name === undefined) return []\n',
+        becomes: 'if (name === undefined || bytes === undefined) return []\n',
         test: 'attack/refused-packs.test.ts',
         name: 'a pack that git keeps for its user stays',
       },

@@ -203,7 +203,12 @@ function checkSlotOrder(slots: readonly Slot[]): void {
 
 function compareSlots(a: Slot, b: Slot): number {
   const byType = slotTypes[a.type] - slotTypes[b.type]
-  return byType === 0 ? compareBytes(slotPublicBytes(a), slotPublicBytes(b)) : byType
+  return byType === 0 ? compareBytes(orderOf(a), orderOf(b)) : byType
+}
+
+/** Passphrases ascend by slot id, so that none has two slots, other slots by their bytes. */
+function orderOf(slot: Slot): Uint8Array {
+  return slot.passphrase === undefined ? slotPublicBytes(slot) : fromHex(slot.passphrase.slotId)
 }
 
 /** Every envelope in a keyring has the keyring's kid. */

@@ -17,7 +17,7 @@ import {
 import { sealArchiveOfA, sealArchives } from './archive.ts'
 import { type AuditKeys, type EpochKeys, opensContents } from './epoch.ts'
 import { countNobody, holdersOf, nobody } from './recipients.ts'
-import { sealSlot, type SlotPlace } from './slot.ts'
+import { checkSealable, sealSlot, type SlotPlace } from './slot.ts'
 
 /** What a keyring follows from. */
 export interface KeyringParts<Keys extends AuditKeys = EpochKeys> {
@@ -73,9 +73,13 @@ function* checkAuditedSlots(
   const keys = holders.length - listed.length + countNobody(holders)
   if (slots.length !== keys + listed.length) throw wrongSlots()
   if (passphrasesOf(slots).join() !== listed.join()) throw wrongSlots()
-  for (const holder of holders.filter(({ isAuditor }) => isAuditor)) {
-    const expected = sealSlot(placeOf(parts), parts.epoch, holder)
-    if (!slots.some((slot) => isEqual(slot, expected))) throw wrongSlots()
+  for (const holder of holders) {
+    if (holder.isAuditor) {
+      const expected = sealSlot(placeOf(parts), parts.epoch, holder)
+      if (!slots.some((slot) => isEqual(slot, expected))) throw wrongSlots()
+    } else {
+      checkSealable(holder)
+    }
     yield
   }
 }

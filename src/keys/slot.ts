@@ -79,12 +79,23 @@ function encapsulateFor(
   const place = [fromHex(storeId), directoryHash, Uint8Array.of(recipientKinds[kind]), fromHex(id)]
   const seed = keyedHash(64, subkey, SEED_LABEL, ...place, kemKey)
   try {
+    return encapsulateTo(kemKey, seed)
+  } finally {
+    wipe(seed)
+  }
+}
+
+/** Throws `keyring_slots` for a key that nothing can be sealed to. */
+export function checkSealable({ kemKey }: Pick<Recipient, 'kemKey'>): void {
+  wipe(encapsulateTo(kemKey, new Uint8Array(64)).sharedSecret)
+}
+
+function encapsulateTo(kemKey: Uint8Array, seed: Uint8Array): Encapsulation {
+  try {
     return encapsulate(kemKey, seed)
   } catch (error) {
     const message = 'A keyring lists an encryption key that nothing can be sealed to'
     throw new StoreError('keyring_slots', message, { cause: error })
-  } finally {
-    wipe(seed)
   }
 }
 

@@ -185,6 +185,7 @@ describe('T46: a key that nothing can be sealed to is refused with keyring_slots
     const kem = { ...newcomer.kem, publicKey: kemKey }
     enrolWith(forge, sealable(kemKey), { ...newcomer, kem })
     expect(await verdicts(forge)).toEqual(refused('keyring_slots'))
+    expect(await auditorVerdict(forge)).toBe('keyring_slots')
   })
 
   test.each(badKeys)('of a recovery key that an owner adds: %s', async (_, kemKey) => {

@@ -59,11 +59,18 @@ test('what a slot is bound to is all that stands before its envelope', () => {
 describe('keyring_malformed:', () => {
   const { slots: keys } = file
 
+  const { passphrase } = passphraseSlot
+  const argon2 = passphrase && { ...passphrase.argon2, salt: new Uint8Array(16).fill(9) }
+  const resalted = {
+    ...passphraseSlot,
+    passphrase: passphrase && argon2 && { ...passphrase, argon2 },
+  }
   test.each<readonly [string, Partial<KeyringFile>]>([
     ['slots that descend', { slots: keys.toReversed() }],
     ['types that descend', { slots: [passphraseSlot, ...keys] }],
     ['a slot twice', { slots: [...keys.slice(0, 3), ...keys.slice(2, 3)] }],
     ['a passphrase twice', { slots: [...keys, passphraseSlot, passphraseSlot] }],
+    ['two slots of a passphrase', { slots: sortSlots([...keys, passphraseSlot, resalted]) }],
     ['three slots of type 1', { slots: keys.slice(1) }],
     ['five slots of type 1', { slots: sortSlots([...keys, keySlot(1)]) }],
     ['six slots of type 1', { slots: sortSlots([...keys, keySlot(1), keySlot(2)]) }],

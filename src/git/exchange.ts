@@ -15,8 +15,6 @@ export interface ReceiveOptions {
   readonly limits?: Partial<ReceiveLimits> | undefined
   /** The commit that the pack was asked for: refused if neither the pack nor the store has it. */
   readonly tip?: Oid | undefined
-  /** Marks the pack until `accept`: `dropUnverified` removes it otherwise. */
-  readonly unverified?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   /** In objects, while the pack is checked. */
   readonly progress?: ((done: number, total: number) => void) | undefined
@@ -52,21 +50,6 @@ export interface PackExchange {
    * `object_missing`. Not inside `exclusive`.
    */
   pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack>
-  /**
-   * A head that is here already is about to be verified: marked packs that nobody else verifies
-   * are kept until it is accepted or dropped. Not inside `exclusive`.
-   */
-  claim(): Promise<void>
-  /**
-   * The head is verified: what was received for it stays, and what was here before and holds any of
-   * its objects, which are asked for if there is such a pack. Not inside `exclusive`.
-   */
-  accept(oids: () => Promise<Iterable<Oid>>): Promise<void>
-  /**
-   * The verification has ended: removes what was received for it and not accepted, and what other
-   * processes have left behind, unless a ref leads to it. Not inside `exclusive`.
-   */
-  dropUnverified(): Promise<void>
   /** The commit of refs/remotes/<remote>/main. Throws `invalid_input` for a name git refuses. */
   tracked(remote: string): Oid | undefined
   /**

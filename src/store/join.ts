@@ -35,10 +35,15 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   const { disk = systemDisk, random = systemRandom, directory } = checkPlaces(options)
   checkText(options.url, '`url`')
   const staged = new StagedClone(disk, random, directory)
-  const confirm = storeConfirmation(options)
+  // Of the first attempt: a later one must not meet another store.
+  let confirmed: Pick<JoinOptions, 'storeId'> = {}
+  const confirm = async (storeId: string): Promise<void> => {
+    await confirmStore(options, storeId)
+    confirmed = { storeId: formatId('store', storeId) }
+  }
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await joinOnce(staged, options, confirm)
+      return await joinOnce(staged, { ...options, ...confirmed }, confirm)
     } catch (error) {
       // Two enrolments at once exclude each other, so the later one begins anew on the other.
       const lostRace = hasCode(error, 'remote_moved', 'keyring_conflict')
@@ -48,23 +53,20 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
 }
 
 /**
- * Confirms once which store a passphrase joins. Someone who knows the passphrase, a former member
+ * Confirms which store a passphrase joins. Someone who knows the passphrase, a former member
  * for example, can make another store that it opens, and the new device would hand over what it
  * writes.
  */
-function storeConfirmation(options: JoinOptions): (storeId: string) => Promise<void> {
-  const { passphrase, confirmStore } = options
-  let isConfirmed = passphrase === undefined || addressOf(options).expected !== undefined
-  return async (storeId) => {
-    isConfirmed ||= (await confirmStore?.(formatId('store', storeId))) ?? false
-    if (isConfirmed) return
-    throw new StoreError(
-      'invalid_input',
-      'Which store the remote holds was not confirmed, and a passphrase alone does not show it: ' +
-        'put `#memstore_…`, the id that `gitlocket status` shows on another machine, after the ' +
-        'address',
-    )
-  }
+async function confirmStore(options: JoinOptions, storeId: string): Promise<void> {
+  const { passphrase } = options
+  if (passphrase === undefined || addressOf(options).expected !== undefined) return
+  if (await options.confirmStore?.(formatId('store', storeId))) return
+  throw new StoreError(
+    'invalid_input',
+    'Which store the remote holds was not confirmed, and a passphrase alone does not show it: ' +
+      'put `#memstore_…`, the id that `gitlocket status` shows on another machine, after the ' +
+      'address',
+  )
 }
 
 async function joinOnce(

@@ -33,7 +33,7 @@ export async function connectFetch(access: RemoteAccess): Promise<FetchConnectio
 const LINE_MAX = 1024
 
 async function fetchOver(conversation: Conversation, request: FetchRequest): Promise<ReceivedPack> {
-  const { want, haves, into, limits, unverified, progress } = request
+  const { want, haves, into, limits, progress } = request
   const body = encodeRequest(conversation, want, haves)
   return conversation.exchange({ body: wholeBody(body), length: body.length }, async (packets) => {
     await skipAcknowledgements(conversation, packets)
@@ -43,7 +43,6 @@ async function fetchOver(conversation: Conversation, request: FetchRequest): Pro
     const pack = firstBand(packets, { onText, fail, endurance })
     return into.receive(counted(pack, progress), {
       limits,
-      unverified,
       tip: want,
       signal: conversation.signal,
       progress: (done, total) => progress?.({ phase: 'checking', done, total }),

@@ -64,8 +64,6 @@ export interface FetchRequest {
   /** The store's `exchange`, which receives the objects. */
   readonly into: PackExchange
   readonly limits?: Partial<ReceiveLimits> | undefined
-  /** Whether the pack is marked until its head is verified (PackExchange). */
-  readonly unverified?: boolean | undefined
   readonly progress?: ((progress: TransferProgress) => void) | undefined
 }
 

@@ -81,13 +81,6 @@ export class VolatileExchange implements PackExchange {
     return [...this.#remotes.values()]
   }
 
-  /** Nothing is on a disk that could fill. */
-  async claim(): Promise<void> {}
-
-  async accept(): Promise<void> {}
-
-  async dropUnverified(): Promise<void> {}
-
   async addRemote(remote: Remote): Promise<void> {
     checkRemoteName(remote.name)
     if (this.#remotes.has(remote.name)) {

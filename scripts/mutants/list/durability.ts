@@ -330,15 +330,4 @@ export const durability: readonly MutatedFile[] = [
       },
     ],
   },
-  {
-    file: 'git/pack/unverified-packs.ts',
-    mutants: [
-      {
-        line: 'if (needed.size > 0) await this.#disk.syncDirectory(this.#directory)',
-        becomes: '',
-        test: 'fault/accepted-packs.test.ts',
-        name: 'that a pack from a remote is accepted, before the head needs it',
-      },
-    ],
-  },
 ]

@@ -95,39 +95,4 @@ export const remoteWork: readonly MutatedFile[] = [
       },
     ],
   },
-  {
-    file: 'git/pack/unverified-packs.ts',
-    mutants: [
-      {
-        line: 'if (doomed.length > 0) await removePacks(this.#disk, this.#directory, doomed)',
-        becomes: '',
-        test: 'attack/refused-packs.test.ts',
-        name: 'of many heads that are refused, the last one is kept',
-      },
-      {
-        line: 'if (!this.#holdsOne(name, heads)) doomed.push(name)',
-        becomes: 'doomed.push(name)',
-        test: 'attack/refused-packs.test.ts',
-        name: 'of many heads that are refused, the last one is kept',
-      },
-      {
-        line: `if (name === undefined || bytes === undefined || !isMark(bytes)) return []
-`,
-        becomes: 'if (name === undefined || bytes === undefined) return []\n',
-        test: 'attack/refused-packs.test.ts',
-        name: 'a pack that git keeps for its user stays',
-      },
-    ],
-  },
-  {
-    file: 'store/sync/receive.ts',
-    mutants: [
-      {
-        line: 'await this.#exchange.accept(() => objectsOfHeads(this.#session, heads))',
-        becomes: '',
-        test: 'attack/refused-packs.test.ts',
-        name: 'what a valid head needs stays, though a refused one brought it',
-      },
-    ],
-  },
 ]

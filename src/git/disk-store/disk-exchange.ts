@@ -23,9 +23,8 @@ import {
 } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
 import { PagedIndex } from '../pack/paged-index.ts'
-import type { UnverifiedPacks } from '../pack/unverified-packs.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
-import { headsOf, listRefs, refusedName } from '../refs/ref-list.ts'
+import { refusedName } from '../refs/ref-list.ts'
 import { addRemote, getRemote, readRemotes, removeRemote } from '../refs/remotes.ts'
 import { makeOwnDirectory } from '../refs/repository.ts'
 import { readTrackingRef, writeTrackingRef } from '../refs/tracking-ref.ts'
@@ -36,7 +35,6 @@ export interface DiskExchangeParts {
   /** `objects/pack`. */
   readonly directory: string
   readonly packer: Packer
-  readonly unverified: UnverifiedPacks
   readonly find: (oid: Oid) => GitObject | undefined
   readonly has: (oid: Oid) => boolean
   readonly packs: () => readonly { readonly name: string }[]
@@ -89,25 +87,6 @@ export class DiskExchange implements PackExchange {
     return makeOutgoingPack(parts, oids, atReceiver)
   }
 
-  async claim(): Promise<void> {
-    const { exclusive, unverified } = this.#parts
-    if (!unverified.isEmpty) await exclusive(() => unverified.claim())
-  }
-
-  async accept(oids: () => Promise<Iterable<Oid>>): Promise<void> {
-    const { exclusive, unverified } = this.#parts
-    if (!unverified.isEmpty) await exclusive(() => unverified.accept(oids))
-  }
-
-  async dropUnverified(): Promise<void> {
-    const { exclusive, unverified, files, rescan } = this.#parts
-    unverified.release()
-    if (unverified.isEmpty) return
-    await exclusive(async () => {
-      if (await unverified.drop(headsOf(listRefs(files.disk, files.directory)))) rescan()
-    })
-  }
-
   tracked(remote: string): Oid | undefined {
     return readTrackingRef(this.#disk, this.#parts.files.directory, remote)
   }
@@ -143,14 +122,13 @@ export class DiskExchange implements PackExchange {
     })
   }
 
-  async #install(token: string, options: ReceiveOptions): Promise<void> {
-    const { signal, progress, tip, unverified = false } = options
+  async #install(token: string, { signal, progress, tip }: ReceiveOptions): Promise<void> {
     const { packer, exclusive, rescan } = this.#parts
     const temporary = await packer.index(token, { signal, progress })
     if (tip !== undefined) this.#checkTip(temporary, tip)
     await exclusive(async () => {
       refuseIfAborted(signal)
-      await this.#publish(temporary, unverified)
+      await this.#publish(temporary)
     })
     rescan()
   }
@@ -166,8 +144,8 @@ export class DiskExchange implements PackExchange {
   }
 
   /** Under the writer lock, so that no sweep finds the index before its pack is visible. */
-  async #publish(temporary: TemporaryPack, isUnverified: boolean): Promise<void> {
-    const { directory, unverified } = this.#parts
+  async #publish(temporary: TemporaryPack): Promise<void> {
+    const { directory } = this.#parts
     const files = new Set(this.#disk.list(directory))
     // A purge removes temporary files, because it cannot look for dead objects in them.
     if (!files.has(`tmp_pack_${temporary.token}`) || !files.has(`tmp_idx_${temporary.token}`)) {
@@ -176,10 +154,7 @@ export class DiskExchange implements PackExchange {
     const isStored = files.has(`${temporary.name}.pack`) && files.has(`${temporary.name}.idx`)
     // Equal names mean equal bytes.
     if (isStored) discardTemporaryPack(this.#disk, directory, temporary.token)
-    else {
-      if (isUnverified) unverified.add(temporary.name)
-      await publishPacks(this.#disk, directory, [temporary])
-    }
+    else await publishPacks(this.#disk, directory, [temporary])
   }
 
   get #disk(): Disk {

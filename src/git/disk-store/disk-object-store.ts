@@ -39,7 +39,7 @@ import { DiskExchange } from './disk-exchange.ts'
 import { HeadLink } from './head-link.ts'
 import { Staging } from './staging.ts'
 import { StorageReport } from './storage-report.ts'
-import { type DiskObjectStoreOptions, openStoreParts, type StoreParts } from './store-parts.ts'
+import { type DiskObjectStoreOptions, openStoreParts } from './store-parts.ts'
 import { StoredObjects } from './stored-objects.ts'
 
 /** Creates a repository and opens it. Throws `store_exists` or `not_a_store`. */
@@ -106,14 +106,14 @@ class DiskObjectStore implements ObjectStore {
     this.#lockWaitMs = options.lockWaitMs ?? lockWaitMsDefault
     this.#staging = new Staging(disk, packDirectory, this.#packer)
     this.#intents = this.#createIntents(packDirectory, random, options.secret)
-    this.#checkpointer = this.#createCheckpointer(parts)
+    this.#checkpointer = this.#createCheckpointer()
     this.#background = new BackgroundCheckpoint({
       journal: this.#journal,
       countPacks: () => this.#packs.size,
       idleMs: options.idleMs,
       run: () => this.#checkpointer.run(0, false),
     })
-    this.exchange = this.#createExchange(parts)
+    this.exchange = this.#createExchange(packDirectory)
     this.#maintenance = new MaintenanceTurn(this.#background)
     this.#report = this.#createReport(parts.objectDirectory)
   }
@@ -328,7 +328,7 @@ class DiskObjectStore implements ObjectStore {
     })
   }
 
-  #createCheckpointer({ unverified }: StoreParts): Checkpointer {
+  #createCheckpointer(): Checkpointer {
     const parts = {
       files: this.#files,
       journal: this.#journal,
@@ -347,17 +347,15 @@ class DiskObjectStore implements ObjectStore {
       ...parts,
       lock: this.#checkpointLock,
       packs: () => this.#packs.packs(),
-      unverified,
       purge: () => purge.run(),
     })
   }
 
-  #createExchange({ packDirectory, unverified }: StoreParts): DiskExchange {
+  #createExchange(packDirectory: string): DiskExchange {
     return new DiskExchange({
       files: this.#files,
       directory: packDirectory,
       packer: this.#packer,
-      unverified,
       find: (oid) => this.read(oid),
       has: (oid) => this.#stored.has(oid),
       packs: () => this.#packs.packs(),

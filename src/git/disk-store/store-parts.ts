@@ -9,7 +9,6 @@ import { Journal } from '../journal/journal.ts'
 import { workerPacker } from '../maintenance/pack-worker.ts'
 import { PackSet } from '../pack/pack-set.ts'
 import type { Packer } from '../pack/packer.ts'
-import { UnverifiedPacks } from '../pack/unverified-packs.ts'
 import { Branch } from '../refs/branch.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import { ownDirectoryName } from '../refs/repository.ts'
@@ -47,7 +46,6 @@ export interface StoreParts {
   readonly branch: Branch
   readonly packs: PackSet
   readonly packer: Packer
-  readonly unverified: UnverifiedPacks
 }
 
 export function openStoreParts(options: DiskObjectStoreOptions): StoreParts {
@@ -73,7 +71,6 @@ export function openStoreParts(options: DiskObjectStoreOptions): StoreParts {
     journal: new Journal({ disk, directory: ownDirectory, random, isQuiet }),
     branch: new Branch(disk, directory),
     packs: new PackSet(disk, packDirectory),
-    unverified: new UnverifiedPacks(disk, { directory: packDirectory, ownDirectory }, identity),
     packer: options.packer ?? workerPacker(packDirectory),
   }
 }

@@ -15,7 +15,6 @@ import { sweepIncoming } from '../pack/incoming-pack.ts'
 import { temporaryPackPattern } from '../pack/pack-file.ts'
 import { removeLoneIndexes } from '../pack/pack-removal.ts'
 import type { Packer } from '../pack/packer.ts'
-import type { UnverifiedPacks } from '../pack/unverified-packs.ts'
 import { type Branch, branchName } from '../refs/branch.ts'
 import { type GitFileLockContext, replaceUnderLock, sweepDead } from '../refs/git-file-lock.ts'
 import { listRefs } from '../refs/ref-list.ts'
@@ -33,7 +32,6 @@ export interface CheckpointParts {
   /** Reloads the branch and the packs, and determines the live frames. */
   readonly reload: () => void
   readonly packs: () => readonly PackStatus[]
-  readonly unverified: UnverifiedPacks
   /** Erases the objects that the packed history declares dead. */
   readonly purge: () => Promise<void>
 }
@@ -125,21 +123,11 @@ export class Checkpointer {
 
   async #packAndPurge(final: boolean): Promise<void> {
     await this.#packJournal()
-    await this.#dropUnverified()
     try {
       await this.#parts.purge()
     } finally {
       await this.#tidy(final)
     }
-  }
-
-  /** What a process that died has received, and what was refused and no ref keeps. */
-  async #dropUnverified(): Promise<void> {
-    const { unverified, exclusive, reload } = this.#parts
-    if (unverified.isEmpty) return
-    await exclusive(async () => {
-      if (await unverified.drop(this.#heads())) reload()
-    })
   }
 
   async #packJournal(): Promise<void> {

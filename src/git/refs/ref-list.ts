@@ -29,11 +29,6 @@ export function listRefs(disk: Disk, directory: string): readonly Ref[] {
   return [...looseRefs(disk, directory), ...packedRefs(disk, directory)]
 }
 
-/** What refs point at, each object once. */
-export function headsOf(refs: readonly Ref[]): readonly Oid[] {
-  return [...new Set(refs.flatMap(({ oid }) => oid ?? []))]
-}
-
 /** Removes a ref, loose and packed; the packed one first, since the loose one hides it. */
 export async function removeRef(files: GitFileLockContext, name: string): Promise<void> {
   await sweepPackedRefs(files, (ref) => ref.name === name)

@@ -79,14 +79,7 @@ export async function joinTrail(options: TrailOptions & { readonly url: string }
  */
 export function syncTrail(options: TrailOptions): Promise<SyncReport> {
   return withObjects(options, (objects) => {
-    return onSteadyHead(objects, async () => {
-      try {
-        return await syncOnce(objects, options)
-      } finally {
-        // What was refused; nothing leads to it.
-        await objects.exchange.dropUnverified()
-      }
-    })
+    return onSteadyHead(objects, () => syncOnce(objects, options))
   })
 }
 
@@ -167,8 +160,7 @@ async function fetchHead(
     const { head } = connection.refs
     if (head === undefined) throw rolledBackError()
     if (head === here) return { head, bytes: 0 }
-    const into = objects.exchange
-    const request = { want: head, haves: [here], into, unverified: true, progress }
+    const request = { want: head, haves: [here], into: objects.exchange, progress }
     const { bytes } = await connection.fetch(request)
     return { head, bytes }
   } finally {
@@ -199,8 +191,7 @@ async function takeOver(
   checkAccepted(leftOut, options)
   const { signal } = options
   const common = leftOut && (await findCommon(source, { before, head, signal }))
-  const added = await findOutgoing(objects, head, [before])
-  await objects.exchange.accept(async () => objectsOf(objects, added))
+  const { length: commits } = await findOutgoing(objects, head, [before])
   const dead = await erasedBetween(source, before, head)
   // Each version has its own blob, and no other blob of a history is ever erased.
   const erased = [...dead].filter((oid) => objects.read(oid)?.type === 'blob').length
@@ -218,7 +209,7 @@ async function takeOver(
     // Only after the commit: the anchor must not name a head that the store could lose.
     await anchor.advance(trail.snapshot.head)
   })
-  return { commits: added.length, erased, leftOut: leftOut ?? [] }
+  return { commits, erased, leftOut: leftOut ?? [] }
 }
 
 /** Packs and erases, also after an interrupted sync: no writer of this clone would do it. */

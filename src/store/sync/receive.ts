@@ -18,7 +18,6 @@ import type { StoreSession } from '../session/session.ts'
 import { chooseHaves } from './haves.ts'
 import { noteFetch, settleFetches } from './interrupted.ts'
 import type { SyncOptions } from './options.ts'
-import { findOutgoing, objectsOf, type OutgoingCommit } from './outgoing.ts'
 import type { LateChange } from './post-revocation-changes.ts'
 import { canBeKept } from './quarantine.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
@@ -115,8 +114,6 @@ export class Receiver {
       return { ...nothingReceived, head, bytes }
     }
     const heads = [theirs, ...others] as const
-    // Before the branch can lead there: what is marked is removed after a failure.
-    await this.#exchange.accept(() => objectsOfHeads(this.#session, heads))
     const { reconciled, taken, late } = await this.#takeOver.take(history, heads, author)
     // Before the head is noted, so that an interrupted sync settles them next time.
     await settleFetches(this.#session, this.#options)
@@ -150,7 +147,6 @@ export class Receiver {
         return await this.#salvage(history, head, error)
       }
       await this.#quarantine(history, head, error)
-      await this.#exchange.dropUnverified()
       throw error
     }
   }
@@ -167,23 +163,13 @@ export class Receiver {
 
   async #quarantine(history: History, head: Oid, verdict: StoreError): Promise<void> {
     if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return
-    const name = refusedName(this.#remote.name)
-    const before = this.#exchange.tracked(name)
-    if (!(await this.#canBeKept(history, head))) return
-    await this.#exchange.track(name, head)
-    if (before === undefined || before === head) return
-    // Whatever was kept before is dropped: the new head must be complete without that.
-    await this.#exchange.dropUnverified()
-    if (!(await this.#canBeKept(history, head))) await this.#exchange.track(name, undefined)
-  }
-
-  async #canBeKept(history: History, head: Oid): Promise<boolean> {
     const session = this.#session
     const redacted = await session.reading((now) => new Set(now.redacted))
     const search = canBeKept(session, history, head, redacted)
-    if (!(await inSlices(search, this.#options.signal))) return false
+    if (!(await inSlices(search, this.#options.signal))) return
     // What is redacted meanwhile was not searched for.
-    return session.reading((now) => now.redacted.size === redacted.size)
+    const isSame = await session.reading((now) => now.redacted.size === redacted.size)
+    if (isSame) await this.#exchange.track(refusedName(this.#remote.name), head)
   }
 
   /** Undefined for a head that is in our own history. */
@@ -230,7 +216,6 @@ export class Receiver {
   /** Returns the number of bytes received. */
   async #fetch(connection: FetchConnection, head: Oid): Promise<number> {
     const { objects, knownCommits } = this.#session
-    await this.#exchange.claim()
     if (objects.read(head) !== undefined) return 0
     const seen = this.#known.seen()?.oid
     const haves = await this.#session.reading((ours) => {
@@ -241,7 +226,6 @@ export class Receiver {
       want: head,
       haves,
       into: this.#exchange,
-      unverified: true,
       progress: this.#options.transfer,
     })
     return bytes
@@ -254,8 +238,7 @@ export class Receiver {
       if (connection.refs.head !== head) throw movedError()
       const progress = this.#options.transfer
       await noteFetch(this.#session, head)
-      const into = this.#exchange
-      await connection.fetch({ want: head, haves: [], into, unverified: true, progress })
+      await connection.fetch({ want: head, haves: [], into: this.#exchange, progress })
     } finally {
       await connection.close()
     }
@@ -269,19 +252,6 @@ export class Receiver {
   get #repairs(): boolean {
     return this.#options.repair === true
   }
-}
-
-/** The objects that heads have above what is here, or all of them. */
-async function objectsOfHeads(
-  { objects }: StoreSession,
-  heads: readonly RemoteHead[],
-): Promise<Iterable<Oid>> {
-  const commits: OutgoingCommit[] = []
-  for (const { snapshot, base } of heads) {
-    const known = base === undefined ? [] : [base.oid]
-    commits.push(...(await findOutgoing(objects, snapshot.head.commit, known)))
-  }
-  return objectsOf(objects, commits)
 }
 
 function readSeen(

@@ -64,9 +64,7 @@ export class RemoteState {
 
   /** Deletes the ref to a head that was refused before; called after a successful sync. */
   async forgetRefused(): Promise<void> {
-    const { exchange } = this.#session.objects
-    await exchange.track(refusedName(this.#remote.name), undefined)
-    await exchange.dropUnverified()
+    await this.#session.objects.exchange.track(refusedName(this.#remote.name), undefined)
   }
 
   /**

@@ -2,7 +2,7 @@
 // is in time (FORMAT §7.4). The rest must not bring back what is redacted here. Must not be given a
 // head that is not verified.
 
-import { hasCode } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { findLateHead, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
@@ -104,8 +104,11 @@ export class TakeOver {
       const done = await this.#reconcileOrErase({ theirs, part, tip }, author)
       // Our keyring has changed meanwhile, and with it which commits are late.
       if (done === undefined) continue
+      const wasStep = step !== undefined
       step = 'nextStep' in done ? done.nextStep : undefined
       if ('nextStep' in done) continue
+      // A redaction renames commits, so that an ancestor can be ours already.
+      if (wasStep && done === nothingMoved) throw stuckError()
       reconciled = addResult(reconciled, done)
       taken = headOf(part)
       if (part === theirs) return { reconciled, taken, late: reconciled.leftLate }
@@ -222,4 +225,12 @@ function isOfOurs(source: HistorySource, history: History): (oid: Oid) => boolea
 function headOf({ snapshot }: RemoteHead): SeenHead {
   const { commit: oid, height, record } = snapshot.head
   return { oid, height, record }
+}
+
+function stuckError(): StoreError {
+  return new StoreError(
+    'change_too_large',
+    'Both sides changed more memories than one commit can merge, and a redaction keeps them from ' +
+      'being merged in steps: join again from the side to keep',
+  )
 }

@@ -6,6 +6,7 @@
 import { compareBytes, equalBytes, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { passphrasesMax } from '../limits.ts'
+import { noRecord } from './directory-succession.ts'
 import {
   type AdmittedBy,
   admissions,
@@ -119,7 +120,8 @@ function joinRemoved(
     return !isRemoved && other !== undefined && !equalBytes(other.kemKey, kemKey)
   })
   const removals = clashing.map(({ deviceId }) => {
-    return { deviceId, removed: number, sequence: 0, record: new Uint8Array(32) }
+    const { sequence, record } = noRecord
+    return { deviceId, removed: number, sequence, record }
   })
   return union(
     [...first.removed, ...removals],

@@ -95,7 +95,8 @@ function checkRemovals({ previous, next, lastRecordOf }: Step): void {
   }
 }
 
-const noRecord: LastRecord = { sequence: 0, record: new Uint8Array(32) }
+/** Of a device that has written none that is known. */
+export const noRecord: LastRecord = { sequence: 0, record: new Uint8Array(32) }
 
 function isSameRemoval(a: RemovedDevice, b: RemovedDevice): boolean {
   const isSamePoint = a.removed === b.removed && a.sequence === b.sequence

@@ -6,7 +6,7 @@ import type { Random } from '../crypto/random.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { DeviceKeys } from '../format/device-card.ts'
 import { checkNewDeviceName } from '../format/device-name.ts'
-import type { LastRecord } from '../format/directory-succession.ts'
+import { type LastRecord, noRecord } from '../format/directory-succession.ts'
 import {
   type Argon2Parameters,
   countByPassphrase,
@@ -134,7 +134,7 @@ export function withChanges(
   }
   const number = before.number + 1
   const removals = removed.map((deviceId) => {
-    const { sequence, record } = lastRecordOf(deviceId) ?? { sequence: 0, record: noRecord }
+    const { sequence, record } = lastRecordOf(deviceId) ?? noRecord
     return { deviceId, removed: number, sequence, record }
   })
   return nextDirectory(storeId, before, {
@@ -147,8 +147,6 @@ export function withChanges(
 function withRole(device: DeviceEntry, role: Role = device.role): DeviceEntry {
   return { ...device, role }
 }
-
-const noRecord = new Uint8Array(32)
 
 function checkActive(directory: Directory, deviceId: string): void {
   if (findDevice(directory, deviceId) !== undefined) return

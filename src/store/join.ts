@@ -38,7 +38,7 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   // Of the first attempt: a later one must not meet another store.
   let confirmed: Pick<JoinOptions, 'storeId'> = {}
   const confirm = async (storeId: string): Promise<void> => {
-    await confirmStore(options, storeId)
+    await confirmStore({ ...options, ...confirmed }, storeId)
     confirmed = { storeId: formatId('store', storeId) }
   }
   for (let attempt = 1; ; attempt += 1) {
@@ -53,9 +53,8 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
 }
 
 /**
- * Confirms which store a passphrase joins. Someone who knows the passphrase, a former member
- * for example, can make another store that it opens, and the new device would hand over what it
- * writes.
+ * Confirms which store a passphrase joins. Someone who knows the passphrase, a former member for
+ * example, can make another store that it opens, and the new device would hand over what it writes.
  */
 async function confirmStore(options: JoinOptions, storeId: string): Promise<void> {
   const { passphrase } = options

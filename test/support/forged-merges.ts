@@ -24,6 +24,17 @@ export const endUnderOnePath: Forging = ({ left, right, asWriter }) => {
   return left
 }
 
+/** The path is that of a version which a later redaction erases. */
+export const endUnderErasedPath: Forging = ({ left, right, asWriter }) => {
+  const versionId = idOf('erased')
+  left.change([{ ...inLeft, path: '/left.md', versionId }])
+  right.change([{ ...inRight, path: '/right.md' }], asWriter)
+  left.rewrite(new Set([versionId]))
+  left.merge(right, [{ ...endOfA, path: '/left.md' }])
+  left.redact([[memory.a, versionId]])
+  return left
+}
+
 export const backFromDeletion: Forging = ({ left, right, asWriter }) => {
   left.change([endOfA])
   right.change([inRight], asWriter)

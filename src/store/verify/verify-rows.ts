@@ -23,7 +23,7 @@ export interface VerifyContext extends CommitSource {
 /** The state of a memory that a row changes. */
 interface Before {
   readonly created: number
-  /** The live versions; empty for a memory that is deleted, redacted or new. */
+  /** The versions that are no deletions; empty if one of them is redacted: its path is not known. */
   readonly live: readonly LiveMemory[]
 }
 
@@ -89,7 +89,7 @@ function findBefore(
     if (row.base !== sides[0]?.versionId || row.secondBase !== sides[1]?.versionId) {
       refuse('row_base_mismatch', 'A row of a merge is not based on the versions of its parents')
     }
-    return { created: open.ours.created, live: sides.flatMap(({ live }) => live ?? []) }
+    return { created: open.ours.created, live: liveOf(sides) }
   }
   if (row.secondBase !== zeroId) {
     refuse('row_base_mismatch', 'A row has a second base, but there is nothing to merge')
@@ -100,8 +100,13 @@ function findBefore(
     refuse('row_memory_exists', 'A memory is created twice')
   }
   checkBase(row, current)
-  const { created, live } = current
-  return { created, live: live === undefined ? [] : [live] }
+  return { created: current.created, live: liveOf([current]) }
+}
+
+function liveOf(versions: readonly CurrentVersion[]): readonly LiveMemory[] {
+  const kept = versions.filter(({ operation }) => operation !== 'deleted')
+  const live = kept.flatMap((version) => version.live ?? [])
+  return live.length === kept.length ? live : []
 }
 
 function checkBase(

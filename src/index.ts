@@ -18,7 +18,7 @@ export type {
   VerificationCode,
 } from './errors.ts'
 export { formatDeviceCard } from './format/device-card.ts'
-export type { DeviceKeys } from './format/device-card.ts'
+export type { DeviceKeys } from './format/device-keys.ts'
 export type { AdmittedBy, Role } from './format/directory.ts'
 export type {
   Actor,

@@ -1,33 +1,27 @@
 // The device card (FORMAT §1.4): the public half of an identity, as text that is copied to another
-// machine. The signature binds both keys, so that the fingerprint, a hash of the signing key only,
-// also authenticates the key that the store's secrets are sealed to.
+// machine. The device's signatures bind keys and name, so that the fingerprint, a hash of the
+// signing key only, also authenticates the key that the store's secrets are sealed to.
 
 import { concatBytes, isZero, label, utf8, utf8Text } from '../bytes.ts'
-import { encapsulate, type KemKeyPair, kemPublicKeyLength } from '../crypto/recipient.ts'
+import { encapsulate, kemPublicKeyLength } from '../crypto/recipient.ts'
 import { sign, type SigningKeyPair, verifySignature } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
 import { deviceNameBytesMax } from '../limits.ts'
 import { type CheckedText, decodeChecked, encodeChecked } from './checked-text.ts'
+import { type DeviceKeys, type SignedKeys, verifyDeviceKeys } from './device-keys.ts'
 import { checkDeviceName, checkNewDeviceName } from './device-name.ts'
 import { deviceIdOf, formatId } from './id.ts'
-
-/** The keys of a device: an identity, or its public half. */
-export interface DeviceKeys {
-  /** 32 hex digits; the fingerprint is `formatId('device', …)` of it. */
-  readonly deviceId: string
-  readonly signing: Pick<SigningKeyPair, 'publicKey'>
-  readonly kem: Pick<KemKeyPair, 'publicKey'>
-}
 
 const SIGNING_KEY_LENGTH = 32
 const SIGNATURE_LENGTH = 64
 const KEYS_LENGTH = SIGNING_KEY_LENGTH + kemPublicKeyLength
-const SIGNED_LENGTH = KEYS_LENGTH + deviceNameBytesMax
+const NAME_AT = KEYS_LENGTH + SIGNATURE_LENGTH
+const SIGNED_LENGTH = NAME_AT + deviceNameBytesMax
 const form: CheckedText = {
   prefix: 'GITLOCKET-DEVICE-1-',
   label: label('GLK1/device-card-text/v1'),
   length: SIGNED_LENGTH + SIGNATURE_LENGTH,
-  checksum: 2,
+  checksum: 3,
 }
 const SIGNATURE_LABEL = label('GLK1/device-card/v1')
 const LINE_WIDTH = 76
@@ -49,8 +43,9 @@ export function formatDeviceCard(
 ): string {
   const field = new Uint8Array(deviceNameBytesMax)
   field.set(utf8(checkNewDeviceName(name)))
-  const signed = concatBytes(identity.signing.publicKey, identity.kem.publicKey, field)
-  const signature = sign(concatBytes(SIGNATURE_LABEL, signed), identity.signing)
+  const { signing, kem, keySignature } = identity
+  const signed = concatBytes(signing.publicKey, kem.publicKey, keySignature, field)
+  const signature = sign(concatBytes(SIGNATURE_LABEL, signed), signing)
   const text = form.prefix + encodeChecked(form, concatBytes(signed, signature))
   const lines = text.match(new RegExp(`.{1,${LINE_WIDTH}}`, 'g')) ?? []
   const device = formatId('device', identity.deviceId)
@@ -66,13 +61,15 @@ export function parseDeviceCard(text: string): DeviceCard {
   const signed = bytes.subarray(0, SIGNED_LENGTH)
   const signingKey = bytes.slice(0, SIGNING_KEY_LENGTH)
   const kemKey = bytes.slice(SIGNING_KEY_LENGTH, KEYS_LENGTH)
-  checkSignature(signed, bytes.subarray(SIGNED_LENGTH), signingKey)
+  const keySignature = bytes.slice(KEYS_LENGTH, NAME_AT)
+  checkSignatures({ signingKey, kemKey, keySignature }, signed, bytes.subarray(SIGNED_LENGTH))
   checkKemKey(kemKey)
   return {
     deviceId: deviceIdOf(signingKey),
     signing: { publicKey: signingKey },
     kem: { publicKey: kemKey },
-    name: readName(signed.subarray(KEYS_LENGTH)),
+    keySignature,
+    name: readName(signed.subarray(NAME_AT)),
   }
 }
 
@@ -88,9 +85,10 @@ function readName(field: Uint8Array): string {
   }
 }
 
-function checkSignature(signed: Uint8Array, signature: Uint8Array, signingKey: Uint8Array): void {
+function checkSignatures(keys: SignedKeys, signed: Uint8Array, signature: Uint8Array): void {
   try {
-    verifySignature(concatBytes(SIGNATURE_LABEL, signed), signature, signingKey)
+    verifyDeviceKeys(keys)
+    verifySignature(concatBytes(SIGNATURE_LABEL, signed), signature, keys.signingKey)
   } catch (error) {
     throw invalid('The keys of the device card do not belong together', error)
   }

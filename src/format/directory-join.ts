@@ -6,6 +6,7 @@
 import { compareBytes, equalBytes, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { passphrasesMax } from '../limits.ts'
+import { areSameKeys } from './device-keys.ts'
 import { noRecord } from './directory-succession.ts'
 import {
   type AdmittedBy,
@@ -15,7 +16,6 @@ import {
   directoryHash,
   encodeDirectory,
   findDevice,
-  findRemoved,
   recoveryBytes,
   type RemovedDevice,
   type Role,
@@ -84,27 +84,22 @@ export function isLower(a: Role, b: Role): boolean {
   return roles.indexOf(a) > roles.indexOf(b)
 }
 
-/** Of two entries with one X-Wing key. */
+/** Of two entries with the same keys. */
 function joinDevice(a: DeviceEntry, b: DeviceEntry): DeviceEntry {
-  const { name, named } = a.named > b.named || (a.named === b.named && isLess(a, b)) ? a : b
-  return {
-    deviceId: a.deviceId,
-    signingKey: a.signingKey,
-    kemKey: a.kemKey,
-    role: isLower(a.role, b.role) ? a.role : b.role,
-    admittedBy: earlierOf(a.admittedBy, b.admittedBy),
-    added: Math.min(a.added, b.added),
-    name,
-    named,
-  }
+  const byRole = compareBy(a.roleBy, b.roleBy) || (isLower(a.role, b.role) ? -1 : 1)
+  const byName = compareBy(a.admittedBy, b.admittedBy) || b.named - a.named || compareNames(a, b)
+  const { role, roleBy } = byRole < 0 ? a : b
+  const { name, named, admittedBy } = byName < 0 ? a : b
+  return { ...a, role, roleBy, admittedBy, added: Math.min(a.added, b.added), name, named }
 }
 
-function isLess(a: DeviceEntry, b: DeviceEntry): boolean {
-  return compareBytes(utf8(a.name), utf8(b.name)) < 0
+/** Negative if `a` is the stronger one: who has a passphrase cannot lower or rename a device. */
+function compareBy(a: AdmittedBy, b: AdmittedBy): number {
+  return admissions.indexOf(a) - admissions.indexOf(b)
 }
 
-function earlierOf(a: AdmittedBy, b: AdmittedBy): AdmittedBy {
-  return admissions.indexOf(a) < admissions.indexOf(b) ? a : b
+function compareNames(a: DeviceEntry, b: DeviceEntry): number {
+  return compareBytes(utf8(a.name), utf8(b.name))
 }
 
 function joinRemoved(
@@ -112,12 +107,10 @@ function joinRemoved(
   second: Directory,
   number: number,
 ): readonly RemovedDevice[] {
-  // An owner may have added its own key under another device's id. Nothing here shows which key is
-  // the device's, so nothing is sealed to either.
-  const clashing = first.devices.filter(({ deviceId, kemKey }) => {
-    const other = findDevice(second, deviceId)
-    const isRemoved = findRemoved(second, deviceId) !== undefined
-    return !isRemoved && other !== undefined && !equalBytes(other.kemKey, kemKey)
+  // The device itself has signed both: nothing shows which keys it has now.
+  const clashing = first.devices.filter((device) => {
+    const other = findDevice(second, device.deviceId)
+    return other !== undefined && !areSameKeys(device, other)
   })
   const removals = clashing.map(({ deviceId }) => {
     const { sequence, record } = noRecord

@@ -3,6 +3,7 @@
 
 import { equalBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
+import { areSameKeys, verifyDeviceKeys } from './device-keys.ts'
 import {
   type AdmittedBy,
   countByPassphrase,
@@ -12,11 +13,10 @@ import {
   encodeDirectory,
   findDevice,
   findRemoved,
+  grades,
   recoveryBytes,
   type RecoveryEntry,
   type RemovedDevice,
-  type Role,
-  roles,
 } from './directory.ts'
 import { storeIdOf } from './id.ts'
 
@@ -47,23 +47,23 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
   if (storeIdOf(founder.signingKey, founderRandom) !== storeId) {
     throw new StoreError('store_id_mismatch', 'The founder is not the one that the store id names')
   }
-  if (founder.role !== 'owner' || founder.admittedBy !== 'owner') {
-    throw broken('the founder is not an owner')
-  }
+  const setBy = [founder.role, founder.roleBy, founder.admittedBy]
+  if (setBy.some((one) => one !== 'owner')) throw broken('the founder is not an owner')
+  checkKeys(founder)
   if (gone.length + removed.length > 0) throw broken('the first directory lists what was removed')
   if (founder.added + founder.named + quotaSet > 0) throw broken('it is later than number 0')
 }
 
 /** The rules for later numbers. Throws `keyring_chain`; `record_role` for a recovery identity. */
 export function checkSuccessor(step: Step): void {
-  const { storeId, previous, next, author } = step
+  const { storeId, previous, next } = step
   if (next.number !== previous.number + 1) throw broken('its number does not follow')
   const [hash, another] = next.previous
   const isNamed = hash !== undefined && equalBytes(hash, directoryHash(storeId, previous))
   if (!isNamed || another !== undefined) {
     throw broken('it does not name the directory before it')
   }
-  if (author !== 'owner') checkEnrolment(step)
+  checkEnrolment(step)
   checkRemovals(step)
   for (const device of next.devices) checkDevice(step, device)
   if (!next.devices.some(({ role }) => role === 'owner')) throw broken('no active owner remains')
@@ -103,23 +103,38 @@ function isSameRemoval(a: RemovedDevice, b: RemovedDevice): boolean {
   return isSamePoint && equalBytes(a.record, b.record)
 }
 
-function checkDevice({ previous, next, author }: Step, after: DeviceEntry): void {
+function checkDevice(step: Step, after: DeviceEntry): void {
+  const { previous, next } = step
   const before = findDevice(previous, after.deviceId)
-  if (before === undefined) {
-    if (findRemoved(previous, after.deviceId)) throw broken('a removed device has returned')
-    if (after.added !== next.number || after.named !== next.number) {
-      throw broken('a new device has another number than the directory')
-    }
-    if (after.admittedBy !== author) throw broken('another author has admitted a new device')
-    return
-  }
-  const sameKeys =
-    equalBytes(before.signingKey, after.signingKey) && equalBytes(before.kemKey, after.kemKey)
+  if (before === undefined) return checkNewDevice(step, after)
+  const sameKeys = areSameKeys(before, after)
   const sameStart = before.added === after.added && before.admittedBy === after.admittedBy
   if (!sameKeys || !sameStart) throw broken("a device's keys or its beginning have changed")
+  const roleBy = after.role === before.role ? before.roleBy : 'owner'
+  if (after.roleBy !== roleBy) throw broken('a role is by another author than who set it')
   const isRenamed = after.name !== before.name
   if (after.named !== (isRenamed ? next.number : before.named)) {
     throw broken('a name has another number than the directory that gave it')
+  }
+}
+
+function checkNewDevice({ previous, next, author }: Step, device: DeviceEntry): void {
+  if (findRemoved(previous, device.deviceId)) throw broken('a removed device has returned')
+  if (device.added !== next.number || device.named !== next.number) {
+    throw broken('a new device has another number than the directory')
+  }
+  if (device.admittedBy !== author || device.roleBy !== author) {
+    throw broken('another author has admitted a new device')
+  }
+  checkKeys(device)
+}
+
+/** Only where a device is new: a long history does not verify its signature again and again. */
+function checkKeys(device: DeviceEntry): void {
+  try {
+    verifyDeviceKeys(device)
+  } catch {
+    throw broken('a new device has not signed its own keys')
   }
 }
 
@@ -148,11 +163,11 @@ function checkRecoverySlots(previous: Directory, next: Directory): void {
   }
 }
 
-/** A recovery identity may only add devices, up to its grade and quota. Throws `record_role`. */
+/** A recovery identity may only add devices, of its grade and in its quota: else `record_role`. */
 function checkEnrolment({ previous, next, author, isSameEpoch }: Step): void {
-  const grades: readonly Role[] = author === 'recovery' ? roles : roles.slice(1)
+  if (author === 'owner') return
   const added = next.devices.filter((device) => device.added === next.number)
-  const within = added.every((device) => grades.includes(device.role))
+  const within = added.every((device) => device.role === grades[author])
   const only = withoutAdditions(previous, next)
   if (!isSameEpoch || !within || !isEqual(previous, only)) {
     throw new StoreError('record_role', 'A recovery identity may only enrol devices')

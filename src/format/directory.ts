@@ -24,6 +24,7 @@ import {
   recoveryKeysMax,
   removedDevicesMax,
 } from '../limits.ts'
+import type { SignedKeys } from './device-keys.ts'
 import { checkDeviceName } from './device-name.ts'
 import { checkPadding } from './envelope.ts'
 import { deviceIdOf } from './id.ts'
@@ -32,16 +33,22 @@ import { deviceIdOf } from './id.ts'
 export type Role = 'owner' | 'writer' | 'reader' | 'auditor'
 export const roles: readonly Role[] = ['owner', 'writer', 'reader', 'auditor']
 
-/** Who admitted a device; the founder counts as admitted by an owner. */
+/** Who admitted a device or set its role; as the founder, an owner. Stronger ones first. */
 export type AdmittedBy = 'owner' | 'recovery' | 'passphrase'
 export const admissions: readonly AdmittedBy[] = ['owner', 'recovery', 'passphrase']
 
+/** The one role that a recovery identity gives. */
+export const grades: Readonly<Record<RecoveryEntry['type'], Role>> = {
+  recovery: 'owner',
+  passphrase: 'writer',
+}
+
 /** An active device. */
-export interface DeviceEntry {
+export interface DeviceEntry extends SignedKeys {
   readonly deviceId: string
-  readonly signingKey: Uint8Array
-  readonly kemKey: Uint8Array
   readonly role: Role
+  /** Who set the role. */
+  readonly roleBy: AdmittedBy
   readonly admittedBy: AdmittedBy
   /** The directory number that added it. */
   readonly added: number
@@ -201,7 +208,9 @@ function writeDevice(writer: ByteWriter, device: DeviceEntry): void {
     .raw(fromHex(device.deviceId))
     .raw(device.signingKey)
     .raw(device.kemKey)
+    .raw(device.keySignature)
     .u8(roles.indexOf(device.role) + 1)
+    .u8(admissions.indexOf(device.roleBy) + 1)
     .u8(admissions.indexOf(device.admittedBy) + 1)
     .u64(device.added)
     .u64(device.named)
@@ -211,22 +220,29 @@ function writeDevice(writer: ByteWriter, device: DeviceEntry): void {
 
 function readDevice(reader: ByteReader, number: number): DeviceEntry {
   const deviceId = toHex(reader.raw(16))
-  const signingKey = reader.raw(32)
-  const kemKey = reader.raw(kemPublicKeyLength)
+  const keys = readKeys(reader)
   const role = roles[reader.u8() - 1]
-  const admittedBy = admissions[reader.u8() - 1]
+  const [roleBy, admittedBy] = [admissions[reader.u8() - 1], admissions[reader.u8() - 1]]
   const [added, named] = [reader.u64(), reader.u64()]
   const nameLength = reader.u16()
   if (nameLength > deviceNameBytesMax) throw malformed('the name of a device is too long')
   const name = readName(reader.raw(nameLength))
-  if (role === undefined || admittedBy === undefined) {
-    throw malformed('a role, or who admitted a device, is unknown')
+  if (role === undefined || roleBy === undefined || admittedBy === undefined) {
+    throw malformed('a role, who set it, or who admitted a device is unknown')
   }
   if (added > named || named > number) {
     throw malformed('a device was added or named at an impossible number')
   }
-  if (deviceId !== deviceIdOf(signingKey)) throw malformed('a device id is not that of its key')
-  return { deviceId, signingKey, kemKey, role, admittedBy, added, name, named }
+  if (deviceId !== deviceIdOf(keys.signingKey)) {
+    throw malformed('a device id is not that of its key')
+  }
+  return { deviceId, ...keys, role, roleBy, admittedBy, added, name, named }
+}
+
+/** The succession checks the signature, where the device is new. */
+function readKeys(reader: ByteReader): SignedKeys {
+  const [signingKey, kemKey] = [reader.raw(32), reader.raw(kemPublicKeyLength)]
+  return { signingKey, kemKey, keySignature: reader.raw(64) }
 }
 
 function readName(bytes: Uint8Array): string {

@@ -7,6 +7,7 @@ import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
 import { loadSodium } from '../crypto/sodium.ts'
 import { StoreError } from '../errors.ts'
 import { type CheckedText, decodeChecked, encodeChecked } from '../format/checked-text.ts'
+import { signDeviceKeys } from '../format/device-keys.ts'
 import { deviceIdOf, formatId } from '../format/id.ts'
 
 /** The secret of a device. Keep it in a file that only its owner can read, outside every store. */
@@ -15,6 +16,8 @@ export interface Identity {
   readonly deviceId: string
   readonly signing: SigningKeyPair
   readonly kem: KemKeyPair
+  /** 64 bytes, by the device over both public keys (FORMAT §1.4). */
+  readonly keySignature: Uint8Array
   /** 32 bytes that protect files of this device. */
   readonly localSecret: Uint8Array
   /** The 96 bytes from which all the fields above are derived. */
@@ -126,10 +129,12 @@ function storeEnd(storeId: string): Uint8Array {
 
 function identityOf(secret: Uint8Array): Identity {
   const signing = signingKeyPair(secret.slice(0, 32))
+  const kem = kemKeyPair(secret.slice(32, 64))
   return {
     deviceId: deviceIdOf(signing.publicKey),
     signing,
-    kem: kemKeyPair(secret.slice(32, 64)),
+    kem,
+    keySignature: signDeviceKeys(signing, kem),
     localSecret: secret.slice(64, 96),
     secret,
   }

@@ -5,7 +5,7 @@
 import type { Sealed } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
-import type { DeviceKeys } from '../format/device-card.ts'
+import type { DeviceKeys } from '../format/device-keys.ts'
 import { joinDirectories } from '../format/directory-join.ts'
 import type { LastRecord } from '../format/directory-succession.ts'
 import {

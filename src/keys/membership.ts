@@ -4,7 +4,7 @@
 
 import type { Random } from '../crypto/random.ts'
 import { assert, StoreError } from '../errors.ts'
-import type { DeviceKeys } from '../format/device-card.ts'
+import type { DeviceKeys } from '../format/device-keys.ts'
 import { checkNewDeviceName } from '../format/device-name.ts'
 import { type LastRecord, noRecord } from '../format/directory-succession.ts'
 import {
@@ -145,7 +145,7 @@ export function withChanges(
 }
 
 function withRole(device: DeviceEntry, role: Role = device.role): DeviceEntry {
-  return { ...device, role }
+  return role === device.role ? device : { ...device, role, roleBy: 'owner' }
 }
 
 function checkActive(directory: Directory, deviceId: string): void {
@@ -209,7 +209,10 @@ export function checkSize({ devices, removed, recovery, gone }: Directory): void
     throw full(`A store has at most ${recoveryKeysMax} recovery keys: replace them by one`)
   }
   if (removed.length > removedDevicesMax) {
-    throw full(`At most ${removedDevicesMax} devices can be removed from a store`)
+    throw full(
+      `At most ${removedDevicesMax} devices can be removed from a store: create a new store, and ` +
+        'move the memories there with `gitlocket export` and `gitlocket import`',
+    )
   }
   if (gone.length > goneSlotsMax) {
     throw full(`Passphrases and recovery keys can be replaced ${goneSlotsMax} times at most`)
@@ -221,11 +224,12 @@ function full(message: string): StoreError {
 }
 
 function deviceEntry(device: DeviceKeys, admission: Admission, added: number): DeviceEntry {
-  const { deviceId, signing, kem } = device
+  const { deviceId, signing, kem, keySignature } = device
   assert(deviceId === deviceIdOf(signing.publicKey), 'a device id is that of its key')
   checkNewDeviceName(admission.name)
-  const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
-  return { deviceId, ...keys, ...admission, added, named: added }
+  const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey, keySignature }
+  const roleBy = admission.admittedBy
+  return { deviceId, ...keys, ...admission, roleBy, added, named: added }
 }
 
 function bySlotId(a: RecoveryEntry, b: RecoveryEntry): number {

@@ -6,7 +6,8 @@ import { concatBytes, fromHex, utf8 } from '../../src/bytes.ts'
 import { sha512 } from '../../src/crypto/digest.ts'
 import { sign, signingKeyPair, verifySignature } from '../../src/crypto/signature.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
-import { type Fault, memberOf } from '../support/forge-fault.ts'
+import { generateIdentity } from '../../src/keys/identity.ts'
+import { type Fault, asRecovery, withMember } from '../support/forge-fault.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import { verifySignature as verifyByReference } from '../support/reference/signature.ts'
 import {
@@ -94,19 +95,30 @@ describe('T6: a key under which anybody can sign is refused', () => {
     expect([...codes]).toEqual(['device_signature_invalid'])
   })
 
-  test('device_signature_invalid: a device with a key of small order writes', async () => {
+  const smallOrder = Uint8Array.of(1, ...new Uint8Array(31))
+  const trivial = concatBytes(smallOrder, new Uint8Array(32))
+
+  test('keyring_chain: a device with a key of small order is added', async () => {
     const forge = standard.forge.fork()
-    const publicKey = Uint8Array.of(1, ...new Uint8Array(31))
-    const signing = { publicKey, secretKey: standard.writer.signing.secretKey }
-    const weak = { deviceId: deviceIdOf(publicKey), signing, kem: standard.writer.kem }
-    forge.keyring((next) => ({
-      ...next,
-      devices: [...next.devices, memberOf(weak, 'writer', next.number)].toSorted((a, b) =>
-        a.deviceId < b.deviceId ? -1 : 1,
-      ),
-    }))
-    const trivial = concatBytes(publicKey, new Uint8Array(32))
-    forge.change([nextRow], { author: weak, signature: () => trivial })
+    const { kem } = standard.writer
+    const signing = { publicKey: smallOrder }
+    const weak = { deviceId: deviceIdOf(smallOrder), signing, kem, keySignature: trivial }
+    forge.keyring((next) => withMember(next, weak, 'writer'))
+    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
+  })
+
+  test('device_signature_invalid: a recovery key of small order enrols a device', async () => {
+    const forge = standard.forge.fork()
+    const slotId = 'bb'.repeat(16)
+    const { secretKey } = standard.writer.signing
+    const keys = { signingKey: smallOrder, kemKey: standard.writer.kem.publicKey }
+    forge.keyring((next) => {
+      return { ...next, recovery: [...next.recovery, { slotId, type: 'recovery', ...keys }] }
+    })
+    const weak = asRecovery({ slotId }, { signing: { publicKey: smallOrder, secretKey } })
+    const newcomer = await generateIdentity(forge.random)
+    const fault = { ...weak, signature: () => trivial }
+    forge.keyring((next) => withMember(next, newcomer, 'owner', 'recovery'), { fault })
     expect(await verdicts(forge)).toEqual(refused('device_signature_invalid'))
   })
 })

@@ -2,24 +2,20 @@
 // if its fingerprint is compared. FORMAT §1.4.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { concatBytes, label } from '../../src/bytes.ts'
+import { concatBytes, label, utf8 } from '../../src/bytes.ts'
 import { hash256 } from '../../src/crypto/digest.ts'
 import { sign } from '../../src/crypto/signature.ts'
 import { encodeBase32 } from '../../src/format/base32.ts'
 import { formatDeviceCard } from '../../src/format/device-card.ts'
 import { formatId } from '../../src/format/id.ts'
-import { generateIdentity } from '../../src/keys/identity.ts'
+import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
+import { withKem } from '../support/forge-fault.ts'
 import { author, newStore } from '../support/stores.ts'
 
 const machine = await generateIdentity()
 const attacker = await generateIdentity()
 const fingerprint = formatId('device', machine.deviceId)
-const [own, theirs] = [machine, attacker].map(({ signing, kem }) => ({
-  signing,
-  kem: kem.publicKey,
-}))
-
 let store: MemoryStore
 beforeEach(async () => {
   ;({ store } = await newStore())
@@ -29,17 +25,25 @@ afterEach(() => store.close())
 describe('T21: a card is refused', () => {
   test.each<[what: string, card: () => string]>([
     ['of the attacker', () => formatDeviceCard(attacker)],
-    ['with its encryption key, signed by it', () => cardOf(own?.signing.publicKey, theirs?.kem)],
-    ['with its signing key', () => cardOf(theirs?.signing.publicKey, own?.kem)],
-    ['with a key that nothing can be sealed to', () => cardOf(own?.signing.publicKey, weak)],
-    ['of an older label', () => cardOf(own?.signing.publicKey, theirs?.kem, 'GLK1/device-card/v0')],
+    ['with its encryption key, signed by it', () => cardOf(stolen({ kem: attacker.kem }))],
+    [
+      'with its encryption key and the key signature of the machine',
+      () => cardOf({ ...stolen({ kem: attacker.kem }), keySignature: machine.keySignature }),
+    ],
+    [
+      'with its own name for the machine, signed by it',
+      () => cardOf({ ...stolen({}), keySignature: machine.keySignature }, 'forged'),
+    ],
+    ['with its signing key', () => cardOf({ ...attacker, kem: machine.kem })],
+    [
+      'with a key that nothing can be sealed to',
+      () => cardOf(stolen({ kem: { ...attacker.kem, publicKey: new Uint8Array(1216) } })),
+    ],
   ])('%s', async (_, card) => {
     const added = store.as(author).devices.add(card(), 'owner', { fingerprint })
     await expect(added).rejects.toMatchObject({ code: 'invalid_input' })
     expect(await store.devices.list()).toHaveLength(1)
   })
-
-  const weak = new Uint8Array(1216)
 })
 
 test('T21: the card of the machine itself is accepted', async () => {
@@ -50,15 +54,19 @@ test('T21: the card of the machine itself is accepted', async () => {
   })
 })
 
-/** Signed by the attacker, who has no other key to sign with. */
-function cardOf(
-  signingKey: Uint8Array = new Uint8Array(),
-  kemKey: Uint8Array = new Uint8Array(),
-  purpose = 'GLK1/device-card/v1',
-): string {
-  const keys = concatBytes(signingKey, kemKey)
-  const signature = sign(concatBytes(label(purpose), keys), attacker.signing)
-  const bytes = concatBytes(keys, signature)
+/** The machine's identity as the attacker has it: it has no other key to sign with. */
+function stolen({ kem = machine.kem }: Partial<Pick<Identity, 'kem'>>): Identity {
+  const signing = { ...attacker.signing, publicKey: machine.signing.publicKey }
+  return withKem({ ...machine, signing }, kem)
+}
+
+/** With a right checksum. */
+function cardOf({ signing, kem, keySignature }: Identity, name = ''): string {
+  const field = new Uint8Array(256)
+  field.set(utf8(name))
+  const fields = concatBytes(signing.publicKey, kem.publicKey, keySignature, field)
+  const signature = sign(concatBytes(label('GLK1/device-card/v1'), fields), attacker.signing)
+  const bytes = concatBytes(fields, signature)
   const check = hash256(label('GLK1/device-card-text/v1'), bytes).subarray(0, 3)
   return `GITLOCKET-DEVICE-1-${encodeBase32(concatBytes(bytes, check))}`
 }

@@ -2,11 +2,17 @@
 // its entry (FORMAT §7.2). No recovery identity can author a join.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Role } from '../../src/format/directory.ts'
+import type { DeviceKeys } from '../../src/format/device-keys.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { type Fault, fields, type ForgedAuthor, withMember } from '../support/forge-fault.ts'
+import {
+  asRecovery,
+  type Fault,
+  type ForgedAuthor,
+  withKem,
+  withMember,
+} from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
 import { admit, type Clones, removeDevice, standardClones } from '../support/forged-clones.ts'
 import { accepted, refused, verdicts } from '../support/standard-forge.ts'
@@ -19,21 +25,20 @@ beforeAll(async () => {
 })
 
 describe('T32: a recovery key', () => {
-  let asRecovery: Fault & { readonly author: ForgedAuthor }
+  let byRecovery: Fault & { readonly author: ForgedAuthor }
   beforeAll(() => {
-    const { signing } = recoveryKeyIdentity(clones().left.storeId, new Uint8Array(32).fill(7))
-    const author = { deviceId: deviceIdOf(signing.publicKey), signing }
-    asRecovery = { ...fields({ sequence: 0, previous: new Uint8Array(32) }), author }
+    const recoveryKey = recoveryKeyIdentity(clones().left.storeId, new Uint8Array(32).fill(7))
+    byRecovery = asRecovery({ slotId: 'aa'.repeat(16) }, recoveryKey)
   })
-  const enrol = (forge: Forge, identity: Identity, role: Role = 'writer'): void => {
-    forge.keyring((next) => withMember(next, identity, role, 'recovery'), { fault: asRecovery })
+  const enrol = (forge: Forge, identity: DeviceKeys): void => {
+    forge.keyring((next) => withMember(next, identity, 'owner', 'recovery'), { fault: byRecovery })
   }
 
   test('joins no keyrings', async () => {
     const { left, right, second, writer } = clones()
     removeDevice(left, writer)
     admit(right, newcomer, second)
-    left.joinWith(right, { fault: asRecovery })
+    left.joinWith(right, { fault: byRecovery })
     expect(await verdicts(left)).toEqual(refused('record_role'))
   })
 
@@ -68,11 +73,12 @@ describe('T32: a recovery key', () => {
     async (way) => {
       const { left, right } = clones()
       dropRecovery(left)
-      const twin = { ...newcomer, ...asRecovery.author }
+      const { signing } = byRecovery.author
+      const twin = withKem({ deviceId: deviceIdOf(signing.publicKey), signing }, newcomer.kem)
       if (way === 'by itself') {
-        enrol(right, twin, 'owner')
+        enrol(right, twin)
       } else {
-        enrol(right, newcomer, 'owner')
+        enrol(right, newcomer)
         right.keyring((next) => withMember(next, twin, 'reader'), { fault: { author: newcomer } })
       }
       left.joinWith(right)

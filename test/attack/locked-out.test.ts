@@ -5,16 +5,14 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { equalBytes } from '../../src/bytes.ts'
 import { kemKeyPair } from '../../src/crypto/recipient.ts'
 import type { Argon2Parameters, Directory, RecoveryEntry } from '../../src/format/directory.ts'
-import { deviceIdOf } from '../../src/format/id.ts'
 import { type Slot, sortSlots } from '../../src/format/keyring.ts'
-import { zeroHash } from '../../src/format/record.ts'
 import { auditKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { holdersOf, type Recipient } from '../../src/keys/recipients.ts'
 import { passphraseIdentity, type RecoveryIdentity } from '../../src/keys/recovery.ts'
 import { verifyHistory } from '../../src/store/verify/verify.ts'
 import { joinClone } from '../support/clones.ts'
-import { type Fault, fields, withMember } from '../support/forge-fault.ts'
+import { asRecovery, withKem, withMember } from '../support/forge-fault.ts'
 import { forgeSlot, type KeyringFault } from '../support/forge-keyring.ts'
 import type { Forge } from '../support/forge.ts'
 import { writeForged } from '../support/forged-disk.ts'
@@ -54,8 +52,7 @@ type Spoil = (one: Recipient, all: readonly Recipient[]) => Partial<Recipient>
 
 /** The passphrase enrols a device, as it may, by a keyring with these slots. */
 function enrolWith(forge: Forge, keyringFault: KeyringFault, identity = newcomer): Forge {
-  const author = { deviceId: deviceIdOf(attacker.signing.publicKey), signing: attacker.signing }
-  const fault: Fault = { author, ...fields({ sequence: 0, previous: zeroHash }) }
+  const fault = asRecovery({ slotId: 'bb'.repeat(16) }, attacker)
   const enrol = (next: Directory) => withMember(next, identity, 'writer', 'passphrase')
   forge.keyring(enrol, { fault, keyringFault })
   return forge
@@ -183,7 +180,7 @@ describe('T46: a key that nothing can be sealed to is refused with keyring_slots
   test.each(badKeys)('of a device that a passphrase enrols: %s', async (_, kemKey) => {
     const forge = standard.fork()
     const kem = { ...newcomer.kem, publicKey: kemKey }
-    enrolWith(forge, sealable(kemKey), { ...newcomer, kem })
+    enrolWith(forge, sealable(kemKey), withKem(newcomer, kem))
     expect(await verdicts(forge)).toEqual(refused('keyring_slots'))
     expect(await auditorVerdict(forge)).toBe('keyring_slots')
   })

@@ -5,10 +5,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { sign } from '../../src/crypto/signature.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
-import { deviceIdOf } from '../../src/format/id.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import type { Entry, ForgedAuthor } from '../support/forge-fault.ts'
+import { asRecovery, type Entry, type ForgedAuthor } from '../support/forge-fault.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import type { Forge } from '../support/forge.ts'
 import {
@@ -285,12 +284,13 @@ describe('T13: a redact record by an author that may not redact', () => {
     expect(await verdicts(forge)).toEqual(refused(code))
   })
 
-  test('record_device: a recovery key', async () => {
+  test('record_role: a recovery key', async () => {
     const forge = standard.fork()
-    const { signing } = recoveryKeyIdentity(forge.storeId, new Uint8Array(32).fill(7))
-    forge.redact([a1], { author: { signing, deviceId: deviceIdOf(signing.publicKey) } })
+    const recovery = recoveryKeyIdentity(forge.storeId, new Uint8Array(32).fill(7))
+    const { author } = asRecovery({ slotId: 'aa'.repeat(16) }, recovery)
+    forge.redact([a1], { author })
     forge.rewrite(gone)
-    expect(await verdicts(forge)).toEqual(refused('record_device', 'record_role'))
+    expect(await verdicts(forge)).toEqual(refused('record_role'))
   })
 })
 

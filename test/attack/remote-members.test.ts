@@ -3,12 +3,12 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../src/format/directory.ts'
-import { deviceIdOf, parseId } from '../../src/format/id.ts'
+import { parseId } from '../../src/format/id.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { bareRemote, type Clone, joinClone, sync } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
-import { type Fault, fields } from '../support/forge-fault.ts'
+import { asRecovery, type Fault, fields } from '../support/forge-fault.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import type { Forge } from '../support/forge.ts'
 import { writeForged } from '../support/forged-disk.ts'
@@ -55,10 +55,9 @@ const same = (next: Directory): Directory => next
 const asWriter = (): Fault => ({ author: standard.writer })
 
 /** As the holder of the recovery key, who may enrol devices and nothing else. */
-function asRecovery(): Fault {
-  const { signing } = recoveryKeyIdentity(standard.forge.storeId, new Uint8Array(32).fill(7))
-  const deviceId = deviceIdOf(signing.publicKey)
-  return { author: { deviceId, signing }, ...fields({ sequence: 0, previous: zeroHash }) }
+function asRecoveryKey(): Fault {
+  const key = recoveryKeyIdentity(standard.forge.storeId, new Uint8Array(32).fill(7))
+  return asRecovery({ slotId: 'aa'.repeat(16) }, key)
 }
 
 const forgeries: readonly [code: string, name: string, forging: Forging][] = [
@@ -94,11 +93,11 @@ const forgeries: readonly [code: string, name: string, forging: Forging][] = [
     'a keyring that its record does not name',
     (f) => f.keyring(same, { fault: { swappedFile: flipBit(8 * 2000) } }),
   ],
-  ['record_role', 'a change by a recovery key', (f) => f.change([nextRow], asRecovery())],
+  ['record_role', 'a change by a recovery key', (f) => f.change([nextRow], asRecoveryKey())],
   [
     'record_role',
     'an epoch that a recovery key begins',
-    (f) => f.keyring(same, { fault: asRecovery(), epoch: f.newEpoch() }),
+    (f) => f.keyring(same, { fault: asRecoveryKey(), epoch: f.newEpoch() }),
   ],
   ['record_sequence', 'a number used twice', (f) => f.change([nextRow], fields({ sequence: 1 }))],
   ['record_chain', 'another chain', (f) => f.change([nextRow], fields({ previous: zeroHash }))],

@@ -11,7 +11,7 @@ import {
 import { zeroHash } from '../../src/format/record.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { type ForgedAuthor, type JoinPlan, withMember } from '../support/forge-fault.ts'
+import { type ForgedAuthor, type JoinPlan, withKem, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
 import { type Clones, ofB, removeDevice, standardClones } from '../support/forged-clones.ts'
 import { accepted, refused, verdicts } from '../support/standard-forge.ts'
@@ -30,7 +30,7 @@ describe('T32: an owner who adds apart what the other side has, with keys of its
     const { left, right, second } = world
     const slotId = 'ab'.repeat(16)
     admit(left, newcomer, left.founder)
-    admit(right, { ...newcomer, kem: second.kem }, second)
+    admit(right, withKem(newcomer, second.kem), second)
     const { storeId } = left
     left.keyring((next) => withRecovery(storeId, next, slotId, 1))
     right.keyring((next) => withRecovery(storeId, next, slotId, 2), { fault: { author: second } })
@@ -77,7 +77,7 @@ describe('T32: an owner who adds apart what the other side has, with keys of its
     const { left, right, second } = clones()
     left.keyring((next) => withMember(next, newcomer, 'owner'))
     removeDevice(left, left.founder, { author: newcomer })
-    const forgery = { ...newcomer, kem: second.kem }
+    const forgery = withKem(newcomer, second.kem)
     const fault = { author: second }
     right.keyring((next) => withMember(next, forgery, 'owner'), { fault })
     const lowered = (next: Directory) => withDevice(next, second.deviceId, { role: 'writer' })
@@ -120,7 +120,7 @@ function admit(forge: Forge, identity: Identity, author: ForgedAuthor): void {
 
 function withDevice(directory: Directory, deviceId: string, to: Partial<DeviceEntry>): Directory {
   const devices = directory.devices.map((one) => {
-    return one.deviceId === deviceId ? { ...one, ...to } : one
+    return one.deviceId === deviceId ? { ...one, roleBy: 'owner' as const, ...to } : one
   })
   return { ...directory, devices }
 }

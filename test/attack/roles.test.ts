@@ -4,7 +4,12 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
 import type { ChangeRecord } from '../../src/format/change-record.ts'
-import type { AdmittedBy, Directory, RecoveryEntry, Role } from '../../src/format/directory.ts'
+import {
+  type Directory,
+  grades,
+  type RecoveryEntry,
+  type Role,
+} from '../../src/format/directory.ts'
 import { readKid } from '../../src/format/envelope.ts'
 import { deviceIdOf } from '../../src/format/id.ts'
 import { decodeKeyring } from '../../src/format/keyring.ts'
@@ -15,8 +20,15 @@ import { generateIdentity } from '../../src/keys/identity.ts'
 import { openDirectory, openKeyring } from '../../src/keys/keyring.ts'
 import { type RecoveryIdentity, recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { decodeCommit } from '../../src/store/commits/decoded-commit.ts'
-import { type Fault, type ForgedAuthor, plainSettings, withMember } from '../support/forge-fault.ts'
+import {
+  asRecovery,
+  type Fault,
+  type ForgedAuthor,
+  plainSettings,
+  withMember,
+} from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
+import { withDevice } from '../support/forged-clones.ts'
 import {
   accepted,
   memory,
@@ -139,9 +151,9 @@ describe('T9: a recovery identity', () => {
 
   test.each<[code: string, grade: RecoveryEntry['type'], role: Role]>([
     ['accepted', 'recovery', 'owner'],
-    ['accepted', 'recovery', 'writer'],
+    ['record_role', 'recovery', 'writer'],
     ['accepted', 'passphrase', 'writer'],
-    ['accepted', 'passphrase', 'reader'],
+    ['record_role', 'passphrase', 'reader'],
     ['record_role', 'passphrase', 'owner'],
   ])('%s: a %s enrols a device as %s', async (code, grade, role) => {
     const forge = withPassphrase(standard.forge.fork())
@@ -150,16 +162,19 @@ describe('T9: a recovery identity', () => {
     expect(await verdicts(forge)).toEqual(refused(code))
   })
 
-  test.each<[code: string, who: RecoveryEntry['type'], named: AdmittedBy]>([
-    ['keyring_chain', 'recovery', 'owner'],
-    ['keyring_chain', 'recovery', 'passphrase'],
-    ['keyring_chain', 'passphrase', 'recovery'],
-    ['keyring_chain', 'passphrase', 'owner'],
-  ])('%s: a %s enrols a device as if it were by the %s', async (code, who, named) => {
+  const feigned = (['admittedBy', 'roleBy'] as const).flatMap((what) => [
+    [what, 'recovery', 'owner'] as const,
+    [what, 'recovery', 'passphrase'] as const,
+    [what, 'passphrase', 'recovery'] as const,
+    [what, 'passphrase', 'owner'] as const,
+  ])
+  test.each(feigned)('keyring_chain: %s of a device by a %s is %s', async (what, who, named) => {
     const forge = withPassphrase(standard.forge.fork())
     const joining = await generateIdentity(forge.random)
-    forge.keyring((next) => withMember(next, joining, 'writer', named), { fault: by(who) })
-    expect(await verdicts(forge)).toEqual(refused(code))
+    const enrol = (next: Directory) => withMember(next, joining, grades[who], who)
+    const feign = (next: Directory) => withDevice(enrol(next), joining.deviceId, { [what]: named })
+    forge.keyring(feign, { fault: by(who) })
+    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
   })
 
   test.each<[code: string, name: string, act: (forge: Forge) => void, reference?: string]>([
@@ -178,10 +193,9 @@ describe('T9: a recovery identity', () => {
     ],
     ['record_role', 'promotes a writer', (forge) => rotate(forge, promoteAll, forge.epoch)],
     [
-      'record_device',
+      'record_sequence',
       'uses a sequence number',
       (forge) => acts.keyring(forge, { ...by('recovery'), record: unchained({ sequence: 1 }) }),
-      'record_sequence',
     ],
     [
       'record_chain',
@@ -214,9 +228,8 @@ describe('T9: a recovery identity', () => {
   })
 
   function by(grade: RecoveryEntry['type']): Fault & { author: ForgedAuthor } {
-    const { signing } = secrets[grade]
-    const author = { deviceId: deviceIdOf(signing.publicKey), signing }
-    return { author, record: unchained({}) }
+    const slotId = (grade === 'recovery' ? 'aa' : 'bb').repeat(16)
+    return asRecovery({ slotId }, secrets[grade])
   }
 
   function rotate(

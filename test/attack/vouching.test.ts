@@ -3,14 +3,11 @@
 // below. FORMAT §7.4.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Role } from '../../src/format/directory.ts'
-import { deviceIdOf } from '../../src/format/id.ts'
-import { zeroHash } from '../../src/format/record.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { worldsOf } from '../support/clone-templates.ts'
 import { type Clone, headOf, idOf, joinClone, sync, syncAll } from '../support/clones.ts'
-import { fields, withMember } from '../support/forge-fault.ts'
+import { asRecovery, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
 import {
   admit,
@@ -44,13 +41,10 @@ beforeAll(async () => {
 /** The founder removes the second owner on the left; what happens on the right is the attack. */
 type Act = (side: Forge, world: Clones) => void
 
-const enrol: Act = (side) => enrolAs(side, 'writer')
-const enrolOwner: Act = (side) => enrolAs(side, 'owner')
-function enrolAs(side: Forge, role: Role): void {
-  const { signing } = recoveryKeyIdentity(side.storeId, new Uint8Array(32).fill(7))
-  const by = { deviceId: deviceIdOf(signing.publicKey), signing }
-  const fault = { ...fields({ sequence: 0, previous: zeroHash }), author: by }
-  side.keyring((next) => withMember(next, newcomer, role, 'recovery'), { fault })
+const enrol: Act = (side) => {
+  const recoveryKey = recoveryKeyIdentity(side.storeId, new Uint8Array(32).fill(7))
+  const fault = asRecovery({ slotId: 'aa'.repeat(16) }, recoveryKey)
+  side.keyring((next) => withMember(next, newcomer, 'owner', 'recovery'), { fault })
 }
 const redactLate: Act = (side, { second }) => {
   side.redact([[memory.a, version.a1]], { author: second })
@@ -89,7 +83,7 @@ describe('T43: a join is refused record_late', () => {
   })
 
   test('of what a device has built on that an enrolled owner admitted', async () => {
-    const world = rightOf([enrolOwner, changeLate])
+    const world = rightOf([enrol, changeLate])
     const { left, right } = world
     const friend = await generateIdentity(right.random)
     admit(right, friend, newcomer)

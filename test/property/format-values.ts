@@ -156,7 +156,9 @@ export const deviceName: fc.Arbitrary<string> = fc
 const device: fc.Arbitrary<DeviceEntry> = shape({
   signingKey: bytes(32).map((secret) => signingKeyPair(secret).publicKey),
   kemKey: bytes(1216),
+  keySignature: bytes(64),
   role: fc.constantFrom('owner', 'writer', 'reader', 'auditor'),
+  roleBy: fc.constantFrom('owner', 'recovery', 'passphrase'),
   admittedBy: fc.constantFrom('owner', 'recovery', 'passphrase'),
   name: deviceName,
 }).map((entry) => ({ ...entry, deviceId: deviceIdOf(entry.signingKey), added: 0, named: 0 }))

@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { type Directory, directoryHash } from '../../src/format/directory.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { type NewRow, withMember, withoutMember } from '../support/forge-fault.ts'
+import { type NewRow, withKem, withMember, withoutMember } from '../support/forge-fault.ts'
 import { mergeForks } from '../support/forge-merge.ts'
 import { idOf } from '../support/forge-seal.ts'
 import type { Forge } from '../support/forge.ts'
@@ -108,8 +108,7 @@ class World {
     const isThere = forge.directory.devices.some((one) => one.deviceId === device.deviceId)
     const fault = { author: owners[by] ?? start.founder }
     if (does === 'add' || does === 'forge') {
-      const { kem } = does === 'add' ? device : start.founder
-      const identity = { ...device, kem }
+      const identity = does === 'add' ? device : withKem(device, start.founder.kem)
       if (!isThere) forge.keyring((next) => withMember(next, identity, 'writer'), { fault })
       return
     }
@@ -131,7 +130,9 @@ class World {
     return {
       ...next,
       devices: next.devices.map((one) => {
-        return one.deviceId === deviceId ? { ...one, role: 'reader' } : one
+        return one.deviceId === deviceId && one.role !== 'reader'
+          ? { ...one, role: 'reader', roleBy: 'owner' }
+          : one
       }),
     }
   }

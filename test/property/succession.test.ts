@@ -5,6 +5,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fromHex, toHex } from '../../src/bytes.ts'
+import { type SigningKeyPair, signingKeyPair } from '../../src/crypto/signature.ts'
+import { type SignedKeys, signDeviceKeys } from '../../src/format/device-keys.ts'
 import { givesRights, joinDirectories } from '../../src/format/directory-join.ts'
 import { checkSuccessor } from '../../src/format/directory-succession.ts'
 import {
@@ -40,10 +42,27 @@ const noRecord = { sequence: 0, record: filled(0, 32) }
 const few = (...values: readonly number[]): fc.Arbitrary<number> => fc.constantFrom(...values)
 
 const device = (byte: number): fc.Arbitrary<DeviceEntry> =>
+  fc
+    .tuple(few(byte, byte, byte, 99), few(byte, byte, byte, 99), placeOf(byte))
+    .map(([fill, signer, place]) => {
+      const { publicKey: signingKey } = pairOf(byte)
+      const kemKey = filled(fill, 1216)
+      const signing = { ...pairOf(signer), publicKey: signingKey }
+      const keySignature = signDeviceKeys(signing, { publicKey: kemKey })
+      return { ...place, signingKey, kemKey, keySignature }
+    })
+
+const pairs = new Map<number, SigningKeyPair>()
+function pairOf(byte: number): SigningKeyPair {
+  const pair = pairs.get(byte) ?? signingKeyPair(filled(byte, 32))
+  pairs.set(byte, pair)
+  return pair
+}
+
+const placeOf = (byte: number): fc.Arbitrary<Omit<DeviceEntry, keyof SignedKeys>> =>
   fc.record({
     deviceId: fc.constant(idOf(byte)),
-    signingKey: fc.constant(filled(byte, 32)),
-    kemKey: few(byte, byte, byte, 99).map((fill) => filled(fill, 1216)),
+    roleBy: fc.constantFrom(...admissions),
     role: fc.constantFrom(...roles),
     admittedBy: fc.constantFrom(...admissions),
     added: few(0, 1, 2),
@@ -156,6 +175,9 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   fc
     .tuple(anyByte, few(number, number - 1), fc.constantFrom(last, last, noRecord, undefined))
     .map(([byte, removed, record]) => remove(byte, removed, record)),
+  fc
+    .tuple(anyByte, fc.constantFrom(...roles), fc.constantFrom('owner', ...admissions))
+    .map(([byte, role, roleBy]) => changeDevice(byte, { role, roleBy })),
   fc.tuple(anyByte, fc.constantFrom(...roles)).map(([byte, role]) => changeDevice(byte, { role })),
   fc
     .tuple(anyByte, fc.constantFrom('a', 'new'), few(number, number, 2))
@@ -165,6 +187,7 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
     .tuple(anyByte, fc.constantFrom(...admissions))
     .map(([byte, admittedBy]) => changeDevice(byte, { admittedBy })),
   anyByte.map((byte) => changeDevice(byte, { kemKey: filled(98, 1216) })),
+  anyByte.map((byte) => changeDevice(byte, { keySignature: filled(98, 64) })),
   fc.tuple(few(0, 1, 2, 9), few(number, number, 2)).map(([quota, quotaSet]): Edit => {
     return (directory) => ({ ...directory, quota, quotaSet })
   }),
@@ -198,7 +221,10 @@ function forReference({ devices, removed, recovery, ...rest }: Directory): Refer
   return {
     ...rest,
     previous: rest.previous.map(toHex),
-    devices: devices.map((one) => ({ ...one, admittedBy: referenceGrade(one.admittedBy) })),
+    devices: devices.map((one) => {
+      const [roleBy, admittedBy] = [referenceGrade(one.roleBy), referenceGrade(one.admittedBy)]
+      return { ...one, roleBy, admittedBy }
+    }),
     removed: removed.map((one) => ({ ...one, record: toHex(one.record) })),
     recoveries: recovery.map((one) => {
       const { slotId, signingKey, kemKey } = one

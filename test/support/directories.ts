@@ -1,7 +1,9 @@
-// Directories of a made-up store, with keys that are their number repeated: for rules that look at
+// Directories of a made-up store, with keys from their number repeated: for rules that look at
 // directories alone.
 
 import { toHex } from '../../src/bytes.ts'
+import { type SigningKeyPair, signingKeyPair } from '../../src/crypto/signature.ts'
+import { signDeviceKeys } from '../../src/format/device-keys.ts'
 import {
   type DeviceEntry,
   type Directory,
@@ -17,10 +19,22 @@ type Passphrase = RecoveryEntry & { readonly type: 'passphrase' }
 export const key = (byte: number, length = 32): Uint8Array => new Uint8Array(length).fill(byte)
 export const slot = (byte: number): string => toHex(key(byte, 16))
 
+const pairs = new Map<number, SigningKeyPair>()
+function pairOf(byte: number): SigningKeyPair {
+  const pair = pairs.get(byte) ?? signingKeyPair(key(byte))
+  pairs.set(byte, pair)
+  return pair
+}
+
+/** With the device's own signature over its keys, unless `change` has another one. */
 export function device(byte: number, change: Partial<DeviceEntry> = {}): DeviceEntry {
-  const keys = { signingKey: key(byte), kemKey: key(byte, 1216) }
-  const entry = { role: 'writer', admittedBy: 'owner', added: 0, name: '', named: 0 } as const
-  return { deviceId: deviceIdOf(keys.signingKey), ...keys, ...entry, ...change }
+  const signing = pairOf(byte)
+  const { kemKey = key(byte, 1216) } = change
+  const keySignature = signDeviceKeys(signing, { publicKey: kemKey })
+  const keys = { signingKey: signing.publicKey, kemKey, keySignature }
+  const by = { role: 'writer', roleBy: 'owner', admittedBy: 'owner' } as const
+  const deviceId = deviceIdOf(keys.signingKey)
+  return { deviceId, ...keys, ...by, added: 0, name: '', named: 0, ...change }
 }
 
 /** Without a last record, unless there is one. */

@@ -1,11 +1,20 @@
 // What a forged commit may say and where it may be spoiled: the vocabulary of forge.ts and of the
 // tests that use it.
 
+import type { KemKeyPair } from '../../src/crypto/recipient.ts'
 import type { SigningKeyPair } from '../../src/crypto/signature.ts'
 import type { ChangeRecord, Operation } from '../../src/format/change-record.ts'
 import type { CommitParts } from '../../src/format/commit.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
-import type { AdmittedBy, DeviceEntry, Directory, Role } from '../../src/format/directory.ts'
+import { type DeviceKeys, signDeviceKeys } from '../../src/format/device-keys.ts'
+import type {
+  AdmittedBy,
+  DeviceEntry,
+  Directory,
+  RecoveryEntry,
+  Role,
+} from '../../src/format/directory.ts'
+import { recoveryIdOf } from '../../src/format/id.ts'
 import type { MemoryBlob } from '../../src/format/memory-blob.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import type { Settings } from '../../src/format/settings.ts'
@@ -108,19 +117,37 @@ export const plainSettings: Settings = {
 }
 
 export function memberOf(
-  identity: Pick<Identity, 'deviceId' | 'signing' | 'kem'>,
+  { deviceId, signing, kem, keySignature }: DeviceKeys,
   role: Role,
   added: number,
   admittedBy: AdmittedBy = 'owner',
 ): DeviceEntry {
-  const keys = { signingKey: identity.signing.publicKey, kemKey: identity.kem.publicKey }
-  return { deviceId: identity.deviceId, ...keys, role, admittedBy, added, name: '', named: added }
+  const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey, keySignature }
+  const by = { role, roleBy: admittedBy, admittedBy }
+  return { deviceId, ...keys, ...by, added, name: '', named: added }
+}
+
+/** The same device with another X-Wing key, which it has signed. */
+export function withKem<T extends Pick<Identity, 'signing'>>(
+  identity: T,
+  kem: KemKeyPair,
+): T & Pick<Identity, 'kem' | 'keySignature'> {
+  return { ...identity, kem, keySignature: signDeviceKeys(identity.signing, kem) }
+}
+
+/** A recovery identity as the author of a record: it has no sequence numbers (FORMAT §7). */
+export function asRecovery(
+  { slotId }: Pick<RecoveryEntry, 'slotId'>,
+  { signing }: Pick<Identity, 'signing'>,
+): Fault & { readonly author: ForgedAuthor } {
+  const author = { deviceId: recoveryIdOf(slotId, signing.publicKey), signing }
+  return { ...fields({ sequence: 0, previous: zeroHash }), author }
 }
 
 /** The directory with one more device. */
 export function withMember(
   next: Directory,
-  identity: Identity,
+  identity: DeviceKeys,
   role: Role,
   admittedBy?: AdmittedBy,
 ): Directory {

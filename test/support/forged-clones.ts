@@ -87,7 +87,9 @@ export function withDevice(
   to: Partial<DeviceEntry>,
 ): Directory {
   const devices = directory.devices.map((one) => {
-    return one.deviceId === deviceId ? { ...one, ...to } : one
+    if (one.deviceId !== deviceId) return one
+    const roleBy = to.role === undefined || to.role === one.role ? one.roleBy : 'owner'
+    return { ...one, roleBy, ...to }
   })
   return { ...directory, devices }
 }

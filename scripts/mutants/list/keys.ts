@@ -88,8 +88,8 @@ export const keys: readonly MutatedFile[] = [
         name: 'the first directory with another founder is store_id_mismatch',
       },
       {
-        line: `if (founder.role !== 'owner' || founder.admittedBy !== 'owner') {`,
-        becomes: `if (founder.admittedBy !== 'owner') {`,
+        line: 'const setBy = [founder.role, founder.roleBy, founder.admittedBy]',
+        becomes: 'const setBy = [founder.roleBy, founder.admittedBy]',
         test: 'unit/format/directory-succession.test.ts',
         name: 'the first directory with a founder who is no owner is keyring_chain',
       },
@@ -124,16 +124,42 @@ export const keys: readonly MutatedFile[] = [
         name: 'a later directory with a removal of another record is keyring_chain',
       },
       {
-        line: 'if (after.added !== next.number || after.named !== next.number) {',
-        becomes: 'if (after.named !== next.number) {',
+        line: 'if (device.added !== next.number || device.named !== next.number) {',
+        becomes: 'if (device.named !== next.number) {',
         test: 'unit/format/directory-succession.test.ts',
         name: 'a later directory with a new device from the past is keyring_chain',
       },
       {
-        line: 'if (after.admittedBy !== author) throw',
-        becomes: 'if (false) throw',
+        line: 'if (device.admittedBy !== author || device.roleBy !== author) {',
+        becomes: 'if (device.roleBy !== author) {',
         test: 'unit/format/directory-succession.test.ts',
         name: 'a later directory with a new device that another has admitted is keyring_chain',
+      },
+      {
+        line: 'if (device.admittedBy !== author || device.roleBy !== author) {',
+        becomes: 'if (device.admittedBy !== author) {',
+        test: 'unit/format/directory-succession.test.ts',
+        name: 'that is a passphrase cannot admit a device, or give a role, as: owner',
+      },
+      {
+        line: 'if (after.roleBy !== roleBy) throw',
+        becomes: 'if (false) throw',
+        test: 'unit/format/directory-succession.test.ts',
+        name: 'a later directory with another author of a role that stays is keyring_chain',
+      },
+      {
+        line: `    throw broken('a new device has not signed its own keys')
+`,
+        becomes: '',
+        test: 'unit/format/directory-succession.test.ts',
+        name: 'a later directory with a new device whose keys it has not signed is keyring_chain',
+      },
+      {
+        line: `  checkKeys(founder)
+`,
+        becomes: '',
+        test: 'unit/format/directory-succession.test.ts',
+        name: 'the first directory with keys that nobody signed is keyring_chain',
       },
       {
         line: 'if (!sameKeys || !sameStart) throw',
@@ -178,10 +204,10 @@ export const keys: readonly MutatedFile[] = [
         name: 'a later directory with a removed device takes a new epoch',
       },
       {
-        line: `author === 'recovery' ? roles : roles.slice(1)`,
-        becomes: 'roles',
+        line: 'added.every((device) => device.role === grades[author])',
+        becomes: `added.every(({ role }) => author === 'recovery' || role !== 'owner')`,
         test: 'unit/format/directory-succession.test.ts',
-        name: 'a recovery identity cannot add an owner by passphrase',
+        name: 'a recovery identity cannot add a reader by passphrase',
       },
       {
         line: 'if (!isSameEpoch || !within || !isEqual(previous, only)) {',
@@ -198,11 +224,40 @@ export const keys: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'format/directory-join.ts',
+    mutants: [
+      {
+        line: 'const byRole = compareBy(a.roleBy, b.roleBy) || (isLower',
+        becomes: 'const byRole = 0 || (isLower',
+        test: 'unit/format/directory-join-rights.test.ts',
+        name: 'the role that an owner gave stays, whatever a passphrase gives it',
+      },
+      {
+        line: 'const byName = compareBy(a.admittedBy, b.admittedBy) ||',
+        becomes: 'const byName =',
+        test: 'unit/format/directory-join-rights.test.ts',
+        name: 'the name is of the side with more right to admit the device, not the later one',
+      },
+    ],
+  },
+  {
+    file: 'format/device-card.ts',
+    mutants: [
+      {
+        line: `    verifyDeviceKeys(keys)
+`,
+        becomes: '',
+        test: 'unit/format/device-card.test.ts',
+        name: 'invalid_input: the encryption key of another, whose key signature is none',
+      },
+    ],
+  },
+  {
     file: 'format/directory.ts',
     mutants: [
       {
-        line: 'if (deviceId !== deviceIdOf(signingKey))',
-        becomes: 'if (false)',
+        line: 'if (deviceId !== deviceIdOf(keys.signingKey)) {',
+        becomes: 'if (false) {',
         test: 'unit/format/directory.test.ts',
         name: 'the layout with a device id that is not its key’s is keyring_malformed',
       },

@@ -8,6 +8,7 @@ import { hash256 } from '../../../src/crypto/digest.ts'
 import { sign } from '../../../src/crypto/signature.ts'
 import { decodeBase32, encodeBase32 } from '../../../src/format/base32.ts'
 import { formatDeviceCard, parseDeviceCard } from '../../../src/format/device-card.ts'
+import { signDeviceKeys } from '../../../src/format/device-keys.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { formatIdentity, generateIdentity } from '../../../src/keys/identity.ts'
 
@@ -22,10 +23,11 @@ const publicHalf = {
   deviceId: identity.deviceId,
   signing: { publicKey: identity.signing.publicKey },
   kem: { publicKey: identity.kem.publicKey },
+  keySignature: identity.keySignature,
   name: 'Zoë’s laptop',
 }
 
-test('a card is the two public keys, a name and a signature, and says its device id', () => {
+test('a card is the two public keys, a name and two signatures, and says its device id', () => {
   expect(parseDeviceCard(card)).toEqual(publicHalf)
   expect(card.split('\n')[0]).toContain(formatId('device', identity.deviceId))
   expect(Math.max(...card.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76)
@@ -48,14 +50,18 @@ test.each(['x'.repeat(65), 'a\nb', ' a', 'e\u0301', '\u0378'])(
 
 test('the bytes are those of FORMAT: another implementation verifies them', () => {
   const bytes = decodeBase32(digits.toLowerCase()) ?? new Uint8Array()
-  expect(bytes).toHaveLength(32 + 1216 + 256 + 64 + 2)
-  expect(digits).toHaveLength(2512)
-  const keys = concatBytes(identity.signing.publicKey, identity.kem.publicKey)
-  expect(bytes.subarray(0, 1504)).toEqual(concatBytes(keys, nameField('Zoë’s laptop')))
-  const message = concatBytes(label('GLK1/device-card/v1'), bytes.subarray(0, 1504))
-  expect(ed25519.verify(bytes.subarray(1504, 1568), message, identity.signing.publicKey)).toBe(true)
-  const check = hash256(label('GLK1/device-card-text/v1'), bytes.subarray(0, 1568))
-  expect(bytes.subarray(1568)).toEqual(check.subarray(0, 2))
+  expect(bytes).toHaveLength(32 + 1216 + 64 + 256 + 64 + 3)
+  expect(digits).toHaveLength(2616)
+  const { publicKey } = identity.signing
+  const keys = concatBytes(publicKey, identity.kem.publicKey)
+  expect(bytes.subarray(0, 1248)).toEqual(keys)
+  const aboutKeys = concatBytes(label('GLK1/device-keys/v1'), keys)
+  expect(ed25519.verify(bytes.subarray(1248, 1312), aboutKeys, publicKey)).toBe(true)
+  expect(bytes.subarray(1312, 1568)).toEqual(nameField('Zoë’s laptop'))
+  const message = concatBytes(label('GLK1/device-card/v1'), bytes.subarray(0, 1568))
+  expect(ed25519.verify(bytes.subarray(1568, 1632), message, publicKey)).toBe(true)
+  const check = hash256(label('GLK1/device-card-text/v1'), bytes.subarray(0, 1632))
+  expect(bytes.subarray(1632)).toEqual(check.subarray(0, 3))
 })
 
 test('a card holds nothing secret', () => {
@@ -80,7 +86,7 @@ describe('a card is read in spite of', () => {
 })
 
 describe('invalid_input:', () => {
-  const { signing, kem } = identity
+  const { signing, kem, keySignature } = identity
   test.each<[string, string]>([
     ['nothing', ''],
     ['an identity', formatIdentity(identity)],
@@ -91,7 +97,24 @@ describe('invalid_input:', () => {
     ['the signing key of another', cardOf(other.signing.publicKey, kem.publicKey, own)],
     ['no signature', cardOf(signing.publicKey, kem.publicKey, () => new Uint8Array(64))],
     ['a signature without its label', cardOf(signing.publicKey, kem.publicKey, bare)],
-    ['an encryption key that is none', cardOf(signing.publicKey, new Uint8Array(1216), signed)],
+    [
+      'a signature of the keys without its label',
+      cardOf(signing.publicKey, kem.publicKey, signed, nameField(''), bare(ownKeys())),
+    ],
+    [
+      'the encryption key of another, whose key signature is none',
+      cardOf(signing.publicKey, other.kem.publicKey, signed),
+    ],
+    [
+      'an encryption key that is none',
+      cardOf(
+        signing.publicKey,
+        new Uint8Array(1216),
+        signed,
+        nameField(''),
+        signDeviceKeys(signing, { publicKey: new Uint8Array(1216) }),
+      ),
+    ],
     ['a small signing key', cardOf(new Uint8Array(32), kem.publicKey, () => new Uint8Array(64))],
     ['another name', cardOf(signing.publicKey, kem.publicKey, own, nameField('forged'))],
     ['a name with a control character', namedCard(nameField('a\u0007'))],
@@ -116,7 +139,11 @@ describe('invalid_input:', () => {
 
   /** The signature that the device has made, of its own two keys. */
   function own(): Uint8Array {
-    return signed(concatBytes(signing.publicKey, kem.publicKey, new Uint8Array(256)))
+    return signed(concatBytes(ownKeys(), keySignature, new Uint8Array(256)))
+  }
+
+  function ownKeys(): Uint8Array {
+    return concatBytes(signing.publicKey, kem.publicKey)
   }
 
   function bare(keys: Uint8Array): Uint8Array {
@@ -135,10 +162,11 @@ describe('invalid_input:', () => {
     kemKey: Uint8Array,
     signature: Signer,
     name: Uint8Array = new Uint8Array(256),
+    signatureOfKeys: Uint8Array = keySignature,
   ): string {
-    const fields = concatBytes(signingKey, kemKey, name)
+    const fields = concatBytes(signingKey, kemKey, signatureOfKeys, name)
     const bytes = concatBytes(fields, signature(fields))
-    const check = hash256(label('GLK1/device-card-text/v1'), bytes).subarray(0, 2)
+    const check = hash256(label('GLK1/device-card-text/v1'), bytes).subarray(0, 3)
     return PREFIX + encodeBase32(concatBytes(bytes, check))
   }
 })

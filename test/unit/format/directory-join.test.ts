@@ -144,6 +144,12 @@ describe('a joined directory', () => {
 
   test.each<[string, Partial<DeviceEntry>, Partial<DeviceEntry>, Partial<DeviceEntry>]>([
     ['added on both', { added: 3 }, { added: 2 }, { added: 2 }],
+    [
+      'raised on one side and lowered by who had more right to',
+      { role: 'owner', roleBy: 'recovery' },
+      { role: 'reader', roleBy: 'owner' },
+      { role: 'reader', roleBy: 'owner' },
+    ],
     ['raised on one side', { role: 'reader' }, { role: 'owner' }, { role: 'reader' }],
     ['lowered on one side', { role: 'auditor' }, { role: 'writer' }, { role: 'auditor' }],
     [
@@ -217,6 +223,12 @@ describe('a joined directory', () => {
       last(3, 5, 2),
     ],
     ['with different keys', withKey(7), withKey(8), last(7, 0, 0)],
+    [
+      'with different key signatures',
+      active,
+      { devices: sorted(owner, device(2, { keySignature: key(1, 64) })) },
+      last(7, 0, 0),
+    ],
     ['that came back with different keys', removedAt(3, 5, 8), withKey(8), last(3, 5, 8)],
   ])('keeps out a removed device %s', (_, first, second, expected) => {
     expect(outcome(first, second)).toEqual(expected)

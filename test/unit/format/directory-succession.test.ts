@@ -11,6 +11,7 @@ import {
   type Argon2Parameters,
   type DeviceEntry,
   type Directory,
+  grades,
   directoryHash,
 } from '../../../src/format/directory.ts'
 import {
@@ -63,6 +64,8 @@ describe('the first directory', () => {
     ['other random bytes', 'store_id_mismatch', { ...genesis, founderRandom: key(8) }],
     ['a founder who is no owner', 'keyring_chain', withFounder({ role: 'writer' })],
     ['a founder by recovery key', 'keyring_chain', withFounder({ admittedBy: 'recovery' })],
+    ['a role by recovery key', 'keyring_chain', withFounder({ roleBy: 'recovery' })],
+    ['keys that nobody signed', 'keyring_chain', withFounder({ keySignature: key(1, 64) })],
     ['a founder by passphrase', 'keyring_chain', withFounder({ admittedBy: 'passphrase' })],
     ['a founder that was added later', 'keyring_chain', withFounder({ added: 1 })],
     ['a founder that was named later', 'keyring_chain', withFounder({ named: 1 })],
@@ -156,6 +159,29 @@ describe('a later directory', () => {
     ['a device with another X-Wing key', two, successor(two, withSecond({ kemKey: key(7, 1216) }))],
     ['a device that came at another time', two, successor(two, withSecond({ added: 2 }))],
     ['a device that another admitted', two, successor(two, withSecond({ admittedBy: 'recovery' }))],
+    [
+      'a role by who has not set it',
+      two,
+      successor(two, withSecond({ role: 'reader', roleBy: 'recovery' })),
+    ],
+    [
+      'another author of a role that stays',
+      two,
+      successor(two, withSecond({ roleBy: 'recovery' })),
+    ],
+    ['another key signature', two, successor(two, withSecond({ keySignature: key(7, 64) }))],
+    [
+      'a new device whose keys it has not signed',
+      two,
+      successor(two, { devices: sorted(founder, second, third({ keySignature: key(7, 64) })) }),
+    ],
+    [
+      'a new device with the key signature of other keys',
+      two,
+      successor(two, {
+        devices: sorted(founder, second, { ...third(), kemKey: key(7, 1216) }),
+      }),
+    ],
     ['a name without its number', two, successor(two, withSecond({ name: 'phone' }))],
     ['a number without its name', two, successor(two, withSecond({ named: 2 }))],
     ['a name at an earlier number', two, successor(two, withSecond({ name: 'a', named: 0 }))],
@@ -244,22 +270,22 @@ describe('a recovery identity', () => {
     role: DeviceEntry['role'],
     change: Partial<Directory> = {},
   ): Directory => {
-    const added = third({ role, admittedBy: author })
+    const added = third({ role, roleBy: author, admittedBy: author })
     return successor(two, { devices: sorted(...two.devices, added), ...change })
   }
   const by = (author: Step['author']): Partial<Step> => ({ author, isSameEpoch: true })
 
   test.each([
     ['passphrase', 'writer'],
-    ['passphrase', 'reader'],
     ['recovery', 'owner'],
-    ['recovery', 'auditor'],
   ] as const)('that is a %s adds a device as %s', (author, role) => {
     expect(check(two, adding(author, role), by(author))).not.toThrow()
   })
 
   test.each<readonly [string, Step['author'], Directory]>([
     ['add an owner by passphrase', 'passphrase', adding('passphrase', 'owner')],
+    ['add a reader by passphrase', 'passphrase', adding('passphrase', 'reader')],
+    ['add a writer by recovery key', 'recovery', adding('recovery', 'writer')],
     ['remove a device', 'recovery', removed],
     ['change a role', 'recovery', successor(two, withSecond({ role: 'owner' }))],
     ['name a device', 'recovery', successor(two, withSecond({ name: 'phone', named: 2 }))],
@@ -267,12 +293,12 @@ describe('a recovery identity', () => {
     [
       'drop a recovery identity',
       'recovery',
-      adding('recovery', 'reader', { recovery: [recoveryKey], gone: [passphrase.slotId] }),
+      adding('recovery', 'owner', { recovery: [recoveryKey], gone: [passphrase.slotId] }),
     ],
     [
       'add a recovery identity',
       'passphrase',
-      adding('passphrase', 'reader', { recovery: [...two.recovery, recoveryKeyOf(0x50)] }),
+      adding('passphrase', 'writer', { recovery: [...two.recovery, recoveryKeyOf(0x50)] }),
     ],
   ])('cannot %s', (_, author, after) => {
     expect(check(two, after, by(author))).toThrow(code('record_role'))
@@ -283,22 +309,27 @@ describe('a recovery identity', () => {
     expect(check(two, after, { author: 'recovery' })).toThrow(code('record_role'))
   })
 
-  test.each<readonly [string, DeviceEntry['admittedBy'], Step['author']]>([
-    ['a passphrase', 'owner', 'passphrase'],
-    ['a passphrase', 'recovery', 'passphrase'],
-    ['a recovery key', 'owner', 'recovery'],
-    ['a recovery key', 'passphrase', 'recovery'],
-  ])('that is %s cannot admit a device in the name of: %s', (_, named, author) => {
-    const devices = sorted(...two.devices, third({ admittedBy: named }))
-    expect(check(two, successor(two, { devices }), by(author))).toThrow(code('keyring_chain'))
+  test.each([
+    ['passphrase', 'owner'],
+    ['passphrase', 'recovery'],
+    ['recovery', 'owner'],
+    ['recovery', 'passphrase'],
+  ] as const)('that is a %s cannot admit a device, or give a role, as: %s', (author, named) => {
+    for (const feigned of [{ admittedBy: named }, { roleBy: named }]) {
+      const added = third({ role: grades[author], roleBy: author, admittedBy: author, ...feigned })
+      const after = successor(two, { devices: sorted(...two.devices, added) })
+      const step = { author, isSameEpoch: true }
+      expect(check(two, after, step)).toThrow(code('keyring_chain'))
+    }
   })
 
   describe('that is a passphrase', () => {
     const before = { ...two, quota: 2 }
     const withDevices = (from: Directory, ...bytes: readonly number[]): Directory => {
       const { number } = from
-      const fresh = { added: number + 1, named: number + 1, admittedBy: 'passphrase' } as const
-      const added = bytes.map((byte) => device(byte, fresh))
+      const fresh = { added: number + 1, named: number + 1 }
+      const admission = { roleBy: 'passphrase', admittedBy: 'passphrase' } as const
+      const added = bytes.map((byte) => device(byte, { ...fresh, ...admission }))
       return successor(from, { devices: sorted(...from.devices, ...added) })
     }
     const filled = withDevices(before, 3, 4)
@@ -325,7 +356,8 @@ describe('a recovery identity', () => {
       const byOwner = device(5, fresh)
       const devices = sorted(...filled.devices, byOwner)
       expect(check(filled, successor(filled, { devices }))).not.toThrow()
-      const byKey = device(5, { ...fresh, admittedBy: 'recovery' })
+      const byRecovery = { role: 'owner', roleBy: 'recovery', admittedBy: 'recovery' } as const
+      const byKey = device(5, { ...fresh, ...byRecovery })
       const after = successor(filled, { devices: sorted(...filled.devices, byKey) })
       expect(check(filled, after, by('recovery'))).not.toThrow()
     })

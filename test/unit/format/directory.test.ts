@@ -74,14 +74,15 @@ describe('the layout', () => {
   })
 
   test('of a device and of a removed one is that of the format', () => {
-    const reader = { ...founder, role: 'reader', admittedBy: 'passphrase', name: 'é' } as const
-    const before = { ...two, number: 9, devices: [{ ...reader, added: 5, named: 7 }] }
+    const reader = { ...founder, role: 'reader', name: 'é' } as const
+    const by = { roleBy: 'recovery', admittedBy: 'passphrase' } as const
+    const before = { ...two, number: 9, devices: [{ ...reader, ...by, added: 5, named: 7 }] }
     const last = { sequence: 3, record: key(8) }
     const bytes = encodeDirectory({ ...before, removed: [removal('ee'.repeat(16), 6, last)] })
     const at = 28 + 32
     expect(toHex(bytes.subarray(at, at + DEVICE + 2))).toBe(
       `${founder.deviceId}${toHex(founder.signingKey)}${toHex(founder.kemKey)}` +
-        `0303${u64(5)}${u64(7)}0002c3a9`,
+        `${toHex(founder.keySignature)}030203${u64(5)}${u64(7)}0002c3a9`,
     )
     expect(toHex(bytes.subarray(at + DEVICE + 2, at + DEVICE + 2 + 64))).toBe(
       `${'ee'.repeat(16)}${u64(6)}${u64(3)}${'08'.repeat(32)}`,
@@ -98,20 +99,22 @@ describe('the layout', () => {
   })
 
   /** Of a device without a name. */
-  const DEVICE = 16 + 32 + 1216 + 1 + 1 + 8 + 8 + 2
-  const roleAt = 28 + 16 + 32 + 1216
+  const DEVICE = 16 + 32 + 1216 + 64 + 1 + 1 + 1 + 8 + 8 + 2
+  const roleAt = 28 + 16 + 32 + 1216 + 64
   const bytesOf = (directory: Directory = genesis): Uint8Array => encoded(directory)
 
   test.each([
     ['an unknown role', bytesOf().with(roleAt, 5)],
     ['role 0', bytesOf().with(roleAt, 0)],
-    ['a device that nobody admitted', bytesOf().with(roleAt + 1, 0)],
-    ['a device that a fourth kind admitted', bytesOf().with(roleAt + 1, 4)],
+    ['a role that nobody set', bytesOf().with(roleAt + 1, 0)],
+    ['a role that a fourth kind set', bytesOf().with(roleAt + 1, 4)],
+    ['a device that nobody admitted', bytesOf().with(roleAt + 2, 0)],
+    ['a device that a fourth kind admitted', bytesOf().with(roleAt + 2, 4)],
     ['a device id that is not its key’s', bytesOf().with(28, 0)],
     ['a recovery entry of a device', bytesOf().with(28 + DEVICE + 16, 1)],
     ['more devices than bytes', bytesOf().with(3, 250)],
     ['251 devices', bytesOf().with(3, 251)],
-    ['2,049 removed devices', bytesOf().with(4, 8).with(5, 1)],
+    ['16,385 removed devices', bytesOf().with(4, 0x40).with(5, 1)],
     ['69 recovery entries', bytesOf().with(7, 69)],
     ['65 recovery keys', bytesOf(successor(genesis, { recovery: upTo(65).map(recoveryKeyOf) }))],
     ['4,097 gone slots', bytesOf().with(8, 0x10).with(9, 1)],

@@ -109,12 +109,12 @@ describe('passphrases that were set apart', () => {
 })
 
 test('more devices than a keyring can have are store_full', () => {
-  const entry = { admittedBy: 'owner', name: '', added: 0, named: 0 } as const
+  const facts = { role: 'writer', roleBy: 'owner', admittedBy: 'owner' } as const
   const many = (from: number) =>
     Array.from({ length: 150 }, (_, index) => {
       const deviceId = (from + index).toString(16).padStart(32, '0')
-      const keys = { signingKey: random(32), kemKey: random(1216) }
-      return { deviceId, ...keys, role: 'writer' as const, ...entry }
+      const keys = { signingKey: random(32), kemKey: random(1216), keySignature: random(64) }
+      return { deviceId, ...keys, ...facts, name: '', added: 0, named: 0 }
     })
   const sides = [many(0), many(1000)].map((devices) => {
     return { ...common, directory: { ...common.directory, devices } }

@@ -27,6 +27,7 @@ import { holdersOf } from '../../../src/keys/recipients.ts'
 import { openSlot, sealSlot } from '../../../src/keys/slot.ts'
 import type { Unlock } from '../../../src/keys/unlock.ts'
 import { inSlices } from '../../../src/time-slice.ts'
+import { memberOf } from '../../support/forge-fault.ts'
 
 const random = systemRandom
 const founder = await generateIdentity()
@@ -43,10 +44,7 @@ const first = await createKeyring({
 const { storeId } = first
 const strangers: DeviceEntry[] = []
 while (strangers.length < 4) {
-  const { deviceId, signing, kem } = await generateIdentity()
-  const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
-  const entry = { role: 'writer', admittedBy: 'owner', added: 0, name: '', named: 0 } as const
-  strangers.push({ deviceId, ...keys, ...entry })
+  strangers.push(memberOf(await generateIdentity(), 'writer', 0))
 }
 
 /** The founder's keyring has four slots of type 1. */

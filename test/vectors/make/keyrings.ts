@@ -149,7 +149,7 @@ function framingFaults(of: Make, identity: Vector): readonly Vector[] {
     of('upgrade_required', 'a slot of type 3', identity, { bytes: put(48, 3) }),
     malformed('a reserved byte of a slot', { bytes: put(49, 1) }),
     malformed('a slot that is too short', { bytes: put(50, 0, 9) }),
-    malformed('more than 2 MiB', { bytes: (bytes) => concatBytes(bytes, new Uint8Array(2 << 20)) }),
+    malformed('more than 4 MiB', { bytes: (bytes) => concatBytes(bytes, new Uint8Array(4 << 20)) }),
     malformed('a byte less', { bytes: (bytes) => bytes.slice(0, -1) }),
     malformed('a byte more', { bytes: (bytes) => concatBytes(bytes, Uint8Array.of(0)) }),
     malformed(

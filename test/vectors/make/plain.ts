@@ -183,7 +183,7 @@ function directories(directory: Directory): readonly Vector[] {
     plain(honest, 'upgrade_required', 'version 2', put(0, 2)),
     malformed('more devices than there are', honest, put(2, 0, 200)),
     malformed('251 devices', honest, put(2, 0, 251)),
-    malformed('2,049 removed devices', honest, put(4, 8, 1)),
+    malformed('16,385 removed devices', honest, put(4, 0x40, 1)),
     malformed('69 recovery entries', honest, put(6, 0, 69)),
     malformed('4,097 slots that are gone', honest, put(8, 0x10, 1)),
     malformed('no previous directory', of({ previous: [] })),
@@ -217,14 +217,23 @@ function names(device: (change: Partial<DeviceEntry>) => Plain): readonly Vector
     plain(device({ named: 9 }), refused, 'a name that is still to be given'),
     plain(device({ admittedBy: 'recovery' }), 'accepted', 'a device by a recovery key'),
     plain(device({ admittedBy: 'passphrase' }), 'accepted', 'a device by a passphrase'),
+    plain(device({ roleBy: 'recovery' }), 'accepted', 'a role by a recovery key'),
+    plain(device({ roleBy: 'passphrase' }), 'accepted', 'a role by a passphrase'),
     plain(device({}), refused, 'a device by nobody', put(admittedAt, 0)),
     plain(device({}), refused, 'a device by a fourth kind', put(admittedAt, 4)),
+    plain(device({}), refused, 'a role by nobody', put(admittedAt - 1, 0)),
+    plain(device({}), refused, 'a role by a fourth kind', put(admittedAt - 1, 4)),
+    plain(
+      device({ keySignature: new Uint8Array(64) }),
+      'accepted',
+      'a key signature that does not verify, which is checked where a device is new',
+    ),
     plain(device({}), refused, 'a name that is not UTF-8', put(admittedAt + 17, 0, 1, 0xff)),
   ]
 }
 
 /** Of the first device, after one previous directory. */
-const admittedAt = 28 + 32 + 16 + 32 + 1216 + 1
+const admittedAt = 28 + 32 + 16 + 32 + 1216 + 64 + 2
 
 function quotas(of: (change: Partial<Directory>) => Plain): readonly Vector[] {
   return [

@@ -6,6 +6,7 @@ import { hash256 } from '../../../src/crypto/digest.ts'
 import { sign } from '../../../src/crypto/signature.ts'
 import { encodeBase32 } from '../../../src/format/base32.ts'
 import { formatDeviceCard } from '../../../src/format/device-card.ts'
+import { signDeviceKeys } from '../../../src/format/device-keys.ts'
 import { formatId, type IdKind } from '../../../src/format/id.ts'
 import {
   formatIdentity,
@@ -14,6 +15,7 @@ import {
   generateOperatorSecret,
   type Identity,
 } from '../../../src/keys/identity.ts'
+import { withKem } from '../../support/forge-fault.ts'
 import { countingRandom, idOf, put } from '../../support/forge-seal.ts'
 import type { Group, Vector } from '../vector.ts'
 
@@ -204,7 +206,7 @@ async function deviceCards(): Promise<readonly Vector[]> {
   const other = await generateIdentity(countingRandom('other card vector'))
   const card = formatDeviceCard(identity, { name: 'Zoë’s laptop' })
   const line = card.split('\n').slice(1).join('')
-  const forged = { ...identity, kem: other.kem }
+  const forged = withKem(identity, other.kem)
   const of = (expect: string, name: string, text: string): Vector => ({
     ...typed(expect, name, text),
     clause: '1.4',
@@ -229,20 +231,28 @@ async function deviceCards(): Promise<readonly Vector[]> {
 type CardFault = readonly [name: string, bytes: Uint8Array]
 
 function cardFaults(identity: Identity, other: Identity): readonly CardFault[] {
-  const { signing, kem } = identity
+  const { signing, kem, keySignature } = identity
   const named = (...bytes: readonly number[]): Uint8Array => {
     const field = new Uint8Array(256)
     field.set(bytes)
-    return concatBytes(signing.publicKey, kem.publicKey, field)
+    return concatBytes(signing.publicKey, kem.publicKey, keySignature, field)
   }
   const signed = (fields: Uint8Array): Uint8Array => {
     return concatBytes(fields, sign(concatBytes(label('GLK1/device-card/v1'), fields), signing))
   }
   const honest = signed(named(0x61))
-  const noKey = put(32, ...new Uint8Array(1216))(named())
+  const weak = new Uint8Array(1216)
+  const withKeySignature = (signature: Uint8Array): Uint8Array => put(1248, ...signature)(named())
+  const noKey = put(32, ...weak)(withKeySignature(signDeviceKeys(signing, { publicKey: weak })))
   return [
     ['no signature', concatBytes(named(0x61), new Uint8Array(64))],
-    ['the signature of another name', put(1248, 0x62)(honest)],
+    ['the signature of another name', put(1312, 0x62)(honest)],
+    ['no key signature', signed(withKeySignature(new Uint8Array(64)))],
+    ['the key signature of another device', signed(withKeySignature(other.keySignature))],
+    [
+      'another encryption key that the card alone has signed',
+      signed(put(32, ...other.kem.publicKey)(named())),
+    ],
     ['the encryption key of another', put(32, ...other.kem.publicKey)(honest)],
     ['an encryption key that nothing can be sealed to', signed(noKey)],
     ['a byte after the end of the name', signed(named(0x61, 0, 0x62))],
@@ -255,7 +265,7 @@ function cardFaults(identity: Identity, other: Identity): readonly CardFault[] {
 }
 
 function cardOf(bytes: Uint8Array): string {
-  const check = hash256(label('GLK1/device-card-text/v1'), bytes).subarray(0, 2)
+  const check = hash256(label('GLK1/device-card-text/v1'), bytes).subarray(0, 3)
   return `GITLOCKET-DEVICE-1-${encodeBase32(concatBytes(bytes, check)).toUpperCase()}`
 }
 

@@ -17,7 +17,7 @@ import {
   type Tips,
 } from '../../../../src/store/sync/joined-keyrings.ts'
 import { passphraseOf, recoveryKeyOf } from '../../../support/directories.ts'
-import { withMember } from '../../../support/forge-fault.ts'
+import { withKem, withMember } from '../../../support/forge-fault.ts'
 import { forgeSlot } from '../../../support/forge-keyring.ts'
 import type { Forge } from '../../../support/forge.ts'
 import { standardClones } from '../../../support/forged-clones.ts'
@@ -34,9 +34,9 @@ function side(number: number, change: Partial<Directory>): Directory {
 }
 
 function device(kemByte: number): Directory['devices'][number] {
-  const keys = { signingKey, kemKey: key(kemByte, 1216) }
-  const facts = { role: 'writer', admittedBy: 'owner', added: 1, name: '', named: 1 } as const
-  return { deviceId, ...keys, ...facts }
+  const keys = { signingKey, kemKey: key(kemByte, 1216), keySignature: key(kemByte, 64) }
+  const by = { role: 'writer', roleBy: 'owner', admittedBy: 'owner' } as const
+  return { deviceId, ...keys, ...by, added: 1, name: '', named: 1 }
 }
 
 function entry(type: RecoveryEntry['type'], slot: number, keys: number = slot): RecoveryEntry {
@@ -93,7 +93,7 @@ test('keyring_conflict: a device joins nothing where that would remove it', asyn
   left.keyring((next) => withMember(next, identity, 'owner'))
   // The directory lists another key, but a slot is the device's, so that it can open both sides.
   const keyringFault = { file: withSlotFor(right, identity.kem.publicKey) }
-  const forgery = { ...identity, kem: second.kem }
+  const forgery = withKem(identity, second.kem)
   const fault = { author: second }
   right.keyring((next) => withMember(next, forgery, 'owner'), { fault, keyringFault })
   const objects = new Map([...left.objects, ...right.objects])

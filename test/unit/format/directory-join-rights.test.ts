@@ -1,0 +1,50 @@
+// Role and name of a device that both sides of a join have (FORMAT §7.2): who has a passphrase adds
+// it to an older state, and cannot lower or rename it by that.
+
+import { expect, test } from 'vitest'
+import { joinDirectories } from '../../../src/format/directory-join.ts'
+import { type DeviceEntry, type Directory, findDevice } from '../../../src/format/directory.ts'
+import { device, founder, genesis, sorted, storeId } from '../../support/directories.ts'
+
+const squatted = { role: 'writer', roleBy: 'passphrase', admittedBy: 'passphrase' } as const
+
+function joined(first: Partial<DeviceEntry>, second: Partial<DeviceEntry>): DeviceEntry[] {
+  const of = (change: Partial<DeviceEntry>): Directory => {
+    return { ...genesis, number: 9, devices: sorted(founder, device(2, change)) }
+  }
+  const pairs = [
+    [of(first), of(second)],
+    [of(second), of(first)],
+  ] as const
+  return pairs.flatMap((both) => {
+    return findDevice(joinDirectories(storeId, both), device(2).deviceId) ?? []
+  })
+}
+
+test.each<[string, Partial<DeviceEntry>]>([
+  ['an owner gave', { role: 'reader' }],
+  ['an owner raised', { role: 'owner', admittedBy: 'passphrase' }],
+  ['an owner lowered', { role: 'auditor', admittedBy: 'recovery' }],
+  ['a recovery key gave', { role: 'owner', roleBy: 'recovery', admittedBy: 'recovery' }],
+])('the role that %s stays, whatever a passphrase gives it', (_, honest) => {
+  expect(joined(honest, squatted)).toEqual([device(2, honest), device(2, honest)])
+})
+
+test('the name is of the side with more right to admit the device, not the later one', () => {
+  const honest = { name: 'laptop', named: 2 }
+  const both = joined(honest, { ...squatted, name: 'forged', named: 5, added: 0 })
+  expect(both).toEqual([device(2, honest), device(2, honest)])
+})
+
+test('of two roles that owners set, the one with fewer rights stays', () => {
+  const both = joined({ role: 'owner' }, { role: 'reader' })
+  expect(both.map(({ role }) => role)).toEqual(['reader', 'reader'])
+})
+
+test('who set the role and who admitted the device are taken apart from each other', () => {
+  const raised = { role: 'owner', roleBy: 'owner', admittedBy: 'passphrase' } as const
+  const admitted = { role: 'owner', roleBy: 'recovery', admittedBy: 'recovery' } as const
+  const both = joined(raised, admitted)
+  expect(both[0]).toEqual(device(2, { ...raised, admittedBy: 'recovery' }))
+  expect(both[1]).toEqual(both[0])
+})

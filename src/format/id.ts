@@ -23,6 +23,7 @@ const LEADING_ZEROS = 2
 
 const STORE_LABEL = label('GLK1/store/v1')
 const DEVICE_LABEL = label('GLK1/device/v1')
+const RECOVERY_LABEL = label('GLK1/recovery/v1')
 
 /** The id of the store with this founder's Ed25519 public key and random bytes. */
 export function storeIdOf(founderKey: Uint8Array, founderRandom: Uint8Array): string {
@@ -32,6 +33,11 @@ export function storeIdOf(founderKey: Uint8Array, founderRandom: Uint8Array): st
 /** The id of the device with this Ed25519 public key. */
 export function deviceIdOf(publicKey: Uint8Array): string {
   return toHex(hash256(DEVICE_LABEL, publicKey).subarray(0, ID_LENGTH))
+}
+
+/** The id under which the recovery identity with this slot and Ed25519 public key signs records. */
+export function recoveryIdOf(slotId: string, publicKey: Uint8Array): string {
+  return toHex(hash256(RECOVERY_LABEL, fromHex(slotId), publicKey).subarray(0, ID_LENGTH))
 }
 
 /** A new memory, version or slot id. */

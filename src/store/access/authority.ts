@@ -19,7 +19,7 @@ import {
   type Role,
 } from '../../format/directory.ts'
 import { openEnvelope, readKid, recordContext } from '../../format/envelope.ts'
-import { deviceIdOf } from '../../format/id.ts'
+import { recoveryIdOf } from '../../format/id.ts'
 import type { KeyringFile } from '../../format/keyring.ts'
 import { decodeSettings } from '../../format/settings.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -199,10 +199,10 @@ export function checkAuthor(
   // Genesis is checked against its own directory, which the store id authenticates.
   const founding = record.kind === 'genesis' ? keyring?.directory : undefined
   const directory = founding ?? before.keyring.directory
-  const recovery = record.sequence === 0 ? findRecovery(directory, record.deviceId) : undefined
+  const recovery = findRecovery(directory, record.deviceId)
   if (recovery !== undefined) {
     commit.checkSignature(recovery.signingKey)
-    return checkRecoveryRights(before.keyring, keyring)
+    return checkRecoveryRights(before.keyring, record, keyring)
   }
   const device = findDevice(directory, record.deviceId)
   if (device === undefined) {
@@ -219,13 +219,20 @@ export function checkAuthor(
 }
 
 /** Checks that a recovery identity stays in the epoch: `checkSuccession` checks what it adds. */
-function checkRecoveryRights(before: KeyringState, keyring: KeyringState | undefined): void {
+function checkRecoveryRights(
+  before: KeyringState,
+  { sequence }: ChangeRecord,
+  keyring: KeyringState | undefined,
+): void {
   if (keyring === undefined) {
     throw new StoreError('record_role', 'A recovery identity may only enrol devices')
   }
   // Genesis begins an epoch, and so does a record that joins two keyrings.
   if (keyring.kid !== before.kid) {
     throw new StoreError('record_role', 'A recovery identity may not begin an epoch')
+  }
+  if (sequence > 0) {
+    throw new StoreError('record_sequence', 'A recovery identity has no sequence numbers')
   }
 }
 
@@ -265,15 +272,10 @@ export function forkedError(): StoreError {
 
 /** By which right the author of a keyring record changes this directory. */
 export function admitterOf(directory: Directory, record: ChangeRecord): AdmittedBy {
-  const recovery = record.sequence === 0 ? findRecovery(directory, record.deviceId) : undefined
-  return recovery?.type ?? 'owner'
+  return findRecovery(directory, record.deviceId)?.type ?? 'owner'
 }
 
-function findRecovery(directory: Directory, deviceId: string): RecoveryEntry | undefined {
-  return findRecoveries(directory, deviceId)[0]
-}
-
-/** The entries of a recovery identity: several may have the same key. */
-export function findRecoveries(directory: Directory, deviceId: string): readonly RecoveryEntry[] {
-  return directory.recovery.filter((entry) => deviceIdOf(entry.signingKey) === deviceId)
+/** The recovery identity that signs records under this id (FORMAT §1). */
+export function findRecovery({ recovery }: Directory, authorId: string): RecoveryEntry | undefined {
+  return recovery.find(({ slotId, signingKey }) => recoveryIdOf(slotId, signingKey) === authorId)
 }

@@ -11,8 +11,8 @@ export interface KeyringChange {
   readonly authorId: string
   /** The devices that the directory before does not have; none in a join. */
   readonly added: readonly string[]
-  /** The recovery entries with the author's key in the directory before, 32 hex digits each. */
-  readonly slotIds: readonly string[]
+  /** Of a recovery identity, 32 hex digits; undefined for a device. */
+  readonly slotId: string | undefined
   /** Whether it adds a device or a recovery entry, or raises a role. */
   readonly givesRights: boolean
   readonly raised: readonly RaisedRole[]

@@ -17,7 +17,7 @@ import { openDirectory } from '../../keys/keyring.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob } from '../snapshot/git-reads.ts'
 import type { KeyringState } from '../snapshot/snapshot.ts'
-import { findKeyring, findRecoveries } from './authority.ts'
+import { findKeyring, findRecovery } from './authority.ts'
 import type { KeyringChange, TwoKeyrings } from './keyring-change.ts'
 
 /** One side of a join: the keyring in force there, and its changes since the last common commit. */
@@ -67,7 +67,7 @@ export function unsoundChanges<Change extends KeyringChange>(
 }
 
 function isSound(
-  { authorId, slotIds, givesRights: isGiving }: KeyringChange,
+  { authorId, slotId, givesRights: isGiving }: KeyringChange,
   other: Directory,
   sound: ReadonlySet<KeyringChange>,
 ): boolean {
@@ -77,13 +77,8 @@ function isSound(
   if (device !== undefined) {
     return !isGiving || device.role === 'owner' || wasMadeOwner(device, sound)
   }
-  // Decided by the directory before the record: a device may be added with a recovery entry's key.
-  if (!isGiving || slotIds.length === 0) return true
   // Its own side may have replaced the secret since: earlier changes stay sound.
-  return (
-    slotIds.some((slotId) => !other.gone.includes(slotId)) ||
-    findRecoveries(other, authorId).length > 0
-  )
+  return !isGiving || slotId === undefined || !other.gone.includes(slotId)
 }
 
 /** Whether sound changes made a device an owner whose role the other side has not lowered. */
@@ -97,17 +92,17 @@ function wasMadeOwner({ deviceId, role }: DeviceEntry, sound: ReadonlySet<Keyrin
 
 /** The change by a keyring record that has one directory before it. */
 export function keyringChange(authorId: string, before: Directory, next: Directory): KeyringChange {
-  const slotIds = findRecoveries(before, authorId).map(({ slotId }) => slotId)
+  const slotId = findRecovery(before, authorId)?.slotId
   const added = next.devices
     .map(({ deviceId }) => deviceId)
     .filter((deviceId) => findDevice(before, deviceId) === undefined)
   const [gives, raised] = [givesRights(before, next), raisedRoles(before, next)]
-  return { authorId, added, slotIds, givesRights: gives, raised }
+  return { authorId, added, slotId, givesRights: gives, raised }
 }
 
 /** The change by a join, which gives no right that neither of its keyrings has, or by genesis. */
 export function changeWithoutGrants(authorId: string): KeyringChange {
-  return { authorId, added: [], slotIds: [], givesRights: false, raised: [] }
+  return { authorId, added: [], slotId: undefined, givesRights: false, raised: [] }
 }
 
 /** Reads the changes by verified commits of keyring records. */

@@ -1,12 +1,12 @@
 // Builds the commits that change the keyring or the settings: kinds 4 and 5 (FORMAT §6.1, §7). They
 // must not touch memories.
 
-import type { Sealed } from '../../bytes.ts'
+import { equalBytes, type Sealed } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
-import type { DeviceKeys } from '../../format/device-card.ts'
-import type { DeviceEntry } from '../../format/directory.ts'
+import type { DeviceKeys } from '../../format/device-keys.ts'
+import { type DeviceEntry, grades } from '../../format/directory.ts'
 import { recordContext, sealEnvelope } from '../../format/envelope.ts'
-import { deviceIdOf } from '../../format/id.ts'
+import { recoveryIdOf } from '../../format/id.ts'
 import { zeroHash } from '../../format/record.ts'
 import { checkSettings, encodeSettings, type Settings } from '../../format/settings.ts'
 import {
@@ -142,16 +142,17 @@ export async function enrolDevice(
   await session.writing(async () => {
     const { snapshot, identity, random, storeId } = session
     if (roleOf(snapshot, identity.deviceId) !== undefined) return nothingBuilt
-    if (snapshot.keyring.kid !== opened.epoch.kid) {
+    const { publicKey } = recovery.signing
+    const entry = snapshot.keyring.directory.recovery.find(({ signingKey }) => {
+      return equalBytes(signingKey, publicKey)
+    })
+    if (snapshot.keyring.kid !== opened.epoch.kid || entry === undefined) {
       throw new StoreError('wrong_key', 'The passphrase or recovery key was replaced meanwhile')
     }
-    const deviceId = deviceIdOf(recovery.signing.publicKey)
-    const grade = snapshot.keyring.directory.recovery.find(
-      (entry) => deviceIdOf(entry.signingKey) === deviceId,
-    )
     await session.checkPermanent(deviceNameTexts(name))
-    const admittedBy = grade?.type ?? 'passphrase'
-    const role = admittedBy === 'recovery' ? 'owner' : 'writer'
+    const deviceId = recoveryIdOf(entry.slotId, publicKey)
+    const admittedBy = entry.type
+    const role = grades[admittedBy]
     const current = { ...opened, directory: snapshot.keyring.directory }
     const next = await addDevice(current, identity, { role, admittedBy, name })
     const signer = { deviceId, pair: recovery.signing, sequence: 0, previous: zeroHash }

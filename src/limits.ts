@@ -25,11 +25,11 @@ export const actorIdLengthMax: number = 64
 export const rowsMax: number = 16_384
 export const commitBytesMax: number = 32 * MEBIBYTE
 /** FORMAT §7. */
-export const keyringBytesMax: number = 2 * MEBIBYTE
+export const keyringBytesMax: number = 4 * MEBIBYTE
 export const keyringSlotsMax: number = 1024
 /** Active ones. */
 export const devicesMax: number = 250
-export const removedDevicesMax: number = 2048
+export const removedDevicesMax: number = 16_384
 /** Of a new store; FORMAT §7 allows up to `devicesMax`. */
 export const quotaDefault: number = 32
 export const recoveryKeysMax: number = 64
@@ -93,7 +93,7 @@ export const journalTransitionBytesMax: number = 8 * MEBIBYTE
 export const objectBytesMax: number = 64 * MEBIBYTE
 /** A reader of packs refuses longer delta chains; git makes none longer than 4,095. */
 export const deltaChainMax: number = 4096
-/** What may be inflated and copied to read one delta: fifty keyrings of the largest size. */
+/** What may be inflated and copied to read one delta: sixteen keyrings of the largest size. */
 export const deltaChainBytesMax: number = 64 * MEBIBYTE
 /** A larger pack from a remote is refused while it is received. */
 export const packBytesMax: number = 16 * 1024 * MEBIBYTE

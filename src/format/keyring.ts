@@ -15,7 +15,7 @@ import {
 import { envelopeOverhead, sealedFraming } from '../crypto/aead.ts'
 import { kemCiphertextLength } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
-import { keyringBytesMax, keyringSlotsMax, passphrasesMax } from '../limits.ts'
+import { keyringBytesMax, keyringSlotsMax, MEBIBYTE, passphrasesMax } from '../limits.ts'
 import { argon2Bytes, type Argon2Parameters, readArgon2 } from './directory.ts'
 import { checkPadding, type EnvelopeType, paddedLength, readKid } from './envelope.ts'
 
@@ -79,7 +79,12 @@ export function encodeKeyring(file: KeyringFile): Sealed {
   }
   const bytes = writer.bytes()
   if (bytes.length > keyringBytesMax) {
-    throw new StoreError('change_too_large', 'The keyring would be too large: remove devices first')
+    throw new StoreError(
+      'change_too_large',
+      `The keyring would be larger than ${keyringBytesMax / MEBIBYTE} MiB, mostly for removed ` +
+        'devices and earlier epochs: create a new store, and move the memories there with ' +
+        '`gitlocket export` and `gitlocket import`',
+    )
   }
   return sealedFraming(bytes)
 }

@@ -228,8 +228,8 @@ describe('T10: a keyring that contradicts its record or directory is refused', (
     ['keyring_malformed', 'a byte less', { bytes: (bytes) => bytes.slice(0, -1) }],
     [
       'keyring_malformed',
-      'more than 2 MiB',
-      { bytes: (bytes) => Buffer.concat([bytes, new Uint8Array(2 << 20)]) },
+      'more than 4 MiB',
+      { bytes: (bytes) => Buffer.concat([bytes, new Uint8Array(4 << 20)]) },
     ],
     [
       'envelope_commitment',

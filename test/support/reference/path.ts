@@ -1,6 +1,8 @@
-// FORMAT §5.2: the grammar of paths, which are refused and never repaired.
+// FORMAT §5.2: the grammar of paths as readers check it: refused and never repaired. NFC and
+// assigned characters are for writers to see to.
 
 import { utf8 } from './bytes.ts'
+import { hasForbidden, isWellFormed } from './characters.ts'
 import { ensure, type Refusal } from './refusal.ts'
 
 const segmentsMax = 20
@@ -10,9 +12,8 @@ const bytesMax = 1024
 export function checkPath(path: string, kind: Refusal): string {
   ensure(path.startsWith('/'), kind, 'A path starts with a slash')
   ensure(utf8(path).length <= bytesMax, kind, 'A path has at most 1,024 bytes')
-  ensure(!/[\p{Cs}]/u.test(path), kind, 'A path is well-formed Unicode')
-  ensure(path.normalize('NFC') === path, kind, 'A path is in NFC')
-  ensure(!/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(path), kind, 'A path has a control character')
+  ensure(isWellFormed(path), kind, 'A path is well-formed Unicode')
+  ensure(!hasForbidden(path), kind, 'A path has a forbidden character')
   const segments = path.slice(1).split('/')
   ensure(segments.length <= segmentsMax, kind, 'A path has at most 20 segments')
   for (const segment of segments) {

@@ -3,6 +3,7 @@
 // keys first and the document sorts by code unit.
 
 import { concat, equal, Reader, u32, u8, utf8, utf8Text } from './bytes.ts'
+import { hasControl, isWellFormed } from './characters.ts'
 import { checkPadding } from './envelope.ts'
 import { ensure, refuse } from './refusal.ts'
 
@@ -59,7 +60,7 @@ function settingsOf(json: unknown): Settings {
   const limits = fields(all.get('limits'))
   const archivedAt = all.get('archived_at')
   const name = text(all.get('name'), 1, 255)
-  ensure(!/\p{Cc}/u.test(name), 'settings_malformed', 'The name has a control character')
+  ensure(!hasControl(name), 'settings_malformed', 'The name has a control character')
   return {
     name,
     description: text(all.get('description'), 0, 1024),
@@ -89,7 +90,7 @@ function fields(json: unknown): Map<string, unknown> {
 /** A well-formed string of a number of code points. */
 function text(json: unknown, least: number, most: number): string {
   if (typeof json !== 'string') return refuse('settings_malformed', 'A string is missing')
-  ensure(!/\p{Cs}/u.test(json), 'settings_malformed', 'A string has a lone surrogate')
+  ensure(isWellFormed(json), 'settings_malformed', 'A string has a lone surrogate')
   const length = Array.from(json).length
   ensure(length >= least && length <= most, 'settings_malformed', 'A string has another length')
   return json

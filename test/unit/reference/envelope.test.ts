@@ -4,6 +4,7 @@
 import { ed25519, ED25519_TORSION_SUBGROUP } from '@noble/curves/ed25519.js'
 import { describe, expect, test } from 'vitest'
 import { concat, fromHex, toHex, utf8 } from '../../support/reference/bytes.ts'
+import { hasForbidden } from '../../support/reference/characters.ts'
 import {
   deriveSalt,
   openDeterministic,
@@ -180,7 +181,6 @@ test.each([
   ['dots', '/a/..'],
   ['21 segments', '/a'.repeat(21)],
   ['1,025 bytes', `/${'a'.repeat(1024)}`],
-  ['decomposed letters', '/e\u0301'],
   ['a control character', '/a\u0007'],
   ['a format character', '/a\u200Db'],
   ['a line separator', '/a\u2028b'],
@@ -188,6 +188,22 @@ test.each([
   ['the reserved name', '/.anthropic-memory-store'],
 ])('a path with %s is refused', (_, path) => {
   expect(() => checkPath(path, 'invalid_path')).toThrow(/^invalid_path: /)
+})
+
+test.each([
+  ['decomposed letters', '/e\u0301'],
+  ['a character that is not assigned', '/\u0378'],
+  ['a character beside the forbidden ones', '/\u2065\u00a0'],
+  ['a reserved name below', '/.anthropic-memory-store/a'],
+])('a path with %s is read', (_, path) => {
+  expect(checkPath(path, 'invalid_path')).toBe(path)
+})
+
+test('170 characters of category Cf are forbidden, and 67 others', { tags: 'slow' }, () => {
+  const all = Array.from({ length: 0x110000 }, (_, point) => String.fromCodePoint(point))
+  const found = all.filter(hasForbidden)
+  const formats = found.filter((character) => /\p{Cf}/u.test(character))
+  expect([formats.length, found.length - formats.length]).toEqual([170, 33 + 32 + 2])
 })
 
 /** A little-endian number. */

@@ -296,7 +296,7 @@ describe('text forms', () => {
         const shown = await generateOperatorSecret(() => secret)
         expect(toHex(parseOperatorSecret(shown))).toBe(toHex(secret))
         expect(identity.formatOperatorSecret(secret)).toBe(shown)
-        const key = identity.operatorRecoveryKey(secret, storeId)
+        const key = identity.operatorRecoveryKey(secret, storeId, 0)
         expect(toHex(operatorRecoveryKey(storeId, secret))).toBe(toHex(key))
       }),
       options,

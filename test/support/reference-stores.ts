@@ -2,7 +2,7 @@
 // one, give it members and read it back.
 
 import { join } from 'node:path'
-import type { AdmittedBy, Device, Directory, Role } from './reference/directory.ts'
+import type { Device, Directory, Grade, Role } from './reference/directory.ts'
 import { formatIdentity, type Identity } from './reference/identity.ts'
 import { readStore, type StoreView } from './reference/store.ts'
 import { newDevice, type NewRow, StoreWriter } from './reference/writer.ts'
@@ -52,19 +52,20 @@ export function read(
 export interface Member {
   readonly identity: Identity
   readonly role: Role
-  readonly admittedBy?: AdmittedBy
+  /** What admits it, and sets its role. */
+  readonly by?: Grade
 }
 
-export function member(writer: StoreWriter, role: Role, admittedBy: AdmittedBy = 1): Member {
+export function member(writer: StoreWriter, role: Role, by: Grade = 1): Member {
   const [signingSeed, kemSeed] = [writer.random(), writer.random()]
-  return { identity: { signingSeed, kemSeed, localSecret: writer.random() }, role, admittedBy }
+  return { identity: { signingSeed, kemSeed, localSecret: writer.random() }, role, by }
 }
 
 /** The next directory, with these members. */
 export function withMembers(writer: StoreWriter, ...members: readonly Member[]): Directory {
   const number = writer.directory.number + 1
-  const added = members.map(({ identity, role, admittedBy = 1 }): Device => {
-    return { ...newDevice(identity, role, number), admittedBy }
+  const added = members.map(({ identity, role, by = 1 }): Device => {
+    return { ...newDevice(identity, role, number), roleBy: by, admittedBy: by }
   })
   const devices = [...writer.directory.devices, ...added].toSorted(byDeviceId)
   return { ...writer.directory, number, devices }

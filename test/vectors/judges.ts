@@ -80,7 +80,7 @@ export const judges: Readonly<Record<Group, Judge>> = {
     product: (v) => toHex(operatorRecoveryKey(field(v, 'storeId'), parseOperatorSecret(text(v)))),
     reference: (v) =>
       toHex(
-        identity.operatorRecoveryKey(identity.parseOperatorSecret(text(v)), field(v, 'storeId')),
+        identity.operatorRecoveryKey(identity.parseOperatorSecret(text(v)), field(v, 'storeId'), 0),
       ),
   },
   'device-cards': { product: cardByProduct, reference: cardByReference },
@@ -243,16 +243,9 @@ function unlockOf(v: Vector): Unlock {
 function secretOf(v: Vector): Secret {
   const { passphrase, recoveryKey, operatorSecret } = v
   if (passphrase !== undefined) return { passphrase }
-  if (operatorSecret !== undefined) return { recoveryKey: recoveryKeyOf(v, operatorSecret) }
+  if (operatorSecret !== undefined) return { operatorSecret }
   if (recoveryKey !== undefined) return { recoveryKey }
   return { identity: field(v, 'identity') }
-}
-
-/** The text of the recovery key that an operator secret gives for the store. */
-function recoveryKeyOf(v: Vector, operatorSecret: string): string {
-  const storeId = field(v, 'storeId')
-  const secret = identity.parseOperatorSecret(operatorSecret)
-  return identity.formatRecoveryKey(storeId, identity.operatorRecoveryKey(secret, storeId))
 }
 
 function idKind(v: Vector): IdKind {

@@ -1,6 +1,7 @@
 // FORMAT §1.4 and §1.5: device cards, the public half of an identity, and the names of devices.
 
 import { concat, label, utf8, utf8Text, zeros } from './bytes.ts'
+import { hasForbidden, hasSpaceAtEnd, isWellFormed } from './characters.ts'
 import { checksum, deviceIdOf, type Identity, readTyped, toBase32 } from './identity.ts'
 import { encapsulate, kemPublicKey } from './kem.ts'
 import { ensure, type Refusal, refuse } from './refusal.ts'
@@ -8,43 +9,70 @@ import { publicKeyOf, sign, verifySignature } from './signature.ts'
 
 const nameBytes = 256
 
-/** The name, if it is one. White space at an end is of category Zs: the rest is never allowed. */
+/** The name as readers check it, if it is one. 64 code points have at most 256 bytes. */
 export function checkDeviceName(name: string, kind: Refusal): string {
   ensure(Array.from(name).length <= 64, kind, 'A device name has at most 64 code points')
-  ensure(!/\p{Cs}/u.test(name), kind, 'A device name has a lone surrogate')
-  ensure(name.normalize('NFC') === name, kind, 'A device name is not in NFC')
-  const refused = /[\p{Cc}\p{Cf}\u2028\u2029]/u.test(name)
-  ensure(!refused, kind, 'A device name has a character that shows nothing')
-  ensure(!/^\p{Zs}|\p{Zs}$/u.test(name), kind, 'A device name begins or ends with white space')
+  ensure(isWellFormed(name), kind, 'A device name has a lone surrogate')
+  ensure(!hasForbidden(name), kind, 'A device name has a forbidden character')
+  ensure(!hasSpaceAtEnd(name), kind, 'A device name begins or ends with white space')
   return name
 }
 
-export interface DeviceCard {
-  readonly deviceId: string
+/** The public keys of a device, which it has signed itself. */
+export interface DeviceKeys {
+  /** Ed25519. */
   readonly signingKey: Uint8Array
+  /** X-Wing. */
   readonly kemKey: Uint8Array
+  /** 64 bytes. */
+  readonly keySignature: Uint8Array
+}
+
+function keysMessage(signingKey: Uint8Array, kemKey: Uint8Array): Uint8Array {
+  return concat(label('GLK1/device-keys/v1'), signingKey, kemKey)
+}
+
+/** The public keys of an identity, signed. */
+export function deviceKeys({
+  signingSeed,
+  kemSeed,
+}: Pick<Identity, 'signingSeed' | 'kemSeed'>): DeviceKeys {
+  const [signingKey, kemKey] = [publicKeyOf(signingSeed), kemPublicKey(kemSeed)]
+  return { signingKey, kemKey, keySignature: sign(keysMessage(signingKey, kemKey), signingSeed) }
+}
+
+/** Refuses with `kind` keys that the device has not signed. */
+export function checkDeviceKeys(
+  { signingKey, kemKey, keySignature }: DeviceKeys,
+  kind: Refusal,
+): void {
+  verifySignature(keysMessage(signingKey, kemKey), keySignature, signingKey, kind)
+}
+
+export interface DeviceCard extends DeviceKeys {
+  readonly deviceId: string
   readonly name: string
 }
 
 const cardForm = {
   prefix: 'GITLOCKET-DEVICE-1-',
   name: 'GLK1/device-card-text/v1',
-  length: 1568,
+  length: 1632,
   check: 2,
 }
 
-/** What the card's signature signs. */
-function signedMessage(keysAndName: Uint8Array): Uint8Array {
-  return concat(label('GLK1/device-card/v1'), keysAndName)
+/** What the card signature signs: keys, key signature and name follow the label. */
+function signedMessage(signed: Uint8Array): Uint8Array {
+  return concat(label('GLK1/device-card/v1'), signed)
 }
 
 export function formatDeviceCard(identity: Identity, name: string): string {
   const filled = concat(utf8(name), zeros(nameBytes - utf8(name).length))
-  const keys = concat(publicKeyOf(identity.signingSeed), kemPublicKey(identity.kemSeed))
-  const keysAndName = concat(keys, filled)
-  const card = concat(keysAndName, sign(signedMessage(keysAndName), identity.signingSeed))
+  const { signingKey, kemKey, keySignature } = deviceKeys(identity)
+  const signed = concat(signingKey, kemKey, keySignature, filled)
+  const card = concat(signed, sign(signedMessage(signed), identity.signingSeed))
   const whole = concat(card, checksum(cardForm.name, card, 2))
-  return cardForm.prefix + toBase32(whole, 2512).toUpperCase()
+  return cardForm.prefix + toBase32(whole, 2615).toUpperCase()
 }
 
 /** Else `invalid_input`, whatever is wrong. */
@@ -60,11 +88,13 @@ function readCard(file: string): DeviceCard {
   const lines = file.split('\n').map((line) => line.trim())
   const card = readTyped(lines.filter((line) => !line.startsWith('#')).join(''), cardForm)
   const [signingKey, kemKey] = [card.slice(0, 32), card.slice(32, 1248)]
-  const filled = card.slice(1248, 1504)
-  verifySignature(signedMessage(card.slice(0, 1504)), card.slice(1504), signingKey)
-  const name = utf8Text(filled, 'invalid_identity').replace(/\0+$/, '')
-  checkDeviceName(name, 'invalid_identity')
+  const [keySignature, filled] = [card.slice(1248, 1312), card.slice(1312, 1568)]
+  const keys = { signingKey, kemKey, keySignature }
+  checkDeviceKeys(keys, 'invalid_input')
+  verifySignature(signedMessage(card.slice(0, 1568)), card.slice(1568), signingKey)
+  const name = utf8Text(filled, 'invalid_input').replace(/\0+$/, '')
+  checkDeviceName(name, 'invalid_input')
   const sealable = encapsulate(kemKey, zeros(64)) !== undefined
-  ensure(sealable, 'invalid_identity', 'Nothing can be sealed to the X-Wing key')
-  return { deviceId: deviceIdOf(signingKey), signingKey, kemKey, name }
+  ensure(sealable, 'invalid_input', 'Nothing can be sealed to the X-Wing key')
+  return { deviceId: deviceIdOf(signingKey), ...keys, name }
 }

@@ -47,7 +47,7 @@ function joinDevices(both: Both, number: number): Pick<Directory, 'devices' | 'r
     const other = devices.get(deviceId)
     if (removed.has(deviceId)) continue
     if (other === undefined) devices.set(deviceId, one)
-    else if (equal(one.kemKey, other.kemKey)) devices.set(deviceId, joinDevice(one, other))
+    else if (sameKeys(one, other)) devices.set(deviceId, joinDevice(one, other))
     else removed.set(deviceId, { deviceId, removed: number, sequence: 0, record: zeroHash })
   }
   const active = [...devices.values()].filter(({ deviceId }) => !removed.has(deviceId))
@@ -63,17 +63,35 @@ function joinRemoved(a: RemovedDevice, b: RemovedDevice): RemovedDevice {
   return { ...(aLast ? a : b), removed: Math.min(a.removed, b.removed) }
 }
 
+/** Whether they have one X-Wing key and one key signature. The id gives the Ed25519 key. */
+function sameKeys(a: Device, b: Device): boolean {
+  return equal(a.kemKey, b.kemKey) && equal(a.keySignature, b.keySignature)
+}
+
 function joinDevice(a: Device, b: Device): Device {
-  const aNames = a.named === b.named ? bytesAreLess(a.name, b.name) : a.named > b.named
-  const { named, name } = aNames ? a : b
+  const { named, name } = givesName(a, b) ? a : b
   return {
     ...a,
-    role: roles.indexOf(a.role) > roles.indexOf(b.role) ? a.role : b.role,
+    role: givesRole(a, b) ? a.role : b.role,
+    roleBy: a.roleBy < b.roleBy ? a.roleBy : b.roleBy,
     admittedBy: a.admittedBy < b.admittedBy ? a.admittedBy : b.admittedBy,
     added: Math.min(a.added, b.added),
     named,
     name,
   }
+}
+
+/** Whether a, rather than b, has the role of both. */
+function givesRole(a: Device, b: Device): boolean {
+  if (a.roleBy !== b.roleBy) return a.roleBy < b.roleBy
+  return roles.indexOf(a.role) > roles.indexOf(b.role)
+}
+
+/** Whether a, rather than b, has the name of both. */
+function givesName(a: Device, b: Device): boolean {
+  if (a.admittedBy !== b.admittedBy) return a.admittedBy < b.admittedBy
+  if (a.named !== b.named) return a.named > b.named
+  return bytesAreLess(a.name, b.name)
 }
 
 function bytesAreLess(a: string, b: string): boolean {

@@ -15,10 +15,10 @@ import {
   utf8,
   utf8Text,
 } from './bytes.ts'
-import { checkDeviceName } from './device-card.ts'
+import { checkDeviceName, type DeviceKeys } from './device-card.ts'
 import { checkPadding } from './envelope.ts'
 import { H } from './hash.ts'
-import { deviceIdOf } from './identity.ts'
+import { deviceIdOf, recoveryIdOf } from './identity.ts'
 import { zeroHash } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 
@@ -34,13 +34,16 @@ export interface PublicKeys {
 }
 
 /** 1 an owner, or as founder, 2 a recovery key, 3 a passphrase. */
-export type AdmittedBy = 1 | 2 | 3
+export type Grade = 1 | 2 | 3
 
 /** An active device. */
-export interface Device extends PublicKeys {
+export interface Device extends DeviceKeys {
   readonly deviceId: string
   readonly role: Role
-  readonly admittedBy: AdmittedBy
+  /** Who set the role. */
+  readonly roleBy: Grade
+  /** Who added the device. */
+  readonly admittedBy: Grade
   /** Directory numbers. */
   readonly added: number
   readonly named: number
@@ -112,10 +115,11 @@ export function encodeDirectory(directory: Directory): Uint8Array {
 }
 
 function encodeDevice(device: Device): Uint8Array {
-  const { deviceId, signingKey, kemKey, role, admittedBy, added, named } = device
-  const numbers = concat(u8(roles.indexOf(role) + 1), u8(admittedBy), u64(added), u64(named))
+  const { deviceId, signingKey, kemKey, keySignature, role, roleBy, admittedBy } = device
+  const keys = concat(fromHex(deviceId), signingKey, kemKey, keySignature)
+  const rights = concat(u8(roles.indexOf(role) + 1), u8(roleBy), u8(admittedBy))
   const name = utf8(device.name)
-  return concat(fromHex(deviceId), signingKey, kemKey, numbers, u16(name.length), name)
+  return concat(keys, rights, u64(device.added), u64(device.named), u16(name.length), name)
 }
 
 function encodeRemoved({ deviceId, removed, sequence, record }: RemovedDevice): Uint8Array {
@@ -140,7 +144,7 @@ export function decodeDirectory(padded: Uint8Array): Directory {
   ensure(reader.u8() === 1, 'upgrade_required', 'The directory has another version')
   const previousCount = reader.u8()
   const deviceCount = readCount(reader, 250)
-  const removedCount = readCount(reader, 2048)
+  const removedCount = readCount(reader, 16_384)
   const recoveryCount = readCount(reader, 68)
   const goneCount = readCount(reader, 4096)
   const quota = readCount(reader, 250)
@@ -172,20 +176,27 @@ function readCount(reader: Reader, most: number): number {
 
 function readDevice(reader: Reader, number: number): Device {
   const deviceId = reader.hex(16)
-  const [signingKey, kemKey] = [reader.raw(32), reader.raw(1216)]
-  const role = roles[reader.u8() - 1] ?? refuse('keyring_malformed', 'A role is unknown')
-  const admittedBy = reader.u8()
-  if (admittedBy !== 1 && admittedBy !== 2 && admittedBy !== 3) {
-    return refuse('keyring_malformed', 'What admitted a device is unknown')
+  const keys = {
+    signingKey: reader.raw(32),
+    kemKey: reader.raw(1216),
+    keySignature: reader.raw(64),
   }
+  const role = roles[reader.u8() - 1] ?? refuse('keyring_malformed', 'A role is unknown')
+  const [roleBy, admittedBy] = [readGrade(reader), readGrade(reader)]
   const [added, named] = [reader.u64(), reader.u64()]
   const name = utf8Text(reader.raw(reader.u16()), 'keyring_malformed')
   checkDeviceName(name, 'keyring_malformed')
-  const own = deviceId === deviceIdOf(signingKey)
+  const own = deviceId === deviceIdOf(keys.signingKey)
   ensure(own, 'keyring_malformed', 'A device id is not its key’s')
   const possible = added <= named && named <= number
   ensure(possible, 'keyring_malformed', 'A device comes or is named at an impossible number')
-  return { deviceId, signingKey, kemKey, role, admittedBy, added, named, name }
+  return { deviceId, ...keys, role, roleBy, admittedBy, added, named, name }
+}
+
+function readGrade(reader: Reader): Grade {
+  const grade = reader.u8()
+  if (grade === 1 || grade === 2 || grade === 3) return grade
+  return refuse('keyring_malformed', 'What admitted a device or set its role is unknown')
 }
 
 function readRemoved(reader: Reader, number: number): RemovedDevice {
@@ -234,18 +245,31 @@ function checkKinds(recoveries: readonly RecoveryEntry[]): void {
 /** The member that signed a record, as one directory knows it. */
 export type Author =
   | { readonly as: 'device'; readonly role: Role; readonly signingKey: Uint8Array }
-  | { readonly as: 'recovery'; readonly grade: Role; readonly signingKey: Uint8Array }
+  | {
+      readonly as: 'recovery'
+      /** The role of the devices that it adds. */
+      readonly grade: 'owner' | 'writer'
+      readonly signingKey: Uint8Array
+    }
 
 /** The active device or the recovery identity with this id; undefined if there is none. */
-export function findAuthor(directory: Directory, deviceId: string): Author | undefined {
-  const device = directory.devices.find((d) => d.deviceId === deviceId)
+export function findAuthor(directory: Directory, authorId: string): Author | undefined {
+  const device = directory.devices.find((d) => d.deviceId === authorId)
   if (device !== undefined) {
     return { as: 'device', role: device.role, signingKey: device.signingKey }
   }
-  const recovery = directory.recoveries.find((r) => deviceIdOf(r.signingKey) === deviceId)
+  const recovery = findRecovery(directory, authorId)
   if (recovery === undefined) return undefined
   const grade = recovery.slotType === 2 ? 'writer' : 'owner'
   return { as: 'recovery', grade, signingKey: recovery.signingKey }
+}
+
+/** The entry of the recovery identity with this id; undefined if there is none. */
+export function findRecovery(
+  { recoveries }: Directory,
+  authorId: string,
+): RecoveryEntry | undefined {
+  return recoveries.find((r) => recoveryIdOf(r.slotId, r.signingKey) === authorId)
 }
 
 // §7.2, which keyring records are sound
@@ -293,20 +317,13 @@ export function isRaised(authorId: string, own: readonly Raise[], other: Directo
   return !wasLowered && ofIt.some(({ to }) => to === 'owner')
 }
 
-/** The slots of a recovery identity. */
-export function entriesOf(authorId: string, { recoveries }: Directory): readonly string[] {
-  return recoveries.filter((r) => deviceIdOf(r.signingKey) === authorId).map((r) => r.slotId)
-}
-
 /** Whether the author of an addition on one side had the right to it, as the other side sees it. */
 export function mayGive(
-  { authorId, entries }: { readonly authorId: string; readonly entries: readonly string[] },
+  { authorId, slotId }: { readonly authorId: string; readonly slotId: string | undefined },
   other: Directory,
 ): boolean {
+  if (slotId !== undefined) return !other.gone.includes(slotId)
   const there = other.devices.find((device) => device.deviceId === authorId)
   if (there !== undefined) return there.role === 'owner'
-  if (other.removed.some((device) => device.deviceId === authorId)) return false
-  if (entries.length === 0) return true
-  const isAuthor = (r: RecoveryEntry): boolean => deviceIdOf(r.signingKey) === authorId
-  return entries.some((slotId) => !other.gone.includes(slotId)) || other.recoveries.some(isAuthor)
+  return other.removed.every((device) => device.deviceId !== authorId)
 }

@@ -2,7 +2,7 @@
 // Crockford base32.
 // Inside the reference, ids are lower-case hex of 32 digits.
 
-import { concat, fromHex, label, toHex } from './bytes.ts'
+import { concat, fromHex, label, toHex, u8 } from './bytes.ts'
 import { H, keyedH } from './hash.ts'
 import { ensure, refuse } from './refusal.ts'
 
@@ -41,6 +41,11 @@ export function storeIdOf(founderKey: Uint8Array, founderRandom: Uint8Array): st
 
 export function deviceIdOf(publicKey: Uint8Array): string {
   return toHex(H(label('GLK1/device/v1'), publicKey)).slice(0, 32)
+}
+
+/** The id of a recovery identity, which no device has, whatever key they share. */
+export function recoveryIdOf(slotId: string, publicKey: Uint8Array): string {
+  return toHex(H(label('GLK1/recovery/v1'), fromHex(slotId), publicKey)).slice(0, 32)
 }
 
 // §1.1
@@ -100,8 +105,8 @@ export function readTyped(text: string, { prefix, name, length, check }: TypedFo
   ensure(upper.startsWith(prefix), 'invalid_identity', 'The prefix is wrong')
   const typed = upper.slice(prefix.length).replaceAll(/[ -]/g, '')
   const plain = typed.replaceAll(/[IL]/g, '1').replaceAll('O', '0').toLowerCase()
-  const whole =
-    plain.length * 5 === (length + check) * 8 ? fromBase32(plain, length + check) : undefined
+  const digitCount = Math.ceil(((length + check) * 8) / 5)
+  const whole = plain.length === digitCount ? fromBase32(plain, length + check) : undefined
   if (whole === undefined) return refuse('invalid_identity', 'The length or a character is wrong')
   const secret = whole.slice(0, length)
   const expected = toHex(checksum(name, secret, check))
@@ -185,7 +190,16 @@ export function parseOperatorSecret(text: string): Uint8Array {
   return readTyped(text, operatorForm)
 }
 
-/** The recovery key of a store that an operator secret gives. */
-export function operatorRecoveryKey(secret: Uint8Array, storeId: string): Uint8Array {
-  return keyedH(secret, label('GLK1/operator/v1'), fromHex(storeId))
+/** The recovery key of a store that an operator secret gives; the counter is 0 to 15. */
+export function operatorRecoveryKey(
+  secret: Uint8Array,
+  storeId: string,
+  counter: number,
+): Uint8Array {
+  return keyedH(secret, label('GLK1/operator/v1'), fromHex(storeId), u8(counter))
+}
+
+/** All of them, the first one first. */
+export function operatorRecoveryKeys(secret: Uint8Array, storeId: string): readonly Uint8Array[] {
+  return Array.from({ length: 16 }, (_, counter) => operatorRecoveryKey(secret, storeId, counter))
 }

@@ -26,7 +26,7 @@ import {
   slotOrder,
 } from './slots.ts'
 
-const keyringBytesMax = 2 * 1024 * 1024
+const keyringBytesMax = 4 * 1024 * 1024
 const slotsMax = 1024
 /** 64 bytes of plaintext, padded to 512. */
 const slotEnvelopeLength = 608
@@ -61,7 +61,7 @@ export function encodeKeyring(keyring: Keyring): Uint8Array {
 
 /** The framing alone: nothing is opened. Else `keyring_malformed`. */
 export function decodeKeyring(bytes: Uint8Array): Keyring {
-  ensure(bytes.length <= keyringBytesMax, 'keyring_malformed', 'A keyring has at most 2 MiB')
+  ensure(bytes.length <= keyringBytesMax, 'keyring_malformed', 'A keyring has at most 4 MiB')
   const reader = new Reader(bytes, 'keyring_malformed')
   ensure(equal(reader.raw(4), utf8('GLKK')), 'keyring_malformed', 'This is not a keyring')
   ensure(reader.u8() === 1, 'upgrade_required', 'The keyring has another version')

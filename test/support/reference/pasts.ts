@@ -18,11 +18,10 @@ export interface DeviceState {
 /** Who wrote a keyring record, and whether it gave anybody anything. */
 export interface KeyringChange {
   readonly authorId: string
-  /** Slots of the author in the directory before, if it is a recovery identity. */
-  readonly entries: readonly string[]
+  /** Of the author, if it is a recovery identity. */
+  readonly slotId: string | undefined
   readonly gives: boolean
   readonly raised: readonly Raise[]
-  readonly isByRecovery: boolean
   /** The devices of its directory that the one before does not have. */
   readonly added: readonly string[]
   readonly directory: Directory
@@ -159,10 +158,10 @@ function isLate(parent: Parent, other: Parent, ancestry: Ancestry): boolean {
   const vouching = vouchingDevices(parent, other)
   const late = new Set<string>()
   for (const hash of sideOf(parent, other, ancestry)) {
-    const { deviceId, sequence, parents } = ancestry.get(hash)
-    const isDevice = sequence !== 0
-    if (isDevice && vouching.has(deviceId)) continue
-    if ((isDevice && isOut(deviceId)) || parents.some((each) => late.has(each))) late.add(hash)
+    const { deviceId, parents } = ancestry.get(hash)
+    // No device has the id of a recovery identity, which therefore is neither of both.
+    if (vouching.has(deviceId)) continue
+    if (isOut(deviceId) || parents.some((each) => late.has(each))) late.add(hash)
   }
   return late.has(parent.hash)
 }
@@ -194,8 +193,8 @@ function vouchingDevices(parent: Parent, other: Parent): ReadonlySet<string> {
   const vouching = new Set([...ids].filter(isActive))
   for (const _ of changesOfSide(parent, other)) {
     // As often as there are records: each may need what another one adds.
-    for (const { authorId, isByRecovery, added } of changesOfSide(parent, other)) {
-      if (isByRecovery || !vouching.has(authorId)) continue
+    for (const { authorId, added } of changesOfSide(parent, other)) {
+      if (!vouching.has(authorId)) continue
       for (const id of added) if (!isRemoved(id)) vouching.add(id)
     }
   }

@@ -7,7 +7,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { concat, equal, toHex } from './bytes.ts'
 import { sha512 } from './hash.ts'
-import { ensure, refuse } from './refusal.ts'
+import { ensure, type Refusal, refuse } from './refusal.ts'
 
 const { Point } = ed25519
 const groupOrder = Point.Fn.ORDER
@@ -24,27 +24,27 @@ function littleEndian(bytes: Uint8Array): bigint {
   return BigInt(`0x${toHex(bytes.toReversed())}`)
 }
 
-function point(bytes: Uint8Array): InstanceType<typeof Point> {
+function point(bytes: Uint8Array, kind: Refusal): InstanceType<typeof Point> {
   try {
     return Point.fromBytes(bytes, false)
   } catch {
-    return refuse('device_signature_invalid', 'A point is not in its canonical encoding')
+    return refuse(kind, 'A point is not in its canonical encoding')
   }
 }
 
-/** Refuses with `device_signature_invalid`. */
+/** Refuses with `kind`. */
 export function verifySignature(
   message: Uint8Array,
   signature: Uint8Array,
   publicKey: Uint8Array,
+  kind: Refusal = 'device_signature_invalid',
 ): void {
-  ensure(signature.length === 64, 'device_signature_invalid', 'A signature has 64 bytes')
+  ensure(signature.length === 64, kind, 'A signature has 64 bytes')
   const [r, s] = [signature.slice(0, 32), littleEndian(signature.slice(32))]
-  ensure(s < groupOrder, 'device_signature_invalid', 'S is not reduced')
-  const [R, A] = [point(r), point(publicKey)]
-  const small = R.isSmallOrder() || A.isSmallOrder()
-  ensure(!small, 'device_signature_invalid', 'A point has small order')
+  ensure(s < groupOrder, kind, 'S is not reduced')
+  const [R, A] = [point(r, kind), point(publicKey, kind)]
+  ensure(!R.isSmallOrder() && !A.isSmallOrder(), kind, 'A point has small order')
   const k = littleEndian(sha512(concat(r, publicKey, message))) % groupOrder
   const expected = Point.BASE.multiplyUnsafe(s).subtract(A.multiplyUnsafe(k))
-  ensure(equal(expected.toBytes(), r), 'device_signature_invalid', 'The signature is not the key’s')
+  ensure(equal(expected.toBytes(), r), kind, 'The signature is not the key’s')
 }

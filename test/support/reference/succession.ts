@@ -1,16 +1,17 @@
 // FORMAT §7.1: which directory may be the first one of a store, and which may follow which.
 
 import { equal } from './bytes.ts'
+import { checkDeviceKeys } from './device-card.ts'
 import {
-  type AdmittedBy,
   type Author,
   type Device,
   type Directory,
   directoryHash,
+  type Grade,
   type LastRecord,
   type PublicKeys,
   type RecoveryEntry,
-  roles,
+  type Role,
 } from './directory.ts'
 import { storeIdOf } from './identity.ts'
 import { ensure, refuse } from './refusal.ts'
@@ -25,8 +26,9 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
   }
   const isFounder = storeIdOf(founder.signingKey, founderRandom) === storeId
   ensure(isFounder, 'store_id_mismatch', 'The store id is not the founder’s')
-  const owns = founder.role === 'owner' && founder.admittedBy === 1
+  const owns = founder.role === 'owner' && founder.roleBy === 1 && founder.admittedBy === 1
   ensure(owns, 'keyring_chain', 'The founder is not an owner')
+  checkDeviceKeys(founder, 'keyring_chain')
   const first = founder.added === 0 && founder.named === 0 && quotaSet === 0
   ensure(first, 'keyring_chain', 'Something was set before number 0')
   const whole = removed.length === 0 && gone.length === 0
@@ -47,7 +49,7 @@ export function checkNextDirectory(previous: Directory, next: Directory, how: Su
   ensure(counted, 'keyring_chain', 'The directory number is not the next one')
   const linked = next.previous.join() === directoryHash(how.storeId, previous)
   ensure(linked, 'keyring_chain', 'The hash of the previous directory does not match')
-  if (how.author.as === 'recovery') checkGrade(previous, next, how)
+  if (how.author.as === 'recovery') checkGrade(previous, next, { ...how, grade: how.author.grade })
   for (const device of previous.devices) checkDevice(device, next, how)
   checkRemoved(previous, next)
   const known = new Set(previous.devices.map((d) => d.deviceId))
@@ -73,9 +75,12 @@ function checkDevice(device: Device, next: Directory, { lastRecord }: Succession
     ensure(last, 'keyring_chain', 'The last record of a removed device is another')
     return
   }
-  const { added, admittedBy } = device
-  const same = sameKeys(device, later) && later.added === added && later.admittedBy === admittedBy
+  const { added, admittedBy, keySignature } = device
+  const sameSigned = sameKeys(device, later) && equal(keySignature, later.keySignature)
+  const same = sameSigned && later.added === added && later.admittedBy === admittedBy
   ensure(same, 'keyring_chain', 'A device changed its keys or its beginning')
+  const roleBy = later.role === device.role ? device.roleBy : 1
+  ensure(later.roleBy === roleBy, 'keyring_chain', 'Who set a role is another')
   const named = later.name === device.name ? device.named : next.number
   ensure(later.named === named, 'keyring_chain', 'A device was named at another number')
 }
@@ -104,18 +109,16 @@ function checkNewcomer(
   ensure(now, 'keyring_chain', 'A new device was added or named at another number')
   const returned = previous.removed.some((d) => d.deviceId === device.deviceId)
   ensure(!returned, 'keyring_chain', 'A removed device returned')
-  const right = device.admittedBy === gradeOf(author)
+  const grade = gradeOf(author)
+  const right = device.admittedBy === grade && device.roleBy === grade
   ensure(right, 'keyring_chain', 'A new device was admitted by something else than the author')
+  checkDeviceKeys(device, 'keyring_chain')
 }
 
 /** What the author admits a device as. */
-function gradeOf(author: Author): AdmittedBy {
+function gradeOf(author: Author): Grade {
   if (author.as === 'device') return 1
-  return isPassphrase(author) ? 3 : 2
-}
-
-function isPassphrase(author: Author): boolean {
-  return author.as === 'recovery' && author.grade === 'writer'
+  return author.grade === 'writer' ? 3 : 2
 }
 
 function checkQuota(previous: Directory, next: Directory): void {
@@ -158,11 +161,11 @@ function checkSameEpoch(previous: Directory, next: Directory): void {
   ensure(kept, 'keyring_chain', 'A keyring that keeps the epoch takes something')
 }
 
-/** A recovery identity only adds devices, up to its grade and quota, within the epoch. */
+/** A recovery identity only adds devices of its grade, up to the quota, within the epoch. */
 function checkGrade(
   previous: Directory,
   next: Directory,
-  { author, sameEpoch, storeId }: Succession,
+  { grade, sameEpoch, storeId }: Pick<Succession, 'sameEpoch' | 'storeId'> & { grade: Role },
 ): void {
   const added = next.devices.filter((device) => device.added === next.number)
   const devices = next.devices.filter((device) => !added.includes(device))
@@ -170,10 +173,9 @@ function checkGrade(
   const undone = { ...next, number, previous: links, founderRandom, devices }
   const only = directoryHash(storeId, undone) === directoryHash(storeId, previous)
   ensure(only && sameEpoch, 'record_role', 'A recovery identity only adds devices')
-  const most = roles.indexOf(author.as === 'recovery' ? author.grade : 'owner')
-  const within = added.every((device) => roles.indexOf(device.role) >= most)
-  ensure(within, 'record_role', 'A recovery identity adds devices up to its grade')
+  const ofGrade = added.every((device) => device.role === grade)
+  ensure(ofGrade, 'record_role', 'A recovery identity adds devices in the role of its grade')
   const admitted = next.devices.filter((d) => d.admittedBy === 3).length
-  const isMore = isPassphrase(author) && admitted > previous.quota
+  const isMore = grade === 'writer' && admitted > previous.quota
   ensure(!isMore, 'record_role', 'A passphrase admits more devices than the quota says')
 }

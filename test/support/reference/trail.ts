@@ -11,8 +11,8 @@ import {
   type Author,
   type Directory,
   directoryHash,
-  entriesOf,
   findAuthor,
+  findRecovery,
   gives,
   type LastRecord,
   raises,
@@ -315,21 +315,22 @@ function readKeyring(
   }
   const authorId = record.deviceId
   const isStep = only !== undefined && another === undefined
-  const did = isStep
-    ? { ...givenBy(only.directory, directory), entries: entriesOf(authorId, only.directory) }
-    : { gives: false, raised: [], entries: [], added: [] }
+  const given = isStep ? givenBy(only.directory, directory, authorId) : nothingGiven
   const changes = new Map(before.flatMap((one) => [...one.changes]))
-  changes.set(hash, { authorId, isByRecovery: record.sequence === 0, directory, ...did })
+  changes.set(hash, { authorId, directory, ...given })
   return { directory, epoch, kids, recordHash: hash, changes, commit: oid }
 }
 
-function givenBy(
-  previous: Directory,
-  next: Directory,
-): Pick<KeyringChange, 'gives' | 'raised' | 'added'> {
+type Given = Pick<KeyringChange, 'slotId' | 'gives' | 'raised' | 'added'>
+
+/** What genesis and a join, whose directory follows from two, give by themselves. */
+const nothingGiven: Given = { slotId: undefined, gives: false, raised: [], added: [] }
+
+function givenBy(previous: Directory, next: Directory, authorId: string): Given {
   const before = new Set(previous.devices.map(({ deviceId }) => deviceId))
   const added = next.devices.map(({ deviceId }) => deviceId).filter((id) => !before.has(id))
-  return { gives: gives(previous, next), raised: raises(previous, next), added }
+  const { slotId } = findRecovery(previous, authorId) ?? { slotId: undefined }
+  return { slotId, gives: gives(previous, next), raised: raises(previous, next), added }
 }
 
 /** A blob at the top of a commit's tree. */

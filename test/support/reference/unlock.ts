@@ -5,7 +5,14 @@ import { argon2id } from '@noble/hashes/argon2.js'
 import { openArchives } from './archives.ts'
 import { fromHex, label, Reader, utf8 } from './bytes.ts'
 import { keyedH, subkey } from './hash.ts'
-import { deviceIdOf, parseIdentity, parseRecoveryKey, storeEndOf } from './identity.ts'
+import {
+  deviceIdOf,
+  operatorRecoveryKeys,
+  parseIdentity,
+  parseOperatorSecret,
+  parseRecoveryKey,
+  storeEndOf,
+} from './identity.ts'
 import { type Keyring, openDirectory } from './keyring.ts'
 import type { Epoch } from './keys.ts'
 import { ensure, refuse } from './refusal.ts'
@@ -16,6 +23,7 @@ export type Secret =
   | { readonly identity: string }
   | { readonly passphrase: string }
   | { readonly recoveryKey: string }
+  | { readonly operatorSecret: string }
 
 export interface RecoveryIdentity {
   readonly kemSeed: Uint8Array
@@ -79,36 +87,58 @@ function ownId(identity: string): string {
 }
 
 function openSome(keyring: Keyring, secret: Secret): Epoch {
-  if ('identity' in secret) {
-    const { kemSeed } = parseIdentity(secret.identity)
-    return openFirst(keyring, 1, () => kemSeed)
+  const { storeId } = keyring
+  if ('passphrase' in secret) {
+    return openFirst(keyring, 2, (slot) => {
+      return [passphraseIdentity(storeId, secret.passphrase, passphraseParameters(slot)).kemSeed]
+    })
   }
-  if ('recoveryKey' in secret) {
-    const { storeEnd, key } = parseRecoveryKey(secret.recoveryKey)
-    const own = storeEnd === storeEndOf(keyring.storeId)
-    ensure(own, 'wrong_key', 'The recovery key is another store’s')
-    const { kemSeed } = recoveryKeyIdentity(keyring.storeId, key)
-    return openFirst(keyring, 1, () => kemSeed)
-  }
-  const { passphrase } = secret
-  const kemSeedFor = (slot: Slot) =>
-    passphraseIdentity(keyring.storeId, passphrase, passphraseParameters(slot)).kemSeed
-  return openFirst(keyring, 2, kemSeedFor)
+  const seeds = kemSeedsOf(storeId, secret)
+  return openFirst(keyring, 1, () => seeds)
 }
 
-/** Tries the slots of a type. A commitment that does not match says that the slot is another's. */
+/** The seeds of the X-Wing keys that a secret gives for a store. */
+function kemSeedsOf(
+  storeId: string,
+  secret: Exclude<Secret, { readonly passphrase: string }>,
+): readonly Uint8Array[] {
+  if ('identity' in secret) return [parseIdentity(secret.identity).kemSeed]
+  return recoveryKeysOf(storeId, secret).map((key) => recoveryKeyIdentity(storeId, key).kemSeed)
+}
+
+function recoveryKeysOf(
+  storeId: string,
+  secret: { readonly recoveryKey: string } | { readonly operatorSecret: string },
+): readonly Uint8Array[] {
+  if ('operatorSecret' in secret) {
+    return operatorRecoveryKeys(parseOperatorSecret(secret.operatorSecret), storeId)
+  }
+  const { storeEnd, key } = parseRecoveryKey(secret.recoveryKey)
+  ensure(storeEnd === storeEndOf(storeId), 'wrong_key', 'The recovery key is another store’s')
+  return [key]
+}
+
+/** Tries the slots of a type. */
 function openFirst(
   keyring: Keyring,
   type: Slot['type'],
-  kemSeedFor: (slot: Slot) => Uint8Array,
+  kemSeedsFor: (slot: Slot) => readonly Uint8Array[],
 ): Epoch {
   for (const slot of keyring.slots.filter((s) => s.type === type)) {
-    const kemSeed = kemSeedFor(slot)
-    try {
-      return openSlot(keyring, slot, kemSeed)
-    } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith('envelope_commitment'))) throw error
+    for (const kemSeed of kemSeedsFor(slot)) {
+      const epoch = tryOpen(keyring, slot, kemSeed)
+      if (epoch !== undefined) return epoch
     }
   }
   return refuse('wrong_key', 'No slot of the keyring opens with this key')
+}
+
+/** Undefined if the commitment does not match, which says that the slot is another's. */
+function tryOpen(keyring: Keyring, slot: Slot, kemSeed: Uint8Array): Epoch | undefined {
+  try {
+    return openSlot(keyring, slot, kemSeed)
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('envelope_commitment')) return undefined
+    throw error
+  }
 }

@@ -9,6 +9,7 @@ import { deflateSync } from 'node:zlib'
 import { concat, toHex, u8, utf8 } from './bytes.ts'
 import { encodeCommit } from './commit.ts'
 import { detailCommitment, type DetailRow, encodeDetail } from './detail.ts'
+import { deviceKeys } from './device-card.ts'
 import {
   type Device,
   type Directory,
@@ -26,7 +27,6 @@ import {
 } from './envelope.ts'
 import { H, sha256 } from './hash.ts'
 import { deviceIdOf, type Identity, storeIdOf } from './identity.ts'
-import { kemPublicKey } from './kem.ts'
 import { encodeKeyring, type Keyring, makeKeyring } from './keyring.ts'
 import { auditKeys, contentKeys, type Epoch, fullEpoch, groupSeed, recordHash } from './keys.ts'
 import { encodeMemoryBlob, type MemoryBlob } from './memory.ts'
@@ -321,10 +321,9 @@ export function newDevice(
   role: Role,
   number: number,
 ): Device {
-  const signingKey = publicKeyOf(identity.signingSeed)
-  const kemKey = kemPublicKey(identity.kemSeed)
-  const known = { deviceId: deviceIdOf(signingKey), signingKey, kemKey, role }
-  return { ...known, admittedBy: 1, added: number, named: number, name: '' }
+  const keys = deviceKeys(identity)
+  const known = { deviceId: deviceIdOf(keys.signingKey), ...keys, role }
+  return { ...known, roleBy: 1, admittedBy: 1, added: number, named: number, name: '' }
 }
 
 /** Writes a loose object. */

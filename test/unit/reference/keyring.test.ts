@@ -27,7 +27,14 @@ import {
   zeroHedge,
 } from '../../support/reference/envelope.ts'
 import { H } from '../../support/reference/hash.ts'
-import { formatIdentity, formatRecoveryKey } from '../../support/reference/identity.ts'
+import {
+  deviceIdOf,
+  formatIdentity,
+  formatOperatorSecret,
+  formatRecoveryKey,
+  operatorRecoveryKey,
+  recoveryIdOf,
+} from '../../support/reference/identity.ts'
 import { kemPublicKey } from '../../support/reference/kem.ts'
 import {
   decodeKeyring,
@@ -37,6 +44,7 @@ import {
   openDirectory,
 } from '../../support/reference/keyring.ts'
 import { auditKeys, auditorEpoch, contentKeys } from '../../support/reference/keys.ts'
+import type { ChangeRecord } from '../../support/reference/record.ts'
 import { publicKeyOf } from '../../support/reference/signature.ts'
 import { makeAuditorSlots, makeSlots } from '../../support/reference/slots.ts'
 import { readStore } from '../../support/reference/store.ts'
@@ -106,11 +114,17 @@ describe('recovery identities', () => {
   })
 
   /** The store of a recovery identity that adds a member with this role. */
-  function adding(type: 2 | 3, role: Role, change: Partial<Directory> = {}): StoreWriter {
+  function adding(
+    type: 2 | 3,
+    role: Role,
+    change: Partial<Directory> = {},
+    tweak: Partial<ChangeRecord> = {},
+  ): StoreWriter {
     const { writer, known } = withRecovery(type)
     const joining = member(writer, role, type === 2 ? 3 : 2)
     const directory = { ...withMembers(writer, joining), ...change }
-    const signed = { sequence: 0, actor: undefined }
+    const deviceId = recoveryIdOf(slotId, publicKeyOf(known.signingSeed))
+    const signed = { deviceId, sequence: 0, actor: undefined, ...tweak }
     writer.keyring({ directory, epoch: writer.epoch }, signed, known.signingSeed)
     return writer
   }
@@ -124,10 +138,33 @@ describe('recovery identities', () => {
 
   test.each([
     ['add no owner by passphrase', 2, 'owner', {}],
-    ['set no quota', 3, 'writer', { quota: 9, quotaSet: 1 }],
-    ['drop no recovery entry', 3, 'writer', { recoveries: [], gone: [slotId] }],
+    ['add no reader by passphrase', 2, 'reader', {}],
+    ['add no writer by recovery key', 3, 'writer', {}],
+    ['set no quota', 3, 'owner', { quota: 9, quotaSet: 1 }],
+    ['drop no recovery entry', 3, 'owner', { recoveries: [], gone: [slotId] }],
   ] as const)('%s', { tags: 'slow' }, (_, type, role, change) => {
     expect(() => read(adding(type, role, change))).toThrow(/^record_role: /)
+  })
+
+  test('record_device: under the id of a device with their key', { tags: 'slow' }, () => {
+    const deviceId = deviceIdOf(
+      publicKeyOf(recoveryKeyIdentity(started().storeId, key).signingSeed),
+    )
+    expect(() => read(adding(3, 'owner', {}, { deviceId }))).toThrow(/^record_device: /)
+  })
+
+  test('of an operator open the store by any of 16 counters', { tags: 'slow' }, () => {
+    const operatorSecret = formatOperatorSecret(key)
+    const opens = [0, 15, 16].map((counter) => {
+      const writer = new StoreWriter()
+      const { storeId } = writer
+      const known = recoveryKeyIdentity(storeId, operatorRecoveryKey(key, storeId, counter))
+      const recoveries = [entryOf(known, 3)]
+      const made = makeKeyring(storeId, writer.epoch, [], { ...writer.directory, recoveries })
+      return () => unlock(made, { operatorSecret }).at(-1)?.kid === writer.epoch.kid
+    })
+    expect(opens.slice(0, 2).map((open) => open())).toEqual([true, true])
+    expect(opens[2]).toThrow(/^wrong_key: /)
   })
 })
 

@@ -10,7 +10,7 @@ import {
   formatOperatorSecret,
   formatRecoveryKey,
   parseId,
-  operatorRecoveryKey,
+  operatorRecoveryKeys,
   parseIdentity,
   parseOperatorSecret,
   parseRecoveryKey,
@@ -124,9 +124,9 @@ test('a recovery key begins with the end of its store’s id', () => {
   expect(formatRecoveryKey(storeId, bytes(32, 9)).split('-')[1]).toBe(end)
 })
 
-test('an operator secret gives each store another recovery key', () => {
-  const keys = [storeId, 'ab'.repeat(16)].map((id) => operatorRecoveryKey(bytes(32, 9), id))
-  expect(new Set(keys.map(toHex)).size).toBe(2)
+test('an operator secret gives each store 16 other recovery keys', () => {
+  const keys = [storeId, 'ab'.repeat(16)].flatMap((id) => operatorRecoveryKeys(bytes(32, 9), id))
+  expect(new Set(keys.map(toHex)).size).toBe(32)
 })
 
 describe('device card text', () => {
@@ -139,8 +139,8 @@ describe('device card text', () => {
   const prefix = 'GITLOCKET-DEVICE-1-'
   const lines = text.replaceAll(/.{64}/g, '$&\n')
 
-  test('has a prefix and 2,512 characters', () => {
-    expect(text).toMatch(/^GITLOCKET-DEVICE-1-[0-9A-HJKMNP-TV-Z]{2512}$/)
+  test('has a prefix and 2,615 characters', () => {
+    expect(text).toMatch(/^GITLOCKET-DEVICE-1-[0-3][0-9A-HJKMNP-TV-Z]{2614}$/)
   })
 
   test.each([
@@ -159,33 +159,45 @@ describe('device card text', () => {
     expect(parseDeviceCard(formatDeviceCard(identity, '')).name).toBe('')
   })
 
-  /** A card that its key has signed, whatever it says. */
-  function signed(kemKey: Uint8Array, name: Uint8Array): string {
-    const filled = concat(name, zeros(256 - name.length))
-    const keysAndName = concat(publicKeyOf(identity.signingSeed), kemKey, filled)
-    const message = concat(utf8('GLK1/device-card/v1\0'), keysAndName)
-    const card = concat(keysAndName, sign(message, identity.signingSeed))
+  /** A card that a key has signed twice, whatever it says. */
+  function signed(kemKey: Uint8Array, name: Uint8Array, how: Partial<Signing> = {}): string {
+    const { key = publicKeyOf(identity.signingSeed), keys = key, byKey, byCard } = how
+    const seed = identity.signingSeed
+    const keysMessage = concat(utf8('GLK1/device-keys/v1\0'), keys, kemKey)
+    const keySignature = sign(keysMessage, byKey ?? seed)
+    const body = concat(key, kemKey, keySignature, name, zeros(256 - name.length))
+    const card = concat(body, sign(concat(utf8('GLK1/device-card/v1\0'), body), byCard ?? seed))
     const whole = concat(card, checksum('GLK1/device-card-text/v1', card, 2))
-    return prefix + toBase32(whole, 2512)
+    return prefix + toBase32(whole, 2615)
   }
 
   const { kemKey } = parseDeviceCard(text)
-  const resigned = (name: string): string => signed(kemKey, utf8(name))
+  const resigned = (name: string, how: Partial<Signing> = {}): string =>
+    signed(kemKey, utf8(name), how)
 
   test.each([
     ['invalid_input', 'a changed character', text.slice(0, -1) + other(text.slice(-1))],
     ['invalid_input', 'a name with a control character', resigned('a\u0007')],
     ['invalid_input', 'a name with a zero in it', resigned('a\0b')],
-    ['invalid_input', 'a name that is decomposed', resigned('e\u0301')],
+    ['invalid_input', 'a name with a line separator', resigned('a\u2028b')],
+    ['invalid_input', 'a name that ends with a wide space', resigned('a\u3000')],
     ['invalid_input', 'a name with a format character', resigned('a\u200db')],
     ['invalid_input', 'a name that begins with white space', resigned('\u00a0a')],
     ['invalid_input', 'a name of 65 characters', resigned('a'.repeat(65))],
     ['invalid_input', 'a name that is not UTF-8', signed(kemKey, Uint8Array.of(0xff))],
     ['invalid_input', 'an X-Wing key of no use', signed(zeros(1216).fill(255), utf8('a'))],
     ['invalid_input', 'an X25519 key of small order', signed(lowOrder(), utf8('a'))],
-    ['invalid_input', 'a signature of another key', foreign()],
+    ['invalid_input', 'a card signature of another key', resigned('a', { byCard: bytes(32, 5) })],
+    ['invalid_input', 'a key signature of another key', resigned('a', { byKey: bytes(32, 5) })],
+    ['invalid_input', 'a key signature over another key', resigned('a', { keys: bytes(32, 5) })],
+    ['invalid_input', 'another key', resigned('a', { key: publicKeyOf(bytes(32, 5)) })],
+    ['invalid_input', 'a first digit above 3', `${prefix}4${text.slice(prefix.length + 1)}`],
   ])('is refused as %s with %s', (kind, _, typed) => {
     expect(() => parseDeviceCard(typed)).toThrow(new RegExp(`^${kind}: `))
+  })
+
+  test('reads a name that is decomposed', () => {
+    expect(parseDeviceCard(resigned('e\u0301')).name).toBe('e\u0301')
   })
 
   function other(digit: string): string {
@@ -195,16 +207,15 @@ describe('device card text', () => {
   function lowOrder(): Uint8Array {
     return concat(kemKey.slice(0, 1184), zeros(32))
   }
-
-  /** The keys and the name of the card, signed by another one. */
-  function foreign(): string {
-    const keysAndName = concat(publicKeyOf(bytes(32, 5)), kemKey, zeros(256))
-    const message = concat(utf8('GLK1/device-card/v1\0'), keysAndName)
-    const card = concat(keysAndName, sign(message, identity.signingSeed))
-    const whole = concat(card, checksum('GLK1/device-card-text/v1', card, 2))
-    return prefix + toBase32(whole, 2512)
-  }
 })
+
+/** What is signed and by which seed, where it is not the identity's. */
+interface Signing {
+  readonly key: Uint8Array
+  readonly keys: Uint8Array
+  readonly byKey: Uint8Array
+  readonly byCard: Uint8Array
+}
 
 describe('store.json', () => {
   const text = new TextDecoder().decode(storeFile(storeId))

@@ -174,7 +174,6 @@ describe('T8: a merge that breaks a rule is refused', () => {
         left.merge(right)
         return left
       },
-      'memory_mismatch',
     ],
     ['record_height', 'another height', mergedSettled([], heightOff)],
     [

@@ -98,19 +98,21 @@ describe('T8: rows that contradict the history are refused', () => {
       'row_path_conflict',
       'two memories at one path',
       (f) => f.change([{ ...fresh, path: '/a.md' }]),
-      'memory_mismatch',
     ],
     [
       'row_path_conflict',
       'a memory below another',
       (f) => f.change([{ ...fresh, path: '/a.md/below' }]),
-      'memory_mismatch',
     ],
+    ['row_path_conflict', 'a memory above another', (f) => f.change([{ ...fresh, path: '/dir' }])],
     [
       'row_path_conflict',
-      'a memory above another',
-      (f) => f.change([{ ...fresh, path: '/dir' }]),
-      'memory_mismatch',
+      'a memory above another, which was moved later',
+      (f) => {
+        f.change([{ ...fresh, path: '/dir' }])
+        const end = { ...fresh, operation: 'modified', path: '/moved' } as const
+        f.change([{ ...end, versionId: version.b2 }])
+      },
     ],
     ['record_rows', 'no row', (f) => f.change([])],
     ['record_rows', 'a row without an operation', withRow({ operation: undefined })],

@@ -19,7 +19,6 @@ import { verifyContents } from './reference/contents.ts'
 import { decodeKeyring } from './reference/keyring.ts'
 import { type Epoch, fullEpoch } from './reference/keys.ts'
 import type { MemoryBlob } from './reference/memory.ts'
-import { checkDisjoint } from './reference/path.ts'
 import { parseStoreFile } from './reference/public-files.ts'
 import { refuse } from './reference/refusal.ts'
 import type { Repository } from './reference/repository.ts'
@@ -142,9 +141,5 @@ function verifyByReference(
   const byKid = new Map(epochs.map((epoch) => [epoch.kid, epoch]))
   const trail = verifyTrail(repository, { storeId, epochs: byKid })
   const { memories } = verifyContents(repository, storeId, trail)
-  checkDisjoint(
-    [...memories.values()].map((blob) => blob.path),
-    'memory_mismatch',
-  )
   return memories
 }

@@ -16,6 +16,7 @@ import {
 import { H } from './hash.ts'
 import { contentKeys } from './keys.ts'
 import { decodeMemoryBlob, type MemoryBlob } from './memory.ts'
+import { checkDisjoint } from './path.ts'
 import { readmeFile, storeFile } from './public-files.ts'
 import { hasVersions, type Row, zeroHash } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
@@ -56,6 +57,7 @@ export function verifyContents(repository: Repository, storeId: string, trail: T
   for (const at of trail.commits) {
     takeFiles(walk, at)
     if (hasVersions(at.record)) takeChange(walk, at)
+    checkPaths(walk, at)
     checkTree(walk, at)
   }
   const past = trail.commits.at(-1)?.past
@@ -131,6 +133,12 @@ function checkDetail(walk: Walk, row: Row, detail: DetailRow): void {
 /** Whether a version is one of a memory that is there, and says so. */
 function isLive({ trail }: Walk, versionId: string): boolean {
   return trail.memories.versions.get(versionId)?.deleted === false
+}
+
+/** No memory lies at or above another, as far as redaction has left their paths known (§5.2). */
+function checkPaths(walk: Walk, { past }: TrailCommit): void {
+  const live = [...past.current.values()].filter((versionId) => isLive(walk, versionId))
+  checkDisjoint(live.flatMap((versionId) => walk.paths.get(versionId) ?? []))
 }
 
 /** The blob of a row's memory after the row; none after a deletion or a redacted version. */

@@ -23,13 +23,13 @@ export function checkPath(path: string, kind: Refusal): string {
   return path
 }
 
-/** Refuses with `kind` if one of the paths lies at or above another. */
-export function checkDisjoint(paths: readonly string[], kind: Refusal): void {
+/** Refuses with `row_path_conflict` if one of the paths lies at or above another, byte for byte. */
+export function checkDisjoint(paths: readonly string[]): void {
   const all = new Set(paths)
-  ensure(all.size === paths.length, kind, 'Two memories have one path')
+  ensure(all.size === paths.length, 'row_path_conflict', 'Two memories have one path')
   for (const path of paths) {
     for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
-      ensure(!all.has(path.slice(0, end)), kind, 'A memory lies above another')
+      ensure(!all.has(path.slice(0, end)), 'row_path_conflict', 'A memory lies above another')
     }
   }
 }

@@ -49,6 +49,7 @@ export type Refusal =
   | 'row_memory_exists'
   | 'row_memory_missing'
   | 'row_missing'
+  | 'row_path_conflict'
   | 'redact_target'
   | 'detail_missing'
   | 'detail_malformed'

@@ -5,7 +5,6 @@ import { verifyContents } from './contents.ts'
 import type { DetailRow } from './detail.ts'
 import type { Directory } from './directory.ts'
 import { decodeKeyring } from './keyring.ts'
-import { checkDisjoint } from './path.ts'
 import { parseStoreFile } from './public-files.ts'
 import type { Actor, Operation, RecordKind, RedactReason, Row } from './record.ts'
 import { ensure } from './refusal.ts'
@@ -73,10 +72,6 @@ export function readStore(repositoryDirectory: string, secret: Secret): StoreVie
   const epochs = new Map(unlock(keyring, secret).map((epoch) => [epoch.kid, epoch]))
   const trail = verifyTrail(repository, { storeId, epochs })
   const { details, memories, settings } = verifyContents(repository, storeId, trail)
-  checkDisjoint(
-    [...memories.values()].map((blob) => blob.path),
-    'memory_mismatch',
-  )
   const commits = trail.commits.map(({ oid, record }) => {
     const { kind, height, time, actor, session, reason, deviceId, sequence } = record
     const rows = record.rows.map((row, index) =>

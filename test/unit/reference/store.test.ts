@@ -170,9 +170,9 @@ describe('one fault is refused by its name', () => {
     ['redact_target', 'a live target', (w) => w.redact([{ memoryId: m1, versionId: version(1) }])],
     ['detail_malformed', 'a path', (w) => w.change([row(2, 'modified', { path: 'a' })])],
     ['detail_mismatch', 'a deletion’s path', (w) => w.change([row(2, 'deleted', { path: '/z' })])],
-    ['memory_mismatch', 'one path twice', (w) => w.change([row(2, 'created', { memoryId: m2 })])],
+    ['row_path_conflict', 'one path twice', (w) => w.change([row(2, 'created', { memoryId: m2 })])],
     [
-      'memory_mismatch',
+      'row_path_conflict',
       'a path above',
       (w) => w.change([row(2, 'created', { memoryId: m2, path: '/a/b' })]),
     ],

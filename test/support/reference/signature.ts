@@ -7,28 +7,29 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { concat, equal, toHex } from './bytes.ts'
 import { sha512 } from './hash.ts'
-import { ensure, type Refusal, refuse } from './refusal.ts'
+import { type Refusal, refuse } from './refusal.ts'
+import { remembered } from './remembered.ts'
 
 const { Point } = ed25519
 const groupOrder = Point.Fn.ORDER
 
-export function publicKeyOf(seed: Uint8Array): Uint8Array {
+export const publicKeyOf: (seed: Uint8Array) => Uint8Array = remembered((seed) => {
   return ed25519.getPublicKey(seed)
-}
+})
 
-export function sign(message: Uint8Array, seed: Uint8Array): Uint8Array {
-  return ed25519.sign(message, seed)
-}
+export const sign: (message: Uint8Array, seed: Uint8Array) => Uint8Array = remembered(
+  (message, seed) => ed25519.sign(message, seed),
+)
 
 function littleEndian(bytes: Uint8Array): bigint {
   return BigInt(`0x${toHex(bytes.toReversed())}`)
 }
 
-function point(bytes: Uint8Array, kind: Refusal): InstanceType<typeof Point> {
+function point(bytes: Uint8Array): InstanceType<typeof Point> | undefined {
   try {
     return Point.fromBytes(bytes, false)
   } catch {
-    return refuse(kind, 'A point is not in its canonical encoding')
+    return undefined
   }
 }
 
@@ -39,12 +40,22 @@ export function verifySignature(
   publicKey: Uint8Array,
   kind: Refusal = 'device_signature_invalid',
 ): void {
-  ensure(signature.length === 64, kind, 'A signature has 64 bytes')
+  const problem = problemOf(message, signature, publicKey)
+  if (problem !== undefined) refuse(kind, problem)
+}
+
+const problemOf: (
+  message: Uint8Array,
+  signature: Uint8Array,
+  publicKey: Uint8Array,
+) => string | undefined = remembered((message, signature, publicKey) => {
+  if (signature.length !== 64) return 'A signature has 64 bytes'
   const [r, s] = [signature.slice(0, 32), littleEndian(signature.slice(32))]
-  ensure(s < groupOrder, kind, 'S is not reduced')
-  const [R, A] = [point(r, kind), point(publicKey, kind)]
-  ensure(!R.isSmallOrder() && !A.isSmallOrder(), kind, 'A point has small order')
+  if (s >= groupOrder) return 'S is not reduced'
+  const [R, A] = [point(r), point(publicKey)]
+  if (R === undefined || A === undefined) return 'A point is not in its canonical encoding'
+  if (R.isSmallOrder() || A.isSmallOrder()) return 'A point has small order'
   const k = littleEndian(sha512(concat(r, publicKey, message))) % groupOrder
   const expected = Point.BASE.multiplyUnsafe(s).subtract(A.multiplyUnsafe(k))
-  ensure(equal(expected.toBytes(), r), kind, 'The signature is not the key’s')
-}
+  return equal(expected.toBytes(), r) ? undefined : 'The signature is not the key’s'
+})

@@ -17,6 +17,7 @@ import { createStore } from '../../src/store/create.ts'
 import { joinStore } from '../../src/store/join.ts'
 import { countingRandom } from '../support/forge-seal.ts'
 import { everyByte, type HostView, readHostView, type ViewedCommit } from '../support/host-view.ts'
+import { leastStretch } from '../support/stores.ts'
 import { git, sharedDirectory } from '../support/temporary.ts'
 
 const DAY = 86_400_000
@@ -54,7 +55,8 @@ async function machine(name: string, recoveryKey?: string): Promise<Machine & { 
     return Object.assign(here, { store, author, key: recoveryKey })
   }
   const passphrase = canary('passphrase')
-  const made = await createStore({ ...how, passphrase, name: canary('store'), actor })
+  const given = { passphrase, stretch: leastStretch, name: canary('store') }
+  const made = await createStore({ ...how, ...given, actor })
   await made.store.remotes.add('origin', remote)
   return Object.assign(here, { store: made.store, author, key: made.recoveryKey })
 }
@@ -206,7 +208,7 @@ const observations: Readonly<Record<string, () => boolean>> = {
   },
   'how many passphrases there are, and their Argon2id parameters': () => {
     const found = newestSlots().filter(({ type }) => type === 'passphrase')
-    return found.length === 1 && found[0]?.passphrase?.argon2.memoryKiB === 262_144
+    return found.length === 1 && found[0]?.passphrase?.argon2.memoryKiB === leastStretch.memoryKiB
   },
   'a bucket of how many devices and recovery keys there are, and ever were': () => {
     const sizes = [...view.keyrings.values()].map(({ directory }) => directory.length - 96)

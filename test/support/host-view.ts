@@ -9,6 +9,8 @@ import { sha256 } from '../../src/crypto/digest.ts'
 import { parseCommit, type ParsedCommit } from '../../src/format/commit.ts'
 import { decodeKeyring, type KeyringFile } from '../../src/format/keyring.ts'
 import { readmeFile } from '../../src/format/public-files.ts'
+import { parseBatch } from './reference/repository.ts'
+import { decodeTree, type ObjectType } from './reference/tree.ts'
 import { git, gitBytes } from './temporary.ts'
 
 export interface ViewedCommit extends ParsedCommit {
@@ -43,15 +45,24 @@ export interface Envelope {
 
 const OVERHEAD = 96
 
+/** The body of an object that is there. */
+type Read = (type: ObjectType, oid: string) => Uint8Array
+
 /** Throws where something is not what the format says. */
 export function readHostView(remote: string): HostView {
   const refs = git(['for-each-ref', '--format=%(refname)'], remote).trim().split('\n')
   const oids = git(['rev-list', '--reverse', '--topo-order', '--all'], remote).trim().split('\n')
-  const commits = oids.map((oid) => readCommit(remote, oid))
-  const kept = git(['cat-file', '--batch-all-objects', '--batch-check'], remote)
-  const replaced = [...kept.matchAll(/^([0-9a-f]{40}) commit /gm)]
-    .flatMap(([, oid]) => (oid === undefined || oids.includes(oid) ? [] : [oid]))
-    .map((oid) => readCommit(remote, oid))
+  const objects = parseBatch(gitBytes(['cat-file', '--batch-all-objects', '--batch'], remote))
+  const read: Read = (type, oid) => {
+    const body = objects.get(`${type} ${oid}`)
+    if (body === undefined) throw new Error(`The ${type} ${oid} is missing`)
+    return body
+  }
+  const commits = oids.map((oid) => readCommit(read, oid))
+  const replaced = [...objects.keys()]
+    .flatMap((key) => /^commit (.*)$/.exec(key)?.[1] ?? [])
+    .filter((oid) => !oids.includes(oid))
+    .map((oid) => readCommit(read, oid))
   const all = [...commits, ...replaced]
   const envelopes = all.flatMap(({ record, detail }) => [record, ...(detail ? [detail] : [])])
   const keyrings = new Map<string, KeyringFile>()
@@ -60,16 +71,17 @@ export function readHostView(remote: string): HostView {
     for (const oid of memories.values()) blobs.add(oid)
     for (const name of files.keys()) expectKnown(name)
     blobs.add(files.get('settings') ?? '')
-    keyrings.set(files.get('keyring') ?? '', readKeyring(remote, files.get('keyring') ?? ''))
+    const keyring = files.get('keyring') ?? ''
+    keyrings.set(keyring, decodeKeyring(read('blob', keyring)))
   }
-  for (const oid of blobs) envelopes.push(readBlob(remote, oid))
+  for (const oid of blobs) envelopes.push(read('blob', oid))
   for (const { slots, archiveA, archiveC, directory } of keyrings.values()) {
     envelopes.push(archiveA, archiveC, directory, ...slots.map(({ envelope }) => envelope))
   }
   const [first] = commits
-  const constant = Buffer.from(readBlob(remote, first?.files.get('README.md') ?? ''))
+  const constant = Buffer.from(read('blob', first?.files.get('README.md') ?? ''))
   if (!constant.equals(readmeFile)) throw new Error('README.md is not the constant one')
-  const storeFile = Buffer.from(readBlob(remote, first?.files.get('store.json') ?? '')).toString()
+  const storeFile = Buffer.from(read('blob', first?.files.get('store.json') ?? '')).toString()
   return { refs, commits, replaced, keyrings, storeFile, envelopes: envelopes.map(readEnvelope) }
 }
 
@@ -78,19 +90,11 @@ function expectKnown(name: string): void {
   throw new Error(`${name} is no file of a store`)
 }
 
-function readBlob(remote: string, oid: string): Uint8Array {
-  return gitBytes(['cat-file', 'blob', oid], remote)
-}
-
-function readKeyring(remote: string, oid: string): KeyringFile {
-  return decodeKeyring(new Uint8Array(readBlob(remote, oid)))
-}
-
 /** A commit with nothing in it but what is parsed: the rest of its text is constant. */
-function readCommit(remote: string, oid: string): ViewedCommit {
-  const bytes = gitBytes(['cat-file', 'commit', oid], remote)
-  const commit = parseCommit(new Uint8Array(bytes))
-  const shape = bytes
+function readCommit(read: Read, oid: string): ViewedCommit {
+  const bytes = read('commit', oid)
+  const commit = parseCommit(bytes)
+  const shape = Buffer.from(bytes)
     .toString('latin1')
     .replace(/^gpgsig -----BEGIN SSH SIGNATURE-----\n(?: .*\n)+/m, '')
     .replaceAll(/^[A-Za-z0-9+/=]{1,72}\n/gm, '')
@@ -104,18 +108,19 @@ function readCommit(remote: string, oid: string): ViewedCommit {
     commit.detail === undefined ? '' : section('GITLOCKET DETAIL'),
   ]
   if (shape !== expected.join('')) throw new Error(`The commit ${oid} says more than it should`)
-  const files = new Map<string, string>()
-  const memories = new Map<string, string>()
-  for (const line of git(['ls-tree', commit.tree], remote).trim().split('\n')) {
-    const [, entry = '', name = ''] = /^\d+ \w+ ([0-9a-f]{40})\t(.*)$/.exec(line) ?? []
-    files.set(name, entry)
-  }
-  const listed = files.has('m') ? git(['ls-tree', '-r', `${commit.tree}:m`], remote) : ''
-  for (const line of listed.trim().split('\n')) {
-    const [, entry = '', path] = /^100644 blob ([0-9a-f]{40})\t([0-9a-f/]+)$/.exec(line) ?? []
-    if (path !== undefined) memories.set(path.replaceAll('/', ''), entry)
-  }
-  return { ...commit, oid, files, memories }
+  const root = decodeTree(read('tree', commit.tree))
+  const files = new Map(root.map((entry) => [entry.name, entry.oid]))
+  const blobs = blobsBelow(read, files.get('m'))
+  return { ...commit, oid, files, memories: new Map(blobs) }
+}
+
+/** Their paths without slashes, and their ids. */
+function blobsBelow(read: Read, tree?: string): readonly (readonly [string, string])[] {
+  if (tree === undefined) return []
+  return decodeTree(read('tree', tree)).flatMap(({ mode, name, oid }) => {
+    if (mode === '100644') return [[name, oid] as const]
+    return blobsBelow(read, oid).map(([rest, blob]) => [name + rest, blob] as const)
+  })
 }
 
 function readEnvelope(bytes: Uint8Array): Envelope {

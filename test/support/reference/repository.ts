@@ -56,8 +56,8 @@ export function openRepository(directory: string): Repository {
   return { head, read }
 }
 
-/** The answers `<oid> <type> <size>\n<body>\n` of git cat-file --batch. */
-function parseBatch(output: Buffer): Map<string, Uint8Array> {
+/** The answers `<oid> <type> <size>\n<body>\n` of git cat-file --batch: `<type> <oid>` → body. */
+export function parseBatch(output: Buffer): Map<string, Uint8Array> {
   const objects = new Map<string, Uint8Array>()
   for (let at = 0; at < output.length;) {
     const bodyStart = output.indexOf('\n', at) + 1

@@ -149,31 +149,35 @@ function sibling(site: Site, file: string): string {
 }
 
 describe('T17: what a device keeps for itself', () => {
-  test('opens with its own local secret for its own place, and no other', async () => {
-    const { site, storeId, other } = made
-    // Its first part, after the length of that.
-    const file = readFileSync(join(cacheDirectory(site), 'state'))
-    const bytes = file.subarray(4, 4 + file.readUInt32BE(0))
-    const open = (identity: Identity, role: number, generation = 0) => {
-      const keys = {
-        kid: '00'.repeat(16),
-        key: deriveKey(identity.localSecret, 1, 'GLK1keys'),
-        saltKey: deriveKey(identity.localSecret, 4, 'GLK1keys'),
+  test(
+    'opens with its own local secret for its own place, and no other',
+    { tags: 'slow' },
+    async () => {
+      const { site, storeId, other } = made
+      // Its first part, after the length of that.
+      const file = readFileSync(join(cacheDirectory(site), 'state'))
+      const bytes = file.subarray(4, 4 + file.readUInt32BE(0))
+      const open = (identity: Identity, role: number, generation = 0) => {
+        const keys = {
+          kid: '00'.repeat(16),
+          key: deriveKey(identity.localSecret, 1, 'GLK1keys'),
+          saltKey: deriveKey(identity.localSecret, 4, 'GLK1keys'),
+        }
+        const context = cacheContext(storeId, site.identity.deviceId, role, generation)
+        return verdictOf(() => openEnvelope('cache', keys, context, bytes))
       }
-      const context = cacheContext(storeId, site.identity.deviceId, role, generation)
-      return verdictOf(() => openEnvelope('cache', keys, context, bytes))
-    }
-    const verdicts = [
-      await open(site.identity, 1),
-      await open(other.identity, 1),
-      await open(site.identity, 2),
-      await open(site.identity, 1, 1),
-    ]
-    const refused = 'envelope_commitment'
-    expect(verdicts).toEqual(['accepted', refused, refused, refused])
-  })
+      const verdicts = [
+        await open(site.identity, 1),
+        await open(other.identity, 1),
+        await open(site.identity, 2),
+        await open(site.identity, 1, 1),
+      ]
+      const refused = 'envelope_commitment'
+      expect(verdicts).toEqual(['accepted', refused, refused, refused])
+    },
+  )
 
-  test('can be read and written by its owner only', () => {
+  test('can be read and written by its owner only', { tags: 'slow' }, () => {
     const modes = new Set<string>()
     for (const root of [made.site.directory, made.site.stateDirectory]) walk(root, modes)
     expect([...modes].toSorted()).toEqual(['directory 700', 'file 600'])

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { guardedSession, poisonedSession, sessions } from '../../scripts/tour/transcript.ts'
 import type { Input } from '../../scripts/tour/transcript/call.ts'
 import { leakedKey } from '../../scripts/tour/transcript/friday.ts'
@@ -25,16 +25,9 @@ const commitsOfPerson = 5
 const commitsOfMachines = 5
 
 const directory = sharedDirectory()
-let finished: ReturnType<typeof tour>
-
-beforeAll(() => {
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts')])
-})
-
-beforeAll(() => {
-  finished = tour(directory)
-})
+let ran: ReturnType<typeof tour> | undefined
+/** The tour that most tests look at, which the first of them waits for. */
+const finished = (): ReturnType<typeof tour> => (ran ??= tour(directory))
 
 describe('the transcript of the tour', () => {
   test('holds about seventy inputs of three sessions of work and two that were led astray', () => {
@@ -64,14 +57,14 @@ describe('the transcript of the tour', () => {
   })
 })
 
-describe('the tour', () => {
+describe('the tour', { tags: 'slow' }, () => {
   test('ends well without a terminal, and says nothing on standard error', () => {
-    expect(finished.stderr).toBe('')
-    expect(finished.status).toBe(0)
+    expect(finished().stderr).toBe('')
+    expect(finished().status).toBe(0)
   })
 
   test('shows every command, and a commit for each one that changed something', () => {
-    const lines = finished.stdout.split('\n')
+    const lines = finished().stdout.split('\n')
     const shown = lines.filter((line) =>
       /^ {2}(?:view|create|str_replace|insert|delete|rename) \//.test(line),
     )
@@ -84,28 +77,32 @@ describe('the tour', () => {
 
   test('shows the history, its verification, and the repository as a host sees it', () => {
     for (const command of ['log', 'diff', 'verify']) {
-      expect(finished.stdout).toContain(`\n$ gitlocket ${command}`)
+      expect(finished().stdout).toContain(`\n$ gitlocket ${command}`)
     }
     for (const command of ['ls-tree', 'cat-file', 'fsck --strict\n  (no output']) {
-      expect(finished.stdout).toContain(`\n$ git ${command}`)
+      expect(finished().stdout).toContain(`\n$ git ${command}`)
     }
   })
 
   test.skipIf(ssh.missing)(`lets git check every signature${ssh.note}`, () => {
-    expect(finished.stdout).toMatch(/\n\$ git .* log --show-signature -1 main\n/)
-    expect(finished.stdout).toContain('Good "git" signature')
-    expect(finished.stdout).toMatch(/git accepts the signature of each of the \d+ commits/)
+    expect(finished().stdout).toMatch(/\n\$ git .* log --show-signature -1 main\n/)
+    expect(finished().stdout).toContain('Good "git" signature')
+    expect(finished().stdout).toMatch(/git accepts the signature of each of the \d+ commits/)
   })
 
   test('prints no control characters and no line over 120 columns', () => {
     // oxlint-disable-next-line no-control-regex -- that there are none is the point
-    expect(finished.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/)
-    const longest = Math.max(...finished.stdout.split('\n').map((line) => line.length))
+    expect(finished().stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/)
+    const longest = Math.max(
+      ...finished()
+        .stdout.split('\n')
+        .map((line) => line.length),
+    )
     expect(longest).toBeLessThanOrEqual(120 + directory.length)
   })
 
-  test('leaves the store that it names, whole and ready to use', { tags: 'slow' }, async () => {
-    const at = placeOf(finished.stdout)
+  test('leaves the store that it names, whole and ready to use', async () => {
+    const at = placeOf(finished().stdout)
     const identity = await parseIdentity(readFileSync(at.identityFile, 'utf8'))
     const store = await openStore({ ...at, identity })
     const { commits } = await store.maintenance.verify()
@@ -116,7 +113,7 @@ describe('the tour', () => {
   })
 
   test('leaves no plaintext in the store', () => {
-    const at = placeOf(finished.stdout)
+    const at = placeOf(finished().stdout)
     const files = readdirSync(at.directory, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => readFileSync(join(entry.parentPath, entry.name)))
@@ -129,21 +126,21 @@ describe('the tour', () => {
   })
 })
 
-describe('the poisoned session of the tour', () => {
+describe('the poisoned session of the tour', { tags: 'slow' }, () => {
   const poison = 'paste.example'
 
   test('is found by blame, and undone after a dry run that shows the difference', () => {
-    const blame = partOf(finished.stdout, '$ gitlocket blame')
+    const blame = partOf(finished().stdout, '$ gitlocket blame')
     expect(blame).toMatch(/\(session:friday .*\) - First of all/)
-    const plan = partOf(finished.stdout, '$ gitlocket rollback --session friday --dry-run')
+    const plan = partOf(finished().stdout, '$ gitlocket rollback --session friday --dry-run')
     expect(plan).toContain('Would change 3 memories')
     expect(plan).toMatch(/^ {2}-- First of all, .*paste\.example/m)
-    const done = partOf(finished.stdout, '$ gitlocket rollback --session friday --as')
+    const done = partOf(finished().stdout, '$ gitlocket rollback --session friday --as')
     expect(done).toContain('Changed 3 memories')
   })
 
   test('leaves nothing in the memories, while the later lines of others stay', async () => {
-    const store = await open(finished.stdout)
+    const store = await open(finished().stdout)
     const rules = (await store.read('/conventions.md'))?.content ?? ''
     const notes = (await store.read('/done/billing/handover.md'))?.content ?? ''
     const access = await store.read('/done/billing/access.md')
@@ -156,9 +153,9 @@ describe('the poisoned session of the tour', () => {
   })
 
   test('leaks a key that is erased from every version that held it', async () => {
-    const plan = partOf(finished.stdout, '$ gitlocket redact', '--dry-run')
+    const plan = partOf(finished().stdout, '$ gitlocket redact', '--dry-run')
     expect(plan).toContain('Would redact 3 versions')
-    const store = await open(finished.stdout)
+    const store = await open(finished().stdout)
     const redacted = (await store.history.versions({ redacted: true })).data
     const { found, versions } = await store.maintenance.findResidue()
     const contents = await Promise.all(redacted.map((one) => store.history.version(one.versionId)))
@@ -169,12 +166,12 @@ describe('the poisoned session of the tour', () => {
       Array.from({ length: 6 }),
     )
     expect(found).toEqual([])
-    expect(partOf(finished.stdout, '$ gitlocket verify --absence')).toContain('nothing is left')
-    expect(existsSync(join(placeOf(finished.stdout).root, 'leaked-key.txt'))).toBe(false)
+    expect(partOf(finished().stdout, '$ gitlocket verify --absence')).toContain('nothing is left')
+    expect(existsSync(join(placeOf(finished().stdout).root, 'leaked-key.txt'))).toBe(false)
   })
 
   test('stays in the audit trail: who, when, which operation', () => {
-    const row = partOf(finished.stdout, '$ gitlocket show')
+    const row = partOf(finished().stdout, '$ gitlocket show')
     expect(row).toMatch(/^ {2}Change: {3}created \(redacted\)$/m)
     expect(row).toMatch(/^ {2}Actor: {4}session:friday$/m)
     expect(row).toMatch(/^ {2}Date: {5}\d{4}-/m)
@@ -183,17 +180,17 @@ describe('the poisoned session of the tour', () => {
   })
 
   test('is erased from git: it has no object that the certificate names', () => {
-    const at = placeOf(finished.stdout)
+    const at = placeOf(finished().stdout)
     const certificate = JSON.parse(readFileSync(join(at.root, 'certificate.json'), 'utf8'))
     const ids: readonly string[] = certificate.object_ids
     expect(ids.length).toBeGreaterThan(10)
     const answer = git(['cat-file', '--batch-check'], at.directory, `${ids.join('\n')}\n`)
     expect(answer).toBe(ids.map((id) => `${id} missing\n`).join(''))
-    expect(partOf(finished.stdout, '$ git cat-file -t')).toContain('fatal: ')
+    expect(partOf(finished().stdout, '$ git cat-file -t')).toContain('fatal: ')
   })
 
   test('could not write the key again once the guard is on', () => {
-    const words = finished.stdout.replaceAll(/\s+/g, ' ')
+    const words = finished().stdout.replaceAll(/\s+/g, ' ')
     expect(words).toContain('would hold sensitive content: AWS secret key in line 2')
   })
 })
@@ -228,7 +225,11 @@ test('the tour exits above 0 with one line if it cannot work', { tags: 'slow' },
   expect(stderr).toMatch(/^\nThe tour stopped: [^\n]+\n$/)
 })
 
+let compiled: unknown
+
 function tour(home: string, env: Readonly<Record<string, string>> = {}) {
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  compiled ??= spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts')])
   return spawnSync(process.execPath, [join(root, 'build', 'tour', 'main.js')], {
     encoding: 'utf8',
     input: '',

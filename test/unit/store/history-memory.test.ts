@@ -27,11 +27,11 @@ beforeAll(async () => {
   measured = JSON.parse(stdout)
 })
 
-test('a version takes at most 160 bytes', () => {
+test('a version takes at most 160 bytes', { tags: 'slow' }, () => {
   expect(measured.bytesPerVersion).toBeLessThan(160)
 })
 
-test('is held while in use, and released afterwards once it was stored', () => {
+test('is held while in use, and released afterwards once it was stored', { tags: 'slow' }, () => {
   expect(measured).toMatchObject({ same: true, isHeld: true, isGone: true, written: 1 })
   expect(measured.left).toBeLessThan(measured.bytesPerVersion / 4)
 })

@@ -42,15 +42,19 @@ beforeAll(async () => {
   }
 })
 
-test('finds what is queried', () => {
+test('finds what is queried', { tags: 'slow' }, () => {
   expect(measured).toMatchObject({ versions: commits, page: 100, text: 'round 0\n' })
 })
 
-test('an open store holds its memories and at most 40 bytes for each version', () => {
-  expect(measured.open).toBeLessThan(12_000_000 + rows * 1000 + versions * 40)
-})
+test(
+  'an open store holds its memories and at most 40 bytes for each version',
+  { tags: 'slow' },
+  () => {
+    expect(measured.open).toBeLessThan(12_000_000 + rows * 1000 + versions * 40)
+  },
+)
 
-test('queries take 3 MB and at most 250 bytes for each version', () => {
+test('queries take 3 MB and at most 250 bytes for each version', { tags: 'slow' }, () => {
   expect(measured.asked).toBeLessThan(3_000_000 + versions * 250)
 })
 

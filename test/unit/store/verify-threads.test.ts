@@ -209,17 +209,24 @@ test(
   },
 )
 
-test('commits that are only in the journal are checked in the main thread', async () => {
-  const root = temporaryDirectory()
-  const places = { directory: join(root, 'store'), stateDirectory: join(root, 'state') }
-  const { store: opened } = await createStore({ ...places, identity: await generateIdentity() })
-  const author = { actor: { type: 'user', id: 'me' } } as const
-  for (let index = 0; index < 5; index += 1) {
-    await opened.as(author).apply([{ type: 'create', path: `/${index}.md`, content: 'text\n' }])
-  }
-  expect(await opened.maintenance.verify({ threads: 2 })).toMatchObject({ commits: 6, memories: 5 })
-  await opened.close()
-})
+test(
+  'commits that are only in the journal are checked in the main thread',
+  { tags: 'slow' },
+  async () => {
+    const root = temporaryDirectory()
+    const places = { directory: join(root, 'store'), stateDirectory: join(root, 'state') }
+    const { store: opened } = await createStore({ ...places, identity: await generateIdentity() })
+    const author = { actor: { type: 'user', id: 'me' } } as const
+    for (let index = 0; index < 5; index += 1) {
+      await opened.as(author).apply([{ type: 'create', path: `/${index}.md`, content: 'text\n' }])
+    }
+    expect(await opened.maintenance.verify({ threads: 2 })).toMatchObject({
+      commits: 6,
+      memories: 5,
+    })
+    await opened.close()
+  },
+)
 
 test('a cancelled verification ends, and no thread continues', { tags: 'slow' }, async () => {
   const stored = await store(long)

@@ -7,7 +7,7 @@ import { sample } from '../support/seed.ts'
 import { verdictOf } from '../support/verdict.ts'
 import { judges } from './judges.ts'
 import { writeFrozenStore } from './make/frozen-store.ts'
-import { field, type Group, groups, readObjects, readVectors, type Vector } from './vector.ts'
+import { field, groups, readObjects, readVectors, type Vector } from './vector.ts'
 import { writeVectors } from './write.ts'
 
 // Set by `npm run vectors` alone, which then runs this file to make what it tests.
@@ -17,32 +17,35 @@ test.runIf(isWriting)('a whole store is written', writeFrozenStore)
 
 const objects = readObjects()
 
+interface Titled {
+  readonly title: string
+  readonly vector: Vector
+}
+
 describe.each(groups)('%s', (group) => {
   const { product, reference } = judges[group]
-  const vectors = affordable(group, readVectors(group)).map((vector) => ({
+  const titled = readVectors(group).map((vector): Titled => ({
     title: ['expect', 'clause', 'name'].map((name) => field(vector, name)).join(', '),
     vector,
   }))
 
-  test.each(vectors)('$title', async ({ vector }: { readonly vector: Vector }) => {
+  async function judge({ vector }: Titled): Promise<void> {
     const read: unknown[] = []
-    const judged = [product, reference].map(async (judge) =>
-      verdictOf(async () => read.push(await judge(vector, objects))),
+    const judged = [product, reference].map(async (one) =>
+      verdictOf(async () => read.push(await one(vector, objects))),
     )
     const wanted = field(vector, 'expect')
     expect(await Promise.all(judged)).toEqual([wanted, wanted])
     const [one, other] = read
     expect(one).toEqual(other)
-  })
-})
+  }
 
-/** By default every other store, and one of what has to be stretched. */
-function affordable(group: Group, vectors: readonly Vector[]): readonly Vector[] {
-  if (group === 'stores') return sample(vectors, 2)
-  const isStretched = (vector: Vector): boolean => vector['passphrase'] !== undefined
-  const stretched = sample(vectors.filter(isStretched), 3)
-  return vectors.filter((vector) => !isStretched(vector) || stretched.includes(vector))
-}
+  const isStretched = ({ vector }: Titled): boolean => vector['passphrase'] !== undefined
+  const quick = titled.filter((one) => !isStretched(one))
+  test.each(group === 'stores' ? sample(quick, 2) : quick)('$title', (one) => judge(one))
+  const stretched = titled.filter(isStretched)
+  test.each(sample(stretched, 3))('$title', { tags: 'slow' }, (one) => judge(one))
+})
 
 /** What no vector can hold in a few bytes, or needs more than what is frozen here. */
 const elsewhere: ReadonlySet<string> = new Set([

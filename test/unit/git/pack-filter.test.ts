@@ -3,7 +3,7 @@
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { OidList } from '../../../src/git/objects/oid-list.ts'
 import { makeDelta } from '../../../src/git/pack/delta.ts'
@@ -25,7 +25,13 @@ import {
   type RawEntry,
   unreadable,
 } from '../../support/pack-fixtures.ts'
-import { git, gitBytes, temporaryDirectory } from '../../support/temporary.ts'
+import {
+  copyDirectory,
+  git,
+  gitBytes,
+  sharedDirectory,
+  temporaryDirectory,
+} from '../../support/temporary.ts'
 import { seededBytes } from '../../support/transitions.ts'
 
 const { objects } = history(80)
@@ -49,8 +55,13 @@ const packings: readonly [name: string, arguments_: readonly string[]][] = [
 ]
 
 describe.each(packings)('a pack made %s', (packing, arguments_) => {
+  const template = sharedDirectory()
+  beforeAll(() => pack(template, packing, arguments_))
+
   test.each(choices)('without %s', async (_, choose) => {
-    const { repository, packs } = await packed(packing, arguments_)
+    const repository = temporaryDirectory()
+    copyDirectory(template, repository)
+    const packs = join(repository, 'objects/pack')
     const random = seededBytes(3)
     const dead = unique.filter((entry) => choose((random(1)[0] ?? 0) / 256, entry))
     const live = unique.filter((entry) => !dead.includes(entry))
@@ -132,20 +143,19 @@ test('a damaged pack is refused and stays', async () => {
   expect(systemDisk.list(directory)).toEqual([`${name}.idx`, `${name}.pack`])
 })
 
-async function packed(
+async function pack(
+  repository: string,
   packing: string,
   arguments_: readonly string[],
-): Promise<{ repository: string; packs: string }> {
-  const repository = temporaryDirectory()
+): Promise<void> {
   const packs = bareRepository(repository)
   const { head } = history(80)
   await writePack(systemDisk, packs, objects)
-  if (arguments_.length === 0) return { repository, packs }
+  if (arguments_.length === 0) return
   git(['update-ref', 'refs/heads/main', head], repository)
   git(['repack', ...arguments_], repository)
   git(['update-ref', '-d', 'refs/heads/main'], repository)
   if (packing.endsWith('oids of bases')) repackWithoutOffsets(repository, packs)
-  return { repository, packs }
 }
 
 function repackWithoutOffsets(repository: string, packs: string): void {

@@ -47,106 +47,113 @@ const script = [
 ]
 const kept = ['# N', ...inserts.toReversed(), ''].join('\n')
 
-describe.each(sample(sdks, 2))('the programs of the documents with SDK %s', (_, sdk) => {
-  const project = sharedDirectory()
-  let api: MessagesApi
-  let finished: Finished
+describe.each(sample(sdks, 2))(
+  'the programs of the documents with SDK %s',
+  { tags: 'slow' },
+  (_, sdk) => {
+    const project = sharedDirectory()
+    let api: MessagesApi
+    let finished: Finished
 
-  beforeAll(async () => {
-    install(sdk, project)
-    api = await startMessagesApi(script)
-    finished = await run(project, 'agent.mjs', api)
-    return () => api.close()
-  })
-
-  test('ends well, and prints the recovery key once, apart from the answers', () => {
-    expect(api.refusals).toEqual([])
-    expect(finished).toEqual({
-      code: 0,
-      stdout: 'I look first.\nAll of it is written down.\n',
-      stderr: expect.stringMatching(/^Write this recovery key down, .*: GLKR1-[0-9A-Z-]+\n$/),
+    beforeAll(async () => {
+      install(sdk, project)
+      api = await startMessagesApi(script)
+      finished = await run(project, 'agent.mjs', api)
+      return () => api.close()
     })
-  })
 
-  test('sends each request with context editing that spares the memory tool', () => {
-    expect(api.received).toHaveLength(4)
-    for (const { betas, body } of api.received) {
-      expect(betas).toContain('context-management-2025-06-27')
-      expect(body['context_management']).toEqual({
-        edits: [
-          expect.objectContaining({ type: 'clear_tool_uses_20250919', exclude_tools: ['memory'] }),
-        ],
+    test('ends well, and prints the recovery key once, apart from the answers', () => {
+      expect(api.refusals).toEqual([])
+      expect(finished).toEqual({
+        code: 0,
+        stdout: 'I look first.\nAll of it is written down.\n',
+        stderr: expect.stringMatching(/^Write this recovery key down, .*: GLKR1-[0-9A-Z-]+\n$/),
       })
-    }
-    expect(api.received[0]?.body['tools']).toEqual([{ type: 'memory_20250818', name: 'memory' }])
-  })
-
-  test('answers each call with the documented text, and flags exactly the errors', () => {
-    const results: unknown = Object.assign({}, ...api.received.map(resultsOf))
-    const start = 'No replacement was performed'
-    const edited = { content: `The file ${notes} has been edited.` }
-    expect(results).toEqual({
-      look: result({ content: expect.stringMatching(/\n0B\t\/memories$/) }),
-      create: result({ content: `File created successfully at: ${notes}` }),
-      ...Object.fromEntries(inserts.map((id) => [id, result(edited)])),
-      read: result({ content: expect.stringContaining('     9\tinsert_0') }),
-      absent: result({
-        content: `${start}, old_str \`never\` did not appear verbatim in ${notes}.`,
-        is_error: true,
-      }),
-      again: result({ content: `Error: File ${notes} already exists`, is_error: true }),
-      edit: result({ content: expect.stringContaining('     1\t# N') }),
-      move: result({ content: `Successfully renamed ${notes} to /memories/kept.md` }),
     })
-  })
 
-  test('keeps every edit of three turns, each as a separate commit', async () => {
-    const store = await open(project)
-    expect((await store.read('/kept.md'))?.content).toBe(kept)
-    const { data: versions } = await store.history.versions()
-    expect(versions.map((version) => version.operation)).toEqual([
-      ...Array.from({ length: 10 }, () => 'modified'),
-      'created',
-    ])
-    const sessions = new Set(versions.map((version) => version.session))
-    expect([...sessions]).toEqual([expect.stringMatching(/^chat-[0-9a-f-]{36}$/)])
-    expect(new Set(versions.map((version) => version.commit)).size).toBe(11)
-    expect((await store.maintenance.verify()).commits).toBe(12)
-    await store.close()
-  })
+    test('sends each request with context editing that spares the memory tool', () => {
+      expect(api.received).toHaveLength(4)
+      for (const { betas, body } of api.received) {
+        expect(betas).toContain('context-management-2025-06-27')
+        expect(body['context_management']).toEqual({
+          edits: [
+            expect.objectContaining({
+              type: 'clear_tool_uses_20250919',
+              exclude_tools: ['memory'],
+            }),
+          ],
+        })
+      }
+      expect(api.received[0]?.body['tools']).toEqual([{ type: 'memory_20250818', name: 'memory' }])
+    })
 
-  test('remembers in the next run, from the same store', { tags: 'slow' }, async () => {
-    const look = memoryCall('look', { command: 'view', path: '/memories/kept.md' })
-    const later = await startMessagesApi([[look], [text('I remember.')]])
-    onTestFinished(() => later.close())
-    const expected = { code: 0, stdout: 'I remember.\n', stderr: '' }
-    expect(await run(project, 'agent.mjs', later)).toEqual(expected)
-    expect(resultsOf(later.received.at(-1))['look']?.['content']).toContain('     2\tinsert_7')
-  })
+    test('answers each call with the documented text, and flags exactly the errors', () => {
+      const results: unknown = Object.assign({}, ...api.received.map(resultsOf))
+      const start = 'No replacement was performed'
+      const edited = { content: `The file ${notes} has been edited.` }
+      expect(results).toEqual({
+        look: result({ content: expect.stringMatching(/\n0B\t\/memories$/) }),
+        create: result({ content: `File created successfully at: ${notes}` }),
+        ...Object.fromEntries(inserts.map((id) => [id, result(edited)])),
+        read: result({ content: expect.stringContaining('     9\tinsert_0') }),
+        absent: result({
+          content: `${start}, old_str \`never\` did not appear verbatim in ${notes}.`,
+          is_error: true,
+        }),
+        again: result({ content: `Error: File ${notes} already exists`, is_error: true }),
+        edit: result({ content: expect.stringContaining('     1\t# N') }),
+        move: result({ content: `Successfully renamed ${notes} to /memories/kept.md` }),
+      })
+    })
 
-  test('README: reads the store that `gitlocket init` made', { tags: 'slow' }, async () => {
-    const later = await startMessagesApi([
-      [memoryCall('look', { command: 'view', path: '/memories' })],
-      [text('Nothing yet.')],
-    ])
-    onTestFinished(() => later.close())
-    const commandLine = join(project, 'node_modules', 'gitlocket', 'dist', 'cli', 'main.js')
-    const initialised = await run(project, commandLine, later, ['init'])
-    expect(initialised).toMatchObject({ code: 0, stderr: '' })
-    const { code, stdout, stderr } = await run(project, 'remember.mjs', later)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toBe("[ { type: 'text', text: 'Nothing yet.' } ]\n")
-  })
+    test('keeps every edit of three turns, each as a separate commit', async () => {
+      const store = await open(project)
+      expect((await store.read('/kept.md'))?.content).toBe(kept)
+      const { data: versions } = await store.history.versions()
+      expect(versions.map((version) => version.operation)).toEqual([
+        ...Array.from({ length: 10 }, () => 'modified'),
+        'created',
+      ])
+      const sessions = new Set(versions.map((version) => version.session))
+      expect([...sessions]).toEqual([expect.stringMatching(/^chat-[0-9a-f-]{36}$/)])
+      expect(new Set(versions.map((version) => version.commit)).size).toBe(11)
+      expect((await store.maintenance.verify()).commits).toBe(12)
+      await store.close()
+    })
 
-  test.each(['agent.mjs', 'remember.mjs'])('%s type-checks', { tags: 'slow' }, (program) => {
-    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-    const options = ['--allowJs', '--checkJs', '--noEmit', '--strict', '--skipLibCheck']
-    const types = ['--types', 'node', '--module', 'nodenext', '--target', 'es2023']
-    const args = [tsc, ...options, ...types, program]
-    const { stdout } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' })
-    expect(stdout).toBe('')
-  })
-})
+    test('remembers in the next run, from the same store', { tags: 'slow' }, async () => {
+      const look = memoryCall('look', { command: 'view', path: '/memories/kept.md' })
+      const later = await startMessagesApi([[look], [text('I remember.')]])
+      onTestFinished(() => later.close())
+      const expected = { code: 0, stdout: 'I remember.\n', stderr: '' }
+      expect(await run(project, 'agent.mjs', later)).toEqual(expected)
+      expect(resultsOf(later.received.at(-1))['look']?.['content']).toContain('     2\tinsert_7')
+    })
+
+    test('README: reads the store that `gitlocket init` made', { tags: 'slow' }, async () => {
+      const later = await startMessagesApi([
+        [memoryCall('look', { command: 'view', path: '/memories' })],
+        [text('Nothing yet.')],
+      ])
+      onTestFinished(() => later.close())
+      const commandLine = join(project, 'node_modules', 'gitlocket', 'dist', 'cli', 'main.js')
+      const initialised = await run(project, commandLine, later, ['init'])
+      expect(initialised).toMatchObject({ code: 0, stderr: '' })
+      const { code, stdout, stderr } = await run(project, 'remember.mjs', later)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toBe("[ { type: 'text', text: 'Nothing yet.' } ]\n")
+    })
+
+    test.each(['agent.mjs', 'remember.mjs'])('%s type-checks', { tags: 'slow' }, (program) => {
+      const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+      const options = ['--allowJs', '--checkJs', '--noEmit', '--strict', '--skipLibCheck']
+      const types = ['--types', 'node', '--module', 'nodenext', '--target', 'es2023']
+      const args = [tsc, ...options, ...types, program]
+      const { stdout } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' })
+      expect(stdout).toBe('')
+    })
+  },
+)
 
 /** A result as the tool runner sends it, with `fields` and nothing else. */
 function result(fields: Readonly<Record<string, unknown>>): unknown {

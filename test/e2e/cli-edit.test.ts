@@ -93,19 +93,23 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     },
   )
 
-  test.each(sample(['SIGTERM', 'SIGHUP'] as const, 2))('%s removes the file', async (signal) => {
-    const home = await homeWithMemory()
-    const editor = home.file('editor', '#!/bin/sh\necho "$1" > started; exec sleep 60\n')
-    const child = home.start(['edit', 'notes.md'], { EDITOR: `exec sh ${editor}` })
-    const end = ended(child)
-    await until(() => existsSync(join(home.directory, 'started')))
-    await until(() => readFileSync(join(home.directory, 'started'), 'utf8') !== '')
-    child.kill(signal)
-    expect((await end).exitCode).toBe(signal === 'SIGTERM' ? 143 : 129)
-    const path = readFileSync(join(home.directory, 'started'), 'utf8').trim()
-    expect(existsSync(path)).toBe(false)
-    await home.ok('verify')
-  })
+  test.each(sample(['SIGTERM', 'SIGHUP'] as const, 2))(
+    '%s removes the file',
+    { tags: 'slow' },
+    async (signal) => {
+      const home = await homeWithMemory()
+      const editor = home.file('editor', '#!/bin/sh\necho "$1" > started; exec sleep 60\n')
+      const child = home.start(['edit', 'notes.md'], { EDITOR: `exec sh ${editor}` })
+      const end = ended(child)
+      await until(() => existsSync(join(home.directory, 'started')))
+      await until(() => readFileSync(join(home.directory, 'started'), 'utf8') !== '')
+      child.kill(signal)
+      expect((await end).exitCode).toBe(signal === 'SIGTERM' ? 143 : 129)
+      const path = readFileSync(join(home.directory, 'started'), 'utf8').trim()
+      expect(existsSync(path)).toBe(false)
+      await home.ok('verify')
+    },
+  )
 
   test('XDG_RUNTIME_DIR is used if it is in RAM, and only then', { tags: 'slow' }, async () => {
     const home = await homeWithMemory()

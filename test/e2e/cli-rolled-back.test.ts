@@ -60,24 +60,28 @@ test(
   },
 )
 
-test('joining again where changes were never sent is refused, and leaves nothing', async () => {
-  const { first, second, remote } = await pairOfMachines()
-  await second.ok(...unsent)
-  await first.ok('create', 'sent.md', '--text', 'sent')
-  await first.ok('sync')
-  rmSync(second.store, { recursive: true })
-  const refused = await second.call(['join', remote])
-  expect([refused.exitCode, refused.stderr]).toEqual([
-    12,
-    expect.stringMatching(/never sent.*join --accept-rolled-back/s),
-  ])
-  expect(existsSync(second.store)).toBe(false)
-  const beside = readdirSync(dirname(second.store))
-  expect(beside.filter((name) => name.startsWith(basename(second.store)))).toEqual([])
-  await second.ok('join', remote, '--accept-rolled-back')
-  expect(await second.ok('ls')).toBe('notes.md\nsent.md\n')
-  await second.ok('create', 'again.md', '--text', 'again')
-  await second.ok('sync')
-  await first.ok('sync')
-  expect(await first.ok('ls')).toBe('again.md\nnotes.md\nsent.md\n')
-})
+test(
+  'joining again where changes were never sent is refused, and leaves nothing',
+  { tags: 'slow' },
+  async () => {
+    const { first, second, remote } = await pairOfMachines()
+    await second.ok(...unsent)
+    await first.ok('create', 'sent.md', '--text', 'sent')
+    await first.ok('sync')
+    rmSync(second.store, { recursive: true })
+    const refused = await second.call(['join', remote])
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      12,
+      expect.stringMatching(/never sent.*join --accept-rolled-back/s),
+    ])
+    expect(existsSync(second.store)).toBe(false)
+    const beside = readdirSync(dirname(second.store))
+    expect(beside.filter((name) => name.startsWith(basename(second.store)))).toEqual([])
+    await second.ok('join', remote, '--accept-rolled-back')
+    expect(await second.ok('ls')).toBe('notes.md\nsent.md\n')
+    await second.ok('create', 'again.md', '--text', 'again')
+    await second.ok('sync')
+    await first.ok('sync')
+    expect(await first.ok('ls')).toBe('again.md\nnotes.md\nsent.md\n')
+  },
+)

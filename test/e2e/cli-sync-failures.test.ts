@@ -173,7 +173,7 @@ describe('a remote that was tampered with', () => {
   test.each<[name: string, attack: (remote: string) => void]>([
     ['rolled back', (remote) => void git(['update-ref', 'refs/heads/main', 'main~1'], remote)],
     ['emptied', (remote) => void git(['update-ref', '-d', 'refs/heads/main'], remote)],
-  ])('%s: says how to compare, and how to repair it', async (_, attack) => {
+  ])('%s: says how to compare, and how to repair it', { tags: 'slow' }, async (_, attack) => {
     const { first, remote } = await newPair()
     const head = at(remote, 'main')
     attack(remote)

@@ -57,17 +57,21 @@ describe('row 8: a second machine', () => {
     },
   )
 
-  test('by passphrase needs the id of the store where nobody can confirm it', async () => {
-    const second = newHome()
-    const { exitCode, stderr } = await second.call(['join', remote], inFile(second, passphrase))
-    expect(exitCode).toBe(2)
-    expect(stderr).toContain('put `#memstore_…`')
-    // The id that the remote shows is not printed: it would be copied without comparing.
-    expect(stderr).not.toContain(storeId)
-    expect(existsSync(second.store)).toBe(false)
-  })
+  test(
+    'by passphrase needs the id of the store where nobody can confirm it',
+    { tags: 'slow' },
+    async () => {
+      const second = newHome()
+      const { exitCode, stderr } = await second.call(['join', remote], inFile(second, passphrase))
+      expect(exitCode).toBe(2)
+      expect(stderr).toContain('put `#memstore_…`')
+      // The id that the remote shows is not printed: it would be copied without comparing.
+      expect(stderr).not.toContain(storeId)
+      expect(existsSync(second.store)).toBe(false)
+    },
+  )
 
-  test('with another store cannot replace the one on the remote', async () => {
+  test('with another store cannot replace the one on the remote', { tags: 'slow' }, async () => {
     const head = git(['rev-parse', 'main'], remote)
     const second = newHome()
     await second.ok('init')

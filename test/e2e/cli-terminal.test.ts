@@ -75,7 +75,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     },
   )
 
-  test('JSON is never paged', () => {
+  test('JSON is never paged', { tags: 'slow' }, () => {
     const { screen } = onTerminal(home, ['log', '--json'], { env: { PAGER: 'cat > paged' } })
     expect(JSON.parse(screen)).toMatchObject({ next: null })
     expect(existsSync(join(home.directory, 'paged'))).toBe(false)

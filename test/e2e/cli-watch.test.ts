@@ -98,9 +98,13 @@ describe('sync --watch', () => {
     },
   )
 
-  test('ends by itself at an error that another attempt does not fix', async () => {
-    const home = await newHomeWithStore()
-    const { exitCode, stderr } = await home.run(words)
-    expect([exitCode, stderr]).toEqual([3, expect.stringContaining('has no remote')])
-  })
+  test(
+    'ends by itself at an error that another attempt does not fix',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const { exitCode, stderr } = await home.run(words)
+      expect([exitCode, stderr]).toEqual([3, expect.stringContaining('has no remote')])
+    },
+  )
 })

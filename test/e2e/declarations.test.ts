@@ -45,7 +45,7 @@ function diagnosticsOf(file: TypeScript.SourceFile): readonly TypeScript.Diagnos
   return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]
 }
 
-test('each type that they mention is exported', () => {
+test('each type that they mention is exported', { tags: 'slow' }, () => {
   const checker = program.getTypeChecker()
   const exported = new Set(entries.flatMap((entry) => exportsOf(checker, entry)))
   const leaks = new Set<string>()

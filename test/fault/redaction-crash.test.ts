@@ -238,6 +238,7 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
 
   test.each(full ? everyError : scenario.errors)(
     'survives %s, %d times, at an operation, and goes on',
+    { tags: 'slow' },
     async (code, times) => {
       template ??= await newTemplate(scenario)
       const kind = everyError.findIndex((one) => one[0] === code && one[1] === times)

@@ -126,25 +126,29 @@ async function checkRepair(
   expect((await repair(place, 'none')).sound, label).toBe(true)
 }
 
-test('What a host holds is fetched over http, and work that was never sent is kept', async () => {
-  const place = copyOfWorld(world)
-  const { url } = await startGitServer({ repository: world.remote })
-  const sent = git(['rev-parse', 'main'], world.remote).trim()
-  const pack = filesToHarm(place).find(({ kind, file }) => {
-    const index = file.replace(/\.pack$/, '.idx')
-    return kind === 'pack' && git(['show-index'], '/', readFileSync(index)).includes(sent)
-  })
-  // What was sent stands first, and the rest builds on it.
-  harm(pack?.file ?? '', 'garbage', 0.02)
-  const { directory, stateDirectory, identity } = place
-  const report = await repairStore({ directory, stateDirectory, identity, from: url })
-  expect(report).toMatchObject({ whole: true, missing: [], detached: [] })
-  expect(report.saved.elsewhere).toBeGreaterThan(0)
-  expect(existsSync(`${directory}/gitlocket/repair`)).toBe(false)
-  const store = await reopen(place)
-  expect(await contentsOf(store)).toEqual(world.contents)
-  await store.close()
-})
+test(
+  'What a host holds is fetched over http, and work that was never sent is kept',
+  { tags: 'slow' },
+  async () => {
+    const place = copyOfWorld(world)
+    const { url } = await startGitServer({ repository: world.remote })
+    const sent = git(['rev-parse', 'main'], world.remote).trim()
+    const pack = filesToHarm(place).find(({ kind, file }) => {
+      const index = file.replace(/\.pack$/, '.idx')
+      return kind === 'pack' && git(['show-index'], '/', readFileSync(index)).includes(sent)
+    })
+    // What was sent stands first, and the rest builds on it.
+    harm(pack?.file ?? '', 'garbage', 0.02)
+    const { directory, stateDirectory, identity } = place
+    const report = await repairStore({ directory, stateDirectory, identity, from: url })
+    expect(report).toMatchObject({ whole: true, missing: [], detached: [] })
+    expect(report.saved.elsewhere).toBeGreaterThan(0)
+    expect(existsSync(`${directory}/gitlocket/repair`)).toBe(false)
+    const store = await reopen(place)
+    expect(await contentsOf(store)).toEqual(world.contents)
+    await store.close()
+  },
+)
 
 /** A pack with a flipped bit, an index that is gone, an empty branch file. */
 function harmMuch(place: TestPlace): void {

@@ -140,6 +140,7 @@ describe('a host that lacks or denies what nothing here needs', () => {
   ]
   test.each(sample(settings, 4))(
     '%s: pushes, redactions and joining go as ever',
+    { tags: 'slow' },
     async (_, [name, value]) => {
       const remote = bareRemote()
       git(['config', name, value], remote)

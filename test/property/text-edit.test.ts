@@ -109,7 +109,7 @@ async function editStore(context: OperationContext, taken: Edit): Promise<Outcom
   }
 }
 
-test('edits of a file do what the same edits of its lines do', async () => {
+test('edits of a file do what the same edits of its lines do', { tags: 'slow' }, async () => {
   const { store } = await newStore()
   const context: OperationContext = { store, me: store.as(author), access: 'read_write' }
   const property = fc.asyncProperty(

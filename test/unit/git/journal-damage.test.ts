@@ -251,46 +251,50 @@ describe('a write that did not end', () => {
   const runs = { seed, numRuns: full ? 2000 : 30 }
   const subset = fc.infiniteStream(fc.boolean())
 
-  test('is taken for one, whatever sectors of it are on the disk, and written over', async () => {
-    const { directory, path, states, heads } = await appended([2, 2, 3])
-    const sizes = fc.integer({ min: 0, max: 2 })
-    await fc.assert(
-      fc.asyncProperty(subset, sizes, subset, async (written, step, overwritten) => {
-        const [before, after] = [states[step - 1], states[step]]
-        if (before === undefined || after === undefined) return
-        const longer = Buffer.concat([before], after.length)
-        const mixed = partly(longer, after, () => written.next().value ?? true)
-        writeFileSync(path, mixed)
-        const head = verdictIn(directory)
-        expect([heads[step - 1], heads[step]]).toContain(head)
-        // What is left of it is gone before anything is written there, and that may tear as well.
-        const disk = new FaultyDisk()
-        const writes: Uint8Array[] = []
-        disk.write = (fd, bytes, position) => {
-          writes.push(readFileSync(path))
-          FaultyDisk.prototype.write.call(disk, fd, bytes, position)
-          writes.push(readFileSync(path))
-        }
-        const journal = openJournal(directory, disk)
-        journal.refresh()
-        journal.link(undefined)
-        const history = new TestHistory(7, journal.head)
-        await journal.append([history.next(10)])
-        journal.close()
-        expect(verdictIn(directory)).toBe(history.head)
-        for (let at = 0; at < writes.length; at += 2) {
-          const [from, to] = [writes[at] ?? after, writes[at + 1] ?? after]
-          const same = Buffer.concat([from], to.length)
-          writeFileSync(
-            path,
-            partly(same, to, () => overwritten.next().value ?? true),
-          )
-          expect([head, history.head]).toContain(verdictIn(directory))
-        }
-      }),
-      runs,
-    )
-  })
+  test(
+    'is taken for one, whatever sectors of it are on the disk, and written over',
+    { tags: 'slow' },
+    async () => {
+      const { directory, path, states, heads } = await appended([2, 2, 3])
+      const sizes = fc.integer({ min: 0, max: 2 })
+      await fc.assert(
+        fc.asyncProperty(subset, sizes, subset, async (written, step, overwritten) => {
+          const [before, after] = [states[step - 1], states[step]]
+          if (before === undefined || after === undefined) return
+          const longer = Buffer.concat([before], after.length)
+          const mixed = partly(longer, after, () => written.next().value ?? true)
+          writeFileSync(path, mixed)
+          const head = verdictIn(directory)
+          expect([heads[step - 1], heads[step]]).toContain(head)
+          // What is left of it is gone before anything is written there, and that may tear as well.
+          const disk = new FaultyDisk()
+          const writes: Uint8Array[] = []
+          disk.write = (fd, bytes, position) => {
+            writes.push(readFileSync(path))
+            FaultyDisk.prototype.write.call(disk, fd, bytes, position)
+            writes.push(readFileSync(path))
+          }
+          const journal = openJournal(directory, disk)
+          journal.refresh()
+          journal.link(undefined)
+          const history = new TestHistory(7, journal.head)
+          await journal.append([history.next(10)])
+          journal.close()
+          expect(verdictIn(directory)).toBe(history.head)
+          for (let at = 0; at < writes.length; at += 2) {
+            const [from, to] = [writes[at] ?? after, writes[at + 1] ?? after]
+            const same = Buffer.concat([from], to.length)
+            writeFileSync(
+              path,
+              partly(same, to, () => overwritten.next().value ?? true),
+            )
+            expect([head, history.head]).toContain(verdictIn(directory))
+          }
+        }),
+        runs,
+      )
+    },
+  )
 
   test('is taken for one, wherever the process was killed in it', async () => {
     const { directory, path, states, heads } = await appended([1, 1])

@@ -112,7 +112,7 @@ describe('after a redaction', () => {
     }
   })
 
-  test('several redactions are reported one by one, oldest first', async () => {
+  test('several redactions are reported one by one, oldest first', { tags: 'slow' }, async () => {
     const { first, second } = await stores()
     await redactOldest(first, '/secret.md')
     await sync(first)

@@ -113,17 +113,21 @@ describe('conflicts', () => {
     },
   )
 
-  test('two memories that were created at one path are joined, and listed once', async () => {
-    const { first, second } = await pair()
-    const ours = await put(first, '/new.md', 'of the first\n')
-    const theirs = await put(second, '/new.md', 'of the second\n')
-    const [conflict, ...others] = await conflictsOf(first, second)
-    expect(others).toEqual([])
-    expect(conflict).toMatchObject({ path: '/new.md', combination: 'combined' })
-    expect(conflict?.inputs.toSorted()).toEqual([ours, theirs].toSorted())
-    const memories = await Promise.all([ours, theirs].map((id) => memoryIdOf(first.store, id)))
-    expect(new Set([conflict?.memoryId, conflict?.joined])).toEqual(new Set(memories))
-  })
+  test(
+    'two memories that were created at one path are joined, and listed once',
+    { tags: 'slow' },
+    async () => {
+      const { first, second } = await pair()
+      const ours = await put(first, '/new.md', 'of the first\n')
+      const theirs = await put(second, '/new.md', 'of the second\n')
+      const [conflict, ...others] = await conflictsOf(first, second)
+      expect(others).toEqual([])
+      expect(conflict).toMatchObject({ path: '/new.md', combination: 'combined' })
+      expect(conflict?.inputs.toSorted()).toEqual([ours, theirs].toSorted())
+      const memories = await Promise.all([ours, theirs].map((id) => memoryIdOf(first.store, id)))
+      expect(new Set([conflict?.memoryId, conflict?.joined])).toEqual(new Set(memories))
+    },
+  )
 
   test(
     'a file and a directory of one name: who moved aside, and from where',

@@ -41,14 +41,18 @@ describe('a repair whose push fails leaves refused', () => {
     await expectStillRefused(pair)
   })
 
-  test('a host that was rolled back, and then got commits of another machine', async () => {
-    const pair = await serve(await pairOfClones())
-    const older = copyRemote(pair.remote)
-    await create(pair.b, '/since.md')
-    await sync(pair.b)
-    swapRemotes(pair.remote, older)
-    await create(pair.a, '/other.md')
-    await sync(pair.a)
-    await expectStillRefused(pair)
-  })
+  test(
+    'a host that was rolled back, and then got commits of another machine',
+    { tags: 'slow' },
+    async () => {
+      const pair = await serve(await pairOfClones())
+      const older = copyRemote(pair.remote)
+      await create(pair.b, '/since.md')
+      await sync(pair.b)
+      swapRemotes(pair.remote, older)
+      await create(pair.a, '/other.md')
+      await sync(pair.a)
+      await expectStillRefused(pair)
+    },
+  )
 })

@@ -79,19 +79,23 @@ test('what several of them have fetched, one after the other', { tags: 'slow' },
   await expectInStep(remote, [a, b])
 })
 
-test('the redaction may come long after, with what was taken over in the end', async () => {
-  const { remote, a, b } = await newWorld()
-  const secret = await leakTo(a)
-  await put(b, '/b.md')
-  await interruptedSync(b)
-  await sync(b)
-  await redact(b, secret)
-  await sync(b)
-  await sync(a)
-  for (const { store } of [a, b])
-    expect((await store.maintenance.findResidue({})).found).toEqual([])
-  await expectInStep(remote, [a, b])
-})
+test(
+  'the redaction may come long after, with what was taken over in the end',
+  { tags: 'slow' },
+  async () => {
+    const { remote, a, b } = await newWorld()
+    const secret = await leakTo(a)
+    await put(b, '/b.md')
+    await interruptedSync(b)
+    await sync(b)
+    await redact(b, secret)
+    await sync(b)
+    await sync(a)
+    for (const { store } of [a, b])
+      expect((await store.maintenance.findResidue({})).found).toEqual([])
+    await expectInStep(remote, [a, b])
+  },
+)
 
 test('several heads above the common commits', { tags: 'slow' }, async () => {
   const { remote, a, b } = await newWorld()

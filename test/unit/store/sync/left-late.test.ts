@@ -228,7 +228,7 @@ describe('a second device that uses the clone', () => {
     },
   )
 
-  test('gets an error if a commit that was in time was dropped too', async () => {
+  test('gets an error if a commit that was in time was dropped too', { tags: 'slow' }, async () => {
     const { owner, clone, place } = await behind(true)
     await Promise.all([owner.store.close(), clone.store.close()])
     git(['fetch', '--quiet', '--force', owner.place.directory, 'main:main'], place.directory)

@@ -73,10 +73,14 @@ test('what it wrote arrives once it may write again', { tags: 'slow' }, async ()
   await expectInStep(remote, [owner, other])
 })
 
-test('a reader without changes of its own takes over what others write', async () => {
-  const { owner, other, remote, change } = await start()
-  await change('reader')
-  await create(owner, '/news.md')
-  await syncAll([owner, other])
-  await expectInStep(remote, [owner, other])
-})
+test(
+  'a reader without changes of its own takes over what others write',
+  { tags: 'slow' },
+  async () => {
+    const { owner, other, remote, change } = await start()
+    await change('reader')
+    await create(owner, '/news.md')
+    await syncAll([owner, other])
+    await expectInStep(remote, [owner, other])
+  },
+)

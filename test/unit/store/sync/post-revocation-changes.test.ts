@@ -64,7 +64,7 @@ test('what others wrote below it is taken over, and not reported', { tags: 'slow
   expect(await contentsOf(first.store)).toHaveProperty('/innocent.md')
 })
 
-test('a sync without late commits reports none', async () => {
+test('a sync without late commits reports none', { tags: 'slow' }, async () => {
   const { first, third } = await removed()
   await sync(first)
   await put(third, '/fine.md')

@@ -72,7 +72,7 @@ describe('what the remote has shown since is taken over by', () => {
     },
   )
 
-  test('a second directory of the same device, open and behind', async () => {
+  test('a second directory of the same device, open and behind', { tags: 'slow' }, async () => {
     const { a, remote } = await pairOfClones()
     const place = { ...a.place, directory: await backUp(a) }
     const behind = { place, store: await reopen(place) }

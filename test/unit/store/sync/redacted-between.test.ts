@@ -38,18 +38,22 @@ test(
   },
 )
 
-test('two redactions between syncs, the older version first: the host gets both', async () => {
-  const { a, b, remote } = await pairOfClones()
-  const secrets: string[] = []
-  for (const path of ['/old.txt', '/new.txt']) {
-    secrets.push(await put(a, path, 'sk-leaked'))
-    await put(a, path, 'revoked')
-    // What lies between has another name as soon as the older one is redacted.
-    await put(a, `${path}.md`, 'between')
-  }
-  await sync(a)
-  for (const secret of secrets) await redact(a, secret)
-  await sync(a)
-  await sync(b)
-  await expectInStep(remote, [a, b])
-})
+test(
+  'two redactions between syncs, the older version first: the host gets both',
+  { tags: 'slow' },
+  async () => {
+    const { a, b, remote } = await pairOfClones()
+    const secrets: string[] = []
+    for (const path of ['/old.txt', '/new.txt']) {
+      secrets.push(await put(a, path, 'sk-leaked'))
+      await put(a, path, 'revoked')
+      // What lies between has another name as soon as the older one is redacted.
+      await put(a, `${path}.md`, 'between')
+    }
+    await sync(a)
+    for (const secret of secrets) await redact(a, secret)
+    await sync(a)
+    await sync(b)
+    await expectInStep(remote, [a, b])
+  },
+)

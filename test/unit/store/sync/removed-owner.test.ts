@@ -66,7 +66,7 @@ describe('a removed owner that changes the keyring on top of', () => {
     },
   )
 
-  test('nothing else cannot take others out either', async () => {
+  test('nothing else cannot take others out either', { tags: 'slow' }, async () => {
     const { first, removed, third } = await threeOwners()
     await first.store.as(author).devices.remove([idOf(removed)])
     await sync(first)

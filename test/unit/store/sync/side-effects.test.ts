@@ -78,7 +78,7 @@ describe('settings', () => {
     await store.as(author).settings.update({ name })
   }
 
-  test('of the other side are news', async () => {
+  test('of the other side are news', { tags: 'slow' }, async () => {
     const { a, b } = await pairOfClones()
     await rename(a, 'one')
     expect((await sync(a)).settings).toBeUndefined()

@@ -136,27 +136,31 @@ describe('an auditor goes on, once that is accepted, without', () => {
   )
 })
 
-test('a clone that was put back notices a remote that was put back as far', async () => {
-  const remote = bareRemote()
-  const owner = await firstClone(remote)
-  const auditor = await joinedAuditor(owner, remote)
-  const old = branchOf(remote)
-  const backup = `${temporaryDirectory()}/backup`
-  copyDirectory(auditor.directory, backup)
-  await create(owner, '/more.md')
-  await sync(owner)
-  await syncTrail(auditor)
-  rmSync(auditor.directory, { recursive: true })
-  copyDirectory(backup, auditor.directory)
-  const newest = branchOf(remote)
-  moveBranch(remote, old)
-  await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
-  // Nor was it lost in that.
-  await expect(auditStore(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
-  moveBranch(remote, newest)
-  expect(await syncTrail(auditor)).toMatchObject({ received: { commits: 1 } })
-  await auditStore(auditor)
-})
+test(
+  'a clone that was put back notices a remote that was put back as far',
+  { tags: 'slow' },
+  async () => {
+    const remote = bareRemote()
+    const owner = await firstClone(remote)
+    const auditor = await joinedAuditor(owner, remote)
+    const old = branchOf(remote)
+    const backup = `${temporaryDirectory()}/backup`
+    copyDirectory(auditor.directory, backup)
+    await create(owner, '/more.md')
+    await sync(owner)
+    await syncTrail(auditor)
+    rmSync(auditor.directory, { recursive: true })
+    copyDirectory(backup, auditor.directory)
+    const newest = branchOf(remote)
+    moveBranch(remote, old)
+    await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+    // Nor was it lost in that.
+    await expect(auditStore(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
+    moveBranch(remote, newest)
+    expect(await syncTrail(auditor)).toMatchObject({ received: { commits: 1 } })
+    await auditStore(auditor)
+  },
+)
 
 test(
   'what is redacted is erased, also where something else is left out',

@@ -111,7 +111,7 @@ test(
   },
 )
 
-test('a sync that is overtaken with newer commits takes those too', async () => {
+test('a sync that is overtaken with newer commits takes those too', { tags: 'slow' }, async () => {
   const { writer, auditor } = await behindRedaction()
   // When what it fetched comes in, and when that is verified.
   for (const number of [1, 2]) {

@@ -58,7 +58,7 @@ const cardForm = {
   prefix: 'GITLOCKET-DEVICE-1-',
   name: 'GLK1/device-card-text/v1',
   length: 1632,
-  check: 2,
+  check: 3,
 }
 
 /** What the card signature signs: keys, key signature and name follow the label. */
@@ -71,8 +71,8 @@ export function formatDeviceCard(identity: Identity, name: string): string {
   const { signingKey, kemKey, keySignature } = deviceKeys(identity)
   const signed = concat(signingKey, kemKey, keySignature, filled)
   const card = concat(signed, sign(signedMessage(signed), identity.signingSeed))
-  const whole = concat(card, checksum(cardForm.name, card, 2))
-  return cardForm.prefix + toBase32(whole, 2615).toUpperCase()
+  const whole = concat(card, checksum(cardForm.name, card, 3))
+  return cardForm.prefix + toBase32(whole, 2616).toUpperCase()
 }
 
 /** Else `invalid_input`, whatever is wrong. */

@@ -8,7 +8,7 @@ import { parseInput } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
 import { Refusal } from './refusal.ts'
 import { renderSnippet, renderView } from './render.ts'
-import { parseToolPath, toolPathOf } from './tool-path.ts'
+import { parseNewToolPath, parseToolPath, toolPathOf } from './tool-path.ts'
 
 export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename'
 
@@ -33,6 +33,7 @@ export const commands: Readonly<Record<CommandName, Command>> = {
   }),
 
   create: onPath(operations.create, {
+    parsePath: parseNewToolPath,
     answer: (path) => `File created successfully at: ${path}`,
     refuse: (path, error) => {
       if (error.code === 'content_too_large') return tooLarge(path, error)
@@ -83,6 +84,8 @@ export const commands: Readonly<Record<CommandName, Command>> = {
 
 /** The texts of a command on one path. `refuse` leaves other failures to `refusalOf`. */
 interface Texts<Input, Result> {
+  /** By default `parseToolPath`. */
+  readonly parsePath?: typeof parseToolPath
   readonly answer: (path: string, result: Result) => string
   readonly refuse: (path: string, error: StoreError, input: Input) => Refusal | undefined
 }
@@ -91,9 +94,10 @@ function onPath<Input extends { readonly path: string }, Result>(
   operation: Operation<Input, Result>,
   texts: Texts<Input, Result>,
 ): Command {
+  const { parsePath = parseToolPath } = texts
   const run = async (context: OperationContext, raw: unknown): Promise<string> => {
     const input = parseInput(operation.input, raw)
-    const { store: path, shown } = parseToolPath('path', input.path)
+    const { store: path, shown } = parsePath('path', input.path)
     try {
       const result = await operations.runOperation(operation, context, { ...input, path })
       return texts.answer(shown, result)
@@ -107,7 +111,7 @@ function onPath<Input extends { readonly path: string }, Result>(
 async function rename(context: OperationContext, raw: unknown): Promise<string> {
   const input = parseInput(operations.rename.input, raw)
   const from = parseToolPath('old_path', input.old_path)
-  const to = parseToolPath('new_path', input.new_path)
+  const to = parseNewToolPath('new_path', input.new_path)
   try {
     const paths = { old_path: from.store, new_path: to.store }
     await operations.runOperation(operations.rename, context, paths)

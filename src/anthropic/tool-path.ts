@@ -2,7 +2,7 @@
 // traversal (docs/MEMORY-TOOL.md, "Paths"). The result must be a store path (FORMAT §5.2); nothing
 // is decoded or repaired.
 
-import { checkStorePath } from '../api/schemas.ts'
+import { checkNewStorePath, checkStorePath } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
 import { Refusal } from './refusal.ts'
 
@@ -23,8 +23,17 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /** Throws a Refusal that names the parameter and echoes the input. */
 export function parseToolPath(parameter: string, input: string): ToolPath {
+  return parseWith(checkStorePath, parameter, input)
+}
+
+/** Like `parseToolPath`, for a path that a file is to get. */
+export function parseNewToolPath(parameter: string, input: string): ToolPath {
+  return parseWith(checkNewStorePath, parameter, input)
+}
+
+function parseWith(check: typeof checkStorePath, parameter: string, input: string): ToolPath {
   try {
-    return toolPathOf(collapse(input))
+    return toolPathOf(check(collapse(input)))
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     const echo = echoOf(input)
@@ -36,7 +45,7 @@ export function toolPathOf(store: string): ToolPath {
   return { store, shown: store === '/' ? ROOT : ROOT + store }
 }
 
-/** The store path. */
+/** The store path, unchecked. */
 function collapse(input: string): string {
   if (input !== ROOT && !input.startsWith(`${ROOT}/`)) {
     throw refused(`It should be ${ROOT}, or begin with ${ROOT}/`)
@@ -49,7 +58,7 @@ function collapse(input: string): string {
     if (segment !== '..') kept.push(segment)
     else goUp(kept)
   }
-  return checkStorePath(`/${kept.join('/')}`)
+  return `/${kept.join('/')}`
 }
 
 /** Removes the last segment, which must be legal although `..` cancels it. */

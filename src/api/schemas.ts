@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { StoreError } from '../errors.ts'
-import { checkPath } from '../format/path.ts'
+import { checkNewPath, checkPath } from '../format/path.ts'
 
 export interface ViewInput {
   readonly path: string
@@ -84,6 +84,11 @@ export function parseInput<Input>(schema: z.ZodType<Input>, input: unknown): Inp
 /** The path itself, if it is the root or a path of FORMAT §5.2. Throws `invalid_path`. */
 export function checkStorePath(path: string): string {
   return path === '/' ? path : checkPath(path)
+}
+
+/** Like `checkStorePath`, for a path that a memory is to get. */
+export function checkNewStorePath(path: string): string {
+  return path === '/' ? path : checkNewPath(path)
 }
 
 function invalidParameter(parameter: string, missing: boolean, expected: string): StoreError {

@@ -11,6 +11,8 @@ const NAME_BYTES_MAX = 255
 
 /** Why a memory cannot be written as a file; undefined if it can. */
 export function exportProblem(path: string): string | undefined {
+  // Some file systems would write it over the memory that is spelled in the other form.
+  if (path.normalize('NFC') !== path) return 'is not in Unicode normalization form C'
   for (const segment of path.slice(1).split('/')) {
     if (segment === '' || segment === '.' || segment === '..') return 'leads out of the directory'
     if (sep !== '/' && /[\\:]/.test(segment)) return 'is not a file name on this system'

@@ -1,22 +1,20 @@
-// The grammar of memory paths (FORMAT §5.2), for writers and verifiers. A path is refused, never
-// normalised: two spellings of a name would be two memories that look the same.
+// The grammar of memory paths (FORMAT §5.2): `checkPath` for readers and for requests that name a
+// memory, `checkNewPath` for what gives one a path. A path is refused, never normalised: two
+// spellings of a name would be two memories that look the same.
 
 import { StoreError } from '../errors.ts'
 import { pathBytesMax, pathSegmentsMax } from '../limits.ts'
+import { findWriteProblem, hasForbidden } from './characters.ts'
 
-/** Control, format and lone surrogate characters, and the two separators that end lines. */
-const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u
 /** Reserved for tools that mark a mounted memory directory with this file. */
 const RESERVED = '/.anthropic-memory-store'
 
-/**
- * Like `checkPath`, for a new path: also refuses code points that Unicode has not assigned, because
- * a later Unicode version could forbid them, and with them the whole history.
- */
+/** Like `checkPath`, for a path that a memory is given: of assigned characters, in NFC. */
 export function checkNewPath(path: unknown): string {
   const checked = checkPath(path)
-  if (!/\p{Cn}/u.test(checked)) return checked
-  throw new StoreError('invalid_path', 'A path must not contain unassigned characters')
+  const problem = findWriteProblem(checked)
+  if (problem === undefined) return checked
+  throw new StoreError('invalid_path', `A new path must ${problem}`, { details: { path: checked } })
 }
 
 /** Returns the path. Throws `invalid_path`. */
@@ -40,11 +38,10 @@ export function parentPaths(path: string): string[] {
 
 function findProblem(path: string): string | undefined {
   if (!path.startsWith('/')) return 'A path must start with a slash'
-  if (FORBIDDEN.test(path)) return 'A path must have no control, format or malformed characters'
+  if (hasForbidden(path)) return 'A path must have no control, format or malformed characters'
   if (Buffer.byteLength(path) > pathBytesMax) {
     return `A path must be at most ${pathBytesMax} bytes of UTF-8`
   }
-  if (path.normalize('NFC') !== path) return 'A path must be in Unicode normalization form C'
   if (path === RESERVED) return 'This path is reserved'
   return findSegmentProblem(path.slice(1).split('/'))
 }

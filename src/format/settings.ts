@@ -14,6 +14,7 @@ import {
   storeNameCharactersMax,
   timeMax,
 } from '../limits.ts'
+import { hasControls } from './characters.ts'
 import { checkPadding } from './envelope.ts'
 
 export interface Settings {
@@ -60,7 +61,7 @@ export function decodeSettings(padded: Uint8Array): Settings {
 export function checkSettings(settings: Settings): Settings {
   const { name, description, metadata, archivedAt, limits } = settings
   checkText('The name', name, 1, storeNameCharactersMax)
-  if (/\p{Cc}/u.test(name)) throw invalid('The name must not contain control characters')
+  if (hasControls(name)) throw invalid('The name must not contain control characters')
   checkText('The description', description, 0, storeDescriptionCharactersMax)
   const pairs = Object.entries(metadata)
   if (pairs.length > metadataPairsMax) {

@@ -76,7 +76,6 @@ const leaves = 'It leads out of /memories'
 const encoded = 'Encoded and backslash traversal is refused'
 const characters = 'control'
 const malformed = 'formed'
-const normalization = 'normalization form C'
 const reserved = 'reserved'
 const bytes = '1024 bytes'
 const segments = '20 segments'
@@ -150,8 +149,6 @@ const refused: readonly (readonly [input: string, echo: string, why: string])[] 
   ['/memories/a\u00adb', '/memories/a\\u{ad}b', characters],
   ['/memories/\u{e0041}', '/memories/\\u{e0041}', characters],
   ['/memories/\ud83d', '/memories/\\u{d83d}', malformed],
-  ['/memories/e\u0301', '/memories/e\u0301', normalization],
-  ['/memories/\u212b', '/memories/\u212b', normalization],
   ['/memories/.anthropic-memory-store', '/memories/.anthropic-memory-store', reserved],
   [`/memories/${'x'.repeat(1024)}`, `/memories/${'x'.repeat(190)}…`, bytes],
   [`/memories/${'é'.repeat(512)}`, `/memories/${'é'.repeat(190)}…`, bytes],
@@ -223,6 +220,30 @@ function isRefused([path, echo, why]: (typeof refused)[number]): Row {
   ]
 }
 
+/** What a member of another program may have written is named like any path, but not made. */
+function isNotMade([name, why]: (typeof foreign)[number]): Row {
+  const path = `/memories/${name}`
+  const refusal = (parameter: string): RegExp =>
+    new RegExp(
+      `^Error: Invalid \`${parameter}\` parameter: ${path}\\. A new path must [^.]*${why}$`,
+    )
+  return [
+    JSON.stringify(name),
+    create(a, 'x'),
+    no('create', { path, file_text: 'x' }, refusal('path')),
+    no('rename', { old_path: a, new_path: path }, refusal('new_path')),
+    no('rename', { old_path: path, new_path: b }, `Error: The path ${path} does not exist`),
+    no('delete', { path }, `Error: The path ${path} does not exist`),
+    content('/a', 'x'),
+  ]
+}
+
+const foreign = [
+  ['e\u0301', 'normalization form C'],
+  ['\u212b', 'normalization form C'],
+  ['\u0378', 'unassigned characters'],
+] as const
+
 const others: readonly Row[] = [
   [
     'a composed and a decomposed name do not become two files',
@@ -237,6 +258,7 @@ describe('paths', () => {
   tool.rows('in every answer ', spellings.map(inEveryAnswer))
   tool.rows('a name: ', legal.map(isName))
   tool.rows('refused by every command: ', refused.map(isRefused))
+  tool.rows('named, but not made: ', foreign.map(isNotMade))
   tool.rows('', others)
 
   test.each(['x', '/a', '%25', '../', '/..', '\\', '\n'])(

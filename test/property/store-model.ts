@@ -116,7 +116,7 @@ export class StoreModel {
   }
 
   #create(files: Files, path: string, content: string): void {
-    checkPath(path)
+    checkNewPath(path)
     checkFree(files, path)
     this.#checkContent(content)
     if (files.size >= this.#limits.memories) refuse('store_full')
@@ -145,13 +145,13 @@ function isAtOrBelow(path: string, directory: string): boolean {
 }
 
 function rename(files: Files, path: string, to: string): void {
-  if (to !== path) checkPath(to)
+  if (to !== path) checkNewPath(to)
   const sources = existing(files, path)
   const ownPath = to === path || (!files.has(path) && isAtOrBelow(to, path))
   if (ownPath) refuse('path_conflict')
   const moved = sources.map((source) => {
     const target = to + source.slice(path.length)
-    checkPath(target)
+    checkNewPath(target)
     const memory = files.get(source)
     files.delete(source)
     return [target, memory] as const
@@ -181,10 +181,14 @@ function checkPath(path: string): void {
     segments.length > 20 ||
     segments.some((segment) => ['', '.', '..'].includes(segment)) ||
     Buffer.byteLength(path) > 1024 ||
-    path.normalize('NFC') !== path ||
     /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u.test(path) ||
     path === '/.anthropic-memory-store'
   if (wrong) refuse('invalid_path')
+}
+
+function checkNewPath(path: string): void {
+  checkPath(path)
+  if (path.normalize('NFC') !== path) refuse('invalid_path')
 }
 
 /** One row per memory that differs: the net effect of a commit. */

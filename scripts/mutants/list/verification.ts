@@ -4,6 +4,23 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const verification: readonly MutatedFile[] = [
   {
+    file: 'format/characters.ts',
+    mutants: [
+      {
+        line: '[0x2066, 0x206f],',
+        becomes: '[0x2067, 0x206f],',
+        test: 'unit/format/characters.test.ts',
+        name: 'of all code points these are forbidden: those of the document',
+      },
+      {
+        line: "if (text.normalize('NFC') !== text) return 'be in Unicode normalization form C'",
+        becomes: '',
+        test: 'attack/foreign-paths.test.ts',
+        name: 'T8: nothing gets such a path, a file of a renamed directory neither',
+      },
+    ],
+  },
+  {
     file: 'store/verify/verify-commit.ts',
     mutants: [
       {

@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
-import { checkPath } from '../../format/path.ts'
+import { checkNewPath } from '../../format/path.ts'
 import { attempt, textOf } from '../../home/files.ts'
 import type { Change } from '../../store/changes/changes.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
@@ -132,7 +132,7 @@ function refuse(
 
 function nameProblem({ path }: Source): string | undefined {
   try {
-    checkPath(path)
+    checkNewPath(path)
     return undefined
   } catch (error) {
     if (hasCode(error, 'invalid_path')) return error.message

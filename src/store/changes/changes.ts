@@ -245,7 +245,7 @@ class Plan {
       memory,
       draft: {
         ...draftOf(memory),
-        path: checkPath(to + memory.path.slice(path.length)),
+        path: checkNewPath(to + memory.path.slice(path.length)),
         content: this.#contentOf(memory),
       },
     }))
@@ -263,7 +263,8 @@ class Plan {
 
   #reach(memoryId: string, path: string, content: string): void {
     const { live, created } = this.#current(memoryId)
-    if (path !== live?.path) checkNewPath(path)
+    // A path that the memory had, which a reader took: no new one.
+    checkPath(path)
     this.#checkFree(path)
     // A content that does not change may exceed a limit that was lowered since.
     if (live === undefined || digestOf(content) !== live.sha256) this.#checkContent(path, content)

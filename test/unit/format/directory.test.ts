@@ -151,7 +151,6 @@ describe('the layout', () => {
     ['a name with a line break', bytesOf(named('a\nb'))],
     ['a name with a bidirectional override', bytesOf(named('a\u202eb'))],
     ['a name with a space before it', bytesOf(named(' a'))],
-    ['a name that is not in NFC', bytesOf(named('e\u0301'))],
     ['a name that is no UTF-8', bytesOf(named('ab')).with(28 + DEVICE, 0xff)],
   ])('with %s is keyring_malformed', (_, bytes) => {
     expect(() => decodeDirectory(bytes)).toThrow(code('keyring_malformed'))

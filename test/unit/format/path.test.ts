@@ -1,7 +1,7 @@
 // The grammar of memory paths.
 
 import { describe, expect, test } from 'vitest'
-import { checkPath, parentPaths } from '../../../src/format/path.ts'
+import { checkNewPath, checkPath, parentPaths } from '../../../src/format/path.ts'
 
 const segments = (count: number): string => '/a'.repeat(count)
 
@@ -20,6 +20,17 @@ test.each([
   `/${'x'.repeat(1023)}`,
 ])('%j is a path', (path) => {
   expect(checkPath(path)).toBe(path)
+  expect(checkNewPath(path)).toBe(path)
+})
+
+test.each([
+  ['combining characters that compose', '/cafe\u0301'],
+  ['a compatibility singleton', '/\u212b'],
+  ['a character that is not assigned', '/\u0378'],
+])('a path of %s is read, and not given', (_, path) => {
+  expect(checkPath(path)).toBe(path)
+  const refused = expect.objectContaining({ code: 'invalid_path', details: { path } })
+  expect(() => checkNewPath(path)).toThrow(refused)
 })
 
 describe('refused with invalid_path:', () => {
@@ -48,11 +59,11 @@ describe('refused with invalid_path:', () => {
     ['a line separator', '/a\u2028b'],
     ['a paragraph separator', '/a\u2029b'],
     ['half a surrogate pair', '/a\ud83d'],
-    ['combining characters that compose', '/cafe\u0301'],
-    ['a compatibility singleton', '/\u212b'],
     ['the reserved name', '/.anthropic-memory-store'],
   ])('%s', (_, path) => {
-    expect(() => checkPath(path)).toThrow(expect.objectContaining({ code: 'invalid_path' }))
+    const refused = expect.objectContaining({ code: 'invalid_path' })
+    expect(() => checkPath(path)).toThrow(refused)
+    expect(() => checkNewPath(path)).toThrow(refused)
   })
 })
 

@@ -52,7 +52,7 @@ describe('the name of a device', () => {
     await expect(store.as(author).devices.rename(deviceId, name)).rejects.toMatchObject({
       code: 'invalid_input',
     })
-    expect(() => formatDeviceCard(place.identity, { name })).toThrow('A device name')
+    expect(() => formatDeviceCard(place.identity, { name })).toThrow('device name')
   })
 })
 

@@ -80,7 +80,13 @@ function paths(): readonly Vector[] {
       ['an emoji', '/🦉'],
       ['a name like the reserved one', '/.anthropic-memory-store2'],
       ['the reserved name below', '/a/.anthropic-memory-store'],
+      ['NFD', '/e\u0301'],
+      ['a compatibility form that is not NFC', '/\u2126'],
       ['a character that is not assigned', '/\u0378'],
+      [
+        'characters beside forbidden ones',
+        '/\u0606\u180f\u2010\u2027\u202f\u2065\u{1bca4}\u{e0080}',
+      ],
     ]),
     ...pathVectors('invalid_path', [
       ['nothing', ''],
@@ -104,8 +110,9 @@ function paths(): readonly Vector[] {
       ['a paragraph separator', '/a\u2029b'],
       ['a byte-order mark', '/a\ufeffb'],
       ['a language tag', '/a\u{e0061}b'],
-      ['NFD', '/e\u0301'],
-      ['a compatibility form that is not NFC', '/\u2126'],
+      ['an Arabic number sign', '/a\u0605b'],
+      ['a mark of a digit that is not shown', '/a\u{1bca3}b'],
+      ['a variant of a hieroglyph', '/a\u{1343f}b'],
       ['the reserved name', '/.anthropic-memory-store'],
     ]),
   ]
@@ -224,13 +231,15 @@ async function deviceCards(): Promise<readonly Vector[]> {
     of('invalid_input', 'a line missing', card.split('\n').toSpliced(3, 1).join('\n')),
     of('invalid_input', 'two cards', card + card),
     of('invalid_input', 'another prefix', line.replace('DEVICE-1', 'DEVICE-2')),
-    ...cardFaults(identity, other).map(([name, bytes]) => of('invalid_input', name, cardOf(bytes))),
+    ...forgedCards(identity, other).map(([name, bytes, expect = 'invalid_input']) =>
+      of(expect, name, cardOf(bytes)),
+    ),
   ]
 }
 
-type CardFault = readonly [name: string, bytes: Uint8Array]
+type ForgedCard = readonly [name: string, bytes: Uint8Array, expect?: 'accepted']
 
-function cardFaults(identity: Identity, other: Identity): readonly CardFault[] {
+function forgedCards(identity: Identity, other: Identity): readonly ForgedCard[] {
   const { signing, kem, keySignature } = identity
   const named = (...bytes: readonly number[]): Uint8Array => {
     const field = new Uint8Array(256)
@@ -258,7 +267,8 @@ function cardFaults(identity: Identity, other: Identity): readonly CardFault[] {
     ['a byte after the end of the name', signed(named(0x61, 0, 0x62))],
     ['a name with a control character', signed(named(0x61, 0x07))],
     ['a name with white space at its end', signed(named(0x61, 0x20))],
-    ['a name that is not in NFC', signed(named(0x65, 0xcc, 0x81))],
+    ['a name that is not in NFC', signed(named(0x65, 0xcc, 0x81)), 'accepted'],
+    ['a name with a character that is not assigned', signed(named(0xcd, 0xb8)), 'accepted'],
     ['a name that is not UTF-8', signed(named(0xff))],
     ['a name of 65 characters', signed(named(...new Uint8Array(65).fill(0x61)))],
   ]

@@ -297,7 +297,8 @@ export const commands: readonly Command[] = [
     options: [],
     notes: [
       'For those who run many stores: each store has a recovery key that follows from it and the ' +
-        "store's id, so that nothing in the stores shows that they have one operator.",
+        "store's id, so that nothing in the stores shows that they have one operator. A key that " +
+        'leaked or was replaced does not come back: `key recovery` takes the next of 16.',
     ],
     run: async () => (await import('./commands/key.ts')).keyOperator(),
   },

@@ -1,7 +1,7 @@
 // Recovery identities (FORMAT §7): a passphrase and a recovery key each give two key pairs, so that
 // an owner can seal a new epoch to them without knowing either, and they can enrol a device.
 
-import { fromHex, label } from '../bytes.ts'
+import { fromHex, label, toHex } from '../bytes.ts'
 import { deriveKey } from '../crypto/derive.ts'
 import { keyedHash } from '../crypto/digest.ts'
 import { stretchPassphrase } from '../crypto/passphrase.ts'
@@ -40,9 +40,38 @@ export function recoveryKeyIdentity(storeId: string, key: Uint8Array): RecoveryI
   return identityOf(keyedHash(32, key, RECOVERY_KEY_LABEL, fromHex(storeId)))
 }
 
-/** The recovery key that an operator secret of 32 bytes gives for a store (FORMAT §1.3). */
-export function operatorRecoveryKey(storeId: string, secret: Uint8Array): Uint8Array {
-  return keyedHash(32, secret, OPERATOR_LABEL, fromHex(storeId))
+/** The recovery keys that an operator secret gives for one store, one after the other. */
+export const operatorKeys = 16
+
+/** The recovery key number `counter` of an operator secret of 32 bytes (FORMAT §1.3). */
+export function operatorRecoveryKey(
+  storeId: string,
+  secret: Uint8Array,
+  counter: number,
+): Uint8Array {
+  return keyedHash(32, secret, OPERATOR_LABEL, fromHex(storeId), Uint8Array.of(counter))
+}
+
+/**
+ * The first key of an operator secret that a store never had: an older one may have been removed
+ * because it leaked. `known` are the signing keys of all its recovery entries, ever, in hex. Throws
+ * `store_full`.
+ */
+export function nextOperatorKey(
+  storeId: string,
+  secret: Uint8Array,
+  known: ReadonlySet<string>,
+): Uint8Array {
+  for (let counter = 0; counter < operatorKeys; counter += 1) {
+    const key = operatorRecoveryKey(storeId, secret, counter)
+    const { signing } = recoveryKeyIdentity(storeId, key)
+    if (!known.has(toHex(signing.publicKey))) return key
+  }
+  throw new StoreError(
+    'store_full',
+    `The store has had all ${operatorKeys} recovery keys that this operator secret gives for it: ` +
+      'make a new operator secret',
+  )
 }
 
 /** A newly chosen passphrase. */

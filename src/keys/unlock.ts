@@ -9,6 +9,7 @@ import { TimeSlice } from '../time-slice.ts'
 import type { AuditKeys, EpochKeys } from './epoch.ts'
 import { type Identity, parseOperatorSecret, parseRecoveryKey } from './identity.ts'
 import {
+  operatorKeys,
   operatorRecoveryKey,
   passphraseIdentity,
   type RecoveryIdentity,
@@ -46,11 +47,9 @@ export async function openWith(file: KeyringFile, unlock: Unlock): Promise<Opene
     case 'passphrase':
       return openWithPassphrase(file, unlock.passphrase)
     case 'recovery':
-      return openWithRecoveryKey(file, recoveryKeyFor(storeId, unlock.recoveryKey), 'recovery')
-    case 'operator': {
-      const secret = parseOperatorSecret(unlock.operatorSecret)
-      return openWithRecoveryKey(file, operatorRecoveryKey(storeId, secret), 'operator')
-    }
+      return openWithRecoveryKey(file, recoveryKeyFor(storeId, unlock.recoveryKey))
+    case 'operator':
+      return openWithOperatorSecret(file, parseOperatorSecret(unlock.operatorSecret))
     default:
       return unlock satisfies never
   }
@@ -63,13 +62,22 @@ function recoveryKeyFor(storeId: string, text: string): Uint8Array {
   throw new StoreError('wrong_key', `The recovery key is of another store than this one, ${id}`)
 }
 
-async function openWithRecoveryKey(
-  file: KeyringFile,
-  key: Uint8Array,
-  type: 'recovery' | 'operator',
-): Promise<OpenedSlot> {
+async function openWithRecoveryKey(file: KeyringFile, key: Uint8Array): Promise<OpenedSlot> {
   const recovery = recoveryKeyIdentity(file.storeId, key)
-  return { epoch: await openKeySlots(file, recovery.kem, wrongKey[type]), recovery }
+  const epoch = await findKeySlot(file, recovery.kem)
+  if (epoch === undefined) throw new StoreError('wrong_key', wrongKey.recovery)
+  return { epoch, recovery }
+}
+
+/** Which of its keys the store has now is not known before one opens it. */
+async function openWithOperatorSecret(file: KeyringFile, secret: Uint8Array): Promise<OpenedSlot> {
+  for (let counter = 0; counter < operatorKeys; counter += 1) {
+    const key = operatorRecoveryKey(file.storeId, secret, counter)
+    const recovery = recoveryKeyIdentity(file.storeId, key)
+    const epoch = await findKeySlot(file, recovery.kem)
+    if (epoch !== undefined) return { epoch, recovery }
+  }
+  throw new StoreError('wrong_key', wrongKey.operator)
 }
 
 /** A joined keyring may have several passphrases, each with its own salt. */
@@ -89,19 +97,20 @@ async function openWithPassphrase(file: KeyringFile, passphrase: string): Promis
 }
 
 /** Throws `wrong_key`. */
-export function openDeviceSlot(
+export async function openDeviceSlot(
   file: KeyringFile,
   { kem }: Identity,
 ): Promise<AuditKeys | EpochKeys> {
-  return openKeySlots(file, kem, wrongKey.device)
+  const epoch = await findKeySlot(file, kem)
+  if (epoch === undefined) throw new StoreError('wrong_key', wrongKey.device)
+  return epoch
 }
 
 /** Pauses between slots: an unverified keyring may have hundreds, at a third of a ms each. */
-async function openKeySlots(
+async function findKeySlot(
   file: KeyringFile,
   pair: KemKeyPair,
-  message: string,
-): Promise<AuditKeys | EpochKeys> {
+): Promise<AuditKeys | EpochKeys | undefined> {
   const slice = new TimeSlice()
   for (const slot of file.slots) {
     if (slot.type !== 'key') continue
@@ -109,5 +118,5 @@ async function openKeySlots(
     if (epoch !== undefined) return epoch
     if (slice.isOver()) await slice.next()
   }
-  throw new StoreError('wrong_key', message)
+  return undefined
 }

@@ -103,7 +103,7 @@ async function found(
   const operator = operatorSecret === undefined ? undefined : parseOperatorSecret(operatorSecret)
   const fresh = generateRecoveryKey(random)
   const recoveryKeyOf = (storeId: string): Uint8Array => {
-    return operator === undefined ? fresh : operatorRecoveryKey(storeId, operator)
+    return operator === undefined ? fresh : operatorRecoveryKey(storeId, operator, 0)
   }
   const how = { passphrase, recoveryKeyOf, random, stretch }
   const keyring = await createKeyring({ identity, name, ...how })

@@ -38,7 +38,7 @@ beforeAll(async () => {
   real = await Forge.create('real store')
   const { storeId } = real
   operatorSecret = await generateOperatorSecret(real.random)
-  const ofOperator = operatorRecoveryKey(storeId, parseOperatorSecret(operatorSecret))
+  const ofOperator = operatorRecoveryKey(storeId, parseOperatorSecret(operatorSecret), 0)
   published = [
     ...real.directory.recovery,
     {

@@ -5,7 +5,10 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { parseId } from '../../src/format/id.ts'
 import { createStore } from '../../src/index.ts'
+import { formatRecoveryKey, parseOperatorSecret } from '../../src/keys/identity.ts'
+import { operatorRecoveryKey } from '../../src/keys/recovery.ts'
 import { sample } from '../support/seed.ts'
 import { leastStretch } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
@@ -316,4 +319,33 @@ describe('key rotate, quota and operator', () => {
     const joined = await other.call(['recover', '--store', home.store, '--json'], env)
     expect(JSON.parse(joined.stdout)).toMatchObject({ enrolled: true, role: 'owner' })
   })
+
+  test(
+    'a leaked key of an operator is removed, and the next one recovers',
+    { tags: 'slow' },
+    async () => {
+      const home = newHome()
+      const secret = String((await home.json('key', 'operator'))['operator_secret'])
+      const env = { GITLOCKET_OPERATOR_SECRET_FILE: home.file('operator', `${secret}\n`) }
+      const made = await home.call(['init', '--json'], env)
+      const storeId = parseId('store', String(JSON.parse(made.stdout)['memory_store_id']))
+      const keys = [0, 1].map((counter) => {
+        const key = operatorRecoveryKey(storeId, parseOperatorSecret(secret), counter)
+        const file = home.file(`key ${counter}`, `${formatRecoveryKey(storeId, key)}\n`)
+        return { GITLOCKET_RECOVERY_KEY_FILE: file }
+      })
+      const recovered = async (
+        other: Readonly<Record<string, string>> = {},
+      ): Promise<number | null> =>
+        (await newHome().call(['recover', '--store', home.store], other)).exitCode
+      expect(await recovered(keys[0])).toBe(0)
+      await home.ok('key', 'recovery')
+      expect([await recovered(keys[0]), await recovered(env)]).toEqual([8, 8])
+      const again = await home.call(['key', 'recovery'], env)
+      expect(again.stdout).toContain('The operator secret recovers this store from now on')
+      expect([await recovered(keys[0]), await recovered(keys[1])]).toEqual([8, 0])
+      expect(await recovered(env)).toBe(0)
+      await home.ok('verify')
+    },
+  )
 })

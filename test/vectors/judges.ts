@@ -77,11 +77,16 @@ export const judges: Readonly<Record<Group, Judge>> = {
     },
   },
   'operator-secrets': {
-    product: (v) => toHex(operatorRecoveryKey(field(v, 'storeId'), parseOperatorSecret(text(v)))),
-    reference: (v) =>
-      toHex(
-        identity.operatorRecoveryKey(identity.parseOperatorSecret(text(v)), field(v, 'storeId'), 0),
-      ),
+    product(v) {
+      const secret = parseOperatorSecret(text(v))
+      const storeId = field(v, 'storeId')
+      return counters.map((n) => toHex(operatorRecoveryKey(storeId, secret, n))).join(' ')
+    },
+    reference(v) {
+      const secret = identity.parseOperatorSecret(text(v))
+      const storeId = field(v, 'storeId')
+      return counters.map((n) => toHex(identity.operatorRecoveryKey(secret, storeId, n))).join(' ')
+    },
   },
   'device-cards': { product: cardByProduct, reference: cardByReference },
   'store-files': {
@@ -247,6 +252,9 @@ function secretOf(v: Vector): Secret {
   if (recoveryKey !== undefined) return { recoveryKey }
   return { identity: field(v, 'identity') }
 }
+
+/** Of the keys of an operator secret. */
+const counters: readonly number[] = Array.from({ length: 16 }, (_, counter) => counter)
 
 function idKind(v: Vector): IdKind {
   const kind = field(v, 'kind')

@@ -320,6 +320,12 @@ export const keys: readonly MutatedFile[] = [
     file: 'keys/recovery.ts',
     mutants: [
       {
+        line: 'if (!known.has(toHex(signing.publicKey))) return key',
+        becomes: 'return signing && key',
+        test: 'unit/store/keys.test.ts',
+        name: 'gives a store a key that it never had, and opens it by that',
+      },
+      {
         line: 'stretched, PASSPHRASE_LABEL, fromHex(storeId))',
         becomes: 'stretched, PASSPHRASE_LABEL)',
         test: 'attack/look-alike.test.ts',
@@ -332,10 +338,16 @@ export const keys: readonly MutatedFile[] = [
         name: 'is opened by none of the secrets, as the real one is: the recovery key',
       },
       {
-        line: 'secret, OPERATOR_LABEL, fromHex(storeId))',
-        becomes: 'secret, OPERATOR_LABEL)',
+        line: 'secret, OPERATOR_LABEL, fromHex(storeId), Uint8Array.of(counter))',
+        becomes: 'secret, OPERATOR_LABEL, Uint8Array.of(counter))',
         test: 'unit/keys/identity.test.ts',
-        name: 'gives each store another recovery key, as in the reference implementation',
+        name: 'gives each store other recovery keys, as in the reference implementation',
+      },
+      {
+        line: 'secret, OPERATOR_LABEL, fromHex(storeId), Uint8Array.of(counter))',
+        becomes: 'secret, OPERATOR_LABEL, fromHex(storeId))',
+        test: 'unit/keys/identity.test.ts',
+        name: 'gives each store other recovery keys, as in the reference implementation',
       },
     ],
   },

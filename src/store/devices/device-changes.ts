@@ -2,6 +2,7 @@
 // replaced (FORMAT §7). Checks each request and reports the residual access. Must not build commits
 // (administration.ts does) or know the rules of a directory (format/directory.ts does).
 
+import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { parseDeviceCard } from '../../format/device-card.ts'
 import {
@@ -15,7 +16,7 @@ import {
 import { formatId, parseId } from '../../format/id.ts'
 import { formatRecoveryKey, generateRecoveryKey, parseOperatorSecret } from '../../keys/identity.ts'
 import type { EpochChanges } from '../../keys/keyring.ts'
-import { operatorRecoveryKey } from '../../keys/recovery.ts'
+import { nextOperatorKey } from '../../keys/recovery.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import { type Applied, nothingApplied } from '../changes/apply.ts'
 import type { Author } from '../commits/commit-context.ts'
@@ -227,7 +228,7 @@ export async function changePassphrase(
 export interface RecoveryKeyOptions {
   /** Adds the key, and keeps the epoch. */
   readonly keepOld?: boolean
-  /** `GLKO1-…`: the key that it gives for this store, instead of a random one. */
+  /** `GLKO1-…`: the next key that it gives for this store, instead of a random one. */
   readonly operatorSecret?: string
 }
 
@@ -237,22 +238,37 @@ export async function makeRecoveryKey(
   { keepOld = false, operatorSecret }: RecoveryKeyOptions,
   author: Author,
 ): Promise<RecoveryKeyMade> {
-  const secret =
-    operatorSecret === undefined
+  const operator = operatorSecret === undefined ? undefined : parseOperatorSecret(operatorSecret)
+  const secretFor = async (): Promise<Uint8Array> =>
+    operator === undefined
       ? generateRecoveryKey(session.random)
-      : operatorRecoveryKey(session.storeId, parseOperatorSecret(operatorSecret))
-  const recoveryKey = formatRecoveryKey(session.storeId, secret)
+      : nextOperatorKey(session.storeId, operator, await recoveryKeysEver(session))
   if (keepOld) {
     return session.writing(async () => {
+      const secret = await secretFor()
       const built = await admitRecoveryKey(session, secret, author)
+      const recoveryKey = formatRecoveryKey(session.storeId, secret)
       return { built, result: { ...appliedBy(built), residualAccess: undefined, recoveryKey } }
-    })
+    }, operator !== undefined)
   }
-  const changed = await rekeying(session, author, ({ keyring }) => {
+  let recoveryKey = ''
+  const changed = await rekeying(session, author, async ({ keyring }) => {
     const old = keyring.directory.recovery.filter(({ type }) => type === 'recovery')
+    const secret = await secretFor()
+    recoveryKey = formatRecoveryKey(session.storeId, secret)
     return { changes: { recoveryKey: secret }, loses: old }
   })
   return { ...changed, recoveryKey }
+}
+
+/** The signing keys of the recovery entries that any directory of the store has had, in hex. */
+async function recoveryKeysEver(session: StoreSession): Promise<ReadonlySet<string>> {
+  const keyrings = readKeyrings(session.contents, await session.historyNow())
+  return new Set(
+    keyrings.flatMap(({ directory }) =>
+      directory.recovery.map(({ signingKey }) => toHex(signingKey)),
+    ),
+  )
 }
 
 /** The plan of a new epoch. */
@@ -266,12 +282,12 @@ interface Rekeying {
 function rekeying(
   session: StoreSession,
   author: Author,
-  plan: (snapshot: Snapshot) => Rekeying | undefined,
+  plan: (snapshot: Snapshot) => Rekeying | undefined | Promise<Rekeying>,
 ): Promise<KeysChanged> {
   const write: Build<KeysChanged> = async () => {
     const { snapshot, identity } = session
     checkMayWrite(snapshot, identity.deviceId, 'keyring')
-    const planned = plan(snapshot)
+    const planned = await plan(snapshot)
     if (planned === undefined) return { built: undefined, result: unchanged }
     const { changes, loses } = planned
     const residualAccess = loses.length === 0 ? undefined : await residualAccessOf(session, loses)

@@ -15,7 +15,11 @@ import {
   parseOperatorSecret,
   parseRecoveryKey,
 } from '../../../src/keys/identity.ts'
-import { operatorRecoveryKey } from '../../../src/keys/recovery.ts'
+import {
+  nextOperatorKey,
+  operatorRecoveryKey,
+  recoveryKeyIdentity,
+} from '../../../src/keys/recovery.ts'
 import {
   formatIdentity as referenceFormat,
   formatOperatorSecret as referenceOperator,
@@ -162,12 +166,32 @@ describe('an operator secret', () => {
     expect(() => parseOperatorSecret(text)).toThrow(refused)
   })
 
-  test('gives each store another recovery key, as in the reference implementation', () => {
-    const other = 'f'.repeat(32)
-    const keys = [storeId, other].map((id) => operatorRecoveryKey(id, draw(32)))
-    expect(keys).toEqual([storeId, other].map((id) => referenceOperatorKey(draw(32), id, 0)))
-    expect(toHex(keys[0] ?? new Uint8Array())).not.toBe(toHex(keys[1] ?? new Uint8Array()))
+  test('gives each store other recovery keys, as in the reference implementation', () => {
+    const places = [storeId, 'f'.repeat(32)].flatMap((id) =>
+      [0, 1, 15].map((n) => [id, n] as const),
+    )
+    const keys = places.map(([id, counter]) => operatorRecoveryKey(id, draw(32), counter))
+    expect(keys).toEqual(places.map(([id, counter]) => referenceOperatorKey(draw(32), id, counter)))
+    expect(new Set(keys.map(toHex)).size).toBe(6)
   })
+
+  test(
+    'gives a store the first of 16 keys that it never had, then no more',
+    { tags: 'slow' },
+    () => {
+      const known = new Set<string>()
+      for (let counter = 0; counter < 16; counter += 1) {
+        const key = nextOperatorKey(storeId, draw(32), known)
+        expect(key).toEqual(operatorRecoveryKey(storeId, draw(32), counter))
+        known.add(toHex(recoveryKeyIdentity(storeId, key).signing.publicKey))
+      }
+      const full = expect.objectContaining({
+        code: 'store_full',
+        message: expect.stringContaining('make a new operator secret'),
+      })
+      expect(() => nextOperatorKey(storeId, draw(32), known)).toThrow(full)
+    },
+  )
 })
 
 function typo(text: string, at: number): string {

@@ -37,6 +37,8 @@ const argon2: Argon2Parameters = {
 
 interface Setting {
   readonly plan: KeyringPlan
+  /** With this key of the operator's, by its counter. */
+  readonly withKey: (counter: number) => KeyringPlan
   readonly identity: Vector
   readonly recovery: Vector
   readonly operator: Vector
@@ -45,15 +47,23 @@ interface Setting {
 
 export async function keyrings(): Promise<readonly Vector[]> {
   const setting = await prepare()
-  const { plan, identity, recovery, operator, stranger } = setting
-  const of = (expect: string, name: string, secret: Vector, fault: KeyringFault = {}): Vector => {
-    const bytes = Buffer.from(forgeKeyring(plan, fault)).toString('base64')
+  const { plan, withKey, identity, recovery, operator, stranger } = setting
+  const of: Make = (expect, name, secret, fault = {}, planned = plan) => {
+    const bytes = Buffer.from(forgeKeyring(planned, fault)).toString('base64')
     return { name, clause: '7', expect, storeId: plan.storeId, ...secret, bytes }
   }
   return [
     of('accepted', 'by identity', identity),
     of('accepted', 'by recovery key', recovery),
     of('accepted', 'by operator secret', operator),
+    of('accepted', 'by operator secret, of which it has the last key', operator, {}, withKey(15)),
+    of(
+      'wrong_key',
+      'by operator secret, of which it has a key after the last',
+      operator,
+      {},
+      withKey(16),
+    ),
     of('accepted', 'by passphrase', { passphrase }),
     of('accepted', 'by passphrase in NFD', { passphrase: passphrase.normalize('NFD') }),
     of('wrong_key', 'by an identity that is no member', stranger),
@@ -76,31 +86,34 @@ export async function keyrings(): Promise<readonly Vector[]> {
   ]
 }
 
-type Make = (expect: string, name: string, secret: Vector, fault?: KeyringFault) => Vector
+type Make = (
+  expect: string,
+  name: string,
+  secret: Vector,
+  fault?: KeyringFault,
+  planned?: KeyringPlan,
+) => Vector
 
 /** A second epoch, so that the archives hold something. */
 async function prepare(): Promise<Setting> {
   const forge = await Forge.create('keyring vectors')
   const { directory, storeId, random, founder } = forge
   const operatorSecret = await generateOperatorSecret(random)
-  const secret = operatorRecoveryKey(storeId, parseOperatorSecret(operatorSecret))
-  const [operator, byPassphrase] = [
-    keysOf(recoveryKeyIdentity(storeId, secret)),
-    keysOf(await passphraseIdentity(storeId, passphrase, argon2)),
-  ]
-  const recovery: Directory['recovery'] = [
-    ...directory.recovery,
-    { slotId: 'bb'.repeat(16), type: 'passphrase', ...byPassphrase, argon2 },
-    { slotId: 'cc'.repeat(16), type: 'recovery', ...operator },
-  ]
-  const plan = {
-    storeId,
-    epoch: forge.newEpoch(),
-    older: [forge.epoch],
-    directory: { ...directory, recovery },
+  const byPassphrase = keysOf(await passphraseIdentity(storeId, passphrase, argon2))
+  const parts = { storeId, epoch: forge.newEpoch(), older: [forge.epoch] }
+  const withKey = (counter: number): KeyringPlan => {
+    const secret = operatorRecoveryKey(storeId, parseOperatorSecret(operatorSecret), counter)
+    const operator = keysOf(recoveryKeyIdentity(storeId, secret))
+    const recovery: Directory['recovery'] = [
+      ...directory.recovery,
+      { slotId: 'bb'.repeat(16), type: 'passphrase', ...byPassphrase, argon2 },
+      { slotId: 'cc'.repeat(16), type: 'recovery', ...operator },
+    ]
+    return { ...parts, directory: { ...directory, recovery } }
   }
   return {
-    plan,
+    plan: withKey(0),
+    withKey,
     identity: { identity: formatIdentity(founder) },
     recovery: { recoveryKey: formatRecoveryKey(storeId, new Uint8Array(32).fill(7)) },
     operator: { operatorSecret },

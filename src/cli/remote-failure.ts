@@ -178,5 +178,5 @@ function placeText(error: StoreError, { remote, status }: FailedSync): string {
 function factsOf({ remote, status }: FailedSync): Readonly<Record<string, unknown>> {
   if (remote === undefined) return {}
   if (status === undefined) return { remote }
-  return { remote, unsent_commits: status.unsent ?? null, evidence_ref: status.evidence ?? null }
+  return { remote, unsent_commits: status.unsent ?? null, evidence: status.evidence ?? null }
 }

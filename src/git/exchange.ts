@@ -1,8 +1,9 @@
 // The part of the object store that deals with other repositories: packs that come in and go out,
 // and the refs that record where a remote was. Knows nothing of networks. Incoming bytes are
-// untrusted: they are bounded, parsed and hashed before they become visible.
+// untrusted: they are bounded, parsed and hashed before they are readable, and apart from the store
+// until its caller accepts them (decision 0035).
 
-import type { Oid } from './objects/object.ts'
+import type { GitObject, Oid } from './objects/object.ts'
 
 /** The limits of a received pack. */
 export interface ReceiveLimits {
@@ -36,13 +37,52 @@ export interface OutgoingPack {
   close(): void
 }
 
-export interface PackExchange {
+/**
+ * What a remote has sent and nobody has accepted yet: only who holds this reads it, beside the
+ * objects of the store. Once it is accepted or dropped, it reads the store alone.
+ */
+export interface Incoming {
   /**
-   * Keeps the objects of a pack, durable when it resolves. Throws `pack_refused`, with nothing
-   * kept, unless every byte of it is sound and every delta has its base in it; what `chunks`
-   * throws, with nothing kept; `cancelled`. Not inside `exclusive`.
+   * Adds the objects of a pack, durable when it resolves. Throws `pack_refused`, with nothing
+   * added, unless every byte of it is sound and every delta has its base in it; what `chunks`
+   * throws, with nothing added; `cancelled`. Not inside `exclusive`.
    */
   receive(chunks: AsyncIterable<Uint8Array>, options?: ReceiveOptions): Promise<ReceivedPack>
+  /** Whether nothing waits here: none has come, or it was accepted or dropped. */
+  readonly isEmpty: boolean
+  /** Size of the packs that wait. */
+  readonly bytes: number
+  /** The objects that wait, each once. */
+  ids(): Iterable<Oid>
+  /** An object of the store, or else one that waits. Throws as `ObjectStore.read`. */
+  read(oid: Oid): GitObject | undefined
+  has(oid: Oid): boolean
+  /** Where threads read the packs of both; see `ObjectStore`. */
+  readonly packDirectories?: readonly string[] | undefined
+  /**
+   * Makes all of it part of the store, durable when it resolves. Throws `ref_conflict` if a
+   * redaction has removed it meanwhile: fetch again. Not inside `exclusive`.
+   */
+  accept(): Promise<void>
+  /**
+   * Moves it out of reach of the store, into the one repository that keeps a refused head of this
+   * remote. Nothing is kept if a redaction has removed it meanwhile. Not inside `exclusive`.
+   */
+  keep(remote: string, head: Oid): Promise<void>
+  /** Removes what waits; what the disk does not let go, a checkpoint removes later. */
+  drop(): void
+}
+
+export interface PackExchange {
+  /** A place for packs of a remote, until the head is verified that they were sent for. */
+  incoming(): Incoming
+  /**
+   * The repository that keeps the refused head of a remote, as a path from the store's directory;
+   * undefined if there is none. Throws `invalid_input` for a name git refuses.
+   */
+  refused(remote: string): string | undefined
+  /** Removes that repository, if there is one. Not inside `exclusive`. */
+  forgetRefused(remote: string): Promise<void>
   /**
    * A pack of exactly these objects, which must be stored and may be named twice; given oldest
    * first, those of a commit before it, it is smallest. With `atReceiver`, a commit here that the
@@ -61,7 +101,7 @@ export interface PackExchange {
   remotes(): readonly Remote[]
   /** Throws `invalid_input` for a name that is taken or refused. Not inside `exclusive`. */
   addRemote(remote: Remote): Promise<void>
-  /** With its tracking ref. Throws `not_found`. Not inside `exclusive`. */
+  /** With its tracking ref and refused head. Throws `not_found`. Not inside `exclusive`. */
   removeRemote(name: string): Promise<void>
 }
 

@@ -79,8 +79,8 @@ export interface ObjectStore {
   has?(oid: Oid): boolean
   /** The commit of refs/heads/main as of the last refresh or commit, the journal included. */
   readonly head: Oid | undefined
-  /** `objects/pack`, absolute, for threads that read packs beside this one; else undefined. */
-  readonly packDirectory?: string | undefined
+  /** Where packs are, absolute, for threads that read them beside this one; else undefined. */
+  readonly packDirectories?: readonly string[] | undefined
   /** Notices what other processes did. Takes microseconds if that is nothing. */
   refresh(): void
   /**

@@ -1,6 +1,6 @@
 // Fetches objects: wants and haves in one request (gitprotocol-pack, versions 0 and 1), then the
-// pack from the side band, straight into the store. Never requests thin packs: every base must be
-// in the pack.
+// pack from the side band, straight to the disk. Never requests thin packs: every base must be in
+// the pack.
 
 import { concatBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'

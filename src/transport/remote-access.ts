@@ -1,7 +1,7 @@
 // The types between a store and a remote: how a remote is reached, which refs it has, what is
 // fetched and pushed. Must contain types only.
 
-import type { OutgoingPack, PackExchange, ReceivedPack, ReceiveLimits } from '../git/exchange.ts'
+import type { Incoming, OutgoingPack, ReceivedPack, ReceiveLimits } from '../git/exchange.ts'
 import type { Oid } from '../git/objects/object.ts'
 
 /** Supplies credentials for a host; `attempt` counts from 1 and grows after each rejection. */
@@ -61,8 +61,8 @@ export interface FetchRequest {
   readonly want: Oid
   /** Commits that are stored here completely, the newest first. */
   readonly haves: readonly Oid[]
-  /** The store's `exchange`, which receives the objects. */
-  readonly into: PackExchange
+  /** Receives the objects, apart from the store's own. */
+  readonly into: Pick<Incoming, 'receive'>
   readonly limits?: Partial<ReceiveLimits> | undefined
   readonly progress?: ((progress: TransferProgress) => void) | undefined
 }

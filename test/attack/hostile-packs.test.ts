@@ -27,6 +27,7 @@ import {
 } from '../support/raw-pack.ts'
 import { full, seed } from '../support/seed.ts'
 import { cleanEnvironment, temporaryDirectory } from '../support/temporary.ts'
+import { receivePack } from '../support/transfer.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -47,7 +48,7 @@ async function expectRefused(
   options: ReceiveOptions = {},
 ): Promise<void> {
   const { store, packs } = await emptyStore()
-  const attempt = store.exchange.receive(inChunks(pack, 65_000), options)
+  const attempt = receivePack(store.exchange, inChunks(pack, 65_000), options)
   await expect(attempt).rejects.toMatchObject({
     code: 'pack_refused',
     message: expect.stringMatching(problem),
@@ -99,7 +100,7 @@ describe('a pack whose frame is wrong', () => {
     const pack = rawPack([one, deltaOnOffset(copies(3, 3, 2), one.length)])
     const { store, packs } = await emptyStore()
     for (let length = 0; length < pack.length; length += 1) {
-      const attempt = store.exchange.receive(inChunks(pack.subarray(0, length), 1000))
+      const attempt = receivePack(store.exchange, inChunks(pack.subarray(0, length), 1000))
       await expect(attempt).rejects.toMatchObject({ code: 'pack_refused' })
     }
     expect(readdirSync(packs)).toEqual([])
@@ -178,7 +179,7 @@ describe('a pack with a delta that is wrong', () => {
     }
     await expectRefused(rawPack(entries), 'more work than any history')
     const { store } = await emptyStore()
-    await store.exchange.receive(inChunks(rawPack(entries.slice(0, 500)), 1000))
+    await receivePack(store.exchange, inChunks(rawPack(entries.slice(0, 500)), 1000))
     expect(store.read(blobOid('499'.padStart(40, '0')))?.type).toBe('blob')
     await store.close()
   })
@@ -230,7 +231,7 @@ describe('a bomb', () => {
     }
     const { store, packs } = await emptyStore()
     const limits = { bytes: mebibyte }
-    const attempt = store.exchange.receive(endless(), { limits })
+    const attempt = receivePack(store.exchange, endless(), { limits })
     await expect(attempt).rejects.toMatchObject({ code: 'pack_refused' })
     expect(sent).toBeLessThan(2 * mebibyte)
     expect(readdirSync(packs)).toEqual([])
@@ -280,7 +281,7 @@ describe('a pack with any byte changed', () => {
           const pack = withTrailer(changed)
           const known = new Set(readdirSync(packs))
           try {
-            await store.exchange.receive(inChunks(pack, 1000))
+            await receivePack(store.exchange, inChunks(pack, 1000))
           } catch (error) {
             expect(hasCode(error, 'pack_refused')).toBe(true)
             expect(readdirSync(packs)).toEqual([...known])

@@ -23,6 +23,7 @@ import { history, noise } from '../support/pack-fixtures.ts'
 import { inChunks } from '../support/raw-pack.ts'
 import { standardHistory } from '../support/standard-forge.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+import { receivePack } from '../support/transfer.ts'
 
 function inRam(pack: Uint8Array): PackBytes {
   return {
@@ -100,7 +101,7 @@ describe('T35: a pack that is dear to check', () => {
     const body = noise('large', 200 * KIBIBYTE)
     const pack = packOf([{ type: 'blob', body }, ...chain(500, 8000)])
     const how = { signal: cancelling.signal, progress: () => cancelling.abort() }
-    const received = store.exchange.receive(inChunks(pack, 65_000), how)
+    const received = receivePack(store.exchange, inChunks(pack, 65_000), how)
     setTimeout(() => cancelling.abort(), 1)
     await expect(received).rejects.toMatchObject({ code: 'cancelled' })
     expect(readdirSync(join(directory, 'objects/pack'))).toEqual([])
@@ -143,7 +144,7 @@ describe('T35: commits that no member signed', () => {
       const header = `tree ${tree}\nparent ${parent}\n${people}`
       return { type: 'commit', body: Buffer.from(header.padEnd(MEBIBYTE, 'x')) }
     }
-    const source = { objects: { read }, storeId: '', epochs: new Map() }
+    const source = { objects: { read }, storeId: '', epochs: new Map(), sent: [] }
     const kept = atOnce(canBeKept(source, new History(), 'c'.repeat(40), new Set()))
     expect(kept).toBe(false)
     expect(reads).toBeLessThan(70)

@@ -10,6 +10,7 @@ import { FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { blob, blobOid, deltaOnOid, inChunks, rawPack } from '../support/raw-pack.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+import { receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
 import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
@@ -45,7 +46,7 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
     const transitions = history.take(20)
     await source.exclusive(() => source.commit(transitions))
     const pack = await source.exchange.pack(oidsOf(transitions))
-    const received = await target.exchange.receive(pack.chunks(), { tip: history.head })
+    const received = await receivePack(target.exchange, pack.chunks(), { tip: history.head })
     expect(received).toEqual({ objects: pack.objects, bytes: pack.bytes })
     for (const { oid, type, body } of transitions.flatMap(({ objects }) => objects)) {
       const found = target.read(oid)
@@ -90,7 +91,7 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
       }
       const pack = await source.exchange.pack(oneByOne())
       expect(pack.objects).toBe(new Set(oids).size)
-      await target.exchange.receive(pack.chunks(), { tip: history.head })
+      await receivePack(target.exchange, pack.chunks(), { tip: history.head })
       for (const oid of oids) {
         const [sent, found] = [source.read(oid), target.read(oid)]
         expect(found?.type).toBe(sent?.type)
@@ -113,7 +114,7 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
     const bytes = rawPack([blob('one'), blob('two')])
     for (const size of [1, 7, 31, 1000]) {
       const store = await create()
-      await store.exchange.receive(inChunks(bytes, size))
+      await receivePack(store.exchange, inChunks(bytes, size))
       expect(store.read(blobOid('two'))?.type).toBe('blob')
       await store.close()
     }
@@ -123,7 +124,8 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
     const store = await create()
     // Copies the first three bytes and adds an exclamation mark.
     const delta = Uint8Array.of(5, 4, 0x90, 3, 1, 0x21)
-    await store.exchange.receive(
+    await receivePack(
+      store.exchange,
       inChunks(rawPack([deltaOnOid(delta, blobOid('abcde')), blob('abcde')]), 10),
     )
     expect(Buffer.from(store.read(blobOid('abc!'))?.body ?? []).toString()).toBe('abc!')
@@ -133,16 +135,18 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
   test('the same pack may come twice, and an empty one is nothing', async () => {
     const store = await create()
     const bytes = rawPack([blob('one')])
-    await store.exchange.receive(inChunks(bytes, 100))
-    expect(await store.exchange.receive(inChunks(bytes, 100))).toMatchObject({ objects: 1 })
-    expect(await store.exchange.receive(inChunks(rawPack([]), 100))).toMatchObject({ objects: 0 })
+    await receivePack(store.exchange, inChunks(bytes, 100))
+    expect(await receivePack(store.exchange, inChunks(bytes, 100))).toMatchObject({ objects: 1 })
+    expect(await receivePack(store.exchange, inChunks(rawPack([]), 100))).toMatchObject({
+      objects: 0,
+    })
     expect([...store.objectIds()]).toEqual([blobOid('one')])
     await store.close()
   })
 
   test('a pack without the commit that was asked for is refused', async () => {
     const store = await create()
-    const attempt = store.exchange.receive(inChunks(rawPack([blob('one')]), 100), {
+    const attempt = receivePack(store.exchange, inChunks(rawPack([blob('one')]), 100), {
       tip: 'a'.repeat(40),
     })
     await expect(attempt).rejects.toMatchObject({ code: 'pack_refused' })
@@ -157,14 +161,14 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
       yield* inChunks(bytes.subarray(0, -5), 10)
       throw new Error('the cable')
     }
-    await expect(store.exchange.receive(broken())).rejects.toThrow('the cable')
+    await expect(receivePack(store.exchange, broken())).rejects.toThrow('the cable')
     expect([...store.objectIds()]).toEqual([])
     await store.close()
   })
 
   test('a fetch that is cancelled keeps nothing', async () => {
     const store = await create()
-    const attempt = store.exchange.receive(inChunks(rawPack([blob('one')]), 10), {
+    const attempt = receivePack(store.exchange, inChunks(rawPack([blob('one')]), 10), {
       signal: AbortSignal.abort(),
     })
     await expect(attempt).rejects.toMatchObject({ code: 'cancelled' })

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { filesBelow } from '../../src/disk/file-sweep.ts'
 import {
   createDiskObjectStore,
   openDiskObjectStore,
@@ -16,6 +17,7 @@ import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { full } from '../support/seed.ts'
 import { copyDirectory, git, temporaryDirectory } from '../support/temporary.ts'
+import { receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
 import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
@@ -65,7 +67,7 @@ async function receiveAndTrack(
   chunks: readonly Uint8Array[],
 ): Promise<void> {
   const store = await open(directory, disk)
-  await store.exchange.receive(streamOf(chunks), { tip: newHead })
+  await receivePack(store.exchange, streamOf(chunks), { tip: newHead })
   await store.exchange.track('origin', newHead)
   await store.close()
 }
@@ -85,7 +87,7 @@ async function expectRecovered(directory: string, chunks: readonly Uint8Array[])
     )
     expect(new Set(present).size).toBe(1)
     if (tracked === newHead) expect(present).not.toContain(false)
-    await store.exchange.receive(streamOf(chunks), { tip: newHead })
+    await receivePack(store.exchange, streamOf(chunks), { tip: newHead })
     await store.exchange.track('origin', newHead)
   })
 }
@@ -128,14 +130,13 @@ test('a fetch whose bytes a purge takes away says so, and can be repeated', asyn
     async function* interrupted(): AsyncGenerator<Uint8Array> {
       yield* streamOf(chunks)
       // As a purge does, under both locks.
-      const packs = join(directory, 'objects/pack')
-      const names = new FaultyDisk().list(packs).filter((name) => name.startsWith('tmp_'))
-      expect(names).toHaveLength(1)
-      for (const name of names) rmSync(join(packs, name))
+      const files = filesBelow(new FaultyDisk(), join(directory, 'gitlocket/incoming'))
+      expect(files).toHaveLength(1)
+      for (const file of files) rmSync(file)
     }
-    const attempt = store.exchange.receive(interrupted(), { tip: newHead })
+    const attempt = receivePack(store.exchange, interrupted(), { tip: newHead })
     await expect(attempt).rejects.toMatchObject({ code: 'ref_conflict' })
-    await store.exchange.receive(streamOf(chunks), { tip: newHead })
+    await receivePack(store.exchange, streamOf(chunks), { tip: newHead })
     expect(store.read(newHead)?.type).toBe('commit')
   })
 })
@@ -153,7 +154,7 @@ test('what a live process is fetching outlasts the checkpoint of another one', a
     await other.exclusive(() => other.commit(next))
     await other.checkpoint()
   }
-  await fetching.exchange.receive(interrupted(), { tip: newHead })
+  await receivePack(fetching.exchange, interrupted(), { tip: newHead })
   expect(fetching.read(newHead)?.type).toBe('commit')
   await Promise.all([fetching.close(), other.close()])
 })

@@ -23,6 +23,7 @@ import { eraseBlob, expectErased, testSecret } from '../support/erasure.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
+import { receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
 import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
@@ -181,7 +182,7 @@ async function receive(store: ObjectStore, transitions: readonly Transition[]): 
   async function* stream(): AsyncGenerator<Uint8Array> {
     yield* chunks
   }
-  await store.exchange.receive(stream(), { tip: transitions.at(-1)?.next ?? '' })
+  await receivePack(store.exchange, stream(), { tip: transitions.at(-1)?.next ?? '' })
 }
 
 test('what came from a remote, and where the remote was', async () => {

@@ -9,7 +9,7 @@ import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
 import { newObject } from '../../src/git/objects/object.ts'
 import { bareRepository } from '../support/pack-fixtures.ts'
 import { cleanEnvironment, git, temporaryDirectory } from '../support/temporary.ts'
-import { pushPack } from '../support/transfer.ts'
+import { pushPack, receivePack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
 import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
@@ -110,7 +110,7 @@ describe.each(kinds)('a thin pack (%s)', (_, create) => {
     await source.exclusive(() => source.commit(transitions))
     await target.exclusive(() => target.commit(transitions.slice(0, -1)))
     const pack = await source.exchange.pack(oidsOf(transitions.slice(-1)), transitions.at(-2)?.next)
-    const attempt = target.exchange.receive(pack.chunks())
+    const attempt = receivePack(target.exchange, pack.chunks())
     await expect(attempt).rejects.toMatchObject({ code: 'pack_refused' })
     await source.close()
     await target.close()

@@ -1,7 +1,7 @@
 // What tests of a malicious remote share: two machines around a bare repository, what its host may
 // do to that with stock git, and what a sync must have left alone.
 
-import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { StoreError } from '../../src/errors.ts'
@@ -124,9 +124,11 @@ export function packOf(directory: string, oids: readonly string[]): Uint8Array {
 /** What a clone keeps of a head that it refused. */
 export async function evidenceOf(clone: Clone): Promise<string | undefined> {
   await clone.store.maintenance.checkpoint()
-  const ref = 'refs/remotes/origin-refused/main'
-  const found = git(['for-each-ref', '--format=%(objectname)', ref], clone.place.directory).trim()
-  return found === '' ? undefined : found
+  const kept = join(clone.place.directory, 'gitlocket/refused/origin')
+  if (!existsSync(join(kept, 'HEAD'))) return undefined
+  // It borrows from the store and is whole.
+  git(['fsck', '--connectivity-only', '--no-dangling'], kept)
+  return git(['rev-parse', 'main'], kept).trim()
 }
 
 /** A sync that is refused, after which everything here is as it was and goes on. */

@@ -21,12 +21,13 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
     async merge(names) {
       await runPackJob(disk, { kind: 'merge', directory, names })
     },
-    async index(token, { signal, progress }) {
+    async index(place, token, { signal, progress }) {
       const watch = {
         isCancelled: () => signal?.aborted === true,
         progress: (done: number, total: number) => progress?.(done, total),
       }
-      return asTemporaryPack(await runPackJob(disk, { kind: 'index', directory, token }, watch))
+      const job = { kind: 'index', directory: place, token } as const
+      return asTemporaryPack(await runPackJob(disk, job, watch))
     },
     async filter(dead, heads) {
       await runPackJob(disk, { kind: 'filter', directory, dead: dead.bytes, heads })
@@ -52,7 +53,7 @@ export function joiningPacker(disk: Disk, repository: string): Packer {
     write: (objects) => packer().write(objects),
     stage: (objects) => packer().stage(objects),
     merge: (names) => packer().merge(names),
-    index: (token, options) => packer().index(token, options),
+    index: (directory, token, options) => packer().index(directory, token, options),
     filter: (dead, heads) => packer().filter(dead, heads),
     compact: (names, options) => packer().compact(names, options),
     measureUnreachable: (names, heads, options) =>

@@ -193,6 +193,10 @@ export function expectTidy(site: SyncSite, machine: 'a' | 'new' | 'auditor'): vo
   const odd = files.filter((name) => /tmp|\.lock|\/lock|owner\.|pending\.|purge-|join-/.test(name))
   expect(odd).toEqual([])
   expect(readdirSync(home).toSorted()).toEqual(['state', 'store'])
-  const own = readdirSync(join(home, 'store/gitlocket')).filter((name) => name !== 'cache')
-  expect(own.toSorted()).toEqual(['journal-a', 'journal-b'])
+  const own = readdirSync(join(home, 'store/gitlocket'))
+  if (own.includes('incoming')) {
+    expect(readdirSync(join(home, 'store/gitlocket/incoming'))).toEqual([])
+  }
+  const rest = own.filter((name) => name !== 'cache' && name !== 'incoming')
+  expect(rest.toSorted()).toEqual(['journal-a', 'journal-b'])
 }

@@ -1,7 +1,7 @@
 // One transfer with a remote in one call, as tests of the transport want it: connects, does it, and
 // closes whatever happens. The product keeps its conversations open for longer.
 
-import type { ReceivedPack } from '../../src/git/exchange.ts'
+import type { PackExchange, ReceivedPack, ReceiveOptions } from '../../src/git/exchange.ts'
 import { connectFetch } from '../../src/transport/fetch.ts'
 import { connectPush } from '../../src/transport/push.ts'
 import type {
@@ -22,19 +22,39 @@ export async function listRemote(access: RemoteAccess): Promise<RemoteRefs> {
   return connection.refs
 }
 
+/** Takes a pack into a store without a verdict on what it holds. */
+export async function receivePack(
+  exchange: PackExchange,
+  chunks: AsyncIterable<Uint8Array>,
+  options?: ReceiveOptions,
+): Promise<ReceivedPack> {
+  const incoming = exchange.incoming()
+  try {
+    const received = await incoming.receive(chunks, options)
+    await incoming.accept()
+    return received
+  } finally {
+    incoming.drop()
+  }
+}
+
 /**
- * Brings the objects behind `want` here, whole and checked, durable when it resolves; no ref moves.
- * Throws `remote_moved` if the remote no longer offers `want`, and `pack_refused`, with nothing
- * kept, for a pack that is damaged, hostile or above the limits.
+ * Brings the objects behind `want` into a store, whole and checked, durable when it resolves; no
+ * ref moves. Throws `remote_moved` if the remote no longer offers `want`, and `pack_refused`, with
+ * nothing kept, for a pack that is damaged, hostile or above the limits.
  */
 export async function fetchPack(
   access: RemoteAccess,
-  request: FetchRequest,
+  { into, ...request }: Omit<FetchRequest, 'into'> & { readonly into: PackExchange },
 ): Promise<ReceivedPack> {
   const connection = await connectFetch(access)
+  const incoming = into.incoming()
   try {
-    return await connection.fetch(request)
+    const received = await connection.fetch({ ...request, into: incoming })
+    await incoming.accept()
+    return received
   } finally {
+    incoming.drop()
     await connection.close()
   }
 }

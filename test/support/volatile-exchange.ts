@@ -4,6 +4,7 @@ import { concatBytes } from '../../src/bytes.ts'
 import { assert, StoreError } from '../../src/errors.ts'
 import { packInRam } from '../../src/git/disk-store/outgoing-pack.ts'
 import type {
+  Incoming,
   OutgoingPack,
   PackExchange,
   ReceivedPack,
@@ -23,31 +24,25 @@ export class VolatileExchange implements PackExchange {
   readonly #assertOpen: () => void
   readonly #remotes: Map<string, Remote> = new Map()
   readonly #tracked: Map<string, Oid> = new Map()
+  readonly #refused: Map<string, Oid> = new Map()
 
   constructor(objects: Map<Oid, GitObject>, assertOpen: () => void) {
     this.#objects = objects
     this.#assertOpen = assertOpen
   }
 
-  async receive(
-    chunks: AsyncIterable<Uint8Array>,
-    options: ReceiveOptions = {},
-  ): Promise<ReceivedPack> {
+  incoming(): Incoming {
     this.#assertOpen()
-    const stream = new PackStream({ ...receiveLimits, ...options.limits })
-    const parts: Uint8Array[] = []
-    try {
-      for await (const chunk of chunks) {
-        refuseIfAborted(options.signal)
-        stream.add(chunk)
-        parts.push(chunk)
-      }
-      const objects = stream.finish()
-      this.#keep(concatBytes(...parts), options)
-      return { objects, bytes: stream.bytes }
-    } catch (error) {
-      throw refusal(error)
-    }
+    return new VolatileIncoming(this.#objects, (remote, head) => this.#refused.set(remote, head))
+  }
+
+  refused(remote: string): string | undefined {
+    checkRemoteName(remote)
+    return this.#refused.get(remote)
+  }
+
+  async forgetRefused(remote: string): Promise<void> {
+    this.#refused.delete(remote)
   }
 
   async pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack> {
@@ -93,6 +88,74 @@ export class VolatileExchange implements PackExchange {
     if (this.#remotes.delete(name)) return this.track(name, undefined)
     throw unknownRemoteError(name)
   }
+}
+
+class VolatileIncoming implements Incoming {
+  readonly #objects: Map<Oid, GitObject>
+  readonly #onRefused: (remote: string, head: Oid) => void
+  readonly #waiting: Map<Oid, GitObject> = new Map()
+  #bytes = 0
+
+  constructor(objects: Map<Oid, GitObject>, onRefused: (remote: string, head: Oid) => void) {
+    this.#objects = objects
+    this.#onRefused = onRefused
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  ids(): Iterable<Oid> {
+    return this.#waiting.keys()
+  }
+
+  read(oid: Oid): GitObject | undefined {
+    return this.#objects.get(oid) ?? this.#waiting.get(oid)
+  }
+
+  has(oid: Oid): boolean {
+    return this.read(oid) !== undefined
+  }
+
+  async receive(
+    chunks: AsyncIterable<Uint8Array>,
+    options: ReceiveOptions = {},
+  ): Promise<ReceivedPack> {
+    const stream = new PackStream({ ...receiveLimits, ...options.limits })
+    const parts: Uint8Array[] = []
+    try {
+      for await (const chunk of chunks) {
+        refuseIfAborted(options.signal)
+        stream.add(chunk)
+        parts.push(chunk)
+      }
+      const objects = stream.finish()
+      this.#keep(concatBytes(...parts), options)
+      this.#bytes += stream.bytes
+      return { objects, bytes: stream.bytes }
+    } catch (error) {
+      throw refusal(error)
+    }
+  }
+
+  async accept(): Promise<void> {
+    for (const [oid, object] of this.#waiting) this.#objects.set(oid, object)
+    this.drop()
+  }
+
+  async keep(remote: string, head: Oid): Promise<void> {
+    this.#onRefused(remote, head)
+    this.drop()
+  }
+
+  drop(): void {
+    this.#waiting.clear()
+    this.#bytes = 0
+  }
 
   #keep(pack: Uint8Array, { signal, progress, tip }: ReceiveOptions): void {
     const found = new Map<Oid, GitObject>()
@@ -112,10 +175,10 @@ export class VolatileExchange implements PackExchange {
       void found.set(oid, { type, body })
     const checked = atOnce(checkPack(source, { watch, visit }))
     if (found.size < checked.objects) throw corruptPack('it holds an object twice')
-    if (tip !== undefined && checked.objects > 0 && !found.has(tip) && !this.#objects.has(tip)) {
+    if (tip !== undefined && checked.objects > 0 && !found.has(tip) && !this.has(tip)) {
       throw corruptPack('it does not hold the commit that was asked for')
     }
-    for (const [oid, object] of found) this.#objects.set(oid, object)
+    for (const [oid, object] of found) this.#waiting.set(oid, object)
   }
 }
 

@@ -18,6 +18,17 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'git/disk-store/disk-incoming.ts',
+    mutants: [
+      {
+        line: 'await this.#disk.syncDirectory(directory)',
+        becomes: '',
+        test: syncs,
+        name: 'what came from a remote, and where the remote was',
+      },
+    ],
+  },
+  {
     file: 'git/maintenance/loose-packing.ts',
     mutants: [
       {

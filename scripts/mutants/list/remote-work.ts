@@ -45,6 +45,34 @@ export const remoteWork: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'git/disk-store/disk-incoming.ts',
+    mutants: [
+      {
+        line: 'if (this.#isPurged()) throw purgedMeanwhile()',
+        becomes: '',
+        test: 'attack/refused-packs.test.ts',
+        name: 'is emptied by a purge, and then not accepted',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/receive.ts',
+    mutants: [
+      {
+        line: 'if (incoming.bytes > KEPT_BYTES_MAX) return notKeptError(verdict)',
+        becomes: '',
+        test: 'attack/refused-packs.test.ts',
+        name: 'is not kept beyond 64 MiB, which the error says',
+      },
+      {
+        line: 'this.#incoming.drop()',
+        becomes: '',
+        test: 'attack/refused-packs.test.ts',
+        name: 'is not kept beyond 64 MiB, which the error says',
+      },
+    ],
+  },
+  {
     file: 'store/sync/quarantine.ts',
     mutants: [
       {

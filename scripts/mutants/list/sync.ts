@@ -202,14 +202,14 @@ export const sync: readonly MutatedFile[] = [
         name: 'a head that leads to what is redacted is not kept under a name that no store has',
       },
       {
-        line: `if (commits.length + blobs.size * (1 + search.cost) > OPENED_MAX) return true
-`,
+        line: 'if (opened > OPENED_MAX) return true',
         becomes: '',
         test: 'unit/store/sync/quarantine.test.ts',
         name: 'for what is redacted is not kept with more blobs than are opened',
       },
       {
-        line: 'if (hasUnreadableDetail(source, oid)) return true',
+        line: `if (type === 'commit' && hasUnreadableDetail(source, oid)) return true
+`,
         becomes: '',
         test: 'unit/store/sync/quarantine.test.ts',
         name: 'for what is redacted is not kept with a detail that does not open',

@@ -127,7 +127,7 @@ function statusJson(context: Context, found: StoreStatus): Wire {
     head,
     headFingerprint,
     remotes: found.remotes.map(({ name, url, unsent, evidence }) =>
-      wire({ name, url, unsentCommits: unsent, evidenceRef: evidence }),
+      wire({ name, url, unsentCommits: unsent, evidence }),
     ),
     epochs,
     clockLeap: clockJson(found.clockLeap),

@@ -61,7 +61,7 @@ export async function openDiskObjectStore(options: DiskObjectStoreOptions): Prom
 }
 
 class DiskObjectStore implements ObjectStore {
-  readonly packDirectory: string | undefined
+  readonly packDirectories: readonly string[] | undefined
   readonly exchange: DiskExchange
   readonly #disk: Disk
   readonly #files: GitFileLockContext
@@ -101,7 +101,7 @@ class DiskObjectStore implements ObjectStore {
     this.#link = new HeadLink(this.#journal, this.#branch, this.#packs)
     this.#stored = new StoredObjects(disk, parts.objectDirectory, this.#journal, this.#packs)
     // Another thread can only use the system's disk.
-    this.packDirectory = disk === systemDisk ? packDirectory : undefined
+    this.packDirectories = disk === systemDisk ? [packDirectory] : undefined
     this.#packer = parts.packer
     this.#lockWaitMs = options.lockWaitMs ?? lockWaitMsDefault
     this.#staging = new Staging(disk, packDirectory, this.#packer)
@@ -355,7 +355,9 @@ class DiskObjectStore implements ObjectStore {
     return new DiskExchange({
       files: this.#files,
       directory: packDirectory,
+      packDirectories: this.packDirectories,
       packer: this.#packer,
+      findKnown: (oid) => this.#stored.find(oid),
       find: (oid) => this.read(oid),
       has: (oid) => this.#stored.has(oid),
       packs: () => this.#packs.packs(),

@@ -11,8 +11,8 @@ import type { Reclaimable, StorageStatus } from '../object-store.ts'
 import { countLooseObjects } from '../objects/loose-object.ts'
 import type { Oid } from '../objects/object.ts'
 import type { PackSet } from '../pack/pack-set.ts'
+import { asideName } from '../purge/emptied-names.ts'
 import type { PurgeIntents } from '../purge/purge-intents.ts'
-import { asideName } from '../purge/repair-names.ts'
 
 interface StorageReportParts {
   readonly disk: Disk

@@ -195,17 +195,14 @@ export class Checkpointer {
     })
   }
 
-  /**
-   * Every temporary pack except incoming ones is written under a lock held here; git's have other
-   * names.
-   */
+  /** Every temporary pack is written under a lock held here; git's have other names. */
   async #removeTemporaryPacks(): Promise<void> {
     const { disk, directory, ownDirectory } = this.#parts.files
     const packDirectory = `${directory}/objects/pack`
     for (const name of disk.list(packDirectory)) {
       if (temporaryPackPattern.test(name)) disk.remove(`${packDirectory}/${name}`)
     }
-    await sweepIncoming(disk, packDirectory, ownDirectory)
+    await sweepIncoming(disk, ownDirectory)
     removeLoneIndexes(disk, packDirectory)
   }
 }

@@ -37,8 +37,9 @@ export function workerPacker(directory: string): Packer {
     async merge(names) {
       await runWhereFaster({ kind: 'merge', directory, names })
     },
-    async index(token, options) {
-      return asTemporaryPack(await runWhereFaster({ kind: 'index', directory, token }, options))
+    async index(place, token, options) {
+      const job = { kind: 'index', directory: place, token } as const
+      return asTemporaryPack(await runWhereFaster(job, options))
     },
     async filter(dead, heads) {
       await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes, heads })

@@ -1,7 +1,7 @@
-// Receives a pack: written to a temporary file, bounded and hashed, then checked and indexed entry
-// by entry, and only then visible. No lock is held while a remote sends, so the temporary names
-// contain the owner's token: a checkpoint removes those of dead processes, and a purge removes all,
-// which may hold erased objects. Must leave nothing after a failure.
+// Receives a pack into a directory of its own: written to a temporary file, bounded and hashed,
+// then checked and indexed entry by entry. No lock is held while a remote sends, so the directory's
+// name contains the owner's token: a checkpoint removes those of dead processes, and a purge
+// empties all, which may hold erased objects. Must leave nothing after a failure.
 
 import type { WorkWatch } from '../../async.ts'
 import { concatBytes, equalBytes, toHex } from '../../bytes.ts'
@@ -23,8 +23,11 @@ import {
 } from './pack-file.ts'
 import { checkPack } from './pack-resolve.ts'
 
-/** The temporary names of incoming packs, with the token of the receiving handle. */
-const incomingPattern = /^tmp_(?:pack|idx)_incoming_([0-9a-f]{32})_/
+/** The name of a directory of incoming packs, with the token of the receiving handle. */
+const incomingPattern = /^([0-9a-f]{32})_[0-9a-f]{16}$/
+
+/** The directory of incoming packs, in the store's own directory. */
+export const incomingName: string = 'incoming'
 
 export const receiveLimits: ReceiveLimits = { bytes: packBytesMax, objects: packObjectsMax }
 
@@ -74,19 +77,16 @@ export class PackStream {
 }
 
 export class IncomingPack {
-  readonly token: string
+  // Not secret: the name must only differ from that of any other pack.
+  readonly token: string = toHex(systemRandom(8))
   readonly #disk: Disk
   readonly #directory: string
   readonly #stream: PackStream
   readonly #fd: number
   #open = true
 
-  /**
-   * `directory` is `objects/pack`; the file of `owner` must be written, to show that it is alive.
-   */
-  constructor(disk: Disk, directory: string, owner: LockIdentity, limits: ReceiveLimits) {
-    // Not secret: the name must only differ from that of any other pack.
-    this.token = `incoming_${owner.token}_${toHex(systemRandom(8))}`
+  /** `directory` is one of `incomingDirectory`. */
+  constructor(disk: Disk, directory: string, limits: ReceiveLimits) {
     this.#disk = disk
     this.#directory = directory
     this.#stream = new PackStream(limits)
@@ -123,17 +123,19 @@ export class IncomingPack {
   }
 }
 
-/** Removes incoming packs of dead processes. Must be called while holding every lock. */
-export async function sweepIncoming(
-  disk: Disk,
-  directory: string,
-  ownDirectory: string,
-): Promise<void> {
-  for (const name of disk.list(directory)) {
+/** A new name. Before it is made, the file of `owner` must be written: it shows who is alive. */
+export function incomingDirectory(ownDirectory: string, owner: LockIdentity): string {
+  return `${ownDirectory}/${incomingName}/${owner.token}_${toHex(systemRandom(8))}`
+}
+
+/** Removes the incoming packs of dead processes. Must be called while holding every lock. */
+export async function sweepIncoming(disk: Disk, ownDirectory: string): Promise<void> {
+  const parent = `${ownDirectory}/${incomingName}`
+  for (const name of disk.list(parent)) {
     const token = incomingPattern.exec(name)?.[1]
     if (token === undefined) continue
     if (await isHeldByLive(disk, `${ownDirectory}/owner.${token}`)) continue
-    disk.remove(`${directory}/${name}`)
+    disk.removeTree(`${parent}/${name}`)
   }
 }
 

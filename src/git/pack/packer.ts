@@ -22,8 +22,8 @@ export interface Packer {
     heads: readonly Oid[],
     options: CompactOptions,
   ): Promise<ObjectAmount>
-  /** Checks a pack that was received under temporary names, and writes its index. */
-  index(token: string, options: CompactOptions): Promise<TemporaryPack>
+  /** Checks a pack that was received in another directory, under temporary names; indexes it. */
+  index(directory: string, token: string, options: CompactOptions): Promise<TemporaryPack>
   /**
    * Erases objects from every pack. Throws `journal_corrupt`, with nothing erased, if one of them
    * is reachable from `heads`.

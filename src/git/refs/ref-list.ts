@@ -19,11 +19,6 @@ export interface Ref {
   readonly target?: string | undefined
 }
 
-/** The remote name under which a refused head is kept. Names have at most 100 characters. */
-export function refusedName(remote: string): string {
-  return `${remote.slice(0, 92)}-refused`
-}
-
 /** All refs, including packed refs that a loose ref hides. */
 export function listRefs(disk: Disk, directory: string): readonly Ref[] {
   return [...looseRefs(disk, directory), ...packedRefs(disk, directory)]

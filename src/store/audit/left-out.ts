@@ -18,6 +18,7 @@ import {
   type StoreEnvironment,
   type StorePlaces,
 } from '../session/open-options.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { SyncReport } from '../sync/report.ts'
 import type { AuditEntry } from './audit-trail.ts'
@@ -54,7 +55,7 @@ interface Comparison {
 
 /** The commits of `known` that `head` lacks; undefined if it has them all. */
 export async function findLeftOut(
-  objects: ObjectStore,
+  objects: ObjectSource,
   { storeId, head, known, trail }: Comparison,
   options: TrailKey,
 ): Promise<LostRecords> {

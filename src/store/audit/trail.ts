@@ -8,7 +8,7 @@ import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { headFingerprint } from '../../format/fingerprint.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
-import type { Remote } from '../../git/exchange.ts'
+import type { Incoming, Remote } from '../../git/exchange.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { openAuditKeyring } from '../../keys/keyring.ts'
@@ -21,7 +21,7 @@ import type { Anchor, VerifiedHead } from '../local/anchor.ts'
 import { localFiles, storageOf } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
-import { getBlob } from '../snapshot/git-reads.ts'
+import { getBlob, type ObjectSource } from '../snapshot/git-reads.ts'
 import { addressOf, checkKeepsUp, fetchInto, nameOf } from '../sync/clone-remote.ts'
 import { chooseRemote, type RemoteOptions } from '../sync/options.ts'
 import { findOutgoing, objectsOf } from '../sync/outgoing.ts'
@@ -79,11 +79,21 @@ export async function joinTrail(options: TrailOptions & { readonly url: string }
  */
 export function syncTrail(options: TrailOptions): Promise<SyncReport> {
   return withObjects(options, (objects) => {
-    return onSteadyHead(objects, () => syncOnce(objects, options))
+    const incoming = objects.exchange.incoming()
+    return onSteadyHead(objects, () => {
+      return syncOnce({ objects, incoming }, options).finally(() => incoming.drop())
+    })
   })
 }
 
-async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<SyncReport> {
+/** A clone, and what a sync has fetched beside it. */
+interface Fetching {
+  readonly objects: ObjectStore
+  readonly incoming: Incoming
+}
+
+async function syncOnce(clone: Fetching, options: TrailOptions): Promise<SyncReport> {
+  const { objects, incoming } = clone
   const storeId = readStoreId(objects)
   checkExpected(storeId, options.storeId)
   // The anchor before the head, as in opening a store.
@@ -92,15 +102,15 @@ async function syncOnce(objects: ObjectStore, options: TrailOptions): Promise<Sy
   objects.refresh()
   const before = getHead(objects)
   const remote = chooseRemote(objects.exchange.remotes(), options.remote)
-  const { head, bytes } = await fetchHead(objects, before, remote, options)
+  const { head, bytes } = await fetchHead(incoming, before, remote, options)
   // A clone of the trail was fetched from its remote, so the remote has shown this store before.
-  checkStoreId(objects, head, storeId, { wasShown: true })
+  checkStoreId(incoming, head, storeId, { wasShown: true })
   const target = { storeId, anchor, list, head }
   // The head of a clone that was never audited counts as seen.
   const current = { ...target, head: before, before }
-  if (anchor.verified === undefined) await takeOver(objects, current, options)
+  if (anchor.verified === undefined) await takeOver(clone, current, options)
   const isKnown = head === before && (await isVerified(objects, target, options))
-  const taken = isKnown ? nothingTakenOver : await takeOver(objects, { ...target, before }, options)
+  const taken = isKnown ? nothingTakenOver : await takeOver(clone, { ...target, before }, options)
   // Read before another process may erase the commit.
   const fingerprint = headFingerprint(storeId, await recordOf(objects, target, options))
   await finish(objects)
@@ -147,7 +157,7 @@ interface Move extends AnchoredHead {
 
 /** Fetches the remote's head with all of its objects; moves no ref. */
 async function fetchHead(
-  objects: ObjectStore,
+  into: Incoming,
   here: Oid,
   { url }: Remote,
   options: TrailOptions,
@@ -160,7 +170,7 @@ async function fetchHead(
     const { head } = connection.refs
     if (head === undefined) throw rolledBackError()
     if (head === here) return { head, bytes: 0 }
-    const request = { want: head, haves: [here], into: objects.exchange, progress }
+    const request = { want: head, haves: [here], into, progress }
     const { bytes } = await connection.fetch(request)
     return { head, bytes }
   } finally {
@@ -180,21 +190,23 @@ async function isVerified(
 }
 
 async function takeOver(
-  objects: ObjectStore,
+  { objects, incoming }: Fetching,
   move: Move,
   options: TrailOptions,
 ): Promise<TakenOver> {
   const { anchor, list, before, head } = move
-  const trail = await verifyTrail(objects, move, options)
-  const source = await withEpochsOf(objects, move, trail, options)
+  const trail = await verifyTrail(incoming, move, options)
+  const source = await withEpochsOf(incoming, move, trail, options)
   const leftOut = await findAllLeftOut(source, move, trail, options)
   checkAccepted(leftOut, options)
   const { signal } = options
   const common = leftOut && (await findCommon(source, { before, head, signal }))
-  const { length: commits } = await findOutgoing(objects, head, [before])
+  const { length: commits } = await findOutgoing(incoming, head, [before])
   const dead = await erasedBetween(source, before, head)
   // Each version has its own blob, and no other blob of a history is ever erased.
-  const erased = [...dead].filter((oid) => objects.read(oid)?.type === 'blob').length
+  const erased = [...dead].filter((oid) => incoming.read(oid)?.type === 'blob').length
+  // The head that is here was fetched before, not with what waits.
+  if (head !== before) await incoming.accept()
   await keepLeftOut(objects, leftOut)
   await objects.exclusive(async () => {
     // Checked first: if another process has moved the head, it has set the anchor.
@@ -219,12 +231,12 @@ async function finish(objects: ObjectStore): Promise<void> {
 }
 
 interface TrailSource extends CommitSource {
-  readonly objects: ObjectStore
+  readonly objects: Incoming
 }
 
 /** Adds the epochs of the head here: a dropped commit may be under an epoch that `head` lacks. */
 async function withEpochsOf(
-  objects: ObjectStore,
+  objects: Incoming,
   { storeId, before }: Move,
   { epochs }: VerifiedTrail,
   { identity }: TrailOptions,
@@ -312,7 +324,7 @@ function headAt({ objects, storeId, epochs }: CommitSource, commit: Oid): Verifi
   return { commit, height: record.height, record: hash }
 }
 
-function readKeyring(objects: ObjectStore, head: Oid): Uint8Array {
+function readKeyring(objects: ObjectSource, head: Oid): Uint8Array {
   return getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
 }
 

@@ -2,14 +2,13 @@
 // not check whether the head was rolled back.
 
 import type { WorkOptions } from '../../async.ts'
-import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import type { Identity } from '../../keys/identity.ts'
 import { openAuditKeyring } from '../../keys/keyring.ts'
 import { findKeyring } from '../access/authority.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
-import { getBlob } from '../snapshot/git-reads.ts'
+import { getBlob, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { verifyHistory } from '../verify/verify.ts'
@@ -29,7 +28,7 @@ export interface TrailKey extends Pick<WorkOptions, 'progress' | 'signal'> {
 
 /** Verifies the trail of any head whose keyring has a slot for this device. */
 export async function verifyTrail(
-  objects: ObjectStore,
+  objects: ObjectSource,
   { storeId, head }: { readonly storeId: string; readonly head: Oid },
   { identity, progress, signal }: TrailKey,
 ): Promise<VerifiedTrail> {

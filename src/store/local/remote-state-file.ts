@@ -52,7 +52,7 @@ interface SeenFile {
   /** The last dropped records. With older ones as its last state a remote counts as rolled back. */
   readonly left?: LeftEntry | undefined
   readonly rewrites?: Rewrites | undefined
-  /** Heads that are fetched but neither accepted nor rejected yet, oldest first. */
+  /** Heads that are accepted and perhaps not taken over yet, oldest first. */
   readonly fetches?: readonly Oid[] | undefined
 }
 
@@ -148,17 +148,16 @@ export class RemoteStateFile {
     await this.#write({ ...file, rewrites, remotes: Object.fromEntries(changed) })
   }
 
-  /** The heads that were fetched but neither accepted nor rejected yet. */
+  /** The heads that were accepted and perhaps not taken over. */
   fetches(): readonly Oid[] {
     return this.#read().fetches ?? []
   }
 
-  /** Notes a head before it is fetched. Call under the writer lock. */
-  async noteFetch(head: Oid): Promise<void> {
+  /** Notes heads before they are accepted. Call under the writer lock. */
+  async noteFetches(heads: readonly Oid[]): Promise<void> {
     const file = this.#read()
-    const { fetches = [] } = file
-    if (fetches.includes(head)) return
-    await this.#write({ ...file, fetches: [...fetches, head].slice(-FETCHES_MAX) })
+    const fetches = new Set([...(file.fetches ?? []), ...heads])
+    await this.#write({ ...file, fetches: [...fetches].slice(-FETCHES_MAX) })
   }
 
   /** Removes heads from `fetches`. Call under the writer lock. */

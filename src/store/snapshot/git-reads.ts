@@ -7,6 +7,8 @@ import { decodeTree, type GitObject, type Oid, type TreeEntry } from '../../git/
 export interface ObjectSource {
   read(oid: Oid): GitObject | undefined
   has?(oid: Oid): boolean
+  /** Where packs are, for threads; see `ObjectStore`. */
+  readonly packDirectories?: readonly string[] | undefined
 }
 
 /** Whether an object exists; avoids reading it if the source can. */

@@ -60,8 +60,10 @@ export async function fetchInto(
     const how = { ...(disk && { disk }), ...(packer && { packer }) }
     const objects = await createDiskObjectStore({ directory, ...how })
     try {
-      const { exchange: into } = objects
+      const into = objects.exchange.incoming()
       await connection.fetch({ want: head, haves: [], into, progress: options.transfer })
+      // The whole repository is apart: who asked for it removes it unless the head is verified.
+      await into.accept()
       const storeId = readForeignStoreId(objects, head)
       if (expected !== undefined && expected !== storeId) throw otherStoreError()
       await check(objects, head, storeId)

@@ -1,6 +1,6 @@
-// Heads that an interrupted sync has fetched. Their objects are on this disk and unreachable, so
-// that a redaction made elsewhere meanwhile, which arrives with a later head, would not erase
-// them. They are noted before the fetch and settled by a later sync.
+// Heads that an interrupted sync has accepted and not taken over. Their objects are in the store
+// and unreachable, so that a redaction made elsewhere meanwhile, which arrives with a later head,
+// would not erase them. They are noted before they are accepted and settled by a later sync.
 
 import type { Oid } from '../../git/objects/object.ts'
 import type { History } from '../history/history.ts'
@@ -10,9 +10,12 @@ import { eraseBroughtBack } from './reconcile.ts'
 import { isVerdict } from './rejected-head.ts'
 import { findKnown, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
-/** Notes a head durably, before any of its objects is fetched. */
-export function noteFetch({ objects, seenRemotes }: StoreSession, head: Oid): Promise<void> {
-  return objects.exclusive(() => seenRemotes.noteFetch(head))
+/** Notes heads durably, before any of their objects becomes part of the store. */
+export function noteFetches(
+  { objects, seenRemotes }: StoreSession,
+  heads: readonly Oid[],
+): Promise<void> {
+  return objects.exclusive(() => seenRemotes.noteFetches(heads))
 }
 
 /**
@@ -46,9 +49,10 @@ async function verifyAll(
   options: SyncOptions,
 ): Promise<ReadonlyMap<Oid, RemoteHead>> {
   const verified = new Map<Oid, RemoteHead>()
+  const from = { session, objects: session.objects }
   for (const head of heads) {
     try {
-      verified.set(head, await verifyRemoteHead(session, history, head, options))
+      verified.set(head, await verifyRemoteHead(from, history, head, options))
     } catch (error) {
       if (!isVerdict(error)) throw error
     }

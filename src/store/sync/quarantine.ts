@@ -1,7 +1,7 @@
-// Decides whether a ref can keep a refused head: git reports a repository as broken if a ref leads
-// to a missing object, and nothing that is redacted here may become reachable again. The head is
-// not verified: must only follow its links, as git does, and trust nothing else. Whoever made it
-// needs no key, so the work is bounded, and gives way after each object.
+// Decides whether a refused head is kept for investigation: it must be whole and small, and nothing
+// that is redacted here may stay on the disk with it. The head is not verified: must only follow
+// its links, as git does, and trust nothing else. Whoever made it needs no key, so the work is
+// bounded, and gives way after each object.
 
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
@@ -13,6 +13,8 @@ import type { History, HistorySource } from '../history/history.ts'
 import { ResidueSearch } from '../redaction/residue.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 
+/** At most this much that was refused is kept for each remote. */
+export const KEPT_BYTES_MAX: number = 64 * MEBIBYTE
 /** At most this many objects are followed; a head that leads to more counts as incomplete. */
 const OBJECTS_MAX = 20_000
 /** At most this many objects are opened; a head that needs more is not kept. */
@@ -30,9 +32,17 @@ const oidBytes = 20
 /** The ids of the versions of our own history that are redacted. */
 export type Redacted = ReadonlySet<string>
 
-/** Whether all that a head leads to is here, and certainly none of it is redacted here. */
+export interface RefusedSource extends HistorySource {
+  /** The objects that would be kept, whether or not the head leads to them. */
+  readonly sent: Iterable<Oid>
+}
+
+/**
+ * Whether all that a head leads to is here, and certainly nothing of that, or of what was sent with
+ * it, is redacted here.
+ */
 export function* canBeKept(
-  source: HistorySource,
+  source: RefusedSource,
   history: History,
   head: Oid,
   redacted: Redacted,
@@ -89,22 +99,22 @@ function* findForeign(
   return { commits, blobs: trees.blobs }
 }
 
-/** Searches the foreign objects for residue; those of our own history have none. */
+/** Searches foreign objects, and all that was sent, for residue; our own history has none. */
 function* leadsToErased(
-  source: HistorySource,
+  source: RefusedSource,
   history: History,
   { commits, blobs }: ForeignObjects,
   redacted: Redacted,
 ): Generator<undefined, boolean> {
   const search = new ResidueSearch(source, history, redacted)
-  if (commits.length + blobs.size * (1 + search.cost) > OPENED_MAX) return true
+  let opened = 0
   try {
-    for (const oid of commits) {
+    for (const oid of withSent(new Set([...commits, ...blobs]), source.sent)) {
       yield
-      if (hasUnreadableDetail(source, oid)) return true
-    }
-    for (const oid of [...commits, ...blobs]) {
-      yield
+      const type = source.objects.read(oid)?.type
+      opened += type === 'blob' ? 1 + search.cost : 1
+      if (opened > OPENED_MAX) return true
+      if (type === 'commit' && hasUnreadableDetail(source, oid)) return true
       if (search.look(oid).length > 0) return true
     }
     return false
@@ -113,6 +123,11 @@ function* leadsToErased(
     // A damaged object cannot be searched.
     return true
   }
+}
+
+function* withSent(reached: ReadonlySet<Oid>, sent: Iterable<Oid>): Generator<Oid> {
+  yield* reached
+  for (const oid of sent) if (!reached.has(oid)) yield oid
 }
 
 /** Whether a commit has a sealed detail that does not open, which may be of an erased row. */

@@ -1,11 +1,10 @@
 // The fetch half of a sync: fetches the head of a remote, verifies it, and takes it over (FORMAT
-// §8, §9, §10.1). A refused head changes nothing here except the ref that keeps it in quarantine.
-// Must not send anything.
+// §8, §9, §10.1). What is fetched is apart from the store until its head is verified; a refused
+// head changes nothing here except what is kept of it in quarantine. Must not send anything.
 
 import { hasCode, StoreError } from '../../errors.ts'
-import type { PackExchange, Remote } from '../../git/exchange.ts'
+import type { Incoming, Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { refusedName } from '../../git/refs/ref-list.ts'
 import { inSlices } from '../../time-slice.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection, RemoteAccess } from '../../transport/remote-access.ts'
@@ -16,18 +15,18 @@ import type { History } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import { chooseHaves } from './haves.ts'
-import { noteFetch, settleFetches } from './interrupted.ts'
+import { settleFetches } from './interrupted.ts'
 import type { SyncOptions } from './options.ts'
 import type { LateChange } from './post-revocation-changes.ts'
-import { canBeKept } from './quarantine.ts'
+import { canBeKept, KEPT_BYTES_MAX } from './quarantine.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
-import { eraseBroughtBack } from './reconcile.ts'
 import { isFailureOfRemote, isReplaceable, isVerdict } from './rejected-head.ts'
 import {
   findKnown,
   findRecord,
   containsSeen,
   type RemoteHead,
+  type RemoteSource,
   rolledBackError,
   knownContainsSeen,
   verifyRemoteHead,
@@ -59,7 +58,8 @@ export class Receiver {
   readonly #remote: Remote
   readonly #options: SyncOptions
   readonly #access: RemoteAccess
-  readonly #exchange: PackExchange
+  /** What this round has fetched. */
+  readonly #incoming: Incoming
   readonly #known: RemoteState
   readonly #takeOver: TakeOver
 
@@ -68,9 +68,9 @@ export class Receiver {
     this.#remote = remote
     this.#options = options
     this.#access = { signal: options.signal, ...options.access, url: remote.url }
-    this.#exchange = session.objects.exchange
+    this.#incoming = session.objects.exchange.incoming()
     this.#known = known
-    this.#takeOver = new TakeOver(session, options)
+    this.#takeOver = new TakeOver(session, this.#incoming, options)
   }
 
   /** Fetches the remote's head and takes it over. */
@@ -88,6 +88,7 @@ export class Receiver {
       const ours = seen === undefined ? await this.#noteOurs(head) : undefined
       return ours ?? (await this.#take(connection, head, seen, author))
     } finally {
+      this.#incoming.drop()
       await connection.close()
     }
   }
@@ -146,8 +147,7 @@ export class Receiver {
       if (mayReplace && wasOurs) {
         return await this.#salvage(history, head, error)
       }
-      await this.#quarantine(history, head, error)
-      throw error
+      throw await this.#quarantine(history, head, error)
     }
   }
 
@@ -158,18 +158,23 @@ export class Receiver {
     } catch (error) {
       if (!isFailureOfRemote(error)) throw error
     }
-    return findSound(this.#session, history, { head, verdict }, this.#options)
+    return findSound(this.#source, history, { head, verdict }, this.#options)
   }
 
-  async #quarantine(history: History, head: Oid, verdict: StoreError): Promise<void> {
-    if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return
-    const session = this.#session
-    const redacted = await session.reading((now) => new Set(now.redacted))
-    const search = canBeKept(session, history, head, redacted)
-    if (!(await inSlices(search, this.#options.signal))) return
+  /** Keeps a refused head, if it may; returns the verdict, which says if it is too large. */
+  async #quarantine(history: History, head: Oid, verdict: StoreError): Promise<StoreError> {
+    if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return verdict
+    const incoming = this.#incoming
+    if (incoming.bytes > KEPT_BYTES_MAX) return notKeptError(verdict)
+    const { storeId, epochs } = this.#session
+    const redacted = await this.#session.reading((now) => new Set(now.redacted))
+    const source = { objects: incoming, sent: incoming.ids(), storeId, epochs }
+    const search = canBeKept(source, history, head, redacted)
+    if (!(await inSlices(search, this.#options.signal))) return verdict
     // What is redacted meanwhile was not searched for.
-    const isSame = await session.reading((now) => now.redacted.size === redacted.size)
-    if (isSame) await this.#exchange.track(refusedName(this.#remote.name), head)
+    const isSame = await this.#session.reading((now) => now.redacted.size === redacted.size)
+    if (isSame) await incoming.keep(this.#remote.name, head)
+    return verdict
   }
 
   /** Undefined for a head that is in our own history. */
@@ -180,18 +185,18 @@ export class Receiver {
   ): Promise<RemoteHead | undefined> {
     const expected = this.#repairs ? undefined : seen
     const verify = async (): Promise<RemoteHead | undefined> => {
-      const known = findKnown(this.#session.objects, history, head)
+      const known = findKnown(this.#incoming, history, head)
       if (known === undefined) {
         const merged = this.#takeOver.takeMerged()
         const how = { ...this.#options, wasShown: seen !== undefined, merged }
-        const theirs = await verifyRemoteHead(this.#session, history, head, how)
+        const theirs = await verifyRemoteHead(this.#source, history, head, how)
         if (
           expected === undefined ||
           (await containsSeen(this.#session, history, theirs, expected))
         ) {
           return theirs
         }
-        await eraseBroughtBack(this.#session, [theirs], this.#options)
+        await this.#takeOver.reject(theirs)
         throw rolledBackError()
       }
       if (
@@ -207,7 +212,7 @@ export class Receiver {
       return await verify()
     } catch (error) {
       if (!hasCode(error, 'object_missing')) throw error
-      // An earlier refused or incomplete fetch may have left only a part of it here.
+      // An earlier sync that was cut off may have left only a part of it here.
       await this.#fetchAll(head)
       return verify()
     }
@@ -221,11 +226,10 @@ export class Receiver {
     const haves = await this.#session.reading((ours) => {
       return chooseHaves(objects, ours.head.commit, seen, knownCommits)
     })
-    await noteFetch(this.#session, head)
     const { bytes } = await connection.fetch({
       want: head,
       haves,
-      into: this.#exchange,
+      into: this.#incoming,
       progress: this.#options.transfer,
     })
     return bytes
@@ -237,8 +241,7 @@ export class Receiver {
     try {
       if (connection.refs.head !== head) throw movedError()
       const progress = this.#options.transfer
-      await noteFetch(this.#session, head)
-      await connection.fetch({ want: head, haves: [], into: this.#exchange, progress })
+      await connection.fetch({ want: head, haves: [], into: this.#incoming, progress })
     } finally {
       await connection.close()
     }
@@ -247,6 +250,10 @@ export class Receiver {
   #receiveEmpty(): Received {
     if (this.#known.seen() !== undefined && !this.#repairs) throw rolledBackError()
     return { ...nothingReceived, head: undefined }
+  }
+
+  get #source(): RemoteSource {
+    return { session: this.#session, objects: this.#incoming }
   }
 
   get #repairs(): boolean {
@@ -267,4 +274,10 @@ function movedError(): StoreError {
     'remote_moved',
     'The remote has moved since this store last saw it: pull first, or sync',
   )
+}
+
+function notKeptError(verdict: StoreError): StoreError {
+  const { code, message, details } = verdict
+  const problem = 'what was refused is larger than 64 MiB, and nothing of it is kept'
+  return new StoreError(code, `${message}; ${problem}`, { cause: verdict, details })
 }

@@ -26,8 +26,15 @@ import { type VerifiedAgain, verifyRewritten } from '../verify/verify-rewritten.
 import { verifyDescent, type VerifyOptions } from '../verify/verify.ts'
 import { NewVersions } from './new-versions.ts'
 
+/** This store, and where a head of a remote is read: there, or beside it until it is accepted. */
+export interface RemoteSource {
+  readonly session: StoreSession
+  readonly objects: ObjectSource
+}
+
 export interface RemoteHead {
   readonly snapshot: Snapshot
+  readonly objects: ObjectSource
   readonly epochs: Epochs
   /** The newest commit that both histories have under the same id. */
   readonly base: Pick<CommitEntry, 'oid' | 'height'> | undefined
@@ -52,23 +59,24 @@ export interface RemoteHeadOptions extends WorkOptions {
  * `ref_conflict` if our own history, with which it is compared, was rewritten meanwhile.
  */
 export function verifyRemoteHead(
-  session: StoreSession,
+  from: RemoteSource,
   history: History,
   head: Oid,
   options: RemoteHeadOptions,
 ): Promise<RemoteHead> {
-  return onOneState(session, () => verifyHead(session, history, head, options))
+  return onOneState(from.session, () => verifyHead(from, history, head, options))
 }
 
 async function verifyHead(
-  session: StoreSession,
+  from: RemoteSource,
   history: History,
   head: Oid,
   options: RemoteHeadOptions,
 ): Promise<RemoteHead> {
-  checkStoreId(session.objects, head, session.storeId, options)
-  const epochs = await epochsOf(session, head)
-  const { objects, storeId } = session
+  const { session, objects } = from
+  const { storeId } = session
+  checkStoreId(objects, head, storeId, options)
+  const epochs = await epochsOf(from, head)
   const records = new Map<string, Oid>()
   const versions = new NewVersions()
   const source = { objects, storeId, epochs }
@@ -85,7 +93,7 @@ async function verifyHead(
   await inSlices(versions.checkNew(source, history), options.signal)
   const { oid = '', height = 0 } = (base === -1 ? undefined : history.commits.at(base)) ?? {}
   const common = oid === '' ? undefined : { oid, height }
-  return { snapshot, epochs, base: common, records, versions }
+  return { snapshot, objects, epochs, base: common, records, versions }
 }
 
 /**
@@ -120,10 +128,10 @@ export async function containsSeen(
   seen: SeenHead,
 ): Promise<boolean> {
   if (includesRecord(session, history, theirs, seen)) return true
-  const { objects, storeId } = session
+  const { storeId } = session
   const epochs = new Map([...session.epochs, ...theirs.epochs])
-  const head = theirs.snapshot.head.commit
-  return lacksOnlyLateOf(seen, { objects, storeId, epochs }, history, head)
+  const { objects, snapshot } = theirs
+  return lacksOnlyLateOf(seen, { objects, storeId, epochs }, history, snapshot.head.commit)
 }
 
 /** The entry of a head in our own history; undefined if it is not there. */
@@ -187,13 +195,12 @@ export function rolledBackError(): StoreError {
  * The epochs of a head. Its keyring is opened only if its epoch is unknown here: a device that was
  * enrolled later has no slot in an older keyring. Throws `wrong_key`.
  */
-export async function epochsOf(session: StoreSession, head: Oid): Promise<Epochs> {
-  const { objects } = session
+export async function epochsOf({ session, objects }: RemoteSource, head: Oid): Promise<Epochs> {
   const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
   if (session.epochs.has(decodeKeyring(keyring).kid)) return session.epochs
   const unlock = { type: 'identity', identity: session.identity } as const
   try {
-    return (await openHeadKeyring(session.objects, session.storeId, unlock, head)).epochs
+    return (await openHeadKeyring(objects, session.storeId, unlock, head)).epochs
   } catch (error) {
     if (!hasCode(error, 'wrong_key')) throw error
     const device = formatId('device', session.identity.deviceId)

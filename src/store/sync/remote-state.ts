@@ -5,7 +5,6 @@ import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { refusedName } from '../../git/refs/ref-list.ts'
 import { inSlices } from '../../time-slice.ts'
 import { containsRecord } from '../commits/ancestors.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
@@ -62,9 +61,9 @@ export class RemoteState {
     await exchange.track(name, head.oid)
   }
 
-  /** Deletes the ref to a head that was refused before; called after a successful sync. */
+  /** Removes the head that was refused before; called after a successful sync. */
   async forgetRefused(): Promise<void> {
-    await this.#session.objects.exchange.track(refusedName(this.#remote.name), undefined)
+    await this.#session.objects.exchange.forgetRefused(this.#remote.name)
   }
 
   /**

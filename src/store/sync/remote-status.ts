@@ -3,8 +3,6 @@
 
 import { hasCode } from '../../errors.ts'
 import type { Remote } from '../../git/exchange.ts'
-import { refusedName } from '../../git/refs/ref-list.ts'
-import { trackingRefName } from '../../git/refs/tracking-ref.ts'
 import type { StoreSession } from '../session/session.ts'
 import { findOutgoing } from './outgoing.ts'
 import { RemoteState } from './remote-state.ts'
@@ -15,7 +13,7 @@ export interface RemoteStatus extends Remote {
    * this device has never seen this store.
    */
   readonly unsent: number | undefined
-  /** The ref to its refused head, which is kept as evidence. */
+  /** Where its refused head is kept: a bare repository, as a path from the store's directory. */
   readonly evidence: string | undefined
 }
 
@@ -31,8 +29,7 @@ export async function readRemoteStatus(session: StoreSession): Promise<readonly 
 
 function findEvidence({ objects }: StoreSession, { name }: Remote): string | undefined {
   try {
-    const kept = refusedName(name)
-    return objects.exchange.tracked(kept) === undefined ? undefined : trackingRefName(kept)
+    return objects.exchange.refused(name)
   } catch (error) {
     // git allows the name, but a sync does not.
     if (hasCode(error, 'invalid_input')) return undefined

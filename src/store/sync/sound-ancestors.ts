@@ -8,10 +8,9 @@ import { inSlices } from '../../time-slice.ts'
 import { findKeyring } from '../access/authority.ts'
 import { type Epochs, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import type { History } from '../history/history.ts'
-import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { isVerdict } from './rejected-head.ts'
-import { epochsOf, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
+import { epochsOf, type RemoteHead, type RemoteSource, verifyRemoteHead } from './remote-head.ts'
 
 /** At most this many commits by members are tried: each may need all below it verified. */
 const TRIED_MAX = 64
@@ -21,16 +20,13 @@ const TRIED_MAX = 64
  * ancestor of another. Throws the verdict on the head if too many ancestors are refused as well.
  */
 export async function findSound(
-  session: StoreSession,
+  from: RemoteSource,
   history: History,
   { head, verdict }: { readonly head: Oid; readonly verdict: StoreError },
   options: WorkOptions,
 ): Promise<readonly RemoteHead[]> {
-  const foreign = await inSlices(
-    ForeignCommits.below(session.objects, history, head),
-    options.signal,
-  )
-  const members = new Members(session)
+  const foreign = await inSlices(ForeignCommits.below(from.objects, history, head), options.signal)
+  const members = new Members(from)
   const [sound, skipped] = [new Map<Oid, RemoteHead>(), new Set([head])]
   let tried = 0
   for (const oid of foreign.commits) {
@@ -39,7 +35,7 @@ export async function findSound(
     tried += 1
     if (tried > TRIED_MAX) throw tooManyError(verdict)
     try {
-      sound.set(oid, await verifyRemoteHead(session, history, oid, options))
+      sound.set(oid, await verifyRemoteHead(from, history, oid, options))
       for (const below of foreign.pastOf(oid)) skipped.add(below)
     } catch (error) {
       if (!isVerdict(error)) throw error
@@ -52,22 +48,22 @@ export async function findSound(
 
 /** Decides which commits a member may have made: making one takes a key of the store. */
 class Members {
-  readonly #session: StoreSession
+  readonly #from: RemoteSource
   /**
    * By keyring. A keyring that does not open costs a third of a second at worst, and only once: an
    * attacker has to send a new one for each further delay.
    */
   readonly #epochs: Map<Oid, Promise<Epochs>> = new Map()
 
-  constructor(session: StoreSession) {
-    this.#session = session
+  constructor(from: RemoteSource) {
+    this.#from = from
   }
 
   async hasMade(oid: Oid): Promise<boolean> {
-    const { storeId, objects } = this.#session
+    const { session, objects } = this.#from
     try {
       const epochs = await this.#epochsOf(oid)
-      verifyDecodedCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+      verifyDecodedCommit(session.storeId, epochs, oid, readCommitBytes(objects, oid))
       return true
     } catch (error) {
       if (!isVerdict(error)) throw error
@@ -76,8 +72,8 @@ class Members {
   }
 
   #epochsOf(oid: Oid): Promise<Epochs> {
-    const keyring = findKeyring(this.#session.objects, oid)
-    const epochs = this.#epochs.get(keyring) ?? epochsOf(this.#session, oid)
+    const keyring = findKeyring(this.#from.objects, oid)
+    const epochs = this.#epochs.get(keyring) ?? epochsOf(this.#from, oid)
     this.#epochs.set(keyring, epochs)
     return epochs
   }

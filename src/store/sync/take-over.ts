@@ -1,8 +1,10 @@
 // Takes over a verified head: all of it, or, where a removed device went on writing, the part that
-// is in time (FORMAT §7.4). The rest must not bring back what is redacted here. Must not be given a
-// head that is not verified.
+// is in time (FORMAT §7.4). What was fetched becomes part of the store when some of it is to be
+// taken over; the rest must not bring back what is redacted here. Must not be given a head that is
+// not verified.
 
 import { hasCode, StoreError } from '../../errors.ts'
+import type { Incoming } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { findLateHead, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
@@ -12,6 +14,7 @@ import type { History, HistorySource } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import { noteFetches } from './interrupted.ts'
 import { findSteps } from './merge-steps.ts'
 import type { SyncOptions } from './options.ts'
 import { type LateChange, readLateChanges } from './post-revocation-changes.ts'
@@ -40,12 +43,16 @@ const TRIED_MAX = 16
 
 export class TakeOver {
   readonly #session: StoreSession
+  readonly #incoming: Incoming
   readonly #options: SyncOptions
+  /** The heads that are being taken over. */
+  #heads: readonly Oid[] = []
   /** The verified snapshot of the head that was merged last: the next attempt starts from it. */
   #merged: Snapshot | undefined
 
-  constructor(session: StoreSession, options: SyncOptions) {
+  constructor(session: StoreSession, incoming: Incoming, options: SyncOptions) {
     this.#session = session
+    this.#incoming = incoming
     this.#options = options
   }
 
@@ -55,6 +62,7 @@ export class TakeOver {
     [first, ...others]: readonly [RemoteHead, ...RemoteHead[]],
     author: Author,
   ): Promise<TakenOver> {
+    this.#heads = [first, ...others].map(({ snapshot }) => snapshot.head.commit)
     const done = await this.#takeOne(history, first, author)
     let { reconciled, taken } = done
     const late = [...done.late]
@@ -70,6 +78,12 @@ export class TakeOver {
       late.push(...next.late)
     }
     return { reconciled, taken, late }
+  }
+
+  /** Erases redacted versions that a head brought back, which is not taken over. */
+  async reject(theirs: RemoteHead): Promise<void> {
+    // Otherwise nothing of it is in the store.
+    if (this.#incoming.isEmpty) await eraseBroughtBack(this.#session, [theirs], this.#options)
   }
 
   /** Returns the snapshot only once: after a failure, verification starts from genesis again. */
@@ -101,6 +115,7 @@ export class TakeOver {
         const rejected = await this.#rejectLate(theirs, late?.commits ?? [])
         return { reconciled, taken, late: [...reconciled.leftLate, ...rejected] }
       }
+      await this.#accept()
       const done = await this.#reconcileOrErase({ theirs, part, tip }, author)
       // Our keyring has changed meanwhile, and with it which commits are late.
       if (done === undefined) continue
@@ -113,6 +128,13 @@ export class TakeOver {
       taken = headOf(part)
       if (part === theirs) return { reconciled, taken, late: reconciled.leftLate }
     }
+  }
+
+  /** Makes what was fetched part of the store; noted first, should this process die. */
+  async #accept(): Promise<void> {
+    if (this.#incoming.isEmpty) return
+    await noteFetches(this.#session, this.#heads)
+    await this.#incoming.accept()
   }
 
   /**
@@ -132,7 +154,7 @@ export class TakeOver {
       const isTooLarge = hasCode(error, 'change_too_large')
       const nextStep = isTooLarge ? await this.#findStep(part, tip) : undefined
       if (nextStep !== undefined) return { nextStep }
-      if (isVerdict(error)) await eraseBroughtBack(this.#session, [theirs], this.#options)
+      if (isVerdict(error)) await this.reject(theirs)
       throw error
     }
   }
@@ -180,12 +202,12 @@ export class TakeOver {
       source,
       commits.filter((oid) => !isOurs(oid)),
     )
-    await eraseBroughtBack(this.#session, [theirs], this.#options)
+    await this.reject(theirs)
     return changes
   }
 
-  #sourceWith({ epochs: theirs }: RemoteHead): HistorySource {
-    const { objects, storeId, epochs } = this.#session
+  #sourceWith({ objects, epochs: theirs }: RemoteHead): HistorySource {
+    const { storeId, epochs } = this.#session
     return { objects, storeId, epochs: new Map([...epochs, ...theirs]) }
   }
 
@@ -196,7 +218,8 @@ export class TakeOver {
     isReason: (error: unknown) => boolean,
   ): Promise<RemoteHead | undefined> {
     try {
-      return await verifyRemoteHead(this.#session, history, oid, this.#options)
+      const from = { session: this.#session, objects: this.#incoming }
+      return await verifyRemoteHead(from, history, oid, this.#options)
     } catch (error) {
       if (isReason(error)) return undefined
       throw error

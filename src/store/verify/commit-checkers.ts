@@ -14,10 +14,6 @@ import { checkAlone } from './context-free-check.ts'
 import { checkInSlices, decodeBatch, type SigningKeys } from './verify-message.ts'
 import { VerifyPool, worthwhileThreads } from './verify-pool.ts'
 
-export interface CheckSource extends CommitSource {
-  readonly objects: CommitSource['objects'] & { readonly packDirectory?: string | undefined }
-}
-
 /** Commits of one batch. */
 const BATCH = 128
 /** Batches that are checked ahead of the one that is taken next. */
@@ -34,7 +30,7 @@ interface Task {
 }
 
 export class CommitCheckers {
-  readonly #source: CheckSource
+  readonly #source: CommitSource
   readonly #signingKeys: SigningKeys
   readonly #pool: VerifyPool | undefined
   /** By the newest commit of the batch. */
@@ -46,18 +42,18 @@ export class CommitCheckers {
    * For a history of about `commits` commits that ends in `head`. `threads` is the number of
    * threads to start; by default as many as `worthwhileThreads` says. `close` ends them.
    */
-  constructor(source: CheckSource, head: Oid, commits: number, threads?: number) {
+  constructor(source: CommitSource, head: Oid, commits: number, threads?: number) {
     this.#source = source
-    const { packDirectory } = source.objects
-    const count = packDirectory === undefined ? 0 : (threads ?? worthwhileThreads(commits))
+    const { packDirectories } = source.objects
+    const count = packDirectories === undefined ? 0 : (threads ?? worthwhileThreads(commits))
     this.#signingKeys = count > 0 ? findSigningKeys(source, head) : new Map()
-    if (packDirectory === undefined || this.#signingKeys.size === 0) return
+    if (packDirectories === undefined || this.#signingKeys.size === 0) return
     const { storeId, epochs } = source
     // An auditor reads no contents, and the threads do.
     const members = [...epochs.values()].filter(opensContents)
     if (members.length < epochs.size) return
     const keys = members.map(({ auditKey, contentKey }) => ({ auditKey, contentKey }))
-    const job = { packDirectory, storeId, epochs: keys, signingKeys: this.#signingKeys }
+    const job = { packDirectories, storeId, epochs: keys, signingKeys: this.#signingKeys }
     this.#pool = new VerifyPool(job, count)
   }
 

@@ -28,8 +28,8 @@ export type SigningKeys = ReadonlyMap<string, Uint8Array>
 
 /** The data that a verifying thread is started with. */
 export interface VerifyJob {
-  /** `objects/pack`, absolute. */
-  readonly packDirectory: string
+  /** As those of an `ObjectStore`. */
+  readonly packDirectories: readonly string[]
   readonly storeId: string
   readonly epochs: readonly Pick<EpochKeys, 'auditKey' | 'contentKey'>[]
   readonly signingKeys: SigningKeys

@@ -5,7 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadSodium } from '../../crypto/sodium.ts'
 import { systemDisk } from '../../disk/disk.ts'
-import type { Oid } from '../../git/objects/object.ts'
+import type { GitObject, Oid } from '../../git/objects/object.ts'
 import { PackSet } from '../../git/pack/pack-set.ts'
 import { epochKeys, wipeEpoch } from '../../keys/epoch.ts'
 import { checkBatch, type VerifyJob } from './verify-message.ts'
@@ -13,13 +13,14 @@ import { checkBatch, type VerifyJob } from './verify-message.ts'
 await loadSodium()
 // Untyped in node; verify-pool.ts alone sets it.
 const job: VerifyJob = workerData
-const { packDirectory, storeId, signingKeys } = job
-const packs = new PackSet(systemDisk, packDirectory)
-packs.rescan()
+const { packDirectories, storeId, signingKeys } = job
+const packs = packDirectories.map((directory) => new PackSet(systemDisk, directory))
+for (const set of packs) set.rescan()
 const epochs = job.epochs.map(({ auditKey, contentKey }) => {
   return epochKeys(storeId, auditKey, contentKey)
 })
-const source = { objects: packs, storeId, epochs: new Map(epochs.map((one) => [one.kid, one])) }
+const objects = { read: findObject, has: (oid: Oid) => packs.some((set) => set.has(oid)) }
+const source = { objects, storeId, epochs: new Map(epochs.map((one) => [one.kid, one])) }
 
 parentPort?.on('message', (oids: readonly Oid[] | undefined) => {
   if (oids === undefined) end()
@@ -31,6 +32,14 @@ parentPort?.on('message', (oids: readonly Oid[] | undefined) => {
 
 function end(): void {
   for (const epoch of epochs) wipeEpoch(epoch)
-  packs.close()
+  for (const set of packs) set.close()
   parentPort?.close()
+}
+
+function findObject(oid: Oid): GitObject | undefined {
+  for (const set of packs) {
+    const found = set.read(oid)
+    if (found !== undefined) return found
+  }
+  return undefined
 }

@@ -9,7 +9,7 @@ import { parseLinks } from '../../format/commit.ts'
 import { zeroHash } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { KnownVersions } from '../history/history.ts'
 import type { VersionsBelow } from '../local/version-ids.ts'
 import {
@@ -21,7 +21,7 @@ import {
 import { IdIndex } from '../tables/id-index.ts'
 import { Records } from '../tables/records.ts'
 import type { CheckedCommit } from './checked-commit.ts'
-import { type CheckSource, CommitCheckers } from './commit-checkers.ts'
+import { CommitCheckers } from './commit-checkers.ts'
 import { findNewCommits, type NewCommits } from './new-commits.ts'
 import { VerificationCursor } from './verification-cursor.ts'
 import { verifyChecked } from './verify-commit.ts'
@@ -37,7 +37,7 @@ export interface VerifyOptions extends WorkOptions {
   readonly threads?: number | undefined
 }
 
-type HistorySource = CheckSource
+type HistorySource = CommitSource
 
 export interface VerifiedHistory {
   readonly snapshot: Snapshot

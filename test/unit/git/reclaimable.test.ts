@@ -22,6 +22,7 @@ import {
   prepareStore,
 } from '../../support/erasable-store.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
+import { receivePack } from '../../support/transfer.ts'
 import { TestHistory } from '../../support/transitions.ts'
 
 const none = { objects: 0, bytes: 0 }
@@ -141,7 +142,7 @@ describe('unreachable objects', () => {
     const oids = transitions.flatMap((one) => one.objects.map(({ oid }) => oid))
     await opened(place, async (store) => {
       const pack = await stranger.exchange.pack([...new Set(oids)])
-      await store.exchange.receive(pack.chunks())
+      await receivePack(store.exchange, pack.chunks())
       pack.close()
       const { objects: count, bytes } = await store.findUnreachable()
       expect(count).toBe(new Set(oids).size)

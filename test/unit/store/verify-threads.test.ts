@@ -8,8 +8,8 @@ import { signingKeyPair } from '../../../src/crypto/signature.ts'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
 import type { Oid } from '../../../src/git/objects/object.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
+import type { CommitSource } from '../../../src/store/commits/decoded-commit.ts'
 import { createStore } from '../../../src/store/create.ts'
-import type { CheckSource } from '../../../src/store/verify/commit-checkers.ts'
 import { verifyHistory, type VerifyOptions } from '../../../src/store/verify/verify.ts'
 import { type Fault, fields } from '../../support/forge-fault.ts'
 import { flipBit, idOf } from '../../support/forge-seal.ts'
@@ -41,7 +41,7 @@ function rowOf(index: number) {
 }
 
 interface Stored {
-  readonly source: CheckSource
+  readonly source: CommitSource
   readonly head: Oid
   /** The number of objects that this thread has read. */
   readonly reads: () => number
@@ -59,9 +59,9 @@ async function store(forge: Forge): Promise<Stored> {
     reads += 1
     return objects.read(oid)
   }
-  const { packDirectory } = objects
+  const { packDirectories } = objects
   const { storeId, epochs, head } = forge
-  const source = { objects: { read, packDirectory }, storeId, epochs }
+  const source = { objects: { read, packDirectories }, storeId, epochs }
   return { source, head, reads: () => reads, close: () => objects.close() }
 }
 
@@ -200,8 +200,9 @@ test(
     const stored = await store(long)
     const file = join(temporaryDirectory(), 'file')
     writeFileSync(file, '')
-    for (const packDirectory of [file, join(file, 'below')]) {
-      const source = { ...stored.source, objects: { ...stored.source.objects, packDirectory } }
+    for (const directory of [file, join(file, 'below')]) {
+      const objects = { ...stored.source.objects, packDirectories: [directory] }
+      const source = { ...stored.source, objects }
       const { snapshot } = await verifyHistory(source, stored.head, { threads: 2 })
       expect(snapshot.head.height).toBe(length - 1)
     }

@@ -110,7 +110,12 @@ describe('a head that cannot be searched for what is redacted is not kept', () =
   test('with a detail that does not open', async () => {
     const { forge } = await standardHistory()
     const { objects, storeId, epochs } = forge
-    const source = { objects: { read: (oid: string) => objects.get(oid) }, storeId, epochs }
+    const source = {
+      objects: { read: (oid: string) => objects.get(oid) },
+      storeId,
+      epochs,
+      sent: [],
+    }
     const isKeptAs = (head: string): boolean =>
       atOnce(canBeKept(source, new History(), head, redacted))
     expect(isKeptAs(forge.change([nextRow]))).toBe(true)
@@ -134,7 +139,7 @@ describe('a head that cannot be searched for what is redacted is not kept', () =
         ['c'.repeat(40), commit],
       ])
       const objects: ObjectSource = { read: (oid) => known.get(oid) ?? blob }
-      const source = { objects, storeId: '', epochs: new Map() }
+      const source = { objects, storeId: '', epochs: new Map(), sent: [] }
       return atOnce(canBeKept(source, new History(), 'c'.repeat(40), redacted))
     }
     expect([keeps(19_999), keeps(20_000)]).toEqual([true, false])
@@ -166,14 +171,14 @@ describe('a head that git would report as a fault of the repository is not kept'
   ])('%s', (_, head) => {
     const remote = bareRemote()
     const oid = head(remote)
-    const source = { objects: objectsOf(remote), storeId: '', epochs: new Map() }
+    const source = { objects: objectsOf(remote), storeId: '', epochs: new Map(), sent: [] }
     expect(atOnce(canBeKept(source, new History(), oid, new Set()))).toBe(false)
   })
 
   test('unless it is complete', () => {
     const remote = bareRemote()
     const oid = commitOf(remote, header(`tree ${treeOf(remote)}\n`))
-    const source = { objects: objectsOf(remote), storeId: '', epochs: new Map() }
+    const source = { objects: objectsOf(remote), storeId: '', epochs: new Map(), sent: [] }
     expect(atOnce(canBeKept(source, new History(), oid, new Set()))).toBe(true)
   })
 })

@@ -1,5 +1,6 @@
 // What a store reports about its remotes without contacting them.
 
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RemoteStatus } from '../../../../src/index.ts'
 import { bareRemote, type Clone, firstClone, joinClone, sync } from '../../../support/clones.ts'
@@ -53,7 +54,7 @@ test('counts what a redaction has renamed, and forgets another address', async (
   expect(await statusOf(first)).toMatchObject({ unsent: undefined })
 })
 
-test('names the ref that keeps what was refused', { tags: 'slow' }, async () => {
+test('names the repository that keeps what was refused', { tags: 'slow' }, async () => {
   const url = bareRemote()
   const first = await firstClone(url)
   await sync(first)
@@ -61,7 +62,7 @@ test('names the ref that keeps what was refused', { tags: 'slow' }, async () => 
   moveBranch(url, junk)
   expect(await failureOf(sync(first))).toMatchObject({ code: 'commit_malformed' })
   const { evidence = '' } = (await statusOf(first)) ?? {}
-  expect(git(['rev-parse', evidence], first.place.directory).trim()).toBe(junk)
+  expect(git(['rev-parse', 'main'], join(first.place.directory, evidence)).trim()).toBe(junk)
 })
 
 test('a remote with a name that only git allows is named', async () => {

@@ -1,0 +1,192 @@
+// What a remote has sent, in a directory of its own until it is accepted: `objects/pack` has only
+// what was verified, and a refused pack goes as a whole (decision 0035). Nobody else opens the
+// directory, and only its files move into the store. Must not decide what is accepted.
+
+import { fromHex } from '../../bytes.ts'
+import type { Disk } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
+import type { Incoming, ReceivedPack, ReceiveOptions } from '../exchange.ts'
+import type { GitObject, Oid } from '../objects/object.ts'
+import {
+  IncomingPack,
+  incomingDirectory,
+  purgedMeanwhile,
+  receiveLimits,
+  refusal,
+} from '../pack/incoming-pack.ts'
+import { corruptPack } from '../pack/pack-entry.ts'
+import {
+  discardTemporaryPack,
+  publishPacks,
+  type TemporaryPack,
+  temporaryPath,
+} from '../pack/pack-file.ts'
+import { PackSet } from '../pack/pack-set.ts'
+import type { Packer } from '../pack/packer.ts'
+import { PagedIndex } from '../pack/paged-index.ts'
+import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import { makeOwnDirectory } from '../refs/repository.ts'
+import { keepRefused } from './refused-head.ts'
+
+export interface DiskIncomingParts {
+  readonly files: GitFileLockContext
+  /** `objects/pack`. */
+  readonly directory: string
+  readonly packDirectories: readonly string[] | undefined
+  readonly packer: Packer
+  /** An object of the store, without looking for new packs. */
+  readonly findKnown: (oid: Oid) => GitObject | undefined
+  readonly find: (oid: Oid) => GitObject | undefined
+  readonly has: (oid: Oid) => boolean
+  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
+  /** Looks for new packs. */
+  readonly rescan: () => void
+}
+
+export class DiskIncoming implements Incoming {
+  readonly #parts: DiskIncomingParts
+  readonly #place: string
+  readonly #packs: PackSet
+
+  constructor(parts: DiskIncomingParts) {
+    const { disk, ownDirectory, identity } = parts.files
+    this.#parts = parts
+    this.#place = incomingDirectory(ownDirectory, identity)
+    this.#packs = new PackSet(disk, this.#place)
+  }
+
+  get isEmpty(): boolean {
+    return this.#packs.size === 0
+  }
+
+  get bytes(): number {
+    return this.#packs.packs().reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  get packDirectories(): readonly string[] | undefined {
+    const { packDirectories } = this.#parts
+    return packDirectories && [...packDirectories, this.#place]
+  }
+
+  ids(): Iterable<Oid> {
+    return this.#packs.objectIds()
+  }
+
+  /** The store's own come first: nothing that was sent takes the place of an object. */
+  read(oid: Oid): GitObject | undefined {
+    const { findKnown, find } = this.#parts
+    return findKnown(oid) ?? this.#packs.read(oid) ?? find(oid)
+  }
+
+  has(oid: Oid): boolean {
+    return this.#parts.has(oid) || this.#packs.has(oid) || this.#parts.find(oid) !== undefined
+  }
+
+  async receive(
+    chunks: AsyncIterable<Uint8Array>,
+    options: ReceiveOptions = {},
+  ): Promise<ReceivedPack> {
+    const { files } = this.#parts
+    const limits = { ...receiveLimits, ...options.limits }
+    await makeOwnDirectory(files)
+    await files.identity.write()
+    this.#disk.makeDirectory(this.#place)
+    const pack = new IncomingPack(this.#disk, this.#place, limits)
+    try {
+      for await (const chunk of chunks) {
+        refuseIfAborted(options.signal)
+        pack.append(chunk)
+      }
+      const objects = await pack.finish()
+      if (objects > 0) await this.#install(pack.token, options)
+      else pack.abandon()
+      return { objects, bytes: pack.bytes }
+    } catch (error) {
+      pack.abandon()
+      throw refusal(error)
+    }
+  }
+
+  async accept(): Promise<void> {
+    if (this.isEmpty) return
+    const { directory, exclusive, rescan } = this.#parts
+    await exclusive(async () => {
+      if (this.#isPurged()) throw purgedMeanwhile()
+      this.#moveInto(directory)
+      await this.#disk.syncDirectory(directory)
+    })
+    rescan()
+    this.drop()
+  }
+
+  async keep(remote: string, head: Oid): Promise<void> {
+    const { exclusive, files } = this.#parts
+    await exclusive(async () => {
+      if (!this.isEmpty && this.#isPurged()) return
+      await keepRefused(files, remote, { head, packs: this.isEmpty ? undefined : this.#place })
+    })
+    this.drop()
+  }
+
+  drop(): void {
+    this.#packs.close()
+    try {
+      if (this.#disk.stat(this.#place) !== undefined) this.#disk.removeTree(this.#place)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+    }
+  }
+
+  async #install(token: string, { signal, progress, tip }: ReceiveOptions): Promise<void> {
+    const temporary = await this.#parts.packer.index(this.#place, token, { signal, progress })
+    if (tip !== undefined) this.#checkTip(temporary, tip)
+    refuseIfAborted(signal)
+    const files = new Set(this.#disk.list(this.#place))
+    const isThere = ({ name }: TemporaryPack): boolean => files.has(`${name}.pack`)
+    // A purge empties the directory, because it cannot look for dead objects there.
+    if (!files.has(`tmp_pack_${token}`) || !files.has(`tmp_idx_${token}`)) throw purgedMeanwhile()
+    // Equal names mean equal bytes.
+    if (isThere(temporary)) discardTemporaryPack(this.#disk, this.#place, token)
+    else await publishPacks(this.#disk, this.#place, [temporary])
+    this.#packs.rescan()
+  }
+
+  #checkTip({ token }: TemporaryPack, tip: Oid): void {
+    const index = PagedIndex.open(this.#disk, temporaryPath(this.#place, 'idx', token))
+    if (index === undefined) throw purgedMeanwhile()
+    const position = index.find(fromHex(tip))
+    index.close()
+    if (position !== undefined || this.has(tip)) return
+    throw corruptPack('it does not hold the commit that was asked for')
+  }
+
+  /** Under the writer lock. A purge empties the directory. */
+  #isPurged(): boolean {
+    const files = new Set(this.#disk.list(this.#place))
+    return this.#packs.packs().some(({ name }) => {
+      return !files.has(`${name}.pack`) || !files.has(`${name}.idx`)
+    })
+  }
+
+  /**
+   * Under the writer lock, so that no sweep finds an index before its pack: readers ignore it, and
+   * a crash in between leaves nothing else.
+   */
+  #moveInto(directory: string): void {
+    const stored = new Set(this.#disk.list(directory))
+    for (const { name } of this.#packs.packs()) {
+      const files = [`${name}.idx`, `${name}.pack`]
+      // Equal names mean equal bytes.
+      if (files.every((file) => stored.has(file))) continue
+      for (const file of files) this.#disk.rename(`${this.#place}/${file}`, `${directory}/${file}`)
+    }
+  }
+
+  get #disk(): Disk {
+    return this.#parts.files.disk
+  }
+}
+
+function refuseIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new StoreError('cancelled', 'The fetch was cancelled')
+}

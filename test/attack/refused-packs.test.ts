@@ -1,0 +1,202 @@
+// T36: what a remote sends and a sync refuses is never part of the store. Nobody reads it, it does
+// not pile up, and of all that was refused one head for each remote is kept, small and apart.
+
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import { DiskIncoming } from '../../src/git/disk-store/disk-incoming.ts'
+import {
+  createDiskObjectStore,
+  openDiskObjectStore,
+} from '../../src/git/disk-store/disk-object-store.ts'
+import type { Incoming } from '../../src/git/exchange.ts'
+import type { ObjectStore } from '../../src/git/object-store.ts'
+import { KEPT_BYTES_MAX } from '../../src/store/sync/quarantine.ts'
+import { checkWithGit, type Clone, sync, syncAll } from '../support/clones.ts'
+import { eraseBlob, testSecret } from '../support/erasure.ts'
+import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
+import { failureOf } from '../support/faulty-remotes.ts'
+import {
+  branchOf,
+  create,
+  evidenceOf,
+  expectInStep,
+  leak,
+  moveBranch,
+  pairsOfClones,
+  redact,
+} from '../support/hostile-remotes.ts'
+import { inlinePacker } from '../support/inline-packer.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
+import { TestHistory } from '../support/transitions.ts'
+import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
+
+const pairOfClones = pairsOfClones()
+
+/** The packs of a clone: its own, what waits, and what was refused. */
+function packsOf({ place }: Clone): Readonly<Record<'own' | 'waiting' | 'refused', number>> {
+  const count = (below: string): number => {
+    const directory = join(place.directory, below)
+    if (!existsSync(directory)) return 0
+    const names = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    return names.filter((name) => name.endsWith('.pack')).length
+  }
+  return {
+    own: count('objects/pack'),
+    waiting: count('gitlocket/incoming'),
+    refused: count('gitlocket/refused'),
+  }
+}
+
+function blobOn(remote: string): string {
+  return git(['hash-object', '-w', '--stdin'], remote, randomBytes(2000).toString('hex')).trim()
+}
+
+/** A commit of nobody on top of the branch, with a blob in its tree. */
+function junkOn(remote: string, blob: string = blobOn(remote)): string {
+  const entries = git(['ls-tree', 'main'], remote)
+  const tree = git(['mktree'], remote, `${entries}100644 blob ${blob}\tzz\n`).trim()
+  return git(['commit-tree', tree, '-p', branchOf(remote), '-m', 'junk'], remote).trim()
+}
+
+describe('what a sync refuses', () => {
+  test('does not pile up, and is not in the store', { tags: 'slow' }, async () => {
+    const { a, b, remote } = await pairOfClones()
+    await b.store.maintenance.checkpoint()
+    const { own } = packsOf(b)
+    const good = branchOf(remote)
+    for (let round = 0; round < 3; round += 1) {
+      const blob = blobOn(remote)
+      const junk = junkOn(remote, blob)
+      moveBranch(remote, junk)
+      expect(await failureOf(sync(b))).toMatchObject({ code: 'commit_malformed' })
+      expect(packsOf(b)).toEqual({ own, waiting: 0, refused: 1 })
+      expect(await evidenceOf(b)).toBe(junk)
+      for (const oid of [junk, blob]) {
+        const found = git(['cat-file', '--batch-check'], b.place.directory, oid)
+        expect(found).toBe(`${oid} missing\n`)
+      }
+      checkWithGit(b.place.directory)
+      moveBranch(remote, good)
+    }
+    await create(b, '/more.md')
+    await syncAll([b, a])
+    expect(packsOf(b)).toMatchObject({ waiting: 0, refused: 0 })
+    await expectInStep(remote, [a, b])
+  })
+
+  test('is not kept beyond 64 MiB, which the error says', { tags: 'slow' }, async () => {
+    const { b, remote } = await pairOfClones()
+    moveBranch(remote, junkOn(remote))
+    const size = vi.spyOn(DiskIncoming.prototype, 'bytes', 'get')
+    size.mockReturnValue(KEPT_BYTES_MAX + 1)
+    const error = await failureOf(sync(b)).finally(() => size.mockRestore())
+    expect(error).toMatchObject({
+      code: 'commit_malformed',
+      message: expect.stringContaining('larger than 64 MiB, and nothing of it is kept'),
+    })
+    expect(packsOf(b)).toMatchObject({ waiting: 0, refused: 0 })
+    await failureOf(sync(b))
+    expect(packsOf(b)).toMatchObject({ waiting: 0, refused: 1 })
+  })
+
+  test('goes with a redaction, and with the remote', { tags: 'slow' }, async () => {
+    const { b, remote } = await pairOfClones()
+    const leaked = await leak(b)
+    moveBranch(remote, junkOn(remote))
+    await failureOf(sync(b))
+    expect(packsOf(b)).toMatchObject({ refused: 1 })
+    await redact(b, leaked)
+    expect(packsOf(b)).toMatchObject({ refused: 0 })
+    expect(await evidenceOf(b)).toBeUndefined()
+    await failureOf(sync(b))
+    expect(packsOf(b)).toMatchObject({ refused: 1 })
+    await b.store.remotes.remove('origin')
+    expect(packsOf(b)).toMatchObject({ refused: 0 })
+  })
+})
+
+describe('a pack that waits for its verdict', () => {
+  const before = new TestHistory(31).take(5)
+  const arriving = new TestHistory(42, before.at(-1)?.next).take(2)
+  const tip = arriving.at(-1)?.next ?? ''
+
+  async function newStore(): Promise<string> {
+    const directory = join(temporaryDirectory(), 'store')
+    const store = await createDiskObjectStore({ directory, idleMs: Infinity })
+    await store.exclusive(() => store.commit(before))
+    await store.close()
+    return directory
+  }
+
+  function open(directory: string, disk: FaultyDisk = new FaultyDisk()): Promise<ObjectStore> {
+    const packer = inlinePacker(disk, directory)
+    return openDiskObjectStore({ directory, disk, packer, idleMs: Infinity, secret: testSecret })
+  }
+
+  async function receive(store: ObjectStore): Promise<Incoming> {
+    const source = createVolatileObjectStore()
+    await source.exclusive(() => source.commit([...before, ...arriving]))
+    const oids = arriving.flatMap(({ objects }) => objects.map(({ oid }) => oid))
+    const incoming = store.exchange.incoming()
+    await incoming.receive((await source.exchange.pack(oids)).chunks(), { tip })
+    return incoming
+  }
+
+  function waitingIn(directory: string): readonly string[] {
+    return readdirSync(join(directory, 'gitlocket/incoming'), { recursive: true, encoding: 'utf8' })
+  }
+
+  test('is read by who received it alone', async () => {
+    const directory = await newStore()
+    const [store, other] = [await open(directory), await open(directory)]
+    const incoming = await receive(store)
+    expect(incoming.read(tip)?.type).toBe('commit')
+    for (const reader of [store, other, store.exchange.incoming()]) {
+      expect([reader.read(tip), reader.has?.(tip)]).toEqual([undefined, false])
+    }
+    expect([...store.objectIds()]).not.toContain(tip)
+    await store.exchange.track('origin', tip)
+    expect(store.exchange.tracked('origin')).toBeUndefined()
+    await expect(store.exchange.pack([tip])).rejects.toMatchObject({ code: 'object_missing' })
+    await incoming.accept()
+    for (const reader of [store, other, incoming]) expect(reader.read(tip)?.type).toBe('commit')
+    expect(waitingIn(directory)).toEqual([])
+    await Promise.all([store.close(), other.close()])
+  })
+
+  test('is left to a live process, and not by a dead one', async () => {
+    const directory = await newStore()
+    const disk = new FaultyDisk()
+    const [living, dying, other] = [
+      await open(directory),
+      await open(directory, disk),
+      await open(directory),
+    ]
+    const incoming = await receive(living)
+    await receive(dying)
+    expect(waitingIn(directory).filter((name) => name.endsWith('.pack'))).toHaveLength(2)
+    disk.die('nothing')
+    await expect(dying.close()).rejects.toThrow(SimulatedDeath)
+    await other.checkpoint()
+    expect(waitingIn(directory).filter((name) => name.endsWith('.pack'))).toHaveLength(1)
+    await incoming.accept()
+    expect(living.read(tip)?.type).toBe('commit')
+    await Promise.all([living.close(), other.close()])
+  })
+
+  test('is emptied by a purge, and then not accepted', async () => {
+    const directory = await newStore()
+    const [store, other] = [await open(directory), await open(directory)]
+    const incoming = await receive(store)
+    await other.exclusive(() => other.commit([eraseBlob(before, 2).transition]))
+    await other.checkpoint()
+    expect(waitingIn(directory).filter((name) => name.endsWith('.pack'))).toEqual([])
+    await expect(incoming.accept()).rejects.toMatchObject({ code: 'ref_conflict' })
+    await incoming.keep('origin', tip)
+    expect(store.exchange.refused('origin')).toBeUndefined()
+    expect(waitingIn(directory)).toEqual([])
+    await Promise.all([store.close(), other.close()])
+  })
+})

@@ -209,7 +209,7 @@ export const commands: readonly Command[] = [
       { name: 'leaks', summary: 'Search everything that a scratch store writes for plaintext' },
     ],
     notes: [
-      'Also counts unreachable objects, which refused fetches and lost races leave behind; for ' +
+      'Also counts unreachable objects, which interrupted syncs and lost races leave behind; for ' +
         'that it packs the journal and reads every commit and tree. Only `git gc --prune=now` ' +
         'removes them, while no process has the store open.',
       'The exit code is that of the first failure. --leaks creates a store in a temporary ' +

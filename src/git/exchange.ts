@@ -54,7 +54,7 @@ export interface Incoming {
   readonly bytes: number
   /** The objects that wait, each once. */
   ids(): Iterable<Oid>
-  /** An object of the store, or else one that waits. Throws as `ObjectStore.read`. */
+  /** An object that waits, or else one of the store. Throws as `ObjectStore.read`. */
   read(oid: Oid): GitObject | undefined
   has(oid: Oid): boolean
   /** Where threads read the packs of both; see `ObjectStore`. */

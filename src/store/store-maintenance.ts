@@ -79,8 +79,8 @@ export class StoreMaintenance {
   }
 
   /**
-   * What is stored and no ref leads to: refused fetches, lost races, what other programs left. It
-   * stays until `git gc --prune=now` runs on the closed store. Reads every commit and tree.
+   * What is stored and no ref leads to: interrupted syncs, lost races, what other programs left.
+   * It stays until `git gc --prune=now` runs on the closed store. Reads every commit and tree.
    */
   async unreachable(options: CompactOptions = {}): Promise<ObjectAmount> {
     return this.#session.objects.findUnreachable(checkOptions(options))

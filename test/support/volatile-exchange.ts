@@ -114,7 +114,7 @@ class VolatileIncoming implements Incoming {
   }
 
   read(oid: Oid): GitObject | undefined {
-    return this.#objects.get(oid) ?? this.#waiting.get(oid)
+    return this.#waiting.get(oid) ?? this.#objects.get(oid)
   }
 
   has(oid: Oid): boolean {

@@ -202,6 +202,12 @@ export const sync: readonly MutatedFile[] = [
         name: 'a head that leads to what is redacted is not kept under a name that no store has',
       },
       {
+        line: 'for (const oid of sent) if (!reached.has(oid)) yield oid',
+        becomes: '',
+        test: 'unit/store/sync/quarantine.test.ts',
+        name: 'for what is redacted is not kept with such a detail in what was sent besides',
+      },
+      {
         line: 'if (opened > OPENED_MAX) return true',
         becomes: '',
         test: 'unit/store/sync/quarantine.test.ts',

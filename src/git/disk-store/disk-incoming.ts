@@ -34,8 +34,6 @@ export interface DiskIncomingParts {
   readonly directory: string
   readonly packDirectories: readonly string[] | undefined
   readonly packer: Packer
-  /** An object of the store, without looking for new packs. */
-  readonly findKnown: (oid: Oid) => GitObject | undefined
   readonly find: (oid: Oid) => GitObject | undefined
   readonly has: (oid: Oid) => boolean
   readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
@@ -72,14 +70,13 @@ export class DiskIncoming implements Incoming {
     return this.#packs.objectIds()
   }
 
-  /** The store's own come first: nothing that was sent takes the place of an object. */
+  /** What waits comes first: what is verified is what will be accepted. */
   read(oid: Oid): GitObject | undefined {
-    const { findKnown, find } = this.#parts
-    return findKnown(oid) ?? this.#packs.read(oid) ?? find(oid)
+    return this.#packs.read(oid) ?? this.#parts.find(oid)
   }
 
   has(oid: Oid): boolean {
-    return this.#parts.has(oid) || this.#packs.has(oid) || this.#parts.find(oid) !== undefined
+    return this.#packs.has(oid) || this.#parts.has(oid) || this.#parts.find(oid) !== undefined
   }
 
   async receive(

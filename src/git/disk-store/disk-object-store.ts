@@ -357,7 +357,6 @@ class DiskObjectStore implements ObjectStore {
       directory: packDirectory,
       packDirectories: this.packDirectories,
       packer: this.#packer,
-      findKnown: (oid) => this.#stored.find(oid),
       find: (oid) => this.read(oid),
       has: (oid) => this.#stored.has(oid),
       packs: () => this.#packs.packs(),

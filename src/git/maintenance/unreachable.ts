@@ -1,6 +1,7 @@
 // Finds unreachable objects: reads every commit and tree from the heads on, and counts what was not
-// reached, or checks that what is to be erased was not. A refused fetch, a push that lost a race,
-// or git itself may leave unreachable objects. Counts objects as stored; must not remove anything.
+// reached, or checks that what is to be erased was not. A sync that was cut off, a push that lost a
+// race, or git itself may leave unreachable objects. Counts objects as stored; must not remove
+// anything.
 
 import { unwatched, type WorkWatch } from '../../async.ts'
 import { asciiText, fromHex, toHex } from '../../bytes.ts'

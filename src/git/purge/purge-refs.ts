@@ -19,8 +19,8 @@ export interface RefSweep {
   readonly isMissing: IsErased
 }
 
-/** A head that was refused or left out may lead to erased objects anywhere in its history. */
-const asideRef = /^refs\/remotes\/([^/]+-refused|left-out-[0-9a-f]+)\/main$/
+/** A head that was left out may lead to erased objects anywhere in its history. */
+const asideRef = /^refs\/remotes\/left-out-[0-9a-f]+\/main$/
 
 /** Removes refs, reflog entries and the like that name erased objects. Under the writer lock. */
 export async function sweepRefs(

@@ -122,6 +122,17 @@ describe('a head that cannot be searched for what is redacted is not kept', () =
     expect(isKeptAs(forge.change([nextRow], { epoch: forge.newEpoch() }))).toBe(false)
   })
 
+  test('with such a detail in what was sent besides', async () => {
+    const { forge } = await standardHistory()
+    const { objects, storeId, epochs } = forge
+    const source = { objects: { read: (oid: string) => objects.get(oid) }, storeId, epochs }
+    const head = forge.change([nextRow])
+    const besides = forge.change([nextRow], { epoch: forge.newEpoch() })
+    const isKeptWith = (...sent: readonly string[]): boolean =>
+      atOnce(canBeKept({ ...source, sent }, new History(), head, redacted))
+    expect([isKeptWith(head), isKeptWith(besides)]).toEqual([true, false])
+  })
+
   test('with more blobs than are opened', { tags: 'slow' }, () => {
     const keeps = (count: number): boolean => {
       const entries = Array.from({ length: count }, (_, index) => {

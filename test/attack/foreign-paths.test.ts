@@ -43,54 +43,66 @@ test('T8: both decoders accept them', async () => {
   expect(await verdicts(forge)).toEqual(accepted)
 })
 
-test('T8: they are read, renamed, deleted, redacted and brought back like any path', async () => {
-  const root = temporaryDirectory()
-  const places = { directory: join(root, 'store'), stateDirectory: join(root, 'state') }
-  await writeForged(forge, places.directory)
-  const store = await openStore({ ...places, identity: forge.founder })
-  const me = store.as(author)
-  expect((await store.read(decomposed))?.content).toBe(`at ${decomposed}\n`)
-  const { commit = '' } = await me.write(unassigned, 'edited\n')
-  await me.move(decomposed, '/caf\u00e9-2.md')
-  await me.delete(unassigned)
-  await me.restore({ memory: unassigned, to: { commit } })
-  expect((await store.read(unassigned))?.content).toBe('edited\n')
-  await me.rollback({ to: { commit } })
-  expect(await contentsOf(store)).toMatchObject({ [decomposed]: `at ${decomposed}\n` })
-  await me.redact({ select: { path: unassigned }, current: 'delete', reason: 'poisoned' })
-  expect(await store.read(unassigned)).toBeUndefined()
-  await store.close()
-})
+test(
+  'T8: they are read, renamed, deleted, redacted and brought back like any path',
+  { tags: 'slow' },
+  async () => {
+    const root = temporaryDirectory()
+    const places = { directory: join(root, 'store'), stateDirectory: join(root, 'state') }
+    await writeForged(forge, places.directory)
+    const store = await openStore({ ...places, identity: forge.founder })
+    const me = store.as(author)
+    expect((await store.read(decomposed))?.content).toBe(`at ${decomposed}\n`)
+    const { commit = '' } = await me.write(unassigned, 'edited\n')
+    await me.move(decomposed, '/caf\u00e9-2.md')
+    await me.delete(unassigned)
+    await me.restore({ memory: unassigned, to: { commit } })
+    expect((await store.read(unassigned))?.content).toBe('edited\n')
+    await me.rollback({ to: { commit } })
+    expect(await contentsOf(store)).toMatchObject({ [decomposed]: `at ${decomposed}\n` })
+    await me.redact({ select: { path: unassigned }, current: 'delete', reason: 'poisoned' })
+    expect(await store.read(unassigned)).toBeUndefined()
+    await store.close()
+  },
+)
 
-test('T8: nothing gets such a path, a file of a renamed directory neither', async () => {
-  const home = await ownersHome()
-  for (const path of ['e\u0301.md', '\u0379.md']) {
-    const created = await home.call(['create', path, '--text', 'x'])
-    const renamed = await home.call(['mv', 'a.md', path])
-    expect([created.exitCode, renamed.exitCode]).toEqual([2, 2])
-  }
-  const moved = await home.call(['mv', 'dir', 'elsewhere'])
-  expect(moved).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('form C') })
-  for (const words of [
-    ['mv', below, 'dir/good.md'],
-    ['mv', 'dir', 'elsewhere'],
-    ['rm', unassigned],
-    ['verify'],
-  ]) {
-    expect(await home.call(words)).toMatchObject({ exitCode: 0 })
-  }
-})
+test(
+  'T8: nothing gets such a path, a file of a renamed directory neither',
+  { tags: 'slow' },
+  async () => {
+    const home = await ownersHome()
+    for (const path of ['e\u0301.md', '\u0379.md']) {
+      const created = await home.call(['create', path, '--text', 'x'])
+      const renamed = await home.call(['mv', 'a.md', path])
+      expect([created.exitCode, renamed.exitCode]).toEqual([2, 2])
+    }
+    const moved = await home.call(['mv', 'dir', 'elsewhere'])
+    expect(moved).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('form C') })
+    for (const words of [
+      ['mv', below, 'dir/good.md'],
+      ['mv', 'dir', 'elsewhere'],
+      ['rm', unassigned],
+      ['verify'],
+    ]) {
+      expect(await home.call(words)).toMatchObject({ exitCode: 0 })
+    }
+  },
+)
 
-test('T8: no file of an export is written over another that only looks like it', async () => {
-  const home = await ownersHome()
-  const refused = await home.call(['export', 'out'])
-  expect(refused).toMatchObject({ exitCode: 2 })
-  expect(refused.stderr).toContain(`${decomposed} is not in Unicode normalization form C`)
-  expect(existsSync(join(home.directory, 'out'))).toBe(false)
-  expect(await home.call(['export', 'out', '--skip-unsafe'])).toMatchObject({ exitCode: 0 })
-  const out = join(home.directory, 'out')
-  expect(readdirSync(out).toSorted()).toEqual(['a.md', 'caf\u00e9.md', 'dir', '\u0378.md'])
-  expect(readFileSync(join(out, 'caf\u00e9.md'), 'utf8')).toBe('at /caf\u00e9.md\n')
-  const again = await home.call(['import', 'out', '--to', '/again'])
-  expect(again.stderr).toMatch(/\u0378\.md: A new path must not contain .* unassigned/)
-})
+test(
+  'T8: no file of an export is written over another that only looks like it',
+  { tags: 'slow' },
+  async () => {
+    const home = await ownersHome()
+    const refused = await home.call(['export', 'out'])
+    expect(refused).toMatchObject({ exitCode: 2 })
+    expect(refused.stderr).toContain(`${decomposed} is not in Unicode normalization form C`)
+    expect(existsSync(join(home.directory, 'out'))).toBe(false)
+    expect(await home.call(['export', 'out', '--skip-unsafe'])).toMatchObject({ exitCode: 0 })
+    const out = join(home.directory, 'out')
+    expect(readdirSync(out).toSorted()).toEqual(['a.md', 'caf\u00e9.md', 'dir', '\u0378.md'])
+    expect(readFileSync(join(out, 'caf\u00e9.md'), 'utf8')).toBe('at /caf\u00e9.md\n')
+    const again = await home.call(['import', 'out', '--to', '/again'])
+    expect(again.stderr).toMatch(/\u0378\.md: A new path must not contain .* unassigned/)
+  },
+)

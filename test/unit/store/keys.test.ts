@@ -138,25 +138,29 @@ describe('an operator secret', () => {
     await expect(openNew({ recoveryKey })).rejects.toMatchObject({ code: 'wrong_key' })
   })
 
-  test('gives a store a key that it never had, and opens it by that', async () => {
-    const operatorSecret = await generateOperatorSecret()
-    const { keys } = store.as(author)
-    const leaked = await keys.makeRecoveryKey({ operatorSecret })
-    const random = await keys.makeRecoveryKey()
-    const next = await keys.makeRecoveryKey({ operatorSecret, keepOld: true })
-    const last = await keys.makeRecoveryKey({ operatorSecret })
-    expect(new Set([leaked, next, last].map((made) => made.recoveryKey)).size).toBe(3)
-    for (const { recoveryKey } of [leaked, random, next]) {
-      await expect(openNew({ recoveryKey })).rejects.toMatchObject({ code: 'wrong_key' })
-    }
-    for (const secret of [{ operatorSecret }, { recoveryKey: last.recoveryKey }]) {
-      const theirs = await openNew(secret)
-      expect((await theirs.status()).role).toBe('owner')
-      await theirs.close()
-    }
-    const another = { operatorSecret: await generateOperatorSecret() }
-    await expect(openNew(another)).rejects.toMatchObject({ code: 'wrong_key' })
-  })
+  test(
+    'gives a store a key that it never had, and opens it by that',
+    { tags: 'slow' },
+    async () => {
+      const operatorSecret = await generateOperatorSecret()
+      const { keys } = store.as(author)
+      const leaked = await keys.makeRecoveryKey({ operatorSecret })
+      const random = await keys.makeRecoveryKey()
+      const next = await keys.makeRecoveryKey({ operatorSecret, keepOld: true })
+      const last = await keys.makeRecoveryKey({ operatorSecret })
+      expect(new Set([leaked, next, last].map((made) => made.recoveryKey)).size).toBe(3)
+      for (const { recoveryKey } of [leaked, random, next]) {
+        await expect(openNew({ recoveryKey })).rejects.toMatchObject({ code: 'wrong_key' })
+      }
+      for (const secret of [{ operatorSecret }, { recoveryKey: last.recoveryKey }]) {
+        const theirs = await openNew(secret)
+        expect((await theirs.status()).role).toBe('owner')
+        await theirs.close()
+      }
+      const another = { operatorSecret: await generateOperatorSecret() }
+      await expect(openNew(another)).rejects.toMatchObject({ code: 'wrong_key' })
+    },
+  )
 
   test('with a typing error is told from one that is wrong', async () => {
     const operatorSecret = (await generateOperatorSecret()).replace(/.$/, '')

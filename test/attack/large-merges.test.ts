@@ -1,8 +1,9 @@
 // T45: however many memories both sides have changed, their histories can be merged: in several
 // commits, of which each has at most as many rows as the format allows. FORMAT §6.4.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rowsMax } from '../../src/limits.ts'
+import { TheirPast } from '../../src/store/sync/their-past.ts'
 import {
   bareRemote,
   checkWithGit,
@@ -14,7 +15,7 @@ import {
   sync,
   syncAll,
 } from '../support/clones.ts'
-import { create } from '../support/hostile-remotes.ts'
+import { create, redact } from '../support/hostile-remotes.ts'
 import { full } from '../support/seed.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
@@ -105,4 +106,66 @@ describe('T45: more memories than a commit has rows, changed on both sides,', ()
     await syncAll([a, b])
     await expectBoth([a, b], remote)
   })
+
+  /** Erases the version of a memory that is older than so many others of it. */
+  async function redactOld(clone: Clone, path: string, newer: number): Promise<void> {
+    const { data: versions } = await clone.store.history.versions({ path })
+    await redact(clone, versions[newer]?.versionId ?? '')
+  }
+
+  const sides = { here: ['b'], there: ['a'], 'on both sides': ['a', 'b'] } as const
+  test.skipIf(full).each(Object.entries(sides))(
+    'also where versions were redacted %s',
+    { tags: 'slow' },
+    async (_, names) => {
+      const { a, b, remote } = await pair()
+      const clones = { a, b }
+      await editAll(a, 'of a')
+      await editAll(b, 'of b')
+      for (const [at, name] of names.entries()) {
+        await editAll(clones[name], `again of ${name}`)
+        // One that both sides have, and one that the other side has never had.
+        await redactOld(clones[name], `/${at}.md`, 2)
+        await redactOld(clones[name], `/${at + 2}.md`, 1)
+        await create(clones[name], `/${name}.md`)
+      }
+      await sync(a)
+      const { outcomes } = await b.store.as(author).sync({ rowsMax: limit })
+      // No side deletes.
+      expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['both_kept']))
+      expect((await b.store.maintenance.findResidue()).found).toEqual([])
+      await syncAll([a, b])
+      await expectBoth([a, b], remote)
+      for (const text of Object.values(await contentsOf(b.store))) {
+        const lines = text.trimEnd().split('\n')
+        expect(new Set(lines).size).toBe(lines.length)
+      }
+    },
+  )
+
+  const redactors = { nobody: [], 'this side': ['b'], 'the other side': ['a'] } as const
+  test.skipIf(full).each(Object.entries(redactors))(
+    'after a sync that ended between the commits, and %s has redacted since',
+    { tags: 'slow' },
+    async (_, names) => {
+      const { a, b, remote } = await pair()
+      const clones = { a, b }
+      await editAll(a, 'of a')
+      await editAll(b, 'of b')
+      await sync(a)
+      const before = await headOf(b)
+      const ended = vi.spyOn(TheirPast.prototype, 'addMerged').mockImplementationOnce(() => {
+        throw new Error('The process ends')
+      })
+      onTestFinished(() => ended.mockRestore())
+      await expect(b.store.as(author).sync({ rowsMax: limit })).rejects.toThrow('process ends')
+      expect(await headOf(b)).toBe(before)
+      await create(b, '/b.md')
+      for (const name of names) await redactOld(clones[name], '/0.md', 1)
+      await sync(a)
+      await b.store.as(author).sync({ rowsMax: limit })
+      await syncAll([a, b])
+      await expectBoth([a, b], remote)
+    },
+  )
 })

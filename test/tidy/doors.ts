@@ -106,7 +106,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'staged-clone',
     'sync',
   ],
-  'store/verify': ['checked-commit', 'verify', 'verify-rewritten'],
+  'store/verify': ['checked-commit', 'snapshot-at', 'verify', 'verify-rewritten'],
   transport: ['fetch', 'push', 'remote-access', 'remote-url'],
 }
 

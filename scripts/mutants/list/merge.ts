@@ -60,8 +60,8 @@ export const merge: readonly MutatedFile[] = [
         name: 'an open memory gets the newer path where both moved it',
       },
       {
-        line: `read, outcomes: ['edit_kept']`,
-        becomes: 'read, outcomes: []',
+        line: `other.operation === 'deleted' ? ['edit_kept'] : []`,
+        becomes: '[]',
         test: 'unit/store/merge/open-memories.test.ts',
         name: 'an open memory stays if one side edited and the other deleted it',
       },
@@ -235,13 +235,24 @@ export const merge: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/take-over.ts',
+    file: 'store/sync/merge-heads.ts',
     mutants: [
       {
-        line: 'const nextStep = isTooLarge ? await this.#findStep(part, tip) : undefined',
-        becomes: 'const nextStep = undefined',
+        line: "if (!hasCode(error, 'change_too_large')) throw error",
+        becomes: 'throw error',
         test: 'attack/large-merges.test.ts',
         name: 'changed on both sides, are merged in several commits',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/their-past.ts',
+    mutants: [
+      {
+        line: 'if (this.#redactions === undefined) return snapshot',
+        becomes: 'return snapshot',
+        test: 'attack/large-merges.test.ts',
+        name: 'changed on both sides, also where versions were redacted here',
       },
     ],
   },

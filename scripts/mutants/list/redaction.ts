@@ -41,10 +41,10 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/reconcile.ts',
+    file: 'store/sync/merge-heads.ts',
     mutants: [
       {
-        line: 'await session.checkContents([], author.reason)',
+        line: 'await session.checkContents([], this.#author.reason)',
         becomes: '',
         test: permanent,
         name: 'with a secret as its reason is refused when it merges',

@@ -79,7 +79,10 @@ export function openDraft(input: MergeInput, memory: OpenMemory): Draft {
   const live = older.live ?? newer.live
   if (live !== undefined) {
     const read = (): string => input.readContent(live)
-    return { ...start, isLive: true, path: live.path, read, outcomes: ['edit_kept'] }
+    const other = live === older.live ? newer : older
+    // Of an ancestor of a head the version may be redacted: a later one replaces it.
+    const outcomes: OutcomeKind[] = other.operation === 'deleted' ? ['edit_kept'] : []
+    return { ...start, isLive: true, path: live.path, read, outcomes }
   }
   const path = input.readPath(newer) ?? input.readPath(older) ?? memory.base?.path ?? UNKNOWN_PATH
   return { ...start, isLive: false, path, read: readNothing, outcomes: [] }

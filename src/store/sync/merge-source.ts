@@ -4,7 +4,8 @@
 import { parentPaths } from '../../format/path.ts'
 import type { OtherParent } from '../commits/commit-context.ts'
 import type { Divergence, OpenVersions } from '../commits/divergence.ts'
-import { readMemory, readVersionContent } from '../history/contents.ts'
+import { type ContentSource, readMemory, readVersionContent } from '../history/contents.ts'
+import type { VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { BaseState, MergeInput, OpenMemory } from '../merge/merge-input.ts'
 import type { StoreSession } from '../session/session.ts'
@@ -15,11 +16,15 @@ import type { NewVersions } from './new-versions.ts'
 
 export interface MergeSides {
   readonly session: StoreSession
-  /** The history of our head. */
+  /** Also of what was merged just now. */
+  readonly contents: ContentSource
+  /** Our history, without what was merged just now. */
   readonly history: History
   readonly ours: Snapshot
   readonly theirs: Snapshot
   readonly versions: NewVersions
+  /** Finds versions that both heads have in their past. */
+  readonly findCommon: (versionId: string) => VersionEntry | undefined
   readonly divergence: Divergence
   readonly other: OtherParent
   readonly open: readonly OpenVersions[]
@@ -27,8 +32,8 @@ export interface MergeSides {
 }
 
 export function mergeInput(sides: MergeSides): MergeInput {
-  const { session, history, ours, theirs, versions, other, open } = sides
-  const { contents, random } = session
+  const { session, contents, history, ours, theirs, versions, other, open } = sides
+  const { random } = session
   const settings = other.settings ?? ours.settings
   return {
     open: open.map((memory) => openMemory(sides, memory)),
@@ -49,12 +54,12 @@ function openMemory(sides: MergeSides, open: OpenVersions): OpenMemory {
 }
 
 function baseOf(
-  { session, history, versions }: MergeSides,
+  { contents, versions, findCommon }: MergeSides,
   theirs: CurrentVersion,
 ): BaseState | undefined {
-  const entry = versions.findCommonBase(history, theirs.versionId)
+  const entry = versions.findCommonBase(findCommon, theirs.versionId)
   if (entry === undefined) return undefined
-  return { path: entry.path, content: () => readVersionContent(session.contents, entry) }
+  return { path: entry.path, content: () => readVersionContent(contents, entry) }
 }
 
 /** The live memories that only one side changed, as that side has them. */

@@ -1,6 +1,6 @@
 // Chooses ancestors of another head to merge before it: a merge has a row for every memory that
 // both sides changed (FORMAT §6.4), and may need more than one commit holds. Merging an ancestor
-// settles the memories that no later commit changes. Decides only: take-over.ts verifies and
+// settles the memories that no later commit changes. Decides only: merge-heads.ts
 // merges.
 
 import { writesVersions } from '../../format/record-rules.ts'

@@ -6,6 +6,7 @@ import { StoreError } from '../../errors.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import type { MergeRow } from '../commits/new-rows.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
@@ -87,15 +88,26 @@ export class NewVersions {
     return this.#versions.get(versionId)?.deletedPath
   }
 
+  /** Adds what a merge of ours wrote, on which the next one is made: no version of theirs is. */
+  addMerged(rows: readonly MergeRow[], place: Place): void {
+    for (const { versionId, memoryId, operation, path } of rows) {
+      const deletedPath = operation === 'deleted' ? path : undefined
+      this.#versions.set(versionId, { memoryId, isFirst: false, bases: [], place, deletedPath })
+    }
+  }
+
   /**
-   * The newest version of our history that a version of theirs descends from. Our current version
+   * The newest version in common that a version of theirs descends from. Our current version
    * descends from it too (FORMAT §6.4), so it is the base of a three-way merge.
    */
-  findCommonBase(history: History, versionId: string): VersionEntry | undefined {
+  findCommonBase(
+    findCommon: (versionId: string) => VersionEntry | undefined,
+    versionId: string,
+  ): VersionEntry | undefined {
     const ancestry = new Set([versionId])
     let common: VersionEntry | undefined
     for (const id of ancestry) {
-      const known = history.find(id)
+      const known = findCommon(id)
       if (known === undefined) for (const base of this.#basesOf(id)) ancestry.add(base)
       else if (common === undefined || known.commit.position > common.commit.position) {
         common = known

@@ -6,40 +6,28 @@
 import { equalBytes, toHex } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
 import { findTreeEntry, type NewObject, type Oid } from '../../git/objects/object.ts'
-import type { NewKeyring } from '../../keys/keyring.ts'
 import { mayWrite, roleOf } from '../access/authority.ts'
-import { findOurLate, findTheirLate } from '../access/post-revocation.ts'
+import { findOurLate } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
-import { buildMerge, type BuiltCommit } from '../commits/commit.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
-import {
-  compareSnapshots,
-  type Divergence,
-  findDivergence,
-  newestCommon,
-} from '../commits/divergence.ts'
+import { type Divergence, findDivergence, newestCommon } from '../commits/divergence.ts'
 import { catchUp } from '../history/catch-up.ts'
 import { History, type HistorySource } from '../history/history.ts'
-import { planMerge } from '../merge/plan.ts'
 import { lowestOf, rewriteHead, type Rewritten } from '../redaction/rewrite.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
-import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
-import { describeJoin, joinHeadKeyrings } from './joined-keyrings.ts'
-import { mergeInput } from './merge-source.ts'
+import { mergeHeads, type MergedHeads } from './merge-heads.ts'
 import type { SyncOptions } from './options.ts'
 import { readLateChanges } from './post-revocation-changes.ts'
-import {
-  checkMayMerge,
-  notCanonicalError,
-  ownLateError,
-  theirsLateError,
-} from './reconcile-refusals.ts'
+import { notCanonicalError, ownLateError } from './reconcile-refusals.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { findRecord, includesRecord, type RemoteHead } from './remote-head.ts'
+import { moveToRewritten } from './rewritten-head.ts'
 import { builtOnRedacted, compareSettings } from './side-effects.ts'
+import { TheirPast } from './their-past.ts'
 
 /**
  * The branch has moved durably when it resolves. Undefined, with nothing done, if the keyring in
@@ -93,10 +81,6 @@ export async function eraseBroughtBack(
 
 type ReconcileOptions = Pick<SyncOptions, 'progress' | 'signal' | 'rowsMax'>
 
-interface Merged extends Pick<ReconcileResult, 'outcomes' | 'keyrings'> {
-  readonly built: BuiltCommit
-}
-
 class Reconciler {
   readonly #session: StoreSession
   readonly #history: History
@@ -108,6 +92,8 @@ class Reconciler {
   /** Rewritten commits, which are on disk only once this transition is committed. */
   readonly #made: Map<Oid, NewObject> = new Map()
   readonly #undos: Undo[] = []
+  /** Theirs as it was before our redactions, if there are any. */
+  #theirPast: TheirPast | undefined
   #theirsIntactBelow: number | undefined
 
   constructor(
@@ -174,7 +160,8 @@ class Reconciler {
     const { built, ...merged } = await this.#merge(author, divergence)
     const theirsIntactBelow = this.#theirsIntactBelow
     const merge = built.head.commit
-    return { built, result: { ...moved, merge, ...merged, theirsIntactBelow } }
+    const transition = this.#transition(built.head, built.objects)
+    return { built: transition, result: { ...moved, merge, ...merged, theirsIntactBelow } }
   }
 
   /** The commits that ours lacks of a history that contains ours, counted above the base. */
@@ -225,43 +212,32 @@ class Reconciler {
     return findDivergence(this.#source(), ours.commit, theirs.commit, this.#options.signal)
   }
 
-  async #merge(author: Author, divergence: Divergence): Promise<Merged> {
+  #merge(author: Author, divergence: Divergence): Promise<MergedHeads> {
     const session = this.#session
-    const ours = session.snapshot
-    const theirs = this.#theirs.snapshot
-    this.#undos.push(session.adopt(ours, this.#epochs))
-    const { other, open } = compareSnapshots(ours, theirs, divergence)
-    const keyring = other.concurrent && (await this.#joinKeyrings(divergence))
-    const keyrings = keyring && describeJoin({ ours, theirs }, keyring)
-    const late = await findTheirLate(this.#source(), divergence)
-    if (late.has(theirs.head.commit)) throw theirsLateError()
-    if (keyring === undefined) {
-      // With the keyring in force: this device may have written before it knew of that keyring.
-      const newest = divergence.theirs.hasKeyring ? theirs : ours
-      checkMayMerge(newest, session.identity.deviceId)
+    this.#undos.push(session.adopt(session.snapshot, this.#epochs))
+    const heads = {
+      session,
+      history: this.#history,
+      theirs: this.#theirs,
+      loadTheirPast: () => this.#loadTheirPast(),
+      objects: this.#objects(),
+      made: this.#made,
+      undos: this.#undos,
+      options: this.#options,
     }
-    const time = session.nextTime()
-    const history = this.#history
-    const { versions } = this.#theirs
-    const { rowsMax } = this.#options
-    const sides = { session, history, ours, theirs, versions, divergence, other, open, rowsMax }
-    const { rows, outcomes } = planMerge(mergeInput(sides))
-    // The texts have passed the guard when they were written.
-    await session.checkContents([], author.reason)
-    const context = await session.commitContext(time, author, other)
-    // The epoch of either side may be known to a device that the other has removed.
-    const sealing = keyring === undefined ? context : { ...context, epoch: keyring.epoch }
-    const built = await buildMerge(sealing, ours, other, { rows, author, keyring })
-    this.#undos.push(built.undo)
-    return { built: this.#transition(built.head, built.objects), outcomes, keyrings }
+    return mergeHeads(heads, author, divergence)
   }
 
-  async #joinKeyrings(divergence: Divergence): Promise<NewKeyring> {
-    const session = this.#session
-    const tips = { ours: session.snapshot, theirs: this.#theirs.snapshot }
-    const keyring = await joinHeadKeyrings(session, this.#source(), tips, divergence)
-    this.#undos.push(session.addEpoch(keyring.epoch))
-    return keyring
+  async #loadTheirPast(): Promise<TheirPast> {
+    return this.#theirPast ?? new TheirPast(await this.#loadTheirs(this.#theirs.snapshot.head))
+  }
+
+  async #loadTheirs({ commit }: Pick<Head, 'commit'>): Promise<History> {
+    const { objects, storeId } = this.#session
+    const history = new History()
+    const source = { objects, storeId, epochs: this.#theirs.epochs }
+    await catchUp(history, source, commit, this.#options)
+    return history
   }
 
   /**
@@ -277,21 +253,20 @@ class Reconciler {
     const { head, tree } = rewritten
     const record = toHex(snapshot.head.record)
     if (isPast && this.#theirs.records.get(record) !== head) throw notCanonicalError()
-    this.#undos.push(move(snapshot, { ...snapshot.head, commit: head, tree }, versionIds))
+    this.#undos.push(moveToRewritten(snapshot, { commit: head, tree }, versionIds))
   }
 
   /** Applies our redactions to theirs, so that a clone that lacks them brings nothing back. */
   async #rewriteTheirs(versionIds: ReadonlySet<string>): Promise<void> {
     if (versionIds.size === 0) return
-    const { snapshot, epochs } = this.#theirs
-    const { objects, storeId } = this.#session
-    const history = new History()
-    await catchUp(history, { objects, storeId, epochs }, snapshot.head.commit, this.#options)
+    const { snapshot } = this.#theirs
+    const history = await this.#loadTheirs(snapshot.head)
     const rewritten = await this.#rewrite(history, versionIds)
     if (rewritten === undefined) return
+    this.#theirPast = new TheirPast(history, { commits: rewritten.commits, versionIds })
     this.#theirsIntactBelow = lowestOf(history, rewritten)
     const { head, tree } = rewritten
-    this.#undos.push(move(snapshot, { ...snapshot.head, commit: head, tree }, versionIds))
+    this.#undos.push(moveToRewritten(snapshot, { commit: head, tree }, versionIds))
   }
 
   async #rewrite(
@@ -340,23 +315,6 @@ class Reconciler {
 
   #undo(): void {
     for (const undo of this.#undos.splice(0).toReversed()) undo()
-  }
-}
-
-/** Moves a snapshot to a rewritten head: the records are the same, and erased versions not live. */
-function move(snapshot: Snapshot, head: Head, versionIds: ReadonlySet<string>): Undo {
-  const memories = new Map<string, CurrentVersion>()
-  for (const version of snapshot.current.live()) {
-    if (!versionIds.has(version.versionId)) continue
-    memories.set(version.live.memoryId, { ...version, live: undefined })
-  }
-  const unchanged = { devices: new Map(), keyring: undefined, settings: undefined }
-  const undo = snapshot.apply({ head, memories, ...unchanged })
-  const added = without(versionIds, snapshot.redacted)
-  for (const versionId of added) snapshot.redacted.add(versionId)
-  return () => {
-    undo()
-    for (const versionId of added) snapshot.redacted.delete(versionId)
   }
 }
 

@@ -3,19 +3,17 @@
 // taken over; the rest must not bring back what is redacted here. Must not be given a head that is
 // not verified.
 
-import { hasCode, StoreError } from '../../errors.ts'
+import { hasCode } from '../../errors.ts'
 import type { Incoming } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { findLateHead, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import { findDivergence } from '../commits/divergence.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { noteFetches } from './interrupted.ts'
-import { findSteps } from './merge-steps.ts'
 import type { SyncOptions } from './options.ts'
 import { type LateChange, readLateChanges } from './post-revocation-changes.ts'
 import { addResult, nothingMoved, type ReconcileResult } from './reconcile-result.ts'
@@ -37,9 +35,6 @@ interface Step {
   readonly part: RemoteHead
   readonly tip: Pick<Snapshot, 'head' | 'keyring'>
 }
-
-/** At most this many ancestors are verified in search for one that can be merged first. */
-const TRIED_MAX = 16
 
 export class TakeOver {
   readonly #session: StoreSession
@@ -93,24 +88,18 @@ export class TakeOver {
     return merged
   }
 
-  /**
-   * If the head is late, takes over what is in time (FORMAT §7.4); the push replaces the rest. If a
-   * merge would need too many rows, merges ancestors first.
-   */
+  /** If the head is late, takes over what is in time (FORMAT §7.4); the push replaces the rest. */
   async #takeOne(history: History, theirs: RemoteHead, author: Author): Promise<TakenOver> {
     const session = this.#session
     let reconciled = nothingMoved
     let taken: SeenHead | undefined
-    /** An ancestor that is merged next; undefined for all that is in time. */
-    let step: RemoteHead | undefined
     for (;;) {
       const tip = await session.reading(({ head, keyring }) => ({ head, keyring }))
       const source = this.#sourceWith(theirs)
       const how = { signal: this.#options.signal, alsoUnauthorized: this.#repairs }
       const tips = { ours: tip, theirs: theirs.snapshot }
       const late = await findLateHead(source, tips, how)
-      const all = late === undefined ? theirs : await this.#findNewestInTime(source, history, late)
-      const part = step ?? all
+      const part = late === undefined ? theirs : await this.#findNewestInTime(source, history, late)
       if (part === undefined) {
         const rejected = await this.#rejectLate(theirs, late?.commits ?? [])
         return { reconciled, taken, late: [...reconciled.leftLate, ...rejected] }
@@ -119,11 +108,6 @@ export class TakeOver {
       const done = await this.#reconcileOrErase({ theirs, part, tip }, author)
       // Our keyring has changed meanwhile, and with it which commits are late.
       if (done === undefined) continue
-      const wasStep = step !== undefined
-      step = 'nextStep' in done ? done.nextStep : undefined
-      if ('nextStep' in done) continue
-      // A redaction renames commits, so that an ancestor can be ours already.
-      if (wasStep && done === nothingMoved) throw stuckError()
       reconciled = addResult(reconciled, done)
       taken = headOf(part)
       if (part === theirs) return { reconciled, taken, late: reconciled.leftLate }
@@ -137,45 +121,20 @@ export class TakeOver {
     await this.#incoming.accept()
   }
 
-  /**
-   * Reconciles `part`. If it needs too many rows, returns an ancestor to merge first; if it is
-   * refused, erases redacted versions that `theirs` brought back.
-   */
+  /** Reconciles `part`. If it is refused, erases redacted versions that `theirs` brought back. */
   async #reconcileOrErase(
     { theirs, part, tip }: Step,
     author: Author,
-  ): Promise<ReconcileResult | { readonly nextStep: RemoteHead } | undefined> {
+  ): Promise<ReconcileResult | undefined> {
     try {
       const reconciled = await reconcile(this.#session, part, tip, author, this.#options)
       // Without a merge the session has adopted this snapshot, so it must not be reused.
       if (reconciled?.merge !== undefined) this.#merged = part.snapshot
       return reconciled
     } catch (error) {
-      const isTooLarge = hasCode(error, 'change_too_large')
-      const nextStep = isTooLarge ? await this.#findStep(part, tip) : undefined
-      if (nextStep !== undefined) return { nextStep }
       if (isVerdict(error)) await this.reject(theirs)
       throw error
     }
-  }
-
-  /** An ancestor of `part` that a merge can take over, as far as rows are concerned. */
-  async #findStep(
-    part: RemoteHead,
-    { head }: Pick<Snapshot, 'head'>,
-  ): Promise<RemoteHead | undefined> {
-    const source = this.#sourceWith(part)
-    const { signal, rowsMax } = this.#options
-    const { commit } = part.snapshot.head
-    const divergence = await findDivergence(source, head.commit, commit, signal)
-    const steps = await findSteps(source, divergence, { signal, rowsMax })
-    const history = await this.#session.loadHistory(this.#options)
-    for (const oid of steps.slice(0, TRIED_MAX)) {
-      // A redaction above it may have erased details of which it does not know.
-      const step = await this.#verifyOrPassOver(history, oid, isAsRedacted)
-      if (step !== undefined) return step
-    }
-    return undefined
   }
 
   /** The newest commit of a head that is in time and not ours yet; undefined if there is none. */
@@ -248,12 +207,4 @@ function isOfOurs(source: HistorySource, history: History): (oid: Oid) => boolea
 function headOf({ snapshot }: RemoteHead): SeenHead {
   const { commit: oid, height, record } = snapshot.head
   return { oid, height, record }
-}
-
-function stuckError(): StoreError {
-  return new StoreError(
-    'change_too_large',
-    'Both sides changed more memories than one commit can merge, and a redaction keeps them from ' +
-      'being merged in steps: join again from the side to keep',
-  )
 }

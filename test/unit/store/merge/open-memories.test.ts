@@ -119,7 +119,7 @@ describe('an open memory', () => {
     [
       'is what the other side made of it where one side is redacted',
       { open: { a: { base, ours: { at: 3 }, theirs: { at: 2, path: '/x', content: 'new\n' } } } },
-      { rows: { a: ['/x', 'new\n'] }, outcomes: [['a', 'edit_kept', '/x']] },
+      { rows: { a: ['/x', 'new\n'] }, outcomes: [] },
     ],
     [
       'is deleted where one side deleted it and the other is redacted',

@@ -275,7 +275,8 @@ export const commands: readonly Command[] = [
     ],
     notes: [
       'Nobody loses access: remove a device or replace a secret to take it. With --reseal each ' +
-        'live memory gets a new version with the same content, which the leaked keys do not open.',
+        'live memory gets a new version with the same content, which the leaked keys do not ' +
+        'open, and which merges, expire, redact --before and undo do not take for a change.',
     ],
     run: async (...call) => (await import('./commands/key.ts')).keyRotate(...call),
   },

@@ -123,7 +123,8 @@ export class Replicas {
         if (ours !== theirs && live !== undefined) changed.push(live)
       } else if (ours !== undefined && theirs !== undefined) {
         const base = commonBase(ours, theirs)
-        const state = base && { path: base.path, content: () => base.content }
+        const sha256 = base && liveOf(base)?.sha256
+        const state = base && { path: base.path, sha256, content: () => base.content }
         open.push({ memoryId, ours: currentOf(ours), theirs: currentOf(theirs), base: state })
       }
     }

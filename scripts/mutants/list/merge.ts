@@ -60,8 +60,14 @@ export const merge: readonly MutatedFile[] = [
         name: 'an open memory gets the newer path where both moved it',
       },
       {
-        line: `other.operation === 'deleted' ? ['edit_kept'] : []`,
-        becomes: '[]',
+        line: 'return live.path !== base.path || live.sha256 !== base.sha256',
+        becomes: 'return true',
+        test: 'unit/store/merge/open-memories.test.ts',
+        name: 'is deleted if one side deleted it and the other only sealed it again',
+      },
+      {
+        line: `const outcomes: OutcomeKind[] = isDeleted ? ['edit_kept'] : []`,
+        becomes: 'const outcomes: OutcomeKind[] = []',
         test: 'unit/store/merge/open-memories.test.ts',
         name: 'an open memory stays if one side edited and the other deleted it',
       },

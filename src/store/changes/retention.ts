@@ -11,6 +11,7 @@ import type { Author } from '../commits/commit-context.ts'
 import { buildChange } from '../commits/commit.ts'
 import { readMemory } from '../history/contents.ts'
 import { LatestTimes } from '../history/record-times.ts'
+import { lastChangeOf } from '../history/version-inputs.ts'
 import type { Reads } from '../local/reads.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
@@ -106,13 +107,18 @@ async function findExpired(
 ): Promise<readonly LiveMemory[]> {
   const { snapshot } = session
   // Usually nothing has expired, and then the history is not needed.
-  const past = ({ updated }: LiveMemory): number => (updated > now ? 0 : updated)
+  const wasRekeyed = snapshot.keyring.archived.length > 0
+  const past = ({ created, updated }: LiveMemory): number => {
+    // Sealing a memory again under new keys is no change.
+    const time = wasRekeyed ? Math.min(created, updated) : updated
+    return time > now ? 0 : time
+  }
   const candidates = planExpiry(snapshot, reads, rule, now, past)
   if (candidates.length === 0) return []
   const history = await session.historyNow()
   const changes = candidates
     .flatMap(({ memoryId }) => history.ofMemory(memoryId).at(-1) ?? [])
-    .toSorted((a, b) => a.commit.position - b.commit.position)
+    .map((entry) => lastChangeOf(history, entry))
   const latest = new LatestTimes(history, now)
   const times = new Map(changes.map(({ memoryId, commit }) => [memoryId, latest.of(commit)]))
   return planExpiry(snapshot, reads, rule, now, ({ memoryId }) => times.get(memoryId) ?? now)

@@ -5,7 +5,7 @@
 import { formatId } from '../../format/id.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
-import { findMovedFrom, joinOf, mergedInputsOf } from './version-inputs.ts'
+import { findMovedFrom, isOneSided, joinOf, mergedInputsOf } from './version-inputs.ts'
 
 /**
  * `combined`: the text has parts of several inputs; `kept`: it is that of one input, named by
@@ -53,7 +53,10 @@ export function findConflicts(
     const { commit } = entry
     if (!history.isMerge(commit) || !isWanted(commit)) continue
     // A joined memory is listed with the one that received its text.
-    if (joinOf(history, entry) === undefined) conflicts.push(describe(history, entry))
+    if (joinOf(history, entry) !== undefined) continue
+    const conflict = describe(history, entry)
+    if (conflict.movedFrom === undefined && isOneSided(history, entry)) continue
+    conflicts.push(conflict)
   }
   return conflicts
 }

@@ -59,26 +59,24 @@ export function placedTime(history: History, commit: CommitEntry): number {
 export class LatestTimes {
   readonly #history: History
   readonly #now: number
-  /** The latest time of the commits below `#next`. */
-  #latest = Number.NEGATIVE_INFINITY
-  #next = 0
+  /** By position, the latest time of the commits up to there. */
+  readonly #latest: number[] = []
 
   constructor(history: History, now: number) {
     this.#history = history
     this.#now = now
   }
 
-  /** Ms since 1970; after `now` if no time is reliable. Cheap if positions ascend between calls. */
+  /** Ms since 1970; after `now` if no time is reliable. */
   of(commit: CommitEntry): number {
-    if (commit.position + 1 < this.#next) {
-      this.#next = 0
-      this.#latest = Number.NEGATIVE_INFINITY
+    const latest = this.#latest
+    while (latest.length <= commit.position) {
+      const time = this.#history.commits.at(latest.length)?.time ?? this.#now
+      const before = latest.at(-1) ?? Number.NEGATIVE_INFINITY
+      latest.push(time <= this.#now ? Math.max(before, time) : before)
     }
-    for (; this.#next <= commit.position; this.#next += 1) {
-      const time = this.#history.commits.at(this.#next)?.time ?? this.#now
-      if (time <= this.#now) this.#latest = Math.max(this.#latest, time)
-    }
-    return Math.max(this.#latest, placedTime(this.#history, commit))
+    const known = latest[commit.position] ?? Number.NEGATIVE_INFINITY
+    return Math.max(known, placedTime(this.#history, commit))
   }
 }
 

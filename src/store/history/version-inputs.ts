@@ -29,6 +29,32 @@ export function mergedInputsOf(history: History, entry: VersionEntry): readonly 
   return [...basesOf(history, entry), ...joinedInto(history, entry)]
 }
 
+/**
+ * The version that gave a memory its path and text: an earlier one where this one repeats it, as
+ * when a memory is only sealed again under new keys. What redaction erased counts as different.
+ */
+export function lastChangeOf(history: History, entry: VersionEntry): VersionEntry {
+  for (let last = entry; ;) {
+    const repeated = newestOf(basesOf(history, last).filter((base) => areSame(base, last)))
+    if (repeated === undefined) return last
+    last = repeated
+  }
+}
+
+/** Whether a merge took a memory from one side, since the other one only repeats their base. */
+export function isOneSided(history: History, entry: VersionEntry): boolean {
+  const inputs = inputsOf(history, entry)
+  const common = inputs[1]?.common
+  if (common === undefined || inputs.length > 2) return false
+  return inputs.some((side) => areSame(side.entry, common))
+}
+
+/** Whether path and text are known and the same. */
+function areSame(a: VersionEntry, b: VersionEntry): boolean {
+  const isKnown = a.path !== undefined && a.sha256 !== undefined
+  return isKnown && a.path === b.path && a.sha256 === b.sha256
+}
+
 /** The previous path of a memory that a merge gave a path which no side had given it. */
 export function findMovedFrom(history: History, entry: VersionEntry): string | undefined {
   if (!history.isMerge(entry.commit) || entry.operation === 'deleted') return undefined

@@ -1,11 +1,12 @@
 // A memory while a merge is planned: merges the two sides of one memory into a path and a text.
-// Path and text merge separately, and an edit wins over a deletion. Must not compare different
+// What only one side changed is that side's; else path and text merge separately, and an edit wins
+// over a deletion. Must not compare different
 // memories: joining.ts and placement.ts do.
 
 import { zeroId } from '../../format/record.ts'
 import { contentBytesFormatMax } from '../../limits.ts'
 import type { TextSides } from '../../text/text-union.ts'
-import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import { mergeContents } from './content-merge.ts'
 import { inOrder, type MergeInput, type OpenMemory, type VersionRef } from './merge-input.ts'
 
@@ -73,19 +74,42 @@ export function openDraft(input: MergeInput, memory: OpenMemory): Draft {
     newest: newer,
     inputs: [older.versionId, newer.versionId],
   }
-  if (older.live !== undefined && newer.live !== undefined) {
+  const only = changedOnly(memory.base, [older, newer])
+  if (only?.live !== undefined) return { ...start, isLive: true, ...takeLive(input, only.live) }
+  if (only === undefined && older.live !== undefined && newer.live !== undefined) {
     return { ...start, isLive: true, ...mergeLive(input, memory, older.live, newer.live) }
   }
   const live = older.live ?? newer.live
-  if (live !== undefined) {
-    const read = (): string => input.readContent(live)
-    const other = live === older.live ? newer : older
+  if (only === undefined && live !== undefined) {
+    const isDeleted = [older, newer].some(({ operation }) => operation === 'deleted')
     // Of an ancestor of a head the version may be redacted: a later one replaces it.
-    const outcomes: OutcomeKind[] = other.operation === 'deleted' ? ['edit_kept'] : []
-    return { ...start, isLive: true, path: live.path, read, outcomes }
+    const outcomes: OutcomeKind[] = isDeleted ? ['edit_kept'] : []
+    return { ...start, isLive: true, ...takeLive(input, live), outcomes }
   }
   const path = input.readPath(newer) ?? input.readPath(older) ?? memory.base?.path ?? UNKNOWN_PATH
   return { ...start, isLive: false, path, read: readNothing, outcomes: [] }
+}
+
+/**
+ * The one of two sides that changed a memory, by an edit, a rename or a deletion, if the other one
+ * has what both come from: it was only sealed again, or changed back. Undefined if both did, or
+ * redaction keeps that unknown.
+ */
+function changedOnly(
+  base: OpenMemory['base'],
+  sides: readonly CurrentVersion[],
+): CurrentVersion | undefined {
+  const changed = sides.filter(({ live }) => {
+    if (base?.sha256 === undefined || live === undefined) return true
+    return live.path !== base.path || live.sha256 !== base.sha256
+  })
+  const [only] = changed
+  const isKnown = only?.live !== undefined || only?.operation === 'deleted'
+  return changed.length === 1 && isKnown ? only : undefined
+}
+
+function takeLive(input: MergeInput, live: LiveMemory): Pick<Draft, 'path' | 'read' | 'outcomes'> {
+  return { path: live.path, read: () => input.readContent(live), outcomes: [] }
 }
 
 /** The maximum size of a merged text. */

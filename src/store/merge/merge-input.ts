@@ -20,6 +20,8 @@ export interface OpenMemory {
 export interface BaseState {
   /** Undefined once redacted. */
   readonly path: string | undefined
+  /** SHA-256 of the content, 64 hex digits; undefined for a deletion and once redacted. */
+  readonly sha256: string | undefined
   /** Undefined once redacted. Called at most once. */
   readonly content: () => string | undefined
 }

@@ -10,6 +10,7 @@ import { type ContentSource, readVersionContent } from '../history/contents.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import { LatestTimes } from '../history/record-times.ts'
+import { lastChangeOf } from '../history/version-inputs.ts'
 import { describeVersion, getVersionEntry, isAtOrBelow, type Version } from '../history/versions.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { IdIndex } from '../tables/id-index.ts'
@@ -26,7 +27,10 @@ export interface RedactionSelection {
   readonly session?: string | undefined
   /** Occurs in the content, the path or the reason. */
   readonly matching?: RegExp | undefined
-  /** Certainly written before this time, ms since 1970, even if a record's clock was wrong. */
+  /**
+   * Certainly written before this time, ms since 1970, even if a record's clock was wrong. A
+   * version that repeats the one before, sealed again under new keys, is as old as that one.
+   */
   readonly before?: number | undefined
   /**
    * Also selects the copies of what the conditions select: versions with the same text, and those
@@ -277,7 +281,7 @@ function conditionOf(
     (path === undefined || isAtOrBelow(entry.path, path)) &&
     (actorId === undefined || entry.commit.actor?.id === actorId) &&
     (session === undefined || entry.commit.session === session) &&
-    (before === undefined || latest.of(entry.commit) < before)
+    (before === undefined || latest.of(lastChangeOf(history, entry).commit) < before)
 }
 
 function isRedacted(history: History, { versionId }: VersionEntry): boolean {

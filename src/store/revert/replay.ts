@@ -180,6 +180,8 @@ interface RecordedChange {
 
 /** Applies the change of a remaining version to the state without the undone ones. */
 function follow(without: State, { before, after, entry }: RecordedChange): State {
+  // Such as one that is only sealed again.
+  if (areSame(before, after)) return without
   // A creation, restoration or deletion keeps nothing of the previous state.
   if (entry.operation !== 'modified' || areSame(without, before)) return after
   if (areSame(without, after) || without.kind === 'inseparable') return without

@@ -59,7 +59,11 @@ function baseOf(
 ): BaseState | undefined {
   const entry = versions.findCommonBase(findCommon, theirs.versionId)
   if (entry === undefined) return undefined
-  return { path: entry.path, content: () => readVersionContent(contents, entry) }
+  return {
+    path: entry.path,
+    sha256: entry.sha256,
+    content: () => readVersionContent(contents, entry),
+  }
 }
 
 /** The live memories that only one side changed, as that side has them. */

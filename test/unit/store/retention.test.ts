@@ -80,6 +80,10 @@ const year: ExpiryRule = { unreadFor: 365 * DAY }
 const pathsOf = async (store: MemoryStore, rule: ExpiryRule): Promise<readonly string[]> =>
   (await store.as(author).expire(rule, { dryRun: true })).expired.map(({ path }) => path)
 
+function idsOf(versions: readonly { readonly versionId: string }[]): readonly string[] {
+  return versions.map(({ versionId }) => versionId)
+}
+
 describe('expire', () => {
   test('deletes in one commit with a reason, and has a dry run', async () => {
     const { store, days } = await storeInTime()
@@ -110,6 +114,54 @@ describe('expire', () => {
       versionIds: [],
       expired: [],
     })
+    await store.close()
+  })
+
+  test('sealing memories again under new keys makes none of them younger', async () => {
+    const { store, days } = await storeInTime()
+    await store.as(author).apply(creations('/a', '/b'))
+    days(60)
+    await store.as(author).apply([{ type: 'edit', path: '/b', edit: () => 'again' }])
+    days(20)
+    await store.as(author).keys.rotate({ reseal: true })
+    days(10)
+    await store.as(author).keys.rotate({ reseal: true })
+    expect(await pathsOf(store, { unchangedFor: 90 * DAY })).toEqual(['/a'])
+    expect(await pathsOf(store, { unchangedFor: 91 * DAY })).toEqual([])
+    expect(await pathsOf(store, { unchangedFor: 30 * DAY })).toEqual(['/a', '/b'])
+    await store.close()
+  })
+
+  test('a redaction by time takes what was sealed again with what it repeats', async () => {
+    const { store, days } = await storeInTime()
+    await store.as(author).apply(creations('/a'))
+    days(60)
+    await store.as(author).keys.rotate({ reseal: true })
+    days(1)
+    await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'again' }])
+    days(1)
+    await store.as(author).keys.rotate({ reseal: true })
+    const { data } = await store.history.versions({ order: 'oldest' })
+    const select = { before: start + 30 * DAY }
+    const request = { select, reason: 'retention', current: 'keep' } as const
+    const { plan } = await store.as(author).redact(request)
+    expect(idsOf(plan.versions.toReversed())).toEqual(idsOf(data.slice(0, 2)))
+    await store.close()
+  })
+
+  test('what sealing again has replaced can be redacted, and then tells no age', async () => {
+    const { store, days } = await storeInTime()
+    await store.as(author).apply(creations('/a'))
+    days(60)
+    await store.as(author).keys.rotate({ reseal: true })
+    days(30)
+    const { data } = await store.history.versions({ order: 'oldest' })
+    const select = { before: start + 61 * DAY }
+    const request = { select, reason: 'retention', current: 'keep' } as const
+    const { plan } = await store.as(author).redact(request)
+    expect(idsOf(plan.versions)).toEqual(idsOf(data.slice(0, 1)))
+    expect(await pathsOf(store, { unchangedFor: 31 * DAY })).toEqual([])
+    expect(await pathsOf(store, { unchangedFor: 30 * DAY })).toEqual(['/a'])
     await store.close()
   })
 

@@ -29,7 +29,10 @@ function changeOf(line: Line): { readonly by: Author; readonly change: Change } 
   }
 }
 
-/** Each line is a commit, a second after the one before. `G restore`, `B redact` are steps too. */
+/**
+ * Each line is a commit, a second after the one before. `G restore`, `B redact` and `G reseal` are
+ * steps too.
+ */
 async function writeStory(lines: readonly Line[]): Promise<{
   readonly store: MemoryStore
   readonly versions: readonly string[]
@@ -47,6 +50,9 @@ async function writeStory(lines: readonly Line[]): Promise<{
     if (verb === 'restore') {
       const made = await store.as(by).restore({ memory: path, to: { versionId } })
       versions.push(made.versionIds[0] ?? '')
+    } else if (verb === 'reseal') {
+      await store.as(by).keys.rotate({ reseal: true })
+      versions.push('')
     } else if (verb === 'redact') {
       await store.as(author).redact({ select: { versionIds: [versionId] }, reason: 'poisoned' })
     } else {
@@ -124,6 +130,21 @@ describe('the result', () => {
       'names that they swapped are swapped back',
       ['G create /a a', 'G create /b b', 'B rename /a /t', 'B rename /b /a', 'B rename /t /b'],
       { '/a': 'a', '/b': 'b' },
+    ],
+    [
+      'a note of theirs that others sealed again goes',
+      ['G create /a abc', 'B create /b xyz', 'G reseal'],
+      { '/a': 'abc' },
+    ],
+    [
+      'an edit of theirs that others sealed again goes, edits since stay',
+      ['G create /a abcde', 'B edit /a aXcde', 'G reseal', 'G edit /a aXcdY'],
+      { '/a': 'abcdY' },
+    ],
+    [
+      'what they sealed again stays, and so do edits before and since',
+      ['G create /a abc', 'B reseal', 'G edit /a abY', 'B reseal'],
+      { '/a': 'abY' },
     ],
     ['nothing of theirs: nothing', ['G create /a abc'], { '/a': 'abc' }],
     [

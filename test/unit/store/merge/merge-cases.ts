@@ -74,7 +74,11 @@ export function openOf([name, { base, ours, theirs }]: [
     memoryId: idOf(name),
     ours: versionOf(name, ours),
     theirs: versionOf(name, theirs),
-    base: base && { path: base.path, content: () => base.content },
+    base: base && {
+      path: base.path,
+      sha256: base.content === undefined ? undefined : digestOf(base.content),
+      content: () => base.content,
+    },
   }
 }
 

@@ -112,6 +112,58 @@ describe('an open memory', () => {
       { rows: { a: ['/y', base.content] }, outcomes: [['a', 'edit_kept', '/y']] },
     ],
     [
+      'gets the edit of one side without a decision if the other only sealed it again',
+      {
+        open: {
+          a: {
+            base,
+            ours: { at: 3, path: '/x', content: base.content },
+            theirs: { at: 2, path: '/y', content: 'new\n' },
+          },
+        },
+      },
+      { rows: { a: ['/y', 'new\n'] }, outcomes: [] },
+    ],
+    [
+      'needs no decision if both sides only sealed it again',
+      {
+        open: {
+          a: {
+            base,
+            ours: { at: 3, path: '/x', content: base.content },
+            theirs: { at: 2, path: '/x', content: base.content },
+          },
+        },
+      },
+      { rows: { a: ['/x', base.content] }, outcomes: [] },
+    ],
+    [
+      'is deleted if one side deleted it and the other only sealed it again',
+      {
+        open: {
+          a: {
+            base,
+            ours: { at: 3, path: '/x', content: base.content },
+            theirs: { at: 2, path: '/x' },
+          },
+        },
+      },
+      { rows: { a: ['/x', undefined] }, outcomes: [] },
+    ],
+    [
+      'stays if one side deleted it and it is unknown whether the other only sealed it again',
+      {
+        open: {
+          a: {
+            base: { at: 1 },
+            ours: { at: 3, path: '/x', content: base.content },
+            theirs: { at: 2, path: '/x' },
+          },
+        },
+      },
+      { rows: { a: ['/x', base.content] }, outcomes: [['a', 'edit_kept', '/x']] },
+    ],
+    [
       'stays deleted if both deleted it, at the newer path',
       { open: { a: { base, ours: { at: 2, path: '/x' }, theirs: { at: 3, path: '/y' } } } },
       { rows: { a: ['/y', undefined] }, outcomes: [] },

@@ -37,7 +37,8 @@ const joinCommand: Command = {
       'passphrase from GITLOCKET_PASSPHRASE_FILE; else asks, unless an owner has added the ' +
       'device card of this machine. A passphrase makes it a writer, the recovery key an owner. ' +
       'The key is checked before anything is written.',
-    'An address that ends in #memstore_… accepts that store only.',
+    'An address that ends in #memstore_… accepts that store only. Without it, and with no ' +
+      'recovery key, it asks whether the store is the right one; off a terminal that is refused.',
     'An auditor gets a clone whose trail `audit` verifies, without keys to its contents.',
   ],
   run: async (...call) => (await import('./commands/join.ts')).join(...call),

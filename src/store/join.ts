@@ -4,7 +4,7 @@
 
 import { systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/disk.ts'
-import { hasCode, StoreError } from '../errors.ts'
+import { hasCode } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
 import { openHeadKeyring } from './access/authority.ts'
 import type { MemoryStore } from './memory-store.ts'
@@ -14,6 +14,7 @@ import { localFiles, type StorePlaces, unlockOf } from './session/open-options.t
 import {
   addressOf,
   checkKeepsUp,
+  confirmStore,
   fetchInto,
   type JoinOptions,
   nameOf,
@@ -27,9 +28,9 @@ const ATTEMPTS = 5
 /**
  * Opens the store of a remote in an absent or empty directory. A passphrase or recovery key makes
  * this identity a device and tells the remote; without one it has to be a device already. Throws
- * `wrong_key`, `store_exists`, `not_found` for an empty remote, `store_id_mismatch`, `rolled_back`
- * if this device has verified more of it before, a remote code, or what verification refuses;
- * nothing is left then.
+ * `wrong_key`, `invalid_input` if nothing says which store it is, `store_exists`, `not_found` for
+ * an empty remote, `store_id_mismatch`, `rolled_back` if this device has verified more of it
+ * before, a remote code, or what verification refuses; nothing is left then.
  */
 export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   const { disk = systemDisk, random = systemRandom, directory } = checkPlaces(options)
@@ -52,22 +53,6 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   }
 }
 
-/**
- * Confirms which store a passphrase joins. Someone who knows the passphrase, a former member for
- * example, can make another store that it opens, and the new device would hand over what it writes.
- */
-async function confirmStore(options: JoinOptions, storeId: string): Promise<void> {
-  const { passphrase } = options
-  if (passphrase === undefined || addressOf(options).expected !== undefined) return
-  if (await options.confirmStore?.(formatId('store', storeId))) return
-  throw new StoreError(
-    'invalid_input',
-    'Which store the remote holds was not confirmed, and a passphrase alone does not show it: ' +
-      'put `#memstore_…`, the id that `gitlocket status` shows on another machine, after the ' +
-      'address',
-  )
-}
-
 async function joinOnce(
   staged: StagedClone,
   options: JoinOptions,
@@ -76,8 +61,8 @@ async function joinOnce(
   await staged.make(async ({ repository, state }) => {
     // Before anything else, whether the key is one of its keys.
     await fetchInto(repository, options, async (objects, head, id) => {
-      await confirm(id)
       const { epochs } = await openHeadKeyring(objects, id, unlockOf(options), head)
+      await confirm(id)
       await checkKeepsUp({ objects, storeId: id, epochs }, head, options)
     })
     // Whatever an attempt enrols counts only once the remote has it.

@@ -1,9 +1,12 @@
 // T48: an auditor, who reads the public keys of passphrase and recovery keys in the directory,
 // makes another store with slots for them. None of the secrets opens it, since each is bound to its
-// store. FORMAT §1.3, §7.
+// store. A device card is bound to none: whoever has seen it makes a store of which it is a device,
+// so that a machine joins the store that it is told alone. FORMAT §1.3, §7.
 
+import { readdirSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../src/format/directory.ts'
+import { formatId } from '../../src/format/id.ts'
 import {
   formatRecoveryKey,
   generateIdentity,
@@ -18,7 +21,9 @@ import {
   recoveryKeyIdentity,
 } from '../../src/keys/recovery.ts'
 import type { Unlock } from '../../src/keys/unlock.ts'
+import { joinTrail } from '../../src/store/audit/trail.ts'
 import { joinStore } from '../../src/store/join.ts'
+import type { JoinOptions } from '../../src/store/sync/clone-remote.ts'
 import { forgeKeyring } from '../support/forge-keyring.ts'
 import { Forge } from '../support/forge.ts'
 import { writeForged } from '../support/forged-disk.ts'
@@ -128,4 +133,46 @@ describe('T48: a look-alike store', () => {
     })
     await expect(joining).rejects.toMatchObject({ code: 'wrong_key' })
   })
+  /** A remote with a store of the attacker, and who is a device of it by its card. */
+  async function foundFor(role: 'writer' | 'auditor') {
+    const attacker = await Forge.create('look-alike')
+    attacker.genesis()
+    const identity = await attacker.join(role)
+    const url = `${temporaryDirectory()}/remote.git`
+    await writeForged(attacker, url)
+    const root = temporaryDirectory()
+    const places = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
+    return { root, options: { ...places, url, author }, own: formatId('store', attacker.storeId) }
+  }
+
+  const joins = {
+    writer: async (options: JoinOptions) => (await joinStore(options)).close(),
+    auditor: joinTrail,
+  } as const
+
+  test.each(['writer', 'auditor'] as const)(
+    'takes in no machine by its card, unless it is told to: %s',
+    { tags: 'slow' },
+    async (role) => {
+      const { root, options, own } = await foundFor(role)
+      const join = joins[role]
+      const refused = { code: 'invalid_input', message: expect.stringContaining('#memstore_…') }
+      await expect(join(options)).rejects.toMatchObject(refused)
+      const asked: string[] = []
+      const confirmStore = async (id: string): Promise<boolean> => {
+        asked.push(id)
+        return false
+      }
+      await expect(join({ ...options, confirmStore })).rejects.toMatchObject(refused)
+      expect(asked).toEqual([own])
+      const storeId = formatId('store', real.storeId)
+      await expect(join({ ...options, storeId })).rejects.toMatchObject({
+        code: 'store_id_mismatch',
+      })
+      expect(readdirSync(root)).toEqual([])
+      // The honest twin: the same store, when it is the one that is meant.
+      const { url } = options
+      await expect(join({ ...options, url: `${url}#${own}` })).resolves.not.toThrow()
+    },
+  )
 })

@@ -25,7 +25,7 @@ async function shrunk() {
   await sync(b)
   const root = temporaryDirectory()
   const places = { directory: `${root}/clone`, stateDirectory: `${root}/state`, identity }
-  await joinTrail({ ...places, url: remote })
+  await joinTrail({ ...places, url: `${remote}#${owner.store.id}` })
   for (let count = 0; count < LATE; count += 1) await create(b, `/late-${count}.md`)
   await sync(b)
   await syncTrail(places)

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { sample } from '../support/seed.ts'
 import { git } from '../support/temporary.ts'
-import { pairsOfMachines } from './cli-machines.ts'
+import { pairsOfMachines, pinned } from './cli-machines.ts'
 import { type Home, newHome, newHomeWithStore } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 
@@ -231,7 +231,7 @@ describe('audit', () => {
       const remote = bareRemote()
       await home.ok('remote', 'add', 'origin', remote)
       await home.ok('sync')
-      const joined = await other.call(['join', remote])
+      const joined = await other.call(['join', await pinned(home, remote)])
       expect([joined.exitCode, joined.stderr]).toEqual([0, ''])
       expect(joined.stdout).toMatch(
         /^This machine may verify the trail of memstore_.*2 commits, up/s,

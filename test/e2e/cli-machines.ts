@@ -41,6 +41,11 @@ export async function nextMachine(
   return home
 }
 
+/** The address of a remote that names the store of this machine. */
+export async function pinned(home: Home, url: string): Promise<string> {
+  return `${url}#${String((await home.json('status'))['memory_store_id'])}`
+}
+
 export interface PairOfMachines {
   readonly first: Home
   readonly second: Home

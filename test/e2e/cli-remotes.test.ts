@@ -7,6 +7,7 @@ import { bareRemote } from '../support/clones.ts'
 import { makeCertificate, startGitServer } from '../support/git-server.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
+import { pinned } from './cli-machines.ts'
 import { type Home, newHome, newHomeWithStore } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 
@@ -45,7 +46,7 @@ describe('an auditor', () => {
         'changes, not\neven old ones.\n',
     )
     await owner.ok('sync')
-    await other.ok('join', remote)
+    await other.ok('join', await pinned(owner, remote))
     expect(await other.ok('remote', 'list')).toBe(`origin  ${remote}\n`)
     const moved = `${temporaryDirectory()}/moved.git`
     cpSync(remote, moved, { recursive: true })
@@ -61,7 +62,7 @@ describe('an auditor', () => {
     const { owner, other, id, card, remote } = await machines()
     await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
     await owner.ok('sync')
-    await other.ok('join', remote)
+    await other.ok('join', await pinned(owner, remote))
     const { memory_store_id: store } = await owner.json('status')
     expect(await other.json('key', 'show')).toMatchObject({
       device_id: id,
@@ -76,7 +77,7 @@ describe('an auditor', () => {
     const { owner, other, id, card, remote } = await machines()
     await owner.ok('device', 'add', card, '--fingerprint', id)
     await owner.ok('sync')
-    await other.ok('join', remote)
+    await other.ok('join', await pinned(owner, remote))
     expect(await owner.ok('device', 'role', id, 'auditor')).toMatch(
       /reads no contents or paths of what is written from now on\.\n.*:\n {2}the history so far: 4/,
     )
@@ -204,7 +205,12 @@ describe('join, before the card of this machine has come to the remote,', () => 
       ),
     })
     await owner.ok('sync')
-    await other.ok('join', remote)
+    const unnamed = await other.call(['join', remote])
+    expect([unnamed.exitCode, unnamed.stderr]).toEqual([
+      2,
+      expect.stringContaining('put `#memstore_…`'),
+    ])
+    await other.ok('join', await pinned(owner, remote))
     expect(await other.ok('cat', 'notes.md')).toBe('hidden text')
   })
 
@@ -221,6 +227,20 @@ describe('join, before the card of this machine has come to the remote,', () => 
     },
   )
 })
+
+test.skipIf(terminal.missing)(
+  `an auditor who joins is asked once whether the store is the right one${terminal.note}`,
+  { tags: 'slow' },
+  async () => {
+    const { owner, other, id, card, remote } = await machines()
+    await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
+    await owner.ok('sync')
+    const agreed = onTerminal(other, ['join', remote], {
+      typed: [['Are they the same? [y/N] ', 'y\r']],
+    })
+    expect(agreed.exitCode).toBe(0)
+  },
+)
 
 test.skipIf(terminal.missing)(
   `a join by passphrase asks whether the store is the right one${terminal.note}`,

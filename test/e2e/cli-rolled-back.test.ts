@@ -5,7 +5,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { git } from '../support/temporary.ts'
-import { pairsOfMachines } from './cli-machines.ts'
+import { pairsOfMachines, pinned } from './cli-machines.ts'
 import type { Home } from './cli-process.ts'
 
 const pairOfMachines = pairsOfMachines()
@@ -69,7 +69,8 @@ test(
     await first.ok('create', 'sent.md', '--text', 'sent')
     await first.ok('sync')
     rmSync(second.store, { recursive: true })
-    const refused = await second.call(['join', remote])
+    const address = await pinned(first, remote)
+    const refused = await second.call(['join', address])
     expect([refused.exitCode, refused.stderr]).toEqual([
       12,
       expect.stringMatching(/never sent.*join --accept-rolled-back/s),
@@ -77,7 +78,7 @@ test(
     expect(existsSync(second.store)).toBe(false)
     const beside = readdirSync(dirname(second.store))
     expect(beside.filter((name) => name.startsWith(basename(second.store)))).toEqual([])
-    await second.ok('join', remote, '--accept-rolled-back')
+    await second.ok('join', address, '--accept-rolled-back')
     expect(await second.ok('ls')).toBe('notes.md\nsent.md\n')
     await second.ok('create', 'again.md', '--text', 'again')
     await second.ok('sync')

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { git } from '../support/temporary.ts'
-import { type PairOfMachines, pairsOfMachines } from './cli-machines.ts'
+import { type PairOfMachines, pairsOfMachines, pinned } from './cli-machines.ts'
 import { type Ended, type Home, newHome, newHomeWithStore } from './cli-process.ts'
 
 const NOT_FOUND = 3
@@ -213,7 +213,7 @@ async function auditorOf(owner: Home, remote: string): Promise<Home> {
   const file = owner.file('card', String(card))
   await owner.ok('device', 'add', file, '--role', 'auditor', '--fingerprint', String(id))
   await owner.ok('sync')
-  const joined = await auditor.call(['join', remote])
+  const joined = await auditor.call(['join', await pinned(owner, remote)])
   const { head_fingerprint: words } = await owner.json('status')
   expect(joined.stdout).toContain(`\n  Words        ${[words].flat().join(' ')}\n`)
   return auditor

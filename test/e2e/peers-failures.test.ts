@@ -11,7 +11,7 @@ import { fetching, on, stall, startGitServer } from '../support/git-server.ts'
 import { branchOf, copyRemote, moveBranch } from '../support/hostile-remotes.ts'
 import { author } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
-import { nextMachine, pairsOfMachines } from './cli-machines.ts'
+import { nextMachine, pairsOfMachines, pinned } from './cli-machines.ts'
 import { ended, type Home, newHome } from './cli-process.ts'
 
 const TAMPERED = 11
@@ -234,7 +234,7 @@ describe('row 5', () => {
     await as(first, (store) => store.as(author).devices.add(formatDeviceCard(identity), 'writer'))
     await create(first, '/after.md')
     await send(first)
-    expect((await home.call(['join', remote])).exitCode).toBe(0)
+    expect((await home.call(['join', await pinned(first, remote)])).exitCode).toBe(0)
     expect(await home.ok('ls')).toBe('after.md\nnotes.md\n')
   })
 })

@@ -27,6 +27,8 @@ export interface Trouble {
   readonly death?: Death | undefined
 }
 
+const confirmStore = async (): Promise<boolean> => true
+
 export class Auditor {
   readonly deviceId: string
   readonly #identity: Identity
@@ -88,7 +90,8 @@ export class Auditor {
   }
 
   async #take(options: TrailOptions): Promise<void> {
-    if (!existsSync(options.directory)) await joinTrail({ ...options, url: this.#remote })
+    if (!existsSync(options.directory))
+      await joinTrail({ ...options, url: this.#remote, confirmStore })
     else await this.#update(options)
   }
 

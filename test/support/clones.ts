@@ -50,6 +50,7 @@ export async function joinClone(
     url,
     author,
     stretch: leastStretch,
+    confirmStore: async () => true,
     ...secret,
     ...at,
     ...options,

@@ -32,6 +32,7 @@ export type Machine = (typeof names)[number]
 /** One directory with all machines and their remote, and copies of it to go back to. */
 export class SyncSite {
   readonly remote: string
+  storeId = ''
   recoveryKey = ''
   readonly #root: string
   readonly #identities: ReadonlyMap<Machine, Identity>
@@ -85,7 +86,8 @@ export class SyncSite {
     const directory = this.directoryOf(machine)
     const stateDirectory = join(this.homeOf(machine), 'state')
     const packer = joiningPacker(disk, directory)
-    return { directory, stateDirectory, identity: this.identityOf(machine), disk, packer }
+    const { storeId } = this
+    return { directory, stateDirectory, identity: this.identityOf(machine), storeId, disk, packer }
   }
 
   async open(machine: Machine, disk: FaultyDisk): Promise<MemoryStore> {
@@ -123,7 +125,9 @@ export class SyncSite {
     for (const name of names) mkdirSync(this.homeOf(name), { recursive: true })
     git(['init', '--quiet', '--bare', '--template=', '-b', 'main', this.remote], '/')
     const disk = new FaultyDisk()
-    const { store, recoveryKey } = await createStore(this.optionsOf('a', disk))
+    const { storeId: _, ...options } = this.optionsOf('a', disk)
+    const { store, recoveryKey } = await createStore(options)
+    this.storeId = store.id
     this.recoveryKey = recoveryKey
     await store.remotes.add('origin', this.remote)
     await write(store, '/shared.md', 'one\ntwo\nthree\n')

@@ -32,7 +32,7 @@ function joinRemote(context: Context, input: Input): Promise<Answer> {
   return withIdentityFile(context.environment.identityFile, async (identity) => {
     try {
       const store = await joinAs(context, input, identity)
-      return await closing(store, (joined) => describe(context, input, joined))
+      return await closing(store, (joined) => describe(context, joined))
     } catch (error) {
       if (!hasCode(error, 'permission_denied')) throw error
       return joinAsAuditor(context, input, identity)
@@ -54,7 +54,7 @@ async function joinAsAuditor(context: Context, input: Input, identity: Identity)
     lines: [
       `  Verified     ${countText(entries.length, 'commit', 'commits')}, up to ${head}`,
       `  Words        ${headFingerprint.join(' ')}`,
-      ...trustLines(input),
+      ...trustLines,
     ],
     next: 'gitlocket audit, and gitlocket sync before the next one',
     json: { commits: entries.length, head, head_fingerprint: headFingerprint },
@@ -95,15 +95,12 @@ function joinWith(
   secret: Secret | undefined,
 ): Promise<MemoryStore> {
   const [url, author] = [input.argument(0), authorOf(context, input)]
-  const confirmStore = canAsk(context)
-    ? (storeId: string): Promise<boolean> => confirm(context, storeId)
-    : undefined
   return joining(context, input, (how) => {
-    return joinStore({ ...how, identity, url, author, confirmStore, ...secret })
+    return joinStore({ ...how, identity, url, author, ...secret })
   })
 }
 
-/** Someone who knows the passphrase can make another store that it opens. */
+/** Others can make a store that the passphrase or the identity of this machine opens. */
 function confirm(context: Context, storeId: string): Promise<boolean> {
   process.stderr.write(
     `\nThe remote holds  ${storeId}\n\n` +
@@ -122,17 +119,20 @@ function joining<T>(
   const { storeDirectory: directory, stateDirectory } = context.environment
   const acceptRolledBack = input.flag('accept-rolled-back')
   const { signal } = context.interrupts
+  const confirmStore = canAsk(context)
+    ? (storeId: string): Promise<boolean> => confirm(context, storeId)
+    : undefined
   return context.interrupts.patiently('Ended; nothing was joined', () =>
     withProgress(context, 'Joining', (progress) => {
       const transfer = transferProgress(progress)
       const access = remoteAccess(context)
-      const places = { directory, stateDirectory, acceptRolledBack }
+      const places = { directory, stateDirectory, acceptRolledBack, confirmStore }
       return work({ ...places, progress, signal, transfer, access })
     }),
   )
 }
 
-async function describe(context: Context, input: Input, store: MemoryStore): Promise<Answer> {
+async function describe(context: Context, store: MemoryStore): Promise<Answer> {
   const status = await store.status()
   const { storeId, commits, memories, headFingerprint } = status
   return answerOf(context, status, {
@@ -141,7 +141,7 @@ async function describe(context: Context, input: Input, store: MemoryStore): Pro
     lines: [
       `  Memories     ${memories} in ${commits} commits`,
       `  Words        ${headFingerprint.join(' ')}`,
-      ...trustLines(input),
+      ...trustLines,
     ],
     next: 'gitlocket ls',
     json: { commits, memories, head_fingerprint: headFingerprint },
@@ -149,17 +149,11 @@ async function describe(context: Context, input: Input, store: MemoryStore): Pro
 }
 
 /** Joining is a change itself, so another machine shows these words only after it has synced. */
-function trustLines(input: Input): readonly string[] {
-  const pinned = input.argument(0).includes('#memstore_')
-  const [about, what] = pinned
-    ? ['how new the store is', 'the words of the head']
-    : ['which store this is and how new it is', 'the id and the words of the head']
-  return [
-    '',
-    `The remote was trusted about ${about}. Compare ${what}`,
-    'with `gitlocket status` on another machine, once that has run `gitlocket sync`.',
-  ]
-}
+const trustLines: readonly string[] = [
+  '',
+  'The remote was trusted about how new the store is. Compare the words of the head',
+  'with `gitlocket status` on another machine, once that has run `gitlocket sync`.',
+]
 
 /** The parts of the answer that differ between a member and an auditor. */
 interface Parts {

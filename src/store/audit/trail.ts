@@ -22,7 +22,14 @@ import { localFiles, storageOf } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
 import { getBlob, type ObjectSource } from '../snapshot/git-reads.ts'
-import { addressOf, checkKeepsUp, fetchInto, nameOf } from '../sync/clone-remote.ts'
+import {
+  addressOf,
+  checkKeepsUp,
+  confirmStore,
+  fetchInto,
+  type JoinOptions,
+  nameOf,
+} from '../sync/clone-remote.ts'
 import { chooseRemote, type RemoteOptions } from '../sync/options.ts'
 import { findOutgoing, objectsOf } from '../sync/outgoing.ts'
 import { checkStoreId } from '../sync/remote-head.ts'
@@ -55,12 +62,15 @@ export interface TrailOptions extends AuditOptions {
  * Clones the store of a remote into an absent or empty directory, for an identity that an owner has
  * added by its card. Throws as `joinStore` and `auditStore`, and leaves nothing behind then.
  */
-export async function joinTrail(options: TrailOptions & { readonly url: string }): Promise<Audit> {
+export async function joinTrail(
+  options: TrailOptions & Pick<JoinOptions, 'url' | 'confirmStore'>,
+): Promise<Audit> {
   const { directory, identity, disk = systemDisk, random = systemRandom } = options
   const { url } = addressOf(options)
   return new StagedClone(disk, random, directory).make(async ({ repository }) => {
     await fetchInto(repository, options, async (objects, head, storeId) => {
       const { epochs } = await openAuditKeyring(readKeyring(objects, head), storeId, identity)
+      await confirmStore(options, storeId)
       await checkKeepsUp({ objects, storeId, epochs }, head, options)
     })
     await withObjects({ ...options, directory: repository }, async ({ exchange, head }) => {

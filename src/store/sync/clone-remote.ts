@@ -3,7 +3,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { parseId } from '../../format/id.ts'
+import { formatId, parseId } from '../../format/id.ts'
 import { createDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -24,8 +24,9 @@ export interface JoinOptions extends OpenOptions {
   /** An address as git takes it; `#memstore_…` after it names the store that is expected. */
   readonly url: string
   /**
-   * Whether `memstore_…`, the store that the remote shows, is the right one. Called for a join with
-   * a passphrase if neither `url` nor `storeId` names the store; without it such a join is refused.
+   * Whether `memstore_…`, the store that the remote shows, is the right one. Called if neither
+   * `url`, `storeId`, a recovery key nor an operator secret says so; without it such a join is
+   * refused.
    */
   readonly confirmStore?: ((storeId: string) => Promise<boolean>) | undefined
   /** What the remote is called here; `origin` by default. */
@@ -42,6 +43,11 @@ export interface FetchOptions
     Pick<JoinOptions, 'url' | 'storeId' | 'access' | 'transfer'>,
     StoreEnvironment,
     Pick<WorkOptions, 'signal'> {}
+
+type ConfirmOptions = Pick<
+  JoinOptions,
+  'url' | 'storeId' | 'confirmStore' | 'recoveryKey' | 'operatorSecret'
+>
 
 /** Fetches the remote's head and its objects, and sets the branch to it unless `check` throws. */
 export async function fetchInto(
@@ -88,6 +94,24 @@ export function addressOf({ url, storeId }: Pick<JoinOptions, 'url' | 'storeId'>
     url: hash === -1 ? url : url.slice(0, hash),
     expected: expected === undefined ? undefined : parseId('store', expected),
   }
+}
+
+/**
+ * Confirms which store is joined. Whoever knows a passphrase or has seen a device card can make
+ * another store that it opens, and the new device would hand over what it writes. A recovery key
+ * and an operator secret open their own store alone. Throws `invalid_input`.
+ */
+export async function confirmStore(options: ConfirmOptions, storeId: string): Promise<void> {
+  const { recoveryKey, operatorSecret } = options
+  if (addressOf(options).expected !== undefined) return
+  if (recoveryKey !== undefined || operatorSecret !== undefined) return
+  if (await options.confirmStore?.(formatId('store', storeId))) return
+  throw new StoreError(
+    'invalid_input',
+    'Which store the remote holds was not confirmed, and neither a passphrase nor a device card ' +
+      'shows it: put `#memstore_…`, the id that `gitlocket status` shows on another machine, ' +
+      'after the address',
+  )
 }
 
 /**

@@ -75,9 +75,10 @@ describe('joining', () => {
     async () => {
       const { first, remote } = await hosted()
       const { recoveryKey: _, ...place } = first.place
+      const { id: storeId } = first.store
       await first.store.close()
       const directory = `${dirname(place.directory)}/again`
-      const again = await joinStore({ ...place, directory, url: remote, author })
+      const again = await joinStore({ ...place, directory, storeId, url: remote, author })
       await again.as(author).apply([{ type: 'create', path: '/b.md', content: 'b' }])
       await again.maintenance.verify()
       expect(await contentsOf(again)).toEqual({ '/a.md': 'a', '/b.md': 'b' })
@@ -96,7 +97,7 @@ describe('joining again on a machine that has verified more than the remote show
     await sync(first)
     rmSync(second.place.directory, { recursive: true })
     const { recoveryKey: _, ...place } = second.place
-    return { first, options: { ...place, url: remote, author } }
+    return { first, options: { ...place, url: remote, storeId: first.store.id, author } }
   }
 
   test('is refused, says what to do, and leaves nothing behind', { tags: 'slow' }, async () => {

@@ -31,15 +31,15 @@ import { nextRow, standardHistory } from '../../../support/standard-forge.ts'
 import { author } from '../../../support/stores.ts'
 import { copyDirectory, git, temporaryDirectory } from '../../../support/temporary.ts'
 
-function placesFor(identity: TrailOptions['identity']): TrailOptions {
+function placesFor(identity: TrailOptions['identity'], storeId: string): TrailOptions {
   const root = temporaryDirectory()
-  return { directory: `${root}/clone`, stateDirectory: `${root}/state`, identity }
+  return { directory: `${root}/clone`, stateDirectory: `${root}/state`, identity, storeId }
 }
 
 async function joinedAuditor(owner: Clone, remote: string): Promise<TrailOptions> {
   const identity = await admit(owner, 'auditor')
   await sync(owner)
-  const auditor = placesFor(identity)
+  const auditor = placesFor(identity, owner.store.id)
   await joinTrail({ ...auditor, url: remote })
   return auditor
 }
@@ -64,7 +64,7 @@ async function replacedForgery(): Promise<{ auditor: TrailOptions; member: Clone
   await writeForged(forge, url)
   const founder = { directory: '', stateDirectory: '', recoveryKey: '', identity: forge.founder }
   const member = await joinClone({ place: founder }, url, { identity: forge.founder })
-  const auditor = placesFor(identity)
+  const auditor = placesFor(identity, member.store.id)
   await joinTrail({ ...auditor, url })
   forge.change([nextRow], { author: writer, blob: (blob) => ({ ...blob, created: 5 }) })
   await writeForged(forge, url)
@@ -121,7 +121,7 @@ describe('an auditor goes on, once that is accepted, without', () => {
       const before = branchOf(remote)
       const identity = await admit(owner, 'auditor')
       await syncAll([owner, lost])
-      const auditor = placesFor(identity)
+      const auditor = placesFor(identity, owner.store.id)
       const joined = branchOf(remote)
       expect(joined).not.toBe(before)
       await joinTrail({ ...auditor, url: remote })
@@ -178,7 +178,7 @@ test(
     await owner.store.as(author).devices.remove([idOf(removed)])
     await create(removed, '/late.md')
     await sync(removed)
-    const auditor = placesFor(identity)
+    const auditor = placesFor(identity, owner.store.id)
     await joinTrail({ ...auditor, url: remote })
     const before = objectsIn(auditor.directory)
     await redact(owner, versionId)

@@ -36,7 +36,7 @@ async function behindRedaction(): Promise<Audited> {
   const versionId = await leak(writer)
   await sync(writer)
   const auditor = placesIn(temporaryDirectory(), identity)
-  await joinTrail({ ...auditor, url: remote })
+  await joinTrail({ ...auditor, url: `${remote}#${writer.store.id}` })
   await redact(writer, versionId)
   await sync(writer)
   return { writer, remote, auditor }

@@ -48,12 +48,12 @@ async function audited(role: Role = 'auditor'): Promise<Audited> {
   const identity = await admit(writer, role)
   await create(writer, '/notes.md')
   await sync(writer)
-  return { writer, remote, auditor: placesFor(identity) }
+  return { writer, remote, auditor: placesFor(identity, writer) }
 }
 
-function placesFor(identity: Identity): AuditOptions {
+function placesFor(identity: Identity, { store: { id: storeId } }: Clone): AuditOptions {
   const root = temporaryDirectory()
-  return { directory: `${root}/clone`, stateDirectory: `${root}/state`, identity }
+  return { directory: `${root}/clone`, stateDirectory: `${root}/state`, identity, storeId }
 }
 
 function mainOf({ directory }: AuditOptions): string {
@@ -211,8 +211,8 @@ describe('an auditor who joins', () => {
   })
 
   test('without having been added leaves nothing behind', async () => {
-    const { remote } = await audited()
-    const stranger = placesFor(await generateIdentity())
+    const { writer, remote } = await audited()
+    const stranger = placesFor(await generateIdentity(), writer)
     const joining = joinTrail({ ...stranger, url: remote })
     await expect(joining).rejects.toMatchObject({ code: 'wrong_key' })
     expect(existsSync(stranger.directory)).toBe(false)

@@ -90,7 +90,10 @@ export interface PackExchange {
    * `object_missing`. Not inside `exclusive`.
    */
   pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack>
-  /** The commit of refs/remotes/<remote>/main. Throws `invalid_input` for a name git refuses. */
+  /**
+   * The commit of refs/remotes/<remote>/main, or of evidence (`leftOutName`). Throws
+   * `invalid_input` for a name git refuses.
+   */
   tracked(remote: string): Oid | undefined
   /**
    * Moves that ref, durably; undefined removes it, and so does a commit that is not stored, which a

@@ -6,6 +6,7 @@ import { equalBytes } from '../../src/bytes.ts'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { OutgoingPack } from '../../src/git/exchange.ts'
 import type { ObjectStore, Transition } from '../../src/git/object-store.ts'
+import { leftOutName } from '../../src/git/refs/tracking-ref.ts'
 import { FaultyDisk } from '../support/faulty-disk.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
 import { blob, blobOid, deltaOnOid, inChunks, rawPack } from '../support/raw-pack.ts'
@@ -188,6 +189,27 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
     await store.exchange.track('origin', undefined)
     expect(store.exchange.tracked('origin')).toBeUndefined()
     expect(store.exchange.tracked('b.2')).toBe(transition.next)
+    await store.close()
+  })
+
+  test('evidence is no tracking ref of a remote, whatever that is called', async () => {
+    const store = await create()
+    const [transition] = new TestHistory(25).take(1)
+    if (transition === undefined) throw new Error('unreachable')
+    await store.exclusive(() => store.commit([transition]))
+    const { exchange } = store
+    const evidence = leftOutName(transition.next)
+    await exchange.track(evidence, transition.next)
+    const like = ['left-out', `left-out-${transition.next}`]
+    for (const name of like) {
+      expect(exchange.tracked(name)).toBeUndefined()
+      await exchange.addRemote({ name, url: '/nowhere' })
+      await exchange.track(name, transition.next)
+    }
+    for (const name of like) await exchange.removeRemote(name)
+    expect(exchange.tracked(evidence)).toBe(transition.next)
+    const remote = exchange.addRemote({ name: evidence, url: '/nowhere' })
+    await expect(remote).rejects.toThrow('name of a remote')
     await store.close()
   })
 

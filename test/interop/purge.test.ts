@@ -113,6 +113,22 @@ const habits: readonly Habit[] = [
     },
   },
   {
+    name: 'heads that are kept as evidence, beside remotes that are called like them',
+    do: ({ run }) => {
+      run('update-ref', 'refs/gitlocket/left-out/packed', 'main~12')
+      run('pack-refs', '--all')
+      run('update-ref', 'refs/gitlocket/left-out/loose', 'main~12')
+      run('update-ref', 'refs/remotes/left-out-0123456789ab/main', 'main~12')
+      run('update-ref', 'refs/heads/main', 'main')
+    },
+    check: ({ run }) => {
+      expect(run('for-each-ref', '--format=%(refname)').split('\n')).toEqual([
+        'refs/heads/main',
+        'refs/remotes/left-out-0123456789ab/main',
+      ])
+    },
+  },
+  {
     name: 'tags, loose and packed, and a tag of a tag',
     do: ({ run }) => {
       run('tag', '-a', '-m', 'packed', 'packed', 'main')

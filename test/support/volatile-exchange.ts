@@ -16,7 +16,7 @@ import { PackStream, receiveLimits, refusal } from '../../src/git/pack/incoming-
 import { corruptPack } from '../../src/git/pack/pack-entry.ts'
 import { checkPack } from '../../src/git/pack/pack-resolve.ts'
 import { unknownRemoteError } from '../../src/git/refs/remotes.ts'
-import { checkRemoteName } from '../../src/git/refs/tracking-ref.ts'
+import { checkRemoteName, trackingRefName } from '../../src/git/refs/tracking-ref.ts'
 import { atOnce } from '../../src/time-slice.ts'
 
 export class VolatileExchange implements PackExchange {
@@ -62,12 +62,12 @@ export class VolatileExchange implements PackExchange {
   }
 
   tracked(remote: string): Oid | undefined {
-    checkRemoteName(remote)
+    trackingRefName(remote)
     return this.#tracked.get(remote)
   }
 
   async track(remote: string, next: Oid | undefined): Promise<void> {
-    checkRemoteName(remote)
+    trackingRefName(remote)
     if (next === undefined || !this.#objects.has(next)) this.#tracked.delete(remote)
     else this.#tracked.set(remote, next)
   }

@@ -18,7 +18,7 @@ import type { Packer } from '../pack/packer.ts'
 import { type Branch, branchName } from '../refs/branch.ts'
 import { type GitFileLockContext, replaceUnderLock, sweepDead } from '../refs/git-file-lock.ts'
 import { listRefs } from '../refs/ref-list.ts'
-import { trackingRefs } from '../refs/tracking-ref.ts'
+import { trackedNames, trackingRefName } from '../refs/tracking-ref.ts'
 import { planMerge } from './pack-merge.ts'
 
 export interface CheckpointParts {
@@ -188,7 +188,7 @@ export class Checkpointer {
   async #tidy(final: boolean): Promise<void> {
     const { files, journal, exclusive } = this.#parts
     await exclusive(async () => {
-      const tracking = trackingRefs(files.disk, files.directory)
+      const tracking = trackedNames(files.disk, files.directory).map(trackingRefName)
       await sweepDead(files, [branchName, 'config', 'packed-refs', ...tracking])
       await this.#removeTemporaryPacks()
       if (final) await journal.truncate()

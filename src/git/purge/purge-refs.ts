@@ -9,6 +9,7 @@ import type { Oid } from '../objects/object.ts'
 import { branchName } from '../refs/branch.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import { lockSuffix, looseRefs, type Ref, sweepPackedRefs, textOf } from '../refs/ref-list.ts'
+import { evidenceDirectory } from '../refs/tracking-ref.ts'
 
 type IsErased = (oid: Oid) => boolean
 
@@ -20,7 +21,9 @@ export interface RefSweep {
 }
 
 /** A head that was left out may lead to erased objects anywhere in its history. */
-const asideRef = /^refs\/remotes\/left-out-[0-9a-f]+\/main$/
+function isEvidence(name: string): boolean {
+  return name.startsWith(`${evidenceDirectory}/`)
+}
 
 /** Removes refs, reflog entries and the like that name erased objects. Under the writer lock. */
 export async function sweepRefs(
@@ -31,7 +34,7 @@ export async function sweepRefs(
   const isErasedRef = ({ name, oid }: Ref): boolean => {
     // The name of a replacement ref is the object that it replaces.
     const replaced = /^refs\/replace\/([0-9a-f]{40})$/.exec(name)?.[1]
-    if (asideRef.test(name) || (replaced !== undefined && isErased(replaced))) return true
+    if (isEvidence(name) || (replaced !== undefined && isErased(replaced))) return true
     return oid !== undefined && (isErased(oid) || isMissing(oid))
   }
   const removed = sweepLooseRefs(disk, directory, { sweep, isErasedRef })

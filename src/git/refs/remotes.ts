@@ -7,7 +7,7 @@ import type { Remote } from '../exchange.ts'
 import { branchName } from './branch.ts'
 import { type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
-import { trackingRefName } from './tracking-ref.ts'
+import { checkRemoteName, trackingRefName } from './tracking-ref.ts'
 
 /** What fits on one quoted line of a config file. */
 const URL_TEXT = /^\P{Cc}{1,2048}$/u
@@ -26,14 +26,14 @@ export function readRemotes(context: Pick<GitFileLockContext, 'disk' | 'director
 /** Throws `invalid_input` for a name that is taken, or a name or URL that is not allowed. */
 export async function addRemote(context: GitFileLockContext, remote: Remote): Promise<void> {
   const { name, url } = remote
-  const tracking = trackingRefName(name)
+  checkRemoteName(name)
   if (!URL_TEXT.test(url)) {
     throw new StoreError('invalid_input', 'The address of a remote holds control characters')
   }
   if (readRemotes(context).some((existing) => existing.name === name)) {
     throw new StoreError('invalid_input', `There is a remote named ${name} already`)
   }
-  const refspec = `+${branchName}:${tracking}`
+  const refspec = `+${branchName}:${trackingRefName(name)}`
   await editConfig(context, (text) => {
     const gap = text === '' || text.endsWith('\n') ? '' : '\n'
     return `${text}${gap}[remote "${name}"]\n\turl = ${quote(url)}\n\tfetch = ${refspec}\n`

@@ -1,6 +1,8 @@
-// refs/remotes/<remote>/main: where a remote's branch was last seen. Written by git's lock
-// protocol. Must be changed only under the writer lock; readers need no lock.
+// refs/remotes/<remote>/main: where a remote's branch was last seen; and refs/gitlocket/…: heads
+// that are kept as evidence, where no remote's ref can be. Written by git's lock protocol. Must be
+// changed only under the writer lock; readers need no lock.
 
+import { dirname } from 'node:path'
 import { utf8 } from '../../bytes.ts'
 import { type Disk, makeDurableDirectory } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
@@ -10,8 +12,16 @@ import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import { removeRef } from './ref-list.ts'
 
 const remotesDirectory = 'refs/remotes'
+/** Of evidence. */
+export const evidenceDirectory = 'refs/gitlocket'
+const leftOut = 'left-out'
 /** A subset of what git allows in a ref, so that it is a valid file name too. */
 const remotePattern = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,99}$/
+
+/** The name under which a head is tracked that the history has left out. */
+export function leftOutName(commit: Oid): string {
+  return `${leftOut}/${commit}`
+}
 
 /** The commit it points at. Throws `invalid_input`, or `ref_corrupt` if the file is damaged. */
 export function readTrackingRef(disk: Disk, directory: string, remote: string): Oid | undefined {
@@ -27,21 +37,28 @@ export async function writeTrackingRef(
   const name = trackingRefName(remote)
   if (next === undefined) return removeRef(files, name)
   const { disk, directory } = files
-  await makeDurableDirectory(disk, `${directory}/${remotesDirectory}/${remote}`)
+  await makeDurableDirectory(disk, `${directory}/${dirname(name)}`)
   await replaceUnderLock(files, name, utf8(`${next}\n`), () => undefined)
 }
 
-/** The names of all tracking refs, and perhaps of removed ones that left a lock file. */
-export function trackingRefs(disk: Disk, directory: string): string[] {
-  return disk
+/** The names that are tracked, and perhaps removed ones that left a lock file. */
+export function trackedNames(disk: Disk, directory: string): string[] {
+  const remotes = disk
     .entries(`${directory}/${remotesDirectory}`)
-    .filter(({ name, isDirectory }) => isDirectory && remotePattern.test(name))
-    .map(({ name }) => trackingRefName(name))
+    .filter(({ name, isDirectory }) => isDirectory && isName(name))
+    .map(({ name }) => name)
+  const files = disk.list(`${directory}/${evidenceDirectory}/${leftOut}`)
+  const evidence = new Set(files.map((name) => name.replace(/\.lock$/, '')))
+  return [...remotes, ...[...evidence].filter(isName).map((name) => `${leftOut}/${name}`)]
+}
+
+function isName(name: string): boolean {
+  return remotePattern.test(name)
 }
 
 /** Throws `invalid_input`. */
 export function checkRemoteName(remote: string): void {
-  if (remotePattern.test(remote)) return
+  if (isName(remote)) return
   throw new StoreError(
     'invalid_input',
     'The name of a remote must be letters, digits, dots, hyphens and underscores',
@@ -49,8 +66,9 @@ export function checkRemoteName(remote: string): void {
   )
 }
 
-/** The name of a remote's tracking ref. Throws `invalid_input`. */
-export function trackingRefName(remote: string): string {
-  checkRemoteName(remote)
-  return `${remotesDirectory}/${remote}/main`
+/** The tracking ref of a remote, or of `leftOutName`. Throws `invalid_input`. */
+export function trackingRefName(name: string): string {
+  const isLeftOut = name.startsWith(`${leftOut}/`)
+  checkRemoteName(isLeftOut ? name.slice(leftOut.length + 1) : name)
+  return isLeftOut ? `${evidenceDirectory}/${name}` : `${remotesDirectory}/${name}/main`
 }

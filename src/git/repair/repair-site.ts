@@ -32,7 +32,7 @@ import {
   writeSetup,
 } from '../refs/repository-setup.ts'
 import { checkRepository, ownDirectoryName } from '../refs/repository.ts'
-import { readTrackingRef, trackingRefName, trackingRefs } from '../refs/tracking-ref.ts'
+import { readTrackingRef, trackedNames, trackingRefName } from '../refs/tracking-ref.ts'
 import { asideDirectories, type Damage, damageOf, RepositorySurvey } from './repository-survey.ts'
 
 const gitLockWaitMs = 1000
@@ -175,8 +175,7 @@ export class RepairSite {
 
   /** The tracking refs, with a remote's name such as `origin`; without a commit if damaged. */
   tracked(): readonly TrackedRemote[] {
-    return trackingRefs(this.disk, this.directory).flatMap((name): readonly TrackedRemote[] => {
-      const remote = name.split('/')[2] ?? ''
+    return trackedNames(this.disk, this.directory).flatMap((remote): readonly TrackedRemote[] => {
       try {
         const oid = readTrackingRef(this.disk, this.directory, remote)
         return oid === undefined ? [] : [{ remote, oid }]

@@ -7,6 +7,7 @@ import type { Clock } from '../../clock.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import { leftOutName } from '../../git/refs/tracking-ref.ts'
 import { findLost } from '../access/post-revocation.ts'
 import type { VerifiedHead } from '../local/anchor.ts'
 import { type CacheOwner, type CachePlace, readCache, writeCache } from '../local/sealed-cache.ts'
@@ -130,11 +131,8 @@ export function checkAccepted(
 export async function keepLeftOut(objects: ObjectStore, lost: LostRecords): Promise<void> {
   const newest = lost?.findLast(({ entry }) => entry !== undefined)
   if (newest === undefined) return
-  await objects.exchange.track(`left-out-${newest.commit.slice(0, REF_DIGITS)}`, newest.commit)
+  await objects.exchange.track(leftOutName(newest.commit), newest.commit)
 }
-
-/** Of a commit id, in the name of the ref that keeps it. */
-const REF_DIGITS = 12
 
 interface LeftOutFile {
   readonly version: 1

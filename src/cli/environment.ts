@@ -17,6 +17,7 @@ export interface Terminal {
 export interface Environment {
   readonly storeDirectory: string
   readonly identityFile: string
+  readonly identityIsNamed: boolean
   readonly stateDirectory: string
   readonly passphraseFile: string | undefined
   readonly newPassphraseFile: string | undefined
@@ -92,11 +93,10 @@ export const variables: readonly Variable[] = [
 
 /** `storeOption` is the value of --store, which takes precedence over the variable. */
 export function readEnvironment(storeOption: string | undefined): Environment {
-  const { directory, identityFile, stateDirectory } = defaultPlaces(process.env)
+  const { directory, ...places } = defaultPlaces(process.env)
   return {
     storeDirectory: storeOption === undefined ? directory : resolve(storeOption),
-    identityFile,
-    stateDirectory,
+    ...places,
     passphraseFile: variable('GITLOCKET_PASSPHRASE_FILE'),
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
     recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),

@@ -1,10 +1,10 @@
 // Files that commands read and write: secrets, imported and exported texts. Messages name the file,
 // which the user gave or can change, and never its contents. New files are 0600.
 
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { concatBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import { attempt, capitalised, textOf } from '../home/files.ts'
+import { attempt, capitalised, readNamed, textOf } from '../home/files.ts'
 import { certificateBytesMax, contentBytesFormatMax } from '../limits.ts'
 
 /** Reads a text that is to become a memory. Throws `content_too_large` if it cannot. */
@@ -28,9 +28,11 @@ const ofCertificate: Bound = { limit: certificateBytesMax, kind: 'a certificate'
 
 function readText(what: string, path: string, bound: Bound): string {
   const bytes = attempt(`read ${what}`, path, () => {
+    // A pipe has no size, and is read as far as is allowed.
     checkSize(what, statSync(path).size, bound)
-    return readFileSync(path)
+    return readNamed(path, bound.limit)
   })
+  checkSize(what, bytes.length, bound)
   return textOf(bytes, what)
 }
 

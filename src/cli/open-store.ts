@@ -17,7 +17,7 @@ import { clockNotice } from './times.ts'
 
 /** The identity from its file. Throws `invalid_identity`, with a hint, if there is none. */
 export function getIdentity(environment: Environment): Identity {
-  const identity = findIdentity(environment.identityFile)
+  const identity = findIdentity(environment)
   if (identity !== undefined) return identity
   throw new CommandError(
     'invalid_identity',

@@ -10,7 +10,8 @@ import { variablesWith } from './environment.ts'
 
 export function remoteAccess({ environment }: Context): RemoteOptions {
   const { certificatesFile: file } = environment
-  const certificateAuthorities = file && findTextFile('the certificates of GIT_SSL_CAINFO', file)
+  const certificateAuthorities =
+    file && findTextFile('the certificates of GIT_SSL_CAINFO', file, true)
   return { environment: variablesWith({}), certificateAuthorities }
 }
 

@@ -12,25 +12,32 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
-  readFileSync,
+  readSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { utf8Text } from '../bytes.ts'
+import { concatBytes, utf8Text } from '../bytes.ts'
 import { type ErrorCode, StoreError } from '../errors.ts'
 import { MEBIBYTE } from '../limits.ts'
 
 /** The longest text: a bundle of certificates has a few hundred kilobytes. */
 const textBytesMax = 16 * MEBIBYTE
+/** What a pipe holds at most, on Linux. */
+const CHUNK_BYTES = 65_536
+
+/** What pipes held, by device and inode: they can be read once, and commands read files again. */
+const drained = new Map<string, Uint8Array>()
 
 /**
  * The text of a file, or undefined if it does not exist. Links are followed: orchestrators mount
- * secrets as links. Opening does not wait, and what is not a file is refused: `invalid_input`.
+ * secrets as links. A file that the user has named may be a pipe, which is read to its end. Else
+ * opening does not wait, and what is not a file is refused: `invalid_input`.
  */
-export function findTextFile(what: string, path: string): string | undefined {
+export function findTextFile(what: string, path: string, isNamed: boolean): string | undefined {
   const bytes = attempt(`read ${what}`, path, () => {
     try {
-      return readRegular(what, path)
+      return isNamed && statSync(path).isFIFO() ? readPipe(what, path) : readRegular(what, path)
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return undefined
       throw error
@@ -43,13 +50,54 @@ function readRegular(what: string, path: string): Uint8Array {
   const { O_RDONLY, O_NONBLOCK } = constants
   const file = openSync(path, O_RDONLY | O_NONBLOCK)
   try {
-    const status = fstatSync(file)
-    if (status.isFile() && status.size <= textBytesMax) return readFileSync(file)
-    const problem = status.isFile() ? 'it is too large' : 'it is not a regular file'
-    throw new StoreError('invalid_input', `Could not read ${what} at ${path}: ${problem}`)
+    if (!fstatSync(file).isFile()) throw unreadable(what, path, 'it is not a regular file')
+    return checkLength(what, path, readUpTo(file, textBytesMax))
   } finally {
     closeSync(file)
   }
+}
+
+/** Waits for whoever writes to it. */
+function readPipe(what: string, path: string): Uint8Array {
+  const { dev, ino } = statSync(path)
+  const key = `${dev}:${ino}`
+  const known = drained.get(key)
+  if (known !== undefined) return known
+  const bytes = checkLength(what, path, readNamed(path, textBytesMax))
+  drained.set(key, bytes)
+  return bytes
+}
+
+function checkLength(what: string, path: string, bytes: Uint8Array): Uint8Array {
+  if (bytes.length <= textBytesMax) return bytes
+  throw unreadable(what, path, 'it is too large')
+}
+
+function unreadable(what: string, path: string, problem: string): StoreError {
+  return new StoreError('invalid_input', `Could not read ${what} at ${path}: ${problem}`)
+}
+
+/** The bytes of a file or pipe that the user has named: `limit` and one more if there are more. */
+export function readNamed(path: string, limit: number): Uint8Array {
+  const file = openSync(path, constants.O_RDONLY)
+  try {
+    return readUpTo(file, limit)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function readUpTo(file: number, limit: number): Uint8Array {
+  const chunks: Uint8Array[] = []
+  let left = limit + 1
+  while (left > 0) {
+    const chunk = new Uint8Array(Math.min(left, CHUNK_BYTES))
+    const read = readSync(file, chunk)
+    if (read === 0) break
+    chunks.push(chunk.subarray(0, read))
+    left -= read
+  }
+  return concatBytes(...chunks)
 }
 
 /** Well-formed text of UTF-8 bytes. Throws `invalid_input`. */

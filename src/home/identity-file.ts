@@ -10,10 +10,16 @@ import {
   type Identity,
 } from '../keys/identity.ts'
 import { attempt, findTextFile, writeSecretFile } from './files.ts'
+import type { DefaultPlaces } from './places.ts'
+
+type IdentityPlace = Pick<DefaultPlaces, 'identityFile' | 'identityIsNamed'>
 
 /** Undefined if there is no such file. Throws `invalid_identity`. libsodium must be loaded. */
-export function findIdentity(path: string): Identity | undefined {
-  const text = findTextFile('the identity file', path)
+export function findIdentity({
+  identityFile,
+  identityIsNamed,
+}: IdentityPlace): Identity | undefined {
+  const text = findTextFile('the identity file', identityFile, identityIsNamed)
   return text === undefined ? undefined : decodeIdentity(text)
 }
 
@@ -22,11 +28,12 @@ export function findIdentity(path: string): Identity | undefined {
  * before the store could have learnt of a new identity, the file is removed again.
  */
 export async function withIdentityFile<T>(
-  path: string,
+  place: IdentityPlace,
   work: (identity: Identity) => Promise<T>,
 ): Promise<T> {
-  const existing = findIdentity(path)
+  const existing = findIdentity(place)
   if (existing !== undefined) return work(existing)
+  const path = place.identityFile
   const identity = await generateIdentity()
   writeSecretFile('the identity file', path, formatIdentity(identity))
   try {

@@ -19,9 +19,9 @@ export async function openDefaultStore(
   variables: Variables = process.env,
   options: DefaultStoreOptions = {},
 ): Promise<MemoryStore> {
-  const { identityFile, ...places } = defaultPlaces(variables)
+  const { identityFile, identityIsNamed, ...places } = defaultPlaces(variables)
   await loadSodium()
-  const identity = findIdentity(identityFile)
+  const identity = findIdentity({ identityFile, identityIsNamed })
   if (identity !== undefined) return openStore({ ...options, ...places, identity })
   throw new StoreError(
     'invalid_identity',

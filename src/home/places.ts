@@ -12,6 +12,8 @@ export interface DefaultPlaces {
   readonly directory: string
   readonly stateDirectory: string
   readonly identityFile: string
+  /** The user has named it. */
+  readonly identityIsNamed: boolean
 }
 
 /** Absolute paths. docs/CLI.md lists the variables. */
@@ -25,6 +27,7 @@ export function defaultPlaces(variables: Variables): DefaultPlaces {
     directory: place('GITLOCKET_STORE', join(data, 'store')),
     stateDirectory: place('GITLOCKET_STATE_DIRECTORY', state),
     identityFile: place('GITLOCKET_IDENTITY_FILE', join(config, 'identity')),
+    identityIsNamed: findVariable(variables, 'GITLOCKET_IDENTITY_FILE') !== undefined,
   }
 }
 

@@ -38,7 +38,7 @@ test('T39: a pipe with something to read is no file of a store, and no identity'
   writeSync(pipe, 'text')
   try {
     expect(() => systemDisk.readFile(path)).toThrow('it is a link, a pipe or a device; remove it')
-    expect(() => findTextFile('the identity file', path)).toThrow('it is not a regular file')
+    expect(() => findTextFile('the identity file', path, false)).toThrow('it is not a regular file')
   } finally {
     closeSync(pipe)
   }

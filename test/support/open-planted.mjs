@@ -72,7 +72,7 @@ async function plant(path) {
 
 async function verdict() {
   try {
-    await withIdentityFile(identityFile, async () => undefined)
+    await withIdentityFile({ identityFile, identityIsNamed: false }, async () => undefined)
     const store = await openStore({ directory, stateDirectory, identity })
     try {
       await store.history.versions()

@@ -73,8 +73,8 @@ export const disk: readonly MutatedFile[] = [
     file: 'home/files.ts',
     mutants: [
       {
-        line: 'if (status.isFile() && status.size <= textBytesMax)',
-        becomes: 'if (status.size <= textBytesMax)',
+        line: 'if (!fstatSync(file).isFile()) throw unreadable',
+        becomes: 'if (false) throw unreadable',
         test: pipes,
         name: 'a pipe with something to read is no file of a store, and no identity',
       },

@@ -32,7 +32,7 @@ export async function certificateVerify(context: Context, input: Input): Promise
   const { environment } = context
   const isHere =
     isRealDirectory(environment.storeDirectory) !== undefined &&
-    findIdentity(environment.identityFile) !== undefined
+    findIdentity(environment) !== undefined
   if (!isHere) return answerOf(await verifyCertificate(text, 'unknown'), undefined)
   return verifyHere(context, text)
 }

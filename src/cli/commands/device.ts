@@ -36,7 +36,7 @@ const ID_DIGITS = 26
 const SHORTEST = 4
 
 export function deviceCard(context: Context, input: Input): Promise<Answer> {
-  return withIdentityFile(context.environment.identityFile, async (identity) => {
+  return withIdentityFile(context.environment, async (identity) => {
     const card = formatDeviceCard(identity)
     const deviceId = formatId('device', identity.deviceId)
     const file = input.text('out')

@@ -28,11 +28,11 @@ export async function init(context: Context, input: Input): Promise<Answer> {
 
 async function create(context: Context, input: Input): Promise<Answer> {
   const { environment } = context
-  const { storeDirectory: directory, stateDirectory, identityFile } = environment
+  const { storeDirectory: directory, stateDirectory } = environment
   const { actor } = authorOf(context, input)
   const passphrase = input.flag('no-passphrase') ? undefined : await findFirstPassphrase(context)
   const operatorSecret = findOperatorSecret(context)
-  return withIdentityFile(identityFile, async (identity) => {
+  return withIdentityFile(environment, async (identity) => {
     const { store, recoveryKey } = await createStore({
       directory,
       stateDirectory,
@@ -105,7 +105,7 @@ function createdAnswer(
 async function findExisting(context: Context): Promise<Answer | undefined> {
   const { environment } = context
   const { storeDirectory: directory, stateDirectory } = environment
-  const identity = findIdentity(environment.identityFile)
+  const identity = findIdentity(environment)
   if (identity === undefined) throw await withoutIdentity(context)
   try {
     const store = await openStore({ directory, stateDirectory, identity })

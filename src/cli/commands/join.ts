@@ -29,7 +29,7 @@ export async function join(context: Context, input: Input): Promise<Answer> {
 }
 
 function joinRemote(context: Context, input: Input): Promise<Answer> {
-  return withIdentityFile(context.environment.identityFile, async (identity) => {
+  return withIdentityFile(context.environment, async (identity) => {
     try {
       const store = await joinAs(context, input, identity)
       return await closing(store, (joined) => describe(context, joined))

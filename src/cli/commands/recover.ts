@@ -13,13 +13,13 @@ import { withProgress } from '../progress.ts'
 import { getSecret, type Secret } from '../secrets.ts'
 
 export async function recover(context: Context): Promise<Answer> {
-  const known = findIdentity(context.environment.identityFile)
+  const known = findIdentity(context.environment)
   if (known !== undefined) {
     const store = await openIfEnrolled(context, known)
     if (store !== undefined) return closing(store, (enrolled) => describe(context, enrolled, false))
   }
   const secret = await getSecret(context)
-  return withIdentityFile(context.environment.identityFile, async (identity) => {
+  return withIdentityFile(context.environment, async (identity) => {
     const store = await openWith(context, identity, secret)
     return closing(store, (enrolled) => describe(context, enrolled, true))
   })

@@ -52,7 +52,7 @@ function checkIdentity(environment: Environment): Finding {
   const { identityFile, storeDirectory } = environment
   const check = 'Identity'
   try {
-    if (findIdentity(identityFile) === undefined) {
+    if (findIdentity(environment) === undefined) {
       const fix = '`gitlocket init`, or `gitlocket recover` for a store that exists'
       return fail(check, `none at ${identityFile}`, fix, WRONG_KEY)
     }

@@ -20,6 +20,7 @@ function context(terminal: Terminal, noColour = false): Context {
   const environment: Environment = {
     storeDirectory: '',
     identityFile: '',
+    identityIsNamed: false,
     stateDirectory: '',
     passphraseFile: undefined,
     newPassphraseFile: undefined,

@@ -59,7 +59,10 @@ export const variables: readonly Variable[] = [
     name: 'GITLOCKET_PASSPHRASE_FILE',
     summary: 'A file with the passphrase, for `init`, `join`, `recover`',
   },
-  { name: 'GITLOCKET_NEW_PASSPHRASE_FILE', summary: 'The same for `key passwd`' },
+  {
+    name: 'GITLOCKET_NEW_PASSPHRASE_FILE',
+    summary: 'A file with the new passphrase, for `key passwd`, `device remove --rotate-secrets`',
+  },
   {
     name: 'GITLOCKET_RECOVERY_KEY_FILE',
     summary: 'A file with the recovery key, for `join`, `recover`',

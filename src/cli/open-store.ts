@@ -6,7 +6,7 @@ import { hasCode, StoreError } from '../errors.ts'
 import { attempt } from '../home/files.ts'
 import { findIdentity } from '../home/identity-file.ts'
 import type { Identity } from '../keys/identity.ts'
-import type { Audit } from '../store/audit/audit.ts'
+import type { Audit, AuditOptions } from '../store/audit/audit.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
 import { CommandError } from './command-error.ts'
@@ -58,18 +58,25 @@ export async function withStore<T>(
 
 /** Verifies the trail with the identity file, which may be that of an auditor. */
 export async function auditHere(context: Context, acceptRolledBack = false): Promise<Audit> {
-  const { environment, interrupts } = context
-  const identity = getIdentity(environment)
   // Loaded on demand: few devices are auditors.
   const { auditStore } = await import('../store/audit/audit.ts')
+  return auditing(context, (options) => auditStore({ ...options, acceptRolledBack }))
+}
+
+/** Gives `work` what an audit of this store needs, and explains its errors. */
+export async function auditing<T>(
+  context: Context,
+  work: (options: AuditOptions) => Promise<T>,
+): Promise<T> {
+  const { environment, interrupts } = context
+  const identity = getIdentity(environment)
   return withProgress(context, 'Verifying the trail', (progress) =>
-    auditStore({
+    work({
       directory: environment.storeDirectory,
       stateDirectory: environment.stateDirectory,
       identity,
       progress,
       signal: interrupts.signal,
-      acceptRolledBack,
     }),
   ).catch((error: unknown) => {
     throw explained(error)

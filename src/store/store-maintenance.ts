@@ -39,7 +39,8 @@ export class StoreMaintenance {
   /**
    * Verifies a certificate of a redaction against this store: its text, or what `JSON.parse` made
    * of that. Rejects with `invalid_input`, `store_id_mismatch` or `certificate_invalid`. Of what it
-   * says, the object ids and the head before are the word of the device that signed it.
+   * says, that the object ids and the head before were part of the history is the word of the
+   * device that signed it; that none of them is part of it now is checked.
    */
   async verifyCertificate(
     certificate: string | RedactionCertificate,

@@ -9,6 +9,7 @@ import { deviceIdOf, formatId } from '../../src/format/id.ts'
 import { parseSshPublicKey, sshPublicKey, sshSignature } from '../../src/format/sshsig.ts'
 import {
   type Audit,
+  type AuditOptions,
   auditStore,
   createStore,
   generateIdentity,
@@ -19,7 +20,7 @@ import {
 } from '../../src/index.ts'
 import { admit, put } from '../support/clones.ts'
 import { author, leastStretch, newStore, reopen } from '../support/stores.ts'
-import { sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { verdictOf } from '../support/verdict.ts'
 
@@ -31,6 +32,7 @@ const namespace = 'gitlocket-redaction'
 const directory = sharedDirectory()
 let store: MemoryStore
 let audit: Audit
+let auditor: AuditOptions
 let founder: Identity
 let other: Identity
 let stranger: Identity
@@ -50,7 +52,8 @@ beforeAll(async () => {
   second = await redact(leaks[1])
   // The audit reads the repository that the store has open.
   await store.maintenance.checkpoint()
-  audit = await auditStore(place)
+  auditor = { ...place, stateDirectory: `${directory}/state-of-auditor` }
+  audit = await auditStore(auditor)
   await store.close()
   store = await reopen(place)
 })
@@ -99,7 +102,7 @@ async function judge(certificate: object | string): Promise<Verdicts> {
   return {
     unknown: await verdictOf(() => verifyCertificate(text, 'unknown')),
     key: await verdictOf(() => verifyCertificate(text, { key: dev(founder) })),
-    audit: await verdictOf(() => verifyCertificate(text, audit)),
+    audit: await verdictOf(() => verifyCertificate(text, auditor)),
     store: await verdictOf(() => store.maintenance.verifyCertificate(text)),
     absence: await verdictOf(() => store.maintenance.findResidue({ certificate: text })),
   }
@@ -162,7 +165,7 @@ describe('T18: the true certificate', () => {
     const value = readFileSync(`${folder}/text.sig`, 'utf8')
     const text = JSON.stringify({ ...statement, signature: { public_key: line, namespace, value } })
     expect(await verdictOf(() => verifyCertificate(text, { key: line }))).toBe('accepted')
-    expect(await verdictOf(() => verifyCertificate(text, audit))).toBe('certificate_invalid')
+    expect(await verdictOf(() => verifyCertificate(text, auditor))).toBe('certificate_invalid')
   })
 })
 
@@ -279,12 +282,31 @@ describe('T18: a certificate whose key has signed it', () => {
     ['another operation', (one) => ({ versions: one.versions.map(asDeletion) })],
     ['a commit of something else', () => ({ commits: [genesis()], new_head: genesis() })],
     ['a head before that is there', (one) => ({ old_head: genesis(), ...withObject(one) })],
+    ['a live object as erased: a text', (one) => withLive(one, blobAt('main'))],
+    ['one of the past', (one) => withLive(one, blobAt('main~1'))],
+    ['a tree', (one) => withLive(one, git(['rev-parse', 'main~2^{tree}'], place()).trim())],
+    ['a commit', (one) => withLive(one, genesis())],
   ])('is not what the history says: %s', async (_, change) => {
     const statement = statementOf(first)
     const verdicts = await forgedBy({ ...statement, ...change(statement) }, founder)
     const absence = 'certificate_invalid'
     expect(verdicts).toEqual({ unknown: 'accepted', key: 'accepted', ...refused, absence })
   })
+
+  function place(): string {
+    return `${directory}/store`
+  }
+
+  function blobAt(commit: string): string {
+    const lines = git(['ls-tree', '-r', commit, 'm'], place()).trim().split('\n')
+    return /[0-9a-f]{40}/.exec(lines.at(-1) ?? '')?.[0] ?? ''
+  }
+
+  function withLive({ object_ids }: Statement, oid: string): Partial<Statement> {
+    expect(object_ids).not.toContain(oid)
+    expect(git(['cat-file', '-t', oid], place())).not.toBe('')
+    return { object_ids: [...object_ids, oid].toSorted() }
+  }
 
   function recordOf(kind: string): string {
     return audit.entries.find((entry) => entry.kind === kind)?.record ?? ''

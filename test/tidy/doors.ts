@@ -74,6 +74,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'certificate-check',
     'certificate-text',
     'certificate-trail',
+    'reached',
     'redaction',
     'redaction-plan',
     'residue',

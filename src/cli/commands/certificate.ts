@@ -15,7 +15,7 @@ import type { Context } from '../context.ts'
 import { readCertificateFile, readTextFile } from '../files.ts'
 import { listOf } from '../lists.ts'
 import { isRealDirectory } from '../memory-files.ts'
-import { auditHere, withStore } from '../open-store.ts'
+import { auditing, withStore } from '../open-store.ts'
 import { countText } from '../sizes.ts'
 
 /** `part was skipped`: whether the signer is a device of the store was not asked. */
@@ -43,7 +43,8 @@ async function verifyHere(context: Context, text: string): Promise<Answer> {
       async (error: unknown) => {
         if (!hasCode(error, 'permission_denied')) throw error
         // An auditor cannot open the store.
-        return answerOf(await verifyCertificate(text, await auditHere(context)), 'store')
+        const found = await auditing(context, (options) => verifyCertificate(text, options))
+        return answerOf(found, 'store')
       },
     )
   } catch (error) {

@@ -51,10 +51,18 @@ export interface Audit {
  * the first violation, and the codes of `openStore`.
  */
 export async function auditStore(options: AuditOptions): Promise<Audit> {
+  return withAudit(options, async (found) => found)
+}
+
+/** Gives `work` the objects too, from which the trail was verified. Throws as `auditStore`. */
+export async function withAudit<T>(
+  options: AuditOptions,
+  work: (audit: Audit, objects: ObjectStore) => Promise<T>,
+): Promise<T> {
   const { directory } = options
   const objects = await openDiskObjectStore({ directory, ...storageOf(options) })
   try {
-    return await onSteadyHead(objects, () => audit(objects, options))
+    return await onSteadyHead(objects, async () => work(await audit(objects, options), objects))
   } finally {
     await objects.close()
   }

@@ -5,21 +5,25 @@ import { loadSodium } from '../../crypto/sodium.ts'
 import { StoreError } from '../../errors.ts'
 import { deviceIdOf, formatId, parseId } from '../../format/id.ts'
 import { parseSshPublicKey } from '../../format/sshsig.ts'
+import type { ObjectStore } from '../../git/object-store.ts'
 import { type CertificateTrail, checkCertificate } from '../redaction/certificate-check.ts'
 import { readCertificate } from '../redaction/certificate-text.ts'
 import type { RedactionCertificate } from '../redaction/certificate.ts'
-import type { Audit } from './audit.ts'
+import { findReached } from '../redaction/reached.ts'
+import { type Audit, type AuditOptions, withAudit } from './audit.ts'
 
 /**
- * What a certificate is believed by: the trail that `auditStore` has verified, or the device whose
- * key the reader knows, as `dev_…` or `ssh-ed25519 …`. `unknown` asks for no more than that the
- * key which the certificate names has signed it: anybody can make such a certificate.
+ * What a certificate is believed by: the trail of an auditor's clone, which is verified as by
+ * `auditStore`, or the device whose key the reader knows, as `dev_…` or `ssh-ed25519 …`. `unknown`
+ * asks for no more than that the key which the certificate names has signed it: anybody can make
+ * such a certificate.
  */
-export type CertificateTrust = Audit | { readonly key: string } | 'unknown'
+export type CertificateTrust = AuditOptions | { readonly key: string } | 'unknown'
 
 /**
  * Returns the certificate. Throws `invalid_input` for what is none, `store_id_mismatch` for one of
- * another store than the trail, and `certificate_invalid` for one not to be believed. A key proves
+ * another store than the trail, `certificate_invalid` for one not to be believed, and as
+ * `auditStore`. A key proves
  * who signed it; a trail also that the redaction is part of the history. Members of the store use
  * `store.maintenance.verifyCertificate`.
  */
@@ -31,7 +35,11 @@ export async function verifyCertificate(
   const certificate = readCertificate(text)
   if (trust === 'unknown') return certificate
   if ('key' in trust) checkSigner(certificate, pinnedDevice(trust.key))
-  else checkCertificate(certificate, trailOf(trust))
+  else {
+    await withAudit(trust, (audit, objects) => {
+      return checkCertificate(certificate, trailOf(audit, objects))
+    })
+  }
   return certificate
 }
 
@@ -51,7 +59,7 @@ function pinnedDevice(key: string): string {
   throw new StoreError('invalid_input', 'A key must be given as dev_… or as ssh-ed25519 …')
 }
 
-function trailOf({ storeId, entries }: Audit): CertificateTrail {
+function trailOf({ storeId, entries, head }: Audit, objects: ObjectStore): CertificateTrail {
   const records = new Map(entries.map((entry) => [entry.record, entry]))
   const versions = new Map(
     entries.flatMap((entry) => entry.versions.map((version) => [version.versionId, version])),
@@ -65,5 +73,6 @@ function trailOf({ storeId, entries }: Audit): CertificateTrail {
     },
     findVersion: (versionId) => versions.get(versionId),
     hasCommit: (oid) => commits.has(oid),
+    findReached: (oids) => findReached(objects, head, oids),
   }
 }

@@ -1,7 +1,7 @@
 // Compares a certificate with a verified history, of a member or an auditor (FORMAT §10.1). What it
 // finds there is what members have signed: a record of kind redact is by a device that was an
-// owner, or the history would not verify. Only the object ids and the old head are the signer's
-// word alone, since what proves them is erased.
+// owner, or the history would not verify. That the object ids and the old head were part of it is
+// the signer's word alone, since what proves that is erased; that none of them is, is checked.
 
 import { StoreError } from '../../errors.ts'
 import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
@@ -27,10 +27,15 @@ export interface CertificateTrail {
     versionId: string,
   ): { readonly memoryId: string; readonly operation: Operation } | undefined
   hasCommit(oid: string): boolean
+  /** One of these objects that the history leads to. */
+  findReached(oids: readonly string[]): Promise<string | undefined>
 }
 
 /** Throws `store_id_mismatch` or `certificate_invalid`. */
-export function checkCertificate(certificate: RedactionCertificate, trail: CertificateTrail): void {
+export async function checkCertificate(
+  certificate: RedactionCertificate,
+  trail: CertificateTrail,
+): Promise<void> {
   if (certificate.store_id !== trail.storeId) {
     throw new StoreError(
       'store_id_mismatch',
@@ -45,6 +50,9 @@ export function checkCertificate(certificate: RedactionCertificate, trail: Certi
   for (const record of records) checkRecord(certificate, record)
   checkVersions(certificate, trail, records)
   checkCommits(certificate, trail, records)
+  const reached = await trail.findReached(certificate.object_ids)
+  if (reached === undefined) return
+  throw mismatch(`it names an object as erased that is part of the history, ${reached}`)
 }
 
 function checkRecord(certificate: RedactionCertificate, record: RedactRecord): void {

@@ -11,6 +11,7 @@ import type { StoreSession } from '../session/session.ts'
 import { type CertificateTrail, checkCertificate, type RedactRecord } from './certificate-check.ts'
 import { readCertificate } from './certificate-text.ts'
 import type { RedactionCertificate } from './certificate.ts'
+import { findReached } from './reached.ts'
 
 /**
  * Returns the certificate of a text, or of what JSON made of one, if this store's history proves
@@ -23,7 +24,7 @@ export async function verifyCertificateHere(
   await loadSodium()
   const certificate = readCertificate(given)
   const check = async (history: History): Promise<RedactionCertificate> => {
-    checkCertificate(certificate, trailOf(session.storeId, session.contents, history))
+    await checkCertificate(certificate, trailOf(session.storeId, session.contents, history))
     return certificate
   }
   return retryAfterRedaction(session, check, {})
@@ -51,6 +52,10 @@ function trailOf(
       return { memoryId: formatId('memory', memoryId), operation }
     },
     hasCommit: (oid) => commits.has(oid),
+    async findReached(oids) {
+      const { head } = history
+      return head && findReached(source.objects, head.oid, oids)
+    },
   }
 }
 

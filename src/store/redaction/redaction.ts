@@ -14,6 +14,7 @@ import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import type { StoreSession } from '../session/session.ts'
 import { otherDevices, type PendingDevice } from './acknowledgement.ts'
 import { type RedactionCertificate, signCertificate } from './certificate.ts'
+import { findReached } from './reached.ts'
 import {
   checkConfirmed,
   describePlan,
@@ -90,15 +91,24 @@ export async function redact(
     await session.erase()
   } catch (error) {
     // Closing the store erases too. A redaction that is done must not look refused.
-    if (!hasCode(error, 'store_closed')) throw withCertificate(error, certify)
+    if (!hasCode(error, 'store_closed')) throw await withCertificate(session, error, certify)
   }
   return { plan, certificate: certify(), pendingDevices }
 }
 
 /** Adds the certificate to an error: another call would find nothing to do and give none. */
-function withCertificate(error: unknown, certify: () => RedactionCertificate): unknown {
+async function withCertificate(
+  { contents }: StoreSession,
+  error: unknown,
+  certify: () => RedactionCertificate,
+): Promise<unknown> {
   if (!(error instanceof StoreError)) return error
-  const details = { ...error.details, certificate: certify() }
+  const certificate = certify()
+  const { new_head: head, object_ids: oids } = certificate
+  // The purge refuses to erase what the history needs, and then nobody signs that it is erased.
+  const isChecked = !hasCode(error, 'journal_corrupt')
+  if (!isChecked && (await findReached(contents.objects, head, oids)) !== undefined) return error
+  const details = { ...error.details, certificate }
   return new StoreError(error.code, error.message, { cause: error, details })
 }
 

@@ -3,10 +3,10 @@
 // §9.
 
 import { describe, expect, test } from 'vitest'
-import { auditStore, joinTrail, syncTrail } from '../../src/index.ts'
+import { type Audit, auditStore, joinTrail, syncTrail } from '../../src/index.ts'
 import { worldsOf } from '../support/clone-templates.ts'
-import { admit, bareRemote, firstClone, idOf, joinClone, sync } from '../support/clones.ts'
-import { branchOf, create, redact } from '../support/hostile-remotes.ts'
+import { admit, bareRemote, firstClone, headOf, idOf, joinClone, sync } from '../support/clones.ts'
+import { branchOf, create, moveBranch, redact } from '../support/hostile-remotes.ts'
 import { author } from '../support/stores.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 
@@ -33,6 +33,10 @@ async function shrunk() {
   await owner.store.as(author).devices.remove([idOf(b)])
   const { late } = await sync(owner)
   return { owner, b, remote, places, before, late }
+}
+
+function recordsOf({ leftOut }: Pick<Audit, 'leftOut'>): ReadonlySet<string> {
+  return new Set(leftOut.map(({ record, entry }) => entry?.record ?? record))
 }
 
 describe('T44: what an owner leaves out who had not fetched it', () => {
@@ -73,6 +77,30 @@ describe('T44: what an owner leaves out who had not fetched it', () => {
     expect(await syncTrail(places)).toMatchObject({ erased: 1 })
     expect((await auditStore(places)).leftOut).toEqual(leftOut)
     expect(leftOut).toHaveLength(LATE)
+  })
+
+  test('is listed once, whatever commit a redaction makes of it', { tags: 'slow' }, async () => {
+    const { owner, b, remote, places } = await shrunk()
+    const accepting = { ...places, acceptRolledBack: true }
+    await syncTrail(accepting)
+    const { leftOut } = await auditStore(places)
+    // In another clone the same records get other commits, and the host shows that one for a while.
+    await b.store.as(author).apply([{ type: 'edit', path: '/kept.md', edit: () => 'new' }])
+    const { data } = await b.store.history.versions({ path: '/kept.md', order: 'oldest' })
+    await redact(b, data[0]?.versionId ?? '')
+    await b.store.maintenance.checkpoint()
+    git(['push', '--quiet', '--force', remote, 'main'], b.place.directory)
+    await syncTrail(accepting)
+    const there = await auditStore(places)
+    const renamed = there.entries.filter(({ record }) => recordsOf({ leftOut }).has(record))
+    expect(renamed).toHaveLength(LATE)
+    expect(renamed.map(({ commit }) => commit)).not.toEqual(leftOut.map(({ commit }) => commit))
+    expect(there.leftOut.filter(({ record }) => recordsOf({ leftOut }).has(record))).toEqual([])
+    moveBranch(remote, await headOf(owner))
+    await syncTrail(accepting)
+    const after = await auditStore(places)
+    expect(after.leftOut.slice(0, LATE)).toEqual(leftOut)
+    expect(recordsOf(after).size).toBe(after.leftOut.length)
   })
 })
 

@@ -112,8 +112,8 @@ function auditJson(found: Audit, shown: readonly AuditEntry[]): Wire {
     memories,
     head,
     headFingerprint,
-    leftOut: found.leftOut.map(({ commit, why, acceptedAt, entry }) => {
-      return wire({ commit, why, acceptedAt, entry: entry && entryJson(entry) })
+    leftOut: found.leftOut.map(({ record, commit, why, acceptedAt, entry }) => {
+      return wire({ record, commit, why, acceptedAt, entry: entry && entryJson(entry) })
     }),
     entries: shown.map(entryJson),
   })

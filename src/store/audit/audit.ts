@@ -90,7 +90,7 @@ async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit
       await anchor.accept(snapshot.head)
     })
   } else await pin(source, anchor, snapshot)
-  const present = new Set(trail.entries.map(({ commit }) => commit))
+  const present = new Set(trail.entries.map(({ record }) => record))
   // Imported here: only this needs the word list.
   const { headFingerprint } = await import('../../format/fingerprint.ts')
   return {
@@ -102,6 +102,6 @@ async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit
     memories: snapshot.count,
     entries: trail.entries,
     // A sync that was cut off may have listed what is still there.
-    leftOut: list.read().filter(({ commit }) => !present.has(commit)),
+    leftOut: list.read().filter(({ record }) => !present.has(record)),
   }
 }

@@ -3,8 +3,9 @@
 // redaction lets go of the commits; the entries stay, which name ids alone. Must not move a head or
 // the anchor.
 
+import { toHex } from '../../bytes.ts'
 import type { Clock } from '../../clock.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { assert, hasCode, StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { leftOutName } from '../../git/refs/tracking-ref.ts'
@@ -25,9 +26,11 @@ import type { SyncReport } from '../sync/report.ts'
 import type { AuditEntry } from './audit-trail.ts'
 import { type TrailKey, type VerifiedTrail, verifyTrail } from './verified-trail.ts'
 
-/** A commit that this device had verified and that the history lacks now. */
+/** A record that this device had verified and that the history lacks now. */
 export interface LeftOut {
-  /** 40 hex digits, its id when it was verified. */
+  /** Its hash, 64 hex digits: redactions change the commit and not this. */
+  readonly record: string
+  /** 40 hex digits, the id of its commit when it was left out first. */
   readonly commit: string
   /** When the user accepted that, in ms since 1970, by the clock of this machine. */
   readonly acceptedAt: number
@@ -64,7 +67,8 @@ export async function findLeftOut(
   if (known === undefined) return undefined
   if (await isFresh({ objects, storeId, epochs }, known, snapshot)) return undefined
   const { commit } = known
-  const unread = [{ commit: commit ?? '', why: 'missing', entry: undefined } as const]
+  const record = toHex(known.record)
+  const unread = [{ record, commit: commit ?? '', why: 'missing', entry: undefined } as const]
   if (commit === undefined) return unread
   const before = await verifyIfThere(objects, { storeId, head: commit }, options)
   if (before === undefined) return unread
@@ -72,8 +76,10 @@ export async function findLeftOut(
   const lost = await findLost(source, commit, head)
   if (lost === undefined) return unread
   const entries = new Map(before.entries.map((entry) => [entry.commit, entry]))
-  return lost.commits.map((oid) => {
-    return { commit: oid, why: lost.late.has(oid) ? 'late' : 'missing', entry: entries.get(oid) }
+  return lost.commits.map((commit) => {
+    const entry = entries.get(commit)
+    assert(entry !== undefined, 'a trail lists every commit of its head')
+    return { record: entry.record, commit, why: lost.late.has(commit) ? 'late' : 'missing', entry }
   })
 }
 
@@ -170,11 +176,11 @@ export class LeftOutList {
   /** Call under the writer lock, before anything moves. */
   async add(lost: readonly Lost[]): Promise<void> {
     const before = this.read()
-    const known = new Set(before.map(({ commit }) => commit))
+    const known = new Set(before.map(({ record }) => record))
     const acceptedAt = this.#clock()
     const added = lost
-      .filter(({ commit }) => !known.has(commit))
-      .map(({ commit, why, entry }): LeftOut => ({ commit, acceptedAt, why, entry }))
+      .filter(({ record }) => !known.has(record))
+      .map((one): LeftOut => ({ ...one, acceptedAt }))
     const leftOut = [...before, ...added]
     const file: LeftOutFile = { version: 1, leftOut }
     await writeCache(this.#owner, this.#place, file)

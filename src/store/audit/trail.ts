@@ -262,13 +262,13 @@ async function findAllLeftOut(
   trail: VerifiedTrail,
   options: TrailOptions,
 ): Promise<LostRecords> {
-  const lost = new Map<Oid, NonNullable<LostRecords>[number]>()
+  const lost = new Map<string, NonNullable<LostRecords>[number]>()
   let lacksSome = false
   for (const known of knownHeads(source, anchor, before)) {
     const found = await findLeftOut(source.objects, { storeId, head, known, trail }, options)
     if (found === undefined) continue
     lacksSome = true
-    for (const one of found) lost.set(one.commit, one)
+    for (const one of found) lost.set(one.record, one)
   }
   return lacksSome ? [...lost.values()] : undefined
 }

@@ -60,6 +60,25 @@ export function residueLines(absence: Found): readonly string[] {
   ]
 }
 
+/** Names the lists of objects to erase that another identity wrote here, or somebody planted. */
+export function foreignListsText(count: number): string {
+  const lists = countText(count, 'list', 'lists')
+  return `${lists} of objects to erase that this device has not written, and does not obey`
+}
+
+/** Under its own identity, a list is obeyed until a later redaction has replaced its history. */
+export const eraseForeign: string =
+  '`gitlocket doctor --repair` erases what the redactions of the history have replaced, and ' +
+  'moves these lists aside; `gitlocket compact` with the identity of the device that has written ' +
+  'one erases too, if nothing was redacted here since'
+
+/** What an erasure did not erase. */
+export function foreignListsParagraph(count: number): readonly string[] {
+  if (count === 0) return []
+  const still = 'what other devices have redacted may still be stored'
+  return ['', `${foreignListsText(count)}: ${still}. ${eraseForeign}`]
+}
+
 /** Names the damaged files that a repair has put aside. */
 export function putAsideText(count: number): string {
   return `${countText(count, 'damaged file', 'damaged files')} in gitlocket/damaged of the store`

@@ -2,9 +2,19 @@
 // and the proof. Every store here ends verified, by us and by stock git.
 
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { formatId } from '../../src/format/id.ts'
+import { OidList } from '../../src/git/objects/oid-list.ts'
+import { encodeIntent } from '../../src/git/purge/purge-intent.ts'
+import {
+  formatDeviceCard,
+  formatIdentity,
+  generateIdentity,
+  parseIdentity,
+} from '../../src/index.ts'
+import { journalSecretOf } from '../../src/store/local/sealed-cache.ts'
 import { git as stockGit } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { copiesOf, type Home, newHomeWithStore } from './cli-process.ts'
@@ -284,3 +294,38 @@ test('no file of the store holds the object of a redacted text', async () => {
     for (const oid of dead) expect(bytes.includes(Buffer.from(oid, 'hex'))).toBe(false)
   }
 })
+
+test('a list of another identity is named, and left to it', { tags: 'slow' }, async () => {
+  const home = await homeWithLeak()
+  const other = await secondIdentity(home)
+  // A redaction that died before it erased: its list, and an object of it.
+  const identity = await parseIdentity(readFileSync(home.identityFile, 'utf8'))
+  const dead = stockGit(['hash-object', '-w', '--stdin'], home.store, 'dead').trim()
+  const [next = '', expected = ''] = stockGit(['rev-list', 'main'], home.store).split('\n')
+  const intent = { expected, next, packs: [], dead: OidList.of([dead]) }
+  const list = join(home.store, 'gitlocket/purge-0123456789abcdef')
+  writeFileSync(list, encodeIntent(intent, journalSecretOf(identity)))
+  const waits = /1 list of objects to erase that this device has not written.*`gitlocket doctor/s
+  for (const words of [['redact', '--matching', 'nowhere', '--yes'], ['compact']]) {
+    const { stdout, stderr, exitCode } = await home.call(words, other)
+    expect([stdout, stderr, exitCode]).toEqual([expect.stringMatching(waits), '', 0])
+  }
+  const asked = await home.call(['redact', '--matching', 'nowhere', '--yes', '--json'], other)
+  expect(JSON.parse(asked.stdout)).toMatchObject({ objects_to_erase: 0, foreign_lists: 1 })
+  expect(stockGit(['cat-file', '-t', dead], home.store)).toBe('blob\n')
+  // As the text says: its own identity erases it.
+  expect(await home.ok('compact')).not.toMatch(waits)
+  expect(existsSync(list)).toBe(false)
+  const found = stockGit(['cat-file', '--batch-check'], home.store, `${dead}\n`)
+  expect(found).toBe(`${dead} missing\n`)
+  await expectWhole(home)
+})
+
+/** Another owner that uses the same directory; the variables with which it does. */
+async function secondIdentity(home: Home): Promise<Readonly<Record<string, string>>> {
+  const identity = await generateIdentity()
+  const card = home.file('card', formatDeviceCard(identity))
+  const id = formatId('device', identity.deviceId)
+  await home.ok('device', 'add', card, '--role', 'owner', '--fingerprint', id)
+  return { GITLOCKET_IDENTITY_FILE: home.file('other', formatIdentity(identity)) }
+}

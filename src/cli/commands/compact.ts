@@ -5,6 +5,7 @@ import type { Answer } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
+import { foreignListsParagraph } from '../residue.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { type Wire, wire } from '../wire.ts'
 
@@ -20,7 +21,12 @@ export function compact(context: Context): Promise<Answer> {
       ),
     )
     return {
-      text: `Before  ${storageText(before)}\nAfter   ${storageText(after)}\n`,
+      text: [
+        `Before  ${storageText(before)}`,
+        `After   ${storageText(after)}`,
+        ...foreignListsParagraph(after.foreignPurges),
+        '',
+      ].join('\n'),
       json: { before: storageJson(before), after: storageJson(after) },
     }
   })
@@ -45,6 +51,7 @@ export function storageJson(storage: Storage): Wire {
     packBytes: packedBytes(storage),
     looseObjects,
     objectsToErase: storage.purgePending,
+    foreignLists: storage.foreignPurges,
     lockPid: lockOwner?.pid,
     checkpointError: checkpointError?.code,
   })

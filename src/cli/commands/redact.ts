@@ -26,6 +26,7 @@ import { askLine, canAsk, declined } from '../prompt.ts'
 import { checkSelects, selectionIn } from '../redaction-text.ts'
 import {
   type Found,
+  foreignListsParagraph,
   residueExitCode,
   residueJson,
   residueLines,
@@ -211,10 +212,11 @@ async function finish(
   const file = input.text('certificate')
   if (certificate !== undefined && file !== undefined) keepCertificate(certificate, file)
   const absence = input.flag('prove') ? await searchResidue(context, store, certificate) : undefined
-  const pending = (await store.status()).storage.purgePending
+  const { purgePending: pending, foreignPurges } = (await store.status()).storage
   return {
     text: [
       ...doneLines(plan, certificate, file, absence),
+      ...foreignListsParagraph(foreignPurges),
       ...pendingDeviceParagraph(pendingDevices, context.clock()),
       '',
     ].join('\n'),
@@ -227,6 +229,7 @@ async function finish(
       certificate: certificate ?? null,
       pending_devices: pendingDevices.map(pendingDeviceJson),
       objects_to_erase: pending,
+      foreign_lists: foreignPurges,
       ...(absence === undefined ? {} : { absence: residueJson(absence) }),
     },
     exitCode: absence === undefined ? 0 : residueExitCode(absence),

@@ -19,7 +19,7 @@ import {
   repeatedText,
   unreachableText,
 } from '../reclaimable.ts'
-import { eraseAside, putAsideText } from '../residue.ts'
+import { eraseAside, eraseForeign, foreignListsText, putAsideText } from '../residue.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { clockText } from '../times.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'
@@ -111,12 +111,7 @@ function checkPurge({ storage, reclaimable }: StoreStatus): Finding {
 /** Lists of objects to erase that another identity wrote here, or that somebody has planted. */
 function checkForeignPurges({ storage: { foreignPurges } }: StoreStatus): readonly Finding[] {
   if (foreignPurges === 0) return []
-  const count = countText(foreignPurges, 'list', 'lists')
-  const found = `${count} of objects to erase that this device has not written, and does not obey`
-  const fix =
-    '`gitlocket doctor --repair` erases what the redactions of the history have replaced, and ' +
-    'moves these lists aside'
-  return [warn('Redaction', found, fix)]
+  return [warn('Redaction', foreignListsText(foreignPurges), eraseForeign)]
 }
 
 /** Files that a repair has replaced are useful only while something is still missing. */

@@ -9,8 +9,8 @@ import { systemDisk } from '../../src/disk/disk.ts'
 import type { PackStatus } from '../../src/git/object-store.ts'
 import { encodeTree, type ObjectType, type TreeEntry } from '../../src/git/objects/object.ts'
 import { PackOutput } from '../../src/git/pack/pack-output.ts'
-import type { PackSet } from '../../src/git/pack/pack-set.ts'
-import type { PackInput } from '../../src/git/pack/pack-writer.ts'
+import { PackSet } from '../../src/git/pack/pack-set.ts'
+import { type PackInput, writePack } from '../../src/git/pack/pack-writer.ts'
 import { git } from './temporary.ts'
 
 /** Incompressible bytes that depend on `seed` and nothing else. */
@@ -96,6 +96,22 @@ export function unreadable(set: PackSet, expected: readonly PackInput[]): string
     return found?.type !== type || !equalBytes(found.body, body)
   })
   return wrong.map(({ oid }) => oid)
+}
+
+/** What cannot be read back from the packs of a directory, and which of them are damaged. */
+export function losses(directory: string, expected: readonly PackInput[]): string[] {
+  const set = new PackSet(systemDisk, directory)
+  set.rescan()
+  const lost = [...unreadable(set, expected), ...set.damaged()]
+  set.close()
+  return lost
+}
+
+/** A pack of each part; their names. */
+export async function writeParts(directory: string, ...parts: PackInput[][]): Promise<string[]> {
+  const names: string[] = []
+  for (const part of parts) names.push((await writePack(systemDisk, directory, part)).name)
+  return names
 }
 
 /** A bare repository in `directory`; returns its pack directory. */

@@ -12,15 +12,15 @@ import { decodeTree, encodeTree } from '../../../src/git/objects/object.ts'
 import { TreeCursor } from '../../../src/git/objects/tree-cursor.ts'
 import { makeDelta } from '../../../src/git/pack/delta.ts'
 import { encodeEntryHeader } from '../../../src/git/pack/pack-entry.ts'
-import { PackSet } from '../../../src/git/pack/pack-set.ts'
-import { type PackInput, writePack } from '../../../src/git/pack/pack-writer.ts'
+import type { PackInput } from '../../../src/git/pack/pack-writer.ts'
 import {
   assemblePack,
   frame,
   history,
+  losses,
   noise,
   object,
-  unreadable,
+  writeParts,
 } from '../../support/pack-fixtures.ts'
 import { full, seed } from '../../support/seed.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
@@ -36,12 +36,6 @@ function packDirectory(): string {
   return directory
 }
 
-async function writeParts(directory: string, ...parts: PackInput[][]): Promise<string[]> {
-  const names: string[] = []
-  for (const part of parts) names.push((await writePack(systemDisk, directory, part)).name)
-  return names
-}
-
 function compact(
   directory: string,
   names: readonly string[],
@@ -55,15 +49,6 @@ function writeLoose(directory: string, { oid, type, body }: PackInput): string {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, deflateSync(Buffer.concat([Buffer.from(`${type} ${body.length}\0`), body])))
   return path
-}
-
-/** What cannot be read back, and which packs are damaged. */
-function losses(directory: string, expected: readonly PackInput[]): string[] {
-  const set = new PackSet(systemDisk, directory)
-  set.rescan()
-  const lost = [...unreadable(set, expected), ...set.damaged()]
-  set.close()
-  return lost
 }
 
 function withCode(code: ErrorCode): unknown {

@@ -56,7 +56,7 @@ const packings: readonly [name: string, arguments_: readonly string[]][] = [
 
 describe.each(packings)('a pack made %s', (packing, arguments_) => {
   const template = sharedDirectory()
-  beforeAll(() => pack(template, packing, arguments_))
+  beforeAll(() => makePack(template, packing, arguments_))
 
   test.each(choices)('without %s', async (_, choose) => {
     const repository = temporaryDirectory()
@@ -143,7 +143,7 @@ test('a damaged pack is refused and stays', async () => {
   expect(systemDisk.list(directory)).toEqual([`${name}.idx`, `${name}.pack`])
 })
 
-async function pack(
+async function makePack(
   repository: string,
   packing: string,
   arguments_: readonly string[],

@@ -8,29 +8,19 @@ import { hasCode } from '../../../src/errors.ts'
 import { mergePacks, planMerge } from '../../../src/git/maintenance/pack-merge.ts'
 import { makeDelta } from '../../../src/git/pack/delta.ts'
 import { encodeEntryHeader } from '../../../src/git/pack/pack-entry.ts'
-import { PackSet } from '../../../src/git/pack/pack-set.ts'
-import { type PackInput, writePack } from '../../../src/git/pack/pack-writer.ts'
 import { FaultyDisk } from '../../support/faulty-disk.ts'
-import { assemblePack, history, noise, object, unreadable } from '../../support/pack-fixtures.ts'
+import {
+  assemblePack,
+  history,
+  losses,
+  noise,
+  object,
+  writeParts,
+} from '../../support/pack-fixtures.ts'
 import { full, seed } from '../../support/seed.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 const { objects } = history(40)
-
-async function writeParts(directory: string, ...parts: PackInput[][]): Promise<string[]> {
-  const names: string[] = []
-  for (const part of parts) names.push((await writePack(systemDisk, directory, part)).name)
-  return names
-}
-
-/** What cannot be read back, and which packs are damaged. */
-function losses(directory: string, expected: readonly PackInput[]): string[] {
-  const set = new PackSet(systemDisk, directory)
-  set.rescan()
-  const lost = [...unreadable(set, expected), ...set.damaged()]
-  set.close()
-  return lost
-}
 
 describe('planMerge', () => {
   test.each([

@@ -10,7 +10,6 @@ import { gitHash } from '../../src/crypto/sha1.ts'
 import { systemDisk } from '../../src/disk/disk.ts'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import { checkPack } from '../../src/git/pack/pack-resolve.ts'
-import type { PackBytes } from '../../src/git/pack/pack-scan.ts'
 import { writePack } from '../../src/git/pack/pack-writer.ts'
 import { WorkBudget } from '../../src/git/pack/work-budget.ts'
 import { KIBIBYTE, MEBIBYTE, packWorkBytesMin, packWorkMax } from '../../src/limits.ts'
@@ -18,23 +17,12 @@ import { History } from '../../src/store/history/history.ts'
 import { canBeKept } from '../../src/store/sync/quarantine.ts'
 import { findNewCommits } from '../../src/store/verify/new-commits.ts'
 import { atOnce } from '../../src/time-slice.ts'
-import { chain, copies, fan, type HostileEntry, packOf } from '../support/hostile-packs.ts'
+import { chain, copies, fan, type HostileEntry, inRam, packOf } from '../support/hostile-packs.ts'
 import { history, noise } from '../support/pack-fixtures.ts'
 import { inChunks } from '../support/raw-pack.ts'
 import { standardHistory } from '../support/standard-forge.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { receivePack } from '../support/transfer.ts'
-
-function inRam(pack: Uint8Array): PackBytes {
-  return {
-    size: pack.length,
-    read(into, position) {
-      const part = pack.subarray(position, position + into.length)
-      into.set(part)
-      return part.length
-    },
-  }
-}
 
 interface Outcome {
   readonly sent: number

@@ -11,26 +11,14 @@ import { unwatched } from '../../src/async.ts'
 import { equalBytes } from '../../src/bytes.ts'
 import { hasCode } from '../../src/errors.ts'
 import { type CheckedPack, checkPack } from '../../src/git/pack/pack-resolve.ts'
-import type { PackBytes } from '../../src/git/pack/pack-scan.ts'
 import { WorkBudget } from '../../src/git/pack/work-budget.ts'
 import { objectBytesMax } from '../../src/limits.ts'
 import { atOnce, inSlices as runInSlices } from '../../src/time-slice.ts'
-import { chain, fan, hostileEntries, packOf } from '../support/hostile-packs.ts'
+import { chain, fan, hostileEntries, inRam, packOf } from '../support/hostile-packs.ts'
 import { bareRepository } from '../support/pack-fixtures.ts'
 import { full, seed } from '../support/seed.ts'
 import { cleanEnvironment, temporaryDirectory } from '../support/temporary.ts'
 import { inSlices, mostInOneTurn } from '../support/turns.ts'
-
-function bytesOf(pack: Uint8Array): PackBytes {
-  return {
-    size: pack.length,
-    read(into, position) {
-      const part = pack.subarray(position, position + into.length)
-      into.set(part)
-      return part.length
-    },
-  }
-}
 
 interface Outcome {
   readonly budget: WorkBudget
@@ -41,7 +29,7 @@ interface Outcome {
 function check(pack: Uint8Array): Outcome {
   const budget = new WorkBudget(pack.length, unwatched)
   try {
-    return { budget, checked: atOnce(checkPack(bytesOf(pack), { watch: unwatched, budget })) }
+    return { budget, checked: atOnce(checkPack(inRam(pack), { watch: unwatched, budget })) }
   } catch (error) {
     expect(hasCode(error, 'pack_corrupt')).toBe(true)
     return { budget, checked: undefined }
@@ -86,7 +74,7 @@ test.each([
   const moments: number[] = []
   await inSlices((turn) => {
     const visit = (): void => void moments.push(turn())
-    return runInSlices(checkPack(bytesOf(packOf(entries)), { watch: unwatched, visit }))
+    return runInSlices(checkPack(inRam(packOf(entries)), { watch: unwatched, visit }))
   })
   expect(moments).toHaveLength(41)
   expect(mostInOneTurn(moments)).toBe(1)

@@ -5,6 +5,7 @@ import * as fc from 'fast-check'
 import { concatBytes } from '../../src/bytes.ts'
 import { gitHash } from '../../src/crypto/sha1.ts'
 import { deflate } from '../../src/git/pack/pack-entry.ts'
+import type { PackBytes } from '../../src/git/pack/pack-scan.ts'
 import { deltaOnOffset, deltaOnOid, rawPack, whole } from './raw-pack.ts'
 
 /** A whole object, or a delta on an entry of the same list or on any oid. */
@@ -135,3 +136,15 @@ export const hostileEntries: fc.Arbitrary<readonly HostileEntry[]> = fc.oneof(
   { arbitrary: one, weight: 2 },
   { arbitrary: mixed, weight: 1 },
 )
+
+/** A pack as it is checked, without a file. */
+export function inRam(pack: Uint8Array): PackBytes {
+  return {
+    size: pack.length,
+    read(into, position) {
+      const part = pack.subarray(position, position + into.length)
+      into.set(part)
+      return part.length
+    },
+  }
+}

@@ -8,22 +8,15 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { encodeBatch } from '../../src/git/journal/journal-frame.ts'
 import { OidList } from '../../src/git/objects/oid-list.ts'
 import { encodeIntent, type PurgeIntent } from '../../src/git/purge/purge-intent.ts'
-import { createStore, generateIdentity, type Identity, openStore } from '../../src/index.ts'
+import { createStore, generateIdentity, openStore } from '../../src/index.ts'
 import { journalSecretOf } from '../../src/store/local/sealed-cache.ts'
 import { repairStore } from '../../src/store/repair/repair.ts'
-import { author, contentsOf } from '../support/stores.ts'
-import { copyDirectory, git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
+import { copySite, expectWhole, list, type Site, use } from '../support/planted-lists.ts'
+import { author } from '../support/stores.ts'
+import { git, sharedDirectory } from '../support/temporary.ts'
 import { verdictOf } from '../support/verdict.ts'
 
-const list = 'gitlocket/purge-0123456789abcdef'
-const contents = { '/a.md': 'two\n', '/b.md': 'b\n' }
 const nobody = new Uint8Array(32)
-
-interface Site {
-  readonly directory: string
-  readonly stateDirectory: string
-  readonly identity: Identity
-}
 
 const root = sharedDirectory()
 let site: Site
@@ -39,18 +32,11 @@ beforeAll(async () => {
 
 /** A copy of the closed store, with a list that names all of it. */
 function planted(intent: Partial<PurgeIntent>, secret: Uint8Array): Site {
-  const at = copySite()
+  const at = copySite(site)
   const dead = OidList.of(objectsIn(at))
   const [next, expected] = [headOf(at), git(['rev-parse', 'main~1'], at.directory).trim()]
   plant(at, encodeIntent({ expected, next, packs: [], dead, ...intent }, secret))
   return at
-}
-
-function copySite(): Site {
-  const copy = temporaryDirectory()
-  copyDirectory(site.directory, `${copy}/store`)
-  copyDirectory(site.stateDirectory, `${copy}/state`)
-  return { ...site, directory: `${copy}/store`, stateDirectory: `${copy}/state` }
 }
 
 function plant({ directory }: Site, bytes: Uint8Array): void {
@@ -65,23 +51,6 @@ function headOf({ directory }: Site): string {
 function objectsIn({ directory }: Site, type = 'blob'): readonly string[] {
   const rows = git(['cat-file', '--batch-all-objects', '--batch-check'], directory)
   return rows.split('\n').flatMap((row) => (row.includes(` ${type} `) ? row.slice(0, 40) : []))
-}
-
-/** Writes, checkpoints and closes; the verdicts on the last two. */
-async function use(at: Site): Promise<string> {
-  const store = await openStore(at)
-  await store.as(author).write('/new.md', 'new')
-  const checkpoint = await verdictOf(() => store.maintenance.checkpoint())
-  const closed = await verdictOf(() => store.close())
-  return closed === checkpoint ? closed : `${checkpoint}, ${closed}`
-}
-
-async function expectWhole(at: Site): Promise<void> {
-  git(['fsck', '--strict', '--full'], at.directory)
-  const store = await openStore(at)
-  await store.maintenance.verify()
-  expect(await contentsOf(store)).toEqual({ ...contents, '/new.md': 'new' })
-  await store.close()
 }
 
 async function foreignIn(at: Site): Promise<number> {
@@ -141,7 +110,7 @@ describe('T37: a planted journal', () => {
     ['what is no commit', (at) => objectsIn(at)[0] ?? ''],
     ['a missing commit', () => '12'.repeat(20)],
   ])('that moves the branch to %s is refused, and erases nothing', async (_, next) => {
-    const at = copySite()
+    const at = copySite(site)
     const origin = { generation: 1, salt: new Uint8Array(16).fill(1) }
     const { bytes } = encodeBatch(origin, { start: 0, durable: 0 }, [])
     const transition = { expected: headOf(at), next: next(at), objects: [] }

@@ -17,18 +17,9 @@ import {
 } from '../../src/index.ts'
 import { journalSecretOf } from '../../src/store/local/sealed-cache.ts'
 import { flipBit } from '../support/forge-seal.ts'
+import { contents, copySite, expectWhole, list, type Site, use } from '../support/planted-lists.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { copyDirectory, git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
-import { verdictOf } from '../support/verdict.ts'
-
-const list = 'gitlocket/purge-0123456789abcdef'
-const contents = { '/a.md': 'two\n', '/b.md': 'b\n' }
-
-interface Site {
-  readonly directory: string
-  readonly stateDirectory: string
-  readonly identity: Identity
-}
 
 /** A closed store in which `/a.md` had a version `one` before, as it was and without that one. */
 const root = sharedDirectory()
@@ -57,33 +48,6 @@ beforeAll(async () => {
   await store.close()
 })
 
-/** A copy that a test may spoil. */
-function copySite(): Site {
-  const copy = temporaryDirectory()
-  copyDirectory(site.directory, `${copy}/store`)
-  copyDirectory(site.stateDirectory, `${copy}/state`)
-  return { directory: `${copy}/store`, stateDirectory: `${copy}/state`, identity }
-}
-
-/** Writes, checkpoints and closes; what closing says. */
-async function use(at: Site): Promise<string> {
-  const store = await openStore(at)
-  const checkpoint = await verdictOf(async () => {
-    await store.as(author).apply([{ type: 'create', path: '/new.md', content: 'new' }])
-    await store.maintenance.checkpoint()
-  })
-  const closed = await verdictOf(() => store.close())
-  return closed === checkpoint ? closed : `${checkpoint}, ${closed}`
-}
-
-async function expectWhole(at: Site): Promise<void> {
-  git(['fsck', '--strict', '--full'], at.directory)
-  const store = await openStore(at)
-  await store.maintenance.verify()
-  expect(await contentsOf(store)).toEqual({ ...contents, '/new.md': 'new' })
-  await store.close()
-}
-
 /** Every object of the store. */
 function liveIn({ directory }: Site): readonly string[] {
   const rows = git(['cat-file', '--batch-all-objects', '--batch-check'], directory)
@@ -94,7 +58,7 @@ function liveIn({ directory }: Site): readonly string[] {
 }
 
 test('T19: a list of a transition of another history erases nothing', async () => {
-  const at = copySite()
+  const at = copySite(site)
   const unknown = '12'.repeat(20)
   const dead = OidList.of(liveIn(at).slice(0, 3))
   const intent = { expected: unknown, next: unknown, packs: [], dead }
@@ -114,7 +78,7 @@ describe('T19: a list that is damaged is refused, and nothing is lost', () => {
     ['a bit of its objects', flipBit(8 * 60)],
     ['a bit of its checksum', (bytes) => flipBit(8 * (bytes.length - 1))(bytes)],
   ])('journal_corrupt: %s', async (_, damage) => {
-    const at = copySite()
+    const at = copySite(site)
     writeFileSync(join(at.directory, list), damage(genuine))
     expect(await use(at)).toBe('journal_corrupt')
     rmSync(join(at.directory, list))
@@ -124,7 +88,7 @@ describe('T19: a list that is damaged is refused, and nothing is lost', () => {
 
 describe('T19: a genuine list that is replayed', () => {
   test('after the purge, erases nothing more', async () => {
-    const at = copySite()
+    const at = copySite(site)
     writeFileSync(join(at.directory, list), genuine)
     expect(await use(at)).toBe('accepted')
     expect(existsSync(join(at.directory, list))).toBe(false)
@@ -149,7 +113,7 @@ describe('T19: a genuine list that is replayed', () => {
 
 describe('T13: erased objects that are restored outside the history', () => {
   test('is not shown, and the proof of absence finds it', async () => {
-    const at = copySite()
+    const at = copySite(site)
     copyDirectory(packsBefore, `${at.directory}/objects/pack`)
     const store = await openStore(at)
     await store.maintenance.verify()
@@ -160,7 +124,7 @@ describe('T13: erased objects that are restored outside the history', () => {
   })
 
   test('is not there without that', async () => {
-    const at = copySite()
+    const at = copySite(site)
     const store = await openStore(at)
     const { versions, found } = await store.maintenance.findResidue()
     expect([versions, found]).toEqual([1, []])

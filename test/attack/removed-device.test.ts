@@ -34,6 +34,14 @@ const removed = worldsOf(async (url) => {
   return { a, b, c }
 })
 
+/** B has written on, and was the first at the remote. */
+async function faster(): ReturnType<typeof removed> {
+  const world = await removed()
+  await create(world.b, '/late.md')
+  await sync(world.b)
+  return world
+}
+
 describe('T28: a removed device that goes on writing', () => {
   test('is told that it was removed, and keeps what it has', { tags: 'slow' }, async () => {
     const { a, b, remote } = await removed()
@@ -57,9 +65,7 @@ describe('T28: a removed device that goes on writing', () => {
   )
 
   test('that was faster at the remote is not merged by the owner that removed it', async () => {
-    const { a, b, remote } = await removed()
-    await create(b, '/late.md')
-    await sync(b)
+    const { a, b, remote } = await faster()
     await create(a, '/in-time.md')
     await sync(a)
     expect(await contentsOf(a.store)).not.toHaveProperty('/late.md')
@@ -72,9 +78,7 @@ describe('T28: a removed device that goes on writing', () => {
     'that was faster at a third machine goes from there too, without a repair',
     { tags: 'slow' },
     async () => {
-      const { a, b, c, remote } = await removed()
-      await create(b, '/late.md')
-      await sync(b)
+      const { a, c, remote } = await faster()
       await sync(c)
       expect(await contentsOf(c.store)).toHaveProperty('/late.md')
       await sync(a)
@@ -93,9 +97,7 @@ describe('T28: a removed device that goes on writing', () => {
     'on which an innocent machine has built keeps its place in the history',
     { tags: 'slow' },
     async () => {
-      const { a, b, c, remote } = await removed()
-      await create(b, '/late.md')
-      await sync(b)
+      const { a, c, remote } = await faster()
       await sync(c)
       await create(c, '/innocent.md')
       await syncAll([c, a])

@@ -2,32 +2,12 @@
 // fetched, though it was never in the history of this clone.
 
 import { expect, test } from 'vitest'
-import {
-  bareRemote,
-  type Clone,
-  firstClone,
-  joinClone,
-  put,
-  sync,
-} from '../../../support/clones.ts'
-import { expectInStep, redact } from '../../../support/hostile-remotes.ts'
+import { bareRemote, type Clone, put, sync } from '../../../support/clones.ts'
+import { expectInStep, pairsOfClones, redact } from '../../../support/hostile-remotes.ts'
 import { author } from '../../../support/stores.ts'
 import { git } from '../../../support/temporary.ts'
 
-interface World {
-  readonly remote: string
-  readonly a: Clone
-  readonly b: Clone
-}
-
-async function newWorld(): Promise<World> {
-  const remote = bareRemote()
-  const a = await firstClone(remote)
-  await sync(a)
-  const b = await joinClone(a, remote)
-  await sync(a)
-  return { remote, a, b }
-}
+const newWorld = pairsOfClones()
 
 /** Ends with the first commit that is verified: all that was wanted is here by then. */
 async function interruptedSync({ store }: Clone): Promise<void> {

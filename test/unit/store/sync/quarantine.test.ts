@@ -7,7 +7,6 @@ import { History } from '../../../../src/store/history/history.ts'
 import type { ObjectSource } from '../../../../src/store/snapshot/git-reads.ts'
 import { canBeKept } from '../../../../src/store/sync/quarantine.ts'
 import { atOnce } from '../../../../src/time-slice.ts'
-import { worldsOf } from '../../../support/clone-templates.ts'
 import { bareRemote, checkWithGit, sync } from '../../../support/clones.ts'
 import { failureOf } from '../../../support/faulty-remotes.ts'
 import { idOf } from '../../../support/forge-seal.ts'
@@ -16,14 +15,14 @@ import {
   create,
   edit,
   evidenceOf,
-  makePair,
   moveBranch,
+  pairsOfClones,
   redact,
 } from '../../../support/hostile-remotes.ts'
 import { nextRow, standardHistory } from '../../../support/standard-forge.ts'
 import { cleanEnvironment, git } from '../../../support/temporary.ts'
 
-const worldOf = worldsOf(makePair)
+const worldOf = pairsOfClones()
 
 interface Blobs {
   /** Of a memory version that is redacted. */

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { guardedSession, poisonedSession, sessions } from '../../scripts/tour/transcript.ts'
 import type { Input } from '../../scripts/tour/transcript/call.ts'
 import { leakedKey } from '../../scripts/tour/transcript/friday.ts'
@@ -26,7 +26,7 @@ const commitsOfMachines = 5
 
 const directory = sharedDirectory()
 let ran: ReturnType<typeof tour> | undefined
-/** The tour that most tests look at, which the first of them waits for. */
+/** The tour that most tests look at: it runs once, and not for those of the transcript alone. */
 const finished = (): ReturnType<typeof tour> => (ran ??= tour(directory))
 
 describe('the transcript of the tour', () => {
@@ -58,6 +58,9 @@ describe('the transcript of the tour', () => {
 })
 
 describe('the tour', { tags: 'slow' }, () => {
+  beforeAll(compile)
+  beforeAll(() => void finished())
+
   test('ends well without a terminal, and says nothing on standard error', () => {
     expect(finished().stderr).toBe('')
     expect(finished().status).toBe(0)
@@ -225,11 +228,16 @@ test('the tour exits above 0 with one line if it cannot work', { tags: 'slow' },
   expect(stderr).toMatch(/^\nThe tour stopped: [^\n]+\n$/)
 })
 
-let compiled: unknown
+let isCompiled = false
+function compile(): void {
+  if (isCompiled) return
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts')])
+  isCompiled = true
+}
 
 function tour(home: string, env: Readonly<Record<string, string>> = {}) {
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  compiled ??= spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts')])
+  compile()
   return spawnSync(process.execPath, [join(root, 'build', 'tour', 'main.js')], {
     encoding: 'utf8',
     input: '',

@@ -196,7 +196,7 @@ describe('T15: whatever the bytes are, only codes are thrown', () => {
     ['parseRecoveryKey', parseRecoveryKey],
     ['parseId', (text) => parseId('memory', text)],
     ['checkPath', checkPath],
-  ])('%s', (_, read) => {
+  ])('%s', { tags: 'slow' }, (_, read) => {
     const start = fc.constantFrom('', '/', 'mem_', 'GLKR1-', 'GITLOCKET-IDENTITY-1-')
     const text = fc
       .tuple(start, fc.string({ unit: 'binary', maxLength: 200 }))

@@ -260,7 +260,7 @@ describe('several remotes', () => {
     )
   })
 
-  test('with --json are one value in their order, errors included', async () => {
+  test('with --json are one value in their order, errors included', { tags: 'slow' }, async () => {
     const { first } = await withTwo()
     const { stdout, stderr } = await first.call(['sync', '--json'])
     const error = expect.objectContaining({ code: 'remote_unreachable', remote: 'web' })

@@ -264,7 +264,7 @@ test('the snapshot at a cut is the one of its commit', { tags: 'slow' }, async (
   )
 })
 
-test('a rollback brings back the state of any commit', async () => {
+test('a rollback brings back the state of any commit', { tags: 'slow' }, async () => {
   await assertProperty(
     any,
     async (world) => {

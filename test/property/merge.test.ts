@@ -149,7 +149,7 @@ function meet(replicas: Replicas): void {
   }
 }
 
-test('clones come to one state, and keep every line that nobody removed', () => {
+test('clones come to one state, and keep every line that nobody removed', { tags: 'slow' }, () => {
   const property = fc.property(steps, (given) => {
     const world = new World()
     const { replicas } = world

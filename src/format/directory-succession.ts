@@ -169,7 +169,7 @@ function checkEnrolment({ previous, next, author, isSameEpoch }: Step): void {
   const added = next.devices.filter((device) => device.added === next.number)
   const within = added.every((device) => device.role === grades[author])
   const only = withoutAdditions(previous, next)
-  if (!isSameEpoch || !within || !isEqual(previous, only)) {
+  if (!isSameEpoch || !within || added.length === 0 || !isEqual(previous, only)) {
     throw new StoreError('record_role', 'A recovery identity may only enrol devices')
   }
   if (author === 'passphrase' && countByPassphrase(next) > previous.quota) {

@@ -115,13 +115,17 @@ function atMost({ ceiling }: { readonly ceiling: number }, ...values: readonly n
 
 /** For new passphrases only: existing ones are always accepted. */
 function checkNewPassphrase(passphrase: string): void {
-  if (Array.from(passphrase).length >= passphraseCharactersMin && passphrase.isWellFormed()) {
-    return
+  if (Array.from(passphrase).length < passphraseCharactersMin || !passphrase.isWellFormed()) {
+    const least = `A passphrase must have at least ${passphraseCharactersMin} characters`
+    throw new StoreError('invalid_input', least)
   }
-  throw new StoreError(
-    'invalid_input',
-    `A passphrase must have at least ${passphraseCharactersMin} characters`,
-  )
+  // Another version of Unicode may give them another normal form, and so the passphrase another key.
+  if (/\p{Cn}/u.test(passphrase)) {
+    throw new StoreError(
+      'invalid_input',
+      'A passphrase must not have characters that this release of Node does not know',
+    )
+  }
 }
 
 /** Derives both key pairs, and wipes the root. */

@@ -172,7 +172,8 @@ function checkGrade(
   const { number, previous: links, founderRandom } = previous
   const undone = { ...next, number, previous: links, founderRandom, devices }
   const only = directoryHash(storeId, undone) === directoryHash(storeId, previous)
-  ensure(only && sameEpoch, 'record_role', 'A recovery identity only adds devices')
+  const adds = only && sameEpoch && added.length > 0
+  ensure(adds, 'record_role', 'A recovery identity only adds devices')
   const ofGrade = added.every((device) => device.role === grade)
   ensure(ofGrade, 'record_role', 'A recovery identity adds devices in the role of its grade')
   const admitted = next.devices.filter((d) => d.admittedBy === 3).length

@@ -286,6 +286,7 @@ describe('a recovery identity', () => {
     ['add an owner by passphrase', 'passphrase', adding('passphrase', 'owner')],
     ['add a reader by passphrase', 'passphrase', adding('passphrase', 'reader')],
     ['add a writer by recovery key', 'recovery', adding('recovery', 'writer')],
+    ['add nobody', 'recovery', successor(two, {})],
     ['remove a device', 'recovery', removed],
     ['change a role', 'recovery', successor(two, withSecond({ role: 'owner' }))],
     ['name a device', 'recovery', successor(two, withSecond({ name: 'phone', named: 2 }))],

@@ -136,9 +136,12 @@ describe('a new keyring', () => {
     })
   })
 
-  test('refuses a short passphrase before it hashes', async () => {
-    const short = createKeyring({ ...options, passphrase: 'short' })
-    await expect(short).rejects.toMatchObject({ code: 'invalid_input' })
+  test.each([
+    ['a short passphrase', 'short'],
+    ['one of a character that no version of Unicode here has assigned', 'long enough \u{378}'],
+  ])('refuses %s before it hashes', async (_, passphrase) => {
+    const made = createKeyring({ ...options, passphrase })
+    await expect(made).rejects.toMatchObject({ code: 'invalid_input' })
   })
 })
 

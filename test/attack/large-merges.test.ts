@@ -2,6 +2,7 @@
 // commits, of which each has at most as many rows as the format allows. FORMAT §6.4.
 
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { formatIdentity } from '../../src/keys/identity.ts'
 import { rowsMax } from '../../src/limits.ts'
 import { TheirPast } from '../../src/store/sync/their-past.ts'
 import {
@@ -16,6 +17,7 @@ import {
   syncAll,
 } from '../support/clones.ts'
 import { create, redact } from '../support/hostile-remotes.ts'
+import { readStore } from '../support/reference/store.ts'
 import { full } from '../support/seed.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
@@ -136,7 +138,14 @@ describe('T45: more memories than a commit has rows, changed on both sides,', ()
       expect((await b.store.maintenance.findResidue()).found).toEqual([])
       await syncAll([a, b])
       await expectBoth([a, b], remote)
-      for (const text of Object.values(await contentsOf(b.store))) {
+      // Also for a reader of the format that shares no code with these merges.
+      const secret = { identity: formatIdentity(b.place.identity) }
+      const read = Array.from(readStore(remote, secret).memories, ([path, { content }]) => {
+        return [path, content] as const
+      })
+      const contents = await contentsOf(b.store)
+      expect(Object.fromEntries(read)).toEqual(contents)
+      for (const text of Object.values(contents)) {
         const lines = text.trimEnd().split('\n')
         expect(new Set(lines).size).toBe(lines.length)
       }

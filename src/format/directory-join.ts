@@ -44,12 +44,8 @@ export function joinDirectories(storeId: string, [first, second]: TwoDirectories
 /** Throws `keyring_chain`. */
 export function checkJoined(storeId: string, before: TwoDirectories, next: Directory): void {
   const expected = joinDirectories(storeId, before)
-  if (!equalBytes(encodeDirectory(next), encodeDirectory(expected))) {
-    throw broken('A keyring is not the join of its two predecessors')
-  }
-  // The author is an owner on both sides, but is removed if they have different keys for it.
-  if (next.devices.some(({ role }) => role === 'owner')) return
-  throw broken('No active owner remains in a joined keyring')
+  if (equalBytes(encodeDirectory(next), encodeDirectory(expected))) return
+  throw new StoreError('keyring_chain', 'A keyring is not the join of its two predecessors')
 }
 
 /** A changed role of an active device that both directories have. */
@@ -93,6 +89,11 @@ function joinDevice(a: DeviceEntry, b: DeviceEntry): DeviceEntry {
   return { ...a, role, roleBy, admittedBy, added: Math.min(a.added, b.added), name, named }
 }
 
+/** Whether a role that `a` set holds against one that `b` set. */
+export function isStronger(a: AdmittedBy, b: AdmittedBy): boolean {
+  return compareBy(a, b) < 0
+}
+
 /** Negative if `a` is the stronger one: who has a passphrase cannot lower or rename a device. */
 function compareBy(a: AdmittedBy, b: AdmittedBy): number {
   return admissions.indexOf(a) - admissions.indexOf(b)
@@ -112,7 +113,8 @@ function joinRemoved(
     const other = findDevice(second, device.deviceId)
     return other !== undefined && !areSameKeys(device, other)
   })
-  const removals = clashing.map(({ deviceId }) => {
+  const out = [...clashing, ...shutOut(first, second), ...shutOut(second, first)]
+  const removals = out.map(({ deviceId }) => {
     const { sequence, record } = noRecord
     return { deviceId, removed: number, sequence, record }
   })
@@ -125,6 +127,20 @@ function joinRemoved(
       return { deviceId: a.deviceId, removed: Math.min(a.removed, b.removed), sequence, record }
     },
   )
+}
+
+/**
+ * The devices that only `side` has, and that are there by a passphrase alone, if the other side has
+ * dropped its passphrase meanwhile.
+ */
+function shutOut(side: Directory, other: Directory): readonly DeviceEntry[] {
+  const isDropped = side.recovery.some(({ type, slotId }) => {
+    return type === 'passphrase' && other.gone.includes(slotId)
+  })
+  if (!isDropped) return []
+  return side.devices.filter(({ deviceId, roleBy }) => {
+    return roleBy === 'passphrase' && findDevice(other, deviceId) === undefined
+  })
 }
 
 /** Whether the last record that `a` names is the later one, or of equal ones the lesser. */
@@ -167,10 +183,6 @@ function clashingSlots(first: Directory, second: Directory): readonly string[] {
     return other !== undefined && !equalBytes(other, recoveryBytes(entry))
   })
   return clashing.map(({ slotId }) => slotId)
-}
-
-function broken(message: string): StoreError {
-  return new StoreError('keyring_chain', message)
 }
 
 /** In ascending order of ids. */

@@ -4,7 +4,7 @@
 
 import type { Sealed } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
-import { StoreError } from '../errors.ts'
+import { assert, StoreError } from '../errors.ts'
 import type { DeviceKeys } from '../format/device-keys.ts'
 import { joinDirectories } from '../format/directory-join.ts'
 import type { LastRecord } from '../format/directory-succession.ts'
@@ -175,6 +175,19 @@ export function openDirectory(
     throw new StoreError('envelope_epoch', 'A keyring belongs to an unknown epoch')
   }
   return { file, epoch, directory: readDirectory(file, epoch) }
+}
+
+/** Opens a keyring of a known epoch, contents included. Throws what `openDirectory` throws. */
+export function openKnownKeyring(
+  bytes: Uint8Array,
+  storeId: string,
+  known: ReadonlyMap<string, EpochKeys>,
+): OpenedKeyring {
+  const { file, directory } = openDirectory(bytes, storeId, known)
+  const epoch = known.get(file.kid)
+  assert(epoch !== undefined, 'its directory was opened with this epoch')
+  const epochs = new Map(openArchives(file, epoch).map((one) => [one.kid, one]))
+  return { bytes, storeId, directory, epochs, epoch, recovery: undefined }
 }
 
 /**

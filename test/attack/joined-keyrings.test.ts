@@ -120,7 +120,7 @@ type Joining = (world: Clones) => JoinPlan
 describe('T32: a join is refused', () => {
   test.each<[code: string, name: string, joining: Joining]>([
     ['record_role', 'by a writer', ({ reader }) => ({ fault: { author: reader } })],
-    ['record_device', 'by who is a device on one side', () => ({ fault: { author: newcomer } })],
+    ['record_role', 'by a writer whom one side has', () => ({ fault: { author: newcomer } })],
     ['record_device', 'by a writer whom one side removed', ({ asWriter }) => ({ fault: asWriter })],
     [
       'keyring_chain',

@@ -73,7 +73,7 @@ describe('T32: an owner who adds apart what the other side has, with keys of its
     },
   )
 
-  test('keyring_chain: is refused if no owner remains', async () => {
+  test('record_device: joins nothing as one that the join removes', async () => {
     const { left, right, second } = clones()
     left.keyring((next) => withMember(next, newcomer, 'owner'))
     removeDevice(left, left.founder, { author: newcomer })
@@ -84,7 +84,7 @@ describe('T32: an owner who adds apart what the other side has, with keys of its
     right.keyring(lowered, { fault, epoch: right.newEpoch() })
     // Both who let it in are owners for the other side; of the three none is one in the join.
     left.joinWith(right, { fault: { author: newcomer } })
-    expect(await verdicts(left)).toEqual(refused('keyring_chain'))
+    expect(await verdicts(left)).toEqual(refused('record_device'))
   })
 })
 

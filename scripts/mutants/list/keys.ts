@@ -227,6 +227,12 @@ export const keys: readonly MutatedFile[] = [
     file: 'format/directory-join.ts',
     mutants: [
       {
+        line: 'const out = [...clashing, ...shutOut(first, second), ...shutOut(second, first)]',
+        becomes: 'const out = clashing',
+        test: 'unit/format/directory-join-rights.test.ts',
+        name: 'whom a passphrase let in on one side goes if the other has dropped it',
+      },
+      {
         line: 'const byRole = compareBy(a.roleBy, b.roleBy) || (isLower',
         becomes: 'const byRole = 0 || (isLower',
         test: 'unit/format/directory-join-rights.test.ts',

@@ -139,12 +139,6 @@ export const verification: readonly MutatedFile[] = [
         name: 'a merge is refused device_forked: the same, in a clone that has merged the merge',
       },
       {
-        line: 'for (const one of before) checkAuthor({ keyring: one, device }',
-        becomes: 'checkAuthor({ keyring: before[0], device }',
-        test: 'attack/joined-keyrings.test.ts',
-        name: 'side, a join is refused record_device: by a device that its second parent removed',
-      },
-      {
         line: 'if (!areTwo(before) && joins) {',
         becomes: 'if (!joins && joins) {',
         test: 'attack/merge-authors.test.ts',
@@ -366,28 +360,45 @@ export const verification: readonly MutatedFile[] = [
     file: 'store/access/keyring-join.ts',
     mutants: [
       {
-        line: 'if (!isGiving || slotIds.length === 0) return true',
-        becomes: 'if (!isGiving || true) return true',
+        line: `recovery?.type !== 'recovery' || !other.gone.includes(recovery.slotId)`,
+        becomes: 'true',
         test: 'attack/joined-recoveries.test.ts',
-        name: 'record_late: nor does it as a device with the same key, admitted by itself',
+        name: 'record_late: that was dropped on the other side admits nobody',
       },
       {
-        line: 'slotIds.some((slotId) => !other.gone.includes(slotId)) ||',
-        becomes: '',
-        test: 'unit/store/sync/joined-keyrings.test.ts',
-        name: 'was replaced since a passphrase does not keep an owner apart',
+        line: `(roleBy && isStronger(roleBy, device.roleBy))`,
+        becomes: 'false',
+        test: 'attack/squatted-devices.test.ts',
+        name: 'T49: a first: the passphrase squats the id of an owner, which has added a device',
       },
       {
-        line: 'slotIds.some((slotId) => !other.gone.includes(slotId)) ||',
-        becomes: 'slotIds.length > 0 ||',
-        test: 'attack/joined-recoveries.test.ts',
-        name: 'record_late: that both sides have dropped has admitted nobody',
+        line: 'if (owners.includes(deviceId)) return',
+        becomes: 'if (true) return',
+        test: 'unit/store/sync/replaced-keys.test.ts',
+        name: 'keyring_conflict: a device joins nothing where that would remove it',
+      },
+    ],
+  },
+  {
+    file: 'store/access/lateness.ts',
+    mutants: [
+      {
+        line: 'deviceId === undefined ? gone.has(slotId) :',
+        becomes: 'deviceId === undefined ? false :',
+        test: 'attack/squatted-devices.test.ts',
+        name: 'T49: a first: the passphrase squats before an owner drops it',
       },
     ],
   },
   {
     file: 'store/access/authority.ts',
     mutants: [
+      {
+        line: `record.kind === 'genesis' || joinsKeyrings(record)`,
+        becomes: `record.kind === 'genesis'`,
+        test: 'attack/joined-keyrings.test.ts',
+        name: 'side, a join is refused record_device: by a device that its second parent removed',
+      },
       {
         line: 'if (record.sequence === 0) {',
         becomes: 'if (record.sequence < 0) {',

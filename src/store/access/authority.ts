@@ -21,6 +21,7 @@ import {
 import { openEnvelope, readKid, recordContext } from '../../format/envelope.ts'
 import { recoveryIdOf } from '../../format/id.ts'
 import type { KeyringFile } from '../../format/keyring.ts'
+import { joinsKeyrings } from '../../format/record-rules.ts'
 import { decodeSettings } from '../../format/settings.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { openArchives, openAuditArchive, readArchivedKids } from '../../keys/archive.ts'
@@ -196,9 +197,10 @@ export function checkAuthor(
   keyring: KeyringState | undefined,
 ): void {
   const { record } = commit
-  // Genesis is checked against its own directory, which the store id authenticates.
-  const founding = record.kind === 'genesis' ? keyring?.directory : undefined
-  const directory = founding ?? before.keyring.directory
+  // Genesis is checked against its own directory, which the store id authenticates, and a join
+  // against the one that follows from both.
+  const isOwn = record.kind === 'genesis' || joinsKeyrings(record)
+  const { directory } = isOwn && keyring !== undefined ? keyring : before.keyring
   const recovery = findRecovery(directory, record.deviceId)
   if (recovery !== undefined) {
     commit.checkSignature(recovery.signingKey)

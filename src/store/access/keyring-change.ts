@@ -1,6 +1,7 @@
 // The types with which a merge compares the keyring records of its two sides. Holds types only.
 
 import type { RaisedRole } from '../../format/directory-join.ts'
+import type { AdmittedBy, RecoveryEntry } from '../../format/directory.ts'
 import type { Head, KeyringState } from '../snapshot/snapshot.ts'
 
 /** Two concurrent keyrings (FORMAT §7.2), in the order of the parents that have them in force. */
@@ -11,8 +12,10 @@ export interface KeyringChange {
   readonly authorId: string
   /** The devices that the directory before does not have; none in a join. */
   readonly added: readonly string[]
-  /** Of a recovery identity, 32 hex digits; undefined for a device. */
-  readonly slotId: string | undefined
+  /** The entry of a recovery identity in the directory before; undefined for a device. */
+  readonly recovery: RecoveryEntry | undefined
+  /** Who set the role of a device in the directory before; undefined for a recovery identity. */
+  readonly roleBy: AdmittedBy | undefined
   /** Whether it adds a device or a recovery entry, or raises a role. */
   readonly givesRights: boolean
   readonly raised: readonly RaisedRole[]

@@ -1,9 +1,9 @@
-// Checks whether two concurrent keyrings may be joined (FORMAT §7.2): by an owner of both, if every
+// Checks whether two concurrent keyrings may be joined (FORMAT §7.2): by an owner, if every
 // keyring record of either side is sound. Must not make the join: format/directory-join.ts makes
 // its directory, keys/keyring.ts its keys.
 
 import { StoreError } from '../../errors.ts'
-import { givesRights, isLower, raisedRoles } from '../../format/directory-join.ts'
+import { givesRights, isLower, isStronger, raisedRoles } from '../../format/directory-join.ts'
 import {
   type DeviceEntry,
   type Directory,
@@ -18,7 +18,7 @@ import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/dec
 import { getBlob } from '../snapshot/git-reads.ts'
 import type { KeyringState } from '../snapshot/snapshot.ts'
 import { findKeyring, findRecovery } from './authority.ts'
-import type { KeyringChange, TwoKeyrings } from './keyring-change.ts'
+import type { KeyringChange } from './keyring-change.ts'
 
 /** One side of a join: the keyring in force there, and its changes since the last common commit. */
 export interface KeyringSide<Change extends KeyringChange = KeyringChange> {
@@ -67,7 +67,7 @@ export function unsoundChanges<Change extends KeyringChange>(
 }
 
 function isSound(
-  { authorId, slotId, givesRights: isGiving }: KeyringChange,
+  { authorId, recovery, roleBy, givesRights: isGiving }: KeyringChange,
   other: Directory,
   sound: ReadonlySet<KeyringChange>,
 ): boolean {
@@ -75,10 +75,13 @@ function isSound(
   if (findRemoved(other, authorId) !== undefined) return false
   const device = findDevice(other, authorId)
   if (device !== undefined) {
-    return !isGiving || device.role === 'owner' || wasMadeOwner(device, sound)
+    // Who has a passphrase can add an owner's device to an older state, in a lower role.
+    const isOwner = device.role === 'owner' || (roleBy && isStronger(roleBy, device.roleBy))
+    return !isGiving || isOwner === true || wasMadeOwner(device, sound)
   }
-  // Its own side may have replaced the secret since: earlier changes stay sound.
-  return !isGiving || slotId === undefined || !other.gone.includes(slotId)
+  // A join leaves out by itself what a passphrase added that the other side has dropped. Its own
+  // side may have replaced a recovery key since: earlier changes stay sound.
+  return !isGiving || recovery?.type !== 'recovery' || !other.gone.includes(recovery.slotId)
 }
 
 /** Whether sound changes made a device an owner whose role the other side has not lowered. */
@@ -92,17 +95,19 @@ function wasMadeOwner({ deviceId, role }: DeviceEntry, sound: ReadonlySet<Keyrin
 
 /** The change by a keyring record that has one directory before it. */
 export function keyringChange(authorId: string, before: Directory, next: Directory): KeyringChange {
-  const slotId = findRecovery(before, authorId)?.slotId
+  const recovery = findRecovery(before, authorId)
+  const roleBy = findDevice(before, authorId)?.roleBy
   const added = next.devices
     .map(({ deviceId }) => deviceId)
     .filter((deviceId) => findDevice(before, deviceId) === undefined)
   const [gives, raised] = [givesRights(before, next), raisedRoles(before, next)]
-  return { authorId, added, slotId, givesRights: gives, raised }
+  return { authorId, recovery, roleBy, added, givesRights: gives, raised }
 }
 
 /** The change by a join, which gives no right that neither of its keyrings has, or by genesis. */
 export function changeWithoutGrants(authorId: string): KeyringChange {
-  return { authorId, added: [], slotId: undefined, givesRights: false, raised: [] }
+  const author = { authorId, recovery: undefined, roleBy: undefined }
+  return { ...author, added: [], givesRights: false, raised: [] }
 }
 
 /** Reads the changes by verified commits of keyring records. */
@@ -128,26 +133,19 @@ export function readKeyringChanges(
 }
 
 /**
- * Checks that a device is an owner on both sides: otherwise a removed owner could join keyrings.
- * Throws `keyring_conflict`.
+ * Checks that a device is an owner in what it joins: a removed or a former owner could otherwise
+ * join keyrings. Throws `keyring_conflict`.
  */
-export function checkOwnsBoth(deviceId: string, keyrings: TwoKeyrings): void {
-  if (keyrings.every(({ directory }) => isOwner(directory, deviceId))) return
-  const [first, second] = keyrings
-  const owners = first.directory.devices.filter(({ deviceId: id }) => {
-    return isOwner(first.directory, id) && isOwner(second.directory, id)
-  })
-  const names = owners.map((one) => formatId('device', one.deviceId)).join(' or ')
+export function checkOwnsJoin(deviceId: string, { devices }: Directory): void {
+  const owners = devices.filter(({ role }) => role === 'owner').map((one) => one.deviceId)
+  if (owners.includes(deviceId)) return
+  const names = owners.map((one) => formatId('device', one)).join(' or ')
   const advice =
     owners.length === 0
-      ? 'no device is an owner on both sides to join them; they may have removed each other'
-      : `an owner of both sides has to sync, ${names}`
+      ? 'no device is an owner for both sides to join them; they may have removed each other'
+      : `an owner for both sides has to sync, ${names}`
   throw new StoreError(
     'keyring_conflict',
     `Two owners changed who may open the store without knowing of each other: ${advice}`,
   )
-}
-
-function isOwner(directory: Directory, deviceId: string): boolean {
-  return findDevice(directory, deviceId)?.role === 'owner'
 }

@@ -1,18 +1,24 @@
-// Joins the concurrent keyrings of a sync (FORMAT §7.2), if this device is an owner on both sides,
-// and reports the result, since a join takes away rights that one side had given. Must not decide
+// Joins the concurrent keyrings of a sync (FORMAT §7.2), if this device is an owner in what they
+// make, and reports the result, since a join takes away rights that one side had given. Must not decide
 // the joined directory: format/directory-join.ts does.
 
 import { compareBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { isLower } from '../../format/directory-join.ts'
+import { isLower, joinDirectories } from '../../format/directory-join.ts'
 import { type DeviceEntry, type Directory, findDevice, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
-import { joinKeyrings, type NewKeyring, type OpenedKeyring } from '../../keys/keyring.ts'
-import { openHeadKeyring } from '../access/authority.ts'
-import { checkChangesSound, checkOwnsBoth, readKeyringChanges } from '../access/keyring-join.ts'
+import {
+  joinKeyrings,
+  type NewKeyring,
+  type OpenedKeyring,
+  openKnownKeyring,
+} from '../../keys/keyring.ts'
+import { findKeyring } from '../access/authority.ts'
+import { checkChangesSound, checkOwnsJoin, readKeyringChanges } from '../access/keyring-join.ts'
 import type { Divergence } from '../commits/divergence.ts'
 import type { HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
+import { getBlob } from '../snapshot/git-reads.ts'
 import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 
 /** The effects of joining two keyrings. Device ids are `dev_…`. */
@@ -52,27 +58,21 @@ export async function joinHeadKeyrings(
 ): Promise<NewKeyring> {
   const { storeId, identity, random } = session
   const { ours, theirs } = tips
-  checkOwnsBoth(identity.deviceId, [ours.keyring, theirs.keyring])
-  checkSidesSound(source, tips, divergence)
-  const unlock = { type: 'identity', identity } as const
-  const open = ({ head }: Tip): Promise<OpenedKeyring> => {
-    return openHeadKeyring(source.objects, storeId, unlock, head.commit)
-  }
   const isOursFirst = compareBytes(ours.head.record, theirs.head.record) < 0
-  const inOrder = isOursFirst ? ([ours, theirs] as const) : ([theirs, ours] as const)
-  const next = await joinKeyrings([await open(inOrder[0]), await open(inOrder[1])], random)
-  checkStaysActive(next.directory, identity.deviceId)
-  return next
-}
-
-/** A slot may open for this device though the directory lists another key for it. */
-function checkStaysActive(directory: Directory, deviceId: string): void {
-  if (findDevice(directory, deviceId) !== undefined) return
-  throw new StoreError(
-    'keyring_conflict',
-    'Both sides changed who may open the store, and they have different keys of this device: ' +
-      'another owner of both sides has to sync, which removes this device',
-  )
+  const [first, second] = isOursFirst ? ([ours, theirs] as const) : ([theirs, ours] as const)
+  const joined = joinDirectories(storeId, [first.keyring.directory, second.keyring.directory])
+  checkOwnsJoin(identity.deviceId, joined)
+  checkSidesSound(source, tips, divergence)
+  // One side may not know this device, and be of an epoch that it has in its archives.
+  const open = ({ head }: Tip): OpenedKeyring => {
+    const bytes = getBlob(
+      source.objects,
+      findKeyring(source.objects, head.commit),
+      'keyring_mismatch',
+    )
+    return openKnownKeyring(bytes, storeId, source.epochs)
+  }
+  return joinKeyrings([open(first), open(second)], random)
 }
 
 function checkSidesSound(

@@ -100,7 +100,7 @@ function* verifyInOrder(
   checkKeyring(snapshot, commit, before)
   if (merging !== undefined && !areTwo(before)) checkInTime(merging.parents)
   const keyring = yield* readKeyring(context, commit)
-  for (const one of before) checkAuthor({ keyring: one, device }, commit, keyring)
+  checkAuthor({ keyring: before[0], device }, commit, keyring)
   if (keyring !== undefined && record.kind === 'keyring') {
     checkNewKeyring(context.storeId, before, keyring, { snapshot, record, merging })
   }

@@ -4,7 +4,16 @@
 import { expect, test } from 'vitest'
 import { joinDirectories } from '../../../src/format/directory-join.ts'
 import { type DeviceEntry, type Directory, findDevice } from '../../../src/format/directory.ts'
-import { device, founder, genesis, sorted, storeId } from '../../support/directories.ts'
+import {
+  device,
+  founder,
+  genesis,
+  passphrase,
+  recoveryKey,
+  removal,
+  sorted,
+  storeId,
+} from '../../support/directories.ts'
 
 const squatted = { role: 'writer', roleBy: 'passphrase', admittedBy: 'passphrase' } as const
 
@@ -39,6 +48,30 @@ test('the name is of the side with more right to admit the device, not the later
 test('of two roles that owners set, the one with fewer rights stays', () => {
   const both = joined({ role: 'owner' }, { role: 'reader' })
   expect(both.map(({ role }) => role)).toEqual(['reader', 'reader'])
+})
+
+test.each<[string, Partial<DeviceEntry>, boolean]>([
+  ['whom a passphrase let in on one side goes if the other has dropped it', squatted, true],
+  ['a device stays that an owner has raised since', { ...squatted, roleBy: 'owner' }, false],
+  ['a device stays that a recovery key let in', { ...squatted, roleBy: 'recovery' }, false],
+])('%s', (_, change, isOut) => {
+  const one = { ...genesis, number: 9, devices: sorted(founder, device(2, change)) }
+  const other = { ...genesis, number: 5, recovery: [recoveryKey], gone: [passphrase.slotId] }
+  for (const both of [[one, other] as const, [other, one] as const]) {
+    const { devices, removed } = joinDirectories(storeId, both)
+    expect(devices).toHaveLength(isOut ? 1 : 2)
+    expect(removed).toEqual(isOut ? [removal(device(2).deviceId, 10)] : [])
+  }
+})
+
+test('whom both sides have stays, though one has dropped the passphrase', () => {
+  const devices = sorted(founder, device(2, squatted))
+  const other = { recovery: [recoveryKey], gone: [passphrase.slotId] }
+  const both = [
+    { ...genesis, devices },
+    { ...genesis, devices, ...other },
+  ] as const
+  expect(joinDirectories(storeId, both).devices).toEqual(devices)
 })
 
 test('who set the role and who admitted the device are taken apart from each other', () => {

@@ -298,16 +298,6 @@ describe('a joined directory', () => {
   })
 })
 
-test('keyring_chain: a join without a remaining owner is refused', () => {
-  const before = [side(), side({ devices: [{ ...owner, kemKey: key(9, 1216) }] }, 6)] as const
-  const { devices, removed } = joinDirectories(storeId, before)
-  expect(devices).toEqual([])
-  expect(removed).toEqual([removal(owner.deviceId, 7)])
-  expect(() => checkJoined(storeId, before, joinDirectories(storeId, before))).toThrow(
-    expect.objectContaining({ code: 'keyring_chain' }),
-  )
-})
-
 describe('keyring_chain: a joined directory that', () => {
   const before = [
     side({

@@ -6,7 +6,6 @@ import { signingKeyPair } from '../../../../src/crypto/signature.ts'
 import { joinDirectories } from '../../../../src/format/directory-join.ts'
 import type { Directory, RecoveryEntry } from '../../../../src/format/directory.ts'
 import { deviceIdOf, formatId } from '../../../../src/format/id.ts'
-import { type KeyringFile, sortSlots } from '../../../../src/format/keyring.ts'
 import { generateIdentity } from '../../../../src/keys/identity.ts'
 import { findKeyring, readKeyringState } from '../../../../src/store/access/authority.ts'
 import { findDivergence } from '../../../../src/store/commits/divergence.ts'
@@ -18,7 +17,6 @@ import {
 } from '../../../../src/store/sync/joined-keyrings.ts'
 import { passphraseOf, recoveryKeyOf } from '../../../support/directories.ts'
 import { withKem, withMember } from '../../../support/forge-fault.ts'
-import { forgeSlot } from '../../../support/forge-keyring.ts'
 import type { Forge } from '../../../support/forge.ts'
 import { standardClones } from '../../../support/forged-clones.ts'
 
@@ -91,11 +89,9 @@ test('keyring_conflict: a device joins nothing where that would remove it', asyn
   const { left, right, second } = (await standardClones('own keys replaced'))()
   const identity = await generateIdentity(left.random)
   left.keyring((next) => withMember(next, identity, 'owner'))
-  // The directory lists another key, but a slot is the device's, so that it can open both sides.
-  const keyringFault = { file: withSlotFor(right, identity.kem.publicKey) }
   const forgery = withKem(identity, second.kem)
   const fault = { author: second }
-  right.keyring((next) => withMember(next, forgery, 'owner'), { fault, keyringFault })
+  right.keyring((next) => withMember(next, forgery, 'owner'), { fault })
   const objects = new Map([...left.objects, ...right.objects])
   const source = {
     objects: { read: (oid: string) => objects.get(oid) },
@@ -107,16 +103,8 @@ test('keyring_conflict: a device joins nothing where that would remove it', asyn
   const session = { storeId: left.storeId, identity, random: left.random }
   const joining = joinHeadKeyrings(session, source, tips, divergence)
   await expect(joining).rejects.toMatchObject({ code: 'keyring_conflict' })
-  await expect(joining).rejects.toThrow('different keys of this device')
+  await expect(joining).rejects.toThrow('an owner for both sides has to sync')
 })
-
-function withSlotFor(forge: Forge, kemKey: Uint8Array): (file: KeyringFile) => KeyringFile {
-  const { storeId: id, directory, epoch } = forge
-  const of = { kind: 'device', passphrase: undefined, isAuditor: false } as const
-  const plan = { storeId: id, directory, epoch, older: [] }
-  const slot = forgeSlot(plan, { ...of, id: 'ee'.repeat(16), kemKey })
-  return (file) => ({ ...file, slots: sortSlots([slot, ...file.slots.slice(1)]) })
-}
 
 function tipOf(forge: Forge, source: Parameters<typeof readKeyringState>[0]): Tips['ours'] {
   const { head: commit, keyringRecord: record } = forge

@@ -64,8 +64,8 @@ function accepted(members: Members): readonly Join[] {
       'a join with an owner whose id a passphrase enrolled apart, by that owner, with what it gave',
       '7.2',
       (f) => {
-        const clone = squatted(f, second)
-        f.keyring((next) => withMember(next, second, 'owner'))
+        const clone = squatted(f, author)
+        f.keyring((next) => withMember(next, author, 'owner'))
         f.keyring((next) => withMember(next, newcomer, 'writer'), { fault: { author } })
         return f.joinWith(clone, { fault: { author } })
       },
@@ -75,7 +75,7 @@ function accepted(members: Members): readonly Join[] {
       'a join with what a device wrote on whom a passphrase enrolled that was dropped apart',
       '7.2',
       (f) => {
-        f.keyring((next) => withMember(next, second, 'owner'))
+        f.keyring((next) => withMember(next, author, 'owner'))
         const clone = squatted(f, newcomer)
         clone.change([nextRow], { author })
         f.keyring((next) => ({ ...next, recovery: next.recovery.slice(0, 1) }), {

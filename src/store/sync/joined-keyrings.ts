@@ -1,6 +1,6 @@
 // Joins the concurrent keyrings of a sync (FORMAT §7.2), if this device is an owner in what they
-// make, and reports the result, since a join takes away rights that one side had given. Must not decide
-// the joined directory: format/directory-join.ts does.
+// make, and reports the result, since a join takes away rights that one side had given. Must not
+// decide the joined directory: format/directory-join.ts does.
 
 import { compareBytes } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'

@@ -40,7 +40,8 @@ function part(forge: Forge, { writer, second, newcomer }: Members): Forge {
 }
 
 function accepted(members: Members): readonly Join[] {
-  const { second: author, newcomer } = members
+  const { second, newcomer } = members
+  const author = second
   const { memoryId, path } = nextRow
   const row = { memoryId, path, operation: 'modified', content: 'together\n' } as const
   return [

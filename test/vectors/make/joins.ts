@@ -27,7 +27,7 @@ export async function joins({ forge, writer, reader }: Standard): Promise<readon
   const second = await generateIdentity(forge.random)
   const newcomer = await generateIdentity(forge.random)
   const members = { writer, reader, second, newcomer }
-  return [...accepted(members), ...refused(members)]
+  return [...accepted(members), ...refused(members), ...forgedMembers(members)]
 }
 
 /** The founder removes the writer here, a second owner admits somebody in the clone returned. */
@@ -136,6 +136,29 @@ function refused(members: Members): readonly Join[] {
       '7',
       join({ older: (epochs) => epochs.toReversed() }),
     ],
+    ['record_role', 'a join by a reader', '7.2', join({ fault: { author: reader } })],
+    [
+      'record_role',
+      'a join by a writer who was admitted apart',
+      '7.2',
+      join({ fault: { author: newcomer } }),
+    ],
+    [
+      'record_late',
+      'a join with what a removed owner admitted',
+      '7.2',
+      (f) => {
+        const clone = part(f, members)
+        removeDevice(f, second)
+        return f.joinWith(clone)
+      },
+    ],
+  ]
+}
+
+/** What nobody can make of a device or a recovery identity. */
+function forgedMembers({ second, newcomer }: Members): readonly Join[] {
+  return [
     [
       'keyring_chain',
       'a join that keeps the role that a passphrase gave an owner',
@@ -169,23 +192,6 @@ function refused(members: Members): readonly Join[] {
         return f.keyring((next) => withMember(next, newcomer, 'owner', 'recovery'), {
           fault: { author: { deviceId, signing }, ...(record && { record }) },
         })
-      },
-    ],
-    ['record_role', 'a join by a reader', '7.2', join({ fault: { author: reader } })],
-    [
-      'record_role',
-      'a join by a writer who was admitted apart',
-      '7.2',
-      join({ fault: { author: newcomer } }),
-    ],
-    [
-      'record_late',
-      'a join with what a removed owner admitted',
-      '7.2',
-      (f) => {
-        const clone = part(f, members)
-        removeDevice(f, second)
-        return f.joinWith(clone)
       },
     ],
   ]

@@ -16,6 +16,7 @@ import {
   directoryHash,
   encodeDirectory,
   findDevice,
+  findRemoved,
   recoveryBytes,
   type RemovedDevice,
   type Role,
@@ -139,7 +140,8 @@ function shutOut(side: Directory, other: Directory): readonly DeviceEntry[] {
   })
   if (!isDropped) return []
   return side.devices.filter(({ deviceId, roleBy }) => {
-    return roleBy === 'passphrase' && findDevice(other, deviceId) === undefined
+    const isKnown = findDevice(other, deviceId) ?? findRemoved(other, deviceId)
+    return roleBy === 'passphrase' && isKnown === undefined
   })
 }
 

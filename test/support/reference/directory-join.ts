@@ -50,8 +50,25 @@ function joinDevices(both: Both, number: number): Pick<Directory, 'devices' | 'r
     else if (sameKeys(one, other)) devices.set(deviceId, joinDevice(one, other))
     else removed.set(deviceId, { deviceId, removed: number, sequence: 0, record: zeroHash })
   }
+  const [first, second] = both
+  for (const deviceId of [...shutOut(first, second), ...shutOut(second, first)]) {
+    if (!removed.has(deviceId)) {
+      removed.set(deviceId, { deviceId, removed: number, sequence: 0, record: zeroHash })
+    }
+  }
   const active = [...devices.values()].filter(({ deviceId }) => !removed.has(deviceId))
   return { devices: active.toSorted(byDevice), removed: [...removed.values()].toSorted(byDevice) }
+}
+
+/** Whom a passphrase let in that the other side has dropped, and nobody else. */
+function shutOut(own: Directory, other: Directory): readonly string[] {
+  const dropped = own.recoveries.some(({ slotType, slotId }) => {
+    return slotType === 2 && other.gone.includes(slotId)
+  })
+  if (!dropped) return []
+  const known = new Set(other.devices.map(({ deviceId }) => deviceId))
+  const alone = own.devices.filter(({ deviceId, roleBy }) => roleBy === 3 && !known.has(deviceId))
+  return alone.map(({ deviceId }) => deviceId)
 }
 
 function byDevice(a: { readonly deviceId: string }, b: { readonly deviceId: string }): number {

@@ -317,13 +317,23 @@ export function isRaised(authorId: string, own: readonly Raise[], other: Directo
   return !wasLowered && ofIt.some(({ to }) => to === 'owner')
 }
 
+/** The author of a keyring record, as the directory before it knows it. */
+export interface Giver {
+  readonly authorId: string
+  /** Of a recovery identity. */
+  readonly recovery: RecoveryEntry | undefined
+  /** Who set its role, if it is a device. */
+  readonly roleBy: number | undefined
+}
+
 /** Whether the author of an addition on one side had the right to it, as the other side sees it. */
-export function mayGive(
-  { authorId, slotId }: { readonly authorId: string; readonly slotId: string | undefined },
-  other: Directory,
-): boolean {
-  if (slotId !== undefined) return !other.gone.includes(slotId)
+export function mayGive({ authorId, recovery, roleBy }: Giver, other: Directory): boolean {
+  if (recovery !== undefined) {
+    return recovery.slotType === 2 || !other.gone.includes(recovery.slotId)
+  }
   const there = other.devices.find((device) => device.deviceId === authorId)
-  if (there !== undefined) return there.role === 'owner'
+  if (there !== undefined) {
+    return there.role === 'owner' || (roleBy !== undefined && there.roleBy > roleBy)
+  }
   return other.removed.every((device) => device.deviceId !== authorId)
 }

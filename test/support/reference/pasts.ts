@@ -2,7 +2,7 @@
 // side by side. Everything is worked out from the document's definitions: ancestry is asked for
 // record by record.
 
-import { type Directory, isRaised, mayGive, type Raise } from './directory.ts'
+import { type Directory, type Giver, isRaised, mayGive, type Raise } from './directory.ts'
 import type { Epoch } from './keys.ts'
 import type { ChangeRecord } from './record.ts'
 import { ensure } from './refusal.ts'
@@ -16,10 +16,7 @@ export interface DeviceState {
 }
 
 /** Who wrote a keyring record, and whether it gave anybody anything. */
-export interface KeyringChange {
-  readonly authorId: string
-  /** Of the author, if it is a recovery identity. */
-  readonly slotId: string | undefined
+export interface KeyringChange extends Giver {
   readonly gives: boolean
   readonly raised: readonly Raise[]
   /** The devices of its directory that the one before does not have. */
@@ -152,14 +149,20 @@ export function checkInTime([first, second]: Both, ancestry: Ancestry): void {
 function isLate(parent: Parent, other: Parent, ancestry: Ancestry): boolean {
   const directories = changesOfSide(other, parent).map(({ directory }) => directory)
   if (directories.length === 0) return false
+  const slots = new Map(
+    changesOfSide(parent, other).map(({ authorId, recovery }) => [authorId, recovery?.slotId]),
+  )
   const isOut = (id: string): boolean => {
-    return directories.some(({ removed }) => removed.some((d) => d.deviceId === id))
+    const slotId = slots.get(id)
+    return directories.some(({ removed, gone }) => {
+      return slotId === undefined ? removed.some((d) => d.deviceId === id) : gone.includes(slotId)
+    })
   }
   const vouching = vouchingDevices(parent, other)
   const late = new Set<string>()
   for (const hash of sideOf(parent, other, ancestry)) {
     const { deviceId, parents } = ancestry.get(hash)
-    // No device has the id of a recovery identity, which therefore is neither of both.
+    // No device has the id of a recovery identity, which vouches for nothing.
     if (vouching.has(deviceId)) continue
     if (isOut(deviceId) || parents.some((each) => late.has(each))) late.add(hash)
   }

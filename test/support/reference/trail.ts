@@ -136,9 +136,10 @@ function verifyRecord(
   checkPlace(at.commit, record, parents, walk.commits.length === 0)
   const { past: before, open, concurrent } = joinedPast(parents, walk)
   checkKeyringLink(record, at.epoch, before.keyring, concurrent)
-  // Only the founder is looked up in the directory that the record itself brings.
+  // Founders and who joins keyrings are looked up in the directory that the record itself brings.
   let keyring = before.keyring ?? readKeyring(repository, keys, at, [])
-  const author = checkAuthor(record, keyring.directory)
+  const joined = concurrent === undefined ? undefined : joinedOf(keys, concurrent)
+  const author = checkAuthor(record, joined ?? keyring.directory)
   const device = before.devices.get(record.deviceId)
   ensure(device?.forked !== true, 'device_forked', 'The author is a device with two machines')
   verifyRecordSignature(keys.storeId, at.opened, author.signingKey)
@@ -249,7 +250,14 @@ interface KeyringCommit {
   readonly epoch: Epoch
 }
 
-/** The keyring of a join (§7.2), whose author has been found in the first directory. */
+function joinedOf(
+  { storeId }: TrailKeys,
+  [a, b]: readonly [KeyringState, KeyringState],
+): Directory {
+  return joinDirectories(storeId, a.directory, b.directory)
+}
+
+/** The keyring of a join (§7.2), whose author has been found in its directory. */
 function readJoin(
   repository: Repository,
   keys: TrailKeys,
@@ -257,20 +265,16 @@ function readJoin(
   at: KeyringCommit & { readonly concurrent: readonly [KeyringState, KeyringState] },
 ): KeyringState {
   const { record, epoch, concurrent } = at
-  for (const { directory } of concurrent) {
-    const { as } = checkAuthor(record, directory)
-    ensure(as === 'device', 'record_role', 'A recovery identity joins no keyrings')
-  }
+  const joined = joinedOf(keys, concurrent)
+  const { as } = checkAuthor(record, joined)
+  ensure(as === 'device', 'record_role', 'A recovery identity joins no keyrings')
   const [first, second] = concurrent
   const next = readKeyring(repository, keys, at, concurrent)
   ensure(next.epoch.kid === epoch.kid, 'record_epoch', 'A join is sealed under its own kid')
   const known = concurrent.some(({ kids }) => kids.includes(epoch.kid))
   ensure(!known, 'keyring_chain', 'A join does not begin an epoch')
-  const joined = joinDirectories(keys.storeId, first.directory, second.directory)
   const [wanted, found] = [joined, next.directory].map((one) => directoryHash(keys.storeId, one))
   ensure(wanted === found, 'keyring_chain', 'The directory is not that of the join')
-  const owned = joined.devices.some((d) => d.role === 'owner')
-  ensure(owned, 'keyring_chain', 'No active owner remains')
   checkChanges(first, second)
   checkChanges(second, first)
   const [p, q] = at.commit.parents.map((oid) => parentAt(byOid, oid))
@@ -321,16 +325,23 @@ function readKeyring(
   return { directory, epoch, kids, recordHash: hash, changes, commit: oid }
 }
 
-type Given = Pick<KeyringChange, 'slotId' | 'gives' | 'raised' | 'added'>
+type Given = Omit<KeyringChange, 'authorId' | 'directory'>
 
 /** What genesis and a join, whose directory follows from two, give by themselves. */
-const nothingGiven: Given = { slotId: undefined, gives: false, raised: [], added: [] }
+const nothingGiven: Given = {
+  recovery: undefined,
+  roleBy: undefined,
+  gives: false,
+  raised: [],
+  added: [],
+}
 
 function givenBy(previous: Directory, next: Directory, authorId: string): Given {
   const before = new Set(previous.devices.map(({ deviceId }) => deviceId))
   const added = next.devices.map(({ deviceId }) => deviceId).filter((id) => !before.has(id))
-  const { slotId } = findRecovery(previous, authorId) ?? { slotId: undefined }
-  return { slotId, gives: gives(previous, next), raised: raises(previous, next), added }
+  const recovery = findRecovery(previous, authorId)
+  const roleBy = previous.devices.find(({ deviceId }) => deviceId === authorId)?.roleBy
+  return { recovery, roleBy, gives: gives(previous, next), raised: raises(previous, next), added }
 }
 
 /** A blob at the top of a commit's tree. */

@@ -22,6 +22,7 @@ import {
   type Device,
   type Directory,
   findAuthor,
+  type Giver,
   mayGive,
   type RecoveryEntry,
 } from '../../support/reference/directory.ts'
@@ -29,22 +30,25 @@ import { deviceIdOf, recoveryIdOf } from '../../support/reference/identity.ts'
 
 describe('who may give, as the other side sees it:', () => {
   const there = directory({
-    devices: sorted(owner, device(2)),
+    devices: sorted(owner, device(2), device(8, { roleBy: 3 })),
     removed: [{ deviceId: idOf(3), removed: 1, ...noRecord }],
     recoveries: [recoveryKey(5)],
     gone: [slot(6)],
   })
 
   test.each([
-    ['an owner', idOf(1), undefined, true],
-    ['no writer', idOf(2), undefined, false],
-    ['no removed device', idOf(3), undefined, false],
-    ['a device that it has not', idOf(4), undefined, true],
-    ['a recovery identity that it has', idOf(5), slot(5), true],
-    ['a recovery identity that it has not', idOf(7), slot(7), true],
-    ['no recovery identity that is gone', idOf(6), slot(6), false],
-  ])('%s', (_, authorId, slotId, expected) => {
-    expect(mayGive({ authorId, slotId }, there)).toBe(expected)
+    ['an owner', { authorId: idOf(1), roleBy: 1 }, true],
+    ['no writer', { authorId: idOf(2), roleBy: 1 }, false],
+    ['a device whose role a weaker hand set there', { authorId: idOf(8), roleBy: 2 }, true],
+    ['no device whose role the same hand set there', { authorId: idOf(8), roleBy: 3 }, false],
+    ['no removed device', { authorId: idOf(3), roleBy: 1 }, false],
+    ['a device that it has not', { authorId: idOf(4), roleBy: 1 }, true],
+    ['a recovery key that it has', { authorId: idOf(5), recovery: recoveryKey(5) }, true],
+    ['a recovery key that it has not', { authorId: idOf(7), recovery: recoveryKey(7) }, true],
+    ['no recovery key that is gone', { authorId: idOf(6), recovery: recoveryKey(6) }, false],
+    ['a passphrase that is gone', { authorId: idOf(6), recovery: passphrase(6) }, true],
+  ])('%s', (_, giver: Partial<Giver> & Pick<Giver, 'authorId'>, expected) => {
+    expect(mayGive({ recovery: undefined, roleBy: undefined, ...giver }, there)).toBe(expected)
   })
 })
 

@@ -76,10 +76,11 @@ export async function findLeftOut(
   const lost = await findLost(source, commit, head)
   if (lost === undefined) return unread
   const entries = new Map(before.entries.map((entry) => [entry.commit, entry]))
-  return lost.commits.map((commit) => {
-    const entry = entries.get(commit)
+  return lost.commits.map((oid) => {
+    const entry = entries.get(oid)
     assert(entry !== undefined, 'a trail lists every commit of its head')
-    return { record: entry.record, commit, why: lost.late.has(commit) ? 'late' : 'missing', entry }
+    const why = lost.late.has(oid) ? 'late' : 'missing'
+    return { record: entry.record, commit: oid, why, entry }
   })
 }
 
@@ -180,7 +181,9 @@ export class LeftOutList {
     const acceptedAt = this.#clock()
     const added = lost
       .filter(({ record }) => !known.has(record))
-      .map((one): LeftOut => ({ ...one, acceptedAt }))
+      .map(({ record, commit, why, entry }): LeftOut => {
+        return { record, commit, acceptedAt, why, entry }
+      })
     const leftOut = [...before, ...added]
     const file: LeftOutFile = { version: 1, leftOut }
     await writeCache(this.#owner, this.#place, file)

@@ -2,6 +2,7 @@
 // identities. Must refuse everything that a verifier refuses (format/directory.ts), and changes
 // that would lock every user out.
 
+import { equalBytes } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { DeviceKeys } from '../format/device-keys.ts'
@@ -61,7 +62,7 @@ export function withDevice(
   device: DeviceKeys,
   admission: Admission,
 ): Directory {
-  checkCanJoin(before, device.deviceId)
+  checkCanJoin(before, device)
   const added = deviceEntry(device, admission, before.number + 1)
   const devices = [...before.devices, added].toSorted(byDeviceId)
   if (admission.admittedBy === 'passphrase' && countByPassphrase({ devices }) > before.quota) {
@@ -174,17 +175,36 @@ function publicKeys({
   return { signingKey: signing.publicKey, kemKey: kem.publicKey }
 }
 
-function checkCanJoin(directory: Directory, deviceId: string): void {
+function checkCanJoin(directory: Directory, device: DeviceKeys): void {
+  const { deviceId } = device
   if (findRemoved(directory, deviceId) !== undefined) {
     throw new StoreError(
       'permission_denied',
       'This device was removed, and a removed device never returns; make a new identity',
     )
   }
-  if (findDevice(directory, deviceId) !== undefined) {
-    throw new StoreError('invalid_input', 'This device is one of the store already')
-  }
+  const known = findDevice(directory, deviceId)
+  if (known !== undefined) throw isMember(known, device)
 }
+
+/** Who knows a passphrase may have enrolled the id that a card shows, with what keys it likes. */
+function isMember({ role, admittedBy, kemKey }: DeviceEntry, device: DeviceKeys): StoreError {
+  const isSame = equalBytes(kemKey, device.kem.publicKey)
+  const anew = 'remove it (`gitlocket device remove`), and add a new identity of that machine'
+  return new StoreError(
+    'invalid_input',
+    `This device is one of the store already: as ${role}, admitted by ${admitters[admittedBy]}` +
+      (isSame
+        ? `. \`gitlocket device role\` changes that; if its machine has not joined itself, ${anew}`
+        : `, with another encryption key than the one given: ${anew}`),
+  )
+}
+
+const admitters = {
+  owner: 'an owner',
+  recovery: 'a recovery key',
+  passphrase: 'a passphrase',
+} as const
 
 type Change = Partial<Omit<Directory, 'number' | 'previous' | 'gone' | 'founderRandom'>>
 

@@ -11,7 +11,7 @@ import { formatId } from '../../src/format/id.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
 import { withKem } from '../support/forge-fault.ts'
-import { author, newStore } from '../support/stores.ts'
+import { author, newStore, reopen } from '../support/stores.ts'
 
 const machine = await generateIdentity()
 const attacker = await generateIdentity()
@@ -51,6 +51,36 @@ test('T21: the card of the machine itself is accepted', async () => {
   expect((await store.devices.list()).at(-1)).toMatchObject({
     deviceId: fingerprint,
     role: 'reader',
+  })
+})
+
+describe('T21: a card whose id somebody has enrolled before by passphrase', () => {
+  const passphrase = 'correct horse battery'
+
+  test.each([
+    ['with the keys of the machine', machine, /device role` changes that; if its machine has not/],
+    [
+      'with another encryption key, which it has signed too',
+      withKem(machine, attacker.kem),
+      /with another encryption key than the one given: remove it .*new identity/,
+    ],
+  ])('is refused, and says by whom and what to do: %s', { tags: 'slow' }, async (_, as, advice) => {
+    const { store: owned, place } = await newStore({ passphrase })
+    await owned.close()
+    const elsewhere = { ...place, identity: as, stateDirectory: `${place.stateDirectory}-2` }
+    await (await reopen(elsewhere, { passphrase })).close()
+    const owner = await reopen(place)
+    const adding = owner.as(author).devices.add(formatDeviceCard(machine), 'reader', {
+      fingerprint,
+    })
+    await expect(adding).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringMatching(
+        /is one of the store already: as writer, admitted by a passph/,
+      ),
+    })
+    await expect(adding).rejects.toThrow(advice)
+    await owner.close()
   })
 })
 

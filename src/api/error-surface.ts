@@ -197,7 +197,15 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   anchor_corrupt: tampered(
     `Run \`gitlocket doctor --repair\`, which makes a new one; ${keepStateApart}`,
   ),
-  rolled_back: row(500, 'api_error', 12, `${afterBackup}; otherwise compare with another copy`),
+  rolled_back: row(
+    500,
+    'api_error',
+    12,
+    `${afterBackup} (an auditor: \`gitlocket audit --accept-rolled-back\`); if nobody did, ` +
+      'accept nothing, for somebody has put an older state back: compare the words of ' +
+      '`gitlocket status` or `audit` with another machine, and ask who runs the disk or host; ' +
+      'a member with the newer state restores a remote with `gitlocket sync --repair`',
+  ),
 }
 
 /** For any error other than a StoreError, which is a bug in this program. */

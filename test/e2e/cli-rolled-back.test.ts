@@ -1,7 +1,7 @@
 // A remote that rightly shows less than this machine has verified: the hint names the flag that
 // accepts it.
 
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { git } from '../support/temporary.ts'
@@ -86,3 +86,22 @@ test(
     expect(await first.ok('ls')).toBe('again.md\nnotes.md\nsent.md\n')
   },
 )
+
+test('an auditor with a restored clone is told how to accept it', { tags: 'slow' }, async () => {
+  const { first, second } = await demotedMachine()
+  await second.ok('sync')
+  const backup = `${second.directory}/backup`
+  cpSync(second.store, backup, { recursive: true })
+  await first.ok('create', 'more.md', '--text', 'more')
+  await first.ok('sync')
+  await second.ok('sync')
+  rmSync(second.store, { recursive: true })
+  cpSync(backup, second.store, { recursive: true })
+  const refused = await second.call(['audit'])
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    12,
+    expect.stringMatching(/an auditor: `gitlocket audit --accept-rolled-back`.*accept nothing/s),
+  ])
+  await second.ok('audit', '--accept-rolled-back')
+  await second.ok('sync')
+})

@@ -119,7 +119,7 @@ function checkNewPassphrase(passphrase: string): void {
     const least = `A passphrase must have at least ${passphraseCharactersMin} characters`
     throw new StoreError('invalid_input', least)
   }
-  // Another version of Unicode may give them another normal form, and so the passphrase another key.
+  // Another version of Unicode may give them another normal form, and so another key.
   if (/\p{Cn}/u.test(passphrase)) {
     throw new StoreError(
       'invalid_input',

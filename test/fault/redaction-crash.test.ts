@@ -392,10 +392,6 @@ async function stateOf(store: MemoryStore, ids: readonly string[]): Promise<Stat
 }
 
 async function pastOf(store: MemoryStore, ids: readonly string[]): Promise<State['past']> {
-  const past = new Map<string, readonly [Text, Text]>()
-  for (const id of ids) {
-    const { path, content } = await store.history.version(id)
-    past.set(id, [path, content])
-  }
-  return past
+  const versions = await Promise.all(ids.map((id) => store.history.version(id)))
+  return new Map(versions.map(({ path, content }, index) => [ids[index] ?? '', [path, content]]))
 }

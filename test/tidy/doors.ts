@@ -20,6 +20,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'refs/branch',
     'refs/remotes',
     'refs/repository',
+    'refs/tracking-ref',
     'repair/repair-site',
     'repair/repository-survey',
   ],

@@ -4,8 +4,54 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const access: readonly MutatedFile[] = [
   {
+    file: 'store/access/keyring-join.ts',
+    mutants: [
+      {
+        line: `recovery?.type !== 'recovery' || !other.gone.includes(recovery.slotId)`,
+        becomes: 'true',
+        test: 'attack/joined-recoveries.test.ts',
+        name: 'record_late: that was dropped on the other side admits nobody',
+      },
+      {
+        line: `(roleBy && isStronger(roleBy, device.roleBy))`,
+        becomes: 'false',
+        test: 'attack/squatted-devices.test.ts',
+        name: 'T49: a first: the passphrase squats the id of an owner, which has added a device',
+      },
+      {
+        line: 'if (owners.includes(deviceId)) return',
+        becomes: 'if (true) return',
+        test: 'unit/store/sync/replaced-keys.test.ts',
+        name: 'keyring_conflict: a device joins nothing where that would remove it',
+      },
+    ],
+  },
+  {
+    file: 'store/access/authority.ts',
+    mutants: [
+      {
+        line: `record.kind === 'genesis' || joinsKeyrings(record)`,
+        becomes: `record.kind === 'genesis'`,
+        test: 'attack/joined-keyrings.test.ts',
+        name: 'side, a join is refused record_device: by a device that its second parent removed',
+      },
+      {
+        line: 'if (record.sequence === 0) {',
+        becomes: 'if (record.sequence < 0) {',
+        test: 'attack/history.test.ts',
+        name: 'T7: a record that claims another position is refused record_sequence: number 0',
+      },
+    ],
+  },
+  {
     file: 'store/access/lateness.ts',
     mutants: [
+      {
+        line: 'deviceId === undefined ? gone.has(slotId) :',
+        becomes: 'deviceId === undefined ? false :',
+        test: 'attack/squatted-devices.test.ts',
+        name: 'T49: a first: the passphrase squats before an owner drops it',
+      },
       {
         line: 'if (isRemoved || parents.some((parent) => late.has(parent))) late.add(key)',
         becomes: 'if (isRemoved) late.add(key)',

@@ -210,8 +210,8 @@ export const keys: readonly MutatedFile[] = [
         name: 'a recovery identity cannot add a reader by passphrase',
       },
       {
-        line: 'if (!isSameEpoch || !within || !isEqual(previous, only)) {',
-        becomes: 'if (!isSameEpoch || !within) {',
+        line: 'added.length === 0 || !isEqual(previous, only)',
+        becomes: 'added.length === 0',
         test: 'unit/format/directory-succession.test.ts',
         name: 'a recovery identity cannot remove a device',
       },

@@ -384,17 +384,13 @@ describe('a device that is added by an owner who was removed on the other side',
     },
   )
 
-  test(
-    'is left for users to decide once another device has built on it',
-    { tags: 'slow' },
-    async () => {
-      const { a, c } = await unauthorized()
-      await put(c, '/c.md', 'built on it\n')
-      await sync(c)
-      const repairing = a.store.as(author).sync({ repair: true })
-      await expect(repairing).rejects.toMatchObject({ code: 'keyring_conflict' })
-    },
-  )
+  test('is left for users to decide once others have built on it', { tags: 'slow' }, async () => {
+    const { a, c } = await unauthorized()
+    await put(c, '/c.md', 'built on it\n')
+    await sync(c)
+    const repairing = a.store.as(author).sync({ repair: true })
+    await expect(repairing).rejects.toMatchObject({ code: 'keyring_conflict' })
+  })
 })
 
 function sync2({ store }: Clone, remote: string): Promise<SyncReport> {

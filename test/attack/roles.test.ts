@@ -141,6 +141,8 @@ describe('T9: the keys of a device that was removed', () => {
   })
 })
 
+const newcomer = await generateIdentity()
+
 describe('T9: a recovery identity', () => {
   let secrets: Readonly<Record<RecoveryEntry['type'], RecoveryIdentity>>
   beforeAll(() => {
@@ -200,11 +202,11 @@ describe('T9: a recovery identity', () => {
     [
       'record_chain',
       'has a previous record',
-      (forge) =>
-        acts.keyring(forge, {
-          ...by('recovery'),
-          record: unchained({ previous: new Uint8Array(32).fill(1) }),
-        }),
+      (forge) => {
+        const record = unchained({ previous: new Uint8Array(32).fill(1) })
+        const enrol = (next: Directory) => withMember(next, newcomer, 'owner', 'recovery')
+        forge.keyring(enrol, { fault: { ...by('recovery'), record } })
+      },
     ],
   ])('%s: %s', async (code, _, act, reference) => {
     const forge = withPassphrase(standard.forge.fork())

@@ -4,7 +4,7 @@
 
 import { systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/disk.ts'
-import { hasCode } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
 import { openHeadKeyring } from './access/authority.ts'
 import type { MemoryStore } from './memory-store.ts'
@@ -53,6 +53,13 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   }
 }
 
+/** The keyring of an epoch that began meanwhile does not know what this attempt has enrolled. */
+function overtakenError(cause: unknown): StoreError {
+  return new StoreError('remote_moved', 'The keyring on the remote has changed meanwhile', {
+    cause,
+  })
+}
+
 async function joinOnce(
   staged: StagedClone,
   options: JoinOptions,
@@ -72,6 +79,8 @@ async function joinOnce(
     try {
       await store.remotes.add(nameOf(options), addressOf(options).url)
       await store.as(options.author).sync(syncOptionsOf(options))
+    } catch (error) {
+      throw hasCode(error, 'wrong_key') ? overtakenError(error) : error
     } finally {
       await store.close()
     }

@@ -92,6 +92,7 @@ function accessLines(access: AccessChange): string[] {
   return [
     ...access.added.map(({ deviceId, role }) => `  added ${deviceId} as ${role}`),
     ...access.changed.map(({ deviceId, role }) => `  made ${deviceId} ${role}`),
+    ...access.renamed.map(({ deviceId, name }) => `  named ${deviceId} "${name}"`),
     ...access.removed.map((deviceId) => `  removed ${deviceId}`),
     ...access.recoveryAdded.map((type) => `  set ${slotNames[type]}`),
     ...access.recoveryRemoved.map((type) => `  removed ${slotNames[type]}`),
@@ -142,10 +143,11 @@ function entryJson(entry: AuditEntry): Wire {
 }
 
 function accessJson(access: AccessChange): Wire {
-  const { added, changed, removed, recoveryAdded, recoveryRemoved, isNewEpoch } = access
+  const { added, changed, renamed, removed, recoveryAdded, recoveryRemoved, isNewEpoch } = access
   return wire({
-    added: added.map(({ deviceId, role }) => wire({ deviceId, role })),
+    added: added.map(({ deviceId, role, name }) => wire({ deviceId, role, name })),
     changed: changed.map(({ deviceId, role }) => wire({ deviceId, role })),
+    renamed: renamed.map(({ deviceId, name }) => wire({ deviceId, name })),
     removed,
     recoveryAdded,
     recoveryRemoved,

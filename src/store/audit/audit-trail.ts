@@ -34,9 +34,15 @@ export interface AuditedVersion {
 
 /** The changes of access by a keyring record; for a join, those on either side. */
 export interface AccessChange {
-  /** New devices with their roles; ids are `dev_…`. */
-  readonly added: readonly { readonly deviceId: string; readonly role: Role }[]
+  /** New devices with their roles and names; ids are `dev_…`. */
+  readonly added: readonly {
+    readonly deviceId: string
+    readonly role: Role
+    readonly name: string
+  }[]
   readonly changed: readonly { readonly deviceId: string; readonly role: Role }[]
+  /** FORMAT §1.5: a name may be empty, and identifies nothing. */
+  readonly renamed: readonly { readonly deviceId: string; readonly name: string }[]
   readonly removed: readonly string[]
   /** The types of the passphrases and recovery keys that were added, and of those removed. */
   readonly recoveryAdded: readonly ('passphrase' | 'recovery')[]
@@ -68,6 +74,8 @@ export interface AuditEntry {
   /** Defined for keyring records only. */
   readonly access: AccessChange | undefined
 }
+
+type NamedDevice = AccessChange['added'][number]
 
 /** The parts of a keyring that the next one is compared with. */
 interface ComparedKeyring {
@@ -166,22 +174,27 @@ function markRedacted(entry: AuditEntry, redacted: ReadonlySet<string>): AuditEn
 }
 
 function compareKeyrings(before: ComparedKeyring, next: ComparedKeyring): AccessChange {
-  const [old, now] = [before.directory, next.directory]
-  const isActive = ({ devices }: typeof old, deviceId: string): boolean =>
-    devices.some((device) => device.deviceId === deviceId)
-  const kept = now.devices.filter(({ deviceId }) => isActive(old, deviceId))
-  const roleBefore = (deviceId: string): Role | undefined =>
-    old.devices.find((device) => device.deviceId === deviceId)?.role
+  const [old, now] = [devicesOf(before), devicesOf(next)]
+  const kept = [...now.values()].filter(({ deviceId }) => old.has(deviceId))
+  const changed = kept.filter(({ deviceId, role }) => old.get(deviceId)?.role !== role)
+  const renamed = kept.filter(({ deviceId, name }) => old.get(deviceId)?.name !== name)
   return {
-    added: now.devices.filter(({ deviceId }) => !isActive(old, deviceId)).map(describeDevice),
-    changed: kept.filter(({ deviceId, role }) => roleBefore(deviceId) !== role).map(describeDevice),
-    removed: old.devices
-      .filter(({ deviceId }) => !isActive(now, deviceId))
-      .map(({ deviceId }) => formatId('device', deviceId)),
-    recoveryAdded: slotsMissing(now, old),
-    recoveryRemoved: slotsMissing(old, now),
+    added: [...now.values()].filter(({ deviceId }) => !old.has(deviceId)),
+    changed: changed.map(({ deviceId, role }) => ({ deviceId, role })),
+    renamed: renamed.map(({ deviceId, name }) => ({ deviceId, name })),
+    removed: [...old.keys()].filter((deviceId) => !now.has(deviceId)),
+    recoveryAdded: slotsMissing(next.directory, before.directory),
+    recoveryRemoved: slotsMissing(before.directory, next.directory),
     isNewEpoch: before.kid !== next.kid,
   }
+}
+
+/** The active devices, by `dev_…`. */
+function devicesOf({ directory }: ComparedKeyring): ReadonlyMap<string, NamedDevice> {
+  const devices = directory.devices.map(({ deviceId, role, name }): NamedDevice => {
+    return { deviceId: formatId('device', deviceId), role, name }
+  })
+  return new Map(devices.map((device) => [device.deviceId, device]))
 }
 
 /**
@@ -191,6 +204,7 @@ function ofEither(a: AccessChange, b: AccessChange): AccessChange {
   return {
     added: [...a.added, ...b.added],
     changed: distinct([...a.changed, ...b.changed], ({ deviceId }) => deviceId),
+    renamed: distinct([...a.renamed, ...b.renamed], ({ deviceId }) => deviceId),
     removed: distinct([...a.removed, ...b.removed], (deviceId) => deviceId),
     recoveryAdded: [...a.recoveryAdded, ...b.recoveryAdded],
     recoveryRemoved: [...a.recoveryRemoved, ...b.recoveryRemoved],
@@ -200,13 +214,6 @@ function ofEither(a: AccessChange, b: AccessChange): AccessChange {
 
 function distinct<T>(all: readonly T[], idOf: (one: T) => string): readonly T[] {
   return [...new Map(all.map((one) => [idOf(one), one])).values()]
-}
-
-function describeDevice({ deviceId, role }: { readonly deviceId: string; readonly role: Role }): {
-  readonly deviceId: string
-  readonly role: Role
-} {
-  return { deviceId: formatId('device', deviceId), role }
 }
 
 /** The types of the recovery entries in one directory that another lacks. */

@@ -78,27 +78,31 @@ describe('the trail', () => {
     expect(flags).toEqual([true, false])
   })
 
-  test('lists who was admitted, by which device, and the changed keys', async () => {
+  test('lists who was admitted, by which device, names, and the changed keys', async () => {
     const second = await generateIdentity()
     const { deviceId } = await store.as(author).devices.add(formatDeviceCard(second), 'reader')
     await store.as(author).devices.changeRole(deviceId, 'writer')
+    await store.as(author).devices.rename(deviceId, 'laptop')
     await store.as(author).keys.makeRecoveryKey()
     await store.as(author).devices.remove([deviceId])
     const { entries } = await audited()
     const [founder, auditing] = [place.identity, auditor].map((one) =>
       formatId('device', one.deviceId),
     )
-    const none = { added: [], changed: [], removed: [], recoveryAdded: [], recoveryRemoved: [] }
+    const devices = { added: [], changed: [], renamed: [], removed: [] }
+    const none = { ...devices, recoveryAdded: [], recoveryRemoved: [] }
+    const name = ''
     expect(entries.map(({ access }) => access)).toEqual([
       {
         ...none,
-        added: [{ deviceId: founder, role: 'owner' }],
+        added: [{ deviceId: founder, role: 'owner', name }],
         recoveryAdded: ['recovery'],
         isNewEpoch: true,
       },
-      { ...none, added: [{ deviceId: auditing, role: 'auditor' }], isNewEpoch: false },
-      { ...none, added: [{ deviceId, role: 'reader' }], isNewEpoch: false },
+      { ...none, added: [{ deviceId: auditing, role: 'auditor', name }], isNewEpoch: false },
+      { ...none, added: [{ deviceId, role: 'reader', name }], isNewEpoch: false },
       { ...none, changed: [{ deviceId, role: 'writer' }], isNewEpoch: true },
+      { ...none, renamed: [{ deviceId, name: 'laptop' }], isNewEpoch: false },
       { ...none, recoveryAdded: ['recovery'], recoveryRemoved: ['recovery'], isNewEpoch: true },
       { ...none, removed: [deviceId], isNewEpoch: true },
     ])

@@ -208,6 +208,7 @@ describe('roles and passphrases that two owners set apart', () => {
     expect(ofJoin?.access).toEqual({
       added: [],
       changed: lowered,
+      renamed: [],
       removed: [],
       recoveryAdded: ['passphrase', 'passphrase'],
       recoveryRemoved: [],

@@ -57,12 +57,12 @@ export interface Command {
 /** The arguments of one call, checked against the command's description. */
 export class Input {
   readonly #positionals: readonly string[]
-  readonly #values: ReadonlyMap<string, string>
+  readonly #values: ReadonlyMap<string, readonly string[]>
   readonly #flags: ReadonlySet<string>
 
   constructor(
     positionals: readonly string[],
-    values: ReadonlyMap<string, string>,
+    values: ReadonlyMap<string, readonly string[]>,
     flags: ReadonlySet<string>,
   ) {
     this.#positionals = positionals
@@ -86,8 +86,14 @@ export class Input {
     return this.#positionals.slice(index)
   }
 
+  /** Of an option that is given more than once, the last one. */
   text(option: string): string | undefined {
-    return this.#values.get(option)
+    return this.texts(option).at(-1)
+  }
+
+  /** All that were given, in their order. */
+  texts(option: string): readonly string[] {
+    return this.#values.get(option) ?? []
   }
 
   flag(option: string): boolean {
@@ -96,7 +102,7 @@ export class Input {
 
   /** A decimal integer within bounds. Throws `invalid_input`. */
   integer(option: string, least: number, most: number): number | undefined {
-    const text = this.#values.get(option)
+    const text = this.text(option)
     if (text === undefined) return undefined
     const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
     if (value >= least && value <= most) return value

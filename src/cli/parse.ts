@@ -13,7 +13,7 @@ export type Invocation =
 
 interface ParsedArgs {
   readonly positionals: readonly string[]
-  readonly values: ReadonlyMap<string, string>
+  readonly values: ReadonlyMap<string, readonly string[]>
   readonly flags: ReadonlySet<string>
 }
 
@@ -94,7 +94,7 @@ function readArgs(
     tokens: true,
   })
   const positionals: string[] = []
-  const values = new Map<string, string>()
+  const values = new Map<string, readonly string[]>()
   const flags = new Set<string>()
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
@@ -110,7 +110,8 @@ function readArgs(
       flags.add(option.name)
       continue
     }
-    values.set(option.name, checkValue(option, token, known, verb))
+    const before = values.get(option.name) ?? []
+    values.set(option.name, [...before, checkValue(option, token, known, verb)])
   }
   return { positionals, values, flags }
 }

@@ -55,7 +55,7 @@ describe('ink', () => {
     ['a pipe', pipe, false, 'auto', false],
     ['a pipe with --color', pipe, false, 'always', true],
   ])('on %s', (_, terminal, noColour, when, colours) => {
-    const input = new Input([], new Map([['color', when]]), new Set())
+    const input = new Input([], new Map([['color', [when]]]), new Set())
     const ink = inkOf(context(terminal, noColour), input)
     expect(ink.paint('red', 'x')).toBe(colours ? '\u001b[31mx\u001b[m' : 'x')
     const harmless = colours || terminal.output

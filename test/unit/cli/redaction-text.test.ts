@@ -10,7 +10,8 @@ import { checkSelects, patternOf } from '../../../src/cli/redaction-text.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 function input(values: Readonly<Record<string, string>>, ...flags: readonly string[]): Input {
-  return new Input([], new Map(Object.entries(values)), new Set(flags))
+  const given = Object.entries(values).map(([name, value]) => [name, [value]] as const)
+  return new Input([], new Map(given), new Set(flags))
 }
 
 describe('a pattern', () => {

@@ -121,6 +121,7 @@ export type VerificationCode =
   | 'settings_malformed'
   | 'settings_mismatch'
   | 'certificate_invalid'
+  | 'report_invalid'
   | 'anchor_corrupt'
   | 'rolled_back'
 

@@ -54,6 +54,19 @@ export type { AccessChange, AuditedVersion, AuditEntry } from './store/audit/aud
 export { verifyCertificate } from './store/audit/verify-certificate.ts'
 export type { CertificateTrust } from './store/audit/verify-certificate.ts'
 export type { LeftOut } from './store/audit/left-out.ts'
+export type {
+  AccessAction,
+  AccessEvent,
+  Authorship,
+  ReportedDevice,
+} from './store/report/access-events.ts'
+export type {
+  AuditReport,
+  ReportedRedaction,
+  ReportOptions,
+  WriteCount,
+} from './store/report/audit-report.ts'
+export type { UnconfirmedDevice } from './store/report/confirmations.ts'
 export type { PendingDevice } from './store/redaction/acknowledgement.ts'
 export type { BlameLine, BlameOptions } from './store/history/blame.ts'
 export type { RedactedVersion, RedactionCertificate } from './store/redaction/certificate.ts'

@@ -194,6 +194,10 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   certificate_invalid: tampered(
     'Do not believe it; if this copy of the store is older than the redaction, sync and try again',
   ),
+  report_invalid: tampered(
+    'Do not believe it; ask whoever made it for both files, unchanged; if this copy of the store ' +
+      'may be older than the device that signed, sync and try again',
+  ),
   anchor_corrupt: tampered(
     `Run \`gitlocket doctor --repair\`, which makes a new one; ${keepStateApart}`,
   ),

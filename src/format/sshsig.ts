@@ -1,7 +1,8 @@
 // SSHSIG signatures (OpenSSH PROTOCOL.sshsig), which stock tools verify: the outer signature of a
-// commit (FORMAT §6, §6.3) and that of a redaction certificate (§10.1). Deterministic, so a
-// verifier computes the former and compares. Of the latter only the 64 bytes of Ed25519 are read:
-// all around them is made again and compared, so that one signature has one encoding.
+// commit (FORMAT §6, §6.3), those of a redaction certificate (§10.1) and of a report (§10.3).
+// Deterministic, so a verifier computes the former and compares. Of the latter only the key and the
+// 64 bytes of Ed25519 are read: all around them is made again and compared, so that one signature
+// has one encoding.
 
 import { concatBytes, fromBase64, toBase64, utf8 } from '../bytes.ts'
 import { sha512 } from '../crypto/digest.ts'
@@ -59,6 +60,16 @@ export function verifySshSignature(
     )
   }
   verifySignature(signedBytes(message, purpose), signature, publicKey)
+}
+
+/**
+ * The key that a signature names, 32 bytes, for `verifySshSignature` to check; undefined if the
+ * text cannot be one.
+ */
+export function findSigner(armor: string): Uint8Array | undefined {
+  const blob = findArmor(ARMOR, armor, 0)?.bytes
+  const end = PREAMBLE.length + sshString(publicKeyBlob(new Uint8Array(KEY_LENGTH))).length
+  return blob === undefined || blob.length < end ? undefined : blob.slice(end - KEY_LENGTH, end)
 }
 
 /** `ssh-ed25519 AAAA…`, as in a `.pub` file. */

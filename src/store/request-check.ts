@@ -5,6 +5,7 @@ import { StoreError } from '../errors.ts'
 import type { BlameOptions } from './history/blame.ts'
 import type { Point } from './history/points.ts'
 import type { RedactionRequest } from './redaction/redaction-plan.ts'
+import type { ReportOptions } from './report/audit-report.ts'
 import type { RestoreRequest, RollbackRequest } from './revert/restore.ts'
 import type { StorePlaces } from './session/open-options.ts'
 
@@ -29,6 +30,15 @@ export function checkText(value: string, what: string): string {
 export function checkDeviceIds(deviceIds: readonly string[]): readonly string[] {
   if (Array.isArray(deviceIds)) return deviceIds.map((id: string) => checkText(id, 'A device id'))
   throw invalid('Device ids must be a list')
+}
+
+/** Throws `invalid_input`. */
+export function checkReport(options: ReportOptions): ReportOptions {
+  const { since = 0, until = 0, certificates = [] } = checkOptions(options)
+  if (![since, until].every(isTime)) throw invalid('A time must be a number of ms')
+  if (!Array.isArray(certificates)) throw invalid('Certificates must be a list')
+  for (const text of certificates) checkText(text, 'A certificate')
+  return options
 }
 
 /** Which versions to redact. Throws `invalid_input`. */
@@ -85,6 +95,10 @@ function checkMemory(memory: unknown): void {
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'number' && !Number.isNaN(value)
 }
 
 function isGiven([, value]: readonly [string, unknown]): boolean {

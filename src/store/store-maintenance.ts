@@ -6,7 +6,8 @@ import type { CompactOptions, ObjectAmount } from '../git/object-store.ts'
 import type { BuiltOnRedacted } from './redaction/built-on.ts'
 import type { RedactionCertificate } from './redaction/certificate.ts'
 import type { ResidueOptions, ResidueReport } from './redaction/residue.ts'
-import { checkOptions } from './request-check.ts'
+import type { AuditReport, ReportOptions } from './report/audit-report.ts'
+import { checkOptions, checkReport } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
 import { type CompactReport, type VerifyReport, verifyStore } from './store-report.ts'
@@ -64,6 +65,16 @@ export class StoreMaintenance {
   ): Promise<readonly BuiltOnRedacted[]> {
     const { listBuiltOnRedacted } = await import('./redaction/built-on.ts')
     return listBuiltOnRedacted(this.#session, checkOptions(options).signal)
+  }
+
+  /**
+   * Verifies every commit as `verify` does, and reports who had access, who wrote how much and what
+   * was redacted; names no path and holds no content. Rejects with the code of the first violation,
+   * and as `verifyCertificate` does for a certificate that the history does not prove.
+   */
+  async report(options: ReportOptions = {}): Promise<AuditReport> {
+    const { reportAsMember } = await import('./report/member-report.ts')
+    return reportAsMember(this.#session, checkReport(options))
   }
 
   /** Makes everything visible to stock git. `close` does it too. */

@@ -1,13 +1,13 @@
 // What a store says about itself: its state and sizes, and whether its whole history verifies.
 // Changes nothing.
 
-import { hasCode } from '../errors.ts'
 import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
 import type { Reclaimable, StorageStatus } from '../git/object-store.ts'
 import { roleOf } from './access/authority.ts'
 import { countSecrets, type Secrets } from './devices/secrets.ts'
+import { onCurrentHead } from './session/current-head.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
 import type { RemoteStatus } from './sync/remote-status.ts'
@@ -52,27 +52,12 @@ export interface StoreStatus {
   readonly clockLeap: ClockLeap | undefined
 }
 
-/** Of a history that is redacted while it is verified. */
-const VERIFY_ATTEMPTS = 3
-
 /** From genesis, reading git alone. Throws the code of the first violation. */
-export async function verifyStore(
-  session: StoreSession,
-  options: VerifyOptions,
-): Promise<VerifyReport> {
-  const start = await session.reading((current) => current.head.commit)
-  for (let head = start, attempt = 1; ; attempt += 1) {
-    try {
-      const { snapshot, versions, commits } = await verifyHistory(session, head, options)
-      return { commits, versions: versions.size, memories: snapshot.count, head }
-    } catch (error) {
-      const now = await session.reading((current) => current.head.commit)
-      // Perhaps another process redacted meanwhile, and has erased the history of before.
-      const moved = hasCode(error, 'object_missing') && now !== head
-      if (!moved || attempt === VERIFY_ATTEMPTS) throw error
-      head = now
-    }
-  }
+export function verifyStore(session: StoreSession, options: VerifyOptions): Promise<VerifyReport> {
+  return onCurrentHead(session, async (head) => {
+    const { snapshot, versions, commits } = await verifyHistory(session, head, options)
+    return { commits, versions: versions.size, memories: snapshot.count, head }
+  })
 }
 
 export async function readStatus(session: StoreSession): Promise<StoreStatus> {

@@ -85,6 +85,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'store/repair': ['repair', 'report'],
   'store/revert': ['restore', 'revert', 'revert-plan', 'undo'],
   'store/session': [
+    'current-head',
     'freshness',
     'one-state',
     'open-options',

@@ -50,6 +50,7 @@ const order: readonly string[] = [
   'store/merge',
   'store/sync',
   'store/audit',
+  'store/report',
   'store/repair',
   'store',
   'home',

@@ -32,14 +32,22 @@ export async function verifyCertificate(
   trust: CertificateTrust,
 ): Promise<RedactionCertificate> {
   await loadSodium()
-  const certificate = readCertificate(text)
-  if (trust === 'unknown') return certificate
-  if ('key' in trust) checkSigner(certificate, pinnedDevice(trust.key))
-  else {
-    await withAudit(trust, (audit, objects) => {
-      return checkCertificate(certificate, trailOf(audit, objects))
-    })
+  if (trust !== 'unknown' && !('key' in trust)) {
+    return withAudit(trust, (audit, objects) => verifyByTrail(text, audit, objects))
   }
+  const certificate = readCertificate(text)
+  if (trust !== 'unknown') checkSigner(certificate, pinnedDevice(trust.key))
+  return certificate
+}
+
+/** The same by a trail that was verified from these objects. */
+export async function verifyByTrail(
+  text: string,
+  audit: Audit,
+  objects: ObjectStore,
+): Promise<RedactionCertificate> {
+  const certificate = readCertificate(text)
+  await checkCertificate(certificate, trailOf(audit, objects))
   return certificate
 }
 
@@ -52,7 +60,7 @@ function checkSigner({ device_id }: RedactionCertificate, pinned: string): void 
 }
 
 /** The device of `dev_…` or of `ssh-ed25519 …`, which a comment may follow. */
-function pinnedDevice(key: string): string {
+export function pinnedDevice(key: string): string {
   if (key.startsWith('dev_')) return formatId('device', parseId('device', key))
   const publicKey = parseSshPublicKey(key.split(' ').slice(0, 2).join(' '))
   if (publicKey !== undefined) return formatId('device', deviceIdOf(publicKey))

@@ -3,6 +3,7 @@
 
 import { hasCode } from '../../errors.ts'
 import type { Remote } from '../../git/exchange.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { StoreSession } from '../session/session.ts'
 import { findOutgoing } from './outgoing.ts'
 import { RemoteState } from './remote-state.ts'
@@ -21,7 +22,7 @@ export interface RemoteStatus extends Remote {
 export async function readRemoteStatus(session: StoreSession): Promise<readonly RemoteStatus[]> {
   const remotes: RemoteStatus[] = []
   for (const remote of session.objects.exchange.remotes()) {
-    const unsent = await countUnsent(session, remote)
+    const unsent = (await findUnsent(session, remote))?.length
     remotes.push({ ...remote, unsent, evidence: findEvidence(session, remote) })
   }
   return remotes
@@ -37,12 +38,19 @@ function findEvidence({ objects }: StoreSession, { name }: Remote): string | und
   }
 }
 
-async function countUnsent(session: StoreSession, remote: Remote): Promise<number | undefined> {
+/**
+ * Our commits that a remote lacked when it was last seen; undefined for one on which this device
+ * has never seen this store.
+ */
+export async function findUnsent(
+  session: StoreSession,
+  remote: Remote,
+): Promise<readonly Oid[] | undefined> {
   const known = new RemoteState(session, remote)
   const seen = known.seen()
   if (seen === undefined) return undefined
   const { commit } = await session.reading(({ head }) => head)
-  if (seen.oid === commit) return 0
+  if (seen.oid === commit) return []
   const there = await known.commitsBehind(seen.oid, {})
-  return (await findOutgoing(session.objects, commit, there)).length
+  return (await findOutgoing(session.objects, commit, there)).map(({ oid }) => oid)
 }

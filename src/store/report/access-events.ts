@@ -1,0 +1,144 @@
+// Who had access to a store over time, from the keyring records of a verified trail: each event
+// with its author, and each device as it is now. Pure.
+
+import type { Actor } from '../../format/change-record.ts'
+import type { Role } from '../../format/directory.ts'
+import type { AccessChange, AuditEntry } from '../audit/audit-trail.ts'
+
+/** What a keyring record did; a device is `dev_…`, and its name identifies nothing. */
+export type AccessAction =
+  | {
+      readonly type: 'device_added'
+      readonly deviceId: string
+      readonly role: Role
+      readonly name: string
+    }
+  | { readonly type: 'device_renamed'; readonly deviceId: string; readonly name: string }
+  | { readonly type: 'role_changed'; readonly deviceId: string; readonly role: Role }
+  | { readonly type: 'device_removed'; readonly deviceId: string }
+  | {
+      readonly type:
+        | 'passphrase_set'
+        | 'passphrase_removed'
+        | 'recovery_key_set'
+        | 'recovery_key_removed'
+        | 'epoch_began'
+    }
+
+/** Who signed a record, and in whose name: all but the device is its word alone. */
+export interface Authorship {
+  /** ms since 1970, by the clock of the device. */
+  readonly time: number
+  /** `dev_…`; of a passphrase or recovery key, the id of its public key. */
+  readonly deviceId: string
+  readonly isRecovery: boolean
+  readonly actor: Actor | undefined
+  readonly session: string | undefined
+  /** The hash of the record, 64 hex digits, and its commit, 40. */
+  readonly record: string
+  readonly commit: string
+}
+
+export interface AccessEvent extends Authorship {
+  readonly action: AccessAction
+}
+
+export interface ReportedDevice {
+  /** `dev_…` */
+  readonly deviceId: string
+  /** Its newest name; may be empty. */
+  readonly name: string
+  /** Its current role, or the one that it had when it was removed. */
+  readonly role: Role
+  /** Whose record added it. */
+  readonly added: Authorship
+  /** Whose record removed it; undefined for an active device. */
+  readonly removed: Authorship | undefined
+  /** The time of its newest record; undefined if it has written none. */
+  readonly lastRecord: number | undefined
+}
+
+export function authorshipOf(entry: AuditEntry): Authorship {
+  const { time, deviceId, isRecovery, actor, session, record, commit } = entry
+  return { time, deviceId, isRecovery, actor, session, record, commit }
+}
+
+/** Everything that changed access, in the order of the trail. */
+export function listAccessEvents(entries: readonly AuditEntry[]): readonly AccessEvent[] {
+  const devices = new Map<string, ReportedDevice>()
+  const events: AccessEvent[] = []
+  for (const entry of entries) {
+    const { access, parents } = entry
+    if (access === undefined) continue
+    for (const action of actionsOf(access)) {
+      // A join repeats what the records of either side did.
+      if (parents.length === 2 && isSo(devices, action)) continue
+      const event = { ...authorshipOf(entry), action }
+      apply(devices, event)
+      events.push(event)
+    }
+  }
+  return events
+}
+
+/** All devices that there ever were, in the order in which they came. */
+export function listReportedDevices(entries: readonly AuditEntry[]): readonly ReportedDevice[] {
+  const devices = new Map<string, ReportedDevice>()
+  for (const event of listAccessEvents(entries)) apply(devices, event)
+  for (const { deviceId, time } of entries) {
+    const device = devices.get(deviceId)
+    if (device !== undefined) devices.set(deviceId, { ...device, lastRecord: time })
+  }
+  return [...devices.values()]
+}
+
+function actionsOf(access: AccessChange): readonly AccessAction[] {
+  return [
+    ...access.added.map((device) => ({ type: 'device_added', ...device }) as const),
+    ...access.renamed.map((device) => ({ type: 'device_renamed', ...device }) as const),
+    ...access.changed.map((device) => ({ type: 'role_changed', ...device }) as const),
+    ...access.removed.map((deviceId) => ({ type: 'device_removed', deviceId }) as const),
+    ...access.recoveryAdded.map((type) => ({ type: `${slotNames[type]}_set` }) as const),
+    ...access.recoveryRemoved.map((type) => ({ type: `${slotNames[type]}_removed` }) as const),
+    ...(access.isNewEpoch ? [{ type: 'epoch_began' } as const] : []),
+  ]
+}
+
+const slotNames = { passphrase: 'passphrase', recovery: 'recovery_key' } as const
+
+/** Whether the events before show what the action says. */
+function isSo(devices: ReadonlyMap<string, ReportedDevice>, action: AccessAction): boolean {
+  // Nothing in the trail says which passphrase or recovery key it was.
+  if (!('deviceId' in action)) return false
+  const device = devices.get(action.deviceId)
+  if (action.type === 'device_added') return device !== undefined
+  if (action.type === 'device_removed') return device?.removed !== undefined
+  if (action.type === 'role_changed') return device?.role === action.role
+  return device?.name === action.name
+}
+
+function apply(devices: Map<string, ReportedDevice>, event: AccessEvent): void {
+  const { action, ...author } = event
+  if (!('deviceId' in action)) return
+  const { deviceId } = action
+  const device = devices.get(deviceId)
+  if (action.type === 'device_added') {
+    const { name, role } = action
+    const unchanged = { removed: undefined, lastRecord: undefined }
+    devices.set(deviceId, { added: author, ...unchanged, ...device, deviceId, name, role })
+  } else if (device !== undefined) {
+    devices.set(deviceId, { ...device, ...changesBy(action, author, device) })
+  }
+}
+
+function changesBy(
+  action: Exclude<AccessAction, { readonly type: 'device_added' }>,
+  author: Authorship,
+  device: ReportedDevice,
+): Partial<ReportedDevice> {
+  if (action.type === 'device_renamed') return { name: action.name }
+  if (action.type === 'role_changed') return { role: action.role }
+  // Removed on two clones: the first record that says so.
+  if (action.type === 'device_removed') return { removed: device.removed ?? author }
+  return {}
+}

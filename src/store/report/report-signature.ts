@@ -1,0 +1,73 @@
+// The signature beside the file of a report (FORMAT §10.3): made by the key of a device, and
+// believed by the trail of the store, or by a key that the reader has from elsewhere. Shows which
+// device has signed these bytes, not when, and not that what they say is true.
+
+import { loadSodium } from '../../crypto/sodium.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { deviceIdOf, formatId } from '../../format/id.ts'
+import { findSigner, sshPublicKey, sshSignature, verifySshSignature } from '../../format/sshsig.ts'
+import type { Identity } from '../../keys/identity.ts'
+import type { Audit } from '../audit/audit.ts'
+import { pinnedDevice } from '../audit/verify-certificate.ts'
+import { listReportedDevices, type ReportedDevice } from './access-events.ts'
+
+/** The namespace: option `-n` of `ssh-keygen -Y verify`. */
+const namespace = 'gitlocket-report'
+
+/** Who has signed a report. */
+export interface ReportSigner {
+  /** `dev_…` */
+  readonly deviceId: string
+  /** `ssh-ed25519 AAAA…` */
+  readonly publicKey: string
+  /** The device in the verified history; undefined unless that was asked. */
+  readonly device: ReportedDevice | undefined
+}
+
+/** The armor, ending in a newline. libsodium must be loaded. */
+export function signReport(file: Uint8Array, { signing }: Identity): string {
+  return sshSignature(namespace, file, signing)
+}
+
+/**
+ * The signer of the bytes of a file. Believed is the verified trail, or the device whose key the
+ * reader knows; `unknown` asks for no more than that the key which the signature names has made it:
+ * anybody can make such a report. Throws `report_invalid`, and `invalid_input` for a malformed key.
+ * The device may be removed: its key proves nothing about what was signed since.
+ */
+export async function verifyReport(
+  file: Uint8Array,
+  signature: string,
+  trust: Audit | { readonly key: string } | 'unknown',
+): Promise<ReportSigner> {
+  await loadSodium()
+  const publicKey = checkSignature(file, signature)
+  const deviceId = formatId('device', deviceIdOf(publicKey))
+  const signer = { deviceId, publicKey: sshPublicKey(publicKey), device: undefined }
+  if (trust === 'unknown') return signer
+  if ('key' in trust) {
+    const pinned = pinnedDevice(trust.key)
+    if (pinned === deviceId) return signer
+    throw invalid(`is signed by ${deviceId}, and the given key is that of ${pinned}`)
+  }
+  const device = listReportedDevices(trust.entries).find((one) => one.deviceId === deviceId)
+  if (device !== undefined) return { ...signer, device }
+  throw invalid(`is signed by ${deviceId}, which was never a device of the store ${trust.storeId}`)
+}
+
+/** Returns the key that the signature names. */
+function checkSignature(file: Uint8Array, signature: string): Uint8Array {
+  const publicKey = findSigner(signature)
+  if (publicKey === undefined) throw invalid('has no signature: the given one is not an SSHSIG')
+  try {
+    verifySshSignature(namespace, file, signature, publicKey)
+    return publicKey
+  } catch (error) {
+    if (!hasCode(error, 'device_signature_invalid')) throw error
+    throw invalid('is not what was signed, or was not signed as a report')
+  }
+}
+
+function invalid(problem: string): StoreError {
+  return new StoreError('report_invalid', `The report ${problem}`)
+}

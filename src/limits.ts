@@ -109,6 +109,8 @@ export const deltaCacheBytes: number = 16 * MEBIBYTE
 export const packIndexBytesMax: number = 2 * MEBIBYTE
 /** A larger certificate of a redaction is not read: five million objects. */
 export const certificateBytesMax: number = 256 * MEBIBYTE
+/** The signature of a larger report is not verified: some million lines. */
+export const reportBytesMax: number = 256 * MEBIBYTE
 /** How long a writer waits for another by default. */
 export const lockWaitMsDefault: number = 30_000
 /** How long an erasure waits at least for a process that packs; a repack takes a minute. */

@@ -12,6 +12,7 @@ import { openStore } from '../store/open.ts'
 import { CommandError } from './command-error.ts'
 import type { Context } from './context.ts'
 import type { Environment } from './environment.ts'
+import { isRealDirectory } from './memory-files.ts'
 import { withProgress } from './progress.ts'
 import { clockNotice } from './times.ts'
 
@@ -25,6 +26,12 @@ export function getIdentity(environment: Environment): Identity {
     '`gitlocket init` creates a store and an identity; `gitlocket recover` enrols this machine ' +
       'in an existing store',
   )
+}
+
+/** Whether there may be a store, and an identity to open it with. */
+export function isStoreHere({ environment }: Context): boolean {
+  const isDirectory = isRealDirectory(environment.storeDirectory) !== undefined
+  return isDirectory && findIdentity(environment) !== undefined
 }
 
 /** Opens the store with the identity file, and closes it after `work`. */

@@ -2,6 +2,7 @@
 
 import type { Command } from './command.ts'
 import { authorOptions } from './options.ts'
+import { csvColumns } from './report/csv.ts'
 
 /** A keyring record has no field for a reason. */
 const actingOptions = authorOptions.filter(({ name }) => name !== 'reason')
@@ -9,6 +10,21 @@ const yesOption = { name: 'yes', summary: 'Do not ask' }
 const epochNote =
   'A new epoch of keys begins, which protects what is written from then on. What was written ' +
   'before stays readable to everyone who could read it; the answer says how much that is.'
+
+const columnsText = Object.entries(csvColumns)
+  .map(([name, meaning]) => `${name} (${meaning})`)
+  .join(', ')
+
+const reportNotes: readonly string[] = [
+  'A member verifies the whole history and searches for what was redacted, as `verify --absence` ' +
+    'does; an auditor verifies the trail. No report names a path or holds a content. Names, ' +
+    'actors and sessions are plaintext in it; the file is 0600. Without --out it goes to ' +
+    'standard output, unsigned.',
+  '--since and --until select writes, changes of access and redactions, by the clocks of the ' +
+    'devices that wrote them; devices are listed whole.',
+  `The columns of csv: ${columnsText}. A cell that a spreadsheet would take for a formula begins ` +
+    'with an apostrophe.',
+]
 
 export const deviceCommands: readonly Command[] = [
   {
@@ -113,5 +129,63 @@ export const deviceCommands: readonly Command[] = [
         'device that was removed meanwhile, are listed first, once they were accepted.',
     ],
     run: async (...call) => (await import('./commands/audit.ts')).audit(...call),
+  },
+  {
+    name: 'report',
+    summary: 'Write a signed report: devices, writes, redactions, and what was verified',
+    positionals: [],
+    options: [
+      {
+        name: 'out',
+        value: 'file',
+        summary: 'The file to write; its signature goes beside it, as .sig',
+      },
+      {
+        name: 'format',
+        value: 'format',
+        choices: ['html', 'csv', 'json'],
+        summary: 'What to write; else html, a page that needs no other file',
+      },
+      {
+        name: 'since',
+        value: 'time',
+        summary: 'Nothing older: 36h, 7d, 2026-01-31, or RFC 3339',
+      },
+      { name: 'until', value: 'time', summary: 'Nothing newer' },
+      {
+        name: 'certificate',
+        value: 'file',
+        summary: 'The certificate of a redaction, verified first; may be repeated',
+      },
+      { name: 'force', summary: 'Replace the file and its signature' },
+    ],
+    notes: reportNotes,
+    run: async (...call) => (await import('./commands/report.ts')).report(...call),
+  },
+  {
+    name: 'report verify',
+    summary: 'Verify the signature of a report, with or without a key of the store',
+    positionals: [{ name: 'file' }],
+    options: [
+      {
+        name: 'signature',
+        value: 'file',
+        summary: 'The signature; else the one beside the file, as .sig',
+      },
+      {
+        name: 'device',
+        value: 'dev_…',
+        summary: 'Compare with this one only: dev_…, "ssh-ed25519 …", or a file with one of them',
+      },
+    ],
+    notes: [
+      'Compares the signer with the devices in the verified history of the store here. With ' +
+        '--device no store is needed. Without both, or if the device was removed, it shows who ' +
+        'signed, which proves nothing: the exit code is 4 then.',
+      '`ssh-keygen -Y verify -n gitlocket-report -f <signers> -I device -s <file>.sig < <file>` ' +
+        'verifies it too; `<signers>` is a file with a line of `device` and the key, as this ' +
+        'prints it.',
+    ],
+    run: async (...call) => (await import('./commands/report.ts')).reportVerify(...call),
   },
 ]

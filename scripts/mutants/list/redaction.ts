@@ -5,6 +5,8 @@ import type { MutatedFile } from '../mutant.ts'
 const forgeries = 'attack/forged-certificates.test.ts'
 const permanent = 'attack/permanent-secrets.test.ts'
 const copies = 'attack/left-copies.test.ts'
+const reports = 'attack/forged-reports.test.ts'
+const pages = 'unit/cli/report.test.ts'
 
 export const redaction: readonly MutatedFile[] = [
   {
@@ -322,6 +324,67 @@ export const redaction: readonly MutatedFile[] = [
         becomes: '',
         test: 'unit/store/new-record.test.ts',
         name: 'a redaction that names a version twice is refused before it is signed',
+      },
+    ],
+  },
+  {
+    file: 'store/report/report-signature.ts',
+    mutants: [
+      {
+        line: 'verifySshSignature(namespace, file, signature, publicKey)',
+        becomes: '',
+        test: reports,
+        name: 'whose file has another byte is refused by everybody',
+      },
+      {
+        line: 'if (pinned === deviceId) return signer',
+        becomes: 'return signer',
+        test: reports,
+        name: 'that another member has signed is not the one of the given key',
+      },
+    ],
+  },
+  {
+    file: 'store/report/audit-report.ts',
+    mutants: [
+      {
+        line: 'return { ...searched, builtOnRedacted: named }',
+        becomes: 'return { ...searched, builtOnRedacted }',
+        test: 'unit/store/report.test.ts',
+        name: 'says of each redaction what the search has found, by ids alone',
+      },
+    ],
+  },
+  {
+    file: 'store/report/confirmations.ts',
+    mutants: [
+      {
+        line: 'if (isKnown(commit)) continue',
+        becomes: '',
+        test: 'unit/store/report.test.ts',
+        name: 'names who has not confirmed a redaction: not removed, later or own devices',
+      },
+    ],
+  },
+  {
+    file: 'cli/report/html.ts',
+    mutants: [
+      {
+        line: 'return `&#${character.charCodeAt(0)};`',
+        becomes: 'return character',
+        test: pages,
+        name: 'keeps a script a text',
+      },
+    ],
+  },
+  {
+    file: 'cli/report/csv.ts',
+    mutants: [
+      {
+        line: "const safe = isFormula ? `'${text}` : text",
+        becomes: 'const safe = text',
+        test: pages,
+        name: 'have a formula as a text',
       },
     ],
   },

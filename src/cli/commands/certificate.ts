@@ -2,8 +2,7 @@
 // of a store here proves it, for a member or an auditor, or because the reader knows the key.
 // Without either it says so, and does not exit with 0.
 
-import { hasCode, StoreError } from '../../errors.ts'
-import { findIdentity } from '../../home/identity-file.ts'
+import { hasCode } from '../../errors.ts'
 import { verifyCertificate } from '../../store/audit/verify-certificate.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
@@ -12,10 +11,9 @@ import { builtOnRedactedJson, builtOnRedactedLines } from '../built-on-redacted.
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { readCertificateFile, readTextFile } from '../files.ts'
+import { readCertificateFile, readKey } from '../files.ts'
 import { listOf } from '../lists.ts'
-import { isRealDirectory } from '../memory-files.ts'
-import { auditing, withStore } from '../open-store.ts'
+import { auditing, isStoreHere, withStore } from '../open-store.ts'
 import { countText } from '../sizes.ts'
 
 /** `part was skipped`: whether the signer is a device of the store was not asked. */
@@ -29,11 +27,7 @@ export async function certificateVerify(context: Context, input: Input): Promise
   if (key !== undefined) {
     return answerOf(await verifyCertificate(text, { key: readKey(key) }), 'key')
   }
-  const { environment } = context
-  const isHere =
-    isRealDirectory(environment.storeDirectory) !== undefined &&
-    findIdentity(environment) !== undefined
-  if (!isHere) return answerOf(await verifyCertificate(text, 'unknown'), undefined)
+  if (!isStoreHere(context)) return answerOf(await verifyCertificate(text, 'unknown'), undefined)
   return verifyHere(context, text)
 }
 
@@ -62,17 +56,6 @@ async function verifyIn(context: Context, store: MemoryStore, text: string): Pro
   const found = await store.maintenance.builtOnRedacted({ signal })
   const left = found.filter((one) => one.redactedVersionIds.some((id) => redacted.has(id)))
   return answerOf(certificate, 'store', left)
-}
-
-/** `dev_…`, `ssh-ed25519 …`, or the only line of a file that holds one of them. */
-function readKey(given: string): string {
-  if (/^(?:dev_|ssh-ed25519 )/.test(given)) return given
-  const lines = readTextFile('the key', given)
-    .split(/\r?\n/)
-    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
-  const [line] = lines
-  if (line !== undefined && lines.length === 1) return line.trim()
-  throw new StoreError('invalid_input', 'The file of the key must hold one, as in a .pub file')
 }
 
 function answerOf(

@@ -49,6 +49,19 @@ describe('a command line', () => {
     }
   })
 
+  test('keeps each value of an option that is given again, and the last one counts', () => {
+    const args = ['report', '--certificate', 'a', '--format', 'csv', '--certificate=b']
+    const invocation = parseCommandLine(args, commands)
+    if (invocation.type !== 'run') throw new Error('no command was found')
+    const { input } = invocation
+    expect([input.texts('certificate'), input.text('certificate')]).toEqual([['a', 'b'], 'b'])
+    expect([input.texts('out'), input.text('out'), input.texts('format')]).toEqual([
+      [],
+      undefined,
+      ['csv'],
+    ])
+  })
+
   test('ends its options at --', () => {
     const invocation = parseCommandLine(['cat', '--', '--json'], commands)
     if (invocation.type !== 'run') throw new Error('no command was found')

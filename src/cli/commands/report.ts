@@ -1,0 +1,155 @@
+// `report`: verifies the store, or the trail for an auditor, and writes a report with its signature
+// beside it. `report verify`: whether a report is to be believed. The file has names, actors and
+// sessions in plaintext, because the user asked for it; no other file does, not even for a moment.
+
+import { rmSync } from 'node:fs'
+import { utf8 } from '../../bytes.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { attempt } from '../../home/files.ts'
+import type { AuditReport, ReportOptions } from '../../store/report/audit-report.ts'
+import { reportAsAuditor } from '../../store/report/auditor-report.ts'
+import { type ReportSigner, signReport, verifyReport } from '../../store/report/report-signature.ts'
+import { usageError } from '../command-error.ts'
+import type { Answer, Input } from '../command.ts'
+import type { Context } from '../context.ts'
+import {
+  readCertificateFile,
+  readKey,
+  readReportFile,
+  readTextFile,
+  writeNewFile,
+} from '../files.ts'
+import { isRealDirectory } from '../memory-files.ts'
+import { auditHere, auditing, getIdentity, isStoreHere, withStore } from '../open-store.ts'
+import { withProgress } from '../progress.ts'
+import { reportCsv } from '../report/csv.ts'
+import { reportJson } from '../report/json.ts'
+import { reportPage } from '../report/page.ts'
+import { parseTime } from '../times.ts'
+import { timestamp, wire } from '../wire.ts'
+
+/** `part was skipped`: whether the signer is a device of the store is not known. */
+const SIGNER_UNKNOWN = 4
+
+export async function report(context: Context, input: Input): Promise<Answer> {
+  const file = input.text('out')
+  const isForced = input.flag('force')
+  if (isForced && file === undefined) throw usageError('--force needs --out', 'report')
+  if (file !== undefined && !isForced) [file, signatureOf(file)].forEach(checkIsNew)
+  const made = await makeReport(context, requestOf(context, input))
+  const json = reportJson(made, context.clock())
+  const text = render(made, input.text('format') ?? 'html', context.clock())
+  const found = made.absence?.found.length ?? 0
+  const note = found === 0 ? {} : { note: leftNote }
+  if (file === undefined) return { text, json, ...note }
+  const signature = signReport(utf8(text), getIdentity(context.environment))
+  write('the report', file, text, isForced)
+  write('the signature', signatureOf(file), signature, isForced)
+  const { deviceId, verification } = made
+  return {
+    text: `Wrote the report to ${file} and its signature to ${signatureOf(file)}\n`,
+    json: wire({ file, signatureFile: signatureOf(file), deviceId, head: verification.head }),
+    ...note,
+  }
+}
+
+const leftNote = 'Something is left of redacted versions: `gitlocket verify --absence` names it'
+
+function requestOf(context: Context, input: Input): ReportOptions {
+  const [since, until] = ['since', 'until'].map((option) => {
+    const text = input.text(option)
+    return text === undefined ? undefined : parseTime(option, text, context.clock())
+  })
+  return { since, until, certificates: input.texts('certificate').map(readCertificateFile) }
+}
+
+function makeReport(context: Context, request: ReportOptions): Promise<AuditReport> {
+  const { signal } = context.interrupts
+  return withStore(context, (store) =>
+    withProgress(context, 'Verifying', (progress) =>
+      store.maintenance.report({ ...request, progress, signal }),
+    ),
+  ).catch(async (error: unknown) => {
+    if (!hasCode(error, 'permission_denied')) throw error
+    // An auditor cannot open the store.
+    return auditing(context, (options) => reportAsAuditor(options, request))
+  })
+}
+
+function render(made: AuditReport, format: string, createdAt: number): string {
+  if (format === 'csv') return reportCsv(made, createdAt)
+  if (format === 'json') return `${JSON.stringify(reportJson(made, createdAt))}\n`
+  return reportPage(made, createdAt)
+}
+
+function signatureOf(file: string): string {
+  return `${file}.sig`
+}
+
+function checkIsNew(file: string): void {
+  if (isRealDirectory(file) === undefined) return
+  throw new StoreError('path_conflict', `${file} exists already: name another one, or add --force`)
+}
+
+/** Never through a symbolic link: one at this path is replaced. */
+function write(what: string, file: string, text: string, isForced: boolean): void {
+  if (isForced) attempt(`replace ${what}`, file, () => rmSync(file, { force: true }))
+  writeNewFile(what, file, text)
+}
+
+export async function reportVerify(context: Context, input: Input): Promise<Answer> {
+  const name = input.argument(0)
+  const file = readReportFile(name)
+  const signature = readTextFile('the signature', input.text('signature') ?? signatureOf(name))
+  const key = input.text('device')
+  if (key !== undefined) {
+    return answerOf(await verifyReport(file, signature, { key: readKey(key) }), 'key')
+  }
+  if (!isStoreHere(context))
+    return answerOf(await verifyReport(file, signature, 'unknown'), undefined)
+  return answerOf(await verifyReport(file, signature, await auditHere(context)), 'store')
+}
+
+function answerOf(signer: ReportSigner, asked: 'store' | 'key' | undefined): Answer {
+  const { deviceId, publicKey, device } = signer
+  const removed = device?.removed
+  const proof = removed === undefined ? asked : undefined
+  const lines = [
+    `Signed by    ${deviceId}${device === undefined ? '' : `, ${device.role}`}`,
+    ...(device === undefined || device.name === '' ? [] : [`Name         ${device.name}`]),
+    `Key          ${publicKey}`,
+    '',
+    ...proofLines(signer, proof),
+    '',
+  ]
+  const { name, role } = device ?? {}
+  return {
+    text: lines.join('\n'),
+    json: wire({ verifiedBy: proof, deviceId, publicKey, name, role, removedAt: removed?.time }),
+    exitCode: proof === undefined ? SIGNER_UNKNOWN : 0,
+  }
+}
+
+function proofLines(
+  { deviceId, device }: ReportSigner,
+  proof: 'store' | 'key' | undefined,
+): readonly string[] {
+  if (proof !== undefined) {
+    const whose = proof === 'store' ? 'a device of this store' : 'the device of the given key'
+    return [
+      `Verified: ${whose} has signed exactly this file.`,
+      'What it says is the word of that device; `gitlocket report` makes one of this copy.',
+    ]
+  }
+  if (device?.removed !== undefined) {
+    return [
+      `NOT VERIFIED: that device was removed, ${timestamp(device.removed.time)}. Its user may have`,
+      'signed this since, whatever date it shows. If you had the file before, give --device.',
+    ]
+  }
+  return [
+    'NOT VERIFIED: anybody can make such a file. It shows only that the key which the signature',
+    `names has made it, which is that of ${deviceId}.`,
+    'Compare it with a clone of the store (--store), or with the key of a device (--device).',
+  ]
+}

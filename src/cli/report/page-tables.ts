@@ -1,0 +1,92 @@
+// The tables of a report's page: devices, changes of access, and writes with their plot. Pure.
+
+import type { AccessEvent, ReportedDevice } from '../../store/report/access-events.ts'
+import type { AuditReport, WriteCount } from '../../store/report/audit-report.ts'
+import { numberText } from '../sizes.ts'
+import { code, html, type Html, named, table, time, type Value } from './html.ts'
+import { type Bin, binWrites, plot, totalOf } from './plot.ts'
+import { actionText, actorText } from './wording.ts'
+
+const none = html`<span class="none">none</span>`
+
+export function deviceTable({ devices }: AuditReport): Html {
+  return table({
+    caption: 'Devices, removed ones too, in the order in which they came',
+    heads: ['Device', 'Name', 'Role', 'Added', 'Removed', 'Newest record'],
+    rows: devices.map(deviceRow),
+  })
+}
+
+function deviceRow(device: ReportedDevice): readonly Value[] {
+  const { deviceId, name, role, added, removed, lastRecord } = device
+  return [
+    code(deviceId),
+    name === '' ? none : named(name),
+    removed === undefined ? role : `was ${role}`,
+    time(added.time),
+    removed === undefined ? 'no' : time(removed.time),
+    lastRecord === undefined ? none : time(lastRecord),
+  ]
+}
+
+export function accessTable({ access }: AuditReport): Html {
+  if (access.length === 0) return nothing('No access has changed in this period.')
+  return table({
+    caption: 'Changes of devices, passphrases and keys, oldest first',
+    heads: ['Time', 'What', 'Of', 'By the device', 'Actor'],
+    rows: access.map(accessRow),
+  })
+}
+
+function accessRow(event: AccessEvent): readonly Value[] {
+  const { action, deviceId, isRecovery } = event
+  const by = html`${code(deviceId)}${isRecovery ? ' (passphrase or recovery key)' : ''}`
+  return [time(event.time), actionText(action), subjectOf(event), by, actorText(event.actor)]
+}
+
+function subjectOf({ action }: AccessEvent): Value {
+  if (!('deviceId' in action)) return ''
+  const role = 'role' in action ? html` as ${action.role}` : ''
+  const name = 'name' in action && action.name !== '' ? html` named ${named(action.name)}` : ''
+  return html`${code(action.deviceId)}${role}${name}`
+}
+
+export function writeTables({ writes }: AuditReport): readonly Html[] {
+  if (writes.length === 0) return [nothing('Nothing was written in this period.')]
+  const found = binWrites(writes)
+  const { unit, bins } = found
+  const figure = html`<figure>
+    ${plot(found)}
+    <figcaption>Versions per ${unit}, in UTC, by the clocks of the devices</figcaption>
+  </figure>`
+  const numbers = table({
+    caption: `Versions per ${unit}: the numbers of the plot`,
+    heads: [unitNames[unit], 'All', 'Created', 'Modified', 'Deleted'],
+    rows: bins.filter((bin) => totalOf(bin) > 0).map(binRow),
+    isDense: true,
+  })
+  const all = table({
+    caption: 'Versions by day, actor and session',
+    heads: ['Day', 'Actor', 'Session', 'Created', 'Modified', 'Deleted', 'Redacted by now'],
+    rows: writes.map(writeRow),
+    isDense: true,
+  })
+  return [figure, numbers, all]
+}
+
+const unitNames = { day: 'Day', month: 'Month', year: 'Year' } as const
+
+function binRow(bin: Bin): readonly Value[] {
+  const { label, created, modified, deleted } = bin
+  return [label, ...[totalOf(bin), created, modified, deleted].map(numberText)]
+}
+
+function writeRow({ day, actor, session = '', ...counts }: WriteCount): readonly Value[] {
+  const { created, modified, deleted, redacted } = counts
+  const numbers = [created, modified, deleted, redacted].map(numberText)
+  return [day, actorText(actor), session, ...numbers]
+}
+
+function nothing(sentence: string): Html {
+  return html`<p class="none">${sentence}</p>`
+}

@@ -1,0 +1,85 @@
+// The redactions of a report's page, each with its proof and with who has not confirmed it. Pure.
+
+import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
+import type { UnconfirmedDevice } from '../../store/report/confirmations.ts'
+import { countText, numberText } from '../sizes.ts'
+import { code, facts, html, type Html, named, time, type Value } from './html.ts'
+import { absenceText, actorText, unconfirmedText } from './wording.ts'
+
+/** More ids of versions are counted: JSON has them all. */
+const IDS_MAX = 12
+
+export function redactionCards({ absence, redactions }: AuditReport): readonly Html[] {
+  if (redactions.length === 0) {
+    return [html`<p class="none">Nothing was redacted in this period.</p>`]
+  }
+  return [...(absence === undefined ? [] : [searched(absence)]), ...redactions.map(card)]
+}
+
+function searched(absence: NonNullable<AuditReport['absence']>): Html {
+  const objects = countText(absence.objects, 'object', 'objects')
+  const cached = countText(absence.cached, 'version', 'versions')
+  const redacted = countText(absence.versions, 'redacted version', 'redacted versions')
+  const damaged = countText(absence.putAside, 'damaged file', 'damaged files')
+  const aside = ` Not searched: ${damaged} that a repair has put aside.`
+  return html`<p>
+    Searched in this copy of the store: ${objects} and ${cached} in caches, for
+    ${redacted}.${absence.putAside === 0 ? '' : aside}
+  </p>`
+}
+
+function card(redaction: ReportedRedaction): Html {
+  const { reason = 'unspecified', versionIds, commit, record, actor, session } = redaction
+  return html`<article class="card">
+    <h3>
+      ${countText(versionIds.length, 'version', 'versions')} redacted on ${time(redaction.time)}:
+      ${reason}
+    </h3>
+    ${facts([
+      ['By the device', code(redaction.deviceId)],
+      ['Actor', actorText(actor)],
+      ['Session', session ?? 'not recorded'],
+      ['Record', code(record)],
+      ['Commit', code(commit)],
+      ['Versions', idList(versionIds)],
+      ['Certificate', certificate(redaction)],
+      ['Proof of absence', badge(redaction)],
+      ['Not confirmed by', unconfirmed(redaction)],
+    ])}
+  </article>`
+}
+
+function idList(versionIds: readonly string[]): Html {
+  const shown = versionIds.slice(0, IDS_MAX).map((id) => html`<li>${code(id)}</li>`)
+  const more = versionIds.length - shown.length
+  const rest = html`<li>and ${numberText(more)} more, which the report as JSON names</li>`
+  return html`<ul class="ids">
+    ${more > 0 ? [...shown, rest] : shown}
+  </ul>`
+}
+
+function certificate({ certificate: given }: ReportedRedaction): Value {
+  return given === undefined ? 'none was given' : html`Verified, signed by ${code(given.device_id)}`
+}
+
+function badge({ absence }: ReportedRedaction): Html {
+  const kind = absence === 'nothing_found' ? 'good' : absence === 'found' ? 'bad' : 'warn'
+  return html`<span class="badge ${kind}">${absenceText(absence)}</span>`
+}
+
+function unconfirmed({ unconfirmedDevices, unconfirmedRemotes }: ReportedRedaction): Value {
+  const remotes = unconfirmedRemotes.map((name) => {
+    return html`<li>the remote ${named(name)}: not known to have it</li>`
+  })
+  const all = [...unconfirmedDevices.map(pendingDevice), ...remotes]
+  if (all.length === 0) return 'nobody: every other active device has confirmed it'
+  return html`<ul>
+    ${all}
+  </ul>`
+}
+
+function pendingDevice(device: UnconfirmedDevice): Html {
+  const { deviceId, name, role } = device
+  const known = name === '' ? '' : html` (${named(name)})`
+  return html`<li>${code(deviceId)}${known}, ${role}: ${unconfirmedText(device)}</li>`
+}

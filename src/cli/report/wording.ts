@@ -1,0 +1,71 @@
+// What the facts of a report are called, in HTML and CSV alike, and what a report cannot prove.
+
+import type { Actor } from '../../format/change-record.ts'
+import type { AccessAction } from '../../store/report/access-events.ts'
+import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
+import type { UnconfirmedDevice } from '../../store/report/confirmations.ts'
+import { timestamp } from '../wire.ts'
+
+/** The same texts as `gitlocket audit` prints for an actor. */
+export function actorText(actor: Actor | undefined): string {
+  return actor === undefined ? 'not recorded' : `${actor.type}:${actor.id}`
+}
+
+const actionTexts: Readonly<Record<AccessAction['type'], string>> = {
+  device_added: 'Device added',
+  device_renamed: 'Device renamed',
+  role_changed: 'Role changed',
+  device_removed: 'Device removed',
+  passphrase_set: 'Passphrase set',
+  passphrase_removed: 'Passphrase removed',
+  recovery_key_set: 'Recovery key set',
+  recovery_key_removed: 'Recovery key removed',
+  epoch_began: 'New epoch of keys',
+}
+
+export function actionText({ type }: AccessAction): string {
+  return actionTexts[type]
+}
+
+/** What the search for the versions of one redaction found. */
+export function absenceText(absence: ReportedRedaction['absence']): string {
+  return absence === undefined ? 'Not searched: an auditor cannot open contents' : found[absence]
+}
+
+const found = {
+  nothing_found: 'Nothing is left in this copy of the store',
+  may_be_repeated: 'Later versions may repeat the text: they were written on it unaware',
+  found: 'FOUND: something is left in this copy of the store',
+} as const
+
+/** Why a device is among those that have not confirmed a redaction. */
+export function unconfirmedText({ canAcknowledge, lastRecord }: UnconfirmedDevice): string {
+  if (!canAcknowledge) return 'may not write, so that it cannot be known'
+  if (lastRecord === undefined) return 'has written nothing'
+  return `last wrote ${timestamp(lastRecord)}`
+}
+
+/** The limits of this report (docs/THREAT-MODEL.md). */
+export function limitsOf({ verification }: AuditReport): readonly string[] {
+  return verification.extent === 'trail' ? [...limits, ofAuditors] : limits
+}
+
+const limits: readonly string[] = [
+  'It shows what this copy of the store had when it was made. What other devices have not sent ' +
+    'is not in it, and silence looks like a remote that withholds: compare the ten words with ' +
+    'another device.',
+  'Signatures prove the devices. Times, actors and sessions are the word of the device that ' +
+    'signed: a member can lie about its own records.',
+  'A redaction erases what can be reached. Hosts, forks, backups and freed blocks of a disk may ' +
+    'keep old objects, and who has read a text knows it.',
+  'A device confirms a redaction by writing on top of it. That its machine has no other copy is ' +
+    'not proven. A removed device is not asked, and still opens what was written before its ' +
+    'removal.',
+  'What somebody typed again, or copied elsewhere without a trace in the history, is not found.',
+  'The signature beside the file proves which device has made the report; not when, and not ' +
+    'that it is true: that a clone shows, by `gitlocket verify` and `gitlocket audit`.',
+]
+
+const ofAuditors =
+  'An auditor has made it, who cannot open contents, paths, settings and reasons: these were ' +
+  'not verified, and nothing was searched for what is redacted. A member can do both.'

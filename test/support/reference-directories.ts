@@ -1,7 +1,7 @@
 // Directories of the reference decoder, with devices that a byte each names, for its unit tests.
 
 import { concat, utf8 } from './reference/bytes.ts'
-import type { Device, Directory, RecoveryEntry } from './reference/directory.ts'
+import type { Device, Directory, Grade, RecoveryEntry } from './reference/directory.ts'
 import { deviceIdOf } from './reference/identity.ts'
 import { publicKeyOf, sign } from './reference/signature.ts'
 
@@ -16,14 +16,20 @@ export function device(byte: number, change: Partial<Device> = {}): Device {
   const kemKey = filled(byte, 1216)
   const message = concat(utf8('GLK1/device-keys/v1\0'), signingKey, kemKey)
   const keys = { signingKey, kemKey, keySignature: sign(message, filled(byte)) }
-  const rights = { role: 'writer', roleBy: 1, admittedBy: 1, added: 1, named: 1 } as const
+  const rights = { role: 'writer', ...admitted(1), added: 1, roleSet: 1, named: 1 } as const
   return { deviceId: deviceIdOf(signingKey), ...keys, ...rights, name: `n${byte}`, ...change }
+}
+
+/** What a device says of its beginning that something of a grade added, by the slot with a byte. */
+export function admitted(grade: Grade, byte = 0) {
+  const by = { roleBy: grade, namedBy: grade, admittedBy: grade }
+  return { ...by, slotId: slot(byte) } as const
 }
 
 /** With the signature of another device. */
 export const unsigned = (one: Device): Device => ({ ...one, keySignature: device(99).keySignature })
 export const idOf = (byte: number): string => device(byte).deviceId
-export const owner = device(1, { role: 'owner', added: 0, named: 0 })
+export const owner = device(1, { role: 'owner', added: 0, roleSet: 0, named: 0 })
 
 export function passphrase(byte: number, change: { passes?: number; salt?: Uint8Array } = {}) {
   const keys = { signingKey: filled(byte), kemKey: filled(byte, 1216) }

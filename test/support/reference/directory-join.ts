@@ -60,15 +60,14 @@ function joinDevices(both: Both, number: number): Pick<Directory, 'devices' | 'r
   return { devices: active.toSorted(byDevice), removed: [...removed.values()].toSorted(byDevice) }
 }
 
-/** Whom a passphrase let in that the other side has dropped, and nobody else. */
+/** Whom only a passphrase let in that the other side, which has them not, has dropped. */
 function shutOut(own: Directory, other: Directory): readonly string[] {
-  const dropped = own.recoveries.some(({ slotType, slotId }) => {
-    return slotType === 2 && other.gone.includes(slotId)
+  const known = new Set([...other.devices, ...other.removed].map(({ deviceId }) => deviceId))
+  const alone = own.devices.filter(({ deviceId }) => !known.has(deviceId))
+  const dropped = alone.filter(({ admittedBy, roleBy, slotId }) => {
+    return admittedBy === 3 && roleBy === 3 && other.gone.includes(slotId)
   })
-  if (!dropped) return []
-  const known = new Set(other.devices.map(({ deviceId }) => deviceId))
-  const alone = own.devices.filter(({ deviceId, roleBy }) => roleBy === 3 && !known.has(deviceId))
-  return alone.map(({ deviceId }) => deviceId)
+  return dropped.map(({ deviceId }) => deviceId)
 }
 
 function byDevice(a: { readonly deviceId: string }, b: { readonly deviceId: string }): number {
@@ -86,27 +85,29 @@ function sameKeys(a: Device, b: Device): boolean {
 }
 
 function joinDevice(a: Device, b: Device): Device {
-  const { named, name } = givesName(a, b) ? a : b
-  return {
-    ...a,
-    role: givesRole(a, b) ? a.role : b.role,
-    roleBy: a.roleBy < b.roleBy ? a.roleBy : b.roleBy,
-    admittedBy: a.admittedBy < b.admittedBy ? a.admittedBy : b.admittedBy,
-    added: Math.min(a.added, b.added),
-    named,
-    name,
-  }
+  const { admittedBy, slotId } = wasAdmitted(a, b) ? a : b
+  const { role, roleBy, roleSet } = givesRole(a, b) ? a : b
+  const { name, namedBy, named } = givesName(a, b) ? a : b
+  const rights = { admittedBy, slotId, role, roleBy, roleSet, name, namedBy, named }
+  return { ...a, ...rights, added: Math.min(a.added, b.added) }
+}
+
+/** Whether a, rather than b, says what admitted both. */
+function wasAdmitted(a: Device, b: Device): boolean {
+  if (a.admittedBy !== b.admittedBy) return a.admittedBy < b.admittedBy
+  return a.slotId < b.slotId
 }
 
 /** Whether a, rather than b, has the role of both. */
 function givesRole(a: Device, b: Device): boolean {
   if (a.roleBy !== b.roleBy) return a.roleBy < b.roleBy
+  if (a.roleSet !== b.roleSet) return a.roleSet > b.roleSet
   return roles.indexOf(a.role) > roles.indexOf(b.role)
 }
 
 /** Whether a, rather than b, has the name of both. */
 function givesName(a: Device, b: Device): boolean {
-  if (a.admittedBy !== b.admittedBy) return a.admittedBy < b.admittedBy
+  if (a.namedBy !== b.namedBy) return a.namedBy < b.namedBy
   if (a.named !== b.named) return a.named > b.named
   return bytesAreLess(a.name, b.name)
 }

@@ -1,6 +1,6 @@
-// FORMAT §7: the directory of devices and recovery identities, and what one gives that another one
-// does not. Which may follow which is succession.ts, what two make together directory-join.ts. Ids
-// and hashes are hex; public keys are bytes.
+// FORMAT §7: the directory of devices and recovery identities, and who may change a keyring as
+// another one knows them. Which may follow which is succession.ts, what two make together
+// directory-join.ts. Ids and hashes are hex; public keys are bytes.
 
 import {
   concat,
@@ -19,7 +19,7 @@ import { checkDeviceName, type DeviceKeys } from './device-card.ts'
 import { checkPadding } from './envelope.ts'
 import { H } from './hash.ts'
 import { deviceIdOf, recoveryIdOf } from './identity.ts'
-import { zeroHash } from './record.ts'
+import { zeroHash, zeroId } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 
 export const roles = ['owner', 'writer', 'reader', 'auditor'] as const
@@ -42,10 +42,15 @@ export interface Device extends DeviceKeys {
   readonly role: Role
   /** Who set the role. */
   readonly roleBy: Grade
+  /** Who gave the name. */
+  readonly namedBy: Grade
   /** Who added the device. */
   readonly admittedBy: Grade
+  /** The id of the recovery entry that added it; zero if none did. */
+  readonly slotId: string
   /** Directory numbers. */
   readonly added: number
+  readonly roleSet: number
   readonly named: number
   readonly name: string
 }
@@ -115,11 +120,13 @@ export function encodeDirectory(directory: Directory): Uint8Array {
 }
 
 function encodeDevice(device: Device): Uint8Array {
-  const { deviceId, signingKey, kemKey, keySignature, role, roleBy, admittedBy } = device
+  const { deviceId, signingKey, kemKey, keySignature, role, slotId } = device
   const keys = concat(fromHex(deviceId), signingKey, kemKey, keySignature)
-  const rights = concat(u8(roles.indexOf(role) + 1), u8(roleBy), u8(admittedBy))
+  const grades = [device.roleBy, device.namedBy, device.admittedBy].map(u8)
+  const rights = concat(u8(roles.indexOf(role) + 1), ...grades, fromHex(slotId))
+  const numbers = [device.added, device.roleSet, device.named].map(u64)
   const name = utf8(device.name)
-  return concat(keys, rights, u64(device.added), u64(device.named), u16(name.length), name)
+  return concat(keys, rights, ...numbers, u16(name.length), name)
 }
 
 function encodeRemoved({ deviceId, removed, sequence, record }: RemovedDevice): Uint8Array {
@@ -182,21 +189,25 @@ function readDevice(reader: Reader, number: number): Device {
     keySignature: reader.raw(64),
   }
   const role = roles[reader.u8() - 1] ?? refuse('keyring_malformed', 'A role is unknown')
-  const [roleBy, admittedBy] = [readGrade(reader), readGrade(reader)]
-  const [added, named] = [reader.u64(), reader.u64()]
+  const [roleBy, namedBy, admittedBy] = [readGrade(reader), readGrade(reader), readGrade(reader)]
+  const slotId = reader.hex(16)
+  const [added, roleSet, named] = [reader.u64(), reader.u64(), reader.u64()]
   const name = utf8Text(reader.raw(reader.u16()), 'keyring_malformed')
   checkDeviceName(name, 'keyring_malformed')
   const own = deviceId === deviceIdOf(keys.signingKey)
   ensure(own, 'keyring_malformed', 'A device id is not its key’s')
-  const possible = added <= named && named <= number
-  ensure(possible, 'keyring_malformed', 'A device comes or is named at an impossible number')
-  return { deviceId, ...keys, role, roleBy, admittedBy, added, named, name }
+  const byOwner = (admittedBy === 1) === (slotId === zeroId)
+  ensure(byOwner, 'keyring_malformed', 'Not what a recovery entry admitted names its slot id')
+  const possible = [roleSet, named].every((set) => added <= set && set <= number)
+  ensure(possible, 'keyring_malformed', 'A device comes or changes at an impossible number')
+  const rights = { role, roleBy, namedBy, admittedBy, slotId }
+  return { deviceId, ...keys, ...rights, added, roleSet, named, name }
 }
 
 function readGrade(reader: Reader): Grade {
   const grade = reader.u8()
   if (grade === 1 || grade === 2 || grade === 3) return grade
-  return refuse('keyring_malformed', 'What admitted a device or set its role is unknown')
+  return refuse('keyring_malformed', 'What admitted a device, or gave its role or name, is unknown')
 }
 
 function readRemoved(reader: Reader, number: number): RemovedDevice {
@@ -218,7 +229,17 @@ function readRecovery(reader: Reader): RecoveryEntry {
   const entry = { slotId, signingKey: reader.raw(32), kemKey: reader.raw(1216) }
   if (slotType === 3) return { ...entry, slotType }
   const costs = { salt: reader.raw(16), passes: reader.u32(), memoryKiB: reader.u32() }
+  ensure(areAllowed(costs), 'keyring_malformed', 'The Argon2id parameters are not allowed')
   return { ...entry, slotType, ...costs }
+}
+
+/** §7.5: whether Argon2id may cost this. */
+export function areAllowed({
+  passes,
+  memoryKiB,
+}: Pick<PassphraseEntry, 'passes' | 'memoryKiB'>): boolean {
+  const passesFit = passes >= 2 && passes <= 10
+  return passesFit && memoryKiB >= 64 * 1024 && memoryKiB <= 1024 * 1024
 }
 
 function checkIds(lists: Pick<Directory, 'devices' | 'removed' | 'recoveries' | 'gone'>): void {
@@ -231,6 +252,8 @@ function checkIds(lists: Pick<Directory, 'devices' | 'removed' | 'recoveries' | 
   for (const ids of [devices.flat(), slots.flat()]) {
     ensure(new Set(ids).size === ids.length, 'keyring_malformed', 'An id is in two lists')
   }
+  const apart = devices.flat().every((id) => findRecovery(lists, id) === undefined)
+  ensure(apart, 'keyring_malformed', 'A device has the id of a recovery identity')
 }
 
 function checkKinds(recoveries: readonly RecoveryEntry[]): void {
@@ -249,6 +272,7 @@ export type Author =
       readonly as: 'recovery'
       /** The role of the devices that it adds. */
       readonly grade: 'owner' | 'writer'
+      readonly slotId: string
       readonly signingKey: Uint8Array
     }
 
@@ -261,33 +285,18 @@ export function findAuthor(directory: Directory, authorId: string): Author | und
   const recovery = findRecovery(directory, authorId)
   if (recovery === undefined) return undefined
   const grade = recovery.slotType === 2 ? 'writer' : 'owner'
-  return { as: 'recovery', grade, signingKey: recovery.signingKey }
+  return { as: 'recovery', grade, slotId: recovery.slotId, signingKey: recovery.signingKey }
 }
 
 /** The entry of the recovery identity with this id; undefined if there is none. */
 export function findRecovery(
-  { recoveries }: Directory,
+  { recoveries }: Pick<Directory, 'recoveries'>,
   authorId: string,
 ): RecoveryEntry | undefined {
   return recoveries.find((r) => recoveryIdOf(r.slotId, r.signingKey) === authorId)
 }
 
 // §7.2, which keyring records are sound
-
-/**
- * Whether a keyring gives more than it takes: a device, a recovery entry, a higher role or quota.
- */
-export function gives(previous: Directory, next: Directory): boolean {
-  const entry = next.recoveries.some((r) => {
-    return previous.recoveries.every((before) => before.slotId !== r.slotId)
-  })
-  const device = next.devices.some((d) => {
-    const before = previous.devices.find((one) => one.deviceId === d.deviceId)
-    if (before === undefined) return true
-    return roles.indexOf(d.role) < roles.indexOf(before.role)
-  })
-  return entry || device || next.quota > previous.quota
-}
 
 export interface Raise {
   readonly deviceId: string
@@ -318,7 +327,7 @@ export function isRaised(authorId: string, own: readonly Raise[], other: Directo
 }
 
 /** The author of a keyring record, as the directory before it knows it. */
-export interface Giver {
+export interface KeyringAuthor {
   readonly authorId: string
   /** Of a recovery identity. */
   readonly recovery: RecoveryEntry | undefined
@@ -326,8 +335,11 @@ export interface Giver {
   readonly roleBy: number | undefined
 }
 
-/** Whether the author of an addition on one side had the right to it, as the other side sees it. */
-export function mayGive({ authorId, recovery, roleBy }: Giver, other: Directory): boolean {
+/** Whether the author of a keyring record had the right to it, as the other side sees it. */
+export function mayChange(
+  { authorId, recovery, roleBy }: KeyringAuthor,
+  other: Directory,
+): boolean {
   if (recovery !== undefined) {
     return recovery.slotType === 2 || !other.gone.includes(recovery.slotId)
   }
@@ -335,5 +347,10 @@ export function mayGive({ authorId, recovery, roleBy }: Giver, other: Directory)
   if (there !== undefined) {
     return there.role === 'owner' || (roleBy !== undefined && there.roleBy > roleBy)
   }
-  return other.removed.every((device) => device.deviceId !== authorId)
+  return !isOut(authorId, other)
+}
+
+/** Whether a directory has a device as removed. */
+export function isOut(deviceId: string, { removed }: Directory): boolean {
+  return removed.some((device) => device.deviceId === deviceId)
 }

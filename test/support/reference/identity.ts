@@ -98,12 +98,13 @@ export interface TypedForm {
 }
 
 /**
- * Reads what a person typed: case, `I`, `L`, `O`, spaces and hyphens are forgiven after the prefix.
+ * Reads what a person typed: case, `I`, `L`, `O`, white space and hyphens are forgiven after the
+ * prefix.
  */
 export function readTyped(text: string, { prefix, name, length, check }: TypedForm): Uint8Array {
   const upper = text.trim().toUpperCase()
   ensure(upper.startsWith(prefix), 'invalid_identity', 'The prefix is wrong')
-  const typed = upper.slice(prefix.length).replaceAll(/[ -]/g, '')
+  const typed = upper.slice(prefix.length).replaceAll(/[\s-]/g, '')
   const plain = typed.replaceAll(/[IL]/g, '1').replaceAll('O', '0').toLowerCase()
   const digitCount = Math.ceil(((length + check) * 8) / 5)
   const whole = plain.length === digitCount ? fromBase32(plain, length + check) : undefined

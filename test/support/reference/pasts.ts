@@ -2,7 +2,14 @@
 // side by side. Everything is worked out from the document's definitions: ancestry is asked for
 // record by record.
 
-import { type Directory, type Giver, isRaised, mayGive, type Raise } from './directory.ts'
+import {
+  type Directory,
+  isOut,
+  isRaised,
+  type KeyringAuthor,
+  mayChange,
+  type Raise,
+} from './directory.ts'
 import type { Epoch } from './keys.ts'
 import type { ChangeRecord } from './record.ts'
 import { ensure } from './refusal.ts'
@@ -15,9 +22,10 @@ export interface DeviceState {
   readonly forked: boolean
 }
 
-/** Who wrote a keyring record, and whether it gave anybody anything. */
-export interface KeyringChange extends Giver {
-  readonly gives: boolean
+/** Who wrote a keyring record, and whom it raised and added. */
+export interface KeyringChange extends KeyringAuthor {
+  /** Whether it joins two keyrings: its directory follows from theirs. */
+  readonly joins: boolean
   readonly raised: readonly Raise[]
   /** The devices of its directory that the one before does not have. */
   readonly added: readonly string[]
@@ -149,22 +157,14 @@ export function checkInTime([first, second]: Both, ancestry: Ancestry): void {
 function isLate(parent: Parent, other: Parent, ancestry: Ancestry): boolean {
   const directories = changesOfSide(other, parent).map(({ directory }) => directory)
   if (directories.length === 0) return false
-  const slots = new Map(
-    changesOfSide(parent, other).map(({ authorId, recovery }) => [authorId, recovery?.slotId]),
-  )
-  const isOut = (id: string): boolean => {
-    const slotId = slots.get(id)
-    return directories.some(({ removed, gone }) => {
-      return slotId === undefined ? removed.some((d) => d.deviceId === id) : gone.includes(slotId)
-    })
-  }
   const vouching = vouchingDevices(parent, other)
   const late = new Set<string>()
   for (const hash of sideOf(parent, other, ancestry)) {
     const { deviceId, parents } = ancestry.get(hash)
     // No device has the id of a recovery identity, which vouches for nothing.
     if (vouching.has(deviceId)) continue
-    if (isOut(deviceId) || parents.some((each) => late.has(each))) late.add(hash)
+    const isRemoved = directories.some((directory) => isOut(deviceId, directory))
+    if (isRemoved || parents.some((each) => late.has(each))) late.add(hash)
   }
   return late.has(parent.hash)
 }
@@ -191,8 +191,7 @@ function vouchingDevices(parent: Parent, other: Parent): ReadonlySet<string> {
   const ids = new Set(known.flatMap(({ devices }) => devices).map(({ deviceId }) => deviceId))
   const isActive = (id: string): boolean =>
     known.every(({ devices }) => devices.some((d) => d.deviceId === id))
-  const isRemoved = (id: string): boolean =>
-    known.some(({ removed }) => removed.some((d) => d.deviceId === id))
+  const isRemoved = (id: string): boolean => known.some((directory) => isOut(id, directory))
   const vouching = new Set([...ids].filter(isActive))
   for (const _ of changesOfSide(parent, other)) {
     // As often as there are records: each may need what another one adds.
@@ -204,17 +203,12 @@ function vouchingDevices(parent: Parent, other: Parent): ReadonlySet<string> {
   return vouching
 }
 
-/** §7.2: a removed device changed nothing on the other side; one without a right gave none. */
+/** §7.2: each keyring record that only this side has is sound. */
 export function checkChanges(own: KeyringState, other: KeyringState): void {
   const alone = [...own.changes].filter(([record]) => !other.changes.has(record))
   const changes = alone.map(([, change]) => change)
-  for (const { authorId } of changes) {
-    const isOut = other.directory.removed.some(({ deviceId }) => deviceId === authorId)
-    ensure(!isOut, 'record_late', 'A keyring record is by a device that was removed')
-  }
-  const sound = soundChanges(changes, other.directory)
-  const isSound = sound.length === changes.length
-  ensure(isSound, 'record_late', 'A keyring record gave a right that its author had lost')
+  const isSound = soundChanges(changes, other.directory).length === changes.length
+  ensure(isSound, 'record_late', 'A keyring record is by an author who had lost the right to it')
 }
 
 /** Round by round, since what one of them raised may be what another one rests on. */
@@ -225,10 +219,10 @@ function soundChanges(
   let sound: readonly KeyringChange[] = []
   for (;;) {
     const raised = sound.flatMap((change) => change.raised)
-    const next = changes.filter(
-      (change) =>
-        !change.gives || mayGive(change, other) || isRaised(change.authorId, raised, other),
-    )
+    const next = changes.filter((change) => {
+      if (isOut(change.authorId, other)) return false
+      return change.joins || mayChange(change, other) || isRaised(change.authorId, raised, other)
+    })
     if (next.length === sound.length) return sound
     sound = next
   }

@@ -14,6 +14,7 @@ import {
   type Role,
 } from './directory.ts'
 import { storeIdOf } from './identity.ts'
+import { zeroId } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 
 /** Number 0: one device, the founder, whom the store id authenticates. */
@@ -26,10 +27,12 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
   }
   const isFounder = storeIdOf(founder.signingKey, founderRandom) === storeId
   ensure(isFounder, 'store_id_mismatch', 'The store id is not the founder’s')
-  const owns = founder.role === 'owner' && founder.roleBy === 1 && founder.admittedBy === 1
-  ensure(owns, 'keyring_chain', 'The founder is not an owner')
+  const { role, roleBy, namedBy, admittedBy } = founder
+  const owns = role === 'owner' && [roleBy, namedBy, admittedBy].every((grade) => grade === 1)
+  ensure(owns, 'keyring_chain', 'The founder is not an owner by itself')
   checkDeviceKeys(founder, 'keyring_chain')
-  const first = founder.added === 0 && founder.named === 0 && quotaSet === 0
+  const set = [founder.added, founder.roleSet, founder.named, quotaSet]
+  const first = set.every((at) => at === 0)
   ensure(first, 'keyring_chain', 'Something was set before number 0')
   const whole = removed.length === 0 && gone.length === 0
   ensure(whole, 'keyring_chain', 'Nothing is removed or gone in number 0')
@@ -75,14 +78,19 @@ function checkDevice(device: Device, next: Directory, { lastRecord }: Succession
     ensure(last, 'keyring_chain', 'The last record of a removed device is another')
     return
   }
-  const { added, admittedBy, keySignature } = device
-  const sameSigned = sameKeys(device, later) && equal(keySignature, later.keySignature)
-  const same = sameSigned && later.added === added && later.admittedBy === admittedBy
-  ensure(same, 'keyring_chain', 'A device changed its keys or its beginning')
-  const roleBy = later.role === device.role ? device.roleBy : 1
-  ensure(later.roleBy === roleBy, 'keyring_chain', 'Who set a role is another')
-  const named = later.name === device.name ? device.named : next.number
-  ensure(later.named === named, 'keyring_chain', 'A device was named at another number')
+  const sameSigned = sameKeys(device, later) && equal(device.keySignature, later.keySignature)
+  const sameStart =
+    later.added === device.added &&
+    later.admittedBy === device.admittedBy &&
+    later.slotId === device.slotId
+  ensure(sameSigned && sameStart, 'keyring_chain', 'A device changed its keys or its beginning')
+  const now = { roleBy: 1, roleSet: next.number, namedBy: 1, named: next.number }
+  const { roleBy, roleSet } = later.role === device.role ? device : now
+  const rightRole = later.roleBy === roleBy && later.roleSet === roleSet
+  ensure(rightRole, 'keyring_chain', 'A role was set by another hand or at another number')
+  const { namedBy, named } = later.name === device.name ? device : now
+  const rightName = later.namedBy === namedBy && later.named === named
+  ensure(rightName, 'keyring_chain', 'A name was given by another hand or at another number')
 }
 
 /** Who was removed stays so, unchanged; who is removed now was active. */
@@ -105,12 +113,13 @@ function checkNewcomer(
   next: Directory,
   { author }: Succession,
 ): void {
-  const now = device.added === next.number && device.named === next.number
-  ensure(now, 'keyring_chain', 'A new device was added or named at another number')
+  const now = [device.added, device.roleSet, device.named].every((at) => at === next.number)
+  ensure(now, 'keyring_chain', 'A new device came, or was set or named, at another number')
   const returned = previous.removed.some((d) => d.deviceId === device.deviceId)
   ensure(!returned, 'keyring_chain', 'A removed device returned')
   const grade = gradeOf(author)
-  const right = device.admittedBy === grade && device.roleBy === grade
+  const byGrade = [device.admittedBy, device.roleBy, device.namedBy].every((by) => by === grade)
+  const right = byGrade && device.slotId === (author.as === 'device' ? zeroId : author.slotId)
   ensure(right, 'keyring_chain', 'A new device was admitted by something else than the author')
   checkDeviceKeys(device, 'keyring_chain')
 }

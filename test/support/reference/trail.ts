@@ -13,7 +13,6 @@ import {
   directoryHash,
   findAuthor,
   findRecovery,
-  gives,
   type LastRecord,
   raises,
 } from './directory.ts'
@@ -318,20 +317,20 @@ function readKeyring(
     ensure(last, 'keyring_chain', 'An older epoch returned')
   }
   const authorId = record.deviceId
-  const isStep = only !== undefined && another === undefined
+  const joins = another !== undefined
+  const isStep = only !== undefined && !joins
   const given = isStep ? givenBy(only.directory, directory, authorId) : nothingGiven
   const changes = new Map(before.flatMap((one) => [...one.changes]))
-  changes.set(hash, { authorId, directory, ...given })
+  changes.set(hash, { authorId, directory, joins, ...given })
   return { directory, epoch, kids, recordHash: hash, changes, commit: oid }
 }
 
-type Given = Omit<KeyringChange, 'authorId' | 'directory'>
+type Given = Omit<KeyringChange, 'authorId' | 'directory' | 'joins'>
 
 /** What genesis and a join, whose directory follows from two, give by themselves. */
 const nothingGiven: Given = {
   recovery: undefined,
   roleBy: undefined,
-  gives: false,
   raised: [],
   added: [],
 }
@@ -341,7 +340,7 @@ function givenBy(previous: Directory, next: Directory, authorId: string): Given 
   const added = next.devices.map(({ deviceId }) => deviceId).filter((id) => !before.has(id))
   const recovery = findRecovery(previous, authorId)
   const roleBy = previous.devices.find(({ deviceId }) => deviceId === authorId)?.roleBy
-  return { recovery, roleBy, gives: gives(previous, next), raised: raises(previous, next), added }
+  return { recovery, roleBy, raised: raises(previous, next), added }
 }
 
 /** A blob at the top of a commit's tree. */

@@ -4,6 +4,7 @@
 import { argon2id } from '@noble/hashes/argon2.js'
 import { openArchives } from './archives.ts'
 import { fromHex, label, Reader, utf8 } from './bytes.ts'
+import { areAllowed } from './directory.ts'
 import { keyedH, subkey } from './hash.ts'
 import {
   deviceIdOf,
@@ -47,9 +48,8 @@ export function passphraseIdentity(
   passphrase: string,
   { salt, passes, memoryKiB }: PassphraseParameters,
 ): RecoveryIdentity {
-  const passesFit = passes >= 2 && passes <= 10
-  const memoryFits = memoryKiB >= 64 * 1024 && memoryKiB <= 1024 * 1024
-  ensure(passesFit && memoryFits, 'weak_key_parameters', 'The Argon2id parameters are not allowed')
+  const allowed = areAllowed({ passes, memoryKiB })
+  ensure(allowed, 'weak_key_parameters', 'The Argon2id parameters are not allowed')
   const password = utf8(passphrase.normalize('NFC'))
   const stretched = argon2id(password, salt, { t: passes, m: memoryKiB, p: 1, dkLen: 32 })
   return recoveryIdentity(keyedH(stretched, label('GLK1/slot/pass/v1'), fromHex(storeId)))

@@ -323,7 +323,8 @@ export function newDevice(
 ): Device {
   const keys = deviceKeys(identity)
   const known = { deviceId: deviceIdOf(keys.signingKey), ...keys, role }
-  return { ...known, roleBy: 1, admittedBy: 1, added: number, named: number, name: '' }
+  const byOwner = { roleBy: 1, namedBy: 1, admittedBy: 1, slotId: zeroId } as const
+  return { ...known, ...byOwner, added: number, roleSet: number, named: number, name: '' }
 }
 
 /** Writes a loose object. */

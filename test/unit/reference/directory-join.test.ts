@@ -1,8 +1,9 @@
 // FORMAT §7.2 as the reference decoder implements it: who is the author of a keyring record, what
-// two directories make together, and who may give as the other side sees it.
+// two directories make together, and who may change a keyring as the other side sees it.
 
 import { describe, expect, test } from 'vitest'
 import {
+  admitted,
   device,
   directory,
   filled,
@@ -22,13 +23,13 @@ import {
   type Device,
   type Directory,
   findAuthor,
-  type Giver,
-  mayGive,
+  type KeyringAuthor,
+  mayChange,
   type RecoveryEntry,
 } from '../../support/reference/directory.ts'
 import { deviceIdOf, recoveryIdOf } from '../../support/reference/identity.ts'
 
-describe('who may give, as the other side sees it:', () => {
+describe('who may change a keyring, as the other side sees it:', () => {
   const there = directory({
     devices: sorted(owner, device(2), device(8, { roleBy: 3 })),
     removed: [{ deviceId: idOf(3), removed: 1, ...noRecord }],
@@ -47,8 +48,8 @@ describe('who may give, as the other side sees it:', () => {
     ['a recovery key that it has not', { authorId: idOf(7), recovery: recoveryKey(7) }, true],
     ['no recovery key that is gone', { authorId: idOf(6), recovery: recoveryKey(6) }, false],
     ['a passphrase that is gone', { authorId: idOf(6), recovery: passphrase(6) }, true],
-  ])('%s', (_, giver: Partial<Giver> & Pick<Giver, 'authorId'>, expected) => {
-    expect(mayGive({ recovery: undefined, roleBy: undefined, ...giver }, there)).toBe(expected)
+  ])('%s', (_, author: Partial<KeyringAuthor> & Pick<KeyringAuthor, 'authorId'>, expected) => {
+    expect(mayChange({ recovery: undefined, roleBy: undefined, ...author }, there)).toBe(expected)
   })
 })
 
@@ -61,7 +62,7 @@ describe('the author of a record', () => {
     const { signingKey } = one
     const author = { as: 'device', role: 'reader', signingKey }
     expect(findAuthor(there, one.deviceId)).toEqual(author)
-    const recovery = { as: 'recovery', grade: 'owner', signingKey }
+    const recovery = { as: 'recovery', grade: 'owner', slotId: slot(5), signingKey }
     expect(findAuthor(there, recoveryIdOf(slot(5), signingKey))).toEqual(recovery)
     expect(findAuthor(there, recoveryIdOf(slot(6), signingKey))).toBeUndefined()
   })
@@ -88,8 +89,20 @@ describe('a joined directory', () => {
 
   test.each<[string, Partial<Device>, Partial<Device>, Partial<Device>]>([
     ['the number it came at', { added: 1 }, { added: 3, named: 3 }, { added: 1, named: 3 }],
-    ['what admitted it', { admittedBy: 3 }, { admittedBy: 2 }, { admittedBy: 2 }],
+    [
+      'what admitted it',
+      { admittedBy: 3, slotId: slot(4) },
+      { admittedBy: 2, slotId: slot(5) },
+      { admittedBy: 2, slotId: slot(5) },
+    ],
+    [
+      'the entries that admitted it',
+      { admittedBy: 3, slotId: slot(5) },
+      { admittedBy: 3, slotId: slot(4) },
+      { admittedBy: 3, slotId: slot(4) },
+    ],
     ['who set its role', { roleBy: 3 }, { roleBy: 1 }, { roleBy: 1 }],
+    ['who gave its name', { namedBy: 3 }, { namedBy: 2 }, { namedBy: 2 }],
     ['the role', { role: 'owner' }, { role: 'reader' }, { role: 'reader' }],
   ])('has of %s the lesser', (_, first, second, expected) => {
     const { devices } = join({ devices: [device(2, first)] }, { devices: [device(2, second)] })
@@ -102,15 +115,50 @@ describe('a joined directory', () => {
     ['a recovery key’s role, not the lesser of a passphrase', 2, 3],
   ] as const)('has %s', (_, grade, other) => {
     const first = device(2, { role: 'owner', roleBy: grade })
-    const second = device(2, { role: 'writer', roleBy: other })
+    const second = device(2, { role: 'writer', roleBy: other, roleSet: 4 })
     expect(join({ devices: [first] }, { devices: [second] }).devices).toEqual([first])
   })
 
-  test('has the name that who admitted it gave, not a later one of a passphrase', () => {
-    const first = device(2, { name: 'b', admittedBy: 1, roleBy: 3 })
-    const second = device(2, { name: 'a', admittedBy: 3, roleBy: 1, added: 3, named: 3 })
-    const expected = device(2, { name: 'b', role: 'writer' })
+  test('has of two roles of one hand the one that was set later', () => {
+    const first = device(2, { role: 'owner', roleSet: 3 })
+    const second = device(2, { role: 'reader', roleSet: 2 })
+    expect(join({ devices: [first] }, { devices: [second] }).devices).toEqual([first])
+  })
+
+  test('has the name that an owner gave, not a later one of a passphrase', () => {
+    const first = device(2, { ...admitted(3, 5), name: 'b', namedBy: 1, roleSet: 2 })
+    const later = { added: 3, roleSet: 3, named: 3 }
+    const second = device(2, { ...admitted(3, 4), name: 'a', ...later })
+    const expected = { ...first, slotId: slot(4), roleSet: 3 }
     expect(join({ devices: [first] }, { devices: [second] }).devices).toEqual([expected])
+  })
+
+  describe('of a device that only one side has', () => {
+    const admission = admitted(3, 4)
+    const gone = { deviceId: idOf(2), removed: 7, ...noRecord }
+
+    test('has it as removed if a passphrase added it that the other side has dropped', () => {
+      const other = { devices: [owner], gone: [slot(4)] }
+      const { devices, removed } = join({ devices: sorted(owner, device(2, admission)) }, other)
+      expect([devices, removed]).toEqual([[owner], [gone]])
+    })
+
+    test.each<[string, Partial<Device>, Partial<Directory>]>([
+      ['another passphrase is gone', {}, { gone: [slot(5)] }],
+      ['an owner has set its role', { roleBy: 1, roleSet: 3 }, { gone: [slot(4)] }],
+      ['a recovery key added it', { ...admitted(2, 4), roleBy: 3 }, { gone: [slot(4)] }],
+      ['the other side has it', {}, { devices: [device(2, admission)], gone: [slot(4)] }],
+    ])('has it as active if %s', (_, change, other) => {
+      const one = device(2, { ...admission, ...change })
+      const { devices, removed } = join({ devices: [one] }, { devices: [], ...other })
+      expect([devices, removed]).toEqual([[one], []])
+    })
+
+    test('has it as it was removed on the other side', () => {
+      const before = { deviceId: idOf(2), removed: 3, sequence: 1, record: hash(1) }
+      const other = { devices: [], removed: [before], gone: [slot(4)] }
+      expect(join({ devices: [device(2, admission)] }, other).removed).toEqual([before])
+    })
   })
 
   test.each([

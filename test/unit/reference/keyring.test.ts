@@ -14,6 +14,7 @@ import {
 } from '../../support/reference-stores.ts'
 import { concat, fromHex, toHex, u16, u8 } from '../../support/reference/bytes.ts'
 import {
+  type Device,
   type Directory,
   directoryHash,
   encodeDirectory,
@@ -122,7 +123,11 @@ describe('recovery identities', () => {
   ): StoreWriter {
     const { writer, known } = withRecovery(type)
     const joining = member(writer, role, type === 2 ? 3 : 2)
-    const directory = { ...withMembers(writer, joining), ...change }
+    const members = withMembers(writer, joining)
+    const devices = members.devices.map((one): Device => {
+      return one.added === 0 ? one : { ...one, namedBy: one.admittedBy, slotId }
+    })
+    const directory = { ...members, devices, ...change }
     const deviceId = recoveryIdOf(slotId, publicKeyOf(known.signingSeed))
     const signed = { deviceId, sequence: 0, actor: undefined, ...tweak }
     writer.keyring({ directory, epoch: writer.epoch }, signed, known.signingSeed)
@@ -213,7 +218,9 @@ function moreSlots(keyring: Keyring, { storeId, epoch }: StoreWriter): Keyring {
   const [first] = directory.devices
   const devices = Array.from({ length: 5 }, () => first ?? [])
   const more = makeSlots(storeId, epoch, { ...directory, devices: devices.flat() })
-  return { ...keyring, slots: inOrder([...keyring.slots, ...more.slice(0, 4)]) }
+  // The five slots of one device are one slot, and nobody's are three.
+  const distinct = new Map(more.map((slot) => [bodyOf(slot), slot])).values()
+  return { ...keyring, slots: inOrder([...keyring.slots, ...distinct]) }
 }
 
 function inOrder(slots: Keyring['slots']): Keyring['slots'] {
@@ -287,7 +294,8 @@ describe('a keyring', () => {
     const slots = makeAuditorSlots(storeId, epoch, { ...next, devices })
     const identity = formatIdentity(joining.identity)
     expect(unlock(made, { identity }).at(-1)).toEqual(epoch)
-    const forged = { ...made, slots: inOrder([...slots, ...made.slots.slice(2)]) }
+    // None of the slots of the first directory is for who joins.
+    const forged = { ...made, slots: inOrder([...slots, ...keyring.slots.slice(2)]) }
     expect(() => unlock(forged, { identity })).toThrow(/^keyring_slots: /)
   })
 
@@ -328,6 +336,17 @@ describe('a keyring with a passphrase', () => {
     expect(() => openDirectory(keyring, known)).not.toThrow()
     expect(() => openDirectory(forged, known)).toThrow(/^keyring_slots: /)
   })
+
+  test.each([{ passes: 1 }, { passes: 11 }, { memoryKiB: 65_535 }, { memoryKiB: 1_048_577 }])(
+    'that is stretched by %o is refused with its directory, and before it is hashed',
+    (change) => {
+      const recoveries = [{ ...entry, ...change }]
+      const other = makeKeyring(storeId, epoch, [], { ...directory, recoveries })
+      expect(() => openDirectory(other, epoch)).toThrow(/^keyring_malformed: /)
+      const open = () => unlock(other, { passphrase: 'pass word' })
+      expect(open).toThrow(/^weak_key_parameters: /)
+    },
+  )
 })
 
 describe('a removed device', () => {

@@ -62,6 +62,7 @@ describe('identity text', () => {
     ['in lower case', text.toLowerCase()],
     ['with I and L for 1, and O for 0', lookAlikes(text)],
     ['with spaces and hyphens', `${text.slice(0, 40)} - ${text.slice(40)}`],
+    ['with other white space', `${text.slice(0, 40)}\t\u00a0\u2028\ufeff${text.slice(40)}`],
     ['in a file with comments', `# a device\n\n${text}\n`],
   ])('reads %s', (_, typed) => {
     expect(parseIdentity(typed)).toEqual(identity)

@@ -19,7 +19,7 @@ const kinds: Readonly<Record<MergeOutcome['kind'], string>> = {
   newer_path_kept: 'both sides renamed it: the newer name is kept',
   edit_kept: 'one side deleted it, the other edited it: the edit is kept',
   joined: 'both sides created it: joined into the older memory',
-  moved_aside: 'a file and a directory had this name: the younger moved aside',
+  moved_aside: 'another memory is at, above or below its path: it moved aside',
 }
 
 const settingsTexts: Readonly<Record<SettingsOutcome, string>> = {

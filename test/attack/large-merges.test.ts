@@ -178,3 +178,69 @@ describe('T45: more memories than a commit has rows, changed on both sides,', ()
     },
   )
 })
+
+describe('T45: two histories, ours with more to move or to join than a commit has rows,', () => {
+  type Change = Parameters<ReturnType<Clone['store']['as']>['apply']>[0][number]
+  const creating =
+    (text: string) =>
+    (path: string): Change => {
+      return { type: 'create', path: `/new${path}`, content: text }
+    }
+
+  /** Both sides verify what `b` makes of both; every text, by path. */
+  async function merged(a: Clone, b: Clone, remote: string): Promise<Record<string, string>> {
+    await sync(a)
+    await b.store.as(author).sync({ rowsMax: limit })
+    await sync(a)
+    for (const { store } of [a, b]) await store.maintenance.verify()
+    expect(await headOf(a)).toBe(await headOf(b))
+    checkWithGit(remote)
+    const contents = await contentsOf(a.store)
+    expect(await contentsOf(b.store)).toEqual(contents)
+    return contents
+  }
+
+  const options = { tags: 'slow', timeout: 600_000 }
+  test('are merged where they have a file in the place of our directory', options, async () => {
+    const { a, b, remote } = await pair()
+    await create(a, '/new', 'of a')
+    await inParts(b, creating('of b'))
+    const contents = await merged(a, b, remote)
+    for (const path of paths) expect(contents[`/new${path}`]).toBe('of b')
+    const aside = Object.keys(contents).filter((path) => path.startsWith('/new.aside-'))
+    expect(aside.map((path) => contents[path])).toEqual(['of a'])
+  })
+
+  test('are merged where both created the same paths', options, async () => {
+    const { a, b, remote } = await pair()
+    await inParts(a, creating('of a'))
+    await inParts(a, (path) => ({
+      type: 'edit',
+      path: `/new${path}`,
+      edit: (old) => `${old}\nagain`,
+    }))
+    await inParts(b, creating('of b'))
+    const contents = Object.values(await merged(a, b, remote))
+    expect(contents.filter((text) => text.includes('of b'))).toHaveLength(paths.length)
+    expect(contents.filter((text) => text.includes('of a\nagain'))).toHaveLength(paths.length)
+  })
+
+  test('are merged where all rows are open and one more path is taken', options, async () => {
+    const { a, b, remote } = await pair()
+    const [first = '', ...others] = paths.slice(0, limit)
+    const edit =
+      (text: string) =>
+      (path: string): Change => {
+        return { type: 'edit', path, edit: (old) => `${old}${text}\n` }
+      }
+    const rename = { type: 'rename', path: first, to: '/new' } as const
+    await a.store.as(author).apply([...others.map(edit('of a')), rename])
+    await inParts(b, edit('of b'))
+    await create(b, '/new', 'new')
+    const contents = await merged(a, b, remote)
+    expect(contents['/new']).toBe('new')
+    for (const path of others) expect(contents[path]).toMatch(/of a\nof b|of b\nof a/)
+    const aside = Object.keys(contents).filter((path) => path.startsWith('/new.aside-'))
+    expect(aside.map((path) => contents[path])).toEqual(['one\nof b\n'])
+  })
+})

@@ -77,10 +77,10 @@ export class Replicas {
   }
 
   /** Both replicas have the same head afterwards. Returns the merge, if there had to be one. */
-  sync(ours: number, theirs: number): PlannedMerge | undefined {
+  sync(ours: number, theirs: number, keepsOurs = false): PlannedMerge | undefined {
     const [p, q] = [this.head(ours), this.head(theirs)]
     const isBehind = q.past.has(p)
-    const merge = isBehind || p.past.has(q) ? undefined : this.merge(p, q)
+    const merge = isBehind || p.past.has(q) ? undefined : this.merge(p, q, keepsOurs)
     const head = merge?.commit ?? (isBehind ? q : p)
     this.heads[ours] = head
     this.heads[theirs] = head
@@ -95,8 +95,12 @@ export class Replicas {
     this.heads[theirs] = this.merge(q, p).commit
   }
 
-  merge(p: Commit, q: Commit): { readonly commit: Commit; readonly plan: PlannedMerge } {
-    const { input, settled } = this.inputOf(p, q)
+  merge(
+    p: Commit,
+    q: Commit,
+    keepsOurs = false,
+  ): { readonly commit: Commit; readonly plan: PlannedMerge } {
+    const { input, settled } = this.inputOf(p, q, keepsOurs)
     const plan = planMerge(input)
     const rows = plan.rows.map((row) => {
       const bases = [p.state, q.state].flatMap((state) => state.get(row.memoryId) ?? [])
@@ -110,6 +114,7 @@ export class Replicas {
   inputOf(
     p: Commit,
     q: Commit,
+    keepsOurs = false,
   ): { readonly input: MergeInput; readonly settled: Map<string, Version> } {
     const open: OpenMemory[] = []
     const changed: LiveMemory[] = []
@@ -133,6 +138,7 @@ export class Replicas {
     const input: MergeInput = {
       open,
       changed,
+      isFixed: (memoryId) => keepsOurs && settled.get(memoryId) === p.state.get(memoryId),
       isOccupied: (path) => {
         return versions.some((each) => each.content !== undefined && overlaps(each.path, path))
       },

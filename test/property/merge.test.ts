@@ -16,7 +16,8 @@ type Command =
   | { readonly type: 'create' | 'rename'; readonly path: (typeof PATHS)[number] }
   | { readonly type: 'edit'; readonly at: number; readonly drop: number; readonly add: number }
   | { readonly type: 'delete' }
-  | { readonly type: 'sync' | 'cross'; readonly other: number }
+  | { readonly type: 'sync'; readonly other: number; readonly keepsOurs: boolean }
+  | { readonly type: 'cross'; readonly other: number }
 
 interface Step {
   readonly replica: number
@@ -39,7 +40,10 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('rename' as const), path }) },
   { weight: 1, arbitrary: fc.constant({ type: 'delete' as const }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('sync' as const), other }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constant('sync' as const), other, keepsOurs: fc.boolean() }),
+  },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('cross' as const), other }) },
 )
 const steps = fc.array(fc.record({ replica: fc.nat(REPLICAS - 1), memory: fc.nat(5), command }), {
@@ -59,7 +63,7 @@ class World {
     if (given.type === 'sync' || given.type === 'cross') {
       const theirs = (replica + given.other) % REPLICAS
       checkMerge(replicas, replicas.head(replica), replicas.head(theirs))
-      if (given.type === 'sync') replicas.sync(replica, theirs)
+      if (given.type === 'sync') replicas.sync(replica, theirs, given.keepsOurs)
       else replicas.cross(replica, theirs)
       return
     }
@@ -109,7 +113,10 @@ function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n/g) ?? []
 }
 
-/** As FORMAT §6.4 has it, and the same from the other side. */
+/**
+ * As FORMAT §6.4 has it, and the same from the other side, unless that gives way: then what only
+ * ours changed has no row.
+ */
 function checkMerge(replicas: Replicas, p: Commit, q: Commit): void {
   const { input } = replicas.inputOf(p, q)
   const ours = planMerge(input)
@@ -124,6 +131,9 @@ function checkMerge(replicas: Replicas, p: Commit, q: Commit): void {
   expect(bases.toSorted()).toEqual(
     input.open.map((memory) => `${memory.ours.versionId} ${memory.theirs.versionId}`).toSorted(),
   )
+  const { input: kept } = replicas.inputOf(p, q, true)
+  const settled = planMerge(kept).rows.filter(({ secondBase }) => secondBase === zeroId)
+  expect(settled.filter(({ memoryId }) => kept.isFixed(memoryId))).toEqual([])
 }
 
 function stateOf(replicas: Replicas, replica: number): readonly string[] {

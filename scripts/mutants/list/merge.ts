@@ -89,6 +89,12 @@ export const merge: readonly MutatedFile[] = [
     file: 'store/merge/joining.ts',
     mutants: [
       {
+        line: 'if (into.isFixed && into.settled?.sha256 !== digestOf(content)) return',
+        becomes: '',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'commit, stay where they are, and an older one at their path moves aside',
+      },
+      {
         line: `= { base: '', older: older.draft.read(),`,
         becomes: '= { base: older.draft.read(), older: older.draft.read(),',
         test: 'unit/store/merge/clashes.test.ts',
@@ -125,10 +131,16 @@ export const merge: readonly MutatedFile[] = [
     file: 'store/merge/placement.ts',
     mutants: [
       {
-        line: 'return this.#directories.has(draft.path) ? draft : undefined',
+        line: 'return this.#directories.has(path) || this.#files.has(path) ? draft : undefined',
         becomes: 'return undefined',
         test: 'unit/store/merge/clashes.test.ts',
         name: 'a file and a directory of one name the younger file moves aside',
+      },
+      {
+        line: 'return this.#directories.has(path) || this.#files.has(path) ? draft : undefined',
+        becomes: 'return this.#directories.has(path) ? draft : undefined',
+        test: 'unit/store/merge/clashes.test.ts',
+        name: 'commit, stay where they are, and an older one at their path moves aside',
       },
       {
         line: 'if (file !== undefined) return file',
@@ -248,6 +260,12 @@ export const merge: readonly MutatedFile[] = [
         becomes: 'throw error',
         test: 'attack/large-merges.test.ts',
         name: 'changed on both sides, are merged in several commits',
+      },
+      {
+        line: 'for (const keepsOurs of [false, true]) {',
+        becomes: 'for (const keepsOurs of [false]) {',
+        test: 'attack/large-merges.test.ts',
+        name: 'than a commit has rows, are merged where both created the same paths',
       },
     ],
   },

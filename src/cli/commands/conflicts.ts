@@ -29,7 +29,7 @@ function conflictText(conflict: Conflict): string {
     ...(joined === undefined ? [] : [`  ${joined} had the same path and is a part of it now`]),
     ...(movedFrom === undefined
       ? []
-      : [`  moved aside from ${visible(movedFrom)}: a file and a directory had one name`]),
+      : [`  moved aside from ${visible(movedFrom)}: another memory is there, or above or below`]),
     ...inputs.map((input) => `  from ${input}`),
   ]
   return `${lines.join('\n')}\n`

@@ -29,7 +29,7 @@ export interface Conflict {
   readonly kept: string | undefined
   /** The other memory, `mem_…`, which had the same path and was deleted for this one. */
   readonly joined: string | undefined
-  /** The previous path if it was moved because a file and a directory had the same name. */
+  /** The previous path if it was moved because another memory is at, above or below that. */
   readonly movedFrom: string | undefined
   /** The merge commit, 40 hex digits, and its time, ms since 1970. */
   readonly commit: string

@@ -6,7 +6,7 @@
 import { zeroId } from '../../format/record.ts'
 import { contentBytesFormatMax } from '../../limits.ts'
 import type { TextSides } from '../../text/text-union.ts'
-import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
+import { byAge, type CurrentVersion, type LiveMemory } from '../snapshot/live-memory.ts'
 import { mergeContents } from './content-merge.ts'
 import { inOrder, type MergeInput, type OpenMemory, type VersionRef } from './merge-input.ts'
 
@@ -14,7 +14,8 @@ import { inOrder, type MergeInput, type OpenMemory, type VersionRef } from './me
  * A result that a user may want to review. `merged`: it has both sides' edits. `both_kept`: they
  * overlapped, and it has the lines of both. `newer_kept`, `newer_path_kept`: it has the newer
  * side's text or path. `edit_kept`: the other side had deleted it. `joined`: another memory had the
- * same path, and its text is in this one. `moved_aside`: a directory and a file had the same path.
+ * same path, and its text is in this one. `moved_aside`: another memory is at, above or below its
+ * path.
  */
 export type OutcomeKind =
   | 'merged'
@@ -33,6 +34,8 @@ export interface Draft {
   readonly secondBase: string
   /** The settled memory, which needs a row only if it changes; undefined for an open one. */
   readonly settled: LiveMemory | undefined
+  /** Whether it must not get a row. */
+  readonly isFixed: boolean
   /** The newest version of the memory: orders the texts if two memories are joined. */
   readonly newest: VersionRef
   path: string
@@ -44,6 +47,11 @@ export interface Draft {
   readonly outcomes: OutcomeKind[]
 }
 
+/** Those first that keep their paths: fixed ones, then the older ones. */
+export function byPrecedence(a: Draft, b: Draft): number {
+  return Number(b.isFixed) - Number(a.isFixed) || byAge(a, b)
+}
+
 export function settledDraft(input: MergeInput, settled: LiveMemory): Draft {
   const { memoryId, created, path, versionId } = settled
   return {
@@ -52,6 +60,7 @@ export function settledDraft(input: MergeInput, settled: LiveMemory): Draft {
     base: versionId,
     secondBase: zeroId,
     settled,
+    isFixed: input.isFixed(memoryId),
     newest: settled,
     path,
     isLive: true,
@@ -71,6 +80,7 @@ export function openDraft(input: MergeInput, memory: OpenMemory): Draft {
     base: ours.versionId,
     secondBase: theirs.versionId,
     settled: undefined,
+    isFixed: false,
     newest: newer,
     inputs: [older.versionId, newer.versionId],
   }

@@ -30,6 +30,11 @@ export interface MergeInput {
   readonly open: readonly OpenMemory[]
   /** Live memories that only one parent changed or created, as that parent has them. */
   readonly changed: readonly LiveMemory[]
+  /**
+   * Whether a memory of `changed` must stay as it is: only our side changed it, and there may be
+   * more of those than a commit has rows. Then those of theirs give way, whichever is older.
+   */
+  readonly isFixed: (memoryId: string) => boolean
   /** Whether either parent has a memory at, above or below a path. */
   readonly isOccupied: (path: string) => boolean
   /** The decrypted content of a live memory of either parent. */

@@ -1,18 +1,21 @@
-// Moves memories so that no path is both a file and a directory: the older memories keep their
-// paths, and a younger one gets a free path that depends on ids alone. Must not change contents.
+// Moves memories so that no path is both a file and a directory, or two files: the older memories
+// keep their paths, and fixed ones before these; another one gets a free path that depends on ids
+// alone. Must not change contents.
 
 import { formatId } from '../../format/id.ts'
 import { parentPaths } from '../../format/path.ts'
 import { pathBytesMax } from '../../limits.ts'
-import { byAge } from '../snapshot/live-memory.ts'
-import type { Draft } from './draft.ts'
+import { byPrecedence, type Draft } from './draft.ts'
 import type { MergeInput } from './merge-input.ts'
 
-/** Afterwards no live draft is above another. Live drafts must have different paths before. */
+/**
+ * Afterwards no live draft is at or above the path of another. Only fixed drafts may have the paths
+ * of others before.
+ */
 export function placeApart(input: MergeInput, drafts: readonly Draft[]): void {
   const places = new Places()
   // Unchanged memories cannot collide: each path of a draft existed on a side that has them too.
-  for (const draft of drafts.filter(({ isLive }) => isLive).toSorted(byAge)) {
+  for (const draft of drafts.filter(({ isLive }) => isLive).toSorted(byPrecedence)) {
     const file = places.findFile(draft)
     if (file !== undefined) {
       draft.path = findFreePath(input, places, file, draft)
@@ -31,13 +34,17 @@ class Places {
     for (const above of parentPaths(draft.path)) this.#directories.add(above)
   }
 
-  /** The draft that would be a file at a directory's path: one placed before, or this one. */
+  /**
+   * The draft that would be a file at the path of a directory or of another file: one placed
+   * before, or this one.
+   */
   findFile(draft: Draft): Draft | undefined {
     for (const above of parentPaths(draft.path)) {
       const file = this.#files.get(above)
       if (file !== undefined) return file
     }
-    return this.#directories.has(draft.path) ? draft : undefined
+    const { path } = draft
+    return this.#directories.has(path) || this.#files.has(path) ? draft : undefined
   }
 
   isFree(path: string): boolean {

@@ -1,6 +1,7 @@
 // Plans the merge of two clones: the rows of the merge commit (FORMAT §6.4) and the outcomes that a
 // user should know. Pure; must not write conflict markers or wait for a user. The plan is the same
-// on every machine, whichever side it calls ours, except for the random version ids.
+// on every machine, whichever side it calls ours, except for the random version ids and where one
+// side has to give way.
 
 import { utf8 } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'

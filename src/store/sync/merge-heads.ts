@@ -1,7 +1,8 @@
 // Merges a verified head into ours. A merge has a row for every memory that both sides changed
 // (FORMAT §6.4), and may need more than one commit holds: ancestors of their head are merged before
-// it then. All commits are one transition of the branch: those between need not be heads that
-// verify, since a redaction above them may have erased what is below. Must not rewrite histories.
+// it then; where ours alone needs too many, theirs gives way. All commits are one transition of the
+// branch: those between need not be heads that verify, since a redaction above them may have erased
+// what is below. Must not rewrite histories.
 
 import { hasCode, StoreError } from '../../errors.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
@@ -49,7 +50,7 @@ type FindCommon = (versionId: string) => VersionEntry | undefined
 
 /**
  * Moves the session's snapshot to the merge. Throws `record_late`, `keyring_conflict` or
- * `permission_denied`; `change_too_large` if what one commit of theirs changed needs too many rows.
+ * `permission_denied`; `change_too_large` if not even an ancestor of theirs is small enough.
  */
 export async function mergeHeads(
   heads: HeadsToMerge,
@@ -73,46 +74,63 @@ class HeadMerger {
 
   /** Each round merges at least one commit of theirs, so that this ends. */
   async run(first: Divergence): Promise<MergedHeads> {
-    const all = this.#heads.theirs.snapshot
     const objects: NewObject[] = []
     let divergence = first
     const outcomes: MergeOutcome[] = []
     let keyrings: MergedHeads['keyrings']
     for (;;) {
-      const whole = await this.#tryMerge(all, divergence)
-      const { built, ...made } = whole ?? (await this.#mergeStep(divergence))
+      const { isWhole, built, ...made } = await this.#mergeNext(divergence)
       for (const object of built.objects) objects.push(object)
       for (const outcome of made.outcomes) outcomes.push(outcome)
       keyrings = addJoinReports(keyrings, made.keyrings)
-      if (whole !== undefined) return { built: { head: built.head, objects }, outcomes, keyrings }
-      divergence = await this.#divergenceFrom(all)
+      if (isWhole) return { built: { head: built.head, objects }, outcomes, keyrings }
+      divergence = await this.#divergenceFrom(this.#heads.theirs.snapshot)
     }
   }
 
-  /** Merges the best ancestor of theirs for which one commit has room. */
-  async #mergeStep(divergence: Divergence): Promise<MergedHeads> {
+  /**
+   * Merges their head or, if one commit has no room for that, the best ancestor for which one has.
+   * If ours alone has more to move or to join than a commit has rows, theirs gives way: the oldest
+   * commit of theirs changes no more memories than that.
+   */
+  async #mergeNext(divergence: Divergence): Promise<MergedHeads & { readonly isWhole: boolean }> {
+    let steps: readonly Oid[] | undefined
+    for (const keepsOurs of [false, true]) {
+      const whole = await this.#tryMerge(this.#heads.theirs.snapshot, divergence, keepsOurs)
+      if (whole !== undefined) return { ...whole, isWhole: true }
+      steps ??= await findSteps(this.#source(), divergence, this.#heads.options)
+      const step = await this.#mergeStep(steps, keepsOurs)
+      if (step !== undefined) return { ...step, isWhole: false }
+    }
+    throw tooLargeError()
+  }
+
+  async #mergeStep(steps: readonly Oid[], keepsOurs: boolean): Promise<MergedHeads | undefined> {
     const heads = this.#heads
-    const steps = await findSteps(this.#source(), divergence, heads.options)
     this.#theirPast ??= await heads.loadTheirPast()
     // The farther from their head, the fewer the rows.
     for (let at = 0; at < steps.length; at = Math.ceil((at + steps.length) / 2)) {
       const oid = steps[at] ?? ''
       const part = await this.#theirPast.snapshotAt(this.#source(), oid, heads.options)
-      const merged = await this.#tryMerge(part, await this.#divergenceFrom(part))
+      const merged = await this.#tryMerge(part, await this.#divergenceFrom(part), keepsOurs)
       if (merged === undefined) continue
       this.#theirPast.addMerged(this.#source(), oid)
       this.#findCommon = this.#theirPast.commonWith(heads.history)
       return merged
     }
-    throw tooLargeError()
+    return undefined
   }
 
   /** Undefined, with nothing changed, if it needs more rows than a commit has. */
-  async #tryMerge(part: Snapshot, divergence: Divergence): Promise<MergedHeads | undefined> {
+  async #tryMerge(
+    part: Snapshot,
+    divergence: Divergence,
+    keepsOurs: boolean,
+  ): Promise<MergedHeads | undefined> {
     const { undos } = this.#heads
     const before = undos.length
     try {
-      return await this.#merge(part, divergence)
+      return await this.#merge(part, divergence, keepsOurs)
     } catch (error) {
       if (!hasCode(error, 'change_too_large')) throw error
       for (const undo of undos.splice(before).toReversed()) undo()
@@ -120,7 +138,7 @@ class HeadMerger {
     }
   }
 
-  async #merge(theirs: Snapshot, divergence: Divergence): Promise<MergedHeads> {
+  async #merge(theirs: Snapshot, divergence: Divergence, keepsOurs: boolean): Promise<MergedHeads> {
     const { session, undos } = this.#heads
     const ours = session.snapshot
     const { other, open } = compareSnapshots(ours, theirs, divergence)
@@ -138,7 +156,7 @@ class HeadMerger {
     }
     const time = session.nextTime()
     const { rows, outcomes } = planMerge(
-      mergeInput({ ...this.#sources(), ours, theirs, divergence, other, open }),
+      mergeInput({ ...this.#sources(), ours, theirs, divergence, other, open, keepsOurs }),
     )
     // The texts have passed the guard when they were written.
     await session.checkContents([], this.#author.reason)
@@ -185,7 +203,7 @@ class HeadMerger {
 function tooLargeError(): StoreError {
   return new StoreError(
     'change_too_large',
-    'One commit of the other side changed more memories than one commit can merge: join again ' +
-      'from the side to keep',
+    'Changes of a removed device, on which others have built, conflict with more memories than ' +
+      'one commit can merge: join again in a new directory, and copy there what it lacks',
   )
 }

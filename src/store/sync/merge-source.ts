@@ -28,6 +28,8 @@ export interface MergeSides {
   readonly divergence: Divergence
   readonly other: OtherParent
   readonly open: readonly OpenVersions[]
+  /** Whether memories that only our side changed must stay as they are. */
+  readonly keepsOurs: boolean
   readonly rowsMax?: number | undefined
 }
 
@@ -38,6 +40,7 @@ export function mergeInput(sides: MergeSides): MergeInput {
   return {
     open: open.map((memory) => openMemory(sides, memory)),
     changed: changedMemories(sides),
+    isFixed: (memoryId) => sides.keepsOurs && !other.memories.has(memoryId),
     isOccupied: (path) => isTaken(ours.paths, path) || isTaken(theirs.paths, path),
     readContent: (memory) => readMemory(contents, memory),
     readPath: ({ versionId }) => {

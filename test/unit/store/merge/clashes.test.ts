@@ -227,3 +227,71 @@ describe('a file and a directory of one name', () => {
     expect(resultOf({ changed, unchanged }).rows).toEqual({ b: [`/aside-${idOfB}-3`, 'b'] })
   })
 })
+
+describe('memories that only ours changed, where these are too many for one commit,', () => {
+  test.each<[string, Case, Result]>([
+    [
+      'stay where they are, and an older one at their path moves aside',
+      {
+        changed: {
+          a: { at: 2, path: '/x', content: 'a\n' },
+          b: { at: 3, path: '/x', content: 'b\n' },
+        },
+        fixed: 'b',
+      },
+      {
+        rows: { a: [`/x.aside-${digits.a}`, 'a\n'] },
+        outcomes: [['a', 'moved_aside', `/x.aside-${digits.a}`]],
+      },
+    ],
+    [
+      'stay as they are, and an older one with no other lines ends',
+      {
+        changed: {
+          a: { at: 2, path: '/x', content: 'same\n' },
+          b: { at: 3, path: '/x', content: 'same\n' },
+        },
+        fixed: 'b',
+      },
+      { rows: { a: ['/x', undefined] }, outcomes: [['b', 'joined', '/x']] },
+    ],
+    [
+      'stay in their directory, and an older file moves aside',
+      {
+        changed: {
+          a: { at: 2, path: '/x', content: 'a\n' },
+          b: { at: 3, path: '/x/b', content: 'b\n' },
+          c: { at: 3, path: '/x/c', content: 'c\n' },
+        },
+        fixed: 'bc',
+      },
+      {
+        rows: { a: [`/x.aside-${digits.a}`, 'a\n'] },
+        outcomes: [['a', 'moved_aside', `/x.aside-${digits.a}`]],
+      },
+    ],
+    [
+      'stay, and an open memory that is renamed to their path moves aside',
+      {
+        open: {
+          a: {
+            base,
+            ours: { at: 3, path: '/x', content: `${base.content}ours\n` },
+            theirs: { at: 4, path: '/y', content: base.content },
+          },
+        },
+        changed: { b: { at: 3, path: '/y', content: 'b\n' } },
+        fixed: 'b',
+      },
+      {
+        rows: { a: [`/y.aside-${digits.a}`, `${base.content}ours\n`] },
+        outcomes: [
+          ['a', 'merged', `/y.aside-${digits.a}`],
+          ['a', 'moved_aside', `/y.aside-${digits.a}`],
+        ],
+      },
+    ],
+  ])('%s', (_, given, result) => {
+    expect(resultOf(given)).toEqual(result)
+  })
+})

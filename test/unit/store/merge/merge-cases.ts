@@ -18,6 +18,8 @@ export interface Case {
   /** By memory: a, b, … in the order of creation. */
   readonly open?: Readonly<Record<string, { base?: State; ours: State; theirs: State }>>
   readonly changed?: Readonly<Record<string, State>>
+  /** Those of `changed` that are ours and stay as they are. */
+  readonly fixed?: string
   readonly unchanged?: readonly string[]
   readonly limit?: number
 }
@@ -93,6 +95,7 @@ function overlaps(a: string, b: string): boolean {
 export function inputOf({
   open = {},
   changed = {},
+  fixed = '',
   unchanged = [],
   limit = 1000,
 }: Case): MergeInput {
@@ -106,6 +109,7 @@ export function inputOf({
   return {
     open: Object.entries(open).map(openOf),
     changed: Object.entries(changed).map(([name, state]) => liveOf(name, state)),
+    isFixed: (memoryId) => fixed.includes(nameOf(memoryId)),
     isOccupied: (path) => paths.some((other) => overlaps(path, other)),
     readContent: ({ blob }) => blob,
     readPath: (version) => states.find(({ at }) => at === atOf(version))?.path,

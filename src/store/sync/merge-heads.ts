@@ -200,10 +200,12 @@ class HeadMerger {
   }
 }
 
+/** Late commits on which others have built (FORMAT §7.4) are merged all at once, or on top of. */
 function tooLargeError(): StoreError {
   return new StoreError(
     'change_too_large',
-    'Changes of a removed device, on which others have built, conflict with more memories than ' +
-      'one commit can merge: join again in a new directory, and copy there what it lacks',
+    'Late changes, on which others have built, and changes here conflict in more memories than ' +
+      'one commit can merge. Sync this clone with another, empty remote, and from there a device ' +
+      'that has built on the late changes: it merges in several commits',
   )
 }

@@ -186,6 +186,21 @@ describe('a pack that waits for its verdict', () => {
     await Promise.all([living.close(), other.close()])
   })
 
+  test('goes with the next that is received, if its process is dead', async () => {
+    const directory = await newStore()
+    const disk = new FaultyDisk()
+    const [living, dying] = [await open(directory), await open(directory, disk)]
+    await receive(dying)
+    disk.die('nothing')
+    await expect(dying.close()).rejects.toThrow(SimulatedDeath)
+    const [first, second] = [await receive(living), await receive(living)]
+    expect(waitingIn(directory).filter((name) => name.endsWith('.pack'))).toHaveLength(2)
+    first.drop()
+    second.drop()
+    expect(waitingIn(directory)).toEqual([])
+    await living.close()
+  })
+
   test('is emptied by a purge, and then not accepted', async () => {
     const directory = await newStore()
     const [store, other] = [await open(directory), await open(directory)]

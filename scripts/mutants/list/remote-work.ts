@@ -53,6 +53,12 @@ export const remoteWork: readonly MutatedFile[] = [
         test: 'attack/refused-packs.test.ts',
         name: 'is emptied by a purge, and then not accepted',
       },
+      {
+        line: 'await this.#sweepDead()',
+        becomes: '',
+        test: 'attack/refused-packs.test.ts',
+        name: 'goes with the next that is received, if its process is dead',
+      },
     ],
   },
   {

@@ -8,11 +8,13 @@ import { StoreError } from '../../errors.ts'
 import type { Incoming, ReceivedPack, ReceiveOptions } from '../exchange.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
 import {
+  deadIncoming,
   IncomingPack,
   incomingDirectory,
   purgedMeanwhile,
   receiveLimits,
   refusal,
+  sweepIncoming,
 } from '../pack/incoming-pack.ts'
 import { corruptPack } from '../pack/pack-entry.ts'
 import {
@@ -87,6 +89,7 @@ export class DiskIncoming implements Incoming {
     const limits = { ...receiveLimits, ...options.limits }
     await makeOwnDirectory(files)
     await files.identity.write()
+    await this.#sweepDead()
     this.#disk.makeDirectory(this.#place)
     const pack = new IncomingPack(this.#disk, this.#place, limits)
     try {
@@ -132,6 +135,13 @@ export class DiskIncoming implements Incoming {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
     }
+  }
+
+  /** What killed syncs have left: a store that only fails to sync makes no checkpoint. */
+  async #sweepDead(): Promise<void> {
+    const { exclusive, files } = this.#parts
+    const dead = await deadIncoming(this.#disk, files.ownDirectory)
+    if (dead.length > 0) await exclusive(() => sweepIncoming(this.#disk, files.ownDirectory))
   }
 
   async #install(token: string, { signal, progress, tip }: ReceiveOptions): Promise<void> {

@@ -128,15 +128,22 @@ export function incomingDirectory(ownDirectory: string, owner: LockIdentity): st
   return `${ownDirectory}/${incomingName}/${owner.token}_${toHex(systemRandom(8))}`
 }
 
-/** Removes the incoming packs of dead processes. Must be called while holding every lock. */
+/** Removes the incoming packs of dead processes. Must be called under the writer lock. */
 export async function sweepIncoming(disk: Disk, ownDirectory: string): Promise<void> {
+  for (const path of await deadIncoming(disk, ownDirectory)) disk.removeTree(path)
+}
+
+/** The directories of incoming packs whose owners are dead. */
+export async function deadIncoming(disk: Disk, ownDirectory: string): Promise<readonly string[]> {
   const parent = `${ownDirectory}/${incomingName}`
+  const dead: string[] = []
   for (const name of disk.list(parent)) {
     const token = incomingPattern.exec(name)?.[1]
     if (token === undefined) continue
     if (await isHeldByLive(disk, `${ownDirectory}/owner.${token}`)) continue
-    disk.removeTree(`${parent}/${name}`)
+    dead.push(`${parent}/${name}`)
   }
+  return dead
 }
 
 /** Checks a received pack and writes its index. Throws `pack_corrupt` or `cancelled`. */

@@ -55,10 +55,14 @@ export function residueLines(absence: Found): readonly string[] {
     `${searched}: FOUND in ${countText(found.length, 'place', 'places')}`,
     listOf(lines),
     ...(pending === 0 ? [] : [`${due} still to be erased: run \`gitlocket compact\``]),
+    ...(found.some(({ place }) => place === 'evidence') ? [eraseEvidence] : []),
     ...suspects,
     ...aside,
   ]
 }
+
+const eraseEvidence =
+  'Evidence is what is kept of heads that were refused: delete gitlocket/refused of the store'
 
 /** Names the lists of objects to erase that another identity wrote here, or somebody planted. */
 export function foreignListsText(count: number): string {

@@ -209,7 +209,7 @@ export const systemDisk: Disk = {
     })
   },
   stat(path) {
-    return attempt('examine a file', () => {
+    return attemptUnless('ENOENT', 'examine a file', () => {
       const found = statSync(path, { throwIfNoEntry: false })
       if (found === undefined) return undefined
       return { size: found.size, inode: found.ino, mtimeMs: found.mtimeMs, device: found.dev }

@@ -66,11 +66,19 @@ export interface Incoming {
   accept(): Promise<void>
   /**
    * Moves it out of reach of the store, into the one repository that keeps a refused head of this
-   * remote. Nothing is kept if a redaction has removed it meanwhile. Not inside `exclusive`.
+   * remote. Nothing is kept if a redaction has removed it meanwhile. Only inside `exclusive`.
    */
   keep(remote: string, head: Oid): Promise<void>
   /** Removes what waits; what the disk does not let go, a checkpoint removes later. */
   drop(): void
+}
+
+/** Objects of refused heads. */
+export interface Evidence {
+  /** Throws `pack_corrupt` if there is a pack that cannot be looked into. */
+  ids(): Iterable<Oid>
+  read(oid: Oid): GitObject | undefined
+  close(): void
 }
 
 export interface PackExchange {
@@ -81,8 +89,10 @@ export interface PackExchange {
    * undefined if there is none. Throws `invalid_input` for a name git refuses.
    */
   refused(remote: string): string | undefined
-  /** Removes that repository, if there is one. Not inside `exclusive`. */
+  /** Removes that repository, or what is left of it. Not inside `exclusive`. */
   forgetRefused(remote: string): Promise<void>
+  /** What is kept of the refused head of a remote, or of all, beside the objects of the store. */
+  evidence(remote?: string): Evidence
   /**
    * A pack of exactly these objects, which must be stored and may be named twice; given oldest
    * first, those of a commit before it, it is smallest. With `atReceiver`, a commit here that the

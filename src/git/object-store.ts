@@ -16,8 +16,9 @@ export interface Transition {
   readonly next: Oid
   /**
    * Objects that this move erases: after the next checkpoint nothing of the store holds them
-   * (FORMAT §10), and no later transition brings one back. A transition that erases is committed
-   * alone.
+   * (FORMAT §10), and no later transition brings one back. Empty if the move brings redactions of
+   * what is not stored: that may still be in what remotes have sent, which is gone before it moves.
+   * A transition that erases is committed alone.
    */
   readonly dead?: Oids
 }
@@ -147,7 +148,7 @@ export function checkTransitions(head: Oid | undefined, transitions: readonly Tr
     at = next
   }
   for (const { objects, expected, dead } of transitions) {
-    if (dead === undefined || dead.size === 0) continue
+    if (dead === undefined) continue
     assert(transitions.length === 1, 'a transition that erases is committed alone')
     assert(expected !== undefined, 'the first transition has nothing to erase')
     assert(!objects.some(({ oid }) => dead.has(oid)), 'a transition erases what it brings')

@@ -2,7 +2,7 @@
 // not pile up, and of all that was refused one head for each remote is kept, small and apart.
 
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { DiskIncoming } from '../../src/git/disk-store/disk-incoming.ts'
@@ -12,6 +12,7 @@ import {
 } from '../../src/git/disk-store/disk-object-store.ts'
 import type { Incoming } from '../../src/git/exchange.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
+import { StoreSession } from '../../src/store/session/session.ts'
 import { KEPT_BYTES_MAX } from '../../src/store/sync/quarantine.ts'
 import { checkWithGit, type Clone, sync, syncAll } from '../support/clones.ts'
 import { eraseBlob, testSecret } from '../support/erasure.ts'
@@ -19,15 +20,18 @@ import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import {
   branchOf,
+  copyRemote,
   create,
   evidenceOf,
   expectInStep,
   leak,
   moveBranch,
+  type Pair,
   pairsOfClones,
   redact,
 } from '../support/hostile-remotes.ts'
 import { inlinePacker } from '../support/inline-packer.ts'
+import { author, reopen } from '../support/stores.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 import { TestHistory } from '../support/transitions.ts'
 import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
@@ -117,6 +121,118 @@ describe('what a sync refuses', () => {
   })
 })
 
+describe('a refused head that is kept with what is redacted elsewhere', () => {
+  /** B holds as evidence alone what A writes, shares and redacts: B has never had it. */
+  async function kept(): Promise<Pair & { readonly leaked: string; readonly evil: string }> {
+    const pair = await pairOfClones()
+    const { a, b, remote } = pair
+    const leaked = await leak(a)
+    await sync(a)
+    const evil = copyRemote(remote)
+    moveBranch(evil, junkOn(evil))
+    await b.store.remotes.add('evil', evil)
+    await failureOf(b.store.as(author).sync({ remote: 'evil' }))
+    expect(packsOf(b)).toMatchObject({ refused: 1 })
+    await redact(a, leaked)
+    await sync(a)
+    return { ...pair, leaked, evil }
+  }
+
+  test('goes when the redaction is taken over', { tags: 'slow' }, async () => {
+    const { b } = await kept()
+    await b.store.as(author).sync({ remote: 'origin' })
+    expect(packsOf(b)).toMatchObject({ refused: 0 })
+    expect((await b.store.maintenance.findResidue()).found).toEqual([])
+    // Sent again, it is not kept again.
+    await failureOf(b.store.as(author).sync({ remote: 'evil' }))
+    expect(packsOf(b)).toMatchObject({ refused: 0 })
+  })
+
+  test('goes though the remote takes no push', { tags: 'slow' }, async () => {
+    const { b, remote } = await kept()
+    git(['config', 'receive.maxInputSize', '10'], remote)
+    await create(b, '/local.md')
+    expect(await failureOf(b.store.as(author).sync({ remote: 'origin' }))).toBeDefined()
+    expect(packsOf(b)).toMatchObject({ refused: 0 })
+  })
+
+  test('is found, and goes with the next refusal, if it came back', { tags: 'slow' }, async () => {
+    const { b, leaked } = await kept()
+    const evidence = join(b.place.directory, 'gitlocket/refused/evil')
+    const copy = join(temporaryDirectory(), 'copy')
+    cpSync(evidence, copy, { recursive: true })
+    await b.store.as(author).sync({ remote: 'origin' })
+    cpSync(copy, evidence, { recursive: true })
+    const { found } = await b.store.maintenance.findResidue()
+    expect(found).toContainEqual(expect.objectContaining({ place: 'evidence', versionId: leaked }))
+    await failureOf(b.store.as(author).sync({ remote: 'evil' }))
+    expect((await b.store.maintenance.findResidue()).found).toEqual([])
+    expect(packsOf(b)).toMatchObject({ refused: 0 })
+  })
+
+  test('is not kept if the redaction comes after the search', { tags: 'slow' }, async () => {
+    const { b, evil } = await kept()
+    await b.store.remotes.remove('evil')
+    await b.store.remotes.add('evil', evil)
+    const other = await reopen(b.place)
+    const spy = vi.spyOn(StoreSession.prototype, 'writing')
+    spy.mockImplementationOnce(async function (this: StoreSession, ...how) {
+      await other.as(author).sync({ remote: 'origin' })
+      return this.writing(...how)
+    })
+    const keep = vi.spyOn(DiskIncoming.prototype, 'keep')
+    const failure = failureOf(b.store.as(author).sync({ remote: 'evil' }))
+    expect(await failure.finally(() => spy.mockRestore())).toMatchObject({ code: 'not_a_store' })
+    expect(keep).not.toHaveBeenCalled()
+    keep.mockRestore()
+    expect(packsOf(b)).toMatchObject({ refused: 0 })
+    await other.close()
+  })
+})
+
+describe('the evidence of a remote', () => {
+  test('goes once its head is taken over, even if it takes no push', { tags: 'slow' }, async () => {
+    const { a, b, remote } = await pairOfClones()
+    const good = branchOf(remote)
+    moveBranch(remote, junkOn(remote))
+    await failureOf(sync(b))
+    moveBranch(remote, good)
+    await create(a, '/theirs.md')
+    await sync(a)
+    git(['config', 'receive.maxInputSize', '10'], remote)
+    await create(b, '/ours.md')
+    expect(await failureOf(sync(b))).toBeDefined()
+    expect(packsOf(b)).toMatchObject({ refused: 0 })
+  })
+
+  test('goes even if a crash has left it without a HEAD', { tags: 'slow' }, async () => {
+    const { b, remote } = await pairOfClones()
+    const good = branchOf(remote)
+    moveBranch(remote, junkOn(remote))
+    await failureOf(sync(b))
+    rmSync(join(b.place.directory, 'gitlocket/refused/origin/HEAD'))
+    moveBranch(remote, good)
+    await sync(b)
+    expect(packsOf(b)).toMatchObject({ refused: 0 })
+  })
+
+  test('that cannot be kept does not hide the verdict', { tags: 'slow' }, async () => {
+    const { b, remote } = await pairOfClones()
+    const leaked = await leak(b)
+    const good = branchOf(remote)
+    writeFileSync(join(b.place.directory, 'gitlocket/refused'), 'x')
+    moveBranch(remote, junkOn(remote))
+    expect(await failureOf(sync(b))).toMatchObject({
+      code: 'commit_malformed',
+      message: expect.stringContaining('what was refused is not kept: Could not'),
+    })
+    expect((await b.store.status()).remotes[0]).toMatchObject({ evidence: undefined })
+    moveBranch(remote, good)
+    await redact(b, leaked)
+    await sync(b)
+  })
+})
+
 describe('a pack that waits for its verdict', () => {
   const before = new TestHistory(31).take(5)
   const arriving = new TestHistory(42, before.at(-1)?.next).take(2)
@@ -201,6 +317,20 @@ describe('a pack that waits for its verdict', () => {
     await living.close()
   })
 
+  test('is gone for good once a redaction of what is not stored is committed', async () => {
+    const directory = await newStore()
+    const disk = new FaultyDisk()
+    const store = await open(directory, disk)
+    const packs = join(directory, 'gitlocket/refused/origin/objects/pack')
+    mkdirSync(packs, { recursive: true })
+    writeFileSync(join(packs, 'pack-1.pack'), '')
+    const [next] = arriving
+    await store.exclusive(() => store.commit(next ? [{ ...next, dead: new Set() }] : []))
+    disk.die('contents and names')
+    await expect(store.close()).rejects.toThrow(SimulatedDeath)
+    expect(readdirSync(packs)).toEqual([])
+  })
+
   test('is emptied by a purge, and then not accepted', async () => {
     const directory = await newStore()
     const [store, other] = [await open(directory), await open(directory)]
@@ -209,7 +339,7 @@ describe('a pack that waits for its verdict', () => {
     await other.checkpoint()
     expect(waitingIn(directory).filter((name) => name.endsWith('.pack'))).toEqual([])
     await expect(incoming.accept()).rejects.toMatchObject({ code: 'ref_conflict' })
-    await incoming.keep('origin', tip)
+    await store.exclusive(() => incoming.keep('origin', tip))
     expect(store.exchange.refused('origin')).toBeUndefined()
     expect(waitingIn(directory)).toEqual([])
     await Promise.all([store.close(), other.close()])

@@ -4,6 +4,7 @@ import { concatBytes } from '../../src/bytes.ts'
 import { assert, StoreError } from '../../src/errors.ts'
 import { packInRam } from '../../src/git/disk-store/outgoing-pack.ts'
 import type {
+  Evidence,
   Incoming,
   OutgoingPack,
   PackExchange,
@@ -43,6 +44,10 @@ export class VolatileExchange implements PackExchange {
 
   async forgetRefused(remote: string): Promise<void> {
     this.#refused.delete(remote)
+  }
+
+  evidence(): Evidence {
+    return { ids: () => [], read: () => undefined, close() {} }
   }
 
   async pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack> {

@@ -252,6 +252,17 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'git/purge/emptied-names.ts',
+    mutants: [
+      {
+        line: 'await sweep.sync()',
+        becomes: '',
+        test: 'attack/refused-packs.test.ts',
+        name: 'is gone for good once a redaction of what is not stored is committed',
+      },
+    ],
+  },
+  {
     file: 'git/purge/purge.ts',
     mutants: [
       {

@@ -65,7 +65,7 @@ export const remoteWork: readonly MutatedFile[] = [
     file: 'store/sync/receive.ts',
     mutants: [
       {
-        line: 'if (incoming.bytes > KEPT_BYTES_MAX) return notKeptError(verdict)',
+        line: 'if (incoming.bytes > KEPT_BYTES_MAX) return notKeptError(verdict, tooLarge)',
         becomes: '',
         test: 'attack/refused-packs.test.ts',
         name: 'is not kept beyond 64 MiB, which the error says',
@@ -75,6 +75,12 @@ export const remoteWork: readonly MutatedFile[] = [
         becomes: '',
         test: 'attack/refused-packs.test.ts',
         name: 'is not kept beyond 64 MiB, which the error says',
+      },
+      {
+        line: 'if (isSame) await this.#incoming.keep(this.#remote.name, head)',
+        becomes: 'await this.#incoming.keep(this.#remote.name, head)',
+        test: 'attack/refused-packs.test.ts',
+        name: 'is not kept if the redaction comes after the search',
       },
     ],
   },
@@ -86,6 +92,12 @@ export const remoteWork: readonly MutatedFile[] = [
         becomes: 'const object = this.#objects.read(oid)',
         test: budget,
         name: 'are followed only so far before a ref keeps them',
+      },
+      {
+        line: 'const object = (oids.has(oid) ? source.objects : reads).read(oid)',
+        becomes: 'const object = source.objects.read(oid)',
+        test: 'unit/store/sync/quarantine.test.ts',
+        name: 'objects sent beside a head are searched once, and only so far',
       },
     ],
   },

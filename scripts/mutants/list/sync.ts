@@ -214,7 +214,7 @@ export const sync: readonly MutatedFile[] = [
         name: 'for what is redacted is not kept with more blobs than are opened',
       },
       {
-        line: `if (type === 'commit' && hasUnreadableDetail(source, oid)) return true
+        line: `if (type === 'commit' && hasUnreadableDetail(source, oid, body)) return true
 `,
         becomes: '',
         test: 'unit/store/sync/quarantine.test.ts',

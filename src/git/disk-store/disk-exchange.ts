@@ -3,13 +3,13 @@
 // what the journal holds: it asks for objects, and for a checkpoint before it sends many.
 
 import type { Disk } from '../../disk/disk.ts'
-import type { OutgoingPack, PackExchange, Remote } from '../exchange.ts'
+import type { Evidence, OutgoingPack, PackExchange, Remote } from '../exchange.ts'
 import type { Oid } from '../objects/object.ts'
 import { addRemote, getRemote, readRemotes, removeRemote } from '../refs/remotes.ts'
 import { readTrackingRef, writeTrackingRef } from '../refs/tracking-ref.ts'
 import { DiskIncoming, type DiskIncomingParts } from './disk-incoming.ts'
 import { makeOutgoingPack } from './outgoing-pack.ts'
-import { findRefused, removeRefused } from './refused-head.ts'
+import { findRefused, hasRefused, openRefused, removeRefused } from './refused-head.ts'
 
 export interface DiskExchangeParts extends DiskIncomingParts {
   readonly packs: () => readonly { readonly name: string }[]
@@ -33,8 +33,21 @@ export class DiskExchange implements PackExchange {
 
   async forgetRefused(remote: string): Promise<void> {
     const { exclusive, files } = this.#parts
-    if (this.refused(remote) === undefined) return
+    if (!hasRefused(files, remote)) return
     await exclusive(async () => removeRefused(files, remote))
+  }
+
+  evidence(remote?: string): Evidence {
+    const sets = openRefused(this.#parts.files, remote)
+    return {
+      *ids() {
+        for (const set of sets) yield* set.objectIds()
+      },
+      read: (oid) => sets.find((set) => set.has(oid))?.read(oid),
+      close() {
+        for (const set of sets) set.close()
+      },
+    }
   }
 
   async pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack> {

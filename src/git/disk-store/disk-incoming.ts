@@ -120,11 +120,10 @@ export class DiskIncoming implements Incoming {
   }
 
   async keep(remote: string, head: Oid): Promise<void> {
-    const { exclusive, files } = this.#parts
-    await exclusive(async () => {
-      if (!this.isEmpty && this.#isPurged()) return
-      await keepRefused(files, remote, { head, packs: this.isEmpty ? undefined : this.#place })
-    })
+    if (!this.#isPurged()) {
+      const packs = this.isEmpty ? undefined : this.#place
+      await keepRefused(this.#parts.files, remote, { head, packs })
+    }
     this.drop()
   }
 

@@ -25,6 +25,7 @@ import type { GitObject, NewObject, Oid } from '../objects/object.ts'
 import { OidList } from '../objects/oid-list.ts'
 import type { PackSet } from '../pack/pack-set.ts'
 import type { Packer } from '../pack/packer.ts'
+import { emptyAside } from '../purge/emptied-names.ts'
 import { PurgeIntents } from '../purge/purge-intents.ts'
 import { Purge } from '../purge/purge.ts'
 import type { Branch } from '../refs/branch.ts'
@@ -177,7 +178,7 @@ class DiskObjectStore implements ObjectStore {
     if (transitions.length === 0) return
     const small: Transition[] = []
     for (const transition of transitions) small.push(await this.#staging.spill(transition))
-    const erases = small.some(({ dead }) => dead !== undefined && dead.size > 0)
+    const erases = small.some(({ dead }) => dead !== undefined)
     if (erases || !this.#staging.isEmpty) await this.#commitStaged(small)
     else await this.#journal.append(small)
     this.#wrote = true
@@ -288,7 +289,8 @@ class DiskObjectStore implements ObjectStore {
       await this.#settleIntents()
       const packs = await this.#staging.fresh()
       const [first] = transitions
-      if (first?.dead !== undefined && first.dead.size > 0) {
+      if (first?.dead?.size === 0) await emptyAside(this.#files)
+      else if (first?.dead !== undefined) {
         const names = packs.map(({ name }) => name)
         await this.#intents.write(first, OidList.of(first.dead), names)
       }

@@ -5,6 +5,7 @@
 import { utf8 } from '../../bytes.ts'
 import { atomicWrite } from '../../disk/disk.ts'
 import type { Oid } from '../objects/object.ts'
+import { PackSet } from '../pack/pack-set.ts'
 import { refusedName } from '../purge/emptied-names.ts'
 import { branchName } from '../refs/branch.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
@@ -40,8 +41,23 @@ export async function keepRefused(
 }
 
 export function removeRefused({ disk, directory }: Files, remote: string): void {
-  const repository = `${directory}/${pathOf(remote)}`
-  if (disk.stat(repository) !== undefined) disk.removeTree(repository)
+  disk.removeTree(`${directory}/${pathOf(remote)}`)
+}
+
+/** Whether there is anything to remove, even what a crash has left without a HEAD. */
+export function hasRefused({ disk, directory }: Files, remote: string): boolean {
+  return disk.stat(`${directory}/${pathOf(remote)}`) !== undefined
+}
+
+/** The packs that are kept, of one remote or of all. The caller closes them. */
+export function openRefused({ disk, directory }: Files, remote?: string): readonly PackSet[] {
+  const parent = `${directory}/${ownDirectoryName}/${refusedName}`
+  const names = remote === undefined ? disk.list(parent) : [remote]
+  return names.map((name) => {
+    const packs = new PackSet(disk, `${parent}/${name}/objects/pack`)
+    packs.rescan()
+    return packs
+  })
 }
 
 function pathOf(remote: string): string {

@@ -15,7 +15,7 @@ import type { Branch } from '../refs/branch.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import { checkHasNoLinks } from '../refs/no-links.ts'
 import { listRefs } from '../refs/ref-list.ts'
-import { emptiedNames } from './emptied-names.ts'
+import { sweepAside } from './emptied-names.ts'
 import { sweepBrokenPacks, sweepFiles } from './purge-files.ts'
 import { type PurgeIntent, reachedByHistory } from './purge-intent.ts'
 import type { PurgeIntents } from './purge-intents.ts'
@@ -85,7 +85,7 @@ export class Purge {
     await sweepRefs(files, { sweep, isErased, isMissing: (oid) => !has(oid) })
     await journal.scrub()
     sweep.empty(`${ownDirectory}/cache`)
-    for (const name of emptiedNames) sweep.empty(`${ownDirectory}/${name}`)
+    sweepAside(ownDirectory, sweep)
     await sweep.sync()
     await intents.remove(due)
   }

@@ -9,7 +9,7 @@ import { parseCommit } from '../../format/commit.ts'
 import { memoryContext, openEnvelope, readKid } from '../../format/envelope.ts'
 import { formatId } from '../../format/id.ts'
 import { decodeMemoryBlob } from '../../format/memory-blob.ts'
-import type { Oid } from '../../git/objects/object.ts'
+import type { GitObject, Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { decodeCommit, openDetail } from '../commits/decoded-commit.ts'
 import type { ContentSource } from '../history/contents.ts'
@@ -17,7 +17,7 @@ import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { CachedFiles } from '../local/local-files.ts'
 import type { StoreSession } from '../session/session.ts'
-import { getTree } from '../snapshot/git-reads.ts'
+import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { compareDistantTrees } from '../snapshot/tree-diff.ts'
 import { listBuiltOnRedacted, type BuiltOnRedacted } from './built-on.ts'
 import { verifyCertificateHere } from './certificate-trail.ts'
@@ -36,7 +36,7 @@ export interface ResidueOptions extends WorkOptions {
 export interface ResidueReport {
   /** The number of redacted versions that were searched for. */
   readonly versions: number
-  /** The number of objects that were searched: in packs, loose and in the journal. */
+  /** The number of objects that were searched: in packs, loose, in the journal, and as evidence. */
   readonly objects: number
   /** The size of the journal in bytes; `objects` includes those in it. */
   readonly journalBytes: number
@@ -57,14 +57,15 @@ export interface ResidueReport {
 
 /** Something that a redaction should have erased. */
 export interface Residue {
-  readonly place: 'object' | 'cache'
+  /** `evidence` is what is kept of refused heads, in `gitlocket/refused`. */
+  readonly place: 'object' | 'evidence' | 'cache'
   /** The git object that holds it; undefined for a cache. */
   readonly objectId?: string
   /** `memver_…`; undefined if unknown. */
   readonly versionId?: string
 }
 
-type SearchSource = Omit<ContentSource, 'cache'>
+type SearchSource = Pick<ContentSource, 'storeId' | 'epochs'>
 
 /** At most this many objects are searched before other work runs. */
 const BATCH = 256
@@ -78,21 +79,18 @@ export async function findResidue(
   const redacted = await session.reading((snapshot) => new Set(snapshot.redacted))
   const placed = await placeBlobs(session.contents, history, options)
   const search = new ResidueSearch(session.contents, history, redacted, placed)
-  const slice = new TimeSlice(options.signal, BATCH)
-  const ids = await listIds(session, slice)
-  const found: Residue[] = []
-  for (const [index, oid] of ids.entries()) {
-    if (unwanted.has(oid)) found.push({ place: 'object', objectId: oid })
-    found.push(...search.look(oid))
-    if (slice.isOver()) {
-      options.progress?.(index + 1, ids.length)
-      await slice.next()
-    }
-  }
+  const stored = await listIds(session, new TimeSlice(options.signal, BATCH))
+  const found = await searchAll(session.objects, stored, { search, unwanted }, options)
+  const evidence = await searchEvidence(session, { search, unwanted }, options)
+  for (const left of evidence.found) found.push({ ...left, place: 'evidence' })
   const cached = versionsInCaches(await session.local.read(session.contents))
   found.push(...cached.filter((id) => redacted.has(id)).map(cacheResidue))
   const { journalBytes, purgePending, putAside } = session.objects.status()
-  const searched = { objects: ids.length, journalBytes, cached: cached.length }
+  const searched = {
+    objects: stored.length + evidence.objects,
+    journalBytes,
+    cached: cached.length,
+  }
   const builtOnRedacted = await listBuiltOnRedacted(session, options.signal)
   const report = { versions: redacted.size, ...searched, pending: purgePending, putAside }
   return { ...report, found, builtOnRedacted }
@@ -114,6 +112,44 @@ async function listIds({ objects }: StoreSession, slice: TimeSlice): Promise<rea
     if (ids.length % BATCH === 0 && slice.isOver()) await slice.next()
   }
   return ids
+}
+
+interface Search {
+  readonly search: ResidueSearch
+  readonly unwanted: ReadonlySet<string>
+}
+
+async function searchAll(
+  objects: ObjectSource,
+  ids: readonly Oid[],
+  { search, unwanted }: Search,
+  { signal, progress }: WorkOptions,
+): Promise<Residue[]> {
+  const found: Residue[] = []
+  const slice = new TimeSlice(signal, BATCH)
+  for (const [index, oid] of ids.entries()) {
+    if (unwanted.has(oid)) found.push({ place: 'object', objectId: oid })
+    found.push(...search.look(oid, objects.read(oid)))
+    if (slice.isOver()) {
+      progress?.(index + 1, ids.length)
+      await slice.next()
+    }
+  }
+  return found
+}
+
+async function searchEvidence(
+  { objects }: StoreSession,
+  how: Search,
+  options: WorkOptions,
+): Promise<{ readonly objects: number; readonly found: readonly Residue[] }> {
+  const evidence = objects.exchange.evidence()
+  try {
+    const ids = [...evidence.ids()]
+    return { objects: ids.length, found: await searchAll(evidence, ids, how, options) }
+  } finally {
+    evidence.close()
+  }
 }
 
 /** Opens objects by trial, with the contexts of the redacted versions. */
@@ -143,8 +179,7 @@ export class ResidueSearch {
   }
 
   /** The residue in one object; empty if it is not stored. */
-  look(oid: Oid): readonly Residue[] {
-    const object = this.#source.objects.read(oid)
+  look(oid: Oid, object: GitObject | undefined): readonly Residue[] {
     if (object?.type === 'commit') return this.#lookAtCommit(oid, object.body)
     if (object?.type === 'blob') return this.#lookAtBlob(oid, object.body)
     return []

@@ -52,6 +52,16 @@ export function* canBeKept(
   return redacted.size === 0 || !(yield* leadsToErased(source, history, foreign, redacted))
 }
 
+/** Whether what is kept of a head that was refused before may hold what is redacted here. */
+export function mayHoldErased(
+  source: RefusedSource,
+  history: History,
+  redacted: Redacted,
+): Generator<undefined, boolean> {
+  const none = { oids: new Set<Oid>(), reads: new BoundedReads(source.objects) }
+  return leadsToErased(source, history, none, redacted)
+}
+
 /** Objects until more was read than is allowed: then the others count as missing. */
 class BoundedReads implements ObjectSource {
   readonly #objects: ObjectSource
@@ -68,15 +78,16 @@ class BoundedReads implements ObjectSource {
   }
 }
 
-/** The objects that a head leads to, and our history and the tree of its newest commit do not. */
 interface ForeignObjects {
-  readonly commits: readonly Oid[]
-  readonly blobs: ReadonlySet<Oid>
+  /** The commits and blobs that a head leads to, and our history and its newest tree do not. */
+  readonly oids: ReadonlySet<Oid>
+  /** With what is left of the bound after they were read. */
+  readonly reads: BoundedReads
 }
 
 /** Undefined if some of them are missing. All that our own history leads to is here. */
 function* findForeign(
-  objects: ObjectSource,
+  objects: BoundedReads,
   history: History,
   head: Oid,
 ): Generator<undefined, ForeignObjects | undefined> {
@@ -96,26 +107,30 @@ function* findForeign(
     commits.push(oid)
     for (const parent of links.parents) reached.add(parent)
   }
-  return { commits, blobs: trees.blobs }
+  return { oids: new Set([...commits, ...trees.blobs]), reads: objects }
 }
 
 /** Searches foreign objects, and all that was sent, for residue; our own history has none. */
 function* leadsToErased(
   source: RefusedSource,
   history: History,
-  { commits, blobs }: ForeignObjects,
+  { oids, reads }: ForeignObjects,
   redacted: Redacted,
 ): Generator<undefined, boolean> {
   const search = new ResidueSearch(source, history, redacted)
   let opened = 0
   try {
-    for (const oid of withSent(new Set([...commits, ...blobs]), source.sent)) {
+    for (const oid of withSent(oids, source.sent)) {
       yield
-      const type = source.objects.read(oid)?.type
+      // What the head leads to has counted when it was followed.
+      const object = (oids.has(oid) ? source.objects : reads).read(oid)
+      // Beyond the bound, or of a kind that cannot be searched.
+      if (object === undefined) return true
+      const { type, body } = object
       opened += type === 'blob' ? 1 + search.cost : 1
       if (opened > OPENED_MAX) return true
-      if (type === 'commit' && hasUnreadableDetail(source, oid)) return true
-      if (search.look(oid).length > 0) return true
+      if (type === 'commit' && hasUnreadableDetail(source, oid, body)) return true
+      if (search.look(oid, object).length > 0) return true
     }
     return false
   } catch (error) {
@@ -131,9 +146,12 @@ function* withSent(reached: ReadonlySet<Oid>, sent: Iterable<Oid>): Generator<Oi
 }
 
 /** Whether a commit has a sealed detail that does not open, which may be of an erased row. */
-function hasUnreadableDetail({ objects, storeId, epochs }: HistorySource, oid: Oid): boolean {
-  const bytes = objects.read(oid)?.body
-  if (bytes === undefined || !mayHaveDetail(bytes)) return false
+function hasUnreadableDetail(
+  { storeId, epochs }: HistorySource,
+  oid: Oid,
+  bytes: Uint8Array,
+): boolean {
+  if (!mayHaveDetail(bytes)) return false
   try {
     openDetail(storeId, decodeCommit(storeId, epochs, oid, bytes))
     return false

@@ -18,7 +18,7 @@ import { chooseHaves } from './haves.ts'
 import { settleFetches } from './interrupted.ts'
 import type { SyncOptions } from './options.ts'
 import type { LateChange } from './post-revocation-changes.ts'
-import { canBeKept, KEPT_BYTES_MAX } from './quarantine.ts'
+import { canBeKept, KEPT_BYTES_MAX, mayHoldErased } from './quarantine.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { isFailureOfRemote, isReplaceable, isVerdict } from './rejected-head.ts'
 import {
@@ -34,6 +34,8 @@ import {
 import type { RemoteState } from './remote-state.ts'
 import { findSound } from './sound-ancestors.ts'
 import { TakeOver } from './take-over.ts'
+
+const tooLarge = 'what was refused is larger than 64 MiB, and nothing of it is kept'
 
 /** The result of one fetch from a remote. */
 export interface Received {
@@ -73,8 +75,15 @@ export class Receiver {
     this.#takeOver = new TakeOver(session, this.#incoming, options)
   }
 
-  /** Fetches the remote's head and takes it over. */
+  /** Fetches the remote's head and takes it over, after which no refused one is kept. */
   async receive(author: Author): Promise<Received> {
+    const received = await this.#receive(author)
+    // A repair replaces the head that was refused, and has not yet.
+    if (received.head !== undefined && !this.#repairs) await this.#known.forgetRefused()
+    return received
+  }
+
+  async #receive(author: Author): Promise<Received> {
     this.#known.begin()
     const connection = await connectFetch(this.#access)
     try {
@@ -161,20 +170,51 @@ export class Receiver {
     return findSound(this.#source, history, { head, verdict }, this.#options)
   }
 
-  /** Keeps a refused head, if it may; returns the verdict, which says if it is too large. */
+  /**
+   * Keeps a refused head, if it may; returns the verdict, which says why it is not kept if that is
+   * because of its size or of the disk.
+   */
   async #quarantine(history: History, head: Oid, verdict: StoreError): Promise<StoreError> {
-    if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return verdict
     const incoming = this.#incoming
-    if (incoming.bytes > KEPT_BYTES_MAX) return notKeptError(verdict)
-    const { storeId, epochs } = this.#session
-    const redacted = await this.#session.reading((now) => new Set(now.redacted))
-    const source = { objects: incoming, sent: incoming.ids(), storeId, epochs }
-    const search = canBeKept(source, history, head, redacted)
-    if (!(await inSlices(search, this.#options.signal))) return verdict
-    // What is redacted meanwhile was not searched for.
-    const isSame = await this.#session.reading((now) => now.redacted.size === redacted.size)
-    if (isSame) await incoming.keep(this.#remote.name, head)
-    return verdict
+    try {
+      const redacted = await this.#session.reading((now) => new Set(now.redacted))
+      await this.#forgetErased(history, redacted)
+      if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return verdict
+      if (incoming.bytes > KEPT_BYTES_MAX) return notKeptError(verdict, tooLarge)
+      const { storeId, epochs } = this.#session
+      const source = { objects: incoming, sent: incoming.ids(), storeId, epochs }
+      const search = canBeKept(source, history, head, redacted)
+      if (await inSlices(search, this.#options.signal)) await this.#keep(head, redacted)
+      return verdict
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      return notKeptError(verdict, `what was refused is not kept: ${error.message}`)
+    }
+  }
+
+  async #keep(head: Oid, redacted: ReadonlySet<string>): Promise<void> {
+    const session = this.#session
+    const keep = async (): Promise<{ built: undefined; result: void }> => {
+      // What is redacted meanwhile, also by another process, was not searched for.
+      const isSame = [...session.snapshot.redacted].every((id) => redacted.has(id))
+      if (isSame) await this.#incoming.keep(this.#remote.name, head)
+      return { built: undefined, result: undefined }
+    }
+    await session.writing(keep, true)
+  }
+
+  /** What was kept before may have become erased without this device, as in a restored copy. */
+  async #forgetErased(history: History, redacted: ReadonlySet<string>): Promise<void> {
+    if (redacted.size === 0) return
+    const { objects, storeId, epochs } = this.#session
+    const evidence = objects.exchange.evidence(this.#remote.name)
+    try {
+      const source = { objects: evidence, sent: evidence.ids(), storeId, epochs }
+      const search = mayHoldErased(source, history, redacted)
+      if (await inSlices(search, this.#options.signal)) await this.#known.forgetRefused()
+    } finally {
+      evidence.close()
+    }
   }
 
   /** Undefined for a head that is in our own history. */
@@ -276,8 +316,7 @@ function movedError(): StoreError {
   )
 }
 
-function notKeptError(verdict: StoreError): StoreError {
+function notKeptError(verdict: StoreError, problem: string): StoreError {
   const { code, message, details } = verdict
-  const problem = 'what was refused is larger than 64 MiB, and nothing of it is kept'
   return new StoreError(code, `${message}; ${problem}`, { cause: verdict, details })
 }

@@ -89,6 +89,8 @@ class Reconciler {
   readonly #epochs: Epochs
   readonly #options: ReconcileOptions
   readonly #dead: Set<Oid> = new Set()
+  /** Whether theirs brings redactions; if `#dead` is empty, we store nothing of what they name. */
+  #redacts = false
   /** Rewritten commits, which are on disk only once this transition is committed. */
   readonly #made: Map<Oid, NewObject> = new Map()
   readonly #undos: Undo[] = []
@@ -133,6 +135,7 @@ class Reconciler {
       builtOnRedacted: builtOnRedacted(this.#history, ours, this.#theirs),
     }
     const redactedByThem = without(theirs.redacted, ours.redacted)
+    this.#redacts = redactedByThem.size > 0
     const erased = [...redactedByThem].filter((id) => this.#history.find(id) !== undefined).length
     const missing = without(ours.redacted, theirs.redacted)
     const oursIsPast = includesRecord(this.#session, this.#history, this.#theirs, ours.head)
@@ -310,7 +313,8 @@ class Reconciler {
 
   #transition(head: Head, objects: readonly NewObject[]): BuiltCommit {
     const undo = (): void => this.#undo()
-    return { head, objects, undo, ...(this.#dead.size > 0 && { dead: this.#dead }) }
+    const erases = this.#redacts || this.#dead.size > 0
+    return { head, objects, undo, ...(erases && { dead: this.#dead }) }
   }
 
   #undo(): void {

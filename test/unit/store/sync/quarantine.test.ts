@@ -3,6 +3,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { MEBIBYTE } from '../../../../src/limits.ts'
 import { History } from '../../../../src/store/history/history.ts'
 import type { ObjectSource } from '../../../../src/store/snapshot/git-reads.ts'
 import { canBeKept } from '../../../../src/store/sync/quarantine.ts'
@@ -154,6 +155,29 @@ describe('a head that cannot be searched for what is redacted is not kept', () =
     }
     expect([keeps(19_999), keeps(20_000)]).toEqual([true, false])
   })
+})
+
+test('objects sent beside a head are searched once, and only so far', () => {
+  const reads = new Map<string, number>()
+  const head = 'c'.repeat(40)
+  const tree = { type: 'tree', body: new Uint8Array(0) } as const
+  const commit = { type: 'commit', body: Buffer.from(header(`tree ${'a'.repeat(40)}\n`)) } as const
+  const blob = { type: 'blob', body: new Uint8Array(MEBIBYTE) } as const
+  const read = (oid: string): typeof tree | typeof commit | typeof blob => {
+    reads.set(oid, (reads.get(oid) ?? 0) + 1)
+    if (oid === head) return commit
+    return oid === 'a'.repeat(40) ? tree : blob
+  }
+  const isKeptWith = (count: number): boolean => {
+    const sent = Array.from({ length: count }, (_, n) => n.toString(16).padStart(40, '0'))
+    const source = { objects: { read }, storeId: '', epochs: new Map(), sent }
+    return atOnce(canBeKept(source, new History(), head, new Set(['some version'])))
+  }
+  expect(isKeptWith(60)).toBe(true)
+  expect(reads.get('0'.repeat(40))).toBe(1)
+  reads.clear()
+  expect(isKeptWith(1000)).toBe(false)
+  expect(reads.size).toBeLessThan(70)
 })
 
 describe('a head that git would report as a fault of the repository is not kept', () => {

@@ -31,9 +31,14 @@ export async function stretchPassphrase(input: StretchInput): Promise<Uint8Array
   )
 }
 
+/** FORMAT §7.5. */
+export function isStretchAllowed({ passes, memoryKiB }: StretchParameters): boolean {
+  return isWithin(passes, argon2.passes) && isWithin(memoryKiB, argon2.memoryKiB)
+}
+
 /** Throws `weak_key_parameters`. */
-function checkStretchParameters({ passes, memoryKiB }: StretchParameters): void {
-  if (isWithin(passes, argon2.passes) && isWithin(memoryKiB, argon2.memoryKiB)) return
+function checkStretchParameters(parameters: StretchParameters): void {
+  if (isStretchAllowed(parameters)) return
   throw new StoreError(
     'weak_key_parameters',
     `A passphrase must be stretched with ${range(argon2.passes)} passes of Argon2id over ` +

@@ -64,30 +64,21 @@ export function raisedRoles(before: Directory, next: Directory): readonly Raised
   })
 }
 
-/** Whether a directory adds a device or recovery identity, or raises a role or the quota. */
-export function givesRights(before: Directory, next: Directory): boolean {
-  const slots = new Set(before.recovery.map(({ slotId }) => slotId))
-  const isNew = ({ deviceId }: DeviceEntry): boolean => findDevice(before, deviceId) === undefined
-  return (
-    next.quota > before.quota ||
-    next.recovery.some(({ slotId }) => !slots.has(slotId)) ||
-    next.devices.some(isNew) ||
-    raisedRoles(before, next).length > 0
-  )
-}
-
 /** Whether `a` has fewer rights than `b`. */
 export function isLower(a: Role, b: Role): boolean {
   return roles.indexOf(a) > roles.indexOf(b)
 }
 
-/** Of two entries with the same keys. */
-function joinDevice(a: DeviceEntry, b: DeviceEntry): DeviceEntry {
-  const byRole = compareBy(a.roleBy, b.roleBy) || (isLower(a.role, b.role) ? -1 : 1)
-  const byName = compareBy(a.admittedBy, b.admittedBy) || b.named - a.named || compareNames(a, b)
-  const { role, roleBy } = byRole < 0 ? a : b
-  const { name, named, admittedBy } = byName < 0 ? a : b
-  return { ...a, role, roleBy, admittedBy, added: Math.min(a.added, b.added), name, named }
+/** Of two entries with the same keys: what one side has changed stays changed. */
+export function joinDevice(a: DeviceEntry, b: DeviceEntry): DeviceEntry {
+  const byRole = compareBy(a.roleBy, b.roleBy) || b.roleSet - a.roleSet || compareRoles(a, b)
+  const byName = compareBy(a.namedBy, b.namedBy) || b.named - a.named || compareNames(a, b)
+  const byStart = compareBy(a.admittedBy, b.admittedBy) || compareSlots(a, b)
+  const { role, roleBy, roleSet } = byRole < 0 ? a : b
+  const { name, namedBy, named } = byName < 0 ? a : b
+  const { admittedBy, slotId } = byStart < 0 ? a : b
+  const given = { role, roleBy, roleSet, name, namedBy, named, admittedBy, slotId }
+  return { ...a, ...given, added: Math.min(a.added, b.added) }
 }
 
 /** Whether a role that `a` set holds against one that `b` set. */
@@ -98,6 +89,16 @@ export function isStronger(a: AdmittedBy, b: AdmittedBy): boolean {
 /** Negative if `a` is the stronger one: who has a passphrase cannot lower or rename a device. */
 function compareBy(a: AdmittedBy, b: AdmittedBy): number {
   return admissions.indexOf(a) - admissions.indexOf(b)
+}
+
+/** Negative if `a` has fewer rights. */
+function compareRoles(a: DeviceEntry, b: DeviceEntry): number {
+  return isLower(a.role, b.role) ? -1 : 1
+}
+
+/** Of two that equal hands admitted. */
+function compareSlots({ slotId: a = '' }: DeviceEntry, { slotId: b = '' }: DeviceEntry): number {
+  return a < b ? -1 : 1
 }
 
 function compareNames(a: DeviceEntry, b: DeviceEntry): number {
@@ -131,17 +132,15 @@ function joinRemoved(
 }
 
 /**
- * The devices that only `side` has, and that are there by a passphrase alone, if the other side has
- * dropped its passphrase meanwhile.
+ * The devices that only `side` has, and that are there by a passphrase alone which the other side
+ * has dropped.
  */
 function shutOut(side: Directory, other: Directory): readonly DeviceEntry[] {
-  const isDropped = side.recovery.some(({ type, slotId }) => {
-    return type === 'passphrase' && other.gone.includes(slotId)
-  })
-  if (!isDropped) return []
-  return side.devices.filter(({ deviceId, roleBy }) => {
+  const gone = new Set(other.gone)
+  return side.devices.filter(({ deviceId, admittedBy, roleBy, slotId }) => {
     const isKnown = findDevice(other, deviceId) ?? findRemoved(other, deviceId)
-    return roleBy === 'passphrase' && isKnown === undefined
+    const isByPassphrase = admittedBy === 'passphrase' && roleBy === 'passphrase'
+    return isByPassphrase && isKnown === undefined && slotId !== undefined && gone.has(slotId)
   })
 }
 

@@ -5,7 +5,7 @@ import { equalBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { areSameKeys, verifyDeviceKeys } from './device-keys.ts'
 import {
-  type AdmittedBy,
+  type Admitter,
   countByPassphrase,
   type DeviceEntry,
   type Directory,
@@ -32,7 +32,7 @@ export interface Step {
   readonly previous: Directory
   readonly next: Directory
   readonly isSameEpoch: boolean
-  readonly author: AdmittedBy
+  readonly author: Admitter
   /** Undefined if a device has none, or is forked. */
   readonly lastRecordOf: (deviceId: string) => LastRecord | undefined
 }
@@ -47,11 +47,12 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
   if (storeIdOf(founder.signingKey, founderRandom) !== storeId) {
     throw new StoreError('store_id_mismatch', 'The founder is not the one that the store id names')
   }
-  const setBy = [founder.role, founder.roleBy, founder.admittedBy]
+  const setBy = [founder.role, founder.roleBy, founder.namedBy, founder.admittedBy]
   if (setBy.some((one) => one !== 'owner')) throw broken('the founder is not an owner')
   checkKeys(founder)
   if (gone.length + removed.length > 0) throw broken('the first directory lists what was removed')
-  if (founder.added + founder.named + quotaSet > 0) throw broken('it is later than number 0')
+  const { added, roleSet, named } = founder
+  if (added + roleSet + named + quotaSet > 0) throw broken('it is later than number 0')
 }
 
 /** The rules for later numbers. Throws `keyring_chain`; `record_role` for a recovery identity. */
@@ -108,22 +109,30 @@ function checkDevice(step: Step, after: DeviceEntry): void {
   const before = findDevice(previous, after.deviceId)
   if (before === undefined) return checkNewDevice(step, after)
   const sameKeys = areSameKeys(before, after)
-  const sameStart = before.added === after.added && before.admittedBy === after.admittedBy
+  const sameStart = before.added === after.added && isSameAdmitter(before, after)
   if (!sameKeys || !sameStart) throw broken("a device's keys or its beginning have changed")
-  const roleBy = after.role === before.role ? before.roleBy : 'owner'
-  if (after.roleBy !== roleBy) throw broken('a role is by another author than who set it')
-  const isRenamed = after.name !== before.name
-  if (after.named !== (isRenamed ? next.number : before.named)) {
-    throw broken('a name has another number than the directory that gave it')
+  const set = next.number
+  const role = after.role === before.role ? before : { roleBy: 'owner', roleSet: set }
+  if (after.roleBy !== role.roleBy || after.roleSet !== role.roleSet) {
+    throw broken('a role has another author or number than the directory that set it')
   }
+  const name = after.name === before.name ? before : { namedBy: 'owner', named: set }
+  if (after.namedBy !== name.namedBy || after.named !== name.named) {
+    throw broken('a name has another author or number than the directory that gave it')
+  }
+}
+
+function isSameAdmitter(a: Admitter, b: Admitter): boolean {
+  return a.admittedBy === b.admittedBy && a.slotId === b.slotId
 }
 
 function checkNewDevice({ previous, next, author }: Step, device: DeviceEntry): void {
   if (findRemoved(previous, device.deviceId)) throw broken('a removed device has returned')
-  if (device.added !== next.number || device.named !== next.number) {
+  if ([device.added, device.roleSet, device.named].some((one) => one !== next.number)) {
     throw broken('a new device has another number than the directory')
   }
-  if (device.admittedBy !== author || device.roleBy !== author) {
+  const setBy = [device.roleBy, device.namedBy]
+  if (!isSameAdmitter(device, author) || setBy.some((one) => one !== author.admittedBy)) {
     throw broken('another author has admitted a new device')
   }
   checkKeys(device)
@@ -165,14 +174,15 @@ function checkRecoverySlots(previous: Directory, next: Directory): void {
 
 /** A recovery identity may only add devices, of its grade and in its quota: else `record_role`. */
 function checkEnrolment({ previous, next, author, isSameEpoch }: Step): void {
-  if (author === 'owner') return
+  const { admittedBy } = author
+  if (admittedBy === 'owner') return
   const added = next.devices.filter((device) => device.added === next.number)
-  const within = added.every((device) => device.role === grades[author])
+  const within = added.every((device) => device.role === grades[admittedBy])
   const only = withoutAdditions(previous, next)
   if (!isSameEpoch || !within || added.length === 0 || !isEqual(previous, only)) {
     throw new StoreError('record_role', 'A recovery identity may only enrol devices')
   }
-  if (author === 'passphrase' && countByPassphrase(next) > previous.quota) {
+  if (admittedBy === 'passphrase' && countByPassphrase(next) > previous.quota) {
     throw new StoreError('record_role', 'The passphrase has enrolled more devices than its quota')
   }
 }
@@ -195,8 +205,8 @@ function checkKeptEpoch({ previous, next, isSameEpoch }: Step): void {
 
 /** A device with the name that it has in `previous`. */
 function withNameOf(previous: Directory, device: DeviceEntry): DeviceEntry {
-  const { name, named } = findDevice(previous, device.deviceId) ?? device
-  return { ...device, name, named }
+  const { name, namedBy, named } = findDevice(previous, device.deviceId) ?? device
+  return { ...device, name, namedBy, named }
 }
 
 /** `next` as it would be at the number of `previous`, without new devices. */

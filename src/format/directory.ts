@@ -14,6 +14,7 @@ import {
   utf8Text,
 } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
+import { isStretchAllowed } from '../crypto/passphrase.ts'
 import { kemPublicKeyLength } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
 import {
@@ -27,7 +28,7 @@ import {
 import type { SignedKeys } from './device-keys.ts'
 import { checkDeviceName } from './device-name.ts'
 import { checkPadding } from './envelope.ts'
-import { deviceIdOf } from './id.ts'
+import { deviceIdOf, recoveryIdOf } from './id.ts'
 
 /** In descending order of rights. */
 export type Role = 'owner' | 'writer' | 'reader' | 'auditor'
@@ -49,14 +50,24 @@ export interface DeviceEntry extends SignedKeys {
   readonly role: Role
   /** Who set the role. */
   readonly roleBy: AdmittedBy
+  /** Who gave the name. */
+  readonly namedBy: AdmittedBy
   readonly admittedBy: AdmittedBy
+  /** Of the recovery entry that admitted it; undefined for an owner. */
+  readonly slotId: string | undefined
   /** The directory number that added it. */
   readonly added: number
+  /** The directory number that last set its role. */
+  readonly roleSet: number
   /** FORMAT §1.5; may be empty. */
   readonly name: string
   /** The directory number that last gave it its name. */
   readonly named: number
 }
+
+/** Who admits a device. */
+export type Admitter = Pick<DeviceEntry, 'admittedBy' | 'slotId'>
+export const byOwner: Admitter = { admittedBy: 'owner', slotId: undefined }
 
 export interface RemovedDevice {
   readonly deviceId: string
@@ -211,8 +222,11 @@ function writeDevice(writer: ByteWriter, device: DeviceEntry): void {
     .raw(device.keySignature)
     .u8(roles.indexOf(device.role) + 1)
     .u8(admissions.indexOf(device.roleBy) + 1)
+    .u8(admissions.indexOf(device.namedBy) + 1)
     .u8(admissions.indexOf(device.admittedBy) + 1)
+    .raw(device.slotId === undefined ? new Uint8Array(16) : fromHex(device.slotId))
     .u64(device.added)
+    .u64(device.roleSet)
     .u64(device.named)
     .u16(name.length)
     .raw(name)
@@ -222,21 +236,34 @@ function readDevice(reader: ByteReader, number: number): DeviceEntry {
   const deviceId = toHex(reader.raw(16))
   const keys = readKeys(reader)
   const role = roles[reader.u8() - 1]
-  const [roleBy, admittedBy] = [admissions[reader.u8() - 1], admissions[reader.u8() - 1]]
-  const [added, named] = [reader.u64(), reader.u64()]
+  const [roleBy, namedBy, admitter] = [readBy(reader), readBy(reader), readAdmitter(reader)]
+  const [added, roleSet, named] = [reader.u64(), reader.u64(), reader.u64()]
   const nameLength = reader.u16()
   if (nameLength > deviceNameBytesMax) throw malformed('the name of a device is too long')
   const name = readName(reader.raw(nameLength))
-  if (role === undefined || roleBy === undefined || admittedBy === undefined) {
-    throw malformed('a role, who set it, or who admitted a device is unknown')
-  }
-  if (added > named || named > number) {
-    throw malformed('a device was added or named at an impossible number')
+  if (role === undefined) throw malformed('a role is unknown')
+  if (added > Math.min(roleSet, named) || Math.max(roleSet, named) > number) {
+    throw malformed('a device was added, named or given its role at an impossible number')
   }
   if (deviceId !== deviceIdOf(keys.signingKey)) {
     throw malformed('a device id is not that of its key')
   }
-  return { deviceId, ...keys, role, roleBy, admittedBy, added, name, named }
+  return { deviceId, ...keys, role, roleBy, namedBy, ...admitter, added, roleSet, name, named }
+}
+
+function readBy(reader: ByteReader): AdmittedBy {
+  const by = admissions[reader.u8() - 1]
+  if (by === undefined) throw malformed('who admitted or changed a device is unknown')
+  return by
+}
+
+function readAdmitter(reader: ByteReader): Admitter {
+  const admittedBy = readBy(reader)
+  const bytes = reader.raw(16)
+  if ((admittedBy === 'owner') !== isZero(bytes)) {
+    throw malformed('the slot that admitted a device is missing, or an owner has one')
+  }
+  return { admittedBy, slotId: admittedBy === 'owner' ? undefined : toHex(bytes) }
 }
 
 /** The succession checks the signature, where the device is new. */
@@ -272,7 +299,9 @@ function readRecovery(reader: ByteReader): RecoveryEntry {
   const keys = { slotId, signingKey: reader.raw(32), kemKey: reader.raw(kemPublicKeyLength) }
   if (code === recoveryTypes.recovery) return { ...keys, type: 'recovery' }
   if (code === recoveryTypes.passphrase) {
-    return { ...keys, type: 'passphrase', argon2: readArgon2(reader) }
+    const argon2 = readArgon2(reader)
+    if (!isStretchAllowed(argon2)) throw malformed('Argon2id parameters are out of bounds')
+    return { ...keys, type: 'passphrase', argon2 }
   }
   throw malformed('the type of a recovery entry is unknown')
 }
@@ -327,6 +356,12 @@ function checkLists({ devices, removed, recovery, gone }: Directory): void {
   }
   if (recovery.some(({ slotId }) => goneIds.has(slotId))) {
     throw malformed('a removed slot is still listed')
+  }
+  // An author is told by its id: a record of one must not pass for one of the other.
+  const recoveryIds = recovery.map(({ slotId, signingKey }) => recoveryIdOf(slotId, signingKey))
+  const deviceIds = new Set([...removedIds, ...devices.map(({ deviceId }) => deviceId)])
+  if (recoveryIds.some((id) => deviceIds.has(id))) {
+    throw malformed('a device has the id of a recovery identity')
   }
 }
 

@@ -9,7 +9,9 @@ import type { DeviceKeys } from '../format/device-keys.ts'
 import { checkNewDeviceName } from '../format/device-name.ts'
 import { type LastRecord, noRecord } from '../format/directory-succession.ts'
 import {
+  type Admitter,
   type Argon2Parameters,
+  byOwner,
   countByPassphrase,
   type DeviceEntry,
   type Directory,
@@ -39,7 +41,7 @@ export function firstDirectory(
   return {
     number: 0,
     previous: [],
-    devices: [deviceEntry(founder, { role: 'owner', admittedBy: 'owner', name }, 0)],
+    devices: [deviceEntry(founder, { role: 'owner', ...byOwner, name }, 0)],
     removed: [],
     recovery: recovery.toSorted(bySlotId),
     gone: [],
@@ -50,7 +52,7 @@ export function firstDirectory(
 }
 
 /** The part of a new device's entry that is not its keys. */
-export type Admission = Pick<DeviceEntry, 'role' | 'admittedBy' | 'name'>
+export type Admission = Pick<DeviceEntry, 'role' | 'name'> & Admitter
 
 /**
  * The next directory, with one more device. Throws `permission_denied` for a device that was
@@ -93,7 +95,8 @@ export function withName(
   checkActive(before, deviceId)
   const named = before.number + 1
   const devices = before.devices.map((device) => {
-    return device.deviceId === deviceId ? { ...device, name, named } : device
+    const isIt = device.deviceId === deviceId && device.name !== name
+    return isIt ? { ...device, name, namedBy: 'owner' as const, named } : device
   })
   return nextDirectory(storeId, before, { devices })
 }
@@ -127,13 +130,13 @@ export function withChanges(
   lastRecordOf: (deviceId: string) => LastRecord | undefined,
 ): Directory {
   for (const deviceId of [...removed, ...roles.keys()]) checkActive(before, deviceId)
+  const number = before.number + 1
   const devices = before.devices
     .filter(({ deviceId }) => !removed.includes(deviceId))
-    .map((device) => withRole(device, roles.get(device.deviceId)))
+    .map((device) => withRole(device, number, roles.get(device.deviceId)))
   if (!devices.some(({ role }) => role === 'owner')) {
     throw new StoreError('invalid_input', 'The last owner of a store must remain an owner')
   }
-  const number = before.number + 1
   const removals = removed.map((deviceId) => {
     const { sequence, record } = lastRecordOf(deviceId) ?? noRecord
     return { deviceId, removed: number, sequence, record }
@@ -145,8 +148,8 @@ export function withChanges(
   })
 }
 
-function withRole(device: DeviceEntry, role: Role = device.role): DeviceEntry {
-  return role === device.role ? device : { ...device, role, roleBy: 'owner' }
+function withRole(device: DeviceEntry, roleSet: number, role = device.role): DeviceEntry {
+  return role === device.role ? device : { ...device, role, roleBy: 'owner', roleSet }
 }
 
 function checkActive(directory: Directory, deviceId: string): void {
@@ -248,8 +251,8 @@ function deviceEntry(device: DeviceKeys, admission: Admission, added: number): D
   assert(deviceId === deviceIdOf(signing.publicKey), 'a device id is that of its key')
   checkNewDeviceName(admission.name)
   const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey, keySignature }
-  const roleBy = admission.admittedBy
-  return { deviceId, ...keys, ...admission, roleBy, added, named: added }
+  const by = { roleBy: admission.admittedBy, namedBy: admission.admittedBy }
+  return { deviceId, ...keys, ...admission, ...by, added, roleSet: added, named: added }
 }
 
 function bySlotId(a: RecoveryEntry, b: RecoveryEntry): number {

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { toHex } from '../../src/bytes.ts'
 import { systemRandom } from '../../src/crypto/random.ts'
 import { formatDeviceCard } from '../../src/format/device-card.ts'
-import type { Directory } from '../../src/format/directory.ts'
+import { byOwner, type Directory } from '../../src/format/directory.ts'
 import { auditKeys, type EpochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import {
@@ -157,7 +157,7 @@ describe('T20: an auditor does not come by C', () => {
     const made = { passphrase: undefined, recoveryKeyOf: () => recoveryKey, random: systemRandom }
     const first = await createKeyring({ identity: founder, name: '', ...made })
     const opened = await openKeyring(first.bytes, first.storeId, by(founder))
-    const asAuditor = { role: 'auditor', admittedBy: 'owner', name: '' } as const
+    const asAuditor = { role: 'auditor', ...byOwner, name: '' } as const
     const added = await addDevice(opened, auditor, asAuditor)
     const again = await openKeyring(added.bytes, first.storeId, by(founder))
     const { bytes, storeId, epoch } = await startEpoch(again, {}, systemRandom)

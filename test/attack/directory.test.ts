@@ -97,7 +97,9 @@ function removeWriter(next: Directory): Directory['devices'] {
 /** Of the reader. */
 function withName(next: Directory, name: string, number: number): Directory {
   const devices = next.devices.map((device) => {
-    return device.role === 'reader' ? { ...device, name, named: number } : device
+    return device.role === 'reader'
+      ? { ...device, name, namedBy: 'owner' as const, named: number }
+      : device
   })
   return { ...next, devices }
 }

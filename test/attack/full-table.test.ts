@@ -112,7 +112,12 @@ describe('T47: the table of devices', () => {
     }))
     const [first, second] = devices
     if (first === undefined || second === undefined) throw new Error('two devices')
-    const admission = { role: 'writer', admittedBy: 'passphrase', name: '' } as const
+    const admission = {
+      role: 'writer',
+      admittedBy: 'passphrase',
+      slotId: 'bb'.repeat(16),
+      name: '',
+    } as const
     const before: Directory = { ...standard.directory, removed: gone }
     const full = withDevice(storeId, before, first, admission)
     const none = () => undefined

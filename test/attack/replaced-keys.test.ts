@@ -2,18 +2,19 @@
 // concurrently with keys of its own, does not replace it by the join. FORMAT §7.2.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import {
-  type DeviceEntry,
-  type Directory,
-  findDevice,
-  findRemoved,
-} from '../../src/format/directory.ts'
+import { type Directory, findDevice, findRemoved } from '../../src/format/directory.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { type ForgedAuthor, type JoinPlan, withKem, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
-import { type Clones, ofB, removeDevice, standardClones } from '../support/forged-clones.ts'
+import {
+  type Clones,
+  ofB,
+  removeDevice,
+  standardClones,
+  withDevice,
+} from '../support/forged-clones.ts'
 import { accepted, refused, verdicts } from '../support/standard-forge.ts'
 
 let clones: () => Clones
@@ -116,11 +117,4 @@ function withRecovery(
 
 function admit(forge: Forge, identity: Identity, author: ForgedAuthor): void {
   forge.keyring((next) => withMember(next, identity, 'writer'), { fault: { author } })
-}
-
-function withDevice(directory: Directory, deviceId: string, to: Partial<DeviceEntry>): Directory {
-  const devices = directory.devices.map((one) => {
-    return one.deviceId === deviceId ? { ...one, roleBy: 'owner' as const, ...to } : one
-  })
-  return { ...directory, devices }
 }

@@ -164,7 +164,7 @@ describe('T9: a recovery identity', () => {
     expect(await verdicts(forge)).toEqual(refused(code))
   })
 
-  const feigned = (['admittedBy', 'roleBy'] as const).flatMap((what) => [
+  const feigned = (['admittedBy', 'roleBy', 'namedBy'] as const).flatMap((what) => [
     [what, 'recovery', 'owner'] as const,
     [what, 'recovery', 'passphrase'] as const,
     [what, 'passphrase', 'recovery'] as const,
@@ -174,7 +174,10 @@ describe('T9: a recovery identity', () => {
     const forge = withPassphrase(standard.forge.fork())
     const joining = await generateIdentity(forge.random)
     const enrol = (next: Directory) => withMember(next, joining, grades[who], who)
-    const feign = (next: Directory) => withDevice(enrol(next), joining.deviceId, { [what]: named })
+    // An owner has no slot.
+    const slot = what === 'admittedBy' && named === 'owner' ? { slotId: undefined } : {}
+    const claims = { [what]: named, ...slot }
+    const feign = (next: Directory) => withDevice(enrol(next), joining.deviceId, claims)
     forge.keyring(feign, { fault: by(who) })
     expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
   })

@@ -159,9 +159,18 @@ const device: fc.Arbitrary<DeviceEntry> = shape({
   keySignature: bytes(64),
   role: fc.constantFrom('owner', 'writer', 'reader', 'auditor'),
   roleBy: fc.constantFrom('owner', 'recovery', 'passphrase'),
+  namedBy: fc.constantFrom('owner', 'recovery', 'passphrase'),
   admittedBy: fc.constantFrom('owner', 'recovery', 'passphrase'),
+  slotId: id(),
   name: deviceName,
-}).map((entry) => ({ ...entry, deviceId: deviceIdOf(entry.signingKey), added: 0, named: 0 }))
+}).map(({ slotId, ...entry }) => ({
+  ...entry,
+  deviceId: deviceIdOf(entry.signingKey),
+  slotId: entry.admittedBy === 'owner' ? undefined : slotId,
+  added: 0,
+  roleSet: 0,
+  named: 0,
+}))
 const recovery: fc.Arbitrary<readonly RecoveryEntry[]> = fc
   .uniqueArray(id(), { maxLength: 2 })
   .map((ids) =>
@@ -196,7 +205,11 @@ export const directory: fc.Arbitrary<Directory> = fc
     return {
       number,
       previous: number === 0 ? [] : number % 2 === 0 ? [random, random] : [random],
-      devices: active.map(([entry]) => ({ ...entry, named: entry.name === '' ? 0 : number })),
+      devices: active.map(([entry]) => ({
+        ...entry,
+        roleSet: entry.role === 'owner' ? 0 : number,
+        named: entry.name === '' ? 0 : number,
+      })),
       removed: removed.map(([{ deviceId }, last]) => ({ deviceId, removed: number, ...last })),
       recovery: codes,
       gone: gone.filter((slotId) => !codes.some((entry) => entry.slotId === slotId)).toSorted(),

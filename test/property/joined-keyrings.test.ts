@@ -131,7 +131,7 @@ class World {
       ...next,
       devices: next.devices.map((one) => {
         return one.deviceId === deviceId && one.role !== 'reader'
-          ? { ...one, role: 'reader', roleBy: 'owner' }
+          ? { ...one, role: 'reader', roleBy: 'owner', roleSet: next.number }
           : one
       }),
     }

@@ -26,7 +26,10 @@ function pairOf(byte: number): SigningKeyPair {
   return pair
 }
 
-/** With the device's own signature over its keys, unless `change` has another one. */
+/**
+ * With the device's own signature over its keys, unless `change` has another one. Who admitted it
+ * gave its name.
+ */
 export function device(byte: number, change: Partial<DeviceEntry> = {}): DeviceEntry {
   const signing = pairOf(byte)
   const { kemKey = key(byte, 1216) } = change
@@ -34,8 +37,14 @@ export function device(byte: number, change: Partial<DeviceEntry> = {}): DeviceE
   const keys = { signingKey: signing.publicKey, kemKey, keySignature }
   const by = { role: 'writer', roleBy: 'owner', admittedBy: 'owner' } as const
   const deviceId = deviceIdOf(keys.signingKey)
-  return { deviceId, ...keys, ...by, added: 0, name: '', named: 0, ...change }
+  const { admittedBy: namedBy = 'owner', added = 0 } = change
+  const slotId = slotOf[namedBy]
+  const start = { namedBy, slotId, added, roleSet: added, name: '', named: 0 }
+  return { deviceId, ...keys, ...by, ...start, ...change }
 }
+
+/** The slots of the passphrase and the recovery key below. */
+export const slotOf = { owner: undefined, recovery: slot(0x42), passphrase: slot(0x41) } as const
 
 /** Without a last record, unless there is one. */
 export function removal(

@@ -7,12 +7,14 @@ import type { ChangeRecord, Operation } from '../../src/format/change-record.ts'
 import type { CommitParts } from '../../src/format/commit.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import { type DeviceKeys, signDeviceKeys } from '../../src/format/device-keys.ts'
-import type {
-  AdmittedBy,
-  DeviceEntry,
-  Directory,
-  RecoveryEntry,
-  Role,
+import {
+  type AdmittedBy,
+  type Admitter,
+  byOwner,
+  type DeviceEntry,
+  type Directory,
+  type RecoveryEntry,
+  type Role,
 } from '../../src/format/directory.ts'
 import { recoveryIdOf } from '../../src/format/id.ts'
 import type { MemoryBlob } from '../../src/format/memory-blob.ts'
@@ -120,11 +122,11 @@ export function memberOf(
   { deviceId, signing, kem, keySignature }: DeviceKeys,
   role: Role,
   added: number,
-  admittedBy: AdmittedBy = 'owner',
+  { admittedBy, slotId }: Admitter = byOwner,
 ): DeviceEntry {
   const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey, keySignature }
-  const by = { role, roleBy: admittedBy, admittedBy }
-  return { deviceId, ...keys, ...by, added, name: '', named: added }
+  const by = { role, roleBy: admittedBy, namedBy: admittedBy, admittedBy, slotId }
+  return { deviceId, ...keys, ...by, added, roleSet: added, name: '', named: added }
 }
 
 /** The same device with another X-Wing key, which it has signed. */
@@ -149,9 +151,11 @@ export function withMember(
   next: Directory,
   identity: DeviceKeys,
   role: Role,
-  admittedBy?: AdmittedBy,
+  admittedBy: AdmittedBy = 'owner',
 ): Directory {
-  const devices = [...next.devices, memberOf(identity, role, next.number, admittedBy)]
+  // The first one of its kind.
+  const slotId = next.recovery.find(({ type }) => type === admittedBy)?.slotId
+  const devices = [...next.devices, memberOf(identity, role, next.number, { admittedBy, slotId })]
   return { ...next, devices: devices.toSorted(byId) }
 }
 

@@ -88,8 +88,15 @@ export function withDevice(
 ): Directory {
   const devices = directory.devices.map((one) => {
     if (one.deviceId !== deviceId) return one
-    const roleBy = to.role === undefined || to.role === one.role ? one.roleBy : 'owner'
-    return { ...one, roleBy, ...to }
+    const { role = one.role, name = one.name } = to
+    const given = { roleBy: 'owner', roleSet: directory.number } as const
+    const called = { namedBy: 'owner', named: directory.number } as const
+    return {
+      ...one,
+      ...(role === one.role ? {} : given),
+      ...(name === one.name ? {} : called),
+      ...to,
+    }
   })
   return { ...directory, devices }
 }

@@ -13,6 +13,12 @@ export const access: readonly MutatedFile[] = [
         name: 'record_late: that was dropped on the other side admits nobody',
       },
       {
+        line: 'return isOwner === true || wasMadeOwner(device, sound)',
+        becomes: 'return true',
+        test: 'attack/stale-keyrings.test.ts',
+        name: 'T49: a clone that is behind: who is an owner no more removes nobody there',
+      },
+      {
         line: `(roleBy && isStronger(roleBy, device.roleBy))`,
         becomes: 'false',
         test: 'attack/squatted-devices.test.ts',
@@ -46,12 +52,6 @@ export const access: readonly MutatedFile[] = [
   {
     file: 'store/access/lateness.ts',
     mutants: [
-      {
-        line: 'deviceId === undefined ? gone.has(slotId) :',
-        becomes: 'deviceId === undefined ? false :',
-        test: 'attack/squatted-devices.test.ts',
-        name: 'T49: a first: the passphrase squats before an owner drops it',
-      },
       {
         line: 'if (isRemoved || parents.some((parent) => late.has(parent))) late.add(key)',
         becomes: 'if (isRemoved) late.add(key)',

@@ -12,7 +12,8 @@ import {
   type LastRecord,
 } from '../../format/directory-succession.ts'
 import {
-  type AdmittedBy,
+  type Admitter,
+  byOwner,
   type Directory,
   findDevice,
   type RecoveryEntry,
@@ -116,7 +117,7 @@ export function* openNewKeyring(
 /** The author of a keyring record, and what its causal past holds. */
 export interface SuccessionContext {
   readonly storeId: string
-  readonly author: AdmittedBy
+  readonly author: Admitter
   readonly lastRecordOf: (deviceId: string) => LastRecord | undefined
 }
 
@@ -273,8 +274,9 @@ export function forkedError(): StoreError {
 }
 
 /** By which right the author of a keyring record changes this directory. */
-export function admitterOf(directory: Directory, record: ChangeRecord): AdmittedBy {
-  return findRecovery(directory, record.deviceId)?.type ?? 'owner'
+export function admitterOf(directory: Directory, record: ChangeRecord): Admitter {
+  const entry = findRecovery(directory, record.deviceId)
+  return entry === undefined ? byOwner : { admittedBy: entry.type, slotId: entry.slotId }
 }
 
 /** The recovery identity that signs records under this id (FORMAT §1). */

@@ -7,7 +7,7 @@ import type { Head, KeyringState } from '../snapshot/snapshot.ts'
 /** Two concurrent keyrings (FORMAT §7.2), in the order of the parents that have them in force. */
 export type TwoKeyrings = readonly [first: KeyringState, second: KeyringState]
 
-/** One keyring record: its author, and the rights that it gives. */
+/** One keyring record: its author, and whom it adds or raises. */
 export interface KeyringChange {
   readonly authorId: string
   /** The devices that the directory before does not have; none in a join. */
@@ -16,8 +16,8 @@ export interface KeyringChange {
   readonly recovery: RecoveryEntry | undefined
   /** Who set the role of a device in the directory before; undefined for a recovery identity. */
   readonly roleBy: AdmittedBy | undefined
-  /** Whether it adds a device or a recovery entry, or raises a role. */
-  readonly givesRights: boolean
+  /** Whether it joins two keyrings: its directory follows from both. */
+  readonly isJoin: boolean
   readonly raised: readonly RaisedRole[]
 }
 

@@ -3,7 +3,7 @@
 // its directory, keys/keyring.ts its keys.
 
 import { StoreError } from '../../errors.ts'
-import { givesRights, isLower, isStronger, raisedRoles } from '../../format/directory-join.ts'
+import { isLower, isStronger, raisedRoles } from '../../format/directory-join.ts'
 import {
   type DeviceEntry,
   type Directory,
@@ -35,8 +35,8 @@ export interface CommittedChange extends KeyringChange {
 }
 
 /**
- * Checks that the changes of both sides are sound. Otherwise a removed device could go on changing
- * the keyring, and a former owner giving rights, from a clone that does not know of it. Throws
+ * Checks that the changes of both sides are sound. Otherwise a removed device or a former owner
+ * could go on changing the keyring, from a clone that does not know of it. Throws
  * `record_late`.
  */
 export function checkChangesSound(first: KeyringSide, second: KeyringSide): void {
@@ -67,21 +67,22 @@ export function unsoundChanges<Change extends KeyringChange>(
 }
 
 function isSound(
-  { authorId, recovery, roleBy, givesRights: isGiving }: KeyringChange,
+  { authorId, recovery, roleBy, isJoin }: KeyringChange,
   other: Directory,
   sound: ReadonlySet<KeyringChange>,
 ): boolean {
-  // Whatever the change is: otherwise a join would accept the late records below it.
+  // Joins too: otherwise a join would accept the late records below it.
   if (findRemoved(other, authorId) !== undefined) return false
+  if (isJoin) return true
   const device = findDevice(other, authorId)
   if (device !== undefined) {
     // Who has a passphrase can add an owner's device to an older state, in a lower role.
     const isOwner = device.role === 'owner' || (roleBy && isStronger(roleBy, device.roleBy))
-    return !isGiving || isOwner === true || wasMadeOwner(device, sound)
+    return isOwner === true || wasMadeOwner(device, sound)
   }
   // A join leaves out by itself what a passphrase added that the other side has dropped. Its own
   // side may have replaced a recovery key since: earlier changes stay sound.
-  return !isGiving || recovery?.type !== 'recovery' || !other.gone.includes(recovery.slotId)
+  return recovery?.type !== 'recovery' || !other.gone.includes(recovery.slotId)
 }
 
 /** Whether sound changes made a device an owner whose role the other side has not lowered. */
@@ -100,14 +101,13 @@ export function keyringChange(authorId: string, before: Directory, next: Directo
   const added = next.devices
     .map(({ deviceId }) => deviceId)
     .filter((deviceId) => findDevice(before, deviceId) === undefined)
-  const [gives, raised] = [givesRights(before, next), raisedRoles(before, next)]
-  return { authorId, recovery, roleBy, added, givesRights: gives, raised }
+  return { authorId, recovery, roleBy, added, isJoin: false, raised: raisedRoles(before, next) }
 }
 
-/** The change by a join, which gives no right that neither of its keyrings has, or by genesis. */
-export function changeWithoutGrants(authorId: string): KeyringChange {
+/** The change by a join, which adds and raises nobody. */
+export function joinChange(authorId: string): KeyringChange {
   const author = { authorId, recovery: undefined, roleBy: undefined }
-  return { ...author, added: [], givesRights: false, raised: [] }
+  return { ...author, added: [], isJoin: true, raised: [] }
 }
 
 /** Reads the changes by verified commits of keyring records. */
@@ -126,7 +126,7 @@ export function readKeyringChanges(
     const [parent] = parts.parents
     const change =
       parent === undefined || joinsKeyrings(record)
-        ? changeWithoutGrants(record.deviceId)
+        ? joinChange(record.deviceId)
         : keyringChange(record.deviceId, directoryOf(parent), directory)
     return { ...change, oid, isByRecovery: record.sequence === 0, directory }
   })

@@ -1,6 +1,6 @@
-// Decides which commits of one side of a merge are late (FORMAT §7.4): those of a device or of a
-// recovery identity that the other side has removed, and what nobody who may vouch for them has
-// built on them. Pure; the verifier and a sync describe the sides.
+// Decides which commits of one side of a merge are late (FORMAT §7.4): those of a device that the
+// other side has removed, and what nobody who may vouch for them has built on them. Pure; the
+// verifier and a sync describe the sides.
 
 import { type Directory, findDevice } from '../../format/directory.ts'
 
@@ -11,8 +11,6 @@ export interface SideCommit<Key> {
   readonly parents: readonly Key[]
   /** Undefined for a recovery identity. */
   readonly deviceId: string | undefined
-  /** Of a recovery identity. */
-  readonly slotId: string | undefined
 }
 
 export interface MergeSide<Key> {
@@ -40,10 +38,9 @@ export function lateOf<Key>(
   if (directories.length === 0) return late
   const vouches = voucherOf(side, directories)
   const removed = removedIn(directories)
-  const gone = new Set(directories.flatMap((one) => one.gone))
-  for (const { key, parents, deviceId, slotId = '' } of side.commits) {
+  for (const { key, parents, deviceId } of side.commits) {
     if (deviceId !== undefined && vouches(deviceId)) continue
-    const isRemoved = deviceId === undefined ? gone.has(slotId) : removed.has(deviceId)
+    const isRemoved = deviceId !== undefined && removed.has(deviceId)
     if (isRemoved || parents.some((parent) => late.has(parent))) late.add(key)
   }
   return late

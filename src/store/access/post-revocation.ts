@@ -36,7 +36,7 @@ async function readSides(
     for (const oid of commits.toReversed()) {
       const { record, hash, parts } = decodeAt(source, oid)
       const deviceId = record.sequence === 0 ? undefined : record.deviceId
-      byRecord.set(toHex(hash), { key: oid, parents: parts.parents, deviceId, slotId: undefined })
+      byRecord.set(toHex(hash), { key: oid, parents: parts.parents, deviceId })
       if (slice.isOver()) await slice.next()
     }
     return byRecord
@@ -62,9 +62,8 @@ function aloneSide(
     source,
     keyrings.filter((oid) => alone.has(oid)),
   )
-  const slots = new Map(changes.map(({ oid, recovery }) => [oid, recovery?.slotId]))
   return {
-    commits: commits.map((commit) => ({ ...commit, slotId: slots.get(commit.key) })),
+    commits,
     changes,
     additions: changes.map(({ authorId, isByRecovery, added }) => {
       return { deviceId: isByRecovery ? undefined : authorId, added }

@@ -4,7 +4,7 @@
 import { equalBytes, type Sealed } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import type { DeviceKeys } from '../../format/device-keys.ts'
-import { type DeviceEntry, grades } from '../../format/directory.ts'
+import { byOwner, type DeviceEntry, grades } from '../../format/directory.ts'
 import { recordContext, sealEnvelope } from '../../format/envelope.ts'
 import { recoveryIdOf } from '../../format/id.ts'
 import { zeroHash } from '../../format/record.ts'
@@ -70,7 +70,7 @@ export async function admitDevice(
 ): Promise<BuiltCommit> {
   const opened = await openToChange(session)
   await session.checkPermanent(deviceNameTexts(admission.name))
-  const next = await addDevice(opened, device, { ...admission, admittedBy: 'owner' })
+  const next = await addDevice(opened, device, { ...admission, ...byOwner })
   return extendKeyring(session, next, author)
 }
 
@@ -151,10 +151,9 @@ export async function enrolDevice(
     }
     await session.checkPermanent(deviceNameTexts(name))
     const deviceId = recoveryIdOf(entry.slotId, publicKey)
-    const admittedBy = entry.type
-    const role = grades[admittedBy]
+    const admission = { role: grades[entry.type], admittedBy: entry.type, slotId: entry.slotId }
     const current = { ...opened, directory: snapshot.keyring.directory }
-    const next = await addDevice(current, identity, { role, admittedBy, name })
+    const next = await addDevice(current, identity, { ...admission, name })
     const signer = { deviceId, pair: recovery.signing, sequence: 0, previous: zeroHash }
     const time = session.nextTime()
     const context = { storeId, epoch: opened.epoch, signer, time, random }

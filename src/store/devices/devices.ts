@@ -1,7 +1,7 @@
 // Lists the devices of a store for users: role, time added and removed, unacknowledged redactions,
 // and the residual access of removed ones (FORMAT §7.1, §7.3). Must not change anything.
 
-import { isStronger } from '../../format/directory-join.ts'
+import { joinDevice } from '../../format/directory-join.ts'
 import {
   type AdmittedBy,
   type DeviceEntry,
@@ -103,8 +103,7 @@ function everyDevice(
     for (const entry of keyring.directory.devices) {
       const { entry: before = entry, added = keyring } = found.get(entry.deviceId) ?? {}
       // Who has a passphrase can add it again to an older state, with another name and role.
-      const kept = isStronger(before.admittedBy, entry.admittedBy) ? before : entry
-      found.set(entry.deviceId, { entry: kept, added })
+      found.set(entry.deviceId, { entry: joinDevice(before, entry), added })
     }
   }
   return [...found.values()]

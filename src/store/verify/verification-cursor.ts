@@ -176,9 +176,7 @@ function parentHead(node: Node, side: readonly Node[], late: ReadonlySet<Node>):
 function mergeSide(nodes: readonly Node[]): MergeSide<Node> {
   return {
     commits: inOrder(nodes).map((node) => {
-      const { deviceId, keyringChange } = node.own
-      const slotId = keyringChange?.recovery?.slotId
-      return { key: node, parents: node.parents, deviceId, slotId }
+      return { key: node, parents: node.parents, deviceId: node.own.deviceId }
     }),
     additions: nodes.flatMap(({ own: { deviceId, keyringChange } }) => {
       return keyringChange === undefined ? [] : [{ deviceId, added: keyringChange.added }]

@@ -22,7 +22,7 @@ import {
   openNewKeyring,
 } from '../access/authority.ts'
 import type { KeyringChange, TwoKeyrings } from '../access/keyring-change.ts'
-import { changeWithoutGrants, checkChangesSound, keyringChange } from '../access/keyring-join.ts'
+import { joinChange, checkChangesSound, keyringChange } from '../access/keyring-join.ts'
 import { getBlob, getEntry, getTree, hasObject } from '../snapshot/git-reads.ts'
 import { encodeRoot } from '../snapshot/root-tree.ts'
 import {
@@ -118,7 +118,7 @@ function* verifyInOrder(
 }
 
 function changeOf(authorId: string, before: KeyringsBefore, next: KeyringState): KeyringChange {
-  if (areTwo(before)) return changeWithoutGrants(authorId)
+  if (areTwo(before)) return joinChange(authorId)
   return keyringChange(authorId, before[0].directory, next.directory)
 }
 

@@ -11,11 +11,14 @@ import {
   passphrase,
   recoveryKey,
   removal,
+  slot,
   sorted,
   storeId,
 } from '../../support/directories.ts'
 
 const squatted = { role: 'writer', roleBy: 'passphrase', admittedBy: 'passphrase' } as const
+
+const byKey = { admittedBy: 'recovery', slotId: passphrase.slotId } as const
 
 function joined(first: Partial<DeviceEntry>, second: Partial<DeviceEntry>): DeviceEntry[] {
   const of = (change: Partial<DeviceEntry>): Directory => {
@@ -39,21 +42,25 @@ test.each<[string, Partial<DeviceEntry>]>([
   expect(joined(honest, squatted)).toEqual([device(2, honest), device(2, honest)])
 })
 
-test('the name is of the side with more right to admit the device, not the later one', () => {
-  const honest = { name: 'laptop', named: 2 }
+test.each<[string, Partial<DeviceEntry>]>([
+  ['admitted', {}],
+  ['did not admit', { admittedBy: 'passphrase', namedBy: 'owner' }],
+])('the name that an owner gave a device stays, which it %s', (_, change) => {
+  const honest = { name: 'laptop', named: 2, ...change }
   const both = joined(honest, { ...squatted, name: 'forged', named: 5, added: 0 })
   expect(both).toEqual([device(2, honest), device(2, honest)])
 })
 
-test('of two roles that owners set, the one with fewer rights stays', () => {
+test('of two roles that owners set at one number, the one with fewer rights stays', () => {
   const both = joined({ role: 'owner' }, { role: 'reader' })
   expect(both.map(({ role }) => role)).toEqual(['reader', 'reader'])
 })
 
 test.each<[string, Partial<DeviceEntry>, boolean]>([
   ['whom a passphrase let in on one side goes if the other has dropped it', squatted, true],
+  ['a device stays that another passphrase let in', { ...squatted, slotId: slot(7) }, false],
   ['a device stays that an owner has raised since', { ...squatted, roleBy: 'owner' }, false],
-  ['a device stays that a recovery key let in', { ...squatted, roleBy: 'recovery' }, false],
+  ['a device stays that a recovery key let in', { roleBy: 'recovery', ...byKey }, false],
 ])('%s', (_, change, isOut) => {
   const one = { ...genesis, number: 9, devices: sorted(founder, device(2, change)) }
   const other = { ...genesis, number: 5, recovery: [recoveryKey], gone: [passphrase.slotId] }
@@ -78,6 +85,6 @@ test('who set the role and who admitted the device are taken apart from each oth
   const raised = { role: 'owner', roleBy: 'owner', admittedBy: 'passphrase' } as const
   const admitted = { role: 'owner', roleBy: 'recovery', admittedBy: 'recovery' } as const
   const both = joined(raised, admitted)
-  expect(both[0]).toEqual(device(2, { ...raised, admittedBy: 'recovery' }))
+  expect(both[0]).toEqual(device(2, { ...raised, admittedBy: 'recovery', namedBy: 'recovery' }))
   expect(both[1]).toEqual(both[0])
 })

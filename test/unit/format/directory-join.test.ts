@@ -4,7 +4,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
-import { checkJoined, givesRights, joinDirectories } from '../../../src/format/directory-join.ts'
+import { checkJoined, joinDirectories } from '../../../src/format/directory-join.ts'
 import {
   type DeviceEntry,
   type Directory,
@@ -30,7 +30,6 @@ import {
   decodeDirectory as decodeForReference,
   type Directory as ReferenceDirectory,
   encodeDirectory as encodeForReference,
-  gives,
 } from '../../support/reference/directory.ts'
 import { full, seed } from '../../support/seed.ts'
 
@@ -69,6 +68,11 @@ const recoveryKey = recoveryKeyOf(9)
 const forgedDevice = device(6, { kemKey: key(5, 1216) })
 const forgedPassphrase = { ...passphrase(6), kemKey: key(5, 1216) }
 
+const inSlot = (byte: number): Partial<DeviceEntry> => ({
+  admittedBy: 'passphrase',
+  slotId: slot(byte),
+})
+
 const fates = ['same', 'other keys', 'renamed', 'removed', 'unknown'] as const
 type Fate = (typeof fates)[number]
 
@@ -104,8 +108,9 @@ const twoDirectories = fc
   })
 
 function fared(one: DeviceEntry, fate: Fate, number: number): readonly DeviceEntry[] {
-  const known = { ...one, named: Math.min(one.named, number) }
-  if (fate === 'renamed') return [{ ...known, name: 'renamed', named: number }]
+  const [named, roleSet] = [Math.min(one.named, number), Math.min(one.roleSet, number)]
+  const known = { ...one, named, roleSet }
+  if (fate === 'renamed') return [{ ...known, name: 'renamed', namedBy: 'owner', named: number }]
   if (fate === 'other keys') return [withOtherKeys(known)]
   return fate === 'same' ? [known] : []
 }
@@ -143,7 +148,8 @@ describe('a joined directory', () => {
   })
 
   test.each<[string, Partial<DeviceEntry>, Partial<DeviceEntry>, Partial<DeviceEntry>]>([
-    ['added on both', { added: 3 }, { added: 2 }, { added: 2 }],
+    ['added on both', { added: 3 }, { added: 2 }, { added: 2, roleSet: 3 }],
+    ['admitted on both by passphrases', inSlot(2), inSlot(1), inSlot(1)],
     [
       'raised on one side and lowered by who had more right to',
       { role: 'owner', roleBy: 'recovery' },
@@ -152,15 +158,10 @@ describe('a joined directory', () => {
     ],
     ['raised on one side', { role: 'reader' }, { role: 'owner' }, { role: 'reader' }],
     ['lowered on one side', { role: 'auditor' }, { role: 'writer' }, { role: 'auditor' }],
-    [
-      'admitted by owner and passphrase',
-      { admittedBy: 'passphrase' },
-      { admittedBy: 'owner' },
-      { admittedBy: 'owner' },
-    ],
+    ['admitted by owner and passphrase', { admittedBy: 'passphrase', namedBy: 'owner' }, {}, {}],
     [
       'admitted by recovery key and passphrase',
-      { admittedBy: 'passphrase' },
+      { admittedBy: 'passphrase', namedBy: 'recovery' },
       { admittedBy: 'recovery' },
       { admittedBy: 'recovery' },
     ],
@@ -169,7 +170,23 @@ describe('a joined directory', () => {
     expect(outcome(of(first), of(second))).toEqual(device(2, expected))
   })
 
+  test('takes of two roles that equal hands set the later one', () => {
+    const of = (change: Partial<DeviceEntry>) => ({ devices: sorted(owner, device(2, change)) })
+    const raised = { role: 'owner', roleSet: 3 } as const
+    expect(outcome(of({ role: 'reader' }), of(raised))).toEqual(device(2, raised))
+    const lowered = { role: 'auditor', roleSet: 4 } as const
+    expect(outcome(of(raised), of(lowered))).toEqual(device(2, lowered))
+    const byPassphrase = { role: 'writer', roleBy: 'passphrase', roleSet: 4 } as const
+    expect(outcome(of(raised), of(byPassphrase))).toEqual(device(2, raised))
+  })
+
   test.each<[string, Partial<DeviceEntry>, Partial<DeviceEntry>, Partial<DeviceEntry>]>([
+    [
+      'that of the stronger hand, also if it is earlier',
+      { name: 'honest', namedBy: 'owner', named: 2 },
+      { name: 'forged', namedBy: 'passphrase', named: 3 },
+      { name: 'honest', namedBy: 'owner', named: 2 },
+    ],
     [
       'the later one',
       { name: 'old', named: 2 },
@@ -291,7 +308,6 @@ describe('a joined directory', () => {
         const [before, after] = [forReference(first), forReference(second)]
         const reference = joinByReference(storeId, before, after)
         expect(toHex(encodeDirectory(joined))).toBe(toHex(encodeForReference(reference)))
-        expect(givesRights(first, second)).toBe(gives(before, after))
       }),
       { seed, numRuns: full ? 2000 : 100 },
     )
@@ -371,23 +387,5 @@ describe('keyring_chain: a joined directory that', () => {
     expect(() => checkJoined(storeId, before, { ...honest, ...change })).toThrow(
       expect.objectContaining({ code: 'keyring_chain' }),
     )
-  })
-})
-
-describe('a keyring gives rights', () => {
-  test.each<[string, boolean, Partial<Directory>]>([
-    ['nothing changes', false, {}],
-    ['a device is added', true, { devices: [owner, device(2), device(3)] }],
-    ['a device is removed', false, { devices: [owner], removed: [removal(device(2).deviceId, 5)] }],
-    ['a device is named', false, { devices: [owner, device(2, { name: 'phone', named: 5 })] }],
-    ['the quota is raised', true, { quota: 33, quotaSet: 5 }],
-    ['the quota is lowered', false, { quota: 0, quotaSet: 5 }],
-    ['a role is raised', true, { devices: [owner, device(2, { role: 'owner' })] }],
-    ['a role is lowered', false, { devices: [owner, device(2, { role: 'reader' })] }],
-    ['a recovery entry is added', true, { recovery: [recoveryKey] }],
-    ['a recovery entry is dropped', false, { recovery: [] }],
-  ])('if %s: %s', (_, expected, change) => {
-    const before = side({ devices: [owner, device(2)], recovery: [passphrase(1)] })
-    expect(givesRights(before, { ...before, ...change })).toBe(expected)
   })
 })

@@ -2,13 +2,14 @@
 
 import { describe, expect, test } from 'vitest'
 import {
-  checkGenesisDirectory,
   checkSuccessor,
   type LastRecord,
   type Step,
 } from '../../../src/format/directory-succession.ts'
 import {
+  type AdmittedBy,
   type Argon2Parameters,
+  byOwner,
   type DeviceEntry,
   type Directory,
   grades,
@@ -25,6 +26,7 @@ import {
   recoveryKeyOf,
   removal,
   slot,
+  slotOf,
   sorted,
   storeId,
   successor,
@@ -40,50 +42,19 @@ const removed = successor(two, { devices: [founder], removed: [removedLast] })
 
 function check(previous: Directory, next: Directory, how: Partial<Step> = {}): () => void {
   const lastRecordOf = (id: string) => (id === second.deviceId ? last : undefined)
-  const step = { storeId, previous, next, isSameEpoch: false, author: 'owner' as const }
+  const step = { storeId, previous, next, isSameEpoch: false, author: byOwner }
   return () => checkSuccessor({ ...step, lastRecordOf, ...how })
 }
-
-describe('the first directory', () => {
-  test('names the founder, whom the store id authenticates', () => {
-    expect(() => checkGenesisDirectory(storeId, genesis)).not.toThrow()
-    const named = { ...genesis, devices: [{ ...founder, name: 'laptop' }] }
-    expect(() => checkGenesisDirectory(storeId, named)).not.toThrow()
-    expect(() => checkGenesisDirectory(storeId, { ...genesis, quota: 0 })).not.toThrow()
-  })
-
-  const withFounder = (change: Partial<DeviceEntry>): Directory => {
-    return { ...genesis, devices: [{ ...founder, ...change }] }
-  }
-  test.each<readonly [string, string, Directory]>([
-    [
-      'another founder',
-      'store_id_mismatch',
-      { ...genesis, devices: [device(2, { role: 'owner' })] },
-    ],
-    ['other random bytes', 'store_id_mismatch', { ...genesis, founderRandom: key(8) }],
-    ['a founder who is no owner', 'keyring_chain', withFounder({ role: 'writer' })],
-    ['a founder by recovery key', 'keyring_chain', withFounder({ admittedBy: 'recovery' })],
-    ['a role by recovery key', 'keyring_chain', withFounder({ roleBy: 'recovery' })],
-    ['keys that nobody signed', 'keyring_chain', withFounder({ keySignature: key(1, 64) })],
-    ['a founder by passphrase', 'keyring_chain', withFounder({ admittedBy: 'passphrase' })],
-    ['a founder that was added later', 'keyring_chain', withFounder({ added: 1 })],
-    ['a founder that was named later', 'keyring_chain', withFounder({ named: 1 })],
-    ['a quota that was set later', 'keyring_chain', { ...genesis, quotaSet: 1 }],
-    ['nobody', 'keyring_chain', { ...genesis, devices: [] }],
-    ['a slot that is gone', 'keyring_chain', { ...genesis, gone: [slot(1)] }],
-    ['a removed device', 'keyring_chain', { ...genesis, removed: [removal(slot(1), 1)] }],
-    ['two devices', 'keyring_chain', { ...genesis, devices: sorted(founder, device(2)) }],
-    ['a later number', 'keyring_chain', two],
-  ])('with %s is %s', (_, expected, directory) => {
-    expect(() => checkGenesisDirectory(storeId, directory)).toThrow(code(expected))
-  })
-})
 
 const joined = { ...two, number: 2, recovery: [1, 2].map(passphraseOf) }
 const dropped = successor(two, { recovery: [recoveryKey], gone: [passphrase.slotId] })
 const withSecond = (change: Partial<DeviceEntry>): Partial<Directory> => {
-  return { devices: sorted(founder, { ...second, ...change }) }
+  const given = change.role === undefined ? {} : { roleSet: 2 }
+  return { devices: sorted(founder, { ...second, ...given, ...change }) }
+}
+const bySlot = (byte: number): Directory => {
+  const by = { admittedBy: 'passphrase', slotId: slot(byte) } as const
+  return successor(genesis, { devices: sorted(founder, device(2, { added: 1, named: 1, ...by })) })
 }
 const third = (change: Partial<DeviceEntry> = {}): DeviceEntry =>
   device(3, { added: 2, named: 2, ...change })
@@ -182,6 +153,19 @@ describe('a later directory', () => {
         devices: sorted(founder, second, { ...third(), kemKey: key(7, 1216) }),
       }),
     ],
+    ['a device by another slot', bySlot(1), successor(bySlot(1), { devices: bySlot(2).devices })],
+    ['a role without its number', two, successor(two, withSecond({ role: 'reader', roleSet: 1 }))],
+    ['a number without its role', two, successor(two, withSecond({ roleSet: 2 }))],
+    [
+      'a name by who has not given it',
+      two,
+      successor(two, withSecond({ name: 'phone', named: 2, namedBy: 'recovery' })),
+    ],
+    [
+      'another author of a name that stays',
+      two,
+      successor(two, withSecond({ namedBy: 'recovery' })),
+    ],
     ['a name without its number', two, successor(two, withSecond({ name: 'phone' }))],
     ['a number without its name', two, successor(two, withSecond({ named: 2 }))],
     ['a name at an earlier number', two, successor(two, withSecond({ name: 'a', named: 0 }))],
@@ -201,7 +185,7 @@ describe('a later directory', () => {
       'a removed device that is added again',
       removed,
       successor(removed, {
-        devices: sorted(founder, { ...second, added: 3, named: 3 }),
+        devices: sorted(founder, { ...second, added: 3, roleSet: 3, named: 3 }),
         removed: [],
       }),
     ],
@@ -221,6 +205,11 @@ describe('a later directory', () => {
       'a new device that was named before',
       two,
       successor(two, { devices: sorted(founder, second, third({ named: 1 })) }),
+    ],
+    [
+      'a new device whose role was set before',
+      two,
+      successor(two, { devices: sorted(founder, second, third({ roleSet: 1 })) }),
     ],
     [
       'a new device that another has admitted',
@@ -266,14 +255,17 @@ describe('a later directory', () => {
 
 describe('a recovery identity', () => {
   const adding = (
-    author: Step['author'],
+    author: AdmittedBy,
     role: DeviceEntry['role'],
     change: Partial<Directory> = {},
   ): Directory => {
     const added = third({ role, roleBy: author, admittedBy: author })
     return successor(two, { devices: sorted(...two.devices, added), ...change })
   }
-  const by = (author: Step['author']): Partial<Step> => ({ author, isSameEpoch: true })
+  const by = (author: AdmittedBy): Partial<Step> => ({
+    author: { admittedBy: author, slotId: slotOf[author] },
+    isSameEpoch: true,
+  })
 
   test.each([
     ['passphrase', 'writer'],
@@ -282,7 +274,7 @@ describe('a recovery identity', () => {
     expect(check(two, adding(author, role), by(author))).not.toThrow()
   })
 
-  test.each<readonly [string, Step['author'], Directory]>([
+  test.each<readonly [string, AdmittedBy, Directory]>([
     ['add an owner by passphrase', 'passphrase', adding('passphrase', 'owner')],
     ['add a reader by passphrase', 'passphrase', adding('passphrase', 'reader')],
     ['add a writer by recovery key', 'recovery', adding('recovery', 'writer')],
@@ -307,7 +299,9 @@ describe('a recovery identity', () => {
 
   test('cannot start an epoch', () => {
     const after = adding('recovery', 'owner')
-    expect(check(two, after, { author: 'recovery' })).toThrow(code('record_role'))
+    expect(check(two, after, { ...by('recovery'), isSameEpoch: false })).toThrow(
+      code('record_role'),
+    )
   })
 
   test.each([
@@ -316,11 +310,12 @@ describe('a recovery identity', () => {
     ['recovery', 'owner'],
     ['recovery', 'passphrase'],
   ] as const)('that is a %s cannot admit a device, or give a role, as: %s', (author, named) => {
-    for (const feigned of [{ admittedBy: named }, { roleBy: named }]) {
-      const added = third({ role: grades[author], roleBy: author, admittedBy: author, ...feigned })
+    const others = [{ roleBy: named }, { namedBy: named }, { slotId: slot(7) }]
+    for (const feigned of [{ admittedBy: named, slotId: slotOf[named] }, ...others]) {
+      const honest = { role: grades[author], roleBy: author, namedBy: author, admittedBy: author }
+      const added = third({ ...honest, ...feigned })
       const after = successor(two, { devices: sorted(...two.devices, added) })
-      const step = { author, isSameEpoch: true }
-      expect(check(two, after, step)).toThrow(code('keyring_chain'))
+      expect(check(two, after, by(author))).toThrow(code('keyring_chain'))
     }
   })
 
@@ -354,8 +349,7 @@ describe('a recovery identity', () => {
 
     test('is not held to what owners and recovery keys admit', () => {
       const fresh = { added: 3, named: 3 }
-      const byOwner = device(5, fresh)
-      const devices = sorted(...filled.devices, byOwner)
+      const devices = sorted(...filled.devices, device(5, fresh))
       expect(check(filled, successor(filled, { devices }))).not.toThrow()
       const byRecovery = { role: 'owner', roleBy: 'recovery', admittedBy: 'recovery' } as const
       const byKey = device(5, { ...fresh, ...byRecovery })

@@ -7,12 +7,14 @@ import {
   type Argon2Parameters,
   countByPassphrase,
   decodeDirectory,
+  type DeviceEntry,
   type Directory,
   directoryHash,
   encodeDirectory,
   findDevice,
   findRemoved,
 } from '../../../src/format/directory.ts'
+import { recoveryIdOf } from '../../../src/format/id.ts'
 import { padded } from '../../property/format-values.ts'
 import {
   device,
@@ -75,14 +77,24 @@ describe('the layout', () => {
 
   test('of a device and of a removed one is that of the format', () => {
     const reader = { ...founder, role: 'reader', name: 'é' } as const
-    const by = { roleBy: 'recovery', admittedBy: 'passphrase' } as const
-    const before = { ...two, number: 9, devices: [{ ...reader, ...by, added: 5, named: 7 }] }
+    const by = {
+      roleBy: 'recovery',
+      namedBy: 'owner',
+      admittedBy: 'passphrase',
+      slotId: slot(0x41),
+    } as const
+    const before = {
+      ...two,
+      number: 9,
+      devices: [{ ...reader, ...by, added: 5, roleSet: 6, named: 7 }],
+    }
     const last = { sequence: 3, record: key(8) }
     const bytes = encodeDirectory({ ...before, removed: [removal('ee'.repeat(16), 6, last)] })
     const at = 28 + 32
     expect(toHex(bytes.subarray(at, at + DEVICE + 2))).toBe(
       `${founder.deviceId}${toHex(founder.signingKey)}${toHex(founder.kemKey)}` +
-        `${toHex(founder.keySignature)}030203${u64(5)}${u64(7)}0002c3a9`,
+        `${toHex(founder.keySignature)}03020103${slot(0x41)}` +
+        `${u64(5)}${u64(6)}${u64(7)}0002c3a9`,
     )
     expect(toHex(bytes.subarray(at + DEVICE + 2, at + DEVICE + 2 + 64))).toBe(
       `${'ee'.repeat(16)}${u64(6)}${u64(3)}${'08'.repeat(32)}`,
@@ -99,7 +111,7 @@ describe('the layout', () => {
   })
 
   /** Of a device without a name. */
-  const DEVICE = 16 + 32 + 1216 + 64 + 1 + 1 + 1 + 8 + 8 + 2
+  const DEVICE = 16 + 32 + 1216 + 64 + 4 + 16 + 8 + 8 + 8 + 2
   const roleAt = 28 + 16 + 32 + 1216 + 64
   const bytesOf = (directory: Directory = genesis): Uint8Array => encoded(directory)
 
@@ -108,8 +120,12 @@ describe('the layout', () => {
     ['role 0', bytesOf().with(roleAt, 0)],
     ['a role that nobody set', bytesOf().with(roleAt + 1, 0)],
     ['a role that a fourth kind set', bytesOf().with(roleAt + 1, 4)],
-    ['a device that nobody admitted', bytesOf().with(roleAt + 2, 0)],
-    ['a device that a fourth kind admitted', bytesOf().with(roleAt + 2, 4)],
+    ['a name that nobody gave', bytesOf().with(roleAt + 2, 0)],
+    ['a name that a fourth kind gave', bytesOf().with(roleAt + 2, 4)],
+    ['a device that nobody admitted', bytesOf().with(roleAt + 3, 0)],
+    ['a device that a fourth kind admitted', bytesOf().with(roleAt + 3, 4)],
+    ['a device by a passphrase of no slot', bytesOf().with(roleAt + 3, 3)],
+    ['a device by an owner and a slot', bytesOf().with(roleAt + 4, 1)],
     ['a device id that is not its key’s', bytesOf().with(28, 0)],
     ['a recovery entry of a device', bytesOf().with(28 + DEVICE + 16, 1)],
     ['more devices than bytes', bytesOf().with(3, 250)],
@@ -141,7 +157,14 @@ describe('the layout', () => {
     ['gone slots that descend', bytesOf({ ...genesis, gone: [slot(2), slot(1)] })],
     ['a device from the future', bytesOf({ ...genesis, devices: [{ ...founder, added: 1 }] })],
     ['a name from the future', bytesOf({ ...genesis, devices: [{ ...founder, named: 1 }] })],
-    ['a name from before it was added', bytesOf(earlyName())],
+    ['a role from the future', bytesOf({ ...genesis, devices: [{ ...founder, roleSet: 1 }] })],
+    ['a name from before it was added', bytesOf(early({ named: 0 }))],
+    ['a role from before it was added', bytesOf(early({ roleSet: 0 }))],
+    ['a removed device of the id of a recovery key', bytesOf(clashing())],
+    ['one Argon2id pass', bytesOf(withParameters({ passes: 1 }))],
+    ['eleven Argon2id passes', bytesOf(withParameters({ passes: 11 }))],
+    ['less than 64 MiB for Argon2id', bytesOf(withParameters({ memoryKiB: 65_535 }))],
+    ['more than 1 GiB for Argon2id', bytesOf(withParameters({ memoryKiB: 1_048_577 }))],
     ['a sequence number without a record', bytesOf(lastOf(1, 0))],
     ['a record without a sequence number', bytesOf(lastOf(0, 1))],
     ['a removal in the future', bytesOf({ ...removed, removed: [removal('ee'.repeat(16), 3)] })],
@@ -194,8 +217,19 @@ function named(name: string): Directory {
   return { ...genesis, devices: [{ ...founder, name }] }
 }
 
-function earlyName(): Directory {
-  return successor(genesis, { devices: sorted(founder, device(2, { added: 1, named: 0 })) })
+function early(change: Partial<DeviceEntry>): Directory {
+  const late = device(2, { added: 1, named: 1, ...change })
+  return successor(genesis, { devices: sorted(founder, late) })
+}
+
+function clashing(): Directory {
+  const id = recoveryIdOf(recoveryKey.slotId, recoveryKey.signingKey)
+  return successor(genesis, { removed: [removal(id, 1)] })
+}
+
+function withParameters(change: Partial<Argon2Parameters>): Directory {
+  const argon2 = { ...passphrase.argon2, ...change }
+  return { ...genesis, recovery: [{ ...passphrase, argon2 }, recoveryKey] }
 }
 
 /** Of a removed device. */

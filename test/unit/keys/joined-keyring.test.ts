@@ -1,7 +1,7 @@
 // The keyring that joins two which changed apart (FORMAT §7.2), made and opened with real keys.
 
 import { describe, expect, test } from 'vitest'
-import type { Role } from '../../../src/format/directory.ts'
+import { byOwner, type Role } from '../../../src/format/directory.ts'
 import { deviceIdOf } from '../../../src/format/id.ts'
 import { formatRecoveryKey, generateIdentity, type Identity } from '../../../src/keys/identity.ts'
 import {
@@ -33,7 +33,7 @@ const by = (identity: Identity): Unlock => ({ type: 'identity', identity })
 const reopen = (keyring: NewKeyring, unlock: Unlock = by(founder)): Promise<OpenedKeyring> =>
   openKeyring(keyring.bytes, keyring.storeId, unlock)
 
-const admitting = (role: Role) => ({ role, admittedBy: 'owner', name: '' }) as const
+const admitting = (role: Role) => ({ role, ...byOwner, name: '' }) as const
 const options = { identity: founder, name: '', passphrase: undefined, random }
 const start = await reopen(await createKeyring({ ...options, recoveryKeyOf: () => recoveryKey }))
 const two = await reopen(await addDevice(start, second, admitting('auditor')))
@@ -109,12 +109,12 @@ describe('passphrases that were set apart', () => {
 })
 
 test('more devices than a keyring can have are store_full', () => {
-  const facts = { role: 'writer', roleBy: 'owner', admittedBy: 'owner' } as const
+  const facts = { role: 'writer', roleBy: 'owner', namedBy: 'owner', ...byOwner } as const
   const many = (from: number) =>
     Array.from({ length: 150 }, (_, index) => {
       const deviceId = (from + index).toString(16).padStart(32, '0')
       const keys = { signingKey: random(32), kemKey: random(1216), keySignature: random(64) }
-      return { deviceId, ...keys, ...facts, name: '', added: 0, named: 0 }
+      return { deviceId, ...keys, ...facts, name: '', added: 0, roleSet: 0, named: 0 }
     })
   const sides = [many(0), many(1000)].map((devices) => {
     return { ...common, directory: { ...common.directory, devices } }

@@ -48,7 +48,7 @@ const first = await createKeyring({
 const { storeId } = first
 const reopen = ({ bytes }: NewKeyring): Promise<OpenedKeyring> =>
   openKeyring(bytes, storeId, { type: 'identity', identity: founder })
-const byOwner = { admittedBy: 'owner', name: '' } as const
+const byOwner = { admittedBy: 'owner', slotId: undefined, name: '' } as const
 const two = await addDevice(await reopen(first), writer, { role: 'writer', ...byOwner })
 const three = await addDevice(await reopen(two), auditor, { role: 'auditor', ...byOwner })
 const last = await startEpoch(await reopen(three), {}, random)
@@ -128,7 +128,8 @@ describe('a change within an epoch', () => {
   test('sets the quota, which a passphrase does not go above', async () => {
     const next = await setQuota(opened, 1)
     expect(next.directory).toMatchObject({ quota: 1, quotaSet: next.directory.number })
-    const byPassphrase = { role: 'writer', admittedBy: 'passphrase', name: '' } as const
+    const slotId = 'bb'.repeat(16)
+    const byPassphrase = { ...byOwner, role: 'writer', admittedBy: 'passphrase', slotId } as const
     const full = await reopen(await addDevice(await reopen(next), other, byPassphrase))
     const more = await generateIdentity(random)
     expect(() => addDevice(full, more, byPassphrase)).toThrow(code('store_full'))

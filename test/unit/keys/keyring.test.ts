@@ -7,7 +7,7 @@ import { systemRandom } from '../../../src/crypto/random.ts'
 import { decapsulate } from '../../../src/crypto/recipient.ts'
 import { checkGenesisDirectory, checkSuccessor } from '../../../src/format/directory-succession.ts'
 import {
-  type AdmittedBy,
+  byOwner,
   type Directory,
   directoryHash,
   findDevice,
@@ -32,6 +32,7 @@ import {
   openKeyring,
   startEpoch,
 } from '../../../src/keys/keyring.ts'
+import type { Admission } from '../../../src/keys/membership.ts'
 import { openSlot, sealSlot } from '../../../src/keys/slot.ts'
 import type { Unlock } from '../../../src/keys/unlock.ts'
 import { argon2 } from '../../../src/limits.ts'
@@ -54,13 +55,13 @@ const options = { identity: founder, name: 'laptop', recoveryKeyOf: () => recove
 const first = await createKeyring({ ...options, passphrase: undefined })
 const { storeId } = first
 const recoveryText = formatRecoveryKey(storeId, recoveryKey)
-const admitted = (role: Role, admittedBy: AdmittedBy = 'owner') => ({ role, admittedBy, name: '' })
+const admitted = (role: Role): Admission => ({ role, ...byOwner, name: '' })
 const noRecords = () => undefined
 
 /** As a verifier checks that a directory by an owner follows. */
 function follow(previous: Directory, next: Directory, isSameEpoch: boolean): void {
-  const author = 'owner'
-  checkSuccessor({ storeId, previous, next, isSameEpoch, author, lastRecordOf: noRecords })
+  const how = { author: byOwner, lastRecordOf: noRecords }
+  checkSuccessor({ storeId, previous, next, isSameEpoch, ...how })
 }
 const opened = await openKeyring(first.bytes, storeId, by(founder))
 
@@ -168,7 +169,6 @@ describe('another device', async () => {
       role: 'writer',
       admittedBy: 'owner',
       added: 1,
-      named: 1,
     })
     expect(() => follow(first.directory, added.directory, true)).not.toThrow()
   })

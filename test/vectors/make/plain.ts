@@ -5,6 +5,7 @@ import { concatBytes, utf8 } from '../../../src/bytes.ts'
 import { sha256 } from '../../../src/crypto/digest.ts'
 import { type DetailRow, encodeDetail } from '../../../src/format/detail.ts'
 import { type DeviceEntry, type Directory, encodeDirectory } from '../../../src/format/directory.ts'
+import { recoveryIdOf } from '../../../src/format/id.ts'
 import { encodeMemoryBlob } from '../../../src/format/memory-blob.ts'
 import { zeroHash } from '../../../src/format/record.ts'
 import { encodeSettings } from '../../../src/format/settings.ts'
@@ -164,6 +165,14 @@ function directories(directory: Directory): readonly Vector[] {
   const device = (change: Partial<typeof first>): Plain =>
     of({ devices: [{ ...first, ...change }] })
   const second = { ...entry, slotId: 'ff'.repeat(16) }
+  const ofEntry = {
+    deviceId: recoveryIdOf(entry.slotId, entry.signingKey),
+    removed: 1,
+    sequence: 0,
+    record: zeroHash,
+  }
+  const argon2 = { salt: new Uint8Array(16), passes: 1, memoryKiB: 65_536 }
+  const hasty = { ...entry, type: 'passphrase', argon2 } as const
   const malformed = (name: string, one: Plain, spoil?: Spoil): Vector =>
     plain(one, 'keyring_malformed', name, spoil)
   return [
@@ -175,7 +184,7 @@ function directories(directory: Directory): readonly Vector[] {
         number: 0,
         previous: [],
         founderRandom: zeroHash,
-        devices: [{ ...first, added: 0, named: 0 }],
+        devices: [{ ...first, added: 0, roleSet: 0, named: 0 }],
       }),
       'accepted',
       'number 0',
@@ -191,6 +200,8 @@ function directories(directory: Directory): readonly Vector[] {
     malformed('one device twice', of({ devices: [first, first] })),
     malformed("an id that is not the key's", device({ deviceId: 'ff'.repeat(16) })),
     malformed('a device that is still to come', device({ added: 9 })),
+    malformed('a removed device with the id of a recovery key', of({ removed: [ofEntry] })),
+    malformed('a passphrase of 1 pass of Argon2id', of({ recovery: [hasty] })),
     malformed('recovery entries that do not ascend', of({ recovery: [second, entry] })),
     ...names(device),
     ...quotas(of),
@@ -204,6 +215,7 @@ function names(device: (change: Partial<DeviceEntry>) => Plain): readonly Vector
   const of = (expect: string, what: string, name: string): Vector =>
     plain(device({ name, added: 0, named: 1 }), expect, what)
   const refused = 'keyring_malformed'
+  const slotId = 'bb'.repeat(16)
   return [
     of('accepted', 'a device with a name', 'Zoë’s laptop'),
     of('accepted', 'a name of 64 wide characters', '🦉'.repeat(64)),
@@ -217,25 +229,31 @@ function names(device: (change: Partial<DeviceEntry>) => Plain): readonly Vector
     of('accepted', 'a name that is not in NFC', 'e\u0301'),
     of('accepted', 'a name with a character that is not assigned', '\u0378'),
     plain(device({ named: 9 }), refused, 'a name that is still to be given'),
-    plain(device({ admittedBy: 'recovery' }), 'accepted', 'a device by a recovery key'),
-    plain(device({ admittedBy: 'passphrase' }), 'accepted', 'a device by a passphrase'),
+    plain(device({ admittedBy: 'recovery', slotId }), 'accepted', 'a device by a recovery key'),
+    plain(device({ admittedBy: 'passphrase', slotId }), 'accepted', 'a device by a passphrase'),
     plain(device({ roleBy: 'recovery' }), 'accepted', 'a role by a recovery key'),
     plain(device({ roleBy: 'passphrase' }), 'accepted', 'a role by a passphrase'),
     plain(device({}), refused, 'a device by nobody', put(admittedAt, 0)),
     plain(device({}), refused, 'a device by a fourth kind', put(admittedAt, 4)),
-    plain(device({}), refused, 'a role by nobody', put(admittedAt - 1, 0)),
-    plain(device({}), refused, 'a role by a fourth kind', put(admittedAt - 1, 4)),
+    plain(device({ admittedBy: 'recovery' }), refused, 'a device by a recovery key of no slot'),
+    plain(device({}), refused, 'a device by an owner, and of a slot', put(admittedAt + 1, 1)),
+    plain(device({ roleSet: 9 }), refused, 'a role that is still to be set'),
+    plain(device({}), refused, 'a role by nobody', put(admittedAt - 2, 0)),
+    plain(device({}), refused, 'a role by a fourth kind', put(admittedAt - 2, 4)),
+    plain(device({ namedBy: 'passphrase' }), 'accepted', 'a name by a passphrase'),
+    plain(device({}), refused, 'a name by nobody', put(admittedAt - 1, 0)),
+    plain(device({}), refused, 'a name by a fourth kind', put(admittedAt - 1, 4)),
     plain(
       device({ keySignature: new Uint8Array(64) }),
       'accepted',
       'a key signature that does not verify, which is checked where a device is new',
     ),
-    plain(device({}), refused, 'a name that is not UTF-8', put(admittedAt + 17, 0, 1, 0xff)),
+    plain(device({}), refused, 'a name that is not UTF-8', put(admittedAt + 41, 0, 1, 0xff)),
   ]
 }
 
 /** Of the first device, after one previous directory. */
-const admittedAt = 28 + 32 + 16 + 32 + 1216 + 64 + 2
+const admittedAt = 28 + 32 + 16 + 32 + 1216 + 64 + 3
 
 function quotas(of: (change: Partial<Directory>) => Plain): readonly Vector[] {
   return [

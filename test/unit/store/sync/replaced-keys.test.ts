@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { signingKeyPair } from '../../../../src/crypto/signature.ts'
 import { joinDirectories } from '../../../../src/format/directory-join.ts'
-import type { Directory, RecoveryEntry } from '../../../../src/format/directory.ts'
+import { byOwner, type Directory, type RecoveryEntry } from '../../../../src/format/directory.ts'
 import { deviceIdOf, formatId } from '../../../../src/format/id.ts'
 import { generateIdentity } from '../../../../src/keys/identity.ts'
 import { findKeyring, readKeyringState } from '../../../../src/store/access/authority.ts'
@@ -33,8 +33,8 @@ function side(number: number, change: Partial<Directory>): Directory {
 
 function device(kemByte: number): Directory['devices'][number] {
   const keys = { signingKey, kemKey: key(kemByte, 1216), keySignature: key(kemByte, 64) }
-  const by = { role: 'writer', roleBy: 'owner', admittedBy: 'owner' } as const
-  return { deviceId, ...keys, ...by, added: 1, name: '', named: 1 }
+  const by = { role: 'writer', roleBy: 'owner', namedBy: 'owner', ...byOwner } as const
+  return { deviceId, ...keys, ...by, added: 1, roleSet: 1, name: '', named: 1 }
 }
 
 function entry(type: RecoveryEntry['type'], slot: number, keys: number = slot): RecoveryEntry {

@@ -1,0 +1,56 @@
+// The rules for number 0 of a store's directories (FORMAT §7.1).
+
+import { describe, expect, test } from 'vitest'
+import { checkGenesisDirectory } from '../../../src/format/directory-succession.ts'
+import type { DeviceEntry, Directory } from '../../../src/format/directory.ts'
+import {
+  device,
+  founder,
+  genesis,
+  key,
+  removal,
+  slot,
+  sorted,
+  storeId,
+  two,
+} from '../../support/directories.ts'
+
+const code = (name: string): unknown => expect.objectContaining({ code: name })
+
+describe('the first directory', () => {
+  test('names the founder, whom the store id authenticates', () => {
+    expect(() => checkGenesisDirectory(storeId, genesis)).not.toThrow()
+    const named = { ...genesis, devices: [{ ...founder, name: 'laptop' }] }
+    expect(() => checkGenesisDirectory(storeId, named)).not.toThrow()
+    expect(() => checkGenesisDirectory(storeId, { ...genesis, quota: 0 })).not.toThrow()
+  })
+
+  const withFounder = (change: Partial<DeviceEntry>): Directory => {
+    return { ...genesis, devices: [{ ...founder, ...change }] }
+  }
+  test.each<readonly [string, string, Directory]>([
+    [
+      'another founder',
+      'store_id_mismatch',
+      { ...genesis, devices: [device(2, { role: 'owner' })] },
+    ],
+    ['other random bytes', 'store_id_mismatch', { ...genesis, founderRandom: key(8) }],
+    ['a founder who is no owner', 'keyring_chain', withFounder({ role: 'writer' })],
+    ['a founder by recovery key', 'keyring_chain', withFounder({ admittedBy: 'recovery' })],
+    ['a role by recovery key', 'keyring_chain', withFounder({ roleBy: 'recovery' })],
+    ['a name by recovery key', 'keyring_chain', withFounder({ namedBy: 'recovery' })],
+    ['a role that was set later', 'keyring_chain', withFounder({ roleSet: 1 })],
+    ['keys that nobody signed', 'keyring_chain', withFounder({ keySignature: key(1, 64) })],
+    ['a founder by passphrase', 'keyring_chain', withFounder({ admittedBy: 'passphrase' })],
+    ['a founder that was added later', 'keyring_chain', withFounder({ added: 1 })],
+    ['a founder that was named later', 'keyring_chain', withFounder({ named: 1 })],
+    ['a quota that was set later', 'keyring_chain', { ...genesis, quotaSet: 1 }],
+    ['nobody', 'keyring_chain', { ...genesis, devices: [] }],
+    ['a slot that is gone', 'keyring_chain', { ...genesis, gone: [slot(1)] }],
+    ['a removed device', 'keyring_chain', { ...genesis, removed: [removal(slot(1), 1)] }],
+    ['two devices', 'keyring_chain', { ...genesis, devices: sorted(founder, device(2)) }],
+    ['a later number', 'keyring_chain', two],
+  ])('with %s is %s', (_, expected, directory) => {
+    expect(() => checkGenesisDirectory(storeId, directory)).toThrow(code(expected))
+  })
+})

@@ -53,6 +53,7 @@ const elsewhere: ReadonlySet<string> = new Set([
   'certificate_invalid',
   'commit_too_large',
   'not_canonical',
+  'report_invalid',
   'rolled_back',
   'row_path_conflict',
 ])

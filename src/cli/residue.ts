@@ -92,6 +92,14 @@ export const eraseAside: string =
   'delete that directory once nothing is missing; the next redaction erases it'
 
 export function residueJson(absence: Found): Wire {
+  return searchedJson(absence, absence.builtOnRedacted.map(builtOnRedactedJson))
+}
+
+/** `builtOnRedacted` are those versions as the answer names them. */
+export function searchedJson(
+  absence: Omit<Found, 'builtOnRedacted'>,
+  builtOnRedacted: readonly Wire[],
+): Wire {
   const { objects, journalBytes, cached, versions, pending, putAside, found } = absence
   return wire({
     objects,
@@ -101,6 +109,6 @@ export function residueJson(absence: Found): Wire {
     redactedVersions: versions,
     damagedFiles: putAside,
     found: found.map(({ place, objectId, versionId }) => wire({ place, objectId, versionId })),
-    builtOnRedacted: absence.builtOnRedacted.map(builtOnRedactedJson),
+    builtOnRedacted,
   })
 }

@@ -3,6 +3,7 @@
 import type { AccessEvent, Authorship, ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction, WriteCount } from '../../store/report/audit-report.ts'
 import { pendingDeviceJson } from '../pending-devices.ts'
+import { searchedJson } from '../residue.ts'
 import { actorJson, timestamp, type Wire, wire } from '../wire.ts'
 import { limitsOf } from './wording.ts'
 
@@ -84,20 +85,10 @@ function certificateJson({
   return { verified: true, device_id, redacted_at, may_repeat, objects: object_ids.length }
 }
 
+/** Without the paths of what was written on redacted versions. */
 function absenceJson(absence: NonNullable<AuditReport['absence']>): Wire {
-  const { objects, journalBytes, cached, versions, pending, putAside } = absence
-  return wire({
-    objects,
-    journalBytes,
-    cachedVersions: cached,
-    objectsToErase: pending,
-    redactedVersions: versions,
-    damagedFiles: putAside,
-    found: absence.found.map(({ place, objectId, versionId }) => {
-      return wire({ place, objectId, versionId })
-    }),
-    builtOnRedacted: absence.builtOnRedacted.map(({ versionId, redactedVersionIds }) => {
-      return wire({ versionId, redactedVersionIds })
-    }),
+  const builtOn = absence.builtOnRedacted.map(({ versionId, redactedVersionIds }) => {
+    return wire({ versionId, redactedVersionIds })
   })
+  return searchedJson(absence, builtOn)
 }

@@ -20,11 +20,11 @@ export type RedactReason =
   | 'poisoned'
   | 'retention'
 
-/** One version of one memory; in a redaction, the version to redact and zeros. */
-export interface RecordRow {
+/** A row as it is signed, without what follows from the record's hash (FORMAT §6.1). */
+export interface SignedRow {
+  /** `zeroId` for a memory that the row creates. */
   readonly memoryId: string
-  readonly versionId: string
-  /** The previous version; `zeroId` if there is none. */
+  /** The previous version, `zeroId` if there is none; in redactions the version to redact. */
   readonly base: string
   readonly secondBase: string
   /** Undefined in redactions. */
@@ -33,8 +33,18 @@ export interface RecordRow {
   readonly commitment: Uint8Array
 }
 
-/** Ids in hex, hashes of 32 bytes, times in milliseconds since 1970. */
-export interface ChangeRecord {
+/** A row with its ids: one version of one memory; in a redaction, the version to redact. */
+export interface RecordRow extends SignedRow {
+  readonly versionId: string
+}
+
+/** A record whose hash is known, and by it the ids of its rows (row-ids.ts). */
+export interface ChangeRecord extends RecordBody {
+  readonly rows: readonly RecordRow[]
+}
+
+/** What a device signs. Ids in hex, hashes of 32 bytes, times in milliseconds since 1970. */
+export interface RecordBody {
   readonly kind: RecordKind
   readonly height: number
   readonly deviceId: string
@@ -54,5 +64,5 @@ export interface ChangeRecord {
   readonly keyringHash: Uint8Array
   /** H of the settings blob, or `zeroHash`. */
   readonly settingsHash: Uint8Array
-  readonly rows: readonly RecordRow[]
+  readonly rows: readonly SignedRow[]
 }

@@ -40,7 +40,7 @@ export function recoveryIdOf(slotId: string, publicKey: Uint8Array): string {
   return toHex(hash256(RECOVERY_LABEL, fromHex(slotId), publicKey).subarray(0, ID_LENGTH))
 }
 
-/** A new memory, version or slot id. */
+/** A new slot id. */
 export function newId(random: Random): string {
   return toHex(random(ID_LENGTH))
 }

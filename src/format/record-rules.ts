@@ -4,7 +4,7 @@
 import { compareBytes, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { actorIdLengthMax, rowsMax, timeMax } from '../limits.ts'
-import type { ChangeRecord, RecordKind, RecordRow } from './change-record.ts'
+import type { RecordBody, RecordKind, SignedRow } from './change-record.ts'
 
 /** FORMAT §1.2. */
 const NAME = new RegExp(`^[A-Za-z0-9._:@-]{1,${actorIdLengthMax}}$`)
@@ -25,10 +25,10 @@ export function bringsKeyring(kind: RecordKind): boolean {
   return kind === 'genesis' || kind === 'keyring'
 }
 
-type KindOfRecord = Pick<ChangeRecord, 'kind' | 'parents'>
+type KindOfRecord = Pick<RecordBody, 'kind' | 'parents'>
 
 /** Throws `record_malformed` or `record_rows`. */
-export function checkRecordRules(record: ChangeRecord): void {
+export function checkRecordRules(record: RecordBody): void {
   if (record.time > timeMax) throw malformed('its time is out of range')
   checkFields(record)
   checkActor(record)
@@ -41,7 +41,7 @@ export function checkRecordRules(record: ChangeRecord): void {
   for (const row of record.rows) checkRow(record, row)
 }
 
-function checkFields(record: ChangeRecord): void {
+function checkFields(record: RecordBody): void {
   const { kind } = record
   const genesis = kind === 'genesis'
   if (genesis !== (record.parents.length === 0)) {
@@ -64,7 +64,7 @@ function checkFields(record: ChangeRecord): void {
   }
 }
 
-function checkActor(record: ChangeRecord): void {
+function checkActor(record: RecordBody): void {
   const { kind, actor, session } = record
   if (actor === undefined && (kind === 'redact' || writesVersions(record))) {
     throw malformed('a change or a redaction names no actor')
@@ -79,7 +79,7 @@ function checkActor(record: ChangeRecord): void {
   }
 }
 
-function checkRowCount(record: ChangeRecord): void {
+function checkRowCount(record: RecordBody): void {
   const { kind, parents, rows } = record
   const hasRows = kind === 'redact' || writesVersions(record)
   const least = hasRows && parents.length < 2 ? 1 : 0
@@ -89,30 +89,28 @@ function checkRowCount(record: ChangeRecord): void {
   }
 }
 
-function checkRowOrder({ kind, rows }: ChangeRecord): void {
-  const keys = rows.map((row) => (kind === 'redact' ? row.memoryId + row.versionId : row.memoryId))
+/** New memories, which have no id yet, come first. */
+function checkRowOrder({ kind, rows }: RecordBody): void {
+  const keys = rows.map((row) => (kind === 'redact' ? row.memoryId + row.base : row.memoryId))
   keys.forEach((key, index) => {
     const before = keys[index - 1]
-    if (before !== undefined && before >= key) throw badRows('they do not ascend')
+    if (before === undefined || before < key) return
+    if (before > key || kind === 'redact' || !NO_ID.test(key)) throw badRows('they do not ascend')
   })
 }
 
-function checkRow({ kind, parents }: ChangeRecord, row: RecordRow): void {
-  if (kind !== 'redact') {
-    if (row.operation === undefined) throw badRows('one has no operation')
-    if (row.operation === 'created' && parents.length === 2) {
-      throw badRows('a merge creates no memory')
-    }
-    // As a base, zero means that there is none.
-    if (NO_ID.test(row.versionId)) throw badRows('one has the version id zero')
-    return
+function checkRow({ kind, parents }: RecordBody, row: SignedRow): void {
+  const { operation, base, secondBase, commitment } = row
+  const isFirst = operation === 'created' && NO_ID.test(base)
+  if (NO_ID.test(row.memoryId) !== isFirst) {
+    throw badRows('exactly a memory that is created has no id yet')
   }
-  const empty =
-    NO_ID.test(row.base) &&
-    NO_ID.test(row.secondBase) &&
-    row.operation === undefined &&
-    isZero(row.commitment)
-  if (!empty) throw badRows('a redaction row holds more than a version to redact')
+  if (kind === 'redact') {
+    if (NO_ID.test(secondBase) && operation === undefined && isZero(commitment)) return
+    throw badRows('a redaction row holds more than a version to redact')
+  }
+  if (operation === undefined) throw badRows('one has no operation')
+  if (operation === 'created' && parents.length === 2) throw badRows('a merge creates no memory')
 }
 
 function malformed(problem: string): StoreError {

@@ -19,17 +19,17 @@ import { actorIdLengthMax } from '../limits.ts'
 import type {
   Actor,
   ActorType,
-  ChangeRecord,
   Operation,
+  RecordBody,
   RecordKind,
-  RecordRow,
   RedactReason,
+  SignedRow,
 } from './change-record.ts'
 import { checkPadding } from './envelope.ts'
 import { checkRecordRules } from './record-rules.ts'
 
 export interface DecodedRecord {
-  readonly record: ChangeRecord
+  readonly record: RecordBody
   /** The bytes that the device signed, without label and store id. */
   readonly body: Uint8Array
   readonly signature: Uint8Array
@@ -60,7 +60,7 @@ export function isRedactReason(value: unknown): value is RedactReason {
   return REASONS.some((reason) => reason === value)
 }
 
-export function encodeSignedBody(record: ChangeRecord): Uint8Array {
+export function encodeSignedBody(record: RecordBody): Uint8Array {
   const writer = new ByteWriter()
     .u8(VERSION)
     .u8(KINDS.indexOf(record.kind) + 1)
@@ -87,11 +87,7 @@ export function encodeSignedBody(record: ChangeRecord): Uint8Array {
 }
 
 /** The signed body and the device's signature: the plaintext of a record before padding. */
-export function signRecord(
-  storeId: string,
-  record: ChangeRecord,
-  pair: SigningKeyPair,
-): Uint8Array {
+export function signRecord(storeId: string, record: RecordBody, pair: SigningKeyPair): Uint8Array {
   const body = encodeSignedBody(record)
   return concatBytes(body, sign(signedMessage(storeId, body), pair))
 }
@@ -127,11 +123,11 @@ export function decodeRecord(padded: Uint8Array): DecodedRecord {
 }
 
 /** Decodes what `encodeSignedBody` encoded. Does not check the rules of a record. */
-export function decodeSignedBody(body: Uint8Array): ChangeRecord {
+export function decodeSignedBody(body: Uint8Array): RecordBody {
   return readBody(new ByteReader(body, malformed))
 }
 
-function readBody(reader: ByteReader): ChangeRecord {
+function readBody(reader: ByteReader): RecordBody {
   if (reader.u8() !== VERSION) throw upgradeRequired()
   const kind = KINDS[reader.u8() - 1]
   if (kind === undefined) throw upgradeRequired()
@@ -185,21 +181,20 @@ function encodeName(name: string | undefined): Uint8Array {
   return field
 }
 
-function writeRow(writer: ByteWriter, row: RecordRow): void {
-  const { memoryId, versionId, base, secondBase } = row
+function writeRow(writer: ByteWriter, row: SignedRow): void {
+  const { memoryId, base, secondBase } = row
   writer
-    .raw(fromHex(memoryId + versionId + base + secondBase))
+    .raw(fromHex(memoryId + base + secondBase))
     .u8(numberOf(OPERATIONS, row.operation))
     .raw(row.commitment)
 }
 
-function readRow(reader: ByteReader): RecordRow {
-  const ids = toHex(reader.raw(64))
+function readRow(reader: ByteReader): SignedRow {
+  const ids = toHex(reader.raw(48))
   return {
     memoryId: ids.slice(0, 32),
-    versionId: ids.slice(32, 64),
-    base: ids.slice(64, 96),
-    secondBase: ids.slice(96),
+    base: ids.slice(32, 64),
+    secondBase: ids.slice(64),
     operation: readNumbered(reader, OPERATIONS, 'the operation of a row'),
     commitment: reader.raw(32),
   }

@@ -3,7 +3,7 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
-import type { ChangeRecord } from '../../src/format/change-record.ts'
+import type { RecordBody } from '../../src/format/change-record.ts'
 import {
   type Directory,
   grades,
@@ -262,8 +262,8 @@ function authorNamed(who: 'writer' | 'reader' | 'stranger'): ForgedAuthor {
   return { deviceId: deviceIdOf(signing.publicKey), signing }
 }
 
-function unchained(change: Partial<ChangeRecord>) {
-  return (record: ChangeRecord): ChangeRecord => {
+function unchained(change: Partial<RecordBody>) {
+  return (record: RecordBody): RecordBody => {
     return { ...record, sequence: 0, previous: zeroHash, ...change }
   }
 }

@@ -3,7 +3,6 @@
 
 import * as fc from 'fast-check'
 import { Branches, type MemoryThen, type Node, type Write } from '../support/branches.ts'
-import { idOf } from '../support/forge-seal.ts'
 import { full } from '../support/seed.ts'
 
 const DEVICES = 3
@@ -99,11 +98,11 @@ export async function grow({ steps, skews }: World): Promise<Grown> {
     const on = headOf(heads, step.by)
     const line = `line ${now}`
     const memory = [...topics].find(([name, topic]) => {
-      return topic === step.topic && on.memories.has(idOf(name))
+      return topic === step.topic && on.memories.has(on.idOf(name))
     })
     const name = memory?.[0] ?? `topic ${step.topic} at ${now}`
     topics.set(name, step.topic)
-    const before = on.memories.get(idOf(name))
+    const before = on.memories.get(on.idOf(name))
     const write = { memory: name, ...edited(before, { home: `/${name}`, how: step.how }, line) }
     const node = await branches.write(on, at(step.by, step.session), [write])
     heads[step.by] = node

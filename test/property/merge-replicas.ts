@@ -148,7 +148,6 @@ export class Replicas {
         const [first, second] = [byId.get(a.versionId), byId.get(b.versionId)]
         return first !== undefined && second !== undefined && isLater(first.commit, second.commit)
       },
-      random: (length) => Buffer.from(this.newId(), 'hex').subarray(0, length),
       limits: { contentBytes: 100_000 },
     }
     return { input, settled }

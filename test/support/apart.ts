@@ -6,7 +6,6 @@ import { readMemory, readVersionContent } from '../../src/store/history/contents
 import { History } from '../../src/store/history/history.ts'
 import type { RevertSource } from '../../src/store/revert/revert-plan.ts'
 import { Branches, type MemoryThen, type Node, type Step } from './branches.ts'
-import { idOf } from './forge-seal.ts'
 
 export async function historyAt({ source }: Branches, { oid }: Node): Promise<History> {
   const history = new History()
@@ -15,12 +14,12 @@ export async function historyAt({ source }: Branches, { oid }: Node): Promise<Hi
 }
 
 export function versionOf(node: Node | undefined, memory: string): string {
-  const row = node?.rows.find(({ memoryId }) => memoryId === idOf(memory))
+  const row = node?.rows.find(({ memoryId }) => memoryId === node.idOf(memory))
   return formatId('version', row?.versionId ?? '')
 }
 
 export function thenOf(node: Node, memory: string): MemoryThen {
-  const found = node.memories.get(idOf(memory))
+  const found = node.memories.get(node.idOf(memory))
   if (found === undefined) throw new Error('The memory is not there')
   return found
 }
@@ -84,7 +83,7 @@ export async function joined(): Promise<Omit<Apart, 'before'>> {
     { memory: 'first', node: ours, content: 'ours\ntheirs\n' },
     { memory: 'second', node: theirs, content: undefined },
   ].map(({ memory, node, content }) => {
-    return branches.settledRow(idOf(memory), thenOf(node, memory), { memory, path: '/m', content })
+    return branches.settledRow(node.idOf(memory), thenOf(node, memory), { memory, path: '/m', content })
   })
   const step = { by: 2, time: root.time + 9, session: 'merge' }
   const merge = await branches.merge(ours, theirs, step, undefined, () => rows)

@@ -9,15 +9,18 @@ import { zeroHash, zeroId } from '../../src/format/record.ts'
 import type { GitObject, Oid } from '../../src/git/objects/object.ts'
 import type { Identity } from '../../src/index.ts'
 import type { CommitContext } from '../../src/store/commits/commit-context.ts'
-import { buildChange, buildMerge, type BuiltCommit } from '../../src/store/commits/commit.ts'
+import { buildChange, buildMerge, type BuiltVersions } from '../../src/store/commits/commit.ts'
 import { compareSnapshots, type OpenVersions } from '../../src/store/commits/divergence.ts'
 import type { MergeRow, PlannedRow } from '../../src/store/commits/new-rows.ts'
 import { ContentCache } from '../../src/store/history/content-cache.ts'
 import type { ContentSource } from '../../src/store/history/contents.ts'
 import { Snapshot } from '../../src/store/snapshot/snapshot.ts'
 import { verifyHistory } from '../../src/store/verify/verify.ts'
-import { countingRandom, idOf } from './forge-seal.ts'
+import { countingRandom } from './forge-seal.ts'
 import { Forge } from './forge.ts'
+
+/** A row with the ids that its commit gave it. */
+type WrittenRow = MergeRow & { readonly versionId: string }
 
 export interface MemoryThen {
   readonly versionId: string
@@ -33,10 +36,12 @@ export interface Node {
   readonly parents: readonly Node[]
   /** Itself included. */
   readonly past: ReadonlySet<Node>
-  readonly rows: readonly MergeRow[]
+  readonly rows: readonly WrittenRow[]
   /** As it was right after this commit. */
   readonly snapshot: Snapshot
   readonly memories: ReadonlyMap<string, MemoryThen | undefined>
+  /** The id of the memory with this name; empty if none was written yet. */
+  readonly idOf: (name: string) => string
 }
 
 /** What a device writes: undefined deletes. Memories are named by any text. */
@@ -62,9 +67,17 @@ export class Branches {
   readonly #devices: readonly Identity[]
   readonly #forge: Forge
   readonly #random: Random
+  /** The ids of memories by name. */
+  readonly #ids: Map<string, string>
 
-  private constructor(forge: Forge, devices: readonly Identity[], root: Node) {
+  private constructor(
+    forge: Forge,
+    devices: readonly Identity[],
+    root: Node,
+    ids: Map<string, string>,
+  ) {
     this.#forge = forge
+    this.#ids = ids
     this.#devices = devices
     this.#random = countingRandom('branches')
     this.root = root
@@ -86,9 +99,11 @@ export class Branches {
     const time = forge.entries.at(-1)?.record.time ?? 0
     const { height, record } = snapshot.head
     const place = { oid: head, height, hash: toHex(record), time, parents: [], rows: [] }
-    const root: Node = { ...place, snapshot, memories: new Map(), past: new Set() }
+    const ids = new Map<string, string>()
+    const idOf = (name: string): string => ids.get(name) ?? ''
+    const root: Node = { ...place, snapshot, memories: new Map(), past: new Set(), idOf }
     Object.assign(root, { past: new Set([root]) })
-    return new Branches(forge, identities, root)
+    return new Branches(forge, identities, root, ids)
   }
 
   get source(): Pick<ContentSource, 'objects' | 'storeId' | 'epochs'> {
@@ -97,13 +112,18 @@ export class Branches {
 
   async write(on: Node, step: Step, writes: readonly Write[]): Promise<Node> {
     const snapshot = copyOf(on.snapshot)
-    const rows = writes
-      .map((write) => this.#plan(on, write, step))
-      .toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
+    const planned = writes
+      .map((write) => ({ write, row: this.#plan(on, write, step) }))
+      .toSorted((a, b) => (a.row.memoryId < b.row.memoryId ? -1 : 1))
+    const rows = planned.map(({ row }) => row)
     const context = this.#context(snapshot, step)
     const built = await buildChange(context, snapshot, rows, authorOf(step))
     const merged = rows.map((row) => ({ ...row, secondBase: zeroId }))
-    return this.#add(step, [on], merged, snapshot, built)
+    const node = this.#add(step, [on], merged, snapshot, built)
+    for (const [index, { write }] of planned.entries()) {
+      this.#ids.set(write.memory, node.rows[index]?.memoryId ?? '')
+    }
+    return node
   }
 
   /** Undefined if one is in the past of the other. */
@@ -137,7 +157,7 @@ export class Branches {
   }
 
   #plan(on: Node, write: Write, { time }: Step): PlannedRow {
-    const memoryId = idOf(write.memory)
+    const memoryId = this.#ids.get(write.memory) ?? zeroId
     const known = on.snapshot.current.get(memoryId)
     const isNew = known === undefined || known.operation === 'deleted'
     const kept = isNew ? 'created' : 'modified'
@@ -168,8 +188,7 @@ export class Branches {
     created: number,
   ): PlannedRow {
     const bytes = Buffer.from(content ?? '')
-    const versionId = toHex(this.#random(16))
-    const facts = { memoryId, versionId, base, operation, path, content, created }
+    const facts = { memoryId, base, operation, path, content, created }
     const hash = content === undefined ? '' : toHex(sha256(bytes))
     return { ...facts, size: bytes.length, sha256: hash }
   }
@@ -197,13 +216,14 @@ export class Branches {
     parents: readonly Node[],
     rows: readonly MergeRow[],
     snapshot: Snapshot,
-    { head, objects }: BuiltCommit,
+    { head, objects, versionIds }: BuiltVersions,
   ): Node {
     for (const { oid, type, body } of objects) this.#objects.set(oid, { type, body })
-    const written = new Map(rows.map((row) => [row.versionId, row]))
+    const named = rows.map((row, index) => ({ ...row, versionId: versionIds[index] ?? '' }))
+    const byVersion = new Map(named.map((row) => [row.versionId, row]))
     const memories = new Map<string, MemoryThen | undefined>()
     for (const [memoryId, { versionId, live }] of snapshot.current) {
-      const row = written.get(versionId)
+      const row = byVersion.get(versionId)
       const known = parents
         .map((parent) => parent.memories.get(memoryId))
         .find((memory) => memory?.versionId === versionId)
@@ -212,7 +232,9 @@ export class Branches {
     }
     const place = { oid: head.commit, height: head.height, hash: toHex(head.record), time }
     const past = new Set<Node>(parents.flatMap((parent) => [...parent.past]))
-    const node: Node = { ...place, parents, past, rows, snapshot, memories }
+    const { idOf } = this.root
+    const written = rowsOf(named, snapshot)
+    const node: Node = { ...place, parents, past, rows: written, snapshot, memories, idOf }
     past.add(node)
     this.nodes.push(node)
     return node
@@ -254,6 +276,13 @@ function sideOf(node: Node, other: Node) {
     ),
     hasKeyring: false,
   }
+}
+
+/** A new memory is the one whose current version its row wrote. */
+function rowsOf(rows: readonly WrittenRow[], { current }: Snapshot): readonly WrittenRow[] {
+  if (rows.every(({ memoryId }) => memoryId !== zeroId)) return rows
+  const memories = new Map([...current].map(([memoryId, { versionId }]) => [versionId, memoryId]))
+  return rows.map((row) => ({ ...row, memoryId: memories.get(row.versionId) ?? row.memoryId }))
 }
 
 function authorOf({ session = 'agent' }: Step) {

@@ -2,14 +2,16 @@
 // the hook for a fault.
 
 import { concatBytes, utf8 } from '../../src/bytes.ts'
+import { sha256 } from '../../src/crypto/digest.ts'
+import type { Random } from '../../src/crypto/random.ts'
 import { sign } from '../../src/crypto/signature.ts'
-import type { ChangeRecord } from '../../src/format/change-record.ts'
+import type { RecordBody } from '../../src/format/change-record.ts'
 import { type CommitParts, encodeCommit } from '../../src/format/commit.ts'
-import { encodeDetail } from '../../src/format/detail.ts'
+import { type DetailRow, encodeDetail } from '../../src/format/detail.ts'
 import { detailContext, recordContext } from '../../src/format/envelope.ts'
 import { writesVersions } from '../../src/format/record-rules.ts'
 import { encodeSignedBody, zeroHash } from '../../src/format/record.ts'
-import type { Entry, Fault, ForgedAuthor } from './forge-fault.ts'
+import type { Entry, Fault, ForgedAuthor, NewRow } from './forge-fault.ts'
 import { seal } from './forge-seal.ts'
 import type { Forge } from './forge.ts'
 
@@ -18,10 +20,10 @@ const firstTime = 1_700_000_000_000
 /** What follows from the history, and the fields of its kind. */
 export function baseRecord(
   { chains, keyringRecord, entries }: Pick<Forge, 'chains' | 'keyringRecord' | 'entries'>,
-  fields: Pick<ChangeRecord, 'kind'> & Partial<ChangeRecord>,
+  fields: Pick<RecordBody, 'kind'> & Partial<RecordBody>,
   parents: readonly Entry[],
   author: ForgedAuthor,
-): ChangeRecord {
+): RecordBody {
   const chain = chains.get(author.deviceId)
   return {
     height: Math.max(-1, ...parents.map(({ record }) => record.height)) + 1,
@@ -42,10 +44,30 @@ export function baseRecord(
   }
 }
 
+/** The detail of a row, as its author claims it. */
+export function forgeDetail(
+  random: Random,
+  row: NewRow,
+  index: number,
+  { claim }: Fault,
+): DetailRow {
+  const content = utf8(row.content ?? '')
+  const gone = row.operation === 'deleted'
+  const honest = {
+    row: index,
+    path: row.path,
+    note: row.note ?? '',
+    size: gone ? 0 : content.length,
+    sha256: gone ? zeroHash : sha256(content),
+    blinding: random(32),
+  }
+  return claim?.(honest) ?? honest
+}
+
 /** Signed body ‖ signature. */
 export function signForged(
   storeId: string,
-  record: ChangeRecord,
+  record: RecordBody,
   author: ForgedAuthor,
   fault: Fault,
 ): Uint8Array {

@@ -3,7 +3,7 @@
 
 import type { KemKeyPair } from '../../src/crypto/recipient.ts'
 import type { SigningKeyPair } from '../../src/crypto/signature.ts'
-import type { ChangeRecord, Operation } from '../../src/format/change-record.ts'
+import type { ChangeRecord, Operation, RecordBody } from '../../src/format/change-record.ts'
 import type { CommitParts } from '../../src/format/commit.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import { type DeviceKeys, signDeviceKeys } from '../../src/format/device-keys.ts'
@@ -30,7 +30,10 @@ export interface ForgedAuthor {
   readonly signing: SigningKeyPair
 }
 
-/** A row of a change as it should be; what is left out follows from the history. */
+/**
+ * A row of a change as it should be; what is left out follows from the history. Ids are labels of
+ * the test's, for what the forge has written or will write with this row, or those of the format.
+ */
 export interface NewRow {
   readonly memoryId: string
   readonly operation: Operation
@@ -51,7 +54,7 @@ export interface Fault {
   readonly claim?: (row: DetailRow) => DetailRow
   /** After the commitments to the details were made. */
   readonly details?: (rows: readonly DetailRow[]) => readonly DetailRow[]
-  readonly record?: (record: ChangeRecord) => ChangeRecord
+  readonly record?: (record: RecordBody) => RecordBody
   /** The encoded record, before it is signed. */
   readonly body?: Spoil
   readonly signature?: (signature: Uint8Array, body: Uint8Array) => Uint8Array
@@ -196,6 +199,6 @@ export function withGone(before: Directory, next: Directory): Directory {
 }
 
 /** Changes the record of a fault by fields. */
-export function fields(change: Partial<ChangeRecord>): Fault {
+export function fields(change: Partial<RecordBody>): Fault {
   return { record: (record) => ({ ...record, ...change }) }
 }

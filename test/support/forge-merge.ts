@@ -61,6 +61,14 @@ export function fileInForce(entries: readonly Entry[], name: 'keyring' | 'settin
   return newest?.[name] ?? ''
 }
 
+export function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): readonly T[] {
+  return rows.toSorted((a, b) => {
+    const [first, second] = [keyOf(a), keyOf(b)]
+    if (first === second) return 0
+    return first < second ? -1 : 1
+  })
+}
+
 function difference(entries: readonly Entry[], others: readonly Entry[]): readonly Entry[] {
   const known = new Set(others.map(({ oid }) => oid))
   return entries.filter(({ oid }) => !known.has(oid))

@@ -3,11 +3,10 @@
 // hashes, the commits on top) is made as if the fault were none. Keeps its own account of the
 // history, so that a check that is missing in the product is not missing here too.
 
-import { toHex, utf8 } from '../../src/bytes.ts'
-import { hash256, sha256 } from '../../src/crypto/digest.ts'
+import { hash256 } from '../../src/crypto/digest.ts'
 import type { Random } from '../../src/crypto/random.ts'
 import { gitHash } from '../../src/crypto/sha1.ts'
-import type { ChangeRecord, RecordRow } from '../../src/format/change-record.ts'
+import type { ChangeRecord, RecordBody, SignedRow } from '../../src/format/change-record.ts'
 import { type CommitParts, encodeCommit, parseCommit } from '../../src/format/commit.ts'
 import { detailCommitment, type DetailRow } from '../../src/format/detail.ts'
 import { joinDirectories } from '../../src/format/directory-join.ts'
@@ -17,13 +16,14 @@ import { storeIdOf } from '../../src/format/id.ts'
 import { encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { readmeFile, storeFile } from '../../src/format/public-files.ts'
 import { recordHash, zeroHash, zeroId } from '../../src/format/record.ts'
+import { nameRows } from '../../src/format/row-ids.ts'
 import { encodeSettings, type Settings } from '../../src/format/settings.ts'
 import type { GitObject, ObjectType, Oid } from '../../src/git/objects/object.ts'
 import { type EpochKeys, epochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { quotaDefault } from '../../src/limits.ts'
-import { baseRecord, encodeForged, signForged } from './forge-commit.ts'
+import { baseRecord, encodeForged, forgeDetail, signForged } from './forge-commit.ts'
 import {
   type Chain,
   type Entry,
@@ -38,13 +38,13 @@ import {
   withRemovals,
 } from './forge-fault.ts'
 import { forgeKeyring, type KeyringFault, type KeyringPlan } from './forge-keyring.ts'
-import { fileInForce, mergeForks } from './forge-merge.ts'
+import { fileInForce, inOrder, mergeForks } from './forge-merge.ts'
 import { countingRandom, encodeRawTree, inGitOrder, type RawEntry, seal } from './forge-seal.ts'
 import { forgeTree } from './forge-tree.ts'
 import type { Evidence } from './verdict.ts'
 
 interface Draft {
-  readonly fields: Pick<ChangeRecord, 'kind'> & Partial<ChangeRecord>
+  readonly fields: Pick<RecordBody, 'kind'> & Partial<RecordBody>
   /** By default the newest entry. */
   readonly parents?: readonly Entry[]
   readonly rows?: readonly NewRow[]
@@ -68,6 +68,8 @@ export class Forge {
   keyringRecord: Uint8Array = zeroHash
   memories: ReadonlyMap<string, MemoryState> = new Map()
   chains: ReadonlyMap<string, Chain> = new Map()
+  /** The ids of what was written, by the labels of the test. */
+  #ids: ReadonlyMap<string, string> = new Map()
 
   private constructor(
     random: Random,
@@ -137,7 +139,13 @@ export class Forge {
     const { entries, epochs, keyringRecord, memories, chains, objects } = this
     const copy = new Forge(random, founder, directory, epoch, storeId)
     for (const [oid, object] of objects) copy.objects.set(oid, object)
+    copy.#ids = this.#ids
     return Object.assign(copy, { entries, epochs, keyringRecord, memories, chains })
+  }
+
+  /** The id of the memory or version with this label; what is no label is an id. */
+  idOf(label: string): string {
+    return this.#ids.get(label) ?? label
   }
 
   put(type: ObjectType, body: Uint8Array): Oid {
@@ -154,8 +162,7 @@ export class Forge {
   }
 
   change(rows: readonly NewRow[], fault: Fault = {}): Oid {
-    const sorted = rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
-    return this.#append({ fields: { kind: 'change' }, rows: sorted }, fault)
+    return this.#append({ fields: { kind: 'change' }, rows: this.#inOrder(rows) }, fault)
   }
 
   /**
@@ -195,8 +202,11 @@ export class Forge {
     targets: readonly (readonly [memoryId: string, versionId: string])[],
     fault: Fault = {},
   ): Oid {
-    const bare = { base: zeroId, secondBase: zeroId, operation: undefined, commitment: zeroHash }
-    const rows = targets.map(([memoryId, versionId]) => ({ memoryId, versionId, ...bare }))
+    const bare = { secondBase: zeroId, operation: undefined, commitment: zeroHash }
+    const named = targets.map(([memory, version]) => {
+      return { memoryId: this.idOf(memory), base: this.idOf(version), ...bare }
+    })
+    const rows = inOrder(named, ({ memoryId, base }) => memoryId + base)
     return this.#append({ fields: { kind: 'redact', reason: 'leaked_secret', rows } }, fault)
   }
 
@@ -238,20 +248,22 @@ export class Forge {
   }
 
   /** Makes the whole history again as rewrite(·, R) of FORMAT §10 does, on the same records. */
-  rewrite(redacted: ReadonlySet<string>, kept: { detail?: string; blob?: string } = {}): Oid {
+  rewrite(erased: ReadonlySet<string>, kept: { detail?: string; blob?: string } = {}): Oid {
+    const redacted = new Set(Array.from(erased, (label) => this.idOf(label)))
+    const [keptDetail, keptBlob] = [this.idOf(kept.detail ?? ''), this.idOf(kept.blob ?? '')]
     const shown = new Map<string, Oid>()
     let parent: Oid | undefined
     this.entries = this.entries.map((entry) => {
       const rows = entry.record.kind === 'change' ? entry.record.rows : []
       for (const { memoryId, versionId } of rows) {
         const blob = entry.blobs.get(memoryId)
-        const gone = redacted.has(versionId) && versionId !== kept.blob
+        const gone = redacted.has(versionId) && versionId !== keptBlob
         if (blob === undefined || gone) shown.delete(memoryId)
         else shown.set(memoryId, blob)
       }
       const details = entry.details.filter((detail) => {
         const versionId = rows[detail.row]?.versionId ?? ''
-        return !redacted.has(versionId) || versionId === kept.detail
+        return !redacted.has(versionId) || versionId === keptDetail
       })
       const tree = forgeTree(this, shown, entry)
       const parents = parent === undefined ? [] : [parent]
@@ -280,8 +292,18 @@ export class Forge {
     const { entries, memories, chains, open } = merged
     for (const [oid, object] of other.objects) this.objects.set(oid, object)
     Object.assign(this, { entries, memories, chains })
-    const sorted = rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
-    return { ...merged, based: sorted.map((row) => ({ ...open.get(row.memoryId), ...row })) }
+    this.#ids = new Map([...other.#ids, ...this.#ids])
+    const basesOf = (row: NewRow) => open.get(this.idOf(row.memoryId))
+    return { ...merged, based: this.#inOrder(rows).map((row) => ({ ...basesOf(row), ...row })) }
+  }
+
+  /** New memories come first (FORMAT §6.1). */
+  #inOrder(rows: readonly NewRow[]): readonly NewRow[] {
+    return inOrder(rows, (row) => (this.#isNew(row) ? '' : this.idOf(row.memoryId)))
+  }
+
+  #isNew({ memoryId, operation, base = zeroId }: NewRow): boolean {
+    return operation === 'created' && base === zeroId && !this.memories.has(this.idOf(memoryId))
   }
 
   #keys(): Pick<Forge, 'directory' | 'epochs' | 'keyringRecord'> {
@@ -290,8 +312,7 @@ export class Forge {
   }
 
   #keyringPlan(directory: Directory, epoch: EpochKeys, older: readonly EpochKeys[]): KeyringPlan {
-    const { storeId } = this
-    return { storeId, directory, epoch, older }
+    return { storeId: this.storeId, directory, epoch, older }
   }
 
   #sealSettings(settings: Settings): Uint8Array {
@@ -305,12 +326,15 @@ export class Forge {
     const author = fault.author ?? this.founder
     const parents = draft.parents ?? this.entries.slice(-1)
     const base = baseRecord(this, draft.fields, parents, author)
-    const { rows, details } = this.#rows(draft.rows ?? [], base.time, fault)
-    const drafted = draft.rows === undefined ? base : { ...base, rows }
-    const record = fault.record?.(drafted) ?? drafted
-    const signed = signForged(this.storeId, record, author, fault)
+    const planned = draft.rows ?? []
+    const details = planned.map((row, index) => forgeDetail(this.random, row, index, fault))
+    const drafted =
+      draft.rows === undefined ? base : { ...base, rows: this.#sign(planned, details) }
+    const body = fault.record?.(drafted) ?? drafted
+    const signed = signForged(this.storeId, body, author, fault)
     const hash = recordHash(this.storeId, signed)
-    const blobs = this.#blobs(draft.rows ?? [], record, { details, epoch, fault })
+    const record = nameRows(this.storeId, body, hash)
+    const blobs = this.#write(planned, record, { details, epoch, fault })
     const spoil = fault.swappedFile ?? ((bytes: Uint8Array) => bytes)
     const keyring = draft.keyring
       ? this.put('blob', spoil(draft.keyring))
@@ -333,54 +357,39 @@ export class Forge {
     return oid
   }
 
-  #rows(
-    rows: readonly NewRow[],
-    time: number,
-    { claim }: Fault,
-  ): { rows: RecordRow[]; details: DetailRow[] } {
-    const details = rows.map((row, index): DetailRow => {
-      const content = utf8(row.content ?? '')
-      const gone = row.operation === 'deleted'
-      const honest = {
-        row: index,
-        path: row.path,
-        note: row.note ?? '',
-        size: gone ? 0 : content.length,
-        sha256: gone ? zeroHash : sha256(content),
-        blinding: this.random(32),
-      }
-      return claim?.(honest) ?? honest
-    })
-    const memories = new Map(this.memories)
-    const recordRows = rows.map((row, index): RecordRow => {
-      const { memoryId, operation, path } = row
-      const before = this.memories.get(memoryId)
-      const versionId = row.versionId ?? toHex(this.random(16))
-      const created = before?.created ?? time
-      memories.set(memoryId, { versionId, operation, path, created, blob: undefined })
-      const base = row.base ?? before?.versionId ?? zeroId
+  #sign(rows: readonly NewRow[], details: readonly DetailRow[]): readonly SignedRow[] {
+    return rows.map((row, index) => {
+      const { operation, secondBase = zeroId } = row
+      const before = this.memories.get(this.idOf(row.memoryId))
+      const memoryId = this.#isNew(row) ? zeroId : this.idOf(row.memoryId)
+      const base = this.idOf(row.base ?? before?.versionId ?? zeroId)
       const detail = details[index]
       const commitment = detail ? detailCommitment(detail.blinding, detail) : zeroHash
-      const secondBase = row.secondBase ?? zeroId
-      return { memoryId, versionId, base, secondBase, operation, commitment }
+      return { memoryId, base, secondBase: this.idOf(secondBase), operation, commitment }
     })
-    this.memories = memories
-    return { rows: recordRows, details }
   }
 
-  #blobs(
-    rows: readonly NewRow[],
+  /** Notes the versions of a record, which has its ids now, and makes their blobs. */
+  #write(
+    planned: readonly NewRow[],
     record: ChangeRecord,
     made: { details: readonly DetailRow[]; epoch: EpochKeys; fault: Fault },
   ): ReadonlyMap<string, Oid> {
     const blobs = new Map<string, Oid>()
     const memories = new Map(this.memories)
-    rows.forEach(({ memoryId, operation, path, content = '' }, index) => {
-      const state = memories.get(memoryId)
-      const detail = made.details[index]
-      if (operation === 'deleted' || state === undefined || detail === undefined) return
-      const versionId = record.rows[index]?.versionId ?? state.versionId
-      const honest = { path, content, versionId, created: state.created, sha256: detail.sha256 }
+    const ids = new Map(this.#ids)
+    planned.forEach((row, index) => {
+      const { operation, path, content = '' } = row
+      const [named, detail] = [record.rows[index], made.details[index]]
+      if (named === undefined || detail === undefined) return
+      const { memoryId, versionId } = named
+      ids.set(row.memoryId, memoryId)
+      if (row.versionId !== undefined) ids.set(row.versionId, versionId)
+      const created = this.memories.get(memoryId)?.created ?? record.time
+      const state = { versionId, operation, path, created }
+      memories.set(memoryId, { ...state, blob: undefined })
+      if (operation === 'deleted') return
+      const honest = { path, content, versionId, created, sha256: detail.sha256 }
       const plaintext = encodeMemoryBlob(made.fault.blob?.(honest) ?? honest)
       const context = memoryContext(this.storeId, memoryId)
       const keys = made.epoch.memory
@@ -390,6 +399,7 @@ export class Forge {
       blobs.set(memoryId, blob)
     })
     this.memories = memories
+    this.#ids = ids
     return blobs
   }
 }

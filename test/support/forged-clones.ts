@@ -1,6 +1,6 @@
 // Two clones of a forged history, and changes for them to diverge by.
 
-import type { RecordRow } from '../../src/format/change-record.ts'
+import type { SignedRow } from '../../src/format/change-record.ts'
 import type { DeviceEntry, Directory } from '../../src/format/directory.ts'
 import type { Settings } from '../../src/format/settings.ts'
 import type { Identity } from '../../src/keys/identity.ts'
@@ -132,6 +132,6 @@ export function mergedSettled(rows: readonly NewRow[] = [], fault?: Fault): Forg
 }
 
 /** Spoils each row of a record. */
-export function spoiled(spoil: (row: RecordRow) => Partial<RecordRow>): Fault {
+export function spoiled(spoil: (row: SignedRow) => Partial<SignedRow>): Fault {
   return { record: (r) => ({ ...r, rows: r.rows.map((row) => ({ ...row, ...spoil(row) })) }) }
 }

@@ -79,9 +79,9 @@ export class MergeWorld {
   /** False if the snapshot does not let it be done. */
   async change({ identity, snapshot }: Clone, change: Change): Promise<boolean> {
     const context = this.#contextOf(identity, snapshot)
-    const { random, time: now } = context
+    const { time: now } = context
     const readContent = (memory: LiveMemory): string => readMemory(this.#contents(), memory)
-    const rows = await planChanges({ snapshot, random, now, readContent }, [change])
+    const rows = await planChanges({ snapshot, now, readContent }, [change])
     if (rows.length > 0) this.#keep(await buildChange(context, snapshot, rows, author))
     return rows.length > 0
   }
@@ -125,7 +125,6 @@ export class MergeWorld {
     const [base, secondBase] = [ours.versionId, theirs.versionId]
     return {
       memoryId,
-      versionId: toHex(this.#random(16)),
       base,
       secondBase,
       operation: content === undefined ? 'deleted' : 'modified',

@@ -29,17 +29,17 @@ export function applyChanges(
   // Copies: queued changes must not be modified by the caller.
   const copies = checkChanges(changes)
   return session.writing(async () => {
-    const { snapshot, random, contents } = session
+    const { snapshot, contents } = session
     checkMayWrite(snapshot, session.identity.deviceId, 'change')
     checkNotArchived(snapshot.settings.value, copies)
     const now = session.nextTime()
     const readContent = (memory: LiveMemory) => readMemory(contents, memory)
-    const rows = await planChanges({ snapshot, random, now, readContent }, copies)
+    const rows = await planChanges({ snapshot, now, readContent }, copies)
     if (rows.length === 0) return { built: undefined, result: nothingApplied }
     await session.checkContents(rows, author.reason)
     const context = await session.commitContext(now, author)
     const built = await buildChange(context, snapshot, rows, author)
-    const versionIds = rows.map((row) => formatId('version', row.versionId))
+    const versionIds = built.versionIds.map((id) => formatId('version', id))
     return { built, result: { commit: built.head.commit, versionIds } }
   })
 }

@@ -1,11 +1,10 @@
 // Planning: turns a request into the rows of a commit (docs/ARCHITECTURE.md, the life of a write).
-// Writes nothing, and takes ids only from `random`. A request that cannot be fulfilled throws and
+// Writes nothing. A request that cannot be fulfilled throws and
 // leaves the snapshot unchanged.
 
 import { sha256OfText } from '../../crypto/digest.ts'
-import type { Random } from '../../crypto/random.ts'
 import { assert, StoreError } from '../../errors.ts'
-import { formatId, newId } from '../../format/id.ts'
+import { formatId } from '../../format/id.ts'
 import { checkNewPath, checkPath } from '../../format/path.ts'
 import { zeroId } from '../../format/record.ts'
 import { rowsMax } from '../../limits.ts'
@@ -39,7 +38,6 @@ export interface StateChange {
 
 export interface PlanContext {
   readonly snapshot: Snapshot
-  readonly random: Random
   readonly now: number
   /** The decrypted content of a live memory. */
   readonly readContent: (memory: LiveMemory) => string
@@ -47,13 +45,14 @@ export interface PlanContext {
 
 /** A memory as planned. */
 interface Draft {
+  /** Hex digits, or the mark of a new memory, which gets its id by the commit. */
   readonly memoryId: string
   readonly path: string
   readonly content: string | undefined
   readonly created: number
 }
 
-/** The rows of one commit, ascending by memory id; none if nothing changes. */
+/** The rows of one commit in the order of FORMAT §6.1; none if nothing changes. */
 export async function planChanges(
   context: PlanContext,
   changes: readonly Change[],
@@ -116,6 +115,9 @@ class Plan {
   readonly #after: Map<string, Draft | undefined> = new Map()
   /** The entry in the directory tree for each touched memory. */
   readonly #placed: Map<string, LiveMemory> = new Map()
+
+  /** The number of memories that the plan has created. */
+  #created = 0
 
   /** Contents that were read for the plan, by version. */
   readonly #contents: Map<string, string> = new Map()
@@ -198,11 +200,13 @@ class Plan {
 
   #create(path: string, content: string): void {
     checkNewPath(path)
-    const { snapshot, random, now } = this.#context
+    const { snapshot, now } = this.#context
     this.#checkFree(path)
     this.#checkContent(path, content)
     this.#checkCount(snapshot.count + 1)
-    this.#place(undefined, { memoryId: newId(random), path, content, created: now })
+    this.#created += 1
+    const memoryId = `${NEW}${String(this.#created).padStart(NEW_DIGITS, '0')}`
+    this.#place(undefined, { memoryId, path, content, created: now })
   }
 
   #write(path: string, content: string): void {
@@ -299,7 +303,8 @@ class Plan {
   #checkFree(path: string): void {
     const occupant = this.#context.snapshot.paths.findOccupant(path)
     if (occupant === undefined) return
-    throw alreadyExists(occupant.path, occupant.memoryId)
+    const { memoryId } = occupant
+    throw alreadyExists(occupant.path, isNew(memoryId) ? undefined : memoryId)
   }
 
   #checkCount(actual: number): void {
@@ -347,12 +352,11 @@ class Plan {
     const after = this.#after.get(memoryId)
     // A restored memory is based on its deletion.
     const base = this.#context.snapshot.current.get(memoryId)?.versionId ?? zeroId
-    const versionId = newId(this.#context.random)
     if (after === undefined) {
       if (before === undefined) return undefined
       const { path, created } = before
       const noText = { content: undefined, size: 0, sha256: '' }
-      return { memoryId, versionId, base, operation: 'deleted', path, ...noText, created }
+      return { memoryId, base, operation: 'deleted', path, ...noText, created }
     }
     const content = after.content ?? ''
     const digest = digestOf(content)
@@ -360,8 +364,17 @@ class Plan {
     const operation = before === undefined ? 'created' : 'modified'
     const { path, created } = after
     const text = { content, size: Buffer.byteLength(content), sha256: digest }
-    return { memoryId, versionId, base, operation, path, ...text, created }
+    const id = isNew(memoryId) ? zeroId : memoryId
+    return { memoryId: id, base, operation, path, ...text, created }
   }
+}
+
+/** Begins the mark of a new memory; sorts before hex digits, as new memories' rows do. */
+const NEW = '+'
+const NEW_DIGITS = 7
+
+function isNew(memoryId: string): boolean {
+  return memoryId.startsWith(NEW)
 }
 
 /** SHA-256 of a text's UTF-8 bytes, 64 hex digits. */

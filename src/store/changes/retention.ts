@@ -134,7 +134,7 @@ async function expireSome(
   readonly built: Awaited<ReturnType<typeof buildChange>> | undefined
   readonly result: Expiry
 }> {
-  const { snapshot, random, contents } = session
+  const { snapshot, contents } = session
   checkMayWrite(snapshot, session.identity.deviceId, 'change')
   const now = session.nextTime()
   const memories = (await findExpired(session, reads, rule, now)).slice(0, rowsMax)
@@ -142,7 +142,7 @@ async function expireSome(
   if (memories.length === 0) return { built: undefined, result }
   const changes = memories.map(({ path }) => ({ type: 'delete', path }) as const)
   const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
-  const rows = await planChanges({ snapshot, random, now, readContent }, changes)
+  const rows = await planChanges({ snapshot, now, readContent }, changes)
   const expired = memories.map(describeMemory)
   await session.checkContents(rows, author.reason)
   const withReason = { ...author, reason: author.reason ?? reasonOf(rule) }
@@ -152,7 +152,7 @@ async function expireSome(
     rows,
     withReason,
   )
-  const versionIds = rows.map((row) => formatId('version', row.versionId))
+  const versionIds = built.versionIds.map((id) => formatId('version', id))
   return { built, result: { commit: built.head.commit, versionIds, expired } }
 }
 

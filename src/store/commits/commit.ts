@@ -4,8 +4,8 @@
 
 import { compareBytes, fromHex, type Sealed } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
-import { StoreError } from '../../errors.ts'
-import type { Actor, RecordRow, RedactReason } from '../../format/change-record.ts'
+import { assert, StoreError } from '../../errors.ts'
+import type { Actor, RecordRow, RedactReason, SignedRow } from '../../format/change-record.ts'
 import { encodeCommit } from '../../format/commit.ts'
 import { encodeDetail } from '../../format/detail.ts'
 import {
@@ -52,6 +52,11 @@ export interface BuiltCommit {
   readonly added?: { readonly after: Oid; readonly versionIds: readonly string[] }
 }
 
+/** A commit of versions, with their ids in the order of the planned rows. */
+export interface BuiltVersions extends BuiltCommit {
+  readonly versionIds: readonly string[]
+}
+
 export interface MergePlan {
   readonly rows: readonly MergeRow[]
   readonly author: Author
@@ -71,7 +76,7 @@ export async function buildChange(
   snapshot: Snapshot,
   planned: readonly PlannedRow[],
   author: Author,
-): Promise<BuiltCommit> {
+): Promise<BuiltVersions> {
   const rows = planned.map((row) => ({ ...row, secondBase: zeroId }))
   return buildRows(context, snapshot, { rows, author })
 }
@@ -87,7 +92,7 @@ export async function buildMerge(
   snapshot: Snapshot,
   other: OtherParent,
   { rows: planned, author, keyring }: MergePlan,
-): Promise<BuiltCommit> {
+): Promise<BuiltVersions> {
   const rows = inParentOrder(snapshot, other, planned)
   const built = await buildRows(context, snapshot, { rows, author, other, keyring })
   const added = [...other.redacted].filter((versionId) => !snapshot.redacted.has(versionId))
@@ -120,7 +125,7 @@ async function buildRows(
   context: CommitContext,
   snapshot: Snapshot,
   { rows: planned, author, other, keyring }: RowsPlan,
-): Promise<BuiltCommit> {
+): Promise<BuiltVersions> {
   const { details, rows } = await inSlices(newRows(context.random, planned, author))
   const { actor, session } = author
   const fields = {
@@ -133,10 +138,11 @@ async function buildRows(
   const signed = signNext(context, snapshot, fields, other)
   const objects: NewObject[] = []
   const memories = new Map(other?.memories)
-  for (const [index, row] of planned.entries()) {
+  for (const [index, row] of signed.record.rows.entries()) {
     if (slice.isOver()) await slice.next()
-    const version = await sealMemory(context, row, details[index]?.blinding ?? zeroHash, objects)
-    memories.set(row.memoryId, version)
+    const [plan, detail] = [planned[index], details[index]]
+    assert(plan !== undefined && detail !== undefined, 'a row is planned and has a detail')
+    memories.set(row.memoryId, await sealMemory(context, row, plan, detail.blinding, objects))
   }
   if (slice.isOver()) await slice.next()
   const encoded = encodeDetail(details)
@@ -150,7 +156,9 @@ async function buildRows(
   )
   if (slice.isOver()) await slice.next()
   const brought = keyring && bringKeyring(keyring, signed, objects)
-  return finish(context, snapshot, { signed, detail, memories, objects, other, keyring: brought })
+  const parts = { signed, detail, memories, objects, other, keyring: brought }
+  const built = await finish(context, snapshot, parts)
+  return { ...built, versionIds: signed.record.rows.map(({ versionId }) => versionId) }
 }
 
 /** The fields of the record that brings a keyring. */
@@ -202,7 +210,7 @@ export async function buildAdministration(
 export async function buildRedaction(
   context: CommitContext,
   snapshot: Snapshot,
-  redacted: { readonly rows: readonly RecordRow[]; readonly reason: RedactReason },
+  redacted: { readonly rows: readonly SignedRow[]; readonly reason: RedactReason },
   author: Author,
 ): Promise<BuiltCommit> {
   const { actor, session } = author
@@ -246,11 +254,12 @@ interface Parts {
 
 async function sealMemory(
   context: CommitContext,
-  row: PlannedRow,
+  { memoryId, versionId }: RecordRow,
+  plan: PlannedRow,
   blinding: Uint8Array,
   objects: NewObject[],
 ): Promise<CurrentVersion> {
-  const { memoryId, versionId, operation, created, path, content, sha256, size } = row
+  const { operation, created, path, content, sha256, size } = plan
   if (content === undefined) return { versionId, operation, created, live: undefined }
   const plaintext = encodeMemoryBlob({ path, content, versionId, created, sha256: fromHex(sha256) })
   const ctx = memoryContext(context.storeId, memoryId)

@@ -9,6 +9,7 @@ import { decodeDetail, type DetailRow } from '../../format/detail.ts'
 import { detailContext, openDeterministic, readKid, recordContext } from '../../format/envelope.ts'
 import { writesVersions } from '../../format/record-rules.ts'
 import { decodeRecord, recordHash, zeroHash } from '../../format/record.ts'
+import { nameRows } from '../../format/row-ids.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
 import { commitBytesMax } from '../../limits.ts'
@@ -55,8 +56,10 @@ export function decodeCommit<Keys extends AuditKeys>(
   }
   const context = recordContext(storeId)
   const padded = openDeterministic('record', epoch.record, context, zeroHash, parts.record)
-  const { record, body, signature, signed } = decodeRecord(padded)
-  return { oid, parts, epoch, record, body, signature, hash: recordHash(storeId, signed) }
+  const { record: signedRecord, body, signature, signed } = decodeRecord(padded)
+  const hash = recordHash(storeId, signed)
+  const record = nameRows(storeId, signedRecord, hash)
+  return { oid, parts, epoch, record, body, signature, hash }
 }
 
 /** `decodeCommit` with checks of canonical bytes and group signature. */

@@ -2,17 +2,18 @@
 // snapshot and, in a merge, the other parent. Seals nothing.
 
 import { compareBytes } from '../../bytes.ts'
-import type { ChangeRecord } from '../../format/change-record.ts'
+import type { ChangeRecord, RecordBody } from '../../format/change-record.ts'
 import { checkRecordRules } from '../../format/record-rules.ts'
 import { recordHash, signRecord, zeroHash } from '../../format/record.ts'
+import { nameRows } from '../../format/row-ids.ts'
 import { beforeGenesis, type Head, type KeyringState, type Snapshot } from '../snapshot/snapshot.ts'
 import type { CommitContext, OtherParent } from './commit-context.ts'
 
 /** The fields that depend on the kind; the rest follows from the snapshot and the context. */
-export type RecordFields = Pick<ChangeRecord, 'kind'> &
+export type RecordFields = Pick<RecordBody, 'kind'> &
   Partial<
     Pick<
-      ChangeRecord,
+      RecordBody,
       'actor' | 'session' | 'reason' | 'directoryNumber' | 'keyringHash' | 'settingsHash' | 'rows'
     >
   >
@@ -31,7 +32,7 @@ export function signNext(
 ): SignedRecord {
   const { storeId, signer } = context
   const parents = parentsOf(snapshot, other)
-  const record: ChangeRecord = {
+  const record: RecordBody = {
     actor: undefined,
     session: undefined,
     reason: undefined,
@@ -51,7 +52,8 @@ export function signNext(
   // A record that breaks a rule would make the store unreadable.
   checkRecordRules(record)
   const bytes = signRecord(storeId, record, signer.pair)
-  return { record, bytes, hash: recordHash(storeId, bytes) }
+  const hash = recordHash(storeId, bytes)
+  return { record: nameRows(storeId, record, hash), bytes, hash }
 }
 
 /** The newest keyring of the past; the first parent's if two are joined (FORMAT §6.1). */

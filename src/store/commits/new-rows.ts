@@ -3,14 +3,14 @@
 
 import { fromHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
-import type { Operation, RecordRow } from '../../format/change-record.ts'
+import type { Operation, SignedRow } from '../../format/change-record.ts'
 import { detailCommitment, type DetailRow } from '../../format/detail.ts'
 import { zeroHash } from '../../format/record.ts'
 import type { Author } from './commit-context.ts'
 
 export interface NewRows {
   readonly details: readonly DetailRow[]
-  readonly rows: readonly RecordRow[]
+  readonly rows: readonly SignedRow[]
 }
 
 /** Yields twice for each row. */
@@ -24,9 +24,9 @@ export function* newRows(
     details.push(newDetail(random, row, index, author))
     yield
   }
-  const rows: RecordRow[] = []
+  const rows: SignedRow[] = []
   for (const [index, row] of planned.entries()) {
-    rows.push(recordRow(row, details[index]))
+    rows.push(signedRow(row, details[index]))
     yield
   }
   return { details, rows }
@@ -44,16 +44,16 @@ function newDetail(random: Random, row: PlannedRow, index: number, author: Autho
   }
 }
 
-function recordRow(row: MergeRow, detail: DetailRow | undefined): RecordRow {
-  const { memoryId, versionId, base, secondBase, operation } = row
+function signedRow(row: MergeRow, detail: DetailRow | undefined): SignedRow {
+  const { memoryId, base, secondBase, operation } = row
   const commitment = detail === undefined ? zeroHash : detailCommitment(detail.blinding, detail)
-  return { memoryId, versionId, base, secondBase, operation, commitment }
+  return { memoryId, base, secondBase, operation, commitment }
 }
 
 /** A version row to be written, with the contents of its detail and blob. Ids are in hex. */
 export interface PlannedRow {
+  /** `zeroId` for a new memory. */
   readonly memoryId: string
-  readonly versionId: string
   readonly base: string
   readonly operation: Operation
   readonly path: string

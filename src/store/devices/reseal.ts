@@ -3,7 +3,6 @@
 // version holds stays under the keys of its time. Must not begin an epoch.
 
 import { StoreError } from '../../errors.ts'
-import { newId } from '../../format/id.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import type { Author } from '../commits/commit-context.ts'
@@ -38,7 +37,7 @@ export async function resealMemories(session: StoreSession, author: Author): Pro
 
 function resealSome(session: StoreSession, author: Author): Promise<number> {
   return session.writing(async () => {
-    const { snapshot, contents, identity, random } = session
+    const { snapshot, contents, identity } = session
     checkMayWrite(snapshot, identity.deviceId, 'change')
     checkCanReseal(snapshot)
     const memories = nextMemories(snapshot)
@@ -46,8 +45,7 @@ function resealSome(session: StoreSession, author: Author): Promise<number> {
     const rows = memories.map((memory): PlannedRow => {
       const { memoryId, versionId: base, path, size, sha256, created } = memory
       const content = readMemory(contents, memory)
-      const next = { versionId: newId(random), base, operation: 'modified' } as const
-      return Object.assign(next, { memoryId, path, content, size, sha256, created })
+      return { memoryId, base, operation: 'modified', path, content, size, sha256, created }
     })
     // The texts have passed the guard when they were written.
     await session.checkContents([], author.reason)

@@ -4,11 +4,12 @@
 
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
-import type { RecordRow } from '../../format/change-record.ts'
+import type { ChangeRecord, RecordBody, RecordRow } from '../../format/change-record.ts'
 import { type CommitSections, findSections } from '../../format/commit-sections.ts'
 import { decodeDetail, type DetailRow } from '../../format/detail.ts'
 import { detailContext, openEnvelope, readKid, recordContext } from '../../format/envelope.ts'
-import { type DecodedRecord, decodeRecord, recordHash, zeroId } from '../../format/record.ts'
+import { decodeRecord, recordHash, zeroId } from '../../format/record.ts'
+import { nameRows } from '../../format/row-ids.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
@@ -25,22 +26,22 @@ export interface KnownCommit {
 
 /** `bytes` is the body of the commit, if the caller has read it. */
 export function readKnownCommit(source: HistorySource, oid: Oid, bytes?: Uint8Array): KnownCommit {
-  const { sections, epoch, decoded } = openKnownRecord(source, oid, bytes)
-  const hash = recordHash(source.storeId, decoded.signed)
-  const details = openKnownDetail(source.storeId, epoch, sections, hash)
-  const { kind, rows } = decoded.record
+  const { storeId } = source
+  const { sections, epoch, hash, body } = openKnownRecord(source, oid, bytes)
+  const details = openKnownDetail(storeId, epoch, sections, hash)
+  const record = nameRows(storeId, body, hash)
+  const { kind, rows } = record
   return {
     hash,
     parents: sections.parents,
-    commit: newCommit(oid, decoded, details.get(0)?.note),
+    commit: newCommit(oid, record, details.get(0)?.note),
     rows: kind === 'redact' ? [] : rows.map((row, index) => versionRow(row, details.get(index))),
   }
 }
 
 /** The record hash of a commit: a redaction that rewrites the commit does not change it. */
 export function readRecordHash(source: HistorySource, oid: Oid): Uint8Array {
-  const { decoded } = openKnownRecord(source, oid)
-  return recordHash(source.storeId, decoded.signed)
+  return openKnownRecord(source, oid).hash
 }
 
 /** The ids of the versions that a commit with these bytes wrote. */
@@ -49,14 +50,14 @@ export function readVersionIds(
   oid: Oid,
   bytes: Uint8Array,
 ): readonly string[] {
-  const { kind, rows } = openKnownRecord(source, oid, bytes).decoded.record
-  return kind === 'redact' ? [] : rows.map((row) => row.versionId)
+  return readKnownCommit(source, oid, bytes).rows.map((row) => row.versionId)
 }
 
 interface KnownRecord {
   readonly sections: CommitSections
   readonly epoch: EpochKeys
-  readonly decoded: DecodedRecord
+  readonly hash: Uint8Array
+  readonly body: RecordBody
 }
 
 function openKnownRecord(
@@ -70,8 +71,9 @@ function openKnownRecord(
     throw new StoreError('envelope_epoch', `The commit ${oid} is sealed under an unknown epoch`)
   }
   const context = recordContext(storeId)
-  const decoded = decodeRecord(openEnvelope('record', epoch.record, context, sections.record))
-  return { sections, epoch, decoded }
+  const opened = openEnvelope('record', epoch.record, context, sections.record)
+  const { record: body, signed } = decodeRecord(opened)
+  return { sections, epoch, hash: recordHash(storeId, signed), body }
 }
 
 function openKnownDetail(
@@ -86,7 +88,7 @@ function openKnownDetail(
   return new Map(rows.map((row) => [row.row, row]))
 }
 
-function newCommit(oid: Oid, { record }: DecodedRecord, note: string | undefined): NewCommit {
+function newCommit(oid: Oid, record: ChangeRecord, note: string | undefined): NewCommit {
   const { height, kind, time, deviceId, actor, session, reason } = record
   const redacts = kind === 'redact' ? record.rows.map((row) => compact(row.versionId)) : []
   const noteIfAny = note === '' ? undefined : note

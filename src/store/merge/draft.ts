@@ -75,7 +75,7 @@ export function openDraft(input: MergeInput, memory: OpenMemory): Draft {
   const [older, newer] = inOrder(ours, theirs, input.isLater)
   const start = {
     memoryId,
-    // The same on both sides: a memory is created once (FORMAT §6.4).
+    // The same on both sides: a memory is created once (FORMAT §1).
     created: ours.created,
     base: ours.versionId,
     secondBase: theirs.versionId,

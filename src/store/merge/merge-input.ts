@@ -1,7 +1,6 @@
 // The input of a merge plan, and the order of two versions. The caller has compared the two heads
 // (docs/FORMAT.md §6.4) and reads contents on request. Must not read git.
 
-import type { Random } from '../../crypto/random.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 
 export type VersionRef = Pick<CurrentVersion, 'versionId'>
@@ -43,7 +42,6 @@ export interface MergeInput {
   readonly readPath: (version: CurrentVersion) => string | undefined
   /** Whether `a` was written after `b`: by the time of its record, then by the record's hash. */
   readonly isLater: (a: VersionRef, b: VersionRef) => boolean
-  readonly random: Random
   /** Bytes by the settings in force after the merge; rows by the format, fewer in tests. */
   readonly limits: { readonly contentBytes: number; readonly rows?: number | undefined }
 }

@@ -1,11 +1,8 @@
 // Plans the merge of two clones: the rows of the merge commit (FORMAT §6.4) and the outcomes that a
 // user should know. Pure; must not write conflict markers or wait for a user. The plan is the same
-// on every machine, whichever side it calls ours, except for the random version ids and where one
-// side has to give way.
+// on every machine, whichever side it calls ours, except where one side has to give way.
 
 import { utf8 } from '../../bytes.ts'
-import type { Random } from '../../crypto/random.ts'
-import { newId } from '../../format/id.ts'
 import { checkRowCount } from '../changes/change-refusals.ts'
 import { digestOf } from '../changes/changes.ts'
 import type { MergeRow } from '../commits/new-rows.ts'
@@ -44,15 +41,15 @@ export function planMerge(input: MergeInput): PlannedMerge {
   ].toSorted((a, b) => compare(a.memoryId, b.memoryId))
   joinSamePaths(input, drafts)
   placeApart(input, drafts)
-  const rows = drafts.flatMap((draft) => rowsOf(input.random, draft))
+  const rows = drafts.flatMap((draft) => rowsOf(draft))
   checkRowCount(rows.length, limit)
   return { rows, outcomes: outcomesOf(drafts) }
 }
 
-function rowsOf(random: Random, draft: Draft): readonly MergeRow[] {
+function rowsOf(draft: Draft): readonly MergeRow[] {
   const { memoryId, base, secondBase, path, created } = draft
   if (isUnchanged(draft)) return []
-  const row = { memoryId, versionId: newId(random), base, secondBase, path, created }
+  const row = { memoryId, base, secondBase, path, created }
   if (!draft.isLive) {
     return [{ ...row, operation: 'deleted', content: undefined, size: 0, sha256: '' }]
   }

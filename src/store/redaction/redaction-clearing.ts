@@ -6,7 +6,7 @@ import { assert, StoreError } from '../../errors.ts'
 import { rowsMax } from '../../limits.ts'
 import { type Change, planChanges } from '../changes/changes.ts'
 import type { Author } from '../commits/commit-context.ts'
-import { buildChange, type BuiltCommit } from '../commits/commit.ts'
+import { buildChange, type BuiltVersions } from '../commits/commit.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
 import { readMemory } from '../history/contents.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
@@ -17,7 +17,7 @@ import { currentError, isCurrent, type RedactionRequest } from './redaction-plan
 
 /** A commit that replaces current versions. */
 export interface Clearing {
-  readonly built: BuiltCommit
+  readonly built: BuiltVersions
   readonly rows: readonly PlannedRow[]
 }
 
@@ -55,10 +55,10 @@ async function planClearing(
   entries: readonly VersionEntry[],
   request: RedactionRequest,
 ): Promise<readonly PlannedRow[]> {
-  const { snapshot, random, contents } = session
+  const { snapshot, contents } = session
   const changes = entries.map((entry) => clearingChange(getLive(snapshot, entry), request))
   const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
-  const rows = await planChanges({ snapshot, random, now, readContent }, changes)
+  const rows = await planChanges({ snapshot, now, readContent }, changes)
   const replaced = new Set(rows.map((row) => row.base))
   const unchanged = entries.filter((entry) => !replaced.has(entry.versionId))
   if (unchanged.length > 0) throw unchangedError(unchanged)

@@ -4,7 +4,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { assert } from '../../errors.ts'
-import type { RecordRow } from '../../format/change-record.ts'
+import type { SignedRow } from '../../format/change-record.ts'
 import { zeroHash, zeroId } from '../../format/record.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
 import { rowsMax } from '../../limits.ts'
@@ -79,11 +79,13 @@ export async function buildStep(
 
 /** The deletions that cleared current versions: they repeat the paths, so they are erased too. */
 function deletions(history: History, clearings: readonly Clearing[]): readonly ErasedVersion[] {
-  return clearings.flatMap(({ rows }, index) => {
+  return clearings.flatMap(({ built, rows }, index) => {
     const position = history.commits.length + index
     return rows
+      .map(({ memoryId, operation }, row) => {
+        return { versionId: built.versionIds[row] ?? '', memoryId, operation, position }
+      })
       .filter(({ operation }) => operation === 'deleted')
-      .map(({ versionId, memoryId, operation }) => ({ versionId, memoryId, operation, position }))
   })
 }
 
@@ -151,15 +153,12 @@ function moveTo(snapshot: Snapshot, rewritten: Rewritten, erased: readonly Erase
 }
 
 /** The rows of the redact records, at most `rowsMax` for each. */
-function redactRows(erased: readonly ErasedVersion[]): readonly (readonly RecordRow[])[] {
-  const empty = { base: zeroId, secondBase: zeroId, operation: undefined, commitment: zeroHash }
+function redactRows(erased: readonly ErasedVersion[]): readonly (readonly SignedRow[])[] {
+  const empty = { secondBase: zeroId, operation: undefined, commitment: zeroHash }
   const rows = erased
-    .map(({ memoryId, versionId }) => ({ memoryId, versionId, ...empty }))
-    .toSorted((a, b) => {
-      const [first, second] = [a.memoryId + a.versionId, b.memoryId + b.versionId]
-      return first < second ? -1 : 1
-    })
-  const records: RecordRow[][] = []
+    .map(({ memoryId, versionId }) => ({ memoryId, base: versionId, ...empty }))
+    .toSorted((a, b) => (a.memoryId + a.base < b.memoryId + b.base ? -1 : 1))
+  const records: SignedRow[][] = []
   for (let at = 0; at < rows.length; at += rowsMax) records.push(rows.slice(at, at + rowsMax))
   return records
 }

@@ -54,7 +54,7 @@ export async function revert(
     const context = await session.commitContext(time, checked)
     const reason = checked.reason ?? note
     const built = await buildChange(context, session.snapshot, rows, { ...checked, reason })
-    const versionIds = rows.map((row) => formatId('version', row.versionId))
+    const versionIds = built.versionIds.map((id) => formatId('version', id))
     return { built, result: { commit: built.head.commit, versionIds, steps, left } }
   }
   return session.writing(write, true)
@@ -71,11 +71,11 @@ async function planRows(
 }> {
   const source = await openSource(session, options)
   const planned = await plan(source)
-  const { snapshot, random } = session
+  const { snapshot } = session
   checkNotArchived(snapshot.settings.value.archivedAt, planned)
   const time = session.nextTime()
   const readContent = (memory: LiveMemory) => source.readMemory(memory)
-  const rows = await planStates({ snapshot, random, now: time, readContent }, planned.states)
+  const rows = await planStates({ snapshot, now: time, readContent }, planned.states)
   return { planned, rows, time }
 }
 

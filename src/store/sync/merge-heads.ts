@@ -8,7 +8,7 @@ import { hasCode, StoreError } from '../../errors.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
 import { findTheirLate } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
-import { buildMerge, type BuiltCommit } from '../commits/commit.ts'
+import { buildMerge, type BuiltCommit, type BuiltVersions } from '../commits/commit.ts'
 import { compareSnapshots, type Divergence, findDivergence } from '../commits/divergence.ts'
 import type { MergeRow } from '../commits/new-rows.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
@@ -170,10 +170,18 @@ class HeadMerger {
   }
 
   /** Notes a merge, on which another may be built. */
-  #keep({ objects, head }: BuiltCommit, rows: readonly MergeRow[], time: number): void {
+  #keep(
+    { objects, head, versionIds }: BuiltVersions,
+    rows: readonly MergeRow[],
+    time: number,
+  ): void {
     const { made, theirs } = this.#heads
     for (const object of objects) made.set(object.oid, object)
-    theirs.versions.addMerged(rows, { oid: head.commit, time, record: () => head.record })
+    theirs.versions.addMerged(versionIds, rows, {
+      oid: head.commit,
+      time,
+      record: () => head.record,
+    })
   }
 
   #sources(): Pick<

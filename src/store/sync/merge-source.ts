@@ -34,8 +34,7 @@ export interface MergeSides {
 }
 
 export function mergeInput(sides: MergeSides): MergeInput {
-  const { session, contents, history, ours, theirs, versions, other, open } = sides
-  const { random } = session
+  const { contents, history, ours, theirs, versions, other, open } = sides
   const settings = other.settings ?? ours.settings
   return {
     open: open.map((memory) => openMemory(sides, memory)),
@@ -47,7 +46,6 @@ export function mergeInput(sides: MergeSides): MergeInput {
       return history.find(versionId)?.path ?? versions.deletedPath(versionId)
     },
     isLater: (a, b) => versions.isLater(contents, history, a.versionId, b.versionId),
-    random,
     limits: { contentBytes: settings.value.limits.contentBytes, rows: sides.rowsMax },
   }
 }

@@ -2,7 +2,6 @@
 // verified: what a merge needs of the other side's versions.
 
 import { compareBytes } from '../../bytes.ts'
-import { StoreError } from '../../errors.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
@@ -12,9 +11,6 @@ import type { History, HistorySource } from '../history/history.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 
 interface NewVersion {
-  readonly memoryId: string
-  /** Whether it creates its memory. */
-  readonly isFirst: boolean
   readonly bases: readonly string[]
   readonly place: Place
   /** The path of a deletion; undefined once redacted, and for other operations. */
@@ -39,37 +35,11 @@ export class NewVersions {
     record.rows.forEach((row, index) => {
       const isDeletion = row.operation === 'deleted' && commit.hasDetail(index)
       this.#versions.set(row.versionId, {
-        memoryId: row.memoryId,
-        isFirst: row.operation === 'created' && row.base === zeroId,
         bases: [row.base, row.secondBase].filter((id) => id !== zeroId),
         place,
         deletedPath: isDeletion ? commit.openRow(index).path : undefined,
       })
     })
-  }
-
-  /**
-   * Checks that ids are new in our history too, not on their side alone (FORMAT §6.4): otherwise a
-   * merge would not verify. Yields between steps. Throws `row_version_reused` or
-   * `row_memory_exists`.
-   */
-  *checkNew(source: HistorySource, history: History): Generator<undefined, void> {
-    let last: { readonly oid: Oid; readonly record: Uint8Array } | undefined
-    for (const [versionId, { memoryId, isFirst, place }] of this.#versions) {
-      yield
-      const known = history.find(versionId)
-      if (known !== undefined) {
-        const { oid } = known.commit
-        if (oid === place.oid) continue
-        if (last?.oid !== oid) last = { oid, record: readHash(source, known.commit) }
-        // A redaction gives the commit of a record another id.
-        if (compareBytes(last.record, place.record()) === 0) continue
-        throw new StoreError('row_version_reused', 'A version id is used twice')
-      }
-      if (isFirst && history.firstOf(memoryId) !== undefined) {
-        throw new StoreError('row_memory_exists', 'A memory is created twice')
-      }
-    }
   }
 
   has(versionId: string): boolean {
@@ -89,10 +59,10 @@ export class NewVersions {
   }
 
   /** Adds what a merge of ours wrote, on which the next one is made: no version of theirs is. */
-  addMerged(rows: readonly MergeRow[], place: Place): void {
-    for (const { versionId, memoryId, operation, path } of rows) {
+  addMerged(versionIds: readonly string[], rows: readonly MergeRow[], place: Place): void {
+    for (const [index, { operation, path }] of rows.entries()) {
       const deletedPath = operation === 'deleted' ? path : undefined
-      this.#versions.set(versionId, { memoryId, isFirst: false, bases: [], place, deletedPath })
+      this.#versions.set(versionIds[index] ?? '', { bases: [], place, deletedPath })
     }
   }
 

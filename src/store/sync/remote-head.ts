@@ -9,7 +9,6 @@ import { formatId } from '../../format/id.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { inSlices } from '../../time-slice.ts'
 import { findKeyring, openHeadKeyring } from '../access/authority.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
@@ -90,7 +89,6 @@ async function verifyHead(
   const { snapshot, base } =
     (await verifyFromMerged(source, history, head, how)) ??
     (await verifyRewritten(source, history, head, how, copyAt))
-  await inSlices(versions.checkNew(source, history), options.signal)
   const { oid = '', height = 0 } = (base === -1 ? undefined : history.commits.at(base)) ?? {}
   const common = oid === '' ? undefined : { oid, height }
   return { snapshot, objects, epochs, base: common, records, versions }

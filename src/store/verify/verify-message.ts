@@ -16,6 +16,7 @@ import { assert, StoreError } from '../../errors.ts'
 import type { ChangeRecord } from '../../format/change-record.ts'
 import { writesVersions } from '../../format/record-rules.ts'
 import { decodeSignedBody } from '../../format/record.ts'
+import { nameRows } from '../../format/row-ids.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
 import { atOnce, inSlices } from '../../time-slice.ts'
@@ -178,7 +179,7 @@ class CheckedElsewhere implements CheckedCommit {
     this.epoch = epoch
     this.hash = reader.raw(HASH_LENGTH)
     this.body = reader.raw(reader.u32())
-    this.record = decodeSignedBody(this.body)
+    this.record = nameRows(source.storeId, decodeSignedBody(this.body), this.hash)
     const { deviceId, rows } = this.record
     this.#rows = writesVersions(this.record) ? rows.map(() => readRow(reader)) : []
     this.#signedBy = signingKeys.get(deviceId)

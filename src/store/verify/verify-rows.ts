@@ -94,11 +94,8 @@ function findBefore(
   if (row.secondBase !== zeroId) {
     refuse('row_base_mismatch', 'A row has a second base, but there is nothing to merge')
   }
+  if (row.operation === 'created' && row.base === zeroId) return undefined
   const current = merging?.other.memories.get(row.memoryId) ?? snapshot.current.get(row.memoryId)
-  if (row.operation === 'created' && row.base === zeroId) {
-    if (current === undefined) return undefined
-    refuse('row_memory_exists', 'A memory is created twice')
-  }
   checkBase(row, current)
   return { created: current.created, live: liveOf([current]) }
 }

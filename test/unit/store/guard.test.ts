@@ -17,7 +17,6 @@ import { author, newStore } from '../../support/stores.ts'
 
 const row = (content: string | undefined, path = '/a.md'): PlannedRow => ({
   memoryId: '01'.repeat(16),
-  versionId: '02'.repeat(16),
   base: '03'.repeat(16),
   operation: content === undefined ? 'deleted' : 'modified',
   path,

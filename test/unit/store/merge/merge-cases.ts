@@ -105,7 +105,6 @@ export function inputOf({
     ...unchanged,
     ...states.flatMap(({ path, content }) => (content === undefined ? [] : [path ?? ''])),
   ]
-  let drawn = 0
   return {
     open: Object.entries(open).map(openOf),
     changed: Object.entries(changed).map(([name, state]) => liveOf(name, state)),
@@ -114,7 +113,6 @@ export function inputOf({
     readContent: ({ blob }) => blob,
     readPath: (version) => states.find(({ at }) => at === atOf(version))?.path,
     isLater: (a, b) => atOf(a) > atOf(b),
-    random: (length) => new Uint8Array(length).fill((drawn += 1)),
     limits: { contentBytes: limit },
   }
 }

@@ -4,6 +4,7 @@
 import { join } from 'node:path'
 import type { Device, Directory, Grade, Role } from './reference/directory.ts'
 import { formatIdentity, type Identity } from './reference/identity.ts'
+import type { NamedRow } from './reference/rows.ts'
 import { readStore, type StoreView } from './reference/store.ts'
 import { newDevice, type NewRow, StoreWriter } from './reference/writer.ts'
 import { temporaryDirectory } from './temporary.ts'
@@ -21,15 +22,17 @@ export const settings = {
   limits: { contentBytes: 102_400, memories: 10_000 },
 }
 
-export const [m1, m2] = ['11'.repeat(16), '22'.repeat(16)]
-
-export function version(n: number): string {
-  return n.toString(16).padStart(32, '0')
-}
-
+/** A row with a text that `n` tells apart. */
 export function row(n: number, operation: NewRow['operation'], more: Partial<NewRow> = {}): NewRow {
   const content = operation === 'deleted' ? '' : `text ${n}\n`
-  return { memoryId: m1, versionId: version(n), operation, path: '/a', content, ...more }
+  return { operation, path: '/a', content, ...more }
+}
+
+/** A change of one row; returns that row with its ids. */
+export function changed(writer: StoreWriter, only: NewRow): NamedRow {
+  const [made] = writer.change([only])
+  if (made === undefined) throw new Error('The row was not written')
+  return made
 }
 
 export function started(founding: Partial<Directory> = {}): StoreWriter {

@@ -18,9 +18,10 @@ import { contentKeys } from './keys.ts'
 import { decodeMemoryBlob, type MemoryBlob } from './memory.ts'
 import { checkDisjoint } from './path.ts'
 import { readmeFile, storeFile } from './public-files.ts'
-import { hasVersions, type Row, zeroHash } from './record.ts'
+import { hasVersions, zeroHash } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 import type { Repository } from './repository.ts'
+import type { NamedRow } from './rows.ts'
 import { decodeSettings, type Settings } from './settings.ts'
 import { readRootBlob, type Trail, type TrailCommit } from './trail.ts'
 import { buildTree, decodeTree, findMemory, gitOid } from './tree.ts'
@@ -92,7 +93,7 @@ function takeFiles(walk: Walk, { oid, commit, record, epoch }: TrailCommit): voi
 function takeChange(walk: Walk, at: TrailCommit): void {
   const details = at.epoch.content === undefined ? undefined : openDetail(walk, at)
   walk.details.set(at.oid, details ?? new Map())
-  for (const [index, row] of at.record.rows.entries()) {
+  for (const [index, row] of at.rows.entries()) {
     const redacted = walk.trail.redacted.has(row.versionId)
     if (details !== undefined) {
       const detail = details.get(index)
@@ -117,7 +118,7 @@ function openDetail(
 }
 
 /** The commitment, and what §6.2 says about deletions. */
-function checkDetail(walk: Walk, row: Row, detail: DetailRow): void {
+function checkDetail(walk: Walk, row: NamedRow, detail: DetailRow): void {
   const bound = detailCommitment(detail.blinding, detail) === row.commitment
   ensure(bound, 'detail_mismatch', 'The detail is not the one that the record commits to')
   walk.paths.set(row.versionId, detail.path)
@@ -143,7 +144,12 @@ function checkPaths(walk: Walk, { past }: TrailCommit): void {
 }
 
 /** The blob of a row's memory after the row; none after a deletion or a redacted version. */
-function takeMemory(walk: Walk, at: TrailCommit, row: Row, detail: DetailRow | undefined): void {
+function takeMemory(
+  walk: Walk,
+  at: TrailCommit,
+  row: NamedRow,
+  detail: DetailRow | undefined,
+): void {
   const found = findInTree(walk, at, row.memoryId)
   if (walk.trail.redacted.has(row.versionId)) {
     ensure(found === undefined, 'redaction_undone', 'A redacted memory is back')
@@ -159,7 +165,7 @@ function takeMemory(walk: Walk, at: TrailCommit, row: Row, detail: DetailRow | u
 function openMemory(
   { repository, storeId, trail }: Walk,
   { epoch }: TrailCommit,
-  row: Row,
+  row: NamedRow,
   { oid, detail }: { oid: string; detail: DetailRow },
 ): MemoryBlob {
   const envelope = repository.read('blob', oid)

@@ -2,7 +2,7 @@
 // Crockford base32.
 // Inside the reference, ids are lower-case hex of 32 digits.
 
-import { concat, fromHex, label, toHex, u8 } from './bytes.ts'
+import { concat, fromHex, label, toHex, u16, u8 } from './bytes.ts'
 import { H, keyedH } from './hash.ts'
 import { ensure, refuse } from './refusal.ts'
 
@@ -46,6 +46,21 @@ export function deviceIdOf(publicKey: Uint8Array): string {
 /** The id of a recovery identity, which no device has, whatever key they share. */
 export function recoveryIdOf(slotId: string, publicKey: Uint8Array): string {
   return toHex(H(label('GLK1/recovery/v1'), fromHex(slotId), publicKey)).slice(0, 32)
+}
+
+/** The id of the version that a row of a record brings; rows count from 0. */
+export function versionIdOf(storeId: string, recordHash: string, index: number): string {
+  return idOfRow('GLK1/version/v1', storeId, recordHash, index)
+}
+
+/** The id of the memory that a row of a record creates. */
+export function memoryIdOf(storeId: string, recordHash: string, index: number): string {
+  return idOfRow('GLK1/memory/v1', storeId, recordHash, index)
+}
+
+function idOfRow(name: string, storeId: string, recordHash: string, index: number): string {
+  const hash = H(label(name), fromHex(storeId), fromHex(recordHash), u16(index))
+  return toHex(hash).slice(0, 32)
 }
 
 // §1.1

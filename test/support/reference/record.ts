@@ -1,6 +1,6 @@
 // FORMAT §6.1: the record of a commit and its device signature. Decoding refuses what is wrong
-// within the record; what depends on its history is §8 (trail.ts). Ids and hashes are lower-case
-// hex.
+// within the record; what depends on its history is §8 (trail.ts). Rows are as they are written,
+// without the ids that follow from the record's hash (rows.ts). Ids and hashes are lower-case hex.
 
 import { ascii, concat, fromHex, label, Reader, u16, u64, u8, utf8, zeros } from './bytes.ts'
 import { checkPadding } from './envelope.ts'
@@ -33,8 +33,9 @@ export interface Actor {
 }
 
 export interface Row {
+  /** Zero in a row that creates a memory. */
   readonly memoryId: string
-  readonly versionId: string
+  /** In a redact record the version to redact. */
   readonly base: string
   readonly secondBase: string
   /** undefined in the rows of a redact record. */
@@ -74,7 +75,7 @@ function encodeCallerId(id: string | undefined): Uint8Array {
 }
 
 function encodeRow(row: Row): Uint8Array {
-  const ids = concat(...[row.memoryId, row.versionId, row.base, row.secondBase].map(fromHex))
+  const ids = concat(...[row.memoryId, row.base, row.secondBase].map(fromHex))
   return concat(ids, u8(numberOf(operations, row.operation)), fromHex(row.commitment))
 }
 
@@ -170,10 +171,9 @@ function readBody(reader: Reader): ChangeRecord {
 }
 
 function readRow(reader: Reader): Row {
-  const [memoryId, versionId] = [reader.hex(16), reader.hex(16)]
-  const [base, secondBase] = [reader.hex(16), reader.hex(16)]
+  const [memoryId, base, secondBase] = [reader.hex(16), reader.hex(16), reader.hex(16)]
   const operation = oneOf(operations, reader.u8())
-  return { memoryId, versionId, base, secondBase, operation, commitment: reader.hex(32) }
+  return { memoryId, base, secondBase, operation, commitment: reader.hex(32) }
 }
 
 /** Member `number` of the list, from 1; undefined for 0. */
@@ -241,20 +241,24 @@ function checkRows(record: ChangeRecord): void {
   ensure(counted, 'record_rows', 'The kind has another number of rows')
   let before = ''
   for (const row of rows) {
-    const key = kind === 'redact' ? row.memoryId + row.versionId : row.memoryId
-    ensure(key > before, 'record_rows', 'The rows do not ascend')
+    const creates = row.operation === 'created' && row.base === zeroId
+    const unnamed = row.memoryId === zeroId
+    ensure(unnamed === creates, 'record_rows', 'A row names its memory unless it creates it')
+    const key = kind === 'redact' ? row.memoryId + row.base : row.memoryId
+    const ascends = key > before || (creates && key === before)
+    ensure(ascends, 'record_rows', 'The rows do not ascend')
     before = key
     if (kind === 'redact') checkRedactRow(row)
     else {
       ensure(row.operation !== undefined, 'record_rows', 'A row has no operation')
-      const creates = row.operation === 'created' && parents.length === 2
-      ensure(!creates, 'record_rows', 'A merge creates no memory')
+      const merged = row.operation === 'created' && parents.length === 2
+      ensure(!merged, 'record_rows', 'A merge creates and restores no memory')
     }
   }
 }
 
 function checkRedactRow(row: Row): void {
-  const named = row.base === zeroId && row.secondBase === zeroId && row.operation === undefined
-  const bare = named && row.commitment === zeroHash
+  const isTarget = row.secondBase === zeroId && row.operation === undefined
+  const bare = isTarget && row.commitment === zeroHash
   ensure(bare, 'record_rows', 'A row of a redact record names a version and no more')
 }

@@ -44,7 +44,6 @@ export type Refusal =
   | 'record_sequence'
   | 'record_chain'
   | 'record_rows'
-  | 'row_version_reused'
   | 'row_base_mismatch'
   | 'row_memory_exists'
   | 'row_memory_missing'

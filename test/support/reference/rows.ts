@@ -1,8 +1,30 @@
-// FORMAT §6.4: the rules of rows, and cur(X, m) after them.
+// FORMAT §6.4: rows with the ids that §1 gives them, their rules, and cur(X, m) after them.
 
+import { memoryIdOf, versionIdOf } from './identity.ts'
 import type { OpenMemories } from './pasts.ts'
-import { type Row, zeroId } from './record.ts'
+import { type ChangeRecord, type Row, zeroId } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
+
+/** A row of a record whose hash is known. */
+export interface NamedRow extends Row {
+  /** Never zero. */
+  readonly memoryId: string
+  /** In a redact record the version to redact; then the base is zero. */
+  readonly versionId: string
+}
+
+export function nameRows(
+  storeId: string,
+  recordHash: string,
+  { kind, rows }: Pick<ChangeRecord, 'kind' | 'rows'>,
+): readonly NamedRow[] {
+  return rows.map((row, index) => {
+    if (kind === 'redact') return { ...row, versionId: row.base, base: zeroId }
+    const creates = row.memoryId === zeroId
+    const memoryId = creates ? memoryIdOf(storeId, recordHash, index) : row.memoryId
+    return { ...row, memoryId, versionId: versionIdOf(storeId, recordHash, index) }
+  })
+}
 
 export interface VersionFact {
   readonly memoryId: string
@@ -23,7 +45,7 @@ export interface AllMemories {
 export interface RowsOf {
   readonly hash: string
   readonly time: number
-  readonly rows: readonly Row[]
+  readonly rows: readonly NamedRow[]
 }
 
 /** Checks the rows of a change against cur of its past; returns cur after it. */
@@ -36,8 +58,6 @@ export function applyChange(
   const current = new Map(before)
   for (const row of rows) {
     const { memoryId, versionId, operation } = row
-    ensure(!all.versions.has(versionId), 'row_version_reused', 'A version id is not new')
-    ensure(versionId !== zeroId, 'record_rows', 'A version id is zero, which means none')
     const sides = open.get(memoryId)
     if (sides === undefined) checkRow(all, before.get(memoryId), row)
     else {
@@ -53,13 +73,9 @@ export function applyChange(
   return current
 }
 
-function checkRow(all: AllMemories, current: string | undefined, row: Row): void {
+function checkRow(all: AllMemories, current: string | undefined, row: NamedRow): void {
   ensure(row.secondBase === zeroId, 'row_base_mismatch', 'Nothing is open, but a row has two bases')
-  if (row.operation === 'created' && row.base === zeroId) {
-    const isNew = current === undefined && !all.created.has(row.memoryId)
-    ensure(isNew, 'row_memory_exists', 'The memory exists')
-    return
-  }
+  if (row.operation === 'created' && row.base === zeroId) return
   if (current === undefined) refuse('row_memory_missing', 'The memory does not exist')
   ensure(row.base === current, 'row_base_mismatch', 'The base is not the current version')
   const deleted = all.versions.get(current)?.deleted === true
@@ -74,7 +90,7 @@ function checkRow(all: AllMemories, current: string | undefined, row: Row): void
 export function redactTargets(
   versions: Versions,
   current: ReadonlyMap<string, string>,
-  rows: readonly Row[],
+  rows: readonly NamedRow[],
   isInPast: (recordHash: string) => boolean,
 ): string[] {
   for (const { memoryId, versionId } of rows) {

@@ -6,9 +6,10 @@ import type { DetailRow } from './detail.ts'
 import type { Directory } from './directory.ts'
 import { decodeKeyring } from './keyring.ts'
 import { parseStoreFile } from './public-files.ts'
-import type { Actor, Operation, RecordKind, RedactReason, Row } from './record.ts'
+import type { Actor, Operation, RecordKind, RedactReason } from './record.ts'
 import { ensure } from './refusal.ts'
 import { openRepository } from './repository.ts'
+import type { NamedRow } from './rows.ts'
 import type { Settings } from './settings.ts'
 import { readRootBlob, verifyTrail } from './trail.ts'
 import { type Secret, unlock } from './unlock.ts'
@@ -72,9 +73,9 @@ export function readStore(repositoryDirectory: string, secret: Secret): StoreVie
   const epochs = new Map(unlock(keyring, secret).map((epoch) => [epoch.kid, epoch]))
   const trail = verifyTrail(repository, { storeId, epochs })
   const { details, memories, settings } = verifyContents(repository, storeId, trail)
-  const commits = trail.commits.map(({ oid, record }) => {
+  const commits = trail.commits.map(({ oid, record, rows: named }) => {
     const { kind, height, time, actor, session, reason, deviceId, sequence } = record
-    const rows = record.rows.map((row, index) =>
+    const rows = named.map((row, index) =>
       viewRow(row, details.get(oid)?.get(index), trail.redacted),
     )
     return { oid, kind, height, time, actor, session, reason, deviceId, sequence, rows }
@@ -88,7 +89,7 @@ export function readStore(repositoryDirectory: string, secret: Secret): StoreVie
 }
 
 function viewRow(
-  { memoryId, versionId, base, operation }: Row,
+  { memoryId, versionId, base, operation }: NamedRow,
   detail: DetailRow | undefined,
   redactions: ReadonlySet<string>,
 ): RowView {

@@ -44,7 +44,14 @@ import {
 } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 import type { Repository } from './repository.ts'
-import { type AllMemories, applyChange, redactTargets, type VersionFact } from './rows.ts'
+import {
+  type AllMemories,
+  applyChange,
+  type NamedRow,
+  nameRows,
+  redactTargets,
+  type VersionFact,
+} from './rows.ts'
 import { checkGenesisDirectory, checkNextDirectory } from './succession.ts'
 import { decodeTree } from './tree.ts'
 
@@ -53,10 +60,15 @@ export interface TrailCommit {
   readonly commit: ParsedCommit
   readonly record: ChangeRecord
   readonly recordHash: string
+  /** Those of the record, with their ids. */
+  readonly rows: readonly NamedRow[]
   /** The epoch under which record, detail and memories are sealed. */
   readonly epoch: Epoch
   readonly past: Past
 }
+
+/** A commit whose record is opened, and not yet checked against its past. */
+type OpenedCommit = Omit<TrailCommit, 'past'>
 
 export interface Trail {
   /** From genesis to the head. */
@@ -112,11 +124,13 @@ export function verifyTrail(repository: Repository, keys: TrailKeys): Trail {
     const hash = recordHash(keys.storeId, opened.body, opened.signature)
     ensure(!hashes.has(hash), 'duplicate_record', 'One record is in two commits')
     hashes.add(hash)
-    const bare = { oid, commit, record: opened.record, recordHash: hash, epoch }
+    const { record } = opened
+    const rows = nameRows(keys.storeId, hash, record)
+    const bare = { oid, commit, record, recordHash: hash, rows, epoch }
     const at = { ...bare, past: verifyRecord(repository, keys, walk, { ...bare, opened }) }
     walk.commits.push(at)
     walk.byOid.set(oid, at)
-    walk.ancestry.add(hash, opened.record)
+    walk.ancestry.add(hash, record)
   }
   const directory = walk.commits.at(-1)?.past.keyring?.directory
   if (directory === undefined) return refuse('commit_malformed', 'There is no commit')
@@ -128,9 +142,9 @@ function verifyRecord(
   repository: Repository,
   keys: TrailKeys,
   walk: Walk,
-  at: Omit<TrailCommit, 'past'> & { readonly opened: DecodedRecord },
+  at: OpenedCommit & { readonly opened: DecodedRecord },
 ): Past {
-  const { record, recordHash: hash, oid } = at
+  const { record, recordHash: hash, rows, oid } = at
   const parents = at.commit.parents.flatMap((parent) => walk.byOid.get(parent) ?? [])
   checkPlace(at.commit, record, parents, walk.commits.length === 0)
   const { past: before, open, concurrent } = joinedPast(parents, walk)
@@ -152,9 +166,9 @@ function verifyRecord(
     checkNextDirectory(keyring.directory, next.directory, how)
     keyring = next
   }
-  if (record.kind === 'redact') addRedacted(walk, before, record)
+  if (record.kind === 'redact') addRedacted(walk, before, at)
   const current = hasVersions(record)
-    ? applyChange(walk.all, before.current, open, { hash, time: record.time, rows: record.rows })
+    ? applyChange(walk.all, before.current, open, { hash, time: record.time, rows })
     : before.current
   const brings = record.settingsHash !== zeroHash
   const settings = brings
@@ -174,9 +188,13 @@ function lastRecordIn({ devices }: Past): (deviceId: string) => LastRecord {
 }
 
 /** Adds the versions that a redact record names to those of the walk. */
-function addRedacted({ all, ancestry, redacted }: Walk, before: Past, record: ChangeRecord): void {
+function addRedacted(
+  { all, ancestry, redacted }: Walk,
+  before: Past,
+  { record, rows }: OpenedCommit,
+): void {
   const isInPast = (each: string) => record.parents.some((p) => ancestry.isWithin(each, p))
-  for (const id of redactTargets(all.versions, before.current, record.rows, isInPast)) {
+  for (const id of redactTargets(all.versions, before.current, rows, isInPast)) {
     redacted.add(id)
   }
 }
@@ -241,14 +259,6 @@ function checkKeyringLink(
   ensure(current, 'record_epoch', 'The record is sealed under another epoch')
 }
 
-interface KeyringCommit {
-  readonly oid: string
-  readonly commit: ParsedCommit
-  readonly record: ChangeRecord
-  readonly recordHash: string
-  readonly epoch: Epoch
-}
-
 function joinedOf(
   { storeId }: TrailKeys,
   [a, b]: readonly [KeyringState, KeyringState],
@@ -261,7 +271,7 @@ function readJoin(
   repository: Repository,
   keys: TrailKeys,
   { ancestry, byOid }: Walk,
-  at: KeyringCommit & { readonly concurrent: readonly [KeyringState, KeyringState] },
+  at: OpenedCommit & { readonly concurrent: readonly [KeyringState, KeyringState] },
 ): KeyringState {
   const { record, epoch, concurrent } = at
   const joined = joinedOf(keys, concurrent)
@@ -291,7 +301,7 @@ function parentAt(byOid: Walk['byOid'], oid: string): Parent {
 function readKeyring(
   repository: Repository,
   { storeId, epochs }: TrailKeys,
-  { oid, commit, record, recordHash: hash, epoch: recordEpoch }: KeyringCommit,
+  { oid, commit, record, recordHash: hash, epoch: recordEpoch }: OpenedCommit,
   before: readonly KeyringState[],
 ): KeyringState {
   const bytes = readRootBlob(repository, commit.tree, 'keyring')

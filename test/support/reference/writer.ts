@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
-import { concat, toHex, u8, utf8 } from './bytes.ts'
+import { concat, fromHex, toHex, u8, utf8 } from './bytes.ts'
 import { encodeCommit } from './commit.ts'
 import { detailCommitment, type DetailRow, encodeDetail } from './detail.ts'
 import { deviceKeys } from './device-card.ts'
@@ -29,7 +29,7 @@ import { H, sha256 } from './hash.ts'
 import { deviceIdOf, type Identity, storeIdOf } from './identity.ts'
 import { encodeKeyring, type Keyring, makeKeyring } from './keyring.ts'
 import { auditKeys, contentKeys, type Epoch, fullEpoch, groupSeed, recordHash } from './keys.ts'
-import { encodeMemoryBlob, type MemoryBlob } from './memory.ts'
+import { encodeMemoryBlob } from './memory.ts'
 import { readmeFile, storeFile } from './public-files.ts'
 import {
   type ChangeRecord,
@@ -40,14 +40,15 @@ import {
   zeroHash,
   zeroId,
 } from './record.ts'
+import { type NamedRow, nameRows } from './rows.ts'
 import { encodeSettings, type Settings } from './settings.ts'
 import { publicKeyOf } from './signature.ts'
 import { buildTree, gitOid, type ObjectType } from './tree.ts'
 
 /** What a memory row should say; ids are hex. */
 export interface NewRow {
-  readonly memoryId: string
-  readonly versionId: string
+  /** Without it, and with the operation created, the row creates a memory. */
+  readonly memoryId?: string
   readonly operation: Operation
   readonly path: string
   readonly content: string
@@ -61,8 +62,11 @@ interface Entry {
   readonly signature: Uint8Array
   readonly hash: string
   readonly epoch: Epoch
+  /** Those of the record, with their ids. */
+  readonly rows: readonly NamedRow[]
   readonly details: readonly DetailRow[]
-  readonly blobs: ReadonlyMap<string, MemoryBlob>
+  /** By row. */
+  readonly contents: readonly string[]
   readonly keyring: Uint8Array
   readonly settings: Uint8Array
 }
@@ -120,10 +124,6 @@ export class StoreWriter {
     return H(utf8(`random ${this.#counter}`))
   }
 
-  newId(): string {
-    return toHex(this.random()).slice(0, 32)
-  }
-
   newEpoch(): Epoch {
     return fullEpoch(this.storeId, this.random(), this.random())
   }
@@ -137,41 +137,38 @@ export class StoreWriter {
     this.#append({ kind: 'genesis', ...hashes }, { keyring, settings: sealed })
   }
 
-  /** `tweak` changes fields before they are signed; `signingSeed` names another author. */
+  /**
+   * `tweak` changes fields before they are signed; `signingSeed` names another author. Rows that
+   * create memories stay in their order. Returns the rows of the record.
+   */
   change(
     rows: readonly NewRow[],
     tweak: Partial<ChangeRecord> = {},
     signingSeed: Uint8Array = this.founder.signingSeed,
-  ): void {
-    const sorted = rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
-    const time = tweak.time ?? this.#nextTime()
+  ): readonly NamedRow[] {
+    const sorted = rows.toSorted((a, b) => compare(a.memoryId ?? zeroId, b.memoryId ?? zeroId))
     const details: DetailRow[] = []
-    const blobs = new Map<string, MemoryBlob>()
     const recordRows = sorted.map((row, index): Row => {
-      const { memoryId, versionId, operation, path, content } = row
+      const { memoryId = zeroId, operation } = row
+      const base = row.base ?? this.#current.get(memoryId) ?? zeroId
       const detail = this.#detail(row, index)
       details.push(detail)
-      const base = row.base ?? this.#current.get(memoryId) ?? zeroId
-      if (!this.#created.has(memoryId)) this.#created.set(memoryId, time)
-      const created = this.#created.get(memoryId) ?? time
-      blobs.set(memoryId, { path, content, versionId, created, sha256: detail.sha256 })
-      this.#current.set(memoryId, versionId)
       const commitment = detailCommitment(detail.blinding, detail)
-      return { memoryId, versionId, base, secondBase: zeroId, operation, commitment }
+      return { memoryId, base, secondBase: zeroId, operation, commitment }
     })
-    this.#append(
-      { kind: 'change', time, rows: recordRows, ...tweak },
-      { details, blobs },
-      signingSeed,
-    )
+    const made = { details, contents: sorted.map(({ content }) => content) }
+    const entry = this.#append({ kind: 'change', rows: recordRows, ...tweak }, made, signingSeed)
+    for (const { memoryId, versionId } of entry.rows) {
+      this.#current.set(memoryId, versionId)
+      if (!this.#created.has(memoryId)) this.#created.set(memoryId, entry.record.time)
+    }
+    return entry.rows
   }
 
-  redact(targets: readonly { memoryId: string; versionId: string }[]): void {
-    const bare = { base: zeroId, secondBase: zeroId, operation: undefined, commitment: zeroHash }
-    const rows = targets.map((target) => ({ ...target, ...bare }))
-    const sorted = rows.toSorted((a, b) =>
-      a.memoryId + a.versionId < b.memoryId + b.versionId ? -1 : 1,
-    )
+  redact(targets: readonly Pick<NamedRow, 'memoryId' | 'versionId'>[]): void {
+    const bare = { secondBase: zeroId, operation: undefined, commitment: zeroHash }
+    const rows = targets.map(({ memoryId, versionId: base }) => ({ memoryId, base, ...bare }))
+    const sorted = rows.toSorted((a, b) => compare(a.memoryId + a.base, b.memoryId + b.base))
     this.#append({ kind: 'redact', reason: 'leaked_secret', rows: sorted }, {})
   }
 
@@ -203,10 +200,10 @@ export class StoreWriter {
     const memories = new Map<string, string>()
     let head: string | undefined
     for (const entry of this.#entries) {
-      for (const row of entry.record.kind === 'change' ? entry.record.rows : []) {
+      for (const [index, row] of entry.record.kind === 'change' ? entry.rows.entries() : []) {
         memories.delete(row.memoryId)
         const kept = row.operation !== 'deleted' && !redacted.has(row.versionId)
-        if (kept) memories.set(row.memoryId, put('blob', this.#sealMemory(entry, row)))
+        if (kept) memories.set(row.memoryId, put('blob', this.#sealMemory(entry, row, index)))
       }
       const files = { keyring: put('blob', entry.keyring), settings: put('blob', entry.settings) }
       const built = buildTree({ ...constant, ...files, memories })
@@ -223,7 +220,7 @@ export class StoreWriter {
   /** R: the versions that redact records name. */
   redactions(): Set<string> {
     const redacts = this.#entries.filter((entry) => entry.record.kind === 'redact')
-    return new Set(redacts.flatMap((entry) => entry.record.rows.map((row) => row.versionId)))
+    return new Set(redacts.flatMap((entry) => entry.rows.map((row) => row.versionId)))
   }
 
   #nextTime(): number {
@@ -243,9 +240,9 @@ export class StoreWriter {
 
   #append(
     fields: Partial<ChangeRecord> & Pick<ChangeRecord, 'kind'>,
-    made: Partial<Pick<Entry, 'details' | 'blobs' | 'keyring' | 'settings'>>,
+    made: Partial<Pick<Entry, 'details' | 'contents' | 'keyring' | 'settings'>>,
     signingSeed: Uint8Array = this.founder.signingSeed,
-  ): void {
+  ): Entry {
     const parent = this.#entries.at(-1)
     const deviceId = deviceIdOf(publicKeyOf(signingSeed))
     const chain = this.#chains.get(deviceId) ?? { sequence: 0, hash: zeroHash }
@@ -272,9 +269,12 @@ export class StoreWriter {
     this.#chains.set(deviceId, { sequence: record.sequence, hash })
     if (record.keyringHash !== zeroHash) this.#keyringHash = hash
     const { keyring = utf8(''), settings = utf8('') } = { ...parent, ...made }
-    const { details = [], blobs = new Map() } = made
-    const signed = { record, body, signature, hash, epoch: this.epoch }
-    this.#entries.push({ ...signed, details, blobs, keyring, settings })
+    const { details = [], contents = [] } = made
+    const rows = nameRows(this.storeId, hash, record)
+    const signed = { record, body, signature, hash, rows, epoch: this.epoch }
+    const entry = { ...signed, details, contents, keyring, settings }
+    this.#entries.push(entry)
+    return entry
   }
 
   #makeKeyring(
@@ -295,23 +295,27 @@ export class StoreWriter {
   }
 
   #sealDetail(
-    { record, epoch, hash, details }: Entry,
+    { record, epoch, hash, rows, details }: Entry,
     redacted: ReadonlySet<string>,
   ): Uint8Array | undefined {
     if (record.kind !== 'change') return undefined
-    const kept = details.filter(({ row }) => !redacted.has(record.rows[row]?.versionId ?? ''))
+    const kept = details.filter(({ row }) => !redacted.has(rows[row]?.versionId ?? ''))
     const [keys, context] = [contentKeys(epoch, 'detail'), detailContext(this.storeId, hash)]
     return sealEnvelope('detail', keys, context, zeroHedge, encodeDetail(kept))
   }
 
-  #sealMemory({ record, epoch, details, blobs }: Entry, row: Row): Uint8Array {
-    const blob = blobs.get(row.memoryId)
-    const detail = details[record.rows.indexOf(row)]
-    if (blob === undefined || detail === undefined) throw new Error('The row has no blob')
-    const keys = contentKeys(epoch, 'memory')
-    const context = memoryContext(this.storeId, row.memoryId)
-    const hedge = new Uint8Array(Buffer.from(detail.blinding, 'hex'))
-    return sealEnvelope('memory', keys, context, hedge, encodeMemoryBlob(blob))
+  #sealMemory(entry: Entry, { memoryId, versionId }: NamedRow, index: number): Uint8Array {
+    const detail = entry.details[index]
+    const content = entry.contents[index]
+    const created = this.#created.get(memoryId)
+    if (detail === undefined || content === undefined || created === undefined) {
+      throw new Error('The row has no blob')
+    }
+    const { path, sha256: hash, blinding } = detail
+    const blob = encodeMemoryBlob({ path, content, versionId, created, sha256: hash })
+    const keys = contentKeys(entry.epoch, 'memory')
+    const context = memoryContext(this.storeId, memoryId)
+    return sealEnvelope('memory', keys, context, fromHex(blinding), blob)
   }
 }
 
@@ -325,6 +329,11 @@ export function newDevice(
   const known = { deviceId: deviceIdOf(keys.signingKey), ...keys, role }
   const byOwner = { roleBy: 1, namedBy: 1, admittedBy: 1, slotId: zeroId } as const
   return { ...known, ...byOwner, added: number, roleSet: number, named: number, name: '' }
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }
 
 /** Writes a loose object. */

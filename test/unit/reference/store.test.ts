@@ -5,38 +5,45 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
-  m1,
-  m2,
+  changed,
   member,
   newPath,
   read,
   row,
   settings,
   started,
-  version,
   withMembers,
 } from '../../support/reference-stores.ts'
 import { groupSeed } from '../../support/reference/keys.ts'
+import { type Row, zeroId } from '../../support/reference/record.ts'
+import type { NamedRow } from '../../support/reference/rows.ts'
 import { allowedSigner } from '../../support/reference/sshsig.ts'
-import type { StoreWriter } from '../../support/reference/writer.ts'
+import type { NewRow, StoreWriter } from '../../support/reference/writer.ts'
+
+const unknown = '22'.repeat(16)
+
+/** The next row of a row's memory. */
+function next({ memoryId }: NamedRow, more: Partial<NewRow> = {}): NewRow {
+  return row(2, 'modified', { memoryId, ...more })
+}
+
+/** The same as a record has it. */
+function edit({ memoryId, versionId, commitment }: NamedRow): Row {
+  return { memoryId, base: versionId, secondBase: zeroId, operation: 'modified', commitment }
+}
 
 describe('a store', () => {
   test('reads as its changes say', { tags: 'slow' }, () => {
     const writer = started()
-    writer.change([
-      row(1, 'created', { note: 'first' }),
-      row(2, 'created', { memoryId: m2, path: '/b/c' }),
-    ])
-    writer.change([row(3, 'modified', { path: '/renamed' })])
-    writer.change([row(4, 'deleted', { memoryId: m2, path: '/b/c' })])
+    const created = [row(1, 'created', { note: 'first' }), row(2, 'created', { path: '/b/c' })]
+    const [memoryId = '', other = ''] = writer.change(created).map((made) => made.memoryId)
+    const { versionId } = changed(writer, row(3, 'modified', { memoryId, path: '/renamed' }))
+    changed(writer, row(4, 'deleted', { memoryId: other, path: '/b/c' }))
     writer.settings({ ...settings, name: 'Other' })
     const store = read(writer)
     expect(store.settings?.name).toBe('Other')
     expect([...store.memories]).toEqual([
-      [
-        '/renamed',
-        { memoryId: m1, versionId: version(3), content: 'text 3\n', created: 1_700_000_001_000 },
-      ],
+      ['/renamed', { memoryId, versionId, content: 'text 3\n', created: 1_700_000_001_000 }],
     ])
     expect(store.commits.map((c) => c.kind).join()).toBe('genesis,change,change,change,settings')
     expect(store.commits[1]?.rows[0]).toMatchObject({ path: '/a', note: 'first', size: 7 })
@@ -44,17 +51,15 @@ describe('a store', () => {
 
   test('revives a deleted memory', { tags: 'slow' }, () => {
     const writer = started()
-    writer.change([row(1, 'created')])
-    writer.change([row(2, 'deleted')])
-    writer.change([row(3, 'created')])
+    const { memoryId } = changed(writer, row(1, 'created'))
+    changed(writer, row(2, 'deleted', { memoryId }))
+    changed(writer, row(3, 'created', { memoryId }))
     expect(read(writer).memories.get('/a')?.created).toBe(1_700_000_001_000)
   })
 
   test('with 40 memories has a radix tree that reads back', { tags: 'slow' }, () => {
     const writer = started()
-    const ids = Array.from({ length: 40 }, () => writer.newId())
-    const rows = ids.map((memoryId, i) => row(i + 1, 'created', { memoryId, path: `/${memoryId}` }))
-    writer.change(rows)
+    writer.change(Array.from({ length: 40 }, (_, n) => row(n, 'created', { path: `/${n}` })))
     expect(read(writer).memories.size).toBe(40)
   })
 
@@ -63,20 +68,15 @@ describe('a store', () => {
     { tags: 'slow' },
     () => {
       const writer = started()
-      writer.change([row(1, 'created', { content: 'secret' })])
-      writer.change([row(2, 'modified')])
-      writer.redact([{ memoryId: m1, versionId: version(1) }])
+      const leak = changed(writer, row(1, 'created', { content: 'secret' }))
+      const { memoryId, versionId } = leak
+      changed(writer, next(leak))
+      writer.redact([leak])
       const store = read(writer)
-      expect(store.commits[1]?.rows).toEqual([
-        {
-          memoryId: m1,
-          versionId: version(1),
-          base: version(0),
-          operation: 'created',
-          redacted: true,
-        },
-      ])
-      expect([...store.redacted]).toEqual([version(1)])
+      const named = { memoryId, versionId, base: zeroId, redacted: true }
+      expect(store.commits[1]?.rows).toEqual([{ ...named, operation: 'created' }])
+      expect(store.commits[3]?.rows).toEqual([{ ...named, operation: undefined }])
+      expect([...store.redacted]).toEqual([versionId])
       expect(store.memories.get('/a')?.content).toBe('text 2\n')
     },
   )
@@ -124,78 +124,78 @@ describe('a second epoch', () => {
     writer.change([row(1, 'created')])
     const epoch = writer.newEpoch()
     writer.keyring({ directory: withMembers(writer), epoch })
-    writer.change([row(2, 'created', { memoryId: m2, path: '/b' })])
+    writer.change([row(2, 'created', { path: '/b' })])
     expect([...read(writer).memories.keys()]).toEqual(['/a', '/b'])
   })
 })
 
 describe('one fault is refused by its name', () => {
-  test.each<[string, string, (writer: StoreWriter) => void]>([
-    ['record_height', 'a height', (w) => w.change([row(2, 'modified')], { height: 9 })],
-    [
-      'record_parents',
-      'a parent',
-      (w) => w.change([row(2, 'modified')], { parents: ['ab'.repeat(32)] }),
-    ],
-    [
-      'record_keyring',
-      'a keyring link',
-      (w) => w.change([row(2, 'modified')], { keyring: 'ab'.repeat(32) }),
-    ],
-    [
-      'record_device',
-      'an author',
-      (w) => w.change([row(2, 'modified')], { deviceId: 'ab'.repeat(16) }),
-    ],
-    ['record_sequence', 'a sequence', (w) => w.change([row(2, 'modified')], { sequence: 1 })],
-    [
-      'record_chain',
-      'a chain',
-      (w) => w.change([row(2, 'modified')], { previous: 'ab'.repeat(32) }),
-    ],
-    ['record_malformed', 'an actor', (w) => w.change([row(2, 'modified')], { actor: undefined })],
+  test.each<[string, string, (writer: StoreWriter, first: NamedRow) => unknown]>([
+    ['record_height', 'a height', (w, a) => w.change([next(a)], { height: 9 })],
+    ['record_parents', 'a parent', (w, a) => w.change([next(a)], { parents: ['ab'.repeat(32)] })],
+    ['record_keyring', 'a keyring link', (w, a) => w.change([next(a)], { keyring: a.commitment })],
+    ['record_device', 'an author', (w, a) => w.change([next(a)], { deviceId: unknown })],
+    ['record_sequence', 'a sequence', (w, a) => w.change([next(a)], { sequence: 1 })],
+    ['record_chain', 'a chain', (w, a) => w.change([next(a)], { previous: a.commitment })],
+    ['record_malformed', 'an actor', (w, a) => w.change([next(a)], { actor: undefined })],
     ['record_rows', 'no rows', (w) => w.change([])],
-    ['row_version_reused', 'a version id', (w) => w.change([row(1, 'modified')])],
-    ['row_base_mismatch', 'a base', (w) => w.change([row(2, 'modified', { base: version(7) })])],
+    [
+      'record_rows',
+      'a creation of a memory with an id',
+      (w, { memoryId }) => w.change([row(2, 'created', { memoryId, base: zeroId })]),
+    ],
+    [
+      'record_rows',
+      'a restoration of no memory',
+      (w, { versionId }) => w.change([row(2, 'created', { base: versionId })]),
+    ],
+    ['record_rows', 'an edit of no memory', (w) => w.change([row(2, 'modified')])],
+    ['record_rows', 'two rows of one memory', (w, a) => w.change([next(a), next(a)])],
+    [
+      'record_rows',
+      'a creation that is not first',
+      (w, a) => w.change([next(a), next(a)], { rows: [edit(a), { ...a, memoryId: zeroId }] }),
+    ],
+    ['row_base_mismatch', 'a base', (w, a) => w.change([next(a, { base: unknown })])],
     [
       'row_memory_exists',
-      'a second creation',
-      (w) => w.change([row(2, 'created', { base: version(0) })]),
+      'a restoration of what is there',
+      (w, { memoryId }) => w.change([row(2, 'created', { memoryId })]),
     ],
     [
       'row_memory_missing',
       'a missing memory',
-      (w) => w.change([row(2, 'modified', { memoryId: m2 })]),
+      (w, a) => w.change([next(a, { memoryId: unknown })]),
     ],
-    ['redact_target', 'a live target', (w) => w.redact([{ memoryId: m1, versionId: version(1) }])],
-    ['detail_malformed', 'a path', (w) => w.change([row(2, 'modified', { path: 'a' })])],
-    ['detail_mismatch', 'a deletion’s path', (w) => w.change([row(2, 'deleted', { path: '/z' })])],
-    ['row_path_conflict', 'one path twice', (w) => w.change([row(2, 'created', { memoryId: m2 })])],
+    ['redact_target', 'a live target', (w, a) => w.redact([a])],
+    ['redact_target', 'no version', (w, a) => w.redact([{ ...a, versionId: unknown }])],
+    ['detail_malformed', 'a path', (w, a) => w.change([next(a, { path: 'a' })])],
     [
-      'row_path_conflict',
-      'a path above',
-      (w) => w.change([row(2, 'created', { memoryId: m2, path: '/a/b' })]),
+      'detail_mismatch',
+      'a deletion’s path',
+      (w, { memoryId }) => w.change([row(2, 'deleted', { memoryId, path: '/z' })]),
     ],
+    ['row_path_conflict', 'one path twice', (w) => w.change([row(2, 'created')])],
+    ['row_path_conflict', 'a path above', (w) => w.change([row(2, 'created', { path: '/a/b' })])],
   ])('%s: %s', (kind, _, spoil) => {
     const writer = started()
-    writer.change([row(1, 'created')])
-    spoil(writer)
+    spoil(writer, changed(writer, row(1, 'created')))
     expect(() => read(writer)).toThrow(new RegExp(`^${kind}: `))
   })
 
   test('redaction_undone: a history that was not rewritten', () => {
     const writer = started()
-    writer.change([row(1, 'created')])
-    writer.change([row(2, 'modified')])
-    writer.redact([{ memoryId: m1, versionId: version(1) }])
+    const first = changed(writer, row(1, 'created'))
+    changed(writer, next(first))
+    writer.redact([first])
     expect(() => read(writer, new Set())).toThrow(/^redaction_undone: /)
   })
 
   test('detail_missing: a history that was rewritten without a redact record', () => {
     const writer = started()
-    writer.change([row(1, 'created')])
-    writer.change([row(2, 'modified')])
-    expect(() => read(writer, new Set([version(1)]))).toThrow(/^detail_missing: /)
+    const first = changed(writer, row(1, 'created'))
+    changed(writer, next(first))
+    expect(() => read(writer, new Set([first.versionId]))).toThrow(/^detail_missing: /)
   })
 
   test('record_role: a reader that writes', () => {

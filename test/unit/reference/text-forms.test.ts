@@ -9,12 +9,14 @@ import {
   formatIdentity,
   formatOperatorSecret,
   formatRecoveryKey,
+  memoryIdOf,
   parseId,
   operatorRecoveryKeys,
   parseIdentity,
   parseOperatorSecret,
   parseRecoveryKey,
   toBase32,
+  versionIdOf,
 } from '../../support/reference/identity.ts'
 import { parseStoreFile, storeFile } from '../../support/reference/public-files.ts'
 import { publicKeyOf, sign } from '../../support/reference/signature.ts'
@@ -42,6 +44,15 @@ describe('ids', () => {
     ['a newline', `mem_${'0'.repeat(26)}\n`],
   ])('with %s are refused', (_, text) => {
     expect(() => parseId('memory', text)).toThrow(/^invalid_input: /)
+  })
+
+  test('of a row follow from store, record and index', () => {
+    // Computed by Python's hashlib.
+    const [storeId, record] = ['ab'.repeat(16), 'cd'.repeat(32)]
+    expect(versionIdOf(storeId, record, 0)).toBe('fc85f5397ed25400d0cad79ea314e5ec')
+    expect(versionIdOf(storeId, record, 258)).toBe('4d454f33c37ca570e79f9430bcc4029f')
+    expect(memoryIdOf(storeId, record, 0)).toBe('9b6d0b8c2ae5034a3ce3aed14d449fa8')
+    expect(memoryIdOf(storeId, record, 258)).toBe('a03ddc99b37f3dc25f702a4902747864')
   })
 })
 

@@ -31,15 +31,17 @@ export interface SignedRow {
   readonly operation: Operation | undefined
   /** The hiding commitment to the row's detail (FORMAT §6.2). */
   readonly commitment: Uint8Array
+  /** So that no row with its ids is taken for one without. */
+  readonly versionId?: never
 }
 
 /** A row with its ids: one version of one memory; in a redaction, the version to redact. */
-export interface RecordRow extends SignedRow {
+export interface RecordRow extends Omit<SignedRow, 'versionId'> {
   readonly versionId: string
 }
 
 /** A record whose hash is known, and by it the ids of its rows (row-ids.ts). */
-export interface ChangeRecord extends RecordBody {
+export interface ChangeRecord extends Omit<RecordBody, 'rows'> {
   readonly rows: readonly RecordRow[]
 }
 

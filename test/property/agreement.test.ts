@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { toHex, utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
-import type { ChangeRecord } from '../../src/format/change-record.ts'
+import type { RecordBody, SignedRow } from '../../src/format/change-record.ts'
 import { encodeCommit, parseCommit, verifyCommitBytes } from '../../src/format/commit.ts'
 import { decodeDetail, detailCommitment, encodeDetail } from '../../src/format/detail.ts'
 import { formatDeviceCard, parseDeviceCard } from '../../src/format/device-card.ts'
@@ -82,19 +82,29 @@ function isPath(candidate: string): boolean {
 }
 
 describe('a record', () => {
-  const row = fc.record({
-    memoryId: id,
-    versionId: id.filter((hex) => hex !== zeroId),
-    base: id,
+  const someId = id.filter((hex) => hex !== zeroId)
+  const known: fc.Arbitrary<SignedRow> = fc.record({
+    memoryId: someId,
+    base: someId,
     secondBase: id,
     operation: fc.constantFrom('created', 'modified', 'deleted'),
     commitment: bytes(32),
   })
+  const fresh: fc.Arbitrary<SignedRow> = fc.record({
+    memoryId: fc.constant(zeroId),
+    base: fc.constant(zeroId),
+    secondBase: id,
+    operation: fc.constant('created'),
+    commitment: bytes(32),
+  })
+  const knownRows = fc
+    .uniqueArray(known, { minLength: 1, maxLength: 20, selector: (one) => one.memoryId })
+    .map((rows) => rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1)))
   const actor = fc.record({
     type: fc.constantFrom('api', 'user', 'service_account'),
     id: callerId,
   })
-  const change: fc.Arbitrary<ChangeRecord> = fc.record({
+  const change: fc.Arbitrary<RecordBody> = fc.record({
     kind: fc.constant('change'),
     height: natural,
     deviceId: id,
@@ -109,9 +119,7 @@ describe('a record', () => {
     directoryNumber: fc.constant(0),
     keyringHash: fc.constant(zeroHash),
     settingsHash: fc.constant(zeroHash),
-    rows: fc
-      .uniqueArray(row, { minLength: 1, maxLength: 20, selector: (one) => one.memoryId })
-      .map((rows) => rows.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))),
+    rows: fc.tuple(fc.array(fresh, { maxLength: 3 }), knownRows).map((parts) => parts.flat()),
   })
 
   test('of any fields', { tags: 'slow' }, () => {

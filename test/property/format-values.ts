@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { concatBytes, utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
-import type { Actor, ChangeRecord, RecordRow } from '../../src/format/change-record.ts'
+import type { Actor, RecordBody, SignedRow } from '../../src/format/change-record.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import type { DeviceEntry, Directory, RecoveryEntry } from '../../src/format/directory.ts'
 import { type EnvelopeType, paddedLength } from '../../src/format/envelope.ts'
@@ -70,30 +70,33 @@ const nothing = {
   settingsHash: zeroHash,
   rows: [],
 }
-const row: fc.Arbitrary<RecordRow> = shape({
-  memoryId: id(),
-  versionId: someId,
-  base: fc.oneof(id(), fc.constant(zeroId)),
+const known: fc.Arbitrary<SignedRow> = shape({
+  memoryId: someId,
+  base: someId,
   secondBase: fc.constant(zeroId),
   operation: fc.constantFrom('created' as const, 'modified' as const, 'deleted' as const),
   commitment: bytes(32),
 })
-const rows = fc
-  .uniqueArray(row, { minLength: 1, maxLength: 12, selector: ({ memoryId }) => memoryId })
+const fresh: fc.Arbitrary<SignedRow> = bytes(32).map((commitment) => {
+  return { memoryId: zeroId, base: zeroId, secondBase: zeroId, operation: 'created', commitment }
+})
+const knownRows = fc
+  .uniqueArray(known, { minLength: 1, maxLength: 12, selector: ({ memoryId }) => memoryId })
   .map((all) => all.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1)))
-const redaction = { base: zeroId, secondBase: zeroId, operation: undefined, commitment: zeroHash }
+const rows = fc.tuple(fc.array(fresh, { maxLength: 3 }), knownRows).map((parts) => parts.flat())
+const redaction = { secondBase: zeroId, operation: undefined, commitment: zeroHash }
 
-export const record: fc.Arbitrary<ChangeRecord> = fc.oneof(
+export const record: fc.Arbitrary<RecordBody> = fc.oneof(
   fc.tuple(plain, hash, rows).map(([fields, parent, all]) => {
     return { ...nothing, ...fields, kind: 'change' as const, parents: [parent], rows: all }
   }),
-  fc.tuple(plain, hash, rows).map(([fields, parent, all]) => ({
+  fc.tuple(plain, hash, knownRows).map(([fields, parent, all]) => ({
     ...nothing,
     ...fields,
     kind: 'redact' as const,
     reason: 'personal_data' as const,
     parents: [parent],
-    rows: all.map(({ memoryId, versionId }) => ({ memoryId, versionId, ...redaction })),
+    rows: all.map(({ memoryId, base }) => ({ memoryId, base, ...redaction })),
   })),
   fc.tuple(plain, hash, hash).map(([fields, keyringHash, settingsHash]) => {
     const hashes = { keyringHash, settingsHash }

@@ -83,7 +83,11 @@ export async function joined(): Promise<Omit<Apart, 'before'>> {
     { memory: 'first', node: ours, content: 'ours\ntheirs\n' },
     { memory: 'second', node: theirs, content: undefined },
   ].map(({ memory, node, content }) => {
-    return branches.settledRow(node.idOf(memory), thenOf(node, memory), { memory, path: '/m', content })
+    return branches.settledRow(node.idOf(memory), thenOf(node, memory), {
+      memory,
+      path: '/m',
+      content,
+    })
   })
   const step = { by: 2, time: root.time + 9, session: 'merge' }
   const merge = await branches.merge(ours, theirs, step, undefined, () => rows)

@@ -6,7 +6,7 @@ import { concatBytes, fromHex, label, toHex } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
 import { signingKeyPair, verifySignature } from '../../../src/crypto/signature.ts'
 import { hasCode } from '../../../src/errors.ts'
-import type { ChangeRecord, RecordRow } from '../../../src/format/change-record.ts'
+import type { RecordBody, SignedRow } from '../../../src/format/change-record.ts'
 import { paddedLength } from '../../../src/format/envelope.ts'
 import {
   decodeRecord,
@@ -25,21 +25,20 @@ const id = (byte: number): string => toHex(new Uint8Array(16).fill(byte))
 const hash = (byte: number): Uint8Array => new Uint8Array(32).fill(byte)
 const pair = signingKeyPair(hash(1))
 
-const row: RecordRow = {
+const row: SignedRow = {
   memoryId: id(0x21),
-  versionId: id(0x22),
   base: id(0x23),
   secondBase: zeroId,
   operation: 'modified',
   commitment: hash(0x24),
 }
-const redactRow: RecordRow = {
+const newRow: SignedRow = { ...row, memoryId: zeroId, base: zeroId, operation: 'created' }
+const redactRow: SignedRow = {
   ...row,
-  base: zeroId,
   operation: undefined,
   commitment: zeroHash,
 }
-const change: ChangeRecord = {
+const change: RecordBody = {
   kind: 'change',
   height: 7,
   deviceId: id(0x31),
@@ -56,7 +55,7 @@ const change: ChangeRecord = {
   settingsHash: zeroHash,
   rows: [row],
 }
-const genesis: ChangeRecord = {
+const genesis: RecordBody = {
   ...change,
   kind: 'genesis',
   height: 0,
@@ -67,16 +66,16 @@ const genesis: ChangeRecord = {
   settingsHash: hash(2),
   rows: [],
 }
-const redact: ChangeRecord = { ...change, kind: 'redact', reason: 'legal', rows: [redactRow] }
-const keyring: ChangeRecord = {
+const redact: RecordBody = { ...change, kind: 'redact', reason: 'legal', rows: [redactRow] }
+const keyring: RecordBody = {
   ...change,
   kind: 'keyring',
   directoryNumber: 3,
   keyringHash: hash(1),
   rows: [],
 }
-const join: ChangeRecord = { ...keyring, parents: [hash(1), hash(2)], rows: [row] }
-const settings: ChangeRecord = { ...change, kind: 'settings', settingsHash: hash(1), rows: [] }
+const join: RecordBody = { ...keyring, parents: [hash(1), hash(2)], rows: [row] }
+const settings: RecordBody = { ...change, kind: 'settings', settingsHash: hash(1), rows: [] }
 
 const code = (name: string): unknown => expect.objectContaining({ code: name })
 
@@ -87,13 +86,15 @@ function pad(bytes: Uint8Array): Uint8Array {
 }
 
 /** A padded record whose signature is zeros: decoding does not check it. */
-const encoded = (record: ChangeRecord): Uint8Array =>
+const encoded = (record: RecordBody): Uint8Array =>
   pad(concatBytes(encodeSignedBody(record), new Uint8Array(64)))
 
-const examples: readonly (readonly [string, ChangeRecord])[] = [
+const examples: readonly (readonly [string, RecordBody])[] = [
   ['change', change],
   ['change of a session', { ...change, actor: { type: 'session', id: 's' }, session: 's' }],
   ['change without a session', { ...change, session: undefined }],
+  ['change that creates two memories', { ...change, rows: [newRow, newRow, row] }],
+  ['change that restores', { ...change, rows: [{ ...row, operation: 'created' }] }],
   ['merge without rows', { ...change, parents: [hash(1), hash(2)], rows: [] }],
   ['genesis', genesis],
   ['redact', redact],
@@ -134,11 +135,11 @@ describe.each(examples)('a %s record', (_, record) => {
 
 test('the body has the layout of the format', () => {
   const body = encodeSignedBody(change)
-  expect(body).toHaveLength(314 + 32 + 97)
+  expect(body).toHaveLength(314 + 32 + 81)
   expect(toHex(body.subarray(0, 4))).toBe('01020100')
   expect(toHex(body.subarray(4, 12))).toBe('0000000000000007')
-  expect(toHex(body.subarray(-97))).toBe(
-    [row.memoryId, row.versionId, row.base, row.secondBase, '02', '24'.repeat(32)].join(''),
+  expect(toHex(body.subarray(-81))).toBe(
+    [row.memoryId, row.base, row.secondBase, '02', '24'.repeat(32)].join(''),
   )
 })
 
@@ -156,7 +157,7 @@ test('hash and signature cover label and store id', () => {
 })
 
 describe('record_malformed:', () => {
-  test.each<readonly [string, ChangeRecord]>([
+  test.each<readonly [string, RecordBody]>([
     ['a change without an actor', { ...change, actor: undefined }],
     ['a redaction without an actor', { ...redact, actor: undefined }],
     [
@@ -203,7 +204,7 @@ describe('record_malformed:', () => {
     ['a session without a length', sessionAt, 0],
     ['bytes after a session', sessionAt + 64, 1],
     ['an unknown reason', sessionAt + 65, 7],
-    ['an unknown operation', 314 + 32 + 64, 4],
+    ['an unknown operation', 314 + 32 + 48, 4],
   ])('%s', (_, at, byte) => {
     expect(() => decodeRecord(encoded(change).with(at, byte))).toThrow(code('record_malformed'))
   })
@@ -219,22 +220,27 @@ describe('record_malformed:', () => {
 
 describe('record_rows:', () => {
   const second = { ...row, memoryId: id(0x22) }
-  test.each<readonly [string, ChangeRecord]>([
+  test.each<readonly [string, RecordBody]>([
     ['a change without rows', { ...change, rows: [] }],
     ['a redaction without rows', { ...redact, rows: [] }],
     ['a genesis with a row', { ...genesis, rows: [row] }],
     ['settings with a row', { ...settings, rows: [row] }],
     ['a keyring with a row', { ...keyring, rows: [row] }],
-    ['a join that creates', { ...join, rows: [{ ...row, operation: 'created' }] }],
+    ['a join that restores', { ...join, rows: [{ ...row, operation: 'created' }] }],
+    ['a join that creates', { ...join, rows: [newRow] }],
+    ['a new memory with an id', { ...change, rows: [{ ...newRow, memoryId: id(0x21) }] }],
+    ['an edit of no memory', { ...change, rows: [{ ...row, memoryId: zeroId }] }],
+    ['a restored memory without an id', { ...change, rows: [{ ...newRow, base: id(1) }] }],
+    ['a redaction of no memory', { ...redact, rows: [{ ...redactRow, memoryId: zeroId }] }],
+    ['a new memory after others', { ...change, rows: [row, newRow] }],
     ['rows that descend', { ...change, rows: [second, row] }],
-    ['two rows of one memory', { ...change, rows: [row, { ...row, versionId: id(0x99) }] }],
+    ['two rows of one memory', { ...change, rows: [row, { ...row, base: id(0x99) }] }],
     ['one version redacted twice', { ...redact, rows: [redactRow, redactRow] }],
     ['a row without an operation', { ...change, rows: [{ ...row, operation: undefined }] }],
     [
       'a redaction with an operation',
       { ...redact, rows: [{ ...redactRow, operation: 'deleted' }] },
     ],
-    ['a redaction with a base', { ...redact, rows: [{ ...redactRow, base: id(1) }] }],
     ['a redaction with a second base', { ...redact, rows: [{ ...redactRow, secondBase: id(1) }] }],
     ['a redaction with a commitment', { ...redact, rows: [{ ...redactRow, commitment: hash(1) }] }],
   ])('%s', (_, record) => {
@@ -243,7 +249,7 @@ describe('record_rows:', () => {
 
   test('one row more than allowed', () => {
     const rows = Array.from({ length: 16_385 }, (_, index) => {
-      return { ...row, memoryId: index.toString(16).padStart(32, '0') }
+      return { ...row, memoryId: (index + 1).toString(16).padStart(32, '0') }
     })
     expect(() => decodeRecord(encoded({ ...change, rows }))).toThrow(code('record_rows'))
     const most = decodeRecord(encoded({ ...change, rows: rows.slice(1) }))
@@ -252,7 +258,7 @@ describe('record_rows:', () => {
 })
 
 test('two versions of one memory may be redacted at once', () => {
-  const rows = [redactRow, { ...redactRow, versionId: id(0x99) }]
+  const rows = [redactRow, { ...redactRow, base: id(0x99) }]
   expect(decodeRecord(encoded({ ...redact, rows })).record.rows).toEqual(rows)
 })
 

@@ -83,7 +83,11 @@ describe('a view of a time when clones had diverged', () => {
     const [ours, theirs] = [await create(0, '/same'), await create(1, '/same/below')]
     const [older, younger] = [thenOf(ours, 'of 0'), thenOf(theirs, 'of 1')]
     const merge = await branches.merge(ours, theirs, { by: 2, time: time + 99 }, undefined, () => [
-      branches.settledRow(theirs.idOf('of 1'), younger, { memory: '', path: '/aside', content: '1\n' }),
+      branches.settledRow(theirs.idOf('of 1'), younger, {
+        memory: '',
+        path: '/aside',
+        content: '1\n',
+      }),
     ])
     if (merge === undefined) throw new Error('The sides are not apart')
     return { branches, ours, merge, older, time }

@@ -1,14 +1,14 @@
 // Vectors of records with the key that signed them. FORMAT §6.1.
 
 import { toHex } from '../../../src/bytes.ts'
-import type { ChangeRecord, RecordRow } from '../../../src/format/change-record.ts'
-import { signRecord, zeroHash, zeroId } from '../../../src/format/record.ts'
+import type { RecordBody, SignedRow } from '../../../src/format/change-record.ts'
+import { decodeSignedBody, signRecord, zeroHash, zeroId } from '../../../src/format/record.ts'
 import { idOf, put } from '../../support/forge-seal.ts'
 import type { Forge } from '../../support/forge.ts'
 import type { Vector } from '../vector.ts'
 import { padding, type Plain, plain } from './plaintext.ts'
 
-type FieldCase = readonly [expect: string, name: string, change: Partial<ChangeRecord>]
+type FieldCase = readonly [expect: string, name: string, change: Partial<RecordBody>]
 
 /** Bytes of a change with one row and one parent that are overwritten after signing. */
 const changedBytes: readonly (readonly [
@@ -28,48 +28,54 @@ const changedBytes: readonly (readonly [
   ['record_malformed', 'an actor that is not filled with zeros', 205, 0x61],
   ['record_malformed', 'a session with a slash', 206, 1, 0x2f],
   ['record_malformed', 'a reason 7', 271, 7],
-  ['record_malformed', 'an operation 4', 410, 4],
-  ['record_rows', 'no operation', 410, 0],
-  ['device_signature_invalid', 'another version id', 362, 0xff],
-  ['device_signature_invalid', 'another signature', 443, 0xff],
+  ['record_malformed', 'an operation 4', 394, 4],
+  ['record_rows', 'no operation', 394, 0],
+  ['device_signature_invalid', 'another base', 362, 0xff],
+  ['device_signature_invalid', 'another signature', 427, 0xff],
 ]
 
 const ones = new Uint8Array(32).fill(1)
 const both = [zeroHash, ones]
-const join: Partial<ChangeRecord> = {
+const join: Partial<RecordBody> = {
   kind: 'keyring',
   keyringHash: ones,
   directoryNumber: 9,
   parents: both,
 }
 
-const redaction: RecordRow = {
-  memoryId: idOf('a'),
-  versionId: idOf('b'),
+const fresh: SignedRow = {
+  memoryId: zeroId,
   base: zeroId,
+  secondBase: zeroId,
+  operation: 'created',
+  commitment: ones,
+}
+const edit: SignedRow = { ...fresh, operation: 'modified', base: idOf('b') }
+const redaction: SignedRow = {
+  memoryId: idOf('a'),
+  base: idOf('b'),
   secondBase: zeroId,
   operation: undefined,
   commitment: zeroHash,
 }
 
 export function records({ entries, storeId, founder }: Forge): readonly Vector[] {
-  const last = entries.at(-1)?.record
+  const bodies = entries.map(({ signed }) => decodeSignedBody(signed))
+  const last = bodies.at(-1)
   if (last === undefined) throw new Error('No record')
   const who = { storeId, publicKey: toHex(founder.signing.publicKey) }
-  const signed = (record: ChangeRecord): Plain => {
+  const signBody = (record: RecordBody): Plain => {
     const plaintext = signRecord(storeId, record, founder.signing)
     return { type: 'record', clause: '6.1', plaintext }
   }
-  const honest = signed(last)
+  const honest = signBody(last)
   const all = [
-    ...entries.map(({ record }) =>
-      plain(signed(record), 'accepted', `${record.kind} ${record.height}`),
-    ),
+    ...bodies.map((body) => plain(signBody(body), 'accepted', `${body.kind} ${body.height}`)),
     ...changedBytes.map(([expect, name, offset, ...values]) =>
       plain(honest, expect, name, put(offset, ...values)),
     ),
     ...[...allowedFields(last), ...refusedFields(last), ...mergeFields(last)].map(
-      ([expect, name, change]) => plain(signed({ ...last, ...change }), expect, name),
+      ([expect, name, change]) => plain(signBody({ ...last, ...change }), expect, name),
     ),
     plain(honest, 'record_malformed', 'cut off', (bytes) => bytes.slice(0, 400)),
     ...padding(honest),
@@ -78,15 +84,17 @@ export function records({ entries, storeId, founder }: Forge): readonly Vector[]
 }
 
 /** The rows of the record, and of another memory. */
-function twoRows({ rows }: ChangeRecord): readonly RecordRow[] {
+function twoRows({ rows }: RecordBody): readonly SignedRow[] {
   return rows.flatMap((row) => [row, { ...row, memoryId: 'ff'.repeat(16) }])
 }
 
-function allowedFields(last: ChangeRecord): readonly FieldCase[] {
+function allowedFields(last: RecordBody): readonly FieldCase[] {
   const rows = twoRows(last)
   return [
     ['accepted', 'the last time of the calendar', { time: 8.64e15 }],
     ['accepted', 'two rows', { rows }],
+    ['accepted', 'two new memories before another one', { rows: [fresh, fresh, ...rows] }],
+    ['accepted', 'a memory that is restored', { rows: rows.map(restored) }],
     ['accepted', 'every name', { actor: { type: 'api', id: 'Az09._:@-' }, session: 's' }],
     [
       'accepted',
@@ -108,7 +116,7 @@ function allowedFields(last: ChangeRecord): readonly FieldCase[] {
   ]
 }
 
-function refusedFields(last: ChangeRecord): readonly FieldCase[] {
+function refusedFields(last: RecordBody): readonly FieldCase[] {
   const rows = twoRows(last)
   return [
     ['record_malformed', 'a time beyond the calendar', { time: 8.64e15 + 1 }],
@@ -149,6 +157,20 @@ function refusedFields(last: ChangeRecord): readonly FieldCase[] {
     ['record_rows', 'no row', { rows: [] }],
     ['record_rows', 'rows that do not ascend', { rows: rows.toReversed() }],
     ['record_rows', 'one memory twice', { rows: [...rows.slice(0, 1), ...rows.slice(0, 1)] }],
+    ['record_rows', 'a new memory after another one', { rows: [...rows, fresh] }],
+    ['record_rows', 'a new memory with an id', { rows: [{ ...fresh, memoryId: idOf('a') }] }],
+    ['record_rows', 'an edit of no memory', { rows: [{ ...edit, memoryId: zeroId }] }],
+    ['record_rows', 'a restored memory without an id', { rows: [{ ...fresh, base: idOf('b') }] }],
+    [
+      'record_rows',
+      'a redaction of no memory',
+      { kind: 'redact', reason: 'legal', rows: [{ ...redaction, memoryId: zeroId }] },
+    ],
+    [
+      'record_rows',
+      'one version redacted twice',
+      { kind: 'redact', reason: 'legal', rows: [redaction, redaction] },
+    ],
     [
       'record_rows',
       'rows in a change of settings',
@@ -162,7 +184,7 @@ function refusedFields(last: ChangeRecord): readonly FieldCase[] {
 }
 
 /** Two parents: merges, and joins of keyrings (FORMAT §7.2). */
-function mergeFields(last: ChangeRecord): readonly FieldCase[] {
+function mergeFields(last: RecordBody): readonly FieldCase[] {
   const rows = twoRows(last)
   return [
     ['accepted', 'a merge with a row of two bases', { parents: both, rows: rows.map(twoBased) }],
@@ -180,15 +202,17 @@ function mergeFields(last: ChangeRecord): readonly FieldCase[] {
       { kind: 'settings', settingsHash: ones, parents: both, rows: [] },
     ],
     ['record_malformed', 'a merge of keyrings without an actor', { ...join, actor: undefined }],
-    ['record_rows', 'a merge that creates', { parents: both, rows: rows.map(created) }],
-    ['record_rows', 'a merge of keyrings that creates', { ...join, rows: rows.map(created) }],
+    ['record_rows', 'a merge that creates', { parents: both, rows: [fresh] }],
+    ['record_rows', 'a merge that restores', { parents: both, rows: rows.map(restored) }],
+    ['record_rows', 'a merge of keyrings that creates', { ...join, rows: [fresh] }],
+    ['record_rows', 'a merge of keyrings that restores', { ...join, rows: rows.map(restored) }],
   ]
 }
 
-function twoBased(row: RecordRow): RecordRow {
+function twoBased(row: SignedRow): SignedRow {
   return { ...row, operation: 'modified', base: idOf('first'), secondBase: idOf('second') }
 }
 
-function created(row: RecordRow): RecordRow {
-  return { ...row, operation: 'created', base: zeroId, secondBase: zeroId }
+function restored(row: SignedRow): SignedRow {
+  return { ...row, operation: 'created', base: idOf('first'), secondBase: zeroId }
 }

@@ -200,7 +200,9 @@ const placeFaults: readonly Case[] = [
     'a memory less',
     '6.4',
     (f) =>
-      f.change([nextRow], { memories: (m) => new Map([...m].filter(([id]) => id !== memory.b)) }),
+      f.change([nextRow], {
+        memories: (m) => new Map([...m].filter(([id]) => id !== f.idOf(memory.b))),
+      }),
   ],
 ]
 
@@ -214,12 +216,6 @@ const contentFaults: readonly Case[] = [
     (f) => f.remake(f.head, (parts) => ({ ...parts, parents: [f.head] })),
   ],
   [
-    'row_version_reused',
-    'a used version id',
-    '6.4',
-    (f) => f.change([{ ...nextRow, versionId: version.a1 }]),
-  ],
-  [
     'row_base_mismatch',
     'an older base',
     '6.4',
@@ -229,6 +225,12 @@ const contentFaults: readonly Case[] = [
     'row_memory_exists',
     'a second creation',
     '6.4',
+    (f) => f.change([{ ...nextRow, operation: 'created' }]),
+  ],
+  [
+    'record_rows',
+    'a new memory with the id of another one',
+    '6.1',
     (f) => f.change([{ ...nextRow, operation: 'created', base: '00'.repeat(16) }]),
   ],
   [

@@ -14,13 +14,11 @@ import { redaction } from './list/redaction.ts'
 import { remoteWork } from './list/remote-work.ts'
 import { sync } from './list/sync.ts'
 import { verification } from './list/verification.ts'
-import { versionIds } from './list/version-ids.ts'
 import type { MutatedFile } from './mutant.ts'
 
 export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   verification,
   access,
-  versionIds,
   keys,
   journal,
   disk,

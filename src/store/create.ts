@@ -13,8 +13,6 @@ import { checkActor } from './commits/author.ts'
 import { type BuiltCommit, buildGenesis } from './commits/commit.ts'
 import { sealSettings } from './devices/administration.ts'
 import { authorTexts, checkPermanent, deviceNameTexts, settingsTexts } from './guard/guard.ts'
-import { History } from './history/history.ts'
-import { VersionIds } from './local/version-ids.ts'
 import { MemoryStore } from './memory-store.ts'
 import { checkPlaces } from './request-check.ts'
 import {
@@ -72,12 +70,10 @@ export async function createStore(
     throw error
   }
   const { commit } = snapshot.head
-  const versionIds = new VersionIds({ owner: files.caches, directory: files.cacheDirectory })
-  versionIds.restart(commit)
   const epochs = new Map([[epoch.kid, epoch]])
-  const known = { cachedHeight: -1, counted: { commit, commits: 1 }, versionIds }
+  const known = { cachedHeight: -1, counted: { commit, commits: 1 } }
   const parts = { objects, storeId, identity, epochs, snapshot, guard: options.guard }
-  const session = new StoreSession({ ...parts, ...files, ...known, ...environment }, new History())
+  const session = new StoreSession({ ...parts, ...files, ...known, ...environment })
   return { store: new MemoryStore(session), recoveryKey: formatRecoveryKey(storeId, recoveryKey) }
 }
 

@@ -196,11 +196,6 @@ describe('T14: an anchor that is not the one that was written is refused', () =>
 describe('T14: what was verified before spares nothing that is new', () => {
   test.each<[code: string, name: string, forging: (forge: Forge) => void]>([
     [
-      'row_version_reused',
-      'a version id of long ago',
-      (forge) => forge.change([{ ...nextRow, versionId: version.a1 }]),
-    ],
-    [
       'redaction_undone',
       'a redaction without a rewritten history',
       (forge) => forge.redact([[memory.a, version.a1]]),

@@ -2,7 +2,6 @@
 // matter.
 
 import { createHash } from 'node:crypto'
-import { StoreError } from '../../src/errors.ts'
 import type { Actor, Operation, RecordKind } from '../../src/format/change-record.ts'
 import { parseId } from '../../src/format/id.ts'
 import { zeroId } from '../../src/format/record.ts'
@@ -20,7 +19,6 @@ import type {
   VersionRow,
 } from '../../src/store/history/history-rows.ts'
 import { History } from '../../src/store/history/history.ts'
-import type { VersionsBelow } from '../../src/store/local/version-ids.ts'
 import type { TestPlace } from './stores.ts'
 
 export interface ReadHistory {
@@ -113,17 +111,6 @@ export function versionValues(entry: VersionEntry): VersionEntry {
   const { versionId, memoryId, operation, base, secondBase, path, size, sha256 } = entry
   const commit = commitValues(entry.commit)
   return { versionId, memoryId, operation, base, secondBase, path, size, sha256, commit }
-}
-
-/** What a history knows of the past of its head. */
-export function versionsBelow(history: History): VersionsBelow {
-  return {
-    async checkNew(ids) {
-      const isNew = [...ids.values()].every((id) => history.find(id) === undefined)
-      if (!isNew) throw new StoreError('row_version_reused', 'A version id is used twice')
-    },
-    extend: () => undefined,
-  }
 }
 
 export function oidAt(position: number, history: string = 'first'): string {

@@ -2,7 +2,6 @@
 // is gone once nobody asks. Arguments: the number of commits of one version each, and of memories.
 
 import { createHash } from 'node:crypto'
-import { History } from '../../dist/store/history/history.js'
 import { HeldHistory } from '../../dist/store/session/held-history.js'
 
 const [commits = 0, memories = 1] = process.argv.slice(2).map(Number)
@@ -10,6 +9,10 @@ const zeroId = '0'.repeat(32)
 
 function hex(text, digits) {
   return createHash('sha256').update(text).digest('hex').slice(0, digits)
+}
+
+function oidAt(position) {
+  return hex(`commit ${position}`, 40)
 }
 
 /** Bytes in use, the buffers outside of the heap included. */
@@ -28,7 +31,7 @@ function fill(history) {
     newest[memory] = versionId
     const facts = { kind: 'change', time: position, deviceId: hex('device', 32) }
     const who = { actor: { type: 'session', id: 'a' }, session: `session ${position % 100}` }
-    const oid = hex(`commit ${position}`, 40)
+    const oid = oidAt(position)
     const said = { reason: undefined, redacts: [], note: undefined }
     const row = {
       versionId,
@@ -46,20 +49,19 @@ function fill(history) {
 
 async function main() {
   const empty = used()
-  let history = new History()
-  fill(history)
-  const bytesPerVersion = (used() - empty) / commits
   const kept = { written: 0 }
-  const held = new HeldHistory(history, {
-    read: () => Promise.resolve(),
+  const held = new HeldHistory({
+    read: async (into) => fill(into),
     alone: (work) => work(),
     write: async (what) => {
       what.cachedCommits = what.commits.length
       kept.written += 1
     },
   })
-  const head = history.head.oid
-  const same = (await held.upTo(undefined, head, {}, () => true)) === history
+  const ask = () => held.upTo(undefined, oidAt(commits - 1), {}, () => true)
+  let history = await ask()
+  const bytesPerVersion = (used() - empty) / commits
+  const same = (await ask()) === history
   const known = new WeakRef(history)
   history = undefined
   used()

@@ -31,7 +31,6 @@ import type { Snapshot } from '../../src/store/snapshot/snapshot.ts'
 import { verifyHistory } from '../../src/store/verify/verify.ts'
 import { countingRandom } from './forge-seal.ts'
 import type { Clones } from './forged-clones.ts'
-import { versionsBelow } from './histories.ts'
 import type { Evidence } from './verdict.ts'
 
 export interface Clone {
@@ -105,8 +104,7 @@ export class MergeWorld {
         await catchUp(ours.history, this.source, from, {})
         return ours.history
       }
-      const below = versionsBelow(await fill())
-      const known = { fill, below, findLeftFor: () => undefined }
+      const known = { fill, findLeftFor: () => undefined }
       ours.snapshot = await followHead(this.source, snapshot, to, known)
       return 'moved'
     }

@@ -66,7 +66,6 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'sealed-cache',
     'remote-state-file',
     'state-cache',
-    'version-ids',
   ],
   'store/merge': ['merge-input', 'plan'],
   'store/redaction': [

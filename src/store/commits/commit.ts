@@ -48,8 +48,6 @@ export interface BuiltCommit {
   /** Objects that the commit erases (FORMAT §10). */
   readonly dead?: Oids
   readonly undo: Undo
-  /** The versions that it adds to the past of its only parent; undefined for a merge. */
-  readonly added?: { readonly after: Oid; readonly versionIds: readonly string[] }
 }
 
 /** A commit of versions, with their ids in the order of the planned rows. */
@@ -298,11 +296,7 @@ async function finish(
     const tree = await inSlices(encodeRoot(context.storeId, snapshot, objects))
     const commit = push(objects, newCommit(context, parts, tree, parents)).oid
     snapshot.head = { commit, record: hash, height: record.height, tree }
-    const [after, second] = parents
-    const versionIds = record.kind === 'redact' ? [] : record.rows.map((row) => row.versionId)
-    const hasOneParent = after !== undefined && second === undefined
-    const added = hasOneParent ? { added: { after, versionIds } } : {}
-    return { head: snapshot.head, objects, undo, ...added }
+    return { head: snapshot.head, objects, undo }
   } catch (error) {
     undo()
     throw error

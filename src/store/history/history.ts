@@ -109,11 +109,6 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     )
   }
 
-  /** The ids of all versions, 16 bytes each. */
-  get versionIds(): Records {
-    return this.#versionIds.ids.copy(this.#versionIds.size)
-  }
-
   /** The ids of all commits. */
   oids(): Oids {
     const { length } = this.commits

@@ -44,15 +44,6 @@ export function readRecordHash(source: HistorySource, oid: Oid): Uint8Array {
   return openKnownRecord(source, oid).hash
 }
 
-/** The ids of the versions that a commit with these bytes wrote. */
-export function readVersionIds(
-  source: HistorySource,
-  oid: Oid,
-  bytes: Uint8Array,
-): readonly string[] {
-  return readKnownCommit(source, oid, bytes).rows.map((row) => row.versionId)
-}
-
 interface KnownRecord {
   readonly sections: CommitSections
   readonly epoch: EpochKeys

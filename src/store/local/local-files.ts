@@ -9,7 +9,6 @@ import type { Oid } from '../../git/objects/object.ts'
 import { readKeyringState, readSettingsState } from '../access/authority.ts'
 import { ancestorsDownTo } from '../commits/ancestors.ts'
 import { type CommitCount, countOn } from '../commits/commit-count.ts'
-import type { BuiltCommit } from '../commits/commit.ts'
 import { History, type HistorySource } from '../history/history.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import type { Anchor } from './anchor.ts'
@@ -17,7 +16,6 @@ import { isWorthWriting, readHistory, writeHistory } from './history-cache.ts'
 import { Reads } from './reads.ts'
 import type { CacheOwner } from './sealed-cache.ts'
 import { findState, findWritten, writeState } from './state-cache.ts'
-import type { VersionIds } from './version-ids.ts'
 
 /** Commits after which an idle store writes a new snapshot cache; closing writes one too. */
 const CACHE_EVERY = 256
@@ -37,8 +35,6 @@ export interface LocalFilesParts {
   readonly cachedHeight: number
   /** From the cache, or from a verification of the whole history. */
   readonly counted: CommitCount | undefined
-  /** The ids of the versions in the past of the snapshot, as far as they are known. */
-  readonly versionIds: VersionIds
 }
 
 /** The contents of the caches on disk; nothing is read from git. */
@@ -78,16 +74,6 @@ export class LocalFiles {
       this.#counted = undefined
     }
     return this.#counted
-  }
-
-  get versionIds(): VersionIds {
-    return this.#parts.versionIds
-  }
-
-  noteWritten(commits: readonly BuiltCommit[]): void {
-    for (const { head, added } of commits) {
-      if (added) this.versionIds.extend(added.after, head.commit, added.versionIds)
-    }
   }
 
   get anchor(): Anchor {
@@ -134,32 +120,23 @@ export class LocalFiles {
   }
 
   /** Advances the anchor and writes due caches when idle. `durable` is certainly on disk. */
-  async settle(
-    source: HistorySource,
-    durable: Head | undefined,
-    snapshot: Snapshot,
-  ): Promise<void> {
+  async settle(durable: Head | undefined, snapshot: Snapshot): Promise<void> {
     if (durable !== undefined && this.#isPast(durable)) await this.anchor.advance(durable)
     if (this.isDue(snapshot, 'idle') && this.#isPast(snapshot.head)) {
-      await this.#writeState(source, snapshot)
+      await this.#writeState(snapshot)
     }
     await this.#writeReads(snapshot)
   }
 
   /** Writes anchor and caches before the store is closed, so that the next open verifies little. */
-  async leave(
-    source: HistorySource,
-    durable: Head | undefined,
-    snapshot: Snapshot,
-    history: History,
-  ): Promise<void> {
+  async leave(durable: Head | undefined, snapshot: Snapshot, history: History): Promise<void> {
     // Journal frames of a killed process are readable but perhaps not on disk yet.
     const isPacked = this.#parts.objects.status().journalFrames === 0
     const head = isPacked ? snapshot.head : durable
     // A sync of another process may have dropped it as late and moved the anchor back.
     if (head !== undefined && this.#isPast(head)) await this.anchor.advance(head)
     await this.anchor.settle()
-    await this.#writeCaches(source, snapshot, history).catch(ignoreStorage)
+    await this.#writeCaches(snapshot, history).catch(ignoreStorage)
   }
 
   /** Resets what is known of the caches after they were erased. */
@@ -167,18 +144,14 @@ export class LocalFiles {
     this.#cachedHeight = -1
     this.reads.forgetFile()
     history.cachedCommits = 0
-    const { head } = history
-    if (head !== undefined && !history.isSuperseded) {
-      this.versionIds.restart(head.oid, history.versionIds)
-    }
   }
 
-  async #writeCaches(source: HistorySource, snapshot: Snapshot, history: History): Promise<void> {
+  async #writeCaches(snapshot: Snapshot, history: History): Promise<void> {
     await this.#writeReads(snapshot)
     if (!this.#isPast(snapshot.head)) return
     const { caches, cacheDirectory } = this.#parts
     const isNew = this.#countIsNew || snapshot.head.height !== this.#cachedHeight
-    if (isNew) await this.#writeState(source, snapshot)
+    if (isNew) await this.#writeState(snapshot)
     await writeHistory(caches, cacheDirectory, history)
   }
 
@@ -193,7 +166,7 @@ export class LocalFiles {
     await this.reads.save((memoryId) => current.get(memoryId)?.live !== undefined)
   }
 
-  async #writeState(source: HistorySource, snapshot: Snapshot): Promise<void> {
+  async #writeState(snapshot: Snapshot): Promise<void> {
     const { caches, cacheDirectory } = this.#parts
     const path = `${cacheDirectory}/state`
     const { commit, height } = snapshot.head
@@ -205,8 +178,7 @@ export class LocalFiles {
     }
     // Counting on from the known commit now is cheap.
     const counted = await this.findCount(commit)
-    const kept = await this.versionIds.save(source, commit, written)
-    await writeState(caches, path, { snapshot, counted, kept })
+    await writeState(caches, path, { snapshot, counted })
     this.#cachedHeight = snapshot.head.height
     this.#countIsNew = false
   }

@@ -15,7 +15,6 @@ import {
 } from '../snapshot/snapshot.ts'
 import { findFirstPart, findParts, type PartedPlace, writeParts } from './parted-cache.ts'
 import type { CacheOwner } from './sealed-cache.ts'
-import type { KeptIds } from './version-id-files.ts'
 
 type LiveRow = [
   path: string,
@@ -38,8 +37,6 @@ interface StateHeader {
   readonly devices: readonly DeviceRow[]
   /** The number of commits in the past of the head or of an earlier commit. */
   readonly counted?: CommitCount | undefined
-  /** The ids of the versions in the past of the head, if files hold them. */
-  readonly versionIds?: KeptIds | undefined
 }
 
 /** Each further part of the file. */
@@ -54,14 +51,6 @@ const rowsAtOnce = 512
 export interface CachedState {
   readonly snapshot: Snapshot
   readonly counted: CommitCount | undefined
-  /** The ids of the versions in the past of its head, if files hold them. */
-  readonly kept: KeptIds | undefined
-}
-
-export interface WrittenState {
-  readonly commit: string
-  readonly height: number
-  readonly kept: KeptIds | undefined
 }
 
 /** Reads keyring and settings of a cached head back from git, where they are authenticated. */
@@ -86,10 +75,12 @@ export async function findCachedHead(
   return { commit: file.head.commit, redacted: rest.flatMap(({ redacted = [] }) => redacted) }
 }
 
-/** The head of a cache and its version ids, from the first part only. */
-export function findWritten(owner: CacheOwner, path: string): WrittenState | undefined {
-  const { head, versionIds } = findFirstPart(owner, placeOf(path), isHeader) ?? {}
-  return head && { commit: head.commit, height: head.height, kept: versionIds }
+/** The head of a cache, from the first part only. */
+export function findWritten(
+  owner: CacheOwner,
+  path: string,
+): Pick<StateHeader['head'], 'commit' | 'height'> | undefined {
+  return findFirstPart(owner, placeOf(path), isHeader)?.head
 }
 
 /** The cached snapshot, or undefined if there is none. */
@@ -116,7 +107,7 @@ export async function findState(
     for (const versionId of redacted) snapshot.redacted.add(versionId)
     if (slice.isOver()) await slice.next()
   }
-  return { snapshot, counted: file.counted, kept: file.versionIds }
+  return { snapshot, counted: file.counted }
 }
 
 function isHeader(part: Partial<StateHeader> | undefined): part is StateHeader {
@@ -131,7 +122,7 @@ export async function writeState(
   await writeParts(owner, placeOf(path), partsOf(state))
 }
 
-function* partsOf({ snapshot, counted, kept }: CachedState): Generator<object> {
+function* partsOf({ snapshot, counted }: CachedState): Generator<object> {
   const { head, keyring, settings } = snapshot
   const header: StateHeader = {
     version: 3,
@@ -146,7 +137,6 @@ function* partsOf({ snapshot, counted, kept }: CachedState): Generator<object> {
       state.forked,
     ]),
     counted,
-    versionIds: kept,
   }
   yield header
   for (const memories of inGroups(snapshot.current)) {

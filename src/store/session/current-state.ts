@@ -43,8 +43,7 @@ export class CurrentState {
   /** Objects of the batch that is being written: a command may build on those of one before it. */
   #batch: Map<Oid, NewObject> = new Map()
 
-  /** `history` is empty or what opening has read. */
-  constructor(parts: StateParts, history: History) {
+  constructor(parts: StateParts) {
     this.objects = parts.objects
     this.storeId = parts.storeId
     this.identity = parts.identity
@@ -52,7 +51,7 @@ export class CurrentState {
     this.#epochs = parts.epochs
     this.#snapshot = parts.snapshot
     this.local = new LocalFiles(parts)
-    this.#held = new HeldHistory(history, {
+    this.#held = new HeldHistory({
       read: (into, signal) => this.local.loadHistory(into, signal),
       alone: (work) => this.alone(work),
       write: (what) => this.local.keepHistory(this.#snapshot, what),
@@ -132,9 +131,8 @@ export class CurrentState {
     // The snapshot moves before these are called.
     const { commit } = before.head
     const fill = () => this.historyUpTo(commit, {})
-    const below = this.local.versionIds.below(source, commit, fill)
     const findLeftFor = (record: Uint8Array) => this.seenRemotes.findLeftFor(record)
-    this.#snapshot = await followHead(source, before, head, { fill, below, findLeftFor })
+    this.#snapshot = await followHead(source, before, head, { fill, findLeftFor })
     if (this.#snapshot !== before) this.forgetAll()
     this.#epochs = epochs
   }

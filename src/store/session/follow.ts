@@ -6,7 +6,6 @@ import { hasCode, StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
 import type { History, HistorySource } from '../history/history.ts'
-import type { VersionsBelow } from '../local/version-ids.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { verifyRewritten } from '../verify/verify-rewritten.ts'
 import { verifyDescent, verifyHistory, type VerifyOptions } from '../verify/verify.ts'
@@ -17,7 +16,6 @@ type RecordAt = Pick<Head, 'height' | 'record'>
 interface Known {
   /** Reads the history up to that head. */
   readonly fill: () => Promise<History>
-  readonly below: VersionsBelow
   /** The head for which another process of this device dropped a late record (FORMAT §7.4). */
   readonly findLeftFor: (record: Uint8Array) => RecordAt | undefined
 }
@@ -30,9 +28,9 @@ export async function followHead(
   source: HistorySource,
   snapshot: Snapshot,
   head: Oid,
-  { fill, below, findLeftFor }: Known,
+  { fill, findLeftFor }: Known,
 ): Promise<Snapshot> {
-  if (await verifyDescent(source, snapshot, head, below)) return snapshot
+  if (await verifyDescent(source, snapshot, head)) return snapshot
   const filled = await tryToFill(fill)
   const known = { head: snapshot.head, leftFor: findLeftFor(snapshot.head.record) }
   return replace(source, known, filled, (options) => {

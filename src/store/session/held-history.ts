@@ -25,21 +25,18 @@ export class HeldHistory {
   readonly #shelf: HistoryShelf
   readonly #gate = new Gate()
   #held: History | undefined
-  #last: WeakRef<History>
+  #last: WeakRef<History> | undefined
   #timer: NodeJS.Timeout | undefined
   /** False while the history is being stored, and forever once that has failed. */
   #mayStore = true
 
-  /** `history` is empty or what opening has read. */
-  constructor(history: History, shelf: HistoryShelf) {
+  constructor(shelf: HistoryShelf) {
     this.#shelf = shelf
-    this.#last = new WeakRef(history)
-    if (history.commits.length > 0) this.#hold(history)
   }
 
   /** The history as far as it is in RAM. */
   get now(): History {
-    return this.#held ?? this.#last.deref() ?? new History()
+    return this.#held ?? this.#last?.deref() ?? new History()
   }
 
   /** The history up to a head; undefined, with nothing done, unless `isWanted`. */
@@ -85,7 +82,7 @@ export class HeldHistory {
   /** Holds the history until it was unused for a while. */
   #hold(history: History): void {
     this.#held = history
-    if (this.#last.deref() !== history) this.#last = new WeakRef(history)
+    if (this.#last?.deref() !== history) this.#last = new WeakRef(history)
     clearTimeout(this.#timer)
     // On failure it stays in RAM, where it works as well.
     this.#timer = setTimeout(() => void this.letGo().catch(() => undefined), RELEASE_AFTER_MS)

@@ -8,12 +8,8 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { OpenedKeyring } from '../../keys/keyring.ts'
 import { openHeadKeyring, readKeyringState, readSettingsState } from '../access/authority.ts'
 import type { CommitCount } from '../commits/commit-count.ts'
-import { catchUp } from '../history/catch-up.ts'
-import { History } from '../history/history.ts'
-import { readHistory } from '../local/history-cache.ts'
 import type { CacheFiles } from '../local/sealed-cache.ts'
 import { findState } from '../local/state-cache.ts'
-import { VersionIds } from '../local/version-ids.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { verifyDescent, verifyHistory } from '../verify/verify.ts'
 import { keepUp, pin } from './freshness.ts'
@@ -38,12 +34,12 @@ export async function openSession(
   const source = { objects, storeId, epochs: opened.epochs }
   const files = { owner: caches, directory: cacheDirectory }
   const known = await resume(source, files, head, options)
-  const { history, ...found } = known ?? (await startOver(source, files, head, options))
+  const found = known ?? (await startOver(source, head, options))
   const { snapshot } = found
   if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
   const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
   const local = { cacheDirectory, clock, random, stretch, guard, seenRemotes }
-  const session = new StoreSession({ ...parts, ...local }, history)
+  const session = new StoreSession({ ...parts, ...local })
   if (options.acceptRolledBack === true) {
     await objects.exclusive(async () => {
       checkIsHead(objects, snapshot.head.commit)
@@ -55,10 +51,8 @@ export async function openSession(
 
 export interface Verified {
   readonly snapshot: Snapshot
-  readonly history: History
   readonly cachedHeight: number
   readonly counted: CommitCount | undefined
-  readonly versionIds: VersionIds
 }
 
 /**
@@ -76,19 +70,11 @@ async function resume(
       readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
     })
     if (found === undefined) return undefined
-    const { snapshot, counted, kept } = found
+    const { snapshot, counted } = found
     const { commit, height } = snapshot.head
-    const versionIds = new VersionIds(files, kept && { commit, kept })
-    const history = new History()
-    const known = { snapshot, history, cachedHeight: height, counted, versionIds }
+    const known = { snapshot, cachedHeight: height, counted }
     if (commit === head) return known
-    const fill = async (): Promise<History> => {
-      await readHistory(files.owner, files.directory, history, options.signal)
-      await catchUp(history, source, commit, options)
-      return history
-    }
-    const below = versionIds.below(source, commit, fill, options)
-    return (await verifyDescent(source, snapshot, head, below, options)) ? known : undefined
+    return (await verifyDescent(source, snapshot, head, options)) ? known : undefined
   } catch (error) {
     // The cache proves nothing about the store: the verification from genesis decides.
     if (error instanceof StoreError && error.code !== 'cancelled') return undefined
@@ -96,15 +82,7 @@ async function resume(
   }
 }
 
-async function startOver(
-  source: StoreSource,
-  files: CacheFiles,
-  head: Oid,
-  options: OpenOptions,
-): Promise<Verified> {
-  const { snapshot, commits, versions } = await verifyHistory(source, head, options)
-  const versionIds = new VersionIds(files)
-  versionIds.restart(head, versions.ids.ids)
-  const counted = { commit: head, commits }
-  return { snapshot, history: new History(), cachedHeight: -1, counted, versionIds }
+async function startOver(source: StoreSource, head: Oid, options: OpenOptions): Promise<Verified> {
+  const { snapshot, commits } = await verifyHistory(source, head, options)
+  return { snapshot, cachedHeight: -1, counted: { commit: head, commits } }
 }

@@ -63,9 +63,8 @@ export class StoreSession {
   readonly #slice = new SharedSlice()
   #closing: Promise<void> | undefined
 
-  /** `history` is empty or what opening has read. */
-  constructor(parts: SessionParts, history: History) {
-    const state = new CurrentState(parts, history)
+  constructor(parts: SessionParts) {
+    const state = new CurrentState(parts)
     this.objects = state.objects
     this.storeId = state.storeId
     this.identity = state.identity

@@ -25,7 +25,6 @@ export class Upkeep {
   written(commits: readonly BuiltCommit[]): void {
     if (commits.length === 0) return
     const { local, snapshot } = this.#state
-    local.noteWritten(commits)
     this.#durable = snapshot.head
     clearTimeout(this.#timer)
     if (this.#isStopped) return
@@ -60,16 +59,14 @@ export class Upkeep {
 
   #settle(): Promise<void> {
     const state = this.#state
-    return state.alone(() => state.local.settle(state.contents, this.#durable, state.snapshot))
+    return state.alone(() => state.local.settle(this.#durable, state.snapshot))
   }
 
   /** What a reader may not do, or cannot while another process holds the lock, loses nothing. */
   async #leave(): Promise<void> {
     const state = this.#state
     try {
-      await state.alone(() => {
-        return state.local.leave(state.contents, this.#durable, state.snapshot, state.history)
-      })
+      await state.alone(() => state.local.leave(this.#durable, state.snapshot, state.history))
     } catch (error) {
       if (!hasCode(error, 'locked', 'storage_denied')) throw error
     }

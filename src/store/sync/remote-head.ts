@@ -15,7 +15,6 @@ import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-c
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
-import type { VersionsBelow } from '../local/version-ids.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import { getBlob, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
@@ -108,14 +107,8 @@ async function verifyFromMerged(
   if (merged === undefined) return undefined
   const known = history.findCommit(merged.head.commit, merged.head.height)
   if (known === undefined) return undefined
-  const isDescent = await verifyDescent(source, merged, head, comparedAfterwards, how)
+  const isDescent = await verifyDescent(source, merged, head, how)
   return isDescent ? { snapshot: merged, base: known.position } : undefined
-}
-
-/** Ids are compared afterwards with all of our history, which contains the merged head. */
-const comparedAfterwards: VersionsBelow = {
-  checkNew: async () => undefined,
-  extend: () => undefined,
 }
 
 /** Whether their head contains what the remote has shown before, except late commits. */

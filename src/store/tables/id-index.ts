@@ -26,30 +26,12 @@ export class IdIndex {
     return this.#ids.hex(number, 0, ID_BYTES)
   }
 
-  /** The ids in the order of their numbers. */
-  *values(): Generator<string> {
-    for (let number = 0; number < this.size; number += 1) yield this.idAt(number)
-  }
-
   /** The number of an id of 32 hex digits; undefined if it was not added. */
   find(id: string): number | undefined {
     if (!readWords(id)) return undefined
     const slot = this.#slotOf()
     const taken = this.#slots[slot] ?? 0
     return taken === 0 ? undefined : taken - 1
-  }
-
-  /** Whether one of the ids that `bytes` holds one after another was added. */
-  hasAnyOf(bytes: Uint8Array): boolean {
-    const { buffer, byteOffset, length } = bytes
-    const view = new DataView(buffer, byteOffset, length)
-    for (let at = 0; at < length; at += ID_BYTES) {
-      for (let word = 0; word < words.length; word += 1) {
-        words[word] = view.getUint32(at + 4 * word, true)
-      }
-      if (this.#slots[this.#slotOf()] !== 0) return true
-    }
-    return false
   }
 
   /** Adds an id unless it was added before, and returns its number. */

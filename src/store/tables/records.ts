@@ -80,22 +80,6 @@ export class Records {
     this.#chunkOf(index).write(digits, this.#at(index, field), 'hex')
   }
 
-  /** A copy of the records from `start` up to `end`, exclusive. */
-  bytes(start: number, end: number): Uint8Array {
-    const bytes = new Uint8Array((end - start) * this.width)
-    for (let index = start; index < end;) {
-      const first = index % CHUNK
-      const count = Math.min(CHUNK - first, end - index)
-      const chunk = this.#chunkOf(index)
-      bytes.set(
-        chunk.subarray(first * this.width, (first + count) * this.width),
-        (index - start) * this.width,
-      )
-      index += count
-    }
-    return bytes
-  }
-
   setZero(index: number, field: number, length: number): void {
     const at = this.#at(index, field)
     this.#chunkOf(index).fill(0, at, at + length)

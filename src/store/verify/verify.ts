@@ -11,7 +11,6 @@ import type { Oid } from '../../git/objects/object.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { KnownVersions } from '../history/history.ts'
-import type { VersionsBelow } from '../local/version-ids.ts'
 import {
   beforeGenesis,
   type KeyringState,
@@ -75,14 +74,12 @@ export async function verifyHistory(
  * Verifies the commits between the snapshot's head and `head`, and moves the snapshot there.
  * Returns false, with nothing changed, if not all of them descend from the snapshot's head, or if
  * one redacts: a redaction rewrites the past, and only the whole history shows whether it did
- * (FORMAT §8.1). Nothing is changed either when it throws. `below` holds the version ids of the
- * past of the snapshot's head.
+ * (FORMAT §8.1). Nothing is changed either when it throws.
  */
 export async function verifyDescent(
   source: HistorySource,
   snapshot: Snapshot,
   head: Oid,
-  below: VersionsBelow,
   options: VerifyOptions = {},
 ): Promise<boolean> {
   const { commit, height } = snapshot.head
@@ -92,28 +89,24 @@ export async function verifyDescent(
   const { objects, storeId, epochs } = source
   const versions = new VersionMap()
   const context = { objects, storeId, epochs, redacted: snapshot.redacted, versions }
-  await verifyForward(context, snapshot, found, options, () => below.checkNew(versions.ids))
-  below.extend(head, versions.ids)
+  await verifyForward(context, snapshot, found, options)
   return true
 }
 
 /**
- * Verifies commits that descend from the snapshot's head and moves the snapshot along. `accept`
- * runs after the last one. The snapshot returns to its head if a commit is refused or `accept`
- * throws.
+ * Verifies commits that descend from the snapshot's head and moves the snapshot along. The
+ * snapshot returns to its head if a commit is refused.
  */
 export async function verifyForward(
   context: VerifyContext,
   snapshot: Snapshot,
   { oids, children }: Pick<NewCommits, 'oids' | 'children'>,
   options: VerifyOptions,
-  accept?: () => Promise<void>,
 ): Promise<void> {
   const checkers = new CommitCheckers(context, oids.at(-1) ?? '', oids.length, options.threads)
   const cursor = new VerificationCursor(snapshot, children, true)
   try {
     await verifyWith(checkers, context, { snapshot, cursor, oids }, options)
-    await accept?.()
   } catch (error) {
     cursor.rewind()
     throw error
@@ -196,11 +189,6 @@ export class VersionMap implements KnownVersions {
 
   get size(): number {
     return this.#versionIds.size
-  }
-
-  /** The version ids that were added here. */
-  get ids(): IdIndex {
-    return this.#versionIds
   }
 
   findMemory(versionId: string): string | undefined {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
-import type { History, HistorySource } from '../../../src/store/history/history.ts'
+import { History, type HistorySource } from '../../../src/store/history/history.ts'
 import { HeldHistory, type HistoryShelf } from '../../../src/store/session/held-history.ts'
 import { commitsOf, makeHistory, oidAt, versionAt } from '../../support/histories.ts'
 
@@ -20,6 +20,11 @@ function made(): History {
   return makeHistory(Array.from({ length }, (_, position) => ({ rows: position > 0 ? rows : [] })))
 }
 
+/** Without versions, and long enough to be stored while it is in use. */
+function long(): History {
+  return makeHistory(Array.from({ length: 4096 }, () => ({ rows: [] })))
+}
+
 function shelf(changes: Partial<HistoryShelf> = {}): HistoryShelf {
   return {
     read: async (history) => history.become(made()),
@@ -31,16 +36,16 @@ function shelf(changes: Partial<HistoryShelf> = {}): HistoryShelf {
   }
 }
 
-function fill(held: HeldHistory): Promise<History | undefined> {
-  return held.upTo(source, head, {}, () => true)
+async function fill(held: HeldHistory, to: string = head): Promise<History> {
+  return (await held.upTo(source, to, {}, () => true)) ?? new History()
 }
 
 describe('a held history', () => {
   test('that was released is the same for a caller that still has it', async () => {
-    const history = made()
-    const held = new HeldHistory(history, shelf())
-    expect(await fill(held)).toBe(history)
+    const held = new HeldHistory(shelf())
+    const history = await fill(held)
     await held.letGo()
+    expect(held.now).toBe(history)
     const ids = new Set([versionAt(7, 'a')])
     await held.forget(head, new Map([[7, oidAt(7, 'new')]]), ids)
     expect(history.find(versionAt(7, 'a'))?.path).toBeUndefined()
@@ -50,29 +55,29 @@ describe('a held history', () => {
 
   test('that cannot be stored stays', async () => {
     const denied = () => Promise.reject(new StoreError('storage_denied', 'May not write'))
-    const held = new HeldHistory(made(), shelf({ alone: denied }))
+    const held = new HeldHistory(shelf({ alone: denied }))
+    await fill(held)
     await expect(held.letGo()).rejects.toMatchObject({ code: 'storage_denied' })
     expect(held.now.commits).toHaveLength(length)
     held.close()
   })
 
   test('is read from storage when it is needed again', async () => {
-    const held = new HeldHistory(makeHistory([]), shelf())
-    const history = await fill(held)
-    expect(commitsOf(history ?? held.now)).toEqual(commitsOf(made()))
+    const held = new HeldHistory(shelf())
+    expect(commitsOf(await fill(held))).toEqual(commitsOf(made()))
     held.close()
   })
 
   test('is stored while in use once much of it is new', async () => {
-    const history = makeHistory(Array.from({ length: 4096 }, () => ({ rows: [] })))
     const written: number[] = []
     const write = async (what: History): Promise<void> => {
       written.push(what.commits.length - what.cachedCommits)
       what.cachedCommits = what.commits.length
     }
-    const held = new HeldHistory(history, shelf({ write }))
-    const ask = () => held.upTo(source, oidAt(4095), {}, () => true)
-    await ask()
+    const read = async (into: History) => into.become(long())
+    const held = new HeldHistory(shelf({ read, write }))
+    const ask = () => fill(held, oidAt(4095))
+    const history = await ask()
     await expect.poll(() => written).toEqual([4096])
     await ask()
     history.cachedCommits = 1
@@ -86,20 +91,20 @@ describe('a held history', () => {
   })
 
   test('is not stored again after a failure', async () => {
-    const history = makeHistory(Array.from({ length: 4096 }, () => ({ rows: [] })))
     let tries = 0
     const alone = (): Promise<void> => {
       tries += 1
       return Promise.reject(new StoreError('storage_denied', 'May not write'))
     }
-    const held = new HeldHistory(history, shelf({ alone }))
-    for (let n = 0; n < 3; n += 1) await held.upTo(source, oidAt(4095), {}, () => true)
+    const read = async (into: History) => into.become(long())
+    const held = new HeldHistory(shelf({ read, alone }))
+    for (let n = 0; n < 3; n += 1) await fill(held, oidAt(4095))
     expect(tries).toBe(1)
     held.close()
   })
 
   test('is not changed by a query that is no longer wanted', async () => {
-    const held = new HeldHistory(makeHistory([]), shelf())
+    const held = new HeldHistory(shelf())
     expect(await held.upTo(source, head, {}, () => false)).toBeUndefined()
     expect(held.now.commits).toHaveLength(0)
     held.close()

@@ -82,7 +82,6 @@ describe('T20: an auditor verifies', () => {
     ['record_role', 'a reader that writes', (forge) => change(forge, { author: standard.reader })],
     ['record_sequence', 'a number that is used twice', (forge) => change(forge, numbered(1))],
     ['record_height', 'a wrong height', (forge) => change(forge, fields({ height: 99 }))],
-    ['row_version_reused', 'a version id again', (forge) => changeRow(forge, version.a1)],
     ['tree_mismatch', 'a memory that is left out', (forge) => change(forge, hidden(memory.b))],
     ['tree_mismatch', 'a memory that is put back', (forge) => change(forge, replaced)],
     ['keyring_mismatch', 'another keyring than is named', swapKeyring],
@@ -110,10 +109,6 @@ describe('T20: an auditor verifies', () => {
 
   function change(forge: Forge, fault: Fault): void {
     forge.change([nextRow], fault)
-  }
-
-  function changeRow(forge: Forge, versionId: string): void {
-    forge.change([{ ...nextRow, versionId }])
   }
 
   function numbered(sequence: number): Fault {

@@ -29,8 +29,6 @@ import {
   endUnderOnePath,
   mergeOfMerges,
   moveOfTheirs,
-  oneMemoryTwice,
-  oneVersionTwice,
   rowOfDeleted,
   settingsByHeight,
   treeOfOneSide,
@@ -162,8 +160,19 @@ describe('T8: a merge that breaks a rule is refused', () => {
       'a deletion under a path that neither has',
       mergedOpen([{ ...endOfA, path: '/third.md' }]),
     ],
-    ['row_version_reused', 'one version id on both sides', oneVersionTwice],
-    ['row_memory_exists', 'one memory created on both sides', oneMemoryTwice],
+    [
+      'duplicate_record',
+      'one record on both sides, on one of them with its version redacted',
+      ({ left, asWriter }) => {
+        left.change([inLeft])
+        const twin = left.fork()
+        twin.rewrite(new Set([left.memories.get(memory.a)?.versionId ?? '']))
+        left.change([inLeft])
+        twin.change([ofB], asWriter)
+        left.merge(twin)
+        return left
+      },
+    ],
     ['tree_mismatch', 'the tree of one side', treeOfOneSide],
     [
       'row_path_conflict',

@@ -295,14 +295,6 @@ describe('T13: a redact record by an author that may not redact', () => {
 })
 
 describe('T13: after a redaction', () => {
-  test('row_version_reused: its id comes back with another text', async () => {
-    const forge = standard.fork()
-    forge.redact([a1])
-    forge.rewrite(gone)
-    forge.change([{ ...nextRow, versionId: version.a1 }])
-    expect(await verdicts(forge)).toEqual(refused('row_version_reused'))
-  })
-
   test('redact_target: the current version of a memory that came back', async () => {
     const forge = standard.fork()
     forge.change([

@@ -43,17 +43,6 @@ async function judge(forging: Case[2]): Promise<Verdicts> {
 
 describe('T8: rows that contradict the history are refused', () => {
   test.each<Case>([
-    ['row_version_reused', 'a version id of the past', withRow({ versionId: version.a1 })],
-    [
-      'row_version_reused',
-      'a version id of another memory',
-      (f) => f.change([{ ...nextRow, versionId: version.b1 }]),
-    ],
-    [
-      'row_version_reused',
-      'a version id twice in one record',
-      (f) => f.change([nextRow, { ...endOfB, versionId: version.next }]),
-    ],
     ['row_base_mismatch', 'an older base', (f) => f.change([{ ...nextRow, base: version.a1 }])],
     ['row_base_mismatch', 'the base of another memory', withRow({ base: version.b1 })],
     ['row_base_mismatch', 'no base', (f) => f.change([{ ...nextRow, base: zeroId }])],

@@ -183,20 +183,19 @@ export const verification: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/verify/verify-rows.ts',
+    file: 'store/verify/verify.ts',
     mutants: [
       {
-        line: 'if (context.versions.findMemory(row.versionId) !== undefined) {',
-        becomes: `if (row.versionId === '') {`,
-        test: 'attack/rows.test.ts',
-        name: 'contradict the history are refused row_version_reused: a version id of the past',
+        line: 'if (version < this.#memories.length) throw duplicateError()',
+        becomes: '',
+        test: 'unit/store/verify-merges.test.ts',
+        name: 'a version that is added twice is of a record in two commits',
       },
-      {
-        line: 'if (isFirst && context.versions.hasMemory(row.memoryId)) {',
-        becomes: `if (isFirst && row.memoryId === '') {`,
-        test: 'attack/merges.test.ts',
-        name: 'breaks a rule is refused row_memory_exists: one memory created on both sides',
-      },
+    ],
+  },
+  {
+    file: 'store/verify/verify-rows.ts',
+    mutants: [
       {
         line: 'sides[0]?.versionId || row.secondBase !== sides[1]?.versionId)',
         becomes: 'sides[0]?.versionId)',

@@ -302,11 +302,10 @@ function always(): boolean {
   return true
 }
 
-/** The verified versions, for the row rules "new" and "exists" (FORMAT §6.4). */
+/** The verified versions, for what a redaction may name (FORMAT §6.4). */
 export interface KnownVersions {
   /** The memory of a version, undefined if there is no such version. */
   findMemory(versionId: string): string | undefined
-  /** Whether a version of the memory was added. */
-  hasMemory(memoryId: string): boolean
+  /** Adds a version of a record; throws `duplicate_record` if it was added before. */
   add(versionId: string, memoryId: string): void
 }

@@ -44,7 +44,7 @@ export function* readRows(
     return memories
   }
   for (const [index, row] of record.rows.entries()) {
-    checkNew(context, row)
+    context.versions.add(row.versionId, row.memoryId)
     const before = findBefore(snapshot, row, mergeContext.merging) ?? {
       created: record.time,
       live: [],
@@ -63,18 +63,6 @@ export function* readRows(
     }
   }
   return memories
-}
-
-function checkNew(context: VerifyContext, row: RecordRow): void {
-  if (context.versions.findMemory(row.versionId) !== undefined) {
-    refuse('row_version_reused', 'A version id is used twice')
-  }
-  const isFirst = row.operation === 'created' && row.base === zeroId
-  // Checked across branches, not only in the past of the record.
-  if (isFirst && context.versions.hasMemory(row.memoryId)) {
-    refuse('row_memory_exists', 'A memory is created twice')
-  }
-  context.versions.add(row.versionId, row.memoryId)
 }
 
 /** Undefined for the first version of a memory. */

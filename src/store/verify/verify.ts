@@ -4,7 +4,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { toHex } from '../../bytes.ts'
-import { assert, hasCode, StoreError } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { zeroHash } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -149,12 +149,7 @@ async function verifyWith(
 }
 
 /** The codes with which the second of two commits of one record may be refused. */
-const duplicateCodes = [
-  'record_parents',
-  'record_height',
-  'detail_missing',
-  'row_version_reused',
-] as const
+const duplicateCodes = ['record_parents', 'record_height', 'detail_missing'] as const
 
 /**
  * Throws `duplicate_record` if one record is in two commits: that explains why a commit was
@@ -165,11 +160,13 @@ function refuseDuplicate(source: HistorySource, oids: readonly Oid[]): void {
   for (const oid of oids.toReversed()) {
     const bytes = readCommitBytes(source.objects, oid)
     const hash = toHex(decodeCommit(source.storeId, source.epochs, oid, bytes).hash)
-    if (seen.has(hash)) {
-      throw new StoreError('duplicate_record', 'One record is in two commits of the history')
-    }
+    if (seen.has(hash)) throw duplicateError()
     seen.add(hash)
   }
+}
+
+function duplicateError(): StoreError {
+  return new StoreError('duplicate_record', 'One record is in two commits of the history')
 }
 
 /**
@@ -197,14 +194,10 @@ export class VersionMap implements KnownVersions {
     return this.#memoryIds.idAt(this.#memories.u32(version, 0))
   }
 
-  hasMemory(memoryId: string): boolean {
-    return this.#memoryIds.find(memoryId) !== undefined
-  }
-
-  /** Adds a new version. */
   add(versionId: string, memoryId: string): void {
     const version = this.#versionIds.add(versionId)
-    assert(version === this.#memories.length, 'a version id is used once')
+    // Ids follow from records (FORMAT §1): this record was verified before, in another commit.
+    if (version < this.#memories.length) throw duplicateError()
     this.#memories.setU32(this.#memories.add(), 0, this.#memoryIds.add(memoryId))
   }
 }

@@ -9,7 +9,7 @@ import { assert } from '../../../src/errors.ts'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
 import type { Oid } from '../../../src/git/objects/object.ts'
 import type { Snapshot } from '../../../src/store/snapshot/snapshot.ts'
-import { verifyDescent, verifyHistory } from '../../../src/store/verify/verify.ts'
+import { verifyDescent, verifyHistory, VersionMap } from '../../../src/store/verify/verify.ts'
 import { atOnce } from '../../../src/time-slice.ts'
 import { type Clones, standardClones } from '../../support/forged-clones.ts'
 import { writeForged } from '../../support/forged-disk.ts'
@@ -207,3 +207,11 @@ function stateOf(snapshot: Snapshot): unknown {
     count: snapshot.count,
   }
 }
+
+test('a version that is added twice is of a record in two commits', () => {
+  const versions = new VersionMap()
+  versions.add('1'.repeat(32), '2'.repeat(32))
+  versions.add('3'.repeat(32), '2'.repeat(32))
+  const again = expect.objectContaining({ code: 'duplicate_record' })
+  expect(() => versions.add('1'.repeat(32), '2'.repeat(32))).toThrow(again)
+})

@@ -23,8 +23,7 @@ export const cacheRole = {
   anchor: 3,
   reads: 4,
   remotes: 5,
-  ids: 6,
-  leftOut: 8,
+  leftOut: 6,
 } as const
 export type CacheRole = keyof typeof cacheRole
 

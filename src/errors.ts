@@ -97,7 +97,6 @@ export type VerificationCode =
   | 'record_sequence'
   | 'record_chain'
   | 'record_rows'
-  | 'row_version_reused'
   | 'row_base_mismatch'
   | 'row_memory_exists'
   | 'row_memory_missing'

@@ -162,7 +162,6 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   record_sequence: tampered(distrust),
   record_chain: tampered(distrust),
   record_rows: tampered(distrust),
-  row_version_reused: tampered(distrust),
   row_base_mismatch: tampered(distrust),
   row_memory_exists: tampered(distrust),
   row_memory_missing: tampered(distrust),

@@ -20,12 +20,14 @@ export function nameRows(storeId: string, record: RecordBody, hash: Uint8Array):
     return toHex(hash256(purpose, fromHex(storeId), hash, place).subarray(0, ID_LENGTH))
   }
   const named = rows.map((row, index): RecordRow => {
+    const { base, secondBase, operation, commitment } = row
     const memoryId = row.memoryId === zeroId ? idOf(MEMORY_LABEL, index) : row.memoryId
-    return { ...row, memoryId, versionId: idOf(VERSION_LABEL, index) }
+    const versionId = idOf(VERSION_LABEL, index)
+    return { memoryId, versionId, base, secondBase, operation, commitment }
   })
   return { ...record, rows: named }
 }
 
-function targetOf(row: SignedRow): RecordRow {
-  return { ...row, base: zeroId, versionId: row.base }
+function targetOf({ base: versionId, memoryId, ...nothing }: SignedRow): RecordRow {
+  return { ...nothing, memoryId, versionId, base: zeroId }
 }

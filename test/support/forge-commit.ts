@@ -5,12 +5,12 @@ import { concatBytes, utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
 import type { Random } from '../../src/crypto/random.ts'
 import { sign } from '../../src/crypto/signature.ts'
-import type { RecordBody } from '../../src/format/change-record.ts'
+import type { RecordBody, SignedRow } from '../../src/format/change-record.ts'
 import { type CommitParts, encodeCommit } from '../../src/format/commit.ts'
 import { type DetailRow, encodeDetail } from '../../src/format/detail.ts'
 import { detailContext, recordContext } from '../../src/format/envelope.ts'
 import { writesVersions } from '../../src/format/record-rules.ts'
-import { encodeSignedBody, zeroHash } from '../../src/format/record.ts'
+import { encodeSignedBody, zeroHash, zeroId } from '../../src/format/record.ts'
 import type { Entry, Fault, ForgedAuthor, NewRow } from './forge-fault.ts'
 import { seal } from './forge-seal.ts'
 import type { Forge } from './forge.ts'
@@ -42,6 +42,11 @@ export function baseRecord(
     rows: [],
     ...fields,
   }
+}
+
+/** The row of a redaction. */
+export function targetRow(memoryId: string, base: string): SignedRow {
+  return { memoryId, base, secondBase: zeroId, operation: undefined, commitment: zeroHash }
 }
 
 /** The detail of a row, as its author claims it. */

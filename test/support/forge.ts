@@ -23,7 +23,7 @@ import { type EpochKeys, epochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { quotaDefault } from '../../src/limits.ts'
-import { baseRecord, encodeForged, forgeDetail, signForged } from './forge-commit.ts'
+import { baseRecord, encodeForged, forgeDetail, signForged, targetRow } from './forge-commit.ts'
 import {
   type Chain,
   type Entry,
@@ -38,7 +38,7 @@ import {
   withRemovals,
 } from './forge-fault.ts'
 import { forgeKeyring, type KeyringFault, type KeyringPlan } from './forge-keyring.ts'
-import { fileInForce, inOrder, mergeForks } from './forge-merge.ts'
+import { fileInForce, inOrder, type MergedForks, mergeForks } from './forge-merge.ts'
 import { countingRandom, encodeRawTree, inGitOrder, type RawEntry, seal } from './forge-seal.ts'
 import { forgeTree } from './forge-tree.ts'
 import type { Evidence } from './verdict.ts'
@@ -50,10 +50,6 @@ interface Draft {
   readonly rows?: readonly NewRow[]
   readonly keyring?: Uint8Array
   readonly settings?: Uint8Array
-}
-
-interface Based {
-  readonly based: readonly NewRow[]
 }
 
 export class Forge {
@@ -202,9 +198,8 @@ export class Forge {
     targets: readonly (readonly [memoryId: string, versionId: string])[],
     fault: Fault = {},
   ): Oid {
-    const bare = { secondBase: zeroId, operation: undefined, commitment: zeroHash }
     const named = targets.map(([memory, version]) => {
-      return { memoryId: this.idOf(memory), base: this.idOf(version), ...bare }
+      return targetRow(this.idOf(memory), this.idOf(version))
     })
     const rows = inOrder(named, ({ memoryId, base }) => memoryId + base)
     return this.#append({ fields: { kind: 'redact', reason: 'leaked_secret', rows } }, fault)
@@ -287,7 +282,10 @@ export class Forge {
   }
 
   /** What both heads make together, with bases for the rows that are due. */
-  #meet(other: Forge, rows: readonly NewRow[]): ReturnType<typeof mergeForks> & Based {
+  #meet(
+    other: Forge,
+    rows: readonly NewRow[],
+  ): MergedForks & { readonly based: readonly NewRow[] } {
     const merged = mergeForks(this, other)
     const { entries, memories, chains, open } = merged
     for (const [oid, object] of other.objects) this.objects.set(oid, object)
@@ -328,8 +326,7 @@ export class Forge {
     const base = baseRecord(this, draft.fields, parents, author)
     const planned = draft.rows ?? []
     const details = planned.map((row, index) => forgeDetail(this.random, row, index, fault))
-    const drafted =
-      draft.rows === undefined ? base : { ...base, rows: this.#sign(planned, details) }
+    const drafted = draft.rows ? { ...base, rows: this.#sign(planned, details) } : base
     const body = fault.record?.(drafted) ?? drafted
     const signed = signForged(this.storeId, body, author, fault)
     const hash = recordHash(this.storeId, signed)
@@ -383,8 +380,7 @@ export class Forge {
       const [named, detail] = [record.rows[index], made.details[index]]
       if (named === undefined || detail === undefined) return
       const { memoryId, versionId } = named
-      ids.set(row.memoryId, memoryId)
-      if (row.versionId !== undefined) ids.set(row.versionId, versionId)
+      ids.set(row.memoryId, memoryId).set(row.versionId ?? versionId, versionId)
       const created = this.memories.get(memoryId)?.created ?? record.time
       const state = { versionId, operation, path, created }
       memories.set(memoryId, { ...state, blob: undefined })
@@ -392,9 +388,8 @@ export class Forge {
       const honest = { path, content, versionId, created, sha256: detail.sha256 }
       const plaintext = encodeMemoryBlob(made.fault.blob?.(honest) ?? honest)
       const context = memoryContext(this.storeId, memoryId)
-      const keys = made.epoch.memory
-      const parts = { type: 'memory', keys, context, hedge: detail.blinding, plaintext } as const
-      const blob = this.put('blob', seal(parts, made.fault.blobSeal))
+      const parts = { type: 'memory', keys: made.epoch.memory, context, plaintext } as const
+      const blob = this.put('blob', seal({ ...parts, hedge: detail.blinding }, made.fault.blobSeal))
       memories.set(memoryId, { ...state, blob })
       blobs.set(memoryId, blob)
     })

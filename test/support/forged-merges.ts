@@ -91,20 +91,6 @@ export const rowOfDeleted: Forging = ({ left, right, asWriter }) => {
   return left
 }
 
-export const oneVersionTwice: Forging = ({ left, right, asWriter }) => {
-  left.change([{ ...inLeft, versionId: version.next }])
-  right.change([{ ...inRight, versionId: version.next }], asWriter)
-  left.merge(right, [united])
-  return left
-}
-
-export const oneMemoryTwice: Forging = ({ left, right, asWriter }) => {
-  left.change([fresh])
-  right.change([{ ...fresh, versionId: idOf('again') }], asWriter)
-  left.merge(right, [{ ...fresh, ...modified, versionId: idOf('both') }])
-  return left
-}
-
 export const treeOfOneSide: Forging = ({ left, right, asWriter }) => {
   left.change([inLeft])
   right.change([ofB], asWriter)

@@ -232,13 +232,6 @@ export const sync: readonly MutatedFile[] = [
         name: 'a newer format looks like an upgrade: not replaced by us, but restored by git',
       },
       {
-        line: `  await inSlices(versions.checkNew(source, history), options.signal)
-`,
-        becomes: '',
-        test: 'attack/remote-members.test.ts',
-        name: 'repeats ids that it has read at another remote row_memory_exists: of a memory',
-      },
-      {
         line: '(await verifyFromMerged(source, history, head, how)) ??',
         becomes: '',
         test: 'unit/store/sync/lost-race.test.ts',

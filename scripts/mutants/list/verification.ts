@@ -21,6 +21,40 @@ export const verification: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'format/record-rules.ts',
+    mutants: [
+      {
+        line: 'if (NO_ID.test(row.memoryId) !== isFirst) {',
+        becomes: 'if (NO_ID.test(row.memoryId) && !isFirst) {',
+        test: 'unit/format/record.test.ts',
+        name: 'record_rows: a new memory with an id',
+      },
+      {
+        line: 'if (NO_ID.test(row.memoryId) !== isFirst) {',
+        becomes: 'if (!NO_ID.test(row.memoryId) && isFirst) {',
+        test: 'unit/format/record.test.ts',
+        name: 'record_rows: an edit of no memory',
+      },
+    ],
+  },
+  {
+    file: 'format/row-ids.ts',
+    mutants: [
+      {
+        line: 'const versionId = idOf(VERSION_LABEL, index)',
+        becomes: 'const versionId = idOf(VERSION_LABEL, 0)',
+        test: 'unit/format/row-ids.test.ts',
+        name: 'the index has two bytes, and every part of the record tells',
+      },
+      {
+        line: 'hash256(purpose, fromHex(storeId), hash, place)',
+        becomes: 'hash256(purpose, fromHex(storeId), record.previous, place)',
+        test: 'unit/format/row-ids.test.ts',
+        name: 'the index has two bytes, and every part of the record tells',
+      },
+    ],
+  },
+  {
     file: 'store/verify/verify-commit.ts',
     mutants: [
       {

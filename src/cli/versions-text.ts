@@ -10,7 +10,7 @@ import { timestamp } from './wire.ts'
 
 const PREFIX = 'memver_'
 const ID_DIGITS = 26
-/** Digits that `--oneline` shows: ids are random, so these distinguish millions of versions. */
+/** Digits that `--oneline` shows: ids are hashes, so these distinguish millions of versions. */
 const SHORT_DIGITS = 10
 const SHORTEST = 4
 const PAGE_MAX = 1000

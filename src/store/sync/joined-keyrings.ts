@@ -93,8 +93,9 @@ function checkSidesSound(
     if (!hasCode(error, 'record_late')) throw error
     throw new StoreError(
       'keyring_conflict',
-      `Both sides changed who may open the store: ${error.message}. If no other device wrote ` +
-        'after that, `sync --repair` drops the change',
+      `Both sides changed who may open the store: ${error.message}. ` +
+        '`sync --repair` leaves the change out, and with it what the devices that it admitted ' +
+        'have written: `gitlocket export` on them saves that',
       { cause: error },
     )
   }

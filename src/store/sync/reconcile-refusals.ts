@@ -31,7 +31,9 @@ interface OwnLate {
 }
 
 export function ownLateError({ canKeep, redacts }: OwnLate): StoreError {
-  const keep = 'change something yourself, which keeps it, and sync again'
+  const keep =
+    'change something yourself, which keeps it, and sync again; if that is refused, an owner ' +
+    'removes the device that changed the keyring, and `sync --repair` leaves that change out'
   const rejoin = 'join the store again in another directory, accepting the rollback'
   const wait = 'sync again once the authors of the changes below it have sent them'
   const redacted = `It may have redacted versions here. To continue without it, ${rejoin}`

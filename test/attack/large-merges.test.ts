@@ -67,7 +67,7 @@ async function expectBoth(clones: readonly Clone[], remote: string): Promise<voi
 }
 
 describe('T45: more memories than a commit has rows, changed on both sides,', () => {
-  test('are merged in several commits', { tags: 'slow', timeout: 600_000 }, async () => {
+  test('are merged in several commits', { tags: 'slow' }, async () => {
     const { a, b, remote } = await pair()
     await editAll(a, 'of a')
     await editAll(b, 'of b')
@@ -200,7 +200,7 @@ describe('T45: two histories, ours with more to move or to join than a commit ha
     return contents
   }
 
-  const options = { tags: 'slow', timeout: 600_000 }
+  const options = { tags: 'slow' }
   test('are merged where they have a file in the place of our directory', options, async () => {
     const { a, b, remote } = await pair()
     await create(a, '/new', 'of a')

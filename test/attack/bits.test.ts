@@ -59,8 +59,9 @@ const envelopeRegions: Regions = [
 function sealedObject(type: 'record' | 'detail' | 'memory' | 'settings'): Sealed {
   const { epoch, storeId } = forge
   const last = forge.entries.at(-1)
+  const memoryId = forge.idOf(memory.a)
   const parts = parseCommit(body(forge.head))
-  const blob = last?.blobs.get(memory.a) ?? ''
+  const blob = last?.blobs.get(memoryId) ?? ''
   const store = recordContext(storeId)
   const settings = { type: 'settings', keys: epoch.settings, context: store } as const
   if (type === 'settings') return { ...settings, bytes: body(last?.settings ?? '') }
@@ -69,7 +70,7 @@ function sealedObject(type: 'record' | 'detail' | 'memory' | 'settings'): Sealed
     return {
       type,
       keys: epoch.memory,
-      context: memoryContext(storeId, memory.a),
+      context: memoryContext(storeId, memoryId),
       bytes: body(blob),
     }
   }
@@ -158,11 +159,11 @@ const recordRegions: Regions = [
   ['keyring hash', 280, 'record_malformed'],
   ['settings hash', 312, 'record_malformed'],
   ['row count', 344, 'record_malformed', 'record_rows', 'envelope_padding'],
-  ['memory and version', 346, 'device_signature_invalid'],
-  ['base and second base', 378, 'device_signature_invalid'],
-  ['operation', 410, 'device_signature_invalid', 'record_malformed', 'record_rows'],
-  ['commitment', 411, 'device_signature_invalid'],
-  ['signature', 443, 'device_signature_invalid'],
+  ['memory', 346, 'device_signature_invalid'],
+  ['base and second base', 362, 'device_signature_invalid'],
+  ['operation', 394, 'device_signature_invalid', 'record_malformed', 'record_rows'],
+  ['commitment', 395, 'device_signature_invalid'],
+  ['signature', 427, 'device_signature_invalid'],
 ]
 
 test(
@@ -185,7 +186,7 @@ test(
       atOnce(verifyChecked(context, snapshot, checkDecodedAlone(source, commit), cursor))
       cursor.rewind()
     }
-    expect(signed.length).toBe(507)
+    expect(signed.length).toBe(491)
     expect(await flipped(signed, recordRegions, judge)).toEqual([])
     expect(await verdictOf(() => judge(signed))).toBe('accepted')
   },

@@ -155,7 +155,7 @@ function changed(commit: ViewedCommit): readonly string[] {
 /** The maximum number of rows of a sealed record, by its size alone. */
 function rowsMaxIn({ length }: Uint8Array): number {
   const padded = length - 96
-  return padded % 256 === 0 ? Math.floor((padded - 400) / 97) : -1
+  return padded % 256 === 0 ? Math.floor((padded - 400) / 81) : -1
 }
 
 const ladder = new Set(

@@ -68,8 +68,8 @@ describe('T15: a field that has no such value is refused', () => {
     ['record_malformed', 'a keyring in a change', body(280, 1)],
     ['record_malformed', 'settings in a change', body(312, 1)],
     ['record_malformed', 'more rows than there are', body(344, 0, 9)],
-    ['record_malformed', 'an operation 4', body(410, 4)],
-    ['record_rows', 'no operation', body(410, 0)],
+    ['record_malformed', 'an operation 4', body(394, 4)],
+    ['record_rows', 'no operation', body(394, 0)],
     ['upgrade_required', 'detail version 2', detail(0, 2)],
     ['detail_malformed', 'more rows of a detail than there are', detail(1, 0, 9)],
     ['detail_malformed', 'a path that is longer than the detail', detail(5, 255, 255)],
@@ -249,7 +249,7 @@ function examples(): readonly Uint8Array[] {
     forge.head,
     last?.keyring ?? '',
     last?.settings ?? '',
-    last?.blobs.get(memory.a) ?? '',
+    last?.blobs.get(forge.idOf(memory.a)) ?? '',
   ]
   const objects = oids.map((oid) => forge.objects.get(oid)?.body ?? new Uint8Array())
   const plain = [

@@ -15,7 +15,6 @@ import { temporaryDirectory } from '../support/temporary.ts'
 import { verdictOf } from '../support/verdict.ts'
 
 const changes = 8
-const victim = formatId('version', version.a1)
 
 interface Histories {
   readonly before: Forge
@@ -27,7 +26,7 @@ interface Histories {
 async function historiesOf(length: number): Promise<Histories> {
   const { forge: before } = await standardHistory('replay')
   for (let index = 0; index < length; index += 1) {
-    before.change([{ ...nextRow, content: `${index}`, versionId: idOf(index) }])
+    before.change([{ ...nextRow, content: `${index}`, versionId: labelOf(index) }])
   }
   const undone = before.fork()
   undone.redact([[memory.a, version.a1]])
@@ -39,8 +38,10 @@ async function historiesOf(length: number): Promise<Histories> {
 let before: Forge
 let redacted: Forge
 let undone: Forge
+let victim: string
 beforeAll(async () => {
   ;({ before, redacted, undone } = await historiesOf(changes))
+  victim = formatId('version', before.idOf(version.a1))
 })
 
 interface Site {
@@ -215,7 +216,10 @@ describe('T13: a device that knows the history before the redaction', () => {
       () => {
         const forge = before.fork()
         forge.entries = forge.entries.slice(0, -1)
-        forge.memories = new Map([...forge.memories, [memory.a, stateOf(forge, changes - 2)]])
+        forge.memories = new Map([
+          ...forge.memories,
+          [forge.idOf(memory.a), stateOf(forge, changes - 2)],
+        ])
         const last = forge.entries.at(-1)
         if (last !== undefined) forge.chains = chainOf(last, forge)
         forge.redact([[memory.a, version.a1]])
@@ -244,14 +248,16 @@ describe('T13: a device that knows nothing', () => {
   })
 })
 
-function idOf(index: number): string {
-  return (0x1000 + index).toString(16).padStart(32, 'e')
+function labelOf(index: number): string {
+  return `version of change ${index}`
 }
 
 function stateOf(forge: Forge, index: number) {
-  const blob = forge.entries.at(-1)?.blobs.get(memory.a)
-  const created = forge.memories.get(memory.a)?.created ?? 0
-  return { versionId: idOf(index), operation: 'modified', path: '/a.md', created, blob } as const
+  const memoryId = forge.idOf(memory.a)
+  const versionId = forge.idOf(labelOf(index))
+  const blob = forge.entries.at(-1)?.blobs.get(memoryId)
+  const created = forge.memories.get(memoryId)?.created ?? 0
+  return { versionId, operation: 'modified', path: '/a.md', created, blob } as const
 }
 
 function chainOf({ record, hash }: Forge['entries'][number], forge: Forge) {

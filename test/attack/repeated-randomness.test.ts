@@ -39,7 +39,7 @@ describe('T16: with random bytes that repeat', () => {
     } as const
     one.change([{ ...row, content: 'one' }])
     two.change([{ ...row, content: 'two' }])
-    const blobs = [one, two].map((forge) => forge.entries.at(-1)?.blobs.get(memory.a))
+    const blobs = [one, two].map((forge) => forge.entries.at(-1)?.blobs.get(forge.idOf(memory.a)))
     expect(blobs[0]).not.toBe(blobs[1])
     const shared = nonces(one).filter((nonce) => nonces(two).includes(nonce))
     expect(shared.toSorted()).toEqual(nonces(await Forge.started('clone')).toSorted())
@@ -92,7 +92,8 @@ describe('T16: without a key, nobody can distinguish', () => {
     const sizes = [one, other].map((length) => {
       const forge = standard.fork()
       forge.change([{ ...nextRow, content: 'x'.repeat(length) }])
-      return forge.objects.get(forge.entries.at(-1)?.blobs.get(memory.a) ?? '')?.body.length
+      return forge.objects.get(forge.entries.at(-1)?.blobs.get(forge.idOf(memory.a)) ?? '')?.body
+        .length
     })
     expect(sizes[0]).toBe(sizes[1])
   })

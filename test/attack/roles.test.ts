@@ -125,7 +125,7 @@ describe('T9: the keys of a device that was removed', () => {
     const keyring = forge.objects.get(forge.entries.at(-1)?.keyring ?? '')?.body ?? new Uint8Array()
     const change = forge.change([nextRow])
     const commit = forge.objects.get(change)?.body ?? new Uint8Array()
-    const blob = forge.entries.at(-1)?.blobs.get(memory.a) ?? ''
+    const blob = forge.entries.at(-1)?.blobs.get(forge.idOf(memory.a)) ?? ''
     const sealed = forge.objects.get(blob)?.body ?? new Uint8Array()
     const unknown = expect.objectContaining({ code: 'envelope_epoch' })
     expect(await verdicts(forge)).toEqual(accepted)

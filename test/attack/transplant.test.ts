@@ -34,12 +34,20 @@ describe('T3: an object from another place is refused', () => {
     [
       'envelope_salt',
       "the memory's blob of an older version",
-      (f) => showing(blobAt(f, 3, memory.a)),
+      (f) => showing(f, blobAt(f, 3, memory.a)),
     ],
-    ['envelope_commitment', "another memory's blob", (f) => showing(blobAt(f, 3, memory.b))],
-    ['envelope_type', 'the settings as a memory', (f) => showing(f.entries.at(-1)?.settings ?? '')],
-    ['envelope_magic', 'the keyring as a memory', (f) => showing(f.entries.at(-1)?.keyring ?? '')],
-    ['memory_mismatch', 'a tree as a memory', (f) => showing(f.tree([]))],
+    ['envelope_commitment', "another memory's blob", (f) => showing(f, blobAt(f, 3, memory.b))],
+    [
+      'envelope_type',
+      'the settings as a memory',
+      (f) => showing(f, f.entries.at(-1)?.settings ?? ''),
+    ],
+    [
+      'envelope_magic',
+      'the keyring as a memory',
+      (f) => showing(f, f.entries.at(-1)?.keyring ?? ''),
+    ],
+    ['memory_mismatch', 'a tree as a memory', (f) => showing(f, f.tree([]))],
     [
       'envelope_commitment',
       "another record's detail",
@@ -75,7 +83,7 @@ describe('T3: an object from another place is refused', () => {
       'blob',
       other.objects.get(blobAt(other, 4, memory.a))?.body ?? new Uint8Array(),
     )
-    forge.change([nextRow], showing(blob))
+    forge.change([nextRow], showing(forge, blob))
     expect(await verdicts(forge)).toEqual(refused('envelope_epoch'))
   })
 
@@ -92,11 +100,11 @@ describe('T3: an object from another place is refused', () => {
     const { auditKey, contentKey, kid } = forge.epoch
     const elsewhere = epochKeys('77'.repeat(16), auditKey, contentKey)
     expect(elsewhere.kid).not.toBe(kid)
-    const context = memoryContext('77'.repeat(16), memory.a)
+    const context = memoryContext('77'.repeat(16), forge.idOf(memory.a))
     const keys = { ...elsewhere.memory, kid }
     const parts = { type: 'memory', keys, context, hedge: new Uint8Array(32) } as const
     const blob = forge.put('blob', seal({ ...parts, plaintext: new Uint8Array(100) }))
-    forge.change([nextRow], showing(blob))
+    forge.change([nextRow], showing(forge, blob))
     expect(await verdicts(forge)).toEqual(refused('envelope_commitment'))
   })
 })
@@ -154,7 +162,7 @@ describe('T3: parts of two objects do not make a third', () => {
     ['commitment', 48, 80],
     ['salt and commitment', 24, 80],
   ])('envelope_commitment: the %s of another memory', async (_, start, end) => {
-    const donor = standard.objects.get(standard.entries[3]?.blobs.get(memory.b) ?? '')?.body
+    const donor = standard.objects.get(blobAt(standard, 3, memory.b))?.body
     const part = donor?.subarray(start, end) ?? new Uint8Array()
     const forge = standard.fork()
     forge.change([nextRow], { blobSeal: { envelope: put(start, ...part) } })
@@ -182,14 +190,14 @@ describe('T3: parts of two objects do not make a third', () => {
 
   const contexts: Readonly<Record<string, (forge: Forge) => Uint8Array>> = {
     'another store': () => recordContext('77'.repeat(16)),
-    'another memory': (forge) => memoryContext(forge.storeId, memory.b),
+    'another memory': (forge) => memoryContext(forge.storeId, forge.idOf(memory.b)),
     'a detail': (forge) => detailContext(forge.storeId, new Uint8Array(32)),
     'no place': () => new Uint8Array(),
   }
   test.each(Object.entries(contexts))(
     'envelope_commitment: opened for %s',
     async (_, contextOf) => {
-      const blob = standard.objects.get(standard.entries[3]?.blobs.get(memory.a) ?? '')?.body
+      const blob = standard.objects.get(blobAt(standard, 3, memory.a))?.body
       const type: EnvelopeType = 'memory'
       const keys = standard.epoch.memory
       const open = () => openEnvelope(type, keys, contextOf(standard), blob ?? new Uint8Array())
@@ -198,8 +206,8 @@ describe('T3: parts of two objects do not make a third', () => {
   )
 })
 
-function showing(blob: Oid): Fault {
-  return { memories: (shown) => new Map([...shown, [memory.a, blob]]) }
+function showing(forge: Forge, blob: Oid): Fault {
+  return { memories: (shown) => new Map([...shown, [forge.idOf(memory.a), blob]]) }
 }
 
 function detailOf(forge: Forge, index: number): Uint8Array | undefined {
@@ -216,5 +224,5 @@ function recordOf(forge: Forge, index: number) {
 }
 
 function blobAt(forge: Forge, entry: number, id: string): Oid {
-  return forge.entries[entry]?.blobs.get(id) ?? ''
+  return forge.entries[entry]?.blobs.get(forge.idOf(id)) ?? ''
 }

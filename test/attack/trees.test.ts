@@ -8,7 +8,7 @@ import { gitHash } from '../../src/crypto/sha1.ts'
 import { readmeFile } from '../../src/format/public-files.ts'
 import type { Oid } from '../../src/git/objects/object.ts'
 import { plainSettings } from '../support/forge-fault.ts'
-import { flipBit, idOf, inGitOrder, type RawEntry } from '../support/forge-seal.ts'
+import { flipBit, inGitOrder, type RawEntry } from '../support/forge-seal.ts'
 import { Forge } from '../support/forge.ts'
 import {
   accepted,
@@ -135,9 +135,9 @@ describe('T12: a root tree with a fault is refused', () => {
 
 describe('T12: a tree of memories with a fault is refused', () => {
   type Shown = ReadonlyMap<string, Oid>
-  test.each<[code: string, name: string, spoil: (shown: Shown) => Shown]>([
-    ['tree_mismatch', 'a memory is missing', (shown) => omit(shown, memory.b)],
-    ['tree_mismatch', 'the changed memory is missing', (shown) => omit(shown, memory.a)],
+  test.each<[code: string, name: string, spoil: (shown: Shown, a: string, b: string) => Shown]>([
+    ['tree_mismatch', 'a memory is missing', (shown, _, b) => omit(shown, b)],
+    ['tree_mismatch', 'the changed memory is missing', (shown, a) => omit(shown, a)],
     [
       'tree_mismatch',
       'a memory too many',
@@ -146,21 +146,22 @@ describe('T12: a tree of memories with a fault is refused', () => {
     [
       'tree_mismatch',
       'an unchanged memory shows the blob of another',
-      (shown) => new Map([...shown, [memory.b, shown.get(memory.a) ?? '']]),
+      (shown, a, b) => new Map([...shown, [b, shown.get(a) ?? '']]),
     ],
     [
       'envelope_commitment',
       'the changed memory shows the blob of another',
-      (shown) => new Map([...shown, [memory.a, shown.get(memory.b) ?? '']]),
+      (shown, a, b) => new Map([...shown, [a, shown.get(b) ?? '']]),
     ],
     [
       'object_missing',
       'the changed memory shows an object that is not there',
-      (shown) => new Map([...shown, [memory.a, 'ab'.repeat(20)]]),
+      (shown, a) => new Map([...shown, [a, 'ab'.repeat(20)]]),
     ],
-  ])('%s: %s', async (code, _, memories) => {
+  ])('%s: %s', async (code, _, spoil) => {
     const forge = standard.fork()
-    forge.change([nextRow], { memories })
+    const [a, b] = [forge.idOf(memory.a), forge.idOf(memory.b)]
+    forge.change([nextRow], { memories: (shown) => spoil(shown, a, b) })
     expect(await verdicts(forge)).toEqual(refused(code))
   })
 
@@ -192,12 +193,12 @@ describe('T12: a tree of memories with a fault is refused', () => {
   })
 })
 
-/** A history with so many memories, whose ids begin with different digits. */
+/** A history with so many memories. */
 async function fillWith(count: number): Promise<Forge> {
   const forge = await Forge.started(`filled ${count}`)
   const rows = Array.from({ length: count }, (_, index) => {
-    const memoryId = `${(index % 16).toString(16)}${idOf(`filler ${index}`).slice(1)}`
-    return { memoryId, operation: 'created', path: `/${index}`, content: `${index}` } as const
+    const path = `/${index}`
+    return { memoryId: path, operation: 'created', path, content: `${index}` } as const
   })
   if (count > 0) forge.change(rows)
   return forge
@@ -208,12 +209,13 @@ function flat(forge: Forge, shown: ReadonlyMap<string, Oid>): Oid {
 }
 
 function split(forge: Forge, shown: ReadonlyMap<string, Oid>): Oid {
-  return forge.tree(
-    [...shown].map(([id, oid]) => {
-      const below = forge.tree([{ mode: '100644', name: id.slice(1), oid }])
-      return { mode: '40000', name: id.charAt(0), oid: below }
-    }),
-  )
+  const digits = new Set([...shown.keys()].map((id) => id.charAt(0)))
+  const entries = [...digits].map((name) => {
+    const below = [...shown].filter(([id]) => id.startsWith(name))
+    const files = below.map(([id, oid]) => ({ mode: '100644', name: id.slice(1), oid }))
+    return { mode: '40000', name, oid: forge.tree(files) }
+  })
+  return forge.tree(entries)
 }
 
 function nested(forge: Forge, shown: ReadonlyMap<string, Oid>): Oid {

@@ -19,13 +19,8 @@ test('a redaction that names a version twice is refused before it is signed', as
   const { storeId } = world
   const context = { storeId, epoch, signer, time: 0, random: systemRandom }
   const row = (versionId: string) => {
-    const nothing = { base: zeroId, secondBase: zeroId, operation: undefined }
-    return {
-      memoryId: 'a'.repeat(32),
-      versionId: versionId.repeat(32),
-      commitment: zeroHash,
-      ...nothing,
-    }
+    const nothing = { secondBase: zeroId, operation: undefined, commitment: zeroHash }
+    return { memoryId: 'a'.repeat(32), base: versionId.repeat(32), ...nothing }
   }
   const fields = { kind: 'redact', reason: 'legal', actor: { type: 'api', id: 'me' } } as const
   const sign = (...versionIds: readonly string[]) =>

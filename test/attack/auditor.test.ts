@@ -82,8 +82,9 @@ describe('T20: an auditor verifies', () => {
     ['record_role', 'a reader that writes', (forge) => change(forge, { author: standard.reader })],
     ['record_sequence', 'a number that is used twice', (forge) => change(forge, numbered(1))],
     ['record_height', 'a wrong height', (forge) => change(forge, fields({ height: 99 }))],
-    ['tree_mismatch', 'a memory that is left out', (forge) => change(forge, hidden(memory.b))],
-    ['tree_mismatch', 'a memory that is put back', (forge) => change(forge, replaced)],
+    ['row_base_mismatch', 'an older version as base', (forge) => changeFrom(forge, version.a1)],
+    ['tree_mismatch', 'a memory that is left out', (forge) => change(forge, hidden(forge))],
+    ['tree_mismatch', 'a memory that is put back', (forge) => change(forge, replaced(forge))],
     ['keyring_mismatch', 'another keyring than is named', swapKeyring],
     ['keyring_chain', 'a member who is gone', dropMember],
     ['settings_mismatch', 'other settings than are named', swapSettings],
@@ -103,19 +104,25 @@ describe('T20: an auditor verifies', () => {
     },
   }
   /** Its blob is that of before again, which no row says. */
-  const replaced: Fault = {
-    memories: (blobs) => new Map([...blobs, [memory.b, blobs.get(memory.a) ?? '']]),
+  function replaced(forge: Forge): Fault {
+    const [a, b] = [forge.idOf(memory.a), forge.idOf(memory.b)]
+    return { memories: (blobs) => new Map([...blobs, [b, blobs.get(a) ?? '']]) }
   }
 
   function change(forge: Forge, fault: Fault): void {
     forge.change([nextRow], fault)
   }
 
+  function changeFrom(forge: Forge, base: string): void {
+    forge.change([{ ...nextRow, base }])
+  }
+
   function numbered(sequence: number): Fault {
     return fields({ sequence })
   }
 
-  function hidden(memoryId: string): Fault {
+  function hidden(forge: Forge): Fault {
+    const memoryId = forge.idOf(memory.b)
     return { memories: (blobs) => new Map([...blobs].filter(([id]) => id !== memoryId)) }
   }
 

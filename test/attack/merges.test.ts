@@ -127,26 +127,17 @@ describe('T8: a merge that breaks a rule is refused', () => {
     [
       'row_base_mismatch',
       'an older version as base',
-      mergedOpen(
-        [united],
-        spoiled(() => ({ base: version.a2 })),
-      ),
+      mergedOpen([{ ...united, base: version.a2 }]),
     ],
     [
       'row_base_mismatch',
       'a second base for what one side changed',
-      mergedSettled(
-        [ofB],
-        spoiled(() => ({ secondBase: version.b1 })),
-      ),
+      mergedSettled([{ ...ofB, secondBase: version.b1 }]),
     ],
     [
       'row_base_mismatch',
       'the version before the one that is settled',
-      mergedSettled(
-        [ofB],
-        spoiled(() => ({ base: version.b1 })),
-      ),
+      mergedSettled([{ ...ofB, base: version.b1 }]),
     ],
     ['record_rows', 'a memory that it creates', mergedSettled([fresh])],
     [
@@ -166,7 +157,7 @@ describe('T8: a merge that breaks a rule is refused', () => {
       ({ left, asWriter }) => {
         left.change([inLeft])
         const twin = left.fork()
-        twin.rewrite(new Set([left.memories.get(memory.a)?.versionId ?? '']))
+        twin.rewrite(new Set([left.memories.get(left.idOf(memory.a))?.versionId ?? '']))
         left.change([inLeft])
         twin.change([ofB], asWriter)
         left.merge(twin)
@@ -213,7 +204,7 @@ describe('T8: a merge that breaks a rule is refused', () => {
         right.change([{ ...inRight, versionId: version.next }], asWriter)
         right.change([inRight], asWriter)
         right.rewrite(new Set([version.next]))
-        left.redact([[memory.a, version.next]])
+        left.redact([[memory.a, right.idOf(version.next)]])
         left.merge(right)
         return left
       },

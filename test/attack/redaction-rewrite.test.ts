@@ -54,9 +54,11 @@ function withDetails(index: number, change: (rows: readonly DetailRow[]) => read
   return withEntry(index, ({ details }) => ({ details: change(details) }))
 }
 
-/** In the first commit: the row of a1, which is redacted, and that of b1, which is not. */
-const rowOf = (entry: Entry | undefined, versionId: string): number =>
-  entry?.record.rows.findIndex((row) => row.versionId === versionId) ?? -1
+/** In the first commit, where the row of a1 is redacted and that of b1 is not. */
+function rowOfA1(entry: Entry | undefined): number {
+  const versionId = standard.idOf(version.a1)
+  return entry?.record.rows.findIndex((row) => row.versionId === versionId) ?? -1
+}
 
 describe('T13: a detail that is not what was left', () => {
   const lie = (row: DetailRow): DetailRow => ({ ...row, path: '/lie.md' })
@@ -107,7 +109,7 @@ describe('T13: a detail that is not what was left', () => {
     ['without its blinding', (row) => ({ ...row, blinding: new Uint8Array(32) })],
   ])('redaction_undone: the redacted row, %s', async (_, put) => {
     const forge = standard.fork()
-    const index = rowOf(forge.entries[first], version.a1)
+    const index = rowOfA1(forge.entries[first])
     forge.redact([a1])
     forge.entries = withDetails(first, (rows) =>
       rows.map((row) => (row.row === index ? put(row) : row)),
@@ -118,7 +120,7 @@ describe('T13: a detail that is not what was left', () => {
 
   test('a row that stays, in the place of the redacted one', async () => {
     const forge = rewritten((entries) => {
-      const index = rowOf(entries[first], version.a1)
+      const index = rowOfA1(entries[first])
       return withDetails(first, (rows) => rows.map((row) => ({ ...row, row: index })))(entries)
     })
     // Taken for the redacted row, it is dropped with it: the other one is missing then.
@@ -215,7 +217,7 @@ describe('T13: a rewrite that was not done, or not wholly', () => {
 
   test('tree_mismatch: the redacted memory in a tree, under another name', async () => {
     const forge = standard.fork()
-    const blob = forge.entries[first]?.blobs.get(memory.a) ?? ''
+    const blob = forge.entries[first]?.blobs.get(forge.idOf(memory.a)) ?? ''
     forge.redact([a1])
     forge.rewrite(gone)
     forge.change([nextRow], { memories: (shown) => new Map([...shown, [memory.other, blob]]) })

@@ -97,21 +97,21 @@ describe('T13: what was redacted and is back is refused', () => {
   test('the memory, in a later tree', async () => {
     const forge = standard.fork()
     forge.change([{ memoryId: memory.a, operation: 'deleted', path: '/a.md' }])
-    const blob = forge.entries[3]?.blobs.get(memory.a) ?? ''
+    const blob = forge.entries[3]?.blobs.get(forge.idOf(memory.a)) ?? ''
     forge.redact(targets)
     forge.rewrite(gone)
     forge.change([{ ...nextRow, memoryId: memory.b, path: '/dir/b.md' }], {
-      memories: (shown: ReadonlyMap<string, Oid>) => new Map([...shown, [memory.a, blob]]),
+      memories: (shown: ReadonlyMap<string, Oid>) =>
+        new Map([...shown, [forge.idOf(memory.a), blob]]),
     })
     expect(await verdicts(forge)).toEqual(refused('redaction_undone'))
   })
 
-  test('redact_target: a version that comes later', async () => {
-    const forge = standard.fork()
-    forge.redact([[memory.a, version.next]])
+  test('redact_target: a version of another branch', async () => {
+    const [forge, other] = [standard.fork(), standard.fork()]
+    other.change([nextRow])
+    forge.redact([[memory.a, other.idOf(version.next)]])
     forge.change([nextRow])
-    forge.change([{ ...nextRow, versionId: version.b2 }])
-    forge.rewrite(new Set([version.next]))
     expect(await verdicts(forge)).toEqual(refused('redact_target'))
   })
 })

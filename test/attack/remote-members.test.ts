@@ -3,14 +3,14 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../src/format/directory.ts'
-import { parseId } from '../../src/format/id.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { bareRemote, type Clone, joinClone, sync } from '../support/clones.ts'
+import { type Clone, joinClone, sync } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import { asRecovery, type Fault, fields } from '../support/forge-fault.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import type { Forge } from '../support/forge.ts'
+import { fresh, spoiled } from '../support/forged-clones.ts'
 import { writeForged } from '../support/forged-disk.ts'
 import {
   branchOf,
@@ -27,7 +27,7 @@ import {
   standardHistory,
   version,
 } from '../support/standard-forge.ts'
-import { author, contentsOf } from '../support/stores.ts'
+import { contentsOf } from '../support/stores.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 
 let standard: Standard
@@ -118,6 +118,15 @@ const forgeries: readonly [code: string, name: string, forging: Forging][] = [
   ],
   ['detail_missing', 'details gone without one', (f) => f.change([nextRow], { details: () => [] })],
   [
+    'record_rows',
+    'a new memory with an id of its choice',
+    (f) =>
+      f.change(
+        [fresh],
+        spoiled(() => ({ memoryId: 'ab'.repeat(16) })),
+      ),
+  ],
+  [
     'tree_mismatch',
     'a memory left out of the tree',
     (f) => f.change([nextRow], { memories: (all) => new Map([...all].slice(1)) }),
@@ -204,29 +213,4 @@ describe('a member who builds on what others have pushed', () => {
       forge.change([{ ...other, content: `${n}` }], { author: standard.writer, ...fault })
     }
   }
-})
-
-describe('a member who repeats ids that it has read at another remote', () => {
-  test.each([
-    ['row_memory_exists', 'of a memory'],
-    ['row_version_reused', 'of a version'],
-  ])('%s: %s', { tags: 'slow' }, async (code) => {
-    const { clone, remote, forge } = await honest()
-    const second = bareRemote()
-    await clone.store.remotes.add('second', second)
-    await clone.store.as(author).apply([{ type: 'create', path: '/new.md', content: 'new\n' }])
-    await clone.store.as(author).sync({ remote: 'second' })
-    const [made] = (await clone.store.history.versions({ path: '/new.md' })).data
-    const isMemory = code === 'row_memory_exists'
-    const memoryId = isMemory ? parseId('memory', made?.memoryId ?? '') : 'ab'.repeat(16)
-    const versionId = isMemory ? 'cd'.repeat(16) : parseId('version', made?.versionId ?? '')
-    // By itself that is a sound history; no merge of both would be.
-    const row = { memoryId, versionId, path: '/forged.md', content: 'forged\n' }
-    forge.change([{ ...row, operation: 'created' }], { author: standard.writer })
-    await writeForged(forge, remote)
-    const failure = await failureOf(clone.store.as(author).sync({ remote: 'origin' }))
-    expect(failure).toMatchObject({ code })
-    await clone.store.maintenance.verify()
-    expect(await contentsOf(clone.store)).not.toHaveProperty('/forged.md')
-  })
 })

@@ -196,6 +196,11 @@ describe('T14: an anchor that is not the one that was written is refused', () =>
 describe('T14: what was verified before spares nothing that is new', () => {
   test.each<[code: string, name: string, forging: (forge: Forge) => void]>([
     [
+      'row_base_mismatch',
+      'a version of long ago as base',
+      (forge) => forge.change([{ ...nextRow, base: version.a1 }]),
+    ],
+    [
       'redaction_undone',
       'a redaction without a rewritten history',
       (forge) => forge.redact([[memory.a, version.a1]]),

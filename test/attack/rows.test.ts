@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
-import type { RecordRow } from '../../src/format/change-record.ts'
+import type { SignedRow } from '../../src/format/change-record.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import { zeroHash, zeroId } from '../../src/format/record.ts'
 import type { Fault, NewRow } from '../support/forge-fault.ts'
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 
 /** A change of one row, with the record's row spoiled before it is signed. */
-function withRow(change: Partial<RecordRow>, row: NewRow = nextRow): (forge: Forge) => void {
+function withRow(change: Partial<SignedRow>, row: NewRow = nextRow): (forge: Forge) => void {
   const record: Fault['record'] = (r) => ({ ...r, rows: r.rows.map((x) => ({ ...x, ...change })) })
   return (forge) => forge.change([row], { record })
 }
@@ -44,13 +44,16 @@ async function judge(forging: Case[2]): Promise<Verdicts> {
 describe('T8: rows that contradict the history are refused', () => {
   test.each<Case>([
     ['row_base_mismatch', 'an older base', (f) => f.change([{ ...nextRow, base: version.a1 }])],
-    ['row_base_mismatch', 'the base of another memory', withRow({ base: version.b1 })],
-    ['row_base_mismatch', 'no base', (f) => f.change([{ ...nextRow, base: zeroId }])],
-    ['row_base_mismatch', 'a second base', withRow({ secondBase: version.b1 })],
     [
-      'row_memory_exists',
-      'a memory created again',
-      (f) => f.change([{ ...fresh, memoryId: memory.a, base: zeroId }]),
+      'row_base_mismatch',
+      'the base of another memory',
+      (f) => f.change([{ ...nextRow, base: version.b1 }]),
+    ],
+    ['row_base_mismatch', 'no base', (f) => f.change([{ ...nextRow, base: zeroId }])],
+    [
+      'row_base_mismatch',
+      'a second base',
+      (f) => f.change([{ ...nextRow, secondBase: version.b1 }]),
     ],
     [
       'row_memory_missing',
@@ -105,7 +108,34 @@ describe('T8: rows that contradict the history are refused', () => {
     ],
     ['record_rows', 'no row', (f) => f.change([])],
     ['record_rows', 'a row without an operation', withRow({ operation: undefined })],
-    ['record_rows', 'the version id zero', (f) => f.change([{ ...nextRow, versionId: zeroId }])],
+    [
+      'record_rows',
+      'a memory created again',
+      (f) => f.change([{ ...fresh, memoryId: memory.a, base: zeroId }]),
+    ],
+    [
+      'record_rows',
+      'a new memory with an id of its choice',
+      withRow({ memoryId: 'ab'.repeat(16) }, fresh),
+    ],
+    ['record_rows', 'a change of no memory', withRow({ memoryId: zeroId })],
+    ['record_rows', 'a deletion of no memory', withRow({ memoryId: zeroId }, endOfB)],
+    [
+      'record_rows',
+      'a restored memory that is none',
+      (f) => {
+        f.change([endOfB])
+        withRow({ memoryId: zeroId }, { ...endOfB, operation: 'created' })(f)
+      },
+    ],
+    [
+      'record_rows',
+      'a new memory after a known one',
+      (f) =>
+        f.change([fresh, nextRow], {
+          record: (record) => ({ ...record, rows: record.rows.toReversed() }),
+        }),
+    ],
     [
       'record_rows',
       'rows in the wrong order',
@@ -169,7 +199,7 @@ describe('T8: details and memories that do not say what the record commits to ar
     [
       'detail_malformed',
       'a note beside the second row',
-      (f) => f.change([nextRow, { ...endOfB, note: 'x' }].toSorted(byMemory)),
+      (f) => f.change([fresh, { ...nextRow, note: 'x' }]),
     ],
     [
       'detail_mismatch',
@@ -200,7 +230,7 @@ describe('T8: details and memories that do not say what the record commits to ar
     [
       'memory_mismatch',
       'a memory of another version',
-      (f) => f.change([nextRow], { blob: (blob) => ({ ...blob, versionId: version.a1 }) }),
+      (f) => f.change([nextRow], { blob: (blob) => ({ ...blob, versionId: f.idOf(version.a1) }) }),
     ],
     [
       'memory_mismatch',
@@ -248,10 +278,6 @@ describe('T8: a path that the grammar refuses is refused in a record too', () =>
 
 function moved(index: number) {
   return <T extends { readonly row: number }>(row: T): T => ({ ...row, row: index })
-}
-
-function byMemory(a: NewRow, b: NewRow): number {
-  return a.memoryId < b.memoryId ? -1 : 1
 }
 
 /** The record says that it deletes; detail and blob are those of a change. */

@@ -1,10 +1,6 @@
 // Clones that push while another pushes: the loser goes on from what it has verified.
 
 import { expect, test } from 'vitest'
-import { fromHex } from '../../../../src/bytes.ts'
-import { type Random, systemRandom } from '../../../../src/crypto/random.ts'
-import { parseId } from '../../../../src/format/id.ts'
-import { openStore } from '../../../../src/index.ts'
 import {
   bareRemote,
   type Clone,
@@ -132,34 +128,6 @@ test('a redaction of what an earlier round took over is followed', { tags: 'slow
   await sync(fast)
   await expectInStep(repository, [slow, fast])
 })
-
-test(
-  'a version id of ours that comes back above what was merged is refused',
-  { tags: 'slow' },
-  async () => {
-    const { slow, fast, overtake } = await newRace(1)
-    const reused = fromHex(parseId('version', await put(slow, '/slow.md')))
-    await overtake([
-      () => put(fast, '/one.md'),
-      async () => {
-        let isDue = false
-        const random: Random = (length) => {
-          const isVersion = isDue && length === reused.length
-          if (isVersion) isDue = false
-          return isVersion ? reused : systemRandom(length)
-        }
-        const store = await openStore({
-          ...fast.place,
-          random,
-        })
-        isDue = true
-        await put({ store }, '/one.md', 'with a version id that it should not know')
-        await store.close()
-      },
-    ])
-    await expect(sync(slow)).rejects.toMatchObject({ code: 'row_version_reused' })
-  },
-)
 
 test(
   'a redaction of ours that renames what was merged starts from the beginning',

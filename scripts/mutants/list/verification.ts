@@ -48,9 +48,9 @@ export const verification: readonly MutatedFile[] = [
       },
       {
         line: 'hash256(purpose, fromHex(storeId), hash, place)',
-        becomes: 'hash256(purpose, fromHex(storeId), record.previous, place)',
-        test: 'unit/format/row-ids.test.ts',
-        name: 'the index has two bytes, and every part of the record tells',
+        becomes: 'hash256(purpose, fromHex(storeId), rows[index]?.commitment ?? hash, place)',
+        test: 'attack/repeated-randomness.test.ts',
+        name: 'another version by a row that creates a memory, and others merge both',
       },
     ],
   },

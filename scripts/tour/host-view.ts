@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Erasure } from './incident.ts'
 import type { Place } from './place.ts'
 import { ask, git, showGit, showGitRefusing } from './programs.ts'
-import { heading, print, printBlock, style } from './screen.ts'
+import { heading, isFull, print, printBlock, style } from './screen.ts'
 
 /** `signers`: the output of `store.allowedSigners()`, with which git checks signatures. */
 export function showHostView(place: Place, signers: string, erasure: Erasure): void {
@@ -19,10 +19,10 @@ export function showHostView(place: Place, signers: string, erasure: Erasure): v
   const obstacle = signatureObstacle(version)
   if (obstacle === undefined) showSignatures(place, signers)
   else print(`Left out: \`git log --show-signature\` needs ${obstacle}`)
-  showGit(place, ['ls-tree', '-r', '--long', 'main'], 9)
+  showGit(place, ['ls-tree', '-r', '--long', 'main'], { full: 9, short: 3 })
   showSealed(place)
   showErased(place, erasure)
-  showGit(place, ['fsck', '--strict'], 5)
+  showGit(place, ['fsck', '--strict'], { full: 5, short: 0 })
 }
 
 /** git checks SSH signatures with ssh-keygen since 2.34. */
@@ -36,12 +36,14 @@ function signatureObstacle(version: string): string | undefined {
 function showSignatures(place: Place, signers: string): void {
   writeFileSync(join(place.root, 'allowed_signers'), signers)
   const setting = ['-c', 'gpg.ssh.allowedSignersFile=../allowed_signers']
-  showGit(place, [...setting, 'log', '--show-signature', '-1', 'main'], 13)
+  showGit(place, [...setting, 'log', '--show-signature', '-1', 'main'], { full: 13, short: 0 })
   const output = git(place, [...setting, 'log', '--format=%G?', 'main']).toString()
   const marks = output.trim().split('\n')
   const bad = marks.filter((mark) => mark !== 'G').length
   if (bad > 0) throw new Error(`git does not accept the signatures of ${bad} commits`)
-  print(`\ngit accepts the signature of each of the ${marks.length} commits. Author and date`)
+  const accepted = `git accepts the signature of each of the ${marks.length} commits.`
+  if (!isFull) return print(accepted)
+  print(`\n${accepted} Author and date`)
   print('are the same in every store: the date only counts commits.')
 }
 
@@ -50,23 +52,25 @@ function showSealed(place: Place): void {
   const path = git(place, ['ls-tree', '-r', '--name-only', 'main', 'm/']).toString().split('\n')[0]
   const args = ['cat-file', 'blob', `main:${path}`]
   const bytes = git(place, args)
-  print(style('bold', `\n$ git ${args.join(' ')}`))
-  printBlock(hexDump(bytes.subarray(0, 80)), { indent: 2 })
+  print(style('bold', `${isFull ? '\n' : ''}$ git ${args.join(' ')}`))
+  printBlock(hexDump(bytes.subarray(0, isFull ? 80 : 16)), { indent: 2 })
   print(style('dim', `  … ${bytes.length} bytes: a short header, then ciphertext`))
 }
 
 /** Checks that git has neither the commit with the key nor any other erased object. */
 function showErased(place: Place, { commit, objectIds }: Erasure): void {
-  showGitRefusing(place, ['cat-file', '-t', commit])
+  showGitRefusing(place, ['cat-file', '-t', commit], { full: 1, short: 0 })
   const answer = git(place, ['cat-file', '--batch-check'], `${objectIds.join('\n')}\n`).toString()
   const kept = answer
     .trim()
     .split('\n')
     .filter((line) => !line.endsWith(' missing'))
   if (kept.length > 0) throw new Error(`git still has ${kept.length} objects that were erased`)
-  print(`\nThat commit added the key. git has none of the ${objectIds.length} objects that the`)
-  print('certificate names. A host or a clone that has them keeps them until it takes over this')
-  print('history and forgets the old one: send the certificate to its operator.')
+  const erased = `git has none of the ${objectIds.length} objects that the certificate names.`
+  if (!isFull) return print(erased)
+  print(`\nThat commit added the key. ${erased}`)
+  print('A host or a clone that has them keeps them until it takes over this history and forgets')
+  print('the old one: send the certificate to its operator.')
 }
 
 function hexDump(bytes: Uint8Array): string {

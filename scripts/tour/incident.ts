@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { MemoryStore, Version } from 'gitlocket'
 import type { Place } from './place.ts'
 import { showCommand } from './programs.ts'
-import { heading, print } from './screen.ts'
+import { heading, inFull, print } from './screen.ts'
 import { access, conventions, friday, handover, leakedKey } from './transcript/friday.ts'
 
 /** What the proof of a redaction needs. */
@@ -40,15 +40,17 @@ async function writeLaterNotes(place: Place): Promise<void> {
   heading('Later, Ines writes into the same memories, and then questions a line')
   const author = ['--actor', user]
   const [rules, notes] = [storePath(conventions), storePath(handover)]
-  showCommand(place, ['insert', rules, '--line', '2', '--text', later.conventions, ...author], 1)
-  showCommand(place, ['insert', notes, '--line', '6', '--text', later.handover, ...author], 1)
-  showCommand(place, ['blame', rules], 9)
+  await inFull(() => {
+    showCommand(place, ['insert', rules, '--line', '2', '--text', later.conventions, ...author], 1)
+    showCommand(place, ['insert', notes, '--line', '6', '--text', later.handover, ...author], 1)
+  })
+  showCommand(place, ['blame', rules], { full: 9, short: -3 })
 }
 
 async function undoSession(place: Place, withStore: WithStore): Promise<void> {
   heading('She undoes what that session wrote; what others wrote since then stays')
   const undo = ['rollback', '--session', friday.id]
-  showCommand(place, [...undo, '--dry-run'], 42)
+  await inFull(() => showCommand(place, [...undo, '--dry-run'], 42))
   showCommand(place, [...undo, '--as', user, '--yes'], 6)
   const texts = await withStore(async (store) => ({
     conventions: (await store.read(storePath(conventions)))?.content ?? '',
@@ -70,16 +72,22 @@ async function redactKey(place: Place, withStore: WithStore): Promise<Erasure> {
   writeFileSync(file, `${leakedKey}\n`, { mode: 0o600 })
   const redact = ['redact', '--matching-file', keyFile, '--literal']
   try {
-    showCommand(place, [...redact, '--dry-run'], 8)
-    print('\nIt includes her own version of the handover, which still held the key.')
+    await inFull(() => {
+      showCommand(place, [...redact, '--dry-run'], 8)
+      print('\nIt includes her own version of the handover, which still held the key.')
+    })
     const reason = ['--reason-code', 'leaked_secret', '--certificate', certificate]
-    showCommand(place, [...redact, ...reason, '--as', user, '--yes'], 10)
+    showCommand(place, [...redact, ...reason, '--as', user, '--yes'], { full: 10, short: 1 })
   } finally {
     rmSync(file)
   }
-  showCommand(place, ['verify', '--absence', '--certificate', certificate], 8)
-  print('\nThe row of the audit trail stays, under the same id, and its signature still verifies:')
-  showCommand(place, ['show', leak.versionId], 8)
+  showCommand(place, ['verify', '--absence', '--certificate', certificate], { full: 8, short: -1 })
+  await inFull(() => {
+    print(
+      '\nThe row of the audit trail stays, under the same id, and its signature still verifies:',
+    )
+    showCommand(place, ['show', leak.versionId], 8)
+  })
   const row = await findLeak(withStore)
   const isSame = row?.versionId === leak.versionId
   check(

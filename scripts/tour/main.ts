@@ -10,7 +10,7 @@ import { showIncident } from './incident.ts'
 import { makePlace, type Place, variablesOf } from './place.ts'
 import { showCommand } from './programs.ts'
 import { replay } from './replay.ts'
-import { heading, print, style } from './screen.ts'
+import { heading, inFull, isFull, print, style } from './screen.ts'
 import { showSecondMachine } from './second-machine.ts'
 import { guardedSession, poisonedSession, sessions } from './transcript.ts'
 import type { Session } from './transcript/call.ts'
@@ -25,19 +25,19 @@ try {
 }
 
 async function tour(): Promise<void> {
-  print('gitlocket keeps the memory of AI agents in an encrypted git repository. This replays')
+  print('gitlocket keeps the memory of AI agents in an encrypted git repository. An agent works in')
   print(
-    'sessions of an agent, each command through the memory tool. One session is poisoned: it is',
+    'sessions, each command through the memory tool. One session is poisoned: it is undone, and',
   )
-  print('undone, and what it leaked is erased. Then it shows what the host can see.')
+  print('what it leaked is erased. A second machine joins, and the host sees none of it.')
   const place = await makePlace()
   const { store, recoveryKey } = await createStore(place)
   await store.close()
   await replayAll(place)
-  await showHistory(place)
+  await inFull(() => showHistory(place))
   await replayOne(place, poisonedSession)
   const erasure = await showIncident(place, (work) => withStore(place, work))
-  await showGuard(place)
+  await inFull(() => showGuard(place))
   await showSecondMachine(place, recoveryKey, withStore)
   const signers = await withStore(place, (opened) => opened.maintenance.allowedSigners())
   showHostView(place, signers, erasure)
@@ -47,10 +47,11 @@ async function tour(): Promise<void> {
 async function replayAll(place: Place): Promise<void> {
   const start = performance.now()
   let commits = 0
-  for (const session of sessions) commits += await replayOne(place, session)
+  for (const session of sessions) commits += await inFull(() => replayOne(place, session))
   const calls = sessions.reduce((sum, session) => sum + session.calls.length, 0)
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
-  print(`\n${calls} commands, ${commits} commits, ${seconds} s`)
+  const work = `${sessions.length} sessions of ordinary work: `
+  print(`\n${isFull ? '' : work}${calls} commands, ${commits} commits, ${seconds} s`)
 }
 
 /** Each session opens the store again, as another process would. */
@@ -84,10 +85,11 @@ function showNext(place: Place): void {
   heading('Continue with this store')
   for (const [name, value] of Object.entries(variablesOf(place))) print(`  export ${name}=${value}`)
   print('  npx gitlocket ls')
-  print('  npx gitlocket cat done/billing/handover.md')
-  print('  npx gitlocket create hello.md --text "Hello"')
+  if (isFull) print('  npx gitlocket cat done/billing/handover.md')
+  if (isFull) print('  npx gitlocket create hello.md --text "Hello"')
   print('  npx gitlocket log --redacted')
   print(style('dim', `  rm -r ${place.root}  # when you are done`))
+  if (!isFull) print('\n`npm start -- --full` shows every command of this tour.')
 }
 
 /** A reader that closes the pipe, as in `npm start | head`, is no failure. */

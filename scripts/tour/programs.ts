@@ -6,15 +6,21 @@ import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { childEnvironment, type Place } from './place.ts'
-import { print, printBlock, printCommand } from './screen.ts'
+import { isFull, print, printBlock, printCommand } from './screen.ts'
 
 const commandLine = fileURLToPath(new URL('./cli/main.js', import.meta.resolve('gitlocket')))
+
+/**
+ * How many lines of an answer are shown, of a short tour with a number below 0 the last ones; with
+ * 0 the command is not shown either.
+ */
+export type LinesMax = number | { readonly full: number; readonly short: number }
 
 /** Shows `$ gitlocket …` and the first lines of its answer. */
 export function showCommand(
   place: Place,
   args: readonly string[],
-  linesMax: number,
+  linesMax: LinesMax,
   exitCode = 0,
 ): void {
   const shown = ['gitlocket', ...args]
@@ -23,16 +29,16 @@ export function showCommand(
 }
 
 /** Shows a git command in the store and the first lines of its output. */
-export function showGit(place: Place, args: readonly string[], linesMax: number): void {
+export function showGit(place: Place, args: readonly string[], linesMax: LinesMax): void {
   const text = git(place, args).toString()
   show(['git', ...args], text === '' ? '(no output: nothing is wrong)' : text, linesMax)
 }
 
 /** Shows a git command that must fail, and its error. */
-export function showGitRefusing(place: Place, args: readonly string[]): void {
+export function showGitRefusing(place: Place, args: readonly string[], linesMax: LinesMax): void {
   const { status, stderr } = start(place, 'git', gitArguments(place, args))
   if (status === 0) throw new Error(`\`git ${args.join(' ')}\` should have failed`)
-  show(['git', ...args], stderr.toString(), 1)
+  show(['git', ...args], stderr.toString(), linesMax)
 }
 
 /** Standard output and standard error of git in the store. */
@@ -50,8 +56,11 @@ export function ask(program: string, argument: string): string | undefined {
   return error === undefined ? stdout : undefined
 }
 
-function show(args: readonly string[], text: string, linesMax: number): void {
-  print()
+function show(args: readonly string[], text: string, most: LinesMax): void {
+  const { full, short } = typeof most === 'number' ? { full: most, short: most } : most
+  const linesMax = isFull ? full : short
+  if (linesMax === 0) return
+  if (isFull) print()
   printCommand(args.map(quoted))
   printBlock(text, { indent: 2, linesMax })
 }

@@ -4,7 +4,7 @@
 
 import type { MemoryStore } from 'gitlocket'
 import { type MemoryTool, memoryTool } from 'gitlocket/anthropic'
-import { cut, print, printBlock, printWrapped, style } from './screen.ts'
+import { cut, inFull, isFull, print, printBlock, printWrapped, style } from './screen.ts'
 import type { Call, Input, Session } from './transcript/call.ts'
 
 interface Outcome {
@@ -18,10 +18,13 @@ export async function replay(store: MemoryStore, session: Session): Promise<numb
   const tool = memoryTool(store, { session: session.id })
   let commits = 0
   for (const call of session.calls) {
-    showInput(call.input)
     const outcome = await send(store, tool, call.input)
-    showAnswer(call.input, outcome)
-    await showCommit(store, call.input, outcome)
+    const show = async (): Promise<void> => {
+      showInput(call.input)
+      showAnswer(call.input, outcome)
+      await showCommit(store, call.input, outcome)
+    }
+    await (call.input.command === 'view' ? inFull(show) : show())
     check(call, outcome)
     if (outcome.commit !== undefined) commits += 1
   }
@@ -37,7 +40,7 @@ function showInput(input: Input): void {
 function showAnswer({ command }: Input, { kind, answer }: Outcome): void {
   if (kind === 'refused') printWrapped(answer, 4)
   else if (command === 'view') printBlock(answer, { indent: 4, linesMax: 7 })
-  else printBlock(answer.split('\n')[0] ?? '', { indent: 4 })
+  else if (isFull) printBlock(answer.split('\n')[0] ?? '', { indent: 4 })
 }
 
 /** Moving or deleting a directory is one commit with a version for each memory below it. */
@@ -48,7 +51,7 @@ async function showCommit(store: MemoryStore, input: Input, { commit }: Outcome)
   }
   const { data: versions } = await store.history.versions({ limit: 100 })
   const rows = versions.filter((version) => version.commit === commit).length
-  print(style('green', `    commit ${commit}${rows === 1 ? '' : `, ${rows} versions`}`))
+  if (isFull) print(style('green', `    commit ${commit}${rows === 1 ? '' : `, ${rows} versions`}`))
 }
 
 async function send(store: MemoryStore, tool: MemoryTool, input: Input): Promise<Outcome> {

@@ -1,6 +1,7 @@
-// Prints for the tour: plain text, at most 105 columns, colour only on a terminal.
+// Prints for the tour: plain text, at most 105 columns, colour only on a terminal. `--full` shows
+// every command; without it only the lines of the short story are shown, but all commands run.
 
-import { env, stdout } from 'node:process'
+import { argv, env, stdout } from 'node:process'
 import { styleText } from 'node:util'
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow'
@@ -8,8 +9,23 @@ type Style = 'bold' | 'dim' | 'green' | 'yellow'
 const coloured = stdout.isTTY && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb'
 const columnsMax = 105
 
+/** Whether every command is shown. */
+export const isFull: boolean = argv.includes('--full')
+let isShown = true
+
 export function print(text = ''): void {
-  stdout.write(`${text}\n`)
+  if (isShown) stdout.write(`${text}\n`)
+}
+
+/** Shows what `work` prints in a full tour only. */
+export async function inFull<T>(work: () => T | Promise<T>): Promise<T> {
+  const before = isShown
+  isShown &&= isFull
+  try {
+    return await work()
+  } finally {
+    isShown = before
+  }
 }
 
 export function heading(text: string): void {
@@ -20,15 +36,19 @@ export function style(name: Style, text: string): string {
   return coloured ? styleText(name, text) : text
 }
 
-/** The first `linesMax` lines, each cut to the available width, and a count of the others. */
+/**
+ * The first `linesMax` lines, below 0 the last ones, each cut to the available width, and in a full
+ * tour a count of the others.
+ */
 export function printBlock(text: string, options: { indent: number; linesMax?: number }): void {
   const { indent, linesMax = Number.POSITIVE_INFINITY } = options
   const lines = text.replace(/\n$/, '').split('\n')
   const margin = ' '.repeat(indent)
-  const shown = lines.slice(0, linesMax)
+  const shown = linesMax < 0 ? lines.slice(linesMax) : lines.slice(0, linesMax)
   for (const line of shown) print((margin + cut(line, columnsMax - indent)).trimEnd())
   const more = lines.length - shown.length
-  if (more > 0) print(style('dim', `${margin}… ${more} more ${more === 1 ? 'line' : 'lines'}`))
+  if (more > 0 && isFull)
+    print(style('dim', `${margin}… ${more} more ${more === 1 ? 'line' : 'lines'}`))
 }
 
 /** The whole text, broken at spaces. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type MemoryStore, parseIdentity } from 'gitlocket'
 import { childEnvironment, type Place } from './place.ts'
 import { ask, showCommand } from './programs.ts'
-import { heading, print } from './screen.ts'
+import { heading, inFull, isFull, print } from './screen.ts'
 
 type WithStore = <T>(place: Place, work: (store: MemoryStore) => T | Promise<T>) => Promise<T>
 
@@ -28,12 +28,12 @@ export async function showSecondMachine(
   }
   const [remote, laptop] = [join(place.root, 'host.git'), laptopOf(place)]
   makeRemote(place, remote)
-  showCommand(place, ['create', path, '--text', noted], 2)
+  showCommand(place, ['create', path, '--text', noted], { full: 2, short: 0 })
   showCommand(place, ['remote', 'add', 'origin', remote], 1)
-  showCommand(place, ['sync'], 3)
+  showCommand(place, ['sync'], { full: 3, short: 1 })
   joinRemote(laptop, remote, recoveryKey)
-  showCommand(laptop, ['cat', path], 3)
-  writeApart(place, laptop)
+  showCommand(laptop, ['cat', path], { full: 3, short: 0 })
+  await writeApart(place, laptop)
   const identity = await parseIdentity(readFileSync(laptop.identityFile, 'utf8'))
   await expectEqual(place, { ...laptop, identity }, withStore)
 }
@@ -57,26 +57,30 @@ function makeRemote(place: Place, remote: string): void {
 }
 
 function joinRemote(laptop: Place, remote: string, recoveryKey: string): void {
-  print('\nOn the laptop, with the recovery key in a file:')
+  print(`${isFull ? '\n' : ''}On the laptop, with the recovery key in a file:`)
   const keyFile = join(laptop.root, 'recovery-key')
   writeFileSync(keyFile, `${recoveryKey}\n`, { mode: 0o600 })
   try {
-    showCommand({ ...laptop, recoveryKeyFile: keyFile }, ['join', remote], 9)
+    showCommand({ ...laptop, recoveryKeyFile: keyFile }, ['join', remote], { full: 9, short: 1 })
   } finally {
     rmSync(keyFile)
   }
 }
 
-function writeApart(place: Place, laptop: Place): void {
+async function writeApart(place: Place, laptop: Place): Promise<void> {
   heading('Both write while disconnected, and nothing is lost')
   const insert = ['insert', path, '--line', '1', '--text']
-  showCommand(laptop, [...insert, '- 02:25 Ines moved the logs away'], 1)
-  showCommand(place, [...insert, '- 02:20 alert silenced for an hour'], 1)
-  showCommand(laptop, ['sync'], 3)
-  showCommand(place, ['sync'], 6, CONFLICTS_KEPT)
+  await inFull(() => {
+    showCommand(laptop, [...insert, '- 02:25 Ines moved the logs away'], 1)
+    showCommand(place, [...insert, '- 02:20 alert silenced for an hour'], 1)
+    showCommand(laptop, ['sync'], 3)
+  })
+  showCommand(place, ['sync'], { full: 6, short: 3 }, CONFLICTS_KEPT)
   showCommand(place, ['cat', path], 4)
-  showCommand(place, ['conflicts'], 5)
-  showCommand(laptop, ['sync'], 3)
+  await inFull(() => {
+    showCommand(place, ['conflicts'], 5)
+    showCommand(laptop, ['sync'], 3)
+  })
 }
 
 async function expectEqual(place: Place, laptop: Place, withStore: WithStore): Promise<void> {

@@ -57,7 +57,32 @@ describe('the transcript of the tour', () => {
   })
 })
 
-describe('the tour', { tags: 'slow' }, () => {
+describe('the short tour', { tags: 'slow' }, () => {
+  beforeAll(compile)
+  let ended: ReturnType<typeof tour> | undefined
+  const short = (): ReturnType<typeof tour> => (ended ??= tour(directory, {}, []))
+
+  test('tells the story in about sixty lines', () => {
+    const { status, stderr, stdout } = short()
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const lines = stdout.split('\n').filter((line) => line !== '')
+    expect(lines.length).toBeGreaterThan(50)
+    expect(lines.length).toBeLessThanOrEqual(66)
+    const told = ['blame', 'rollback', 'redact', 'verify --absence', 'sync', 'join', 'cat']
+    for (const command of told) expect(stdout).toContain(`\n$ gitlocket ${command}`)
+    for (const command of ['ls-tree', 'cat-file']) expect(stdout).toContain(`\n$ git ${command}`)
+    expect(stdout).toContain('npm start -- --full')
+  })
+
+  test('runs what the full one does, and leaves the same store', async () => {
+    const store = await open(short().stdout)
+    const { commits } = await store.maintenance.verify()
+    await store.close()
+    expect(commits).toBe(1 + commitsOfSessions + commitsOfPerson + commitsOfMachines)
+  })
+})
+
+describe('the full tour', { tags: 'slow' }, () => {
   beforeAll(compile)
   beforeAll(() => void finished())
 
@@ -236,9 +261,9 @@ function compile(): void {
   isCompiled = true
 }
 
-function tour(home: string, env: Readonly<Record<string, string>> = {}) {
+function tour(home: string, env: Readonly<Record<string, string>> = {}, options = ['--full']) {
   compile()
-  return spawnSync(process.execPath, [join(root, 'build', 'tour', 'main.js')], {
+  return spawnSync(process.execPath, [join(root, 'build', 'tour', 'main.js'), ...options], {
     encoding: 'utf8',
     input: '',
     env: { PATH: process.env['PATH'], HOME: home, TMPDIR: home, ...env },

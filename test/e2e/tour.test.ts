@@ -74,6 +74,16 @@ describe('the short tour', { tags: 'slow' }, () => {
     expect(stdout).toContain('npm start -- --full')
   })
 
+  test('is what the picture of the README shows', () => {
+    const told = (text: string): readonly string[] => {
+      const lines = text.replaceAll(/<[^>]*>/g, '').split('\n')
+      return lines.flatMap((line) => /^(?:\$ \w+ [a-z-]+|[A-Z][^:]* [^:]*)/.exec(line)?.[0] ?? [])
+    }
+    const [, ...picture] = told(readFileSync(join(root, 'docs', 'tour.svg'), 'utf8'))
+    expect(picture.length).toBeGreaterThan(12)
+    expect(told(short().stdout)).toEqual(expect.arrayContaining(picture))
+  })
+
   test('runs what the full one does, and leaves the same store', async () => {
     const store = await open(short().stdout)
     const { commits } = await store.maintenance.verify()

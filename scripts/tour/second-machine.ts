@@ -13,8 +13,6 @@ type WithStore = <T>(place: Place, work: (store: MemoryStore) => T | Promise<T>)
 
 const path = 'on-call.md'
 const noted = '- 02:10 disk of db-2 full, grown by 50 GB'
-/** The exit code of a `sync` whose merge had to combine edits of the same lines. */
-const CONFLICTS_KEPT = 16
 
 export async function showSecondMachine(
   place: Place,
@@ -75,7 +73,7 @@ async function writeApart(place: Place, laptop: Place): Promise<void> {
     showCommand(place, [...insert, '- 02:20 alert silenced for an hour'], 1)
     showCommand(laptop, ['sync'], 3)
   })
-  showCommand(place, ['sync'], { full: 6, short: 3 }, CONFLICTS_KEPT)
+  showCommand(place, ['sync'], { full: 6, short: 3 })
   showCommand(place, ['cat', path], 4)
   await inFull(() => {
     showCommand(place, ['conflicts'], 5)

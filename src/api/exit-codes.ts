@@ -39,13 +39,13 @@ export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
   [12, 'Rolled back: older than what this device has verified before'],
   [13, 'Offline: the remote cannot be reached or does not answer; local work is safe'],
   [14, 'Remote: it refused access or a push, is not trusted, or has no repository'],
-  [15, 'Nothing to do: `sync`, `pull` or `push` found both sides equal'],
-  [16, 'Conflicts kept: a merge combined what both sides had changed; `conflicts` lists it'],
+  [15, 'With `--exit-code`, nothing to do: `sync`, `pull` or `push` found both sides equal'],
+  [16, 'With `--exit-code`, a merge combined what both sides had changed; `conflicts` lists it'],
   [17, 'Journal damaged: what is intact was kept, nothing was written over it; `doctor` names it'],
   [130, 'Cancelled'],
 ])
 
-/** The exit codes of a sync that did not fail; no error has these. */
+/** The exit codes of `--exit-code` for a sync that did not fail; no error has these. */
 export const syncExitCodes: Readonly<Record<'upToDate' | 'conflictsKept', ExitCode>> = {
   upToDate: 15,
   conflictsKept: 16,

@@ -13,10 +13,14 @@ const acceptRolledBack: Option = {
   name: 'accept-rolled-back',
   summary: 'Accept what the remote shows, though this device has verified more',
 }
+const exitCode: Option = {
+  name: 'exit-code',
+  summary: 'Exit with 15 if there was nothing to do, and with 16 if a merge combined edits',
+}
 const codes =
-  'The exit code is 0 if something moved, 15 if there was nothing to do, 16 if a merge had to ' +
-  'combine edits of both sides (`conflicts` lists them), 13 offline, 14 refused by the remote, ' +
-  '8 for a wrong key, 11 and 12 if what the remote shows was tampered with or rolled back.'
+  'The exit code is 0 if both sides are equal afterwards, also where a merge combined edits of ' +
+  'both (`conflicts` lists them); 13 offline, 14 refused by the remote, 8 for a wrong key, 11 ' +
+  'and 12 if what the remote shows was tampered with or rolled back.'
 
 const several =
   'Without a name all remotes are synced, in the order of `remote list`. A failing remote does ' +
@@ -53,6 +57,7 @@ const syncCommand: Command = {
     { name: 'interval', value: 'seconds', summary: 'The average pause between two syncs; else 60' },
     repair,
     { ...acceptRolledBack, summary: `${acceptRolledBack.summary}; for auditors` },
+    exitCode,
     ...whoMerges,
   ],
   notes: [
@@ -76,7 +81,7 @@ const pullCommand: Command = {
   name: 'pull',
   summary: 'Fetch what the remotes have and merge, and send nothing',
   positionals: [maybeRemote],
-  options: whoMerges,
+  options: [exitCode, ...whoMerges],
   notes: [codes, several],
   run: async (...call) => (await import('./commands/sync.ts')).syncOnce(...call, 'pull'),
 }
@@ -85,7 +90,7 @@ const pushCommand: Command = {
   name: 'push',
   summary: 'Send what the remotes lack, if they have nothing new',
   positionals: [maybeRemote],
-  options: whoMerges,
+  options: [exitCode, ...whoMerges],
   notes: [codes, several],
   run: async (...call) => (await import('./commands/sync.ts')).syncOnce(...call, 'push'),
 }

@@ -84,26 +84,41 @@ describe('row 8: a second machine', () => {
 })
 
 describe('sync', () => {
-  test('says by its exit code whether anything moved', { tags: 'slow' }, async () => {
+  const detailed = ['sync', '--exit-code'] as const
+
+  test('exits with 0 if there was nothing to do', async () => {
+    const { first } = await newPair()
+    expect(await first.ok('sync')).toContain('nothing to do')
+    expect(await first.ok('pull')).toContain('nothing to do')
+    expect(await first.ok('push')).toContain('nothing to do')
+  })
+
+  test('--exit-code says whether anything moved', { tags: 'slow' }, async () => {
     const { first, second } = await newPair()
-    const { exitCode, stdout } = await first.run(['sync'])
-    expect(exitCode).toBe(NOTHING_TO_DO)
-    expect(stdout).toContain('nothing to do')
+    expect((await first.run(detailed)).exitCode).toBe(NOTHING_TO_DO)
     await second.ok('create', 'more.md', '--text', 'more')
-    await second.ok('sync')
-    expect((await first.run(['sync'])).exitCode).toBe(0)
-    expect((await second.call(['sync'])).exitCode).toBe(NOTHING_TO_DO)
+    await second.ok(...detailed)
+    expect((await first.run(detailed)).exitCode).toBe(0)
+    expect((await second.call(['pull', '--exit-code'])).exitCode).toBe(NOTHING_TO_DO)
+  })
+
+  test('exits with 0 after a merge that combined edits', { tags: 'slow' }, async () => {
+    const { first, second } = await newPair()
+    await first.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'eins')
+    await second.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'uno')
+    await first.ok('sync')
+    expect(await second.ok('sync')).toContain('/notes.md: both sides edited the same lines')
   })
 
   test(
-    'keeps both sides of an edit, lists it, and exits with a distinct code',
+    'keeps both sides of an edit, lists it, and --exit-code says so',
     { tags: 'slow' },
     async () => {
       const { first, second } = await newPair()
       await first.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'eins')
       await second.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'uno')
       await first.call(['sync'])
-      const merged = await second.call(['sync'])
+      const merged = await second.call(detailed)
       expect(merged.exitCode).toBe(CONFLICTS_KEPT)
       expect(merged.stdout).toContain('/notes.md: both sides edited the same lines')
       // Which of the two is the older one, when both have the same height, their record hashes say.

@@ -57,7 +57,7 @@ describe('row 3', () => {
       await edit(second, 'two\nthree', 'due\ntre')
       await send(first)
       // Set up by nothing but joining: no filter, driver or attribute has to travel.
-      const { exitCode, stdout } = await second.call(['sync'])
+      const { exitCode, stdout } = await second.call(['sync', '--exit-code'])
       expect([exitCode, stdout]).toEqual([CONFLICTS_KEPT, expect.stringContaining('/notes.md: ')])
       const merged = await second.ok('cat', 'notes.md')
       for (const line of ['eins', 'zwei', 'due', 'tre']) expect(merged).toContain(`${line}\n`)
@@ -147,7 +147,7 @@ describe('row 4', () => {
     await edit(first, 'one', 'eins')
     await as(second, (store) => store.as(author).apply([{ type: 'delete', path: '/notes.md' }]))
     await send(first)
-    const { exitCode } = await second.run(['sync'], { input: '' })
+    const { exitCode } = await second.run(['sync', '--exit-code'], { input: '' })
     expect(exitCode).toBe(CONFLICTS_KEPT)
     // An edit survives a deletion, without a decision by a user.
     expect(await second.ok('cat', 'notes.md')).toBe('eins\ntwo\nthree\n')

@@ -31,7 +31,8 @@ export async function syncOnce(context: Context, input: Input, only: Half): Prom
   const [first] = outcomes
   // With one remote, or none, its error is that of the command.
   if (outcomes.length === 1 && first !== undefined && 'error' in first) throw first.error
-  return answerOf(outcomes)
+  const answer = answerOf(outcomes)
+  return input.flag('exit-code') ? { ...answer, exitCode: detailedExitCode(outcomes) } : answer
 }
 
 /** One outcome for each remote; one also without remotes. Throws what opening the store throws. */
@@ -188,15 +189,20 @@ export function answerOf(outcomes: readonly Outcome[]): Answer {
   })
   const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
   const json = values.length === 1 ? values[0] : { remotes: values }
-  return { text: texts.join(''), json, failures, exitCode: exitCodeFor(outcomes) }
+  const exitCode = failures.length > 0 ? detailedExitCode(outcomes) : 0
+  return { text: texts.join(''), json, failures, exitCode }
 }
 
 /** Errors take precedence over conflicts, conflicts over transfers. */
-function exitCodeFor(outcomes: readonly Outcome[]): number {
+function detailedExitCode(outcomes: readonly Outcome[]): number {
   for (const outcome of outcomes) if ('error' in outcome) return exitCodeOf(outcome.error)
   const reports = outcomes.flatMap((outcome) => ('report' in outcome ? [outcome.report] : []))
   if (reports.some((report) => report.outcomes.some(wasCombined)))
     return syncExitCodes.conflictsKept
-  const moved = reports.some(({ received, sent }) => received.commits + sent.commits > 0)
-  return moved ? 0 : syncExitCodes.upToDate
+  return reports.some(hasMoved) ? 0 : syncExitCodes.upToDate
+}
+
+/** Whether a sync transferred anything. */
+export function hasMoved({ received, sent }: SyncReport): boolean {
+  return received.commits + sent.commits > 0
 }

@@ -2,7 +2,6 @@
 // lock is held between two. Reports transfers, errors and recoveries; a turn without news prints
 // nothing.
 
-import { syncExitCodes } from '../../api/exit-codes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { StoreError } from '../../errors.ts'
 import { usageError } from '../command-error.ts'
@@ -10,7 +9,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { answerText, errorText, exitCodeOf } from '../output.ts'
 import { repeat } from '../repeat.ts'
-import { answerOf, type Outcome, syncOnce, syncRemotes } from './sync.ts'
+import { answerOf, hasMoved, type Outcome, syncOnce, syncRemotes } from './sync.ts'
 
 const INTERVAL_SECONDS = 60
 const INTERVAL_SECONDS_MAX = 86_400
@@ -74,7 +73,7 @@ class Reporter {
     const answer = answerOf([outcome])
     const text = answerText(answer, this.#json, process.stdout.isTTY)
     const isBack = this.#lastErrors.delete(remote) || this.#lastErrors.delete('')
-    if (isBack || answer.exitCode !== syncExitCodes.upToDate) process.stdout.write(text)
+    if (isBack || hasMoved(outcome.report)) process.stdout.write(text)
   }
 
   /** Repeats an error only if its code or message differs, not if more commits are unsent. */

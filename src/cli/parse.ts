@@ -4,6 +4,7 @@
 import { parseArgs } from 'node:util'
 import { usageError } from './command-error.ts'
 import { type Command, Input, type Option } from './command.ts'
+import { didYouMean } from './near-names.ts'
 import { globalOptions } from './options.ts'
 
 export type Invocation =
@@ -147,34 +148,4 @@ function checkPositionals(command: Command, given: readonly string[]): void {
   const most = positionals.length
   const count = most === 0 ? 'no argument' : most === 1 ? 'one argument' : `${most} arguments`
   throw usageError(`"${name}" takes ${count}; quote texts and paths with spaces`, name)
-}
-
-function didYouMean(word: string, names: readonly string[]): string {
-  const near = names
-    .map((name) => ({ name, distance: editDistance(word, name) }))
-    .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)))
-    .toSorted((a, b) => a.distance - b.distance)
-  return near[0] === undefined ? '' : `; did you mean "${near[0].name}"?`
-}
-
-/** Optimal string alignment: insertions, deletions, replacements, and swaps of neighbours. */
-function editDistance(a: string, b: string): number {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, index) => index)]
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = (rows[i - 1]?.[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      row.push(
-        Math.min(
-          replaced,
-          (rows[i - 1]?.[j] ?? 0) + 1,
-          (row[j - 1] ?? 0) + 1,
-          swapped ? (rows[i - 2]?.[j - 2] ?? 0) + 1 : replaced,
-        ),
-      )
-    }
-    rows.push(row)
-  }
-  return rows.at(-1)?.at(-1) ?? 0
 }

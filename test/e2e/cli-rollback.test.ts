@@ -153,11 +153,16 @@ describe('undo', () => {
     const done = await home.call(['undo', '--actor', 'mallory'])
     expect(done).toEqual({
       exitCode: 4,
-      stdout: 'Changed 1 memory\n  deleted   /trap.md\n',
-      stderr:
+      stdout:
+        'Changed 1 memory\n  deleted   /trap.md\n' +
         'Left 1 memory unchanged:\n' +
-        '  left      /a.md: later edits by others touch the same lines\n',
+        '  left      /a.md: later edits by others touch the same lines\n' +
+        'Next: `gitlocket blame /a.md` shows who wrote which line; edit the memory, or restore an ' +
+        'earlier version of it\n',
+      stderr: '',
     })
+    const again = await home.call(['undo', '--actor', 'mallory'])
+    expect([again.exitCode, again.stdout]).toEqual([4, expect.stringMatching(/^Left 1 memory/)])
     expect(await home.ok('cat', 'a.md')).toBe('evil indeed\n')
   })
 
@@ -166,5 +171,23 @@ describe('undo', () => {
     await home.ok('create', 'a.md', '--text', 'a', '--session', 's')
     expect(await home.ok('undo', '--session', 's', '--until', '1h')).toBe('Nothing has to change\n')
     expect(await home.ok('undo', '--session', 's', '--since', '1h')).toContain('deleted   /a.md')
+  })
+  test('of a session or an actor that never wrote fails, and names similar ones', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a', '--session', 'cleaning')
+    for (const [words, sentence] of [
+      [
+        ['--session', 'cleanin'],
+        'No session "cleanin" has written anything; did you mean "cleaning"?',
+      ],
+      [['--session', 'nosuch'], 'No session "nosuch" has written anything\n'],
+      [
+        ['--actor', 'alcie', '--dry-run'],
+        'No actor "alcie" has written anything; did you mean "alice"?',
+      ],
+    ] as const) {
+      const { exitCode, stdout, stderr } = await home.call(['rollback', ...words])
+      expect([exitCode, stdout, stderr]).toEqual([3, '', expect.stringContaining(sentence)])
+    }
   })
 })

@@ -7,11 +7,12 @@ import type { Revert } from '../../store/revert/restore.ts'
 import type { LeftAlone } from '../../store/revert/revert-plan.ts'
 import type { RevertOptions } from '../../store/revert/revert.ts'
 import type { UndoRequest } from '../../store/revert/undo.ts'
-import { usageError } from '../command-error.ts'
+import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { type Ink, inkOf } from '../ink.ts'
 import { listOf } from '../lists.ts'
+import { didYouMean } from '../near-names.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf, selectingAuthorOf } from '../options.ts'
 import { visible } from '../output.ts'
@@ -53,9 +54,11 @@ export function rollback(context: Context, input: Input): Promise<Answer> {
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {
     const revert = await revertOf(context, input, store, { author, undo })
-    if (input.flag('dry-run')) return answerOf(ink, await revert(true), true)
-    if (canAsk(context) && !input.flag('yes')) await agree(context, await revert(true))
-    return answerOf(ink, await revert(false), false)
+    const dryRun = input.flag('dry-run')
+    if (!dryRun && canAsk(context) && !input.flag('yes')) await agree(context, await revert(true))
+    const done = await revert(dryRun)
+    if (done.steps.length + done.left.length === 0) await checkHasWritten(store, undo)
+    return answerOf(ink, done, dryRun)
   })
 }
 
@@ -108,6 +111,27 @@ function undoRequestOf(context: Context, input: Input): UndoRequest {
   }
 }
 
+/** Throws `not_found`, with similar names, if the actor or session has never written anything. */
+async function checkHasWritten(
+  store: MemoryStore,
+  { actorId, session }: UndoRequest,
+): Promise<void> {
+  const actors = new Set<string>()
+  const sessions = new Set<string>()
+  for await (const { createdBy, session: found } of store.history.versions({ limit: 1000 })) {
+    if (createdBy !== undefined) actors.add(createdBy.id)
+    if (found !== undefined) sessions.add(found)
+  }
+  const check = (kind: string, id: string | undefined, known: ReadonlySet<string>): void => {
+    if (id === undefined || known.has(id)) return
+    const near = didYouMean(id, known, 3)
+    const message = `No ${kind} "${id}" has written anything${near}`
+    throw new CommandError('not_found', message, `\`gitlocket log\` shows each ${kind}`)
+  }
+  check('actor', actorId, actors)
+  check('session', session, sessions)
+}
+
 function withOptions(
   context: Context,
   title: string,
@@ -130,15 +154,10 @@ async function agree(context: Context, plan: Revert): Promise<void> {
 
 function answerOf(ink: Ink, revert: Revert, dryRun: boolean): Answer {
   const { steps, left, commit, versionIds } = revert
-  const count = countText(steps.length, 'memory', 'memories')
-  const head =
-    steps.length === 0
-      ? 'Nothing has to change\n'
-      : `${dryRun ? 'Would change' : 'Changed'} ${count}\n`
   const lines = steps.map((step) => `  ${stepText(step)}\n`).join('')
   const patch = dryRun && steps.length > 0 ? `\n${patchesText(ink, steps)}` : ''
   return {
-    text: ink.plain(head + lines) + patch,
+    text: ink.plain(headText(revert, dryRun) + lines + leftSection(left)) + patch,
     json: {
       dry_run: dryRun,
       changed: commit !== undefined,
@@ -149,17 +168,28 @@ function answerOf(ink: Ink, revert: Revert, dryRun: boolean): Answer {
     },
     inked: true,
     ...(dryRun ? { paged: true } : {}),
-    ...(left.length === 0 ? {} : { note: leftNote(left), exitCode: LEFT_ALONE }),
+    ...(left.length === 0 ? {} : { exitCode: LEFT_ALONE }),
   }
+}
+
+function headText({ steps, left }: Revert, dryRun: boolean): string {
+  if (steps.length === 0) return left.length === 0 ? 'Nothing has to change\n' : ''
+  return `${dryRun ? 'Would change' : 'Changed'} ${countText(steps.length, 'memory', 'memories')}\n`
 }
 
 function stepText(step: Revert['steps'][number]): string {
   return `${step.operation.padEnd(8)}  ${nameOf(step)}`
 }
 
-function leftNote(left: readonly LeftAlone[]): string {
+/** What could not be changed back, why, and how to go on. */
+function leftSection(left: readonly LeftAlone[]): string {
+  if (left.length === 0) return ''
   const count = countText(left.length, 'memory', 'memories')
-  return `Left ${count} unchanged:\n${listOf(left.map(leftText))}`
+  const steps = Object.entries(nextSteps).flatMap(([reason, step]) => {
+    const first = left.find((one) => one.reason === reason)
+    return first === undefined ? [] : [`${step(first.path ?? first.memoryId)}\n`]
+  })
+  return `Left ${count} unchanged:\n${listOf(left.map(leftText))}\n${steps.join('')}`
 }
 
 function leftText({ memoryId, path, reason }: LeftAlone): string {
@@ -170,4 +200,14 @@ const leftReasons: Readonly<Record<LeftAlone['reason'], string>> = {
   overlap: 'later edits by others touch the same lines',
   redacted: 'the text that is needed was redacted',
   path_taken: 'another memory is at, above or below its path',
+}
+
+/** How to go on, for the first memory of each reason. */
+const nextSteps: Readonly<Record<LeftAlone['reason'], (memory: string) => string>> = {
+  overlap: (memory) =>
+    `Next: \`gitlocket blame ${memory}\` shows who wrote which line; edit the memory, or restore ` +
+    'an earlier version of it',
+  redacted: (memory) =>
+    `Next: \`gitlocket log ${memory}\` shows the versions that are left, which \`restore\` takes`,
+  path_taken: () => 'Next: move what is in the way with `gitlocket mv`, and run this again',
 }

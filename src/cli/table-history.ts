@@ -43,7 +43,8 @@ const logCommand: Command = {
   ],
   notes: [
     'On a terminal it goes through a pager, and the first versions appear immediately. A ' +
-      'redacted version no longer has a path, so that only a log without a path shows it.',
+      'redacted version no longer has a path, so that only a log without a path shows it. Where ' +
+      'a memory has moved from the path, the log says where to.',
   ],
   run: async (...call) => (await import('./commands/log.ts')).log(...call),
 }
@@ -53,7 +54,11 @@ const restoreCommand: Command = {
   summary: 'Restore an earlier state of one memory, also after it was deleted',
   positionals: [{ name: 'path-or-memory' }],
   options: [
-    { name: 'to', value: 'point', summary: 'The state to restore: one of its versions, or a time' },
+    {
+      name: 'to',
+      value: 'point',
+      summary: 'One of its versions, or a time; else its last state, if it is deleted',
+    },
     dryRunOption,
     colourOption,
     ...authorOptions,
@@ -171,9 +176,12 @@ export const historyCommands: readonly Command[] = [
   {
     name: 'show',
     summary: 'Show a version with its content, and the inputs of a merge',
-    positionals: [{ name: 'version' }],
+    positionals: [{ name: 'version-or-path' }],
     options: [colourOption],
-    notes: ['A version is named by its id, or by the first digits of it.'],
+    notes: [
+      'A version is named by its id, or by the first digits of it. A path means the newest ' +
+        'version of the memory that is there, or else of the one that was there last.',
+    ],
     run: async (...call) => (await import('./commands/log.ts')).show(...call),
   },
   {
@@ -191,7 +199,8 @@ export const historyCommands: readonly Command[] = [
       colourOption,
     ],
     notes: [
-      'A path means the newest version of the memory there; with --from, everything below it.',
+      'A path means the newest version of the memory there; with --from, everything below it. A ' +
+        'time before the first commit means the empty store.',
       '`git apply` accepts the patch. A memory that is redacted at one of two points appears as ' +
         `new or deleted, and is named before the patch. ${pointForms}`,
     ],

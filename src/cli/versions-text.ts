@@ -42,7 +42,7 @@ export function versionText(
 ): string {
   const { mergedFrom, reason, session } = version
   const lines = [
-    `Change:   ${version.operation} ${pathText(version)}`,
+    `Change:   ${changeOf(version)} ${pathText(version)}`,
     `Actor:    ${authorText(version)}`,
     ...(facts === 'full' ? [`Device:   ${version.deviceId}`] : []),
     ...(session === undefined ? [] : [`Session:  ${session}`]),
@@ -62,11 +62,10 @@ export function versionText(
 
 /** `memver_3k9f0z2c1d  modified  /notes.md  user:alice  2 hours ago` */
 export function versionLine(ink: Ink, version: Version, now: number | undefined): string {
-  const { operation } = version
   const id = ink.paint('yellow', shortId(version.versionId))
   const date = shortDate(version, now)
   const reason = version.reason === undefined ? '' : `  ${version.reason.split('\n')[0]}`
-  const change = ink.paint(operationColours[operation], operation.padEnd(8))
+  const change = ink.paint(operationColours[version.operation], changeOf(version).padEnd(8))
   const rest = `${pathText(version)}  ${authorText(version)}  ${date}${reason}`
   return `${id}  ${change}  ${ink.plain(rest)}\n`
 }
@@ -78,8 +77,14 @@ export function shortId(versionId: string): string {
   return versionId.slice(0, PREFIX.length + SHORT_DIGITS)
 }
 
-function pathText(version: Version): string {
-  return version.path ?? '(redacted)'
+/** The operation; a move is one where the memory has got another path. */
+function changeOf({ operation, movedFrom }: Version): Version['operation'] | 'moved' {
+  return movedFrom === undefined ? operation : 'moved'
+}
+
+function pathText({ path, movedFrom }: Version): string {
+  if (path === undefined) return '(redacted)'
+  return movedFrom === undefined ? path : `${movedFrom} => ${path}`
 }
 
 export function authorText({ createdBy }: Version): string {

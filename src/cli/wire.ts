@@ -38,7 +38,8 @@ export function memoryJson(memory: Memory): Wire {
 }
 
 export function versionJson(version: Version): Wire {
-  const { versionId, memoryId, operation, path, sha256, sizeBytes, createdAt, placedAt } = version
+  const { versionId, memoryId, operation, path, movedFrom, sha256, sizeBytes } = version
+  const { createdAt, placedAt } = version
   const { session, reason, deviceId, baseVersionId, mergedFrom, commit, redactedAt } = version
   return wire({
     type: 'memory_version',
@@ -46,6 +47,7 @@ export function versionJson(version: Version): Wire {
     memoryId,
     operation,
     path,
+    movedFrom,
     sha256,
     sizeBytes,
     createdAt,

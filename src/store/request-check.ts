@@ -72,7 +72,7 @@ export function checkPoint(point: Point): Point {
 export function checkRestore(request: RestoreRequest): RestoreRequest {
   const { memory, to } = checkObject(request, 'A restore')
   checkMemory(memory)
-  checkPoint(to)
+  if (to !== undefined) checkPoint(to)
   return request
 }
 

@@ -90,7 +90,7 @@ describe('a history', () => {
     expect(text).toBe(await home.ok('diff', ids[3] ?? ''))
     expect(await home.ok('diff', ids[0] ?? '', 'b/a.md')).toContain('\n-two\n+zwei\n')
     const gone = await home.call(['diff', 'gone.md'])
-    expect(gone.stderr).toContain('no memory at that path')
+    expect(gone.stderr).toContain('Nothing is or was at ')
     expect(gone.exitCode).toBe(3)
   })
 

@@ -157,8 +157,8 @@ describe('undo', () => {
         'Changed 1 memory\n  deleted   /trap.md\n' +
         'Left 1 memory unchanged:\n' +
         '  left      /a.md: later edits by others touch the same lines\n' +
-        'Next: `gitlocket blame /a.md` shows who wrote which line; edit the memory, or restore an ' +
-        'earlier version of it\n',
+        'Next: `gitlocket blame /a.md` shows who wrote which line; edit the memory, or restore ' +
+        'an earlier version of it\n',
       stderr: '',
     })
     const again = await home.call(['undo', '--actor', 'mallory'])

@@ -1,8 +1,6 @@
 // `diff`: compares two versions, or all memories at two points in time.
 
-import { StoreError } from '../../errors.ts'
 import type { Difference } from '../../store/history/history-diff.ts'
-import type { FullVersion } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
@@ -10,12 +8,12 @@ import type { Context } from '../context.ts'
 import { type Ink, inkOf, plainInk } from '../ink.ts'
 import { withStore } from '../open-store.ts'
 import { nameOf, paintPatch, patchText, statText, type TextChange } from '../patch-text.ts'
+import { getNamedVersion } from '../path-history.ts'
 import { pointPatch } from '../point-patch.ts'
 import { getPoint, loadHistory, pointJson, pointOf } from '../points.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { findBase, versionPatch } from '../version-patch.ts'
-import { resolveVersion } from '../versions-text.ts'
 import { versionJson, type Wire, wire } from '../wire.ts'
 
 export function diff(context: Context, input: Input): Promise<Answer> {
@@ -45,12 +43,12 @@ function checkOptions(input: Input): void {
 }
 
 async function betweenVersions(store: MemoryStore, ink: Ink, input: Input): Promise<Answer> {
-  const first = await getNamed(store, input.argument(0))
+  const first = await getNamedVersion(store, input.argument(0))
   const second = input.findArgument(1)
   const [from, to] =
     second === undefined
       ? [await findBase(store, first), first]
-      : [first, await getNamed(store, second)]
+      : [first, await getNamedVersion(store, second)]
   const patch = versionPatch(from, to)
   return {
     text: paintPatch(ink, patch),
@@ -62,21 +60,6 @@ async function betweenVersions(store: MemoryStore, ink: Ink, input: Input): Prom
     inked: true,
     paged: true,
   }
-}
-
-/** A version, or the newest one of the memory at a path. */
-async function getNamed(store: MemoryStore, typed: string): Promise<FullVersion> {
-  if (/^(memver_)?[0-9a-z]+$/.test(typed)) {
-    return store.history.version(await resolveVersion(store, typed))
-  }
-  const memory = typed.startsWith('mem_') ? undefined : await store.read(storePath(typed))
-  const memoryId = memory?.memoryId ?? typed
-  if (!memoryId.startsWith('mem_')) {
-    throw new StoreError('not_found', 'There is no memory at that path; `log` shows deleted ones')
-  }
-  const [newest] = (await store.history.versions({ memoryId, limit: 1 })).data
-  if (newest === undefined) throw new StoreError('not_found', 'There is no such memory')
-  return store.history.version(newest.versionId)
 }
 
 async function betweenPoints(

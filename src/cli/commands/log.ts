@@ -11,6 +11,7 @@ import { type Ink, inkOf } from '../ink.ts'
 import { withStore } from '../open-store.ts'
 import { withPager, type Write } from '../pager.ts'
 import { paintPatch } from '../patch-text.ts'
+import { findMovedTo, getNamedVersion } from '../path-history.ts'
 import { loadHistory } from '../points.ts'
 import { storePath } from '../store-path.ts'
 import { parseTime } from '../times.ts'
@@ -43,9 +44,12 @@ export function log(context: Context, input: Input): Promise<Answer> {
     await loadHistory(context, store)
     const filter = await filterIn(store, input, request.filter)
     const found = selected(store, { ...request, filter })
+    const { path } = request.filter
+    const movedTo = path === undefined ? undefined : await findMovedTo(store, path)
     if (input.flag('json')) return jsonAnswer(found)
     await withPager(context, (write) => writeAll(write, request, found))
-    return { text: '', json: undefined }
+    const note = `${path} moved to ${movedTo}: \`gitlocket log ${movedTo}\` goes on there`
+    return { text: '', json: undefined, ...(movedTo !== undefined && { note }) }
   })
 }
 
@@ -53,7 +57,7 @@ export function show(context: Context, input: Input): Promise<Answer> {
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {
     await loadHistory(context, store)
-    const version = await store.history.version(await resolveVersion(store, input.argument(0)))
+    const version = await getNamedVersion(store, input.argument(0))
     const now = nowIfShown(context)
     const inputs = version.inputs.map((one, index) => {
       const title = ink.paint('bold', `Input ${index + 1} of ${version.inputs.length}`)

@@ -1,6 +1,7 @@
 // `restore` and `rollback`: return to an earlier state, in one new commit that can be undone too.
 // The store decides what happens to each memory; this file asks for it, shows it and gets consent.
 
+import { hasCode } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Revert } from '../../store/revert/restore.ts'
@@ -17,7 +18,8 @@ import { withStore } from '../open-store.ts'
 import { authorOf, selectingAuthorOf } from '../options.ts'
 import { visible } from '../output.ts'
 import { nameOf, patchesText } from '../patch-text.ts'
-import { getPoint, pointOf } from '../points.ts'
+import { neverWas } from '../path-history.ts'
+import { pointOf } from '../points.ts'
 import { withProgress } from '../progress.ts'
 import { askYes, canAsk, declined } from '../prompt.ts'
 import { countText } from '../sizes.ts'
@@ -35,16 +37,25 @@ type RunRevert = (dryRun: boolean) => Promise<Revert>
 export function restore(context: Context, input: Input): Promise<Answer> {
   const named = input.argument(0)
   const memory = named.startsWith('mem_') ? named : storePath(named)
-  if (input.text('to') === undefined) throw usageError('restore needs --to', 'restore')
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
-    const to = await getPoint(context, input, 'to', store)
+    const to = await pointOf(context, input, 'to', store)
     const revert = withOptions(context, 'Restoring', (options) =>
       store.as(author).restore({ memory, to }, options),
     )
     const dryRun = input.flag('dry-run')
-    return answerOf(inkOf(context, input), await revert(dryRun), dryRun)
+    const done = await revert(dryRun).catch((error: unknown) => explained(store, memory, error))
+    return answerOf(inkOf(context, input), done, dryRun)
   })
+}
+
+/** Names similar paths where a path has never had a memory, and the way to restore a directory. */
+async function explained(store: MemoryStore, memory: string, error: unknown): Promise<never> {
+  if (!hasCode(error, 'not_found') || error.details.path !== memory) throw error
+  const { data } = await store.history.versions({ path: memory, limit: 1 })
+  if (data.length === 0) throw await neverWas(store, memory)
+  const hint = `\`gitlocket rollback --path ${memory} --to <point>\` restores what was below it`
+  throw new CommandError('not_found', `${memory} was a directory, not a memory`, hint)
 }
 
 export function rollback(context: Context, input: Input): Promise<Answer> {
@@ -122,14 +133,14 @@ async function checkHasWritten(
     if (createdBy !== undefined) actors.add(createdBy.id)
     if (found !== undefined) sessions.add(found)
   }
-  const check = (kind: string, id: string | undefined, known: ReadonlySet<string>): void => {
-    if (id === undefined || known.has(id)) return
-    const near = didYouMean(id, known, 3)
-    const message = `No ${kind} "${id}" has written anything${near}`
-    throw new CommandError('not_found', message, `\`gitlocket log\` shows each ${kind}`)
-  }
-  check('actor', actorId, actors)
-  check('session', session, sessions)
+  checkKnown('actor', actorId, actors)
+  checkKnown('session', session, sessions)
+}
+
+function checkKnown(kind: string, id: string | undefined, known: ReadonlySet<string>): void {
+  if (id === undefined || known.has(id)) return
+  const message = `No ${kind} "${id}" has written anything${didYouMean(id, known, 3)}`
+  throw new CommandError('not_found', message, `\`gitlocket log\` shows each ${kind}`)
 }
 
 function withOptions(

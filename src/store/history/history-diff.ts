@@ -12,7 +12,7 @@ import { type ContentSource, findMemoriesTree, readVersionContent } from './cont
 import type { VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { findDisplaced } from './past.ts'
-import { type Moment, momentOf, momentOrNow, type Point, versionAt } from './points.ts'
+import { findMoment, type Moment, momentOrNow, type Point, versionAt } from './points.ts'
 import { askInSlices } from './retry-after-redaction.ts'
 import { isAtOrBelow } from './versions.ts'
 
@@ -48,13 +48,16 @@ interface Pair {
   readonly after: VersionEntry | undefined
 }
 
+/** Undefined for the empty store before the first commit. */
+type Side = Moment | undefined
+
 interface Found {
-  readonly from: Moment
-  readonly to: Moment
+  readonly from: Side
+  readonly to: Side
   readonly pairs: readonly Pair[]
 }
 
-/** `to` may be before `from`; undefined means the head. Throws as `momentOf` does. */
+/** `to` may be before `from`; undefined means the head. Throws as `findMoment` does. */
 export async function compareMoments(
   history: History,
   source: ContentSource,
@@ -62,7 +65,8 @@ export async function compareMoments(
   options: DifferenceOptions,
 ): Promise<Difference> {
   const find = function* (): Generator<undefined, Found> {
-    const [from, to] = [momentOf(history, moments.from), momentOrNow(history, moments.to)]
+    const from = findMoment(history, moments.from)
+    const to = moments.to ? findMoment(history, moments.to) : momentOrNow(history, undefined)
     return { from, to, pairs: yield* differingPairs(history, [from, to], options) }
   }
   const { from, to, pairs } = await askInSlices(history, find, options.signal)
@@ -96,15 +100,16 @@ function byPath(a: PointDifference, b: PointDifference): number {
 
 /**
  * The blobs that differ from another moment's, by memory id, found in one comparison of trees.
- * Empty where clones had diverged: no tree then holds all memories, and each blob is looked up by
- * its commit.
+ * Empty where clones had diverged, since no tree then holds all memories, and where one side is the
+ * empty store: each blob is then looked up by its commit.
  */
 async function findBlobs(
   objects: ObjectSource,
-  moment: Moment,
-  other: Moment,
+  moment: Side,
+  other: Side,
 ): Promise<ReadonlyMap<string, Oid>> {
   const blobs = new Map<string, Oid>()
+  if (moment === undefined || other === undefined) return blobs
   if (moment.tips.length + other.tips.length > 2) return blobs
   const [tree, otherTree] = [moment, other].map(({ commit }) => {
     return findMemoriesTree(objects, commit.oid)
@@ -118,16 +123,16 @@ async function findBlobs(
 
 function* differingPairs(
   history: History,
-  moments: readonly [from: Moment, to: Moment],
+  moments: readonly [from: Side, to: Side],
   { path }: DifferenceOptions,
 ): Generator<undefined, readonly Pair[]> {
   if (path !== undefined && path !== '/') checkPath(path)
-  const displaced = moments.map((moment) => findDisplaced(history, moment))
+  const displaced = moments.map((moment) => moment && findDisplaced(history, moment))
   const pairs: Pair[] = []
   for (const memoryId of history.memoryIds()) {
     yield
     const [before, after] = moments.map((moment, index) => {
-      return displaced[index]?.has(memoryId) === true
+      return moment === undefined || displaced[index]?.has(memoryId) === true
         ? undefined
         : liveVersion(history, memoryId, moment)
     })

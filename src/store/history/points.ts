@@ -31,11 +31,22 @@ export interface Moment {
  * malformed point.
  */
 export function momentOf(history: History, point: Point): Moment {
-  if ('time' in point) return momentAfter(history, findByTime(history, point.time))
+  if ('time' in point) {
+    const found = findByTime(history, point.time)
+    if (found.length > 0) return momentAfter(history, found)
+    throw new StoreError('not_found', 'Nothing was written by then')
+  }
   if ('versionId' in point) {
     return momentAfter(history, [getVersionEntry(history, point.versionId).commit])
   }
   return momentAfter(history, [findByOid(history, point.commit)])
+}
+
+/** As `momentOf`; undefined for a time before the first commit, when the store was empty. */
+export function findMoment(history: History, point: Point): Moment | undefined {
+  if (!('time' in point)) return momentOf(history, point)
+  const found = findByTime(history, point.time)
+  return found.length === 0 ? undefined : momentAfter(history, found)
 }
 
 /** Resolves a point as `momentOf` does; the default is the head. */
@@ -65,9 +76,7 @@ export function versionAt(
 
 function findByTime(history: History, time: number): readonly CommitEntry[] {
   if (!Number.isFinite(time)) throw new StoreError('invalid_input', 'A time must be a number of ms')
-  const found = history.newest((commit) => commit.time <= time)
-  if (found.length === 0) throw new StoreError('not_found', 'Nothing was written by then')
-  return found
+  return history.newest((commit) => commit.time <= time)
 }
 
 function findByOid({ commits }: History, digits: string): CommitEntry {

@@ -69,6 +69,13 @@ export function findMovedFrom(history: History, entry: VersionEntry): string | u
   return renamed.length === 1 ? renamed[0] : newestOf(live)?.path
 }
 
+/** The path that a version took a memory away from. A merge that takes over a move repeats it. */
+export function pathBeforeMove(history: History, entry: VersionEntry): string | undefined {
+  if (entry.operation !== 'modified' || entry.path === undefined) return undefined
+  const paths = basesOf(history, entry).map(({ path }) => path)
+  return paths.includes(entry.path) ? undefined : paths[0]
+}
+
 /** The version that received the text of a memory if a merge deleted that with this row. */
 export function joinOf(history: History, entry: VersionEntry): VersionEntry | undefined {
   if (entry.operation !== 'deleted' || !isLastOfLive(history, entry)) return undefined

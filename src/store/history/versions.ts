@@ -13,7 +13,7 @@ import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { findPlacedTime, mayLieBetween } from './record-times.ts'
 import { askInSlices } from './retry-after-redaction.ts'
-import { mergedInputsOf } from './version-inputs.ts'
+import { mergedInputsOf, pathBeforeMove } from './version-inputs.ts'
 
 /** One version row (Memory Stores API, "memory version"). Times are ms since 1970. */
 export interface Version {
@@ -22,6 +22,8 @@ export interface Version {
   readonly operation: Operation
   /** Undefined once redacted, and only then. */
   readonly path: string | undefined
+  /** The path of the version before, if this one moved the memory and neither is redacted. */
+  readonly movedFrom: string | undefined
   /** Undefined for a deletion and once redacted. */
   readonly sha256: string | undefined
   readonly sizeBytes: number | undefined
@@ -135,6 +137,7 @@ export function describeVersion(history: History, entry: VersionEntry): Version 
     memoryId: formatId('memory', entry.memoryId),
     operation: entry.operation,
     path: entry.path,
+    movedFrom: pathBeforeMove(history, entry),
     sha256: entry.sha256,
     sizeBytes: entry.size,
     createdAt: commit.time,

@@ -2,7 +2,7 @@
 // past, changes nothing. The history is kept: a revert is an ordinary change on top (revert.ts),
 // which can be reverted too.
 
-import { StoreError } from '../../errors.ts'
+import { assert, StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { checkPath } from '../../format/path.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
@@ -34,7 +34,8 @@ export interface Revert extends Applied {
 export interface RestoreRequest {
   /** `mem_…`, or a path: the memory that is there or was there last. */
   readonly memory: string
-  readonly to: Point
+  /** If undefined, the memory must be deleted, and gets the state that it had last. */
+  readonly to?: Point | undefined
 }
 
 export interface RollbackRequest {
@@ -44,7 +45,8 @@ export interface RollbackRequest {
 }
 
 /**
- * Plans to restore one memory to one of its versions, or to its state at a moment. Throws
+ * Plans to restore one memory to one of its versions, or to its state at a moment; without either,
+ * a deleted one to its last state. Throws
  * `not_found` if it did not exist, `redacted`, or `invalid_input` for a deletion or another
  * memory's version.
  */
@@ -54,11 +56,18 @@ export async function planRestore(
 ): Promise<RevertPlan> {
   const { memory, to } = request
   const memoryId = findMemory(source, memory)
-  const text = textOf(source, getRestorable(source.history, memoryId, to))
+  const entry =
+    to === undefined ? getLast(source, memoryId) : getRestorable(source.history, memoryId, to)
+  const text = textOf(source, entry)
   if (text === undefined) {
     throw new StoreError('redacted', 'That version is redacted: its content has been erased')
   }
-  return completePlan(source, [{ memoryId, text }], [], `restore to ${formatPoint(to)}`)
+  return completePlan(
+    source,
+    [{ memoryId, text }],
+    [],
+    to === undefined ? 'restore' : `restore to ${formatPoint(to)}`,
+  )
 }
 
 /** Plans to restore every memory to its state at a moment; later ones are deleted. */
@@ -106,6 +115,16 @@ function findMemory({ history, snapshot }: RevertSource, memory: string): string
   throw new StoreError('not_found', 'No memory is or was at this path', {
     details: { path: memory },
   })
+}
+
+/** The version that a deletion has ended. */
+function getLast({ history, snapshot }: RevertSource, memoryId: string): VersionEntry {
+  if (snapshot.current.get(memoryId)?.live !== undefined) {
+    throw new StoreError('invalid_input', 'The memory is not deleted: name the state to restore')
+  }
+  const last = history.ofMemory(memoryId).findLast(({ operation }) => operation !== 'deleted')
+  assert(last !== undefined, 'a memory begins with a version that is no deletion')
+  return last
 }
 
 function getRestorable(history: History, memoryId: string, to: Point): VersionEntry {

@@ -35,7 +35,7 @@ test.each<[method: string, args: readonly unknown[], says: RegExp]>([
   ['store.as', [], /^An author must/],
   ['me.rollback', [{ to: { time: 1 } }, null], /^The options must be/],
   ['me.restore', [undefined], /^A restore must be an object/],
-  ['me.restore', [{ memory: '/a' }], /^A point must be/],
+  ['me.restore', [{ memory: '/a', to: 'now' }], /^A point must be/],
   ['me.restore', [{ to: { time: 1 } }], /^A memory must be named/],
   ['me.restore', [{ memory: ['/a'], to: { time: 1 } }], /^A memory must be named/],
   ['me.undo', [undefined], /^An undo must be an object/],

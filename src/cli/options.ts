@@ -49,6 +49,9 @@ export const pointForms: string =
   'A point in time is a time (7d, 2026-01-31, or RFC 3339), a version (memver_3k9f0z2c1d: right ' +
   'after it was written), or a commit (7 or more hex digits).'
 
+/** The option of verbs that ask. */
+export const yesOption: Option = { name: 'yes', short: 'y', summary: 'Do not ask' }
+
 export const dryRunOption: Option = { name: 'dry-run', summary: 'Show what would be done' }
 
 export const contentOptions: readonly Option[] = [

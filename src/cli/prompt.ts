@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { StoreError } from '../errors.ts'
 import { CommandError } from './command-error.ts'
+import type { Input } from './command.ts'
 import type { Context } from './context.ts'
 
 type Ask = (question: string) => Promise<string>
@@ -47,10 +48,43 @@ export async function askLine(context: Context, question: string): Promise<strin
   }
 }
 
-/** The error for a user who declines. `state` says what state that leaves. */
-export function declined(state: string): CommandError {
-  const hint = '`--dry-run` shows what would be done; --yes does it without asking'
-  return new CommandError('cancelled', `Cancelled; ${state}`, hint)
+/** Something that destroys, and so needs the consent of a user. */
+export interface Destruction {
+  /** A clause that follows on from it: `3 versions would be erased`. */
+  readonly would: string
+  /** The question on a terminal. */
+  readonly question: string
+  /** What to do for those who want to know more. Default: there is nothing. */
+  readonly preview?: string
+}
+
+/** Returns once the user agrees, or has agreed by --yes. Throws `cancelled` or `invalid_input`. */
+export async function confirm(
+  context: Context,
+  input: Input,
+  destruction: Destruction,
+): Promise<void> {
+  if (input.flag('yes')) return
+  checkCanConfirm(context, destruction)
+  if (!(await askYes(context, destruction.question))) throw declined(destruction)
+}
+
+/** Throws `invalid_input` off a terminal, where only --yes shows the consent of a user. */
+export function checkCanConfirm(
+  context: Context,
+  { would, preview }: Pick<Destruction, 'would' | 'preview'>,
+): void {
+  if (canAsk(context)) return
+  const message = `${would}, and there is no terminal to ask on`
+  const first = preview === undefined ? 'Add' : `${preview}; add`
+  throw new CommandError('invalid_input', message, `${first} --yes to continue`)
+}
+
+/** The error for a user who declines. */
+export function declined({ preview }: Pick<Destruction, 'preview'>): CommandError {
+  const first = preview === undefined ? '' : `${preview}; `
+  const hint = `${first}--yes does it without asking`
+  return new CommandError('cancelled', 'Cancelled; nothing was changed', hint)
 }
 
 /** Whether the answer is yes. Anything else, an empty line too, is no. */

@@ -1,12 +1,11 @@
 // The verbs about who may read and write, and what auditors do; a part of table.ts.
 
 import type { Command } from './command.ts'
-import { authorOptions } from './options.ts'
+import { authorOptions, yesOption } from './options.ts'
 import { csvColumns } from './report/csv.ts'
 
 /** A keyring record has no field for a reason. */
 const actingOptions = authorOptions.filter(({ name }) => name !== 'reason')
-const yesOption = { name: 'yes', summary: 'Do not ask' }
 const epochNote =
   'A new epoch of keys begins, which protects what is written from then on. What was written ' +
   'before stays readable to everyone who could read it; the answer says how much that is.'

@@ -8,6 +8,7 @@ import {
   dryRunOption,
   pointForms,
   selectingAuthorOptions,
+  yesOption,
 } from './options.ts'
 
 const maybePath = { name: 'path', optional: true }
@@ -83,7 +84,7 @@ const rollbackCommand: Command = {
     { name: 'since', value: 'time', summary: 'Undo nothing older' },
     { name: 'until', value: 'time', summary: 'Undo nothing newer' },
     dryRunOption,
-    { name: 'yes', short: 'y', summary: 'Do not ask' },
+    yesOption,
     colourOption,
     ...selectingAuthorOptions,
   ],
@@ -123,7 +124,7 @@ const redactCommand: Command = {
     { name: 'certificate', value: 'file', summary: 'Write the signed certificate, as JSON' },
     { name: 'prove', summary: 'Afterwards search everything stored for the redacted versions' },
     dryRunOption,
-    { name: 'yes', short: 'y', summary: 'Do not ask' },
+    yesOption,
     ...selectingAuthorOptions.filter(({ name }) => name !== 'reason'),
   ],
   notes: [
@@ -232,12 +233,12 @@ export const historyCommands: readonly Command[] = [
         summary: 'Also erase permanently versions older than this that are not current',
       },
       dryRunOption,
-      { name: 'yes', short: 'y', summary: 'Do not ask before erasing' },
+      yesOption,
       ...authorOptions,
     ],
     notes: [
-      'Deleting is an ordinary change: `restore` and `rollback` undo it. Erasing is not: it ' +
-        'happens with --redact-older only, which asks on a terminal and needs --yes elsewhere.',
+      'Asks on a terminal; elsewhere it needs --yes. Deleting is an ordinary change: `restore` ' +
+        'and `rollback` undo it. Erasing, with --redact-older only, cannot be undone.',
     ],
     run: async (...call) => (await import('./commands/expire.ts')).expire(...call),
   },

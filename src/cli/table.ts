@@ -2,7 +2,7 @@
 // so that help and typing errors stay fast.
 
 import type { Command } from './command.ts'
-import { atOption, authorOptions, contentOptions } from './options.ts'
+import { atOption, authorOptions, contentOptions, yesOption } from './options.ts'
 import { deviceCommands } from './table-devices.ts'
 import { historyCommands } from './table-history.ts'
 import { syncCommands } from './table-sync.ts'
@@ -132,7 +132,10 @@ export const commands: readonly Command[] = [
     name: 'rm',
     summary: 'Delete a memory, or a directory with everything below it',
     positionals: [path],
-    options: authorOptions,
+    options: [
+      { name: 'recursive', short: 'r', summary: 'Accepted, as by rm; a directory needs none' },
+      ...authorOptions,
+    ],
     run: async (...call) => (await import('./commands/write.ts')).rm(...call),
   },
   {
@@ -242,12 +245,14 @@ export const commands: readonly Command[] = [
     positionals: [],
     options: [
       { name: 'remove', summary: 'Remove the passphrase' },
+      yesOption,
       ...authorOptions.filter(({ name }) => name !== 'reason'),
     ],
     notes: [
       'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. A new epoch ' +
         'of keys begins, so the old passphrase opens nothing that is written from then on; it ' +
-        'still opens what was written before, and the answer says how much that is.',
+        'still opens what was written before, and the answer says how much that is. --remove ' +
+        'asks on a terminal, and needs --yes elsewhere.',
     ],
     run: async (...call) => (await import('./commands/key.ts')).keyPasswd(...call),
   },
@@ -257,11 +262,13 @@ export const commands: readonly Command[] = [
     positionals: [],
     options: [
       { name: 'keep-old', summary: 'Keep the recovery keys that exist; no new epoch' },
+      yesOption,
       ...authorOptions.filter(({ name }) => name !== 'reason'),
     ],
     notes: [
       'The key is printed once. A new epoch of keys begins, so the old recovery keys open ' +
-        'nothing that is written from then on; they still open what was written before.',
+        'nothing that is written from then on; they still open what was written before. Asks on ' +
+        'a terminal, and needs --yes elsewhere, but for --keep-old.',
     ],
     run: async (...call) => (await import('./commands/key.ts')).keyRecovery(...call),
   },

@@ -287,7 +287,7 @@ describe('key recovery', () => {
     async () => {
       const home = newHome()
       const { recovery_key: old } = await home.json('init')
-      const made = await home.json('key', 'recovery')
+      const made = await home.json('key', 'recovery', '--yes')
       expect(made).toMatchObject({ epochs: 2, residual_access: { commits: 2, memories: 0 } })
       expect(await joinWith(home, String(old))).toBe(8)
       expect(await joinWith(home, String(made['recovery_key']))).toBe(0)

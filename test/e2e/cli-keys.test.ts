@@ -142,7 +142,9 @@ describe('key passwd', () => {
         newHome().call(['recover', '--store', home.store], file)
       expect((await joining(old)).exitCode).toBe(8)
       expect((await joining({ GITLOCKET_PASSPHRASE_FILE: changed })).exitCode).toBe(0)
-      expect(await home.ok('key', 'passwd', '--remove')).toMatch(/^The passphrase was removed\n/)
+      expect(await home.ok('key', 'passwd', '--remove', '--yes')).toMatch(
+        /^The passphrase was removed\n/,
+      )
       expect((await joining({ GITLOCKET_PASSPHRASE_FILE: changed })).exitCode).toBe(8)
       expect(await home.json('status')).toMatchObject({ epochs: 3 })
       await home.ok('verify')
@@ -191,7 +193,7 @@ describe('key show', () => {
     async () => {
       const home = await newHomeWithStore()
       await home.ok('create', 'a.md', '--text', 'a')
-      await home.ok('key', 'passwd', '--remove')
+      await home.ok('key', 'passwd', '--remove', '--yes')
       await home.ok('rm', 'a.md')
       const signers = home.file('signers', await home.ok('key', 'show', '--allowed-signers'))
       expect(readFileSync(signers, 'utf8').trim().split('\n')).toHaveLength(2)
@@ -339,9 +341,9 @@ describe('key rotate, quota and operator', () => {
       ): Promise<number | null> =>
         (await newHome().call(['recover', '--store', home.store], other)).exitCode
       expect(await recovered(keys[0])).toBe(0)
-      await home.ok('key', 'recovery')
+      await home.ok('key', 'recovery', '--yes')
       expect([await recovered(keys[0]), await recovered(env)]).toEqual([8, 8])
-      const again = await home.call(['key', 'recovery'], env)
+      const again = await home.call(['key', 'recovery', '--yes'], env)
       expect(again.stdout).toContain('The operator secret recovers this store from now on')
       expect([await recovered(keys[0]), await recovered(keys[1])]).toEqual([8, 0])
       expect(await recovered(env)).toBe(0)

@@ -102,7 +102,7 @@ describe('expire', () => {
       expect(dry).toBe('Would delete 1 memory\n  /d/old.md\n')
       expect(await home.ok('ls', '-R')).toBe('/d/old.md\n/old.md\n')
       const { head } = await home.json('status')
-      expect(await home.json('expire', '--unchanged', '1s', '--path', 'd')).toMatchObject({
+      expect(await home.json('expire', '--unchanged', '1s', '--path', 'd', '--yes')).toMatchObject({
         dry_run: false,
         commit: expect.stringMatching(/^[0-9a-f]{40}$/),
         expired: [{ path: '/d/old.md' }],

@@ -96,7 +96,9 @@ describe('a remote that holds another store', () => {
     const url = `${remote}#${other}`
     const { exitCode, stderr } = await home.call(['join', url], keyFile(home, 'GLKR1-'))
     expect([exitCode, stderr]).toEqual([WRONG_KEY, expect.stringContaining('typing error')])
-    const key = String((await (await newHomeWithStore()).json('key', 'recovery'))['recovery_key'])
+    const key = String(
+      (await (await newHomeWithStore()).json('key', 'recovery', '--yes'))['recovery_key'],
+    )
     const refused = await home.call(['join', url], keyFile(home, key))
     expect([refused.exitCode, refused.stderr]).toEqual([
       TAMPERED,
@@ -224,7 +226,7 @@ describe('a device that was removed', () => {
     const { first, second, remote } = await newPair()
     const id = String((await second.json('key', 'show'))['device_id'])
     await first.ok('device', 'remove', id)
-    const made = await first.json('key', 'recovery')
+    const made = await first.json('key', 'recovery', '--yes')
     await first.ok('sync')
     await second.ok('create', 'own.md', '--text', 'only here')
     const refused = await second.call(['sync'])

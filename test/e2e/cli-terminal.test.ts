@@ -138,7 +138,7 @@ describe.skipIf(terminal.missing)(`prompts on a terminal${terminal.note}`, () =>
       const ended = onTerminal(home, ['redact', '--session', 's1'], { typed })
       expect(ended.exitCode).toBe(code)
       expect(ended.screen).toMatch(/memver_\w{10} {2}created {3}\/a.md/)
-      if (code !== 0) expect(ended.screen).toContain('nothing was redacted')
+      if (code !== 0) expect(ended.screen).toContain('nothing was changed')
       expect((await headOf(home)) === head).toBe(code !== 0)
       await home.ok('verify')
     },

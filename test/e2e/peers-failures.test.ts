@@ -219,7 +219,7 @@ describe('row 5', () => {
 
   test('a rotated key still gives access', { tags: 'slow' }, async () => {
     const { first, remote, recoveryKey } = await pair()
-    const made = await first.json('key', 'recovery')
+    const made = await first.json('key', 'recovery', '--yes')
     await send(first)
     await expect(nextMachine({ recoveryKey }, remote)).rejects.toMatchObject({ code: 'wrong_key' })
     const third = await nextMachine({ recoveryKey: String(made['recovery_key']) }, remote)

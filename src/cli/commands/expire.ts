@@ -6,14 +6,14 @@ import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
 import type { Redaction } from '../../store/redaction/redaction.ts'
-import { CommandError, usageError } from '../command-error.ts'
+import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { pendingDeviceJson, pendingDeviceParagraph } from '../pending-devices.ts'
 import { loadHistory } from '../points.ts'
-import { askYes, canAsk, declined } from '../prompt.ts'
+import { confirm } from '../prompt.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { parseDuration } from '../times.ts'
@@ -37,12 +37,15 @@ export function expire(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)
   const dryRun = input.flag('dry-run')
   return withStore(context, async (store) => {
-    const plan = request === undefined ? undefined : await planned(context, store, request)
-    const agreed = plan !== undefined && plan.versions.length > 0 && !dryRun
-    if (agreed) await agree(context, input, plan.versions.length)
+    const plan = request && (await planErasure(context, store, request))
+    const erased = plan?.versions.length ?? 0
+    const planned = rule && (await store.as(author).expire(rule, { dryRun: true }))
+    const deleted = planned?.expired.length ?? 0
+    if (!dryRun) await agree(context, input, { deleted, erased })
     // Erasing comes first, so that what this call deletes can still be restored.
-    const redaction = agreed ? await erase(context, store, request, author) : undefined
-    const expiry = rule === undefined ? undefined : await store.as(author).expire(rule, { dryRun })
+    const redaction =
+      erased > 0 && !dryRun ? await erase(context, store, request, author) : undefined
+    const expiry = dryRun ? planned : rule && (await store.as(author).expire(rule))
     return answerOf({ dryRun, expiry, plan, redaction, now: context.clock() })
   })
 }
@@ -74,7 +77,7 @@ function pathOf(input: Input): { readonly path?: string } {
   return path === undefined ? {} : { path: storePath(path) }
 }
 
-async function planned(
+async function planErasure(
   context: Context,
   store: MemoryStore,
   request: RedactionRequest,
@@ -83,18 +86,25 @@ async function planned(
   return store.history.planRedaction(request)
 }
 
-async function agree(context: Context, input: Input, count: number): Promise<void> {
-  if (input.flag('yes')) return
-  const versions = countText(count, 'old version', 'old versions')
-  if (!canAsk(context)) {
-    throw new CommandError(
-      'invalid_input',
-      `${versions} would be erased permanently, and there is no terminal to ask on`,
-      '--dry-run says how many; add --yes to continue',
-    )
-  }
-  if (await askYes(context, `Erase ${versions} permanently? They cannot be recovered.`)) return
-  throw declined('nothing was changed')
+/** Asks once about all that goes. */
+async function agree(
+  context: Context,
+  input: Input,
+  counts: { readonly deleted: number; readonly erased: number },
+): Promise<void> {
+  const memories = countText(counts.deleted, 'memory', 'memories')
+  const versions = countText(counts.erased, 'old version', 'old versions')
+  const would = [
+    ...(counts.deleted > 0 ? [`${memories} would be deleted`] : []),
+    ...(counts.erased > 0 ? [`${versions} would be erased permanently`] : []),
+  ]
+  if (would.length === 0) return
+  const question = [
+    ...(counts.deleted > 0 ? [`Delete ${memories}?`] : []),
+    ...(counts.erased > 0 ? [`Erase ${versions} permanently? They cannot be recovered.`] : []),
+  ]
+  const preview = '--dry-run says which'
+  await confirm(context, input, { would: would.join(', '), question: question.join(' '), preview })
 }
 
 async function erase(

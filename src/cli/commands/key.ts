@@ -11,6 +11,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { auditHere, getIdentity, withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
+import { confirm, type Destruction } from '../prompt.ts'
 import { rekeyedJson, rekeyedLines } from '../rekeyed.ts'
 import { findOperatorSecret, getNewPassphrase } from '../secrets.ts'
 import { countText } from '../sizes.ts'
@@ -51,6 +52,7 @@ export async function keyPasswd(context: Context, input: Input): Promise<Answer>
   const remove = input.flag('remove')
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
+    if (remove) await confirm(context, input, removal)
     const passphrase = remove ? null : await getNewPassphrase(context)
     const changed = await store.as(author).keys.changePassphrase(passphrase)
     const { epochs } = await store.status()
@@ -62,11 +64,23 @@ export async function keyPasswd(context: Context, input: Input): Promise<Answer>
   })
 }
 
+const removal: Destruction = {
+  would: 'The passphrase would be removed',
+  question: 'Remove the passphrase? Machines then join with a recovery key, or by an owner.',
+}
+
+const replacement: Destruction = {
+  would: 'The recovery keys that exist would be replaced',
+  question: 'Replace the recovery keys that exist, also those on paper?',
+  preview: '--keep-old makes one more',
+}
+
 export async function keyRecovery(context: Context, input: Input): Promise<Answer> {
   const keepOld = input.flag('keep-old')
   const author = authorOf(context, input)
   const operatorSecret = findOperatorSecret(context)
   return withStore(context, async (store) => {
+    if (!keepOld) await confirm(context, input, replacement)
     const made = await store.as(author).keys.makeRecoveryKey({
       keepOld,
       ...(operatorSecret === undefined ? {} : { operatorSecret }),

@@ -22,7 +22,7 @@ import { visible } from '../output.ts'
 import { pendingDeviceJson, pendingDeviceParagraph } from '../pending-devices.ts'
 import { loadHistory } from '../points.ts'
 import { withProgress } from '../progress.ts'
-import { askLine, canAsk, declined } from '../prompt.ts'
+import { askLine, canAsk, checkCanConfirm, declined } from '../prompt.ts'
 import { checkSelects, selectionIn } from '../redaction-text.ts'
 import {
   type Found,
@@ -123,8 +123,10 @@ async function chooseCurrent(context: Context, plan: RedactionPlan): Promise<Cur
   const question = 'First [o]verwrite these memories, [d]elete them, or [k]eep these versions?'
   const choice = choices.get((await askLine(context, question)).toLowerCase())
   if (choice !== undefined) return choice
-  throw declined('nothing was redacted')
+  throw declined({ preview })
 }
+
+const preview = '--dry-run shows them'
 
 const choices: ReadonlyMap<string, Current> = new Map([
   ['o', 'overwrite'],
@@ -148,19 +150,13 @@ async function agree(
   if (input.flag('yes')) return undefined
   if (count === 0) return []
   const versions = countText(count, 'version', 'versions')
-  if (!canAsk(context)) {
-    throw new CommandError(
-      'invalid_input',
-      `${versions} would be erased permanently, and there is no terminal to ask on`,
-      '--dry-run shows them; add --yes to continue',
-    )
-  }
+  checkCanConfirm(context, { would: `${versions} would be erased permanently`, preview })
   const lines = shown.map((version) => versionLine(plainInk, version, undefined).trimEnd())
   process.stderr.write(visible(`${listOf(lines)}\n`))
   const question = `Erasing ${versions} cannot be undone. Type ${count} to erase permanently:`
   const answer = await askLine(context, question)
   if (answer.replaceAll(/[^0-9]/g, '') === String(count)) return shown.map((one) => one.versionId)
-  throw declined('nothing was redacted')
+  throw declined({ preview })
 }
 
 /** Redacts. An interruption leaves the old state or the new one, and the error says which. */

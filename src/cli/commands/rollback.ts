@@ -160,7 +160,7 @@ async function agree(context: Context, plan: Revert): Promise<void> {
   const count = countText(plan.steps.length, 'memory', 'memories')
   process.stderr.write(visible(`${listOf(lines)}\n`))
   if (await askYes(context, `Change ${count}, in one commit that can be rolled back?`)) return
-  throw declined('nothing was changed')
+  throw declined({ preview: '--dry-run shows the patch' })
 }
 
 function answerOf(ink: Ink, revert: Revert, dryRun: boolean): Answer {

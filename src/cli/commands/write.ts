@@ -5,12 +5,15 @@ import * as operations from '../../api/operations.ts'
 import type { Operation } from '../../api/operations.ts'
 import { parseInput } from '../../api/schemas.ts'
 import type { Applied } from '../../store/changes/apply.ts'
+import type { Author } from '../../store/commits/commit-context.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readStandardInput, readTextFile } from '../files.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
+import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { numbered } from './view.ts'
 
@@ -45,8 +48,13 @@ export async function insert(context: Context, input: Input): Promise<Answer> {
 
 export async function rm(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
-  const applied = await run(context, input, operations.remove, { path })
-  return answer(`Deleted ${path}`, path, applied)
+  const author = authorOf(context, input)
+  return withStore(context, async (store) => {
+    const isDirectory = (await store.list(path, { depth: 0 }))?.type === 'directory'
+    const applied = await runIn(store, author, operations.remove, { path })
+    const memories = countText(applied.versionIds.length, 'memory', 'memories')
+    return answer(`Deleted ${path}${isDirectory ? `/ with ${memories}` : ''}`, path, applied)
+  })
 }
 
 export async function mv(context: Context, input: Input): Promise<Answer> {
@@ -72,13 +80,17 @@ function run<Request, Result>(
 ): Promise<Result> {
   const parsed = parseInput(operation.input, request)
   const author = authorOf(context, input)
-  return withStore(context, (store) =>
-    operations.runOperation(
-      operation,
-      { store, me: store.as(author), access: 'read_write' },
-      parsed,
-    ),
-  )
+  return withStore(context, (store) => runIn(store, author, operation, parsed))
+}
+
+function runIn<Request, Result>(
+  store: MemoryStore,
+  author: Author,
+  operation: Operation<Request, Result>,
+  request: Request,
+): Promise<Result> {
+  const me = store.as(author)
+  return operations.runOperation(operation, { store, me, access: 'read_write' }, request)
 }
 
 /** The one of --text, --file and `-` that is given. */

@@ -106,6 +106,9 @@ export const deviceCommands: readonly Command[] = [
     ],
     run: async (...call) => (await import('./commands/device.ts')).deviceRemove(...call),
   },
+]
+
+export const auditCommands: readonly Command[] = [
   {
     name: 'audit',
     summary: 'Verify the trail and list who did what when, newest first, without contents',

@@ -171,7 +171,6 @@ const certificateCommand: Command = {
   run: async (...call) => (await import('./commands/certificate.ts')).certificateVerify(...call),
 }
 
-/** In the order of help. */
 export const historyCommands: readonly Command[] = [
   logCommand,
   {
@@ -215,8 +214,11 @@ export const historyCommands: readonly Command[] = [
     notes: ['A line that may be older, because a version was redacted, is marked with ?.'],
     run: async (...call) => (await import('./commands/blame.ts')).blame(...call),
   },
-  restoreCommand,
-  rollbackCommand,
+]
+
+export const undoCommands: readonly Command[] = [restoreCommand, rollbackCommand]
+
+export const eraseCommands: readonly Command[] = [
   redactCommand,
   certificateCommand,
   {

@@ -7,54 +7,70 @@ import { join } from 'node:path'
 import { applyPatch, structuredPatch } from 'diff'
 import { StoreError } from '../../errors.ts'
 import { attempt, textOf, writeSecretFile } from '../../home/files.ts'
+import type { Change } from '../../store/changes/changes.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Memory } from '../../store/snapshot/memory-info.ts'
+import { changedAnswer, unchangedAnswer } from '../changed.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
+import { canAsk } from '../prompt.ts'
 import { withScratchDirectory } from '../scratch-directory.ts'
 import { storePath } from '../store-path.ts'
 import { getMemory } from './read.ts'
-import { answer } from './write.ts'
 
 const MERGE_TIMEOUT_MS = 3000
 
 export async function edit(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const author = authorOf(context, input)
-  const { content } = await withStore(context, (store) => getMemory(store, path))
-  const allowDisk = input.flag('allow-disk-temp')
-  const edited = await withScratchDirectory(context, allowDisk, (directory) =>
-    editText(context, directory, path, content),
+  const memory = await withStore(context, (store) => findMemory(context, store, path))
+  const content = memory?.content ?? ''
+  const edited = await editText(context, input, path, content)
+  if (edited === content) return unchangedAnswer(path)
+  return keepingText(edited, () =>
+    withStore(context, async (store) => {
+      const merge = (current: string): string => mergeEdit(content, edited, current)
+      const change: Change =
+        memory === undefined
+          ? { type: 'create', path, content: edited }
+          : { type: 'edit', path, edit: merge }
+      const done = memory === undefined ? 'Created' : 'Edited'
+      return changedAnswer(`${done} ${path}`, path, await store.as(author).apply([change]))
+    }),
   )
-  if (edited === content) return answer('', path, { commit: undefined, versionIds: [] })
-  const merge = (current: string): string => mergeEdit(content, edited, current)
-  return withStore(context, async (store) =>
-    answer(
-      `Edited ${path}`,
-      path,
-      await store.as(author).apply([{ type: 'edit', path, edit: merge }]),
-    ),
-  ).catch((error: unknown) => {
-    throw keepingText(error, edited)
-  })
 }
 
-async function editText(
+/** Undefined where a user who sees the editor may write a new memory. Else throws `not_found`. */
+async function findMemory(
   context: Context,
-  directory: string,
+  store: MemoryStore,
+  path: string,
+): Promise<Memory | undefined> {
+  const isFree = (await store.list(path, { depth: 0 })) === undefined
+  return isFree && canAsk(context) ? undefined : getMemory(store, path)
+}
+
+/** What the user's editor makes of a text. */
+export function editText(
+  context: Context,
+  input: Input,
   path: string,
   content: string,
 ): Promise<string> {
-  // The name shows in the process list, so only the extension is kept, for the editor's colours.
-  const extension = /\.[A-Za-z0-9]{1,8}$/.exec(path)?.[0] ?? ''
-  const file = join(directory, `memory${extension}`)
-  writeSecretFile('a temporary file', file, content)
-  await context.interrupts.ignoring(() => runEditor(context, file))
-  return textOf(
-    attempt('read a temporary file', file, () => readFileSync(file)),
-    'the edited text',
-  )
+  return withScratchDirectory(context, input.flag('allow-disk-temp'), async (directory) => {
+    // The name shows in the process list, so only the extension is kept, for the editor's colours.
+    const extension = /\.[A-Za-z0-9]{1,8}$/.exec(path)?.[0] ?? ''
+    const file = join(directory, `memory${extension}`)
+    writeSecretFile('a temporary file', file, content)
+    await context.interrupts.ignoring(() => runEditor(context, file))
+    return textOf(
+      attempt('read a temporary file', file, () => readFileSync(file)),
+      'the edited text',
+    )
+  })
 }
 
 /** Runs the editor through the shell, as git does: the variable may hold arguments. */
@@ -86,10 +102,14 @@ function mergeEdit(before: string, edited: string, current: string): string {
   throw new StoreError('precondition_failed', 'The same lines were changed meanwhile')
 }
 
-/** Adds the edited text as output, so that it is not lost with the temporary file. */
-function keepingText(error: unknown, edited: string): unknown {
-  if (!(error instanceof StoreError)) return error
-  const message = `${error.message}; nothing was saved`
-  const hint = 'Your text is on standard output; save it, and edit again'
-  return new CommandError(error.code, message, hint, { output: edited })
+/** An error of `work` gets the edited text as output, which would be lost otherwise. */
+export async function keepingText<T>(edited: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const message = `${error.message}; nothing was saved`
+    const hint = 'Your text is on standard output; save it, and edit again'
+    throw new CommandError(error.code, message, hint, { output: edited })
+  }
 }

@@ -1,27 +1,69 @@
-// `create`, `str-replace`, `insert`, `rm` and `mv`: one change, one commit, durable before the
-// answer. The operations are those of the memory tool (api/operations.ts).
+// `create`, `write`, `append`, `str-replace`, `insert`, `rm` and `mv`: one change, one commit,
+// durable before the answer. What agents can do too are operations of api/operations.ts.
 
 import * as operations from '../../api/operations.ts'
 import type { Operation } from '../../api/operations.ts'
 import { parseInput } from '../../api/schemas.ts'
-import type { Applied } from '../../store/changes/apply.ts'
+import { StoreError } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import { countLines, insertAfterLine } from '../../text/text-edit.ts'
+import { changedAnswer, unchangedAnswer } from '../changed.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readStandardInput, readTextFile } from '../files.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
+import { canAsk } from '../prompt.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
+import { editText, keepingText } from './edit.ts'
 import { numbered } from './view.ts'
 
 export async function create(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
-  const file_text = await textArgument(input, 'create')
+  const given = await findText(input, 'create')
+  if (given === undefined && canAsk(context)) return createInEditor(context, input, path)
+  const file_text = given ?? missing('create')
   const applied = await run(context, input, operations.create, { path, file_text })
-  return answer(`Created ${path}`, path, applied)
+  return changedAnswer(`Created ${path}`, path, applied)
+}
+
+async function createInEditor(context: Context, input: Input, path: string): Promise<Answer> {
+  const author = authorOf(context, input)
+  await withStore(context, async (store) => {
+    if ((await store.list(path, { depth: 0 })) === undefined) return
+    throw new StoreError('path_conflict', 'The path is taken', { details: { path } })
+  })
+  const file_text = await editText(context, input, path, '')
+  if (file_text === '') return unchangedAnswer(path)
+  const applied = await keepingText(file_text, () =>
+    withStore(context, (store) => runIn(store, author, operations.create, { path, file_text })),
+  )
+  return changedAnswer(`Created ${path}`, path, applied)
+}
+
+export async function write(context: Context, input: Input): Promise<Answer> {
+  const path = storePath(input.argument(0))
+  const text = (await findText(input, 'write')) ?? missing('write')
+  const author = authorOf(context, input)
+  return withStore(context, async (store) =>
+    changedAnswer(`Wrote ${path}`, path, await store.as(author).write(path, text)),
+  )
+}
+
+export async function append(context: Context, input: Input): Promise<Answer> {
+  const path = storePath(input.argument(0))
+  const text = (await findText(input, 'append')) ?? missing('append')
+  const author = authorOf(context, input)
+  const atEnd = (content: string): string => insertAfterLine(content, countLines(content), text)
+  return withStore(context, async (store) => {
+    const me = store.as(author)
+    const isThere = (await store.list(path, { depth: 0 }))?.type === 'file'
+    const applied = await (isThere ? me.edit(path, atEnd) : me.write(path, text))
+    return changedAnswer(`${isThere ? 'Edited' : 'Created'} ${path}`, path, applied)
+  })
 }
 
 export async function strReplace(context: Context, input: Input): Promise<Answer> {
@@ -33,7 +75,7 @@ export async function strReplace(context: Context, input: Input): Promise<Answer
   const new_str = oneOf(input, 'new', 'new-file', 'str-replace')
   const request = { path, old_str, new_str }
   const applied = await run(context, input, operations.strReplace, request)
-  const { text, json } = answer(`Edited ${path}`, path, applied)
+  const { text, json } = changedAnswer(`Edited ${path}`, path, applied)
   return { text: text + numbered(applied.snippet), json }
 }
 
@@ -41,9 +83,13 @@ export async function insert(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const insert_line = input.integer('line', 0, 999_999_999)
   if (insert_line === undefined) throw usageError('insert needs --line', 'insert')
-  const insert_text = await textArgument(input, 'insert')
+  const insert_text = (await findText(input, 'insert')) ?? missing('insert')
   const request = { path, insert_line, insert_text }
-  return answer(`Edited ${path}`, path, await run(context, input, operations.insert, request))
+  return changedAnswer(
+    `Edited ${path}`,
+    path,
+    await run(context, input, operations.insert, request),
+  )
 }
 
 export async function rm(context: Context, input: Input): Promise<Answer> {
@@ -53,7 +99,7 @@ export async function rm(context: Context, input: Input): Promise<Answer> {
     const isDirectory = (await store.list(path, { depth: 0 }))?.type === 'directory'
     const applied = await runIn(store, author, operations.remove, { path })
     const memories = countText(applied.versionIds.length, 'memory', 'memories')
-    return answer(`Deleted ${path}${isDirectory ? `/ with ${memories}` : ''}`, path, applied)
+    return changedAnswer(`Deleted ${path}${isDirectory ? `/ with ${memories}` : ''}`, path, applied)
   })
 }
 
@@ -61,14 +107,7 @@ export async function mv(context: Context, input: Input): Promise<Answer> {
   const old_path = storePath(input.argument(0))
   const new_path = storePath(input.argument(1))
   const applied = await run(context, input, operations.rename, { old_path, new_path })
-  return answer(`Moved ${old_path} to ${new_path}`, new_path, applied)
-}
-
-export function answer(done: string, path: string, applied: Applied): Answer {
-  const { commit, versionIds } = applied
-  const text = commit === undefined ? 'Nothing changed' : done
-  const json = { path, changed: commit !== undefined, commit: commit ?? null }
-  return { text: `${text}\n`, json: { ...json, memory_version_ids: versionIds } }
+  return changedAnswer(`Moved ${old_path} to ${new_path}`, new_path, applied)
 }
 
 /** Checks the arguments before it opens the store. */
@@ -94,18 +133,19 @@ function runIn<Request, Result>(
 }
 
 /** The one of --text, --file and `-` that is given. */
-async function textArgument(input: Input, verb: string): Promise<string> {
+async function findText(input: Input, verb: string): Promise<string | undefined> {
   const dash = input.findArgument(1)
   if (dash !== undefined && dash !== '-') {
     throw usageError('Give the text with --text or --file, or - for standard input', verb)
   }
   const given = oneOf(input, 'text', 'file', verb)
-  if (dash === undefined) {
-    if (given !== undefined) return given
-    throw usageError(`${verb} needs --text, --file or - (standard input)`, verb)
-  }
+  if (dash === undefined) return given
   if (given === undefined) return readStandardInput()
   throw usageError('Give the text once: --text, --file or -', verb)
+}
+
+function missing(verb: string): never {
+  throw usageError(`${verb} needs --text, --file or - (standard input)`, verb)
 }
 
 /** The text of an option, or of the file that another one names. */

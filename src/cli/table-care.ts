@@ -1,0 +1,129 @@
+// The verbs that make a store and look after it; a part of table.ts.
+
+import type { Command } from './command.ts'
+import { authorOptions } from './options.ts'
+
+export const careCommands: readonly Command[] = [
+  {
+    name: 'init',
+    summary: 'Create a store and the identity of this machine',
+    positionals: [],
+    options: [
+      { name: 'no-passphrase', summary: 'Set none; only the recovery key lets machines join' },
+      { name: 'guard', summary: 'Refuse texts that hold private keys, tokens or card numbers' },
+      {
+        name: 'actor',
+        value: 'id',
+        summary: 'The user to record as the founder; else the login name',
+      },
+    ],
+    notes: [
+      'Asks for a passphrase on a terminal, or takes it from the file that ' +
+        'GITLOCKET_PASSPHRASE_FILE names; else there is none. Prints the recovery key, once. ' +
+        'If a store exists already, nothing is changed.',
+      'To get a store that a remote holds, use `join`.',
+    ],
+    run: async (...call) => (await import('./commands/init.ts')).init(...call),
+  },
+  {
+    name: 'recover',
+    summary: 'Enrol this machine in an existing store',
+    positionals: [],
+    options: [],
+    notes: [
+      'Takes the recovery key from the file that GITLOCKET_RECOVERY_KEY_FILE names, or the ' +
+        'passphrase from GITLOCKET_PASSPHRASE_FILE; else asks. A passphrase makes the machine a ' +
+        'writer, the recovery key an owner.',
+    ],
+    run: async (context) => (await import('./commands/recover.ts')).recover(context),
+  },
+  {
+    name: 'status',
+    summary: 'Show the store, this device, the words of the head, remotes, sizes and limits',
+    positionals: [],
+    options: [],
+    run: async (context) => (await import('./commands/status.ts')).status(context),
+  },
+  {
+    name: 'settings',
+    summary: 'Show or change the settings of the store',
+    positionals: [],
+    options: [
+      { name: 'name', value: 'text', summary: 'Its name' },
+      { name: 'description', value: 'text', summary: 'What it is for' },
+      { name: 'content-limit', value: 'bytes', summary: 'The largest size of a memory' },
+      { name: 'memory-limit', value: 'number', summary: 'The largest number of memories' },
+      {
+        name: 'guard',
+        value: 'on|off',
+        choices: ['on', 'off'],
+        summary: 'On: refuse texts that hold private keys, tokens or card numbers',
+      },
+      ...authorOptions.filter(({ name }) => name !== 'reason'),
+    ],
+    notes: [
+      'Only an owner changes settings. They are encrypted, and every device of the store obeys ' +
+        'them. Their history cannot be redacted: put no secrets into names and descriptions. The ' +
+        'guard refuses those that it knows there too, and in the ids of actors and sessions.',
+    ],
+    run: async (...call) => (await import('./commands/settings.ts')).settings(...call),
+  },
+  {
+    name: 'doctor',
+    summary: 'Check the setup, and say how to fix it',
+    positionals: [],
+    options: [
+      { name: 'repair', summary: 'Repair damaged and missing files from what is intact' },
+      { name: 'from', value: 'where', summary: 'With --repair: take what is missing from there' },
+      { name: 'dry-run', summary: 'With --repair: show what would be done' },
+      { name: 'leaks', summary: 'Search everything that a scratch store writes for plaintext' },
+    ],
+    notes: [
+      'Also counts unreachable objects, which interrupted syncs and lost races leave behind; for ' +
+        'that it packs the journal and reads every commit and tree. Only `git gc --prune=now` ' +
+        'removes them, while no process has the store open.',
+      'The exit code is that of the first failure. --leaks creates a store in a temporary ' +
+        'directory, writes canaries into contents, paths, reasons, sessions, actors and keys, ' +
+        'searches every file and object for them, and exits with 11 if it finds one.',
+      '--repair reads packs, loose objects, the journal and refs, and rewrites what is readable, ' +
+        'once the history verifies from its first commit on. --from names a remote, its ' +
+        'address, the directory of a backup, or another clone; without it no remote is ' +
+        'contacted. Work that was never sent is kept. Damaged files are moved to ' +
+        'gitlocket/damaged in the store, and a later repair reads them again; a redaction erases ' +
+        'them. What is lost is listed: the exit code is then 11, or 12 if the anchor names a ' +
+        'later record. A sound store is not touched.',
+    ],
+    run: async (...call) => (await import('./commands/doctor.ts')).doctor(...call),
+  },
+  {
+    name: 'verify',
+    summary: 'Verify every commit from the first one on',
+    positionals: [],
+    options: [
+      { name: 'absence', summary: 'Also search everything stored for redacted versions' },
+      {
+        name: 'certificate',
+        value: 'file',
+        summary: 'With --absence: also for the objects of this certificate, once it is verified',
+      },
+      { name: 'accept-rolled-back', summary: 'Accept an older state that was restored on purpose' },
+    ],
+    notes: [
+      '--absence opens every object, reachable or not, every journal and every cache, and exits ' +
+        'with 11 if something is left of a redacted version, or if a version was written on one ' +
+        'by a device that did not know of the redaction and may hold its text.',
+    ],
+    run: async (...call) => (await import('./commands/status.ts')).verify(...call),
+  },
+  {
+    name: 'compact',
+    summary: 'Merge all packs and loose objects into one pack',
+    positionals: [],
+    options: [],
+    notes: [
+      'Other processes can read and write meanwhile. Also erases what earlier redactions could ' +
+        'not erase. Ctrl-C leaves the packs unchanged.',
+    ],
+    run: async (context) => (await import('./commands/compact.ts')).compact(context),
+  },
+]

@@ -1,0 +1,157 @@
+// The verbs that read and write memories; a part of table.ts.
+
+import type { Command, Option } from './command.ts'
+import { atOption, authorOptions, contentOptions } from './options.ts'
+
+const path = { name: 'path' }
+const maybePath = { name: 'path', optional: true }
+const dash = { name: '-', optional: true }
+const dashNote = 'With -, the text comes from standard input.'
+const diskOption: Option = {
+  name: 'allow-disk-temp',
+  summary: 'Accept a plaintext file on disk if RAM is no option',
+}
+
+export const memoryCommands: readonly Command[] = [
+  {
+    name: 'view',
+    summary: 'Show a memory or a directory as an agent sees it',
+    positionals: [maybePath],
+    options: [
+      { name: 'range', value: 'first:last', summary: 'Only these lines, as 10:20 or 10:' },
+      atOption,
+    ],
+    run: async (...call) => (await import('./commands/view.ts')).view(...call),
+  },
+  {
+    name: 'ls',
+    aliases: ['list'],
+    summary: 'List a directory, including hidden names',
+    positionals: [maybePath],
+    options: [
+      { name: 'recursive', short: 'R', summary: 'Every memory below it, by its path' },
+      { name: 'long', short: 'l', summary: 'With sizes' },
+      atOption,
+    ],
+    run: async (...call) => (await import('./commands/read.ts')).ls(...call),
+  },
+  {
+    name: 'cat',
+    summary: 'Print the content of a memory, byte for byte',
+    positionals: [path],
+    options: [atOption],
+    run: async (...call) => (await import('./commands/read.ts')).cat(...call),
+  },
+  {
+    name: 'create',
+    summary: 'Create a memory',
+    positionals: [path, dash],
+    options: [...contentOptions, diskOption, ...authorOptions],
+    notes: [`${dashNote} Without a text it opens your editor, on a terminal, as \`edit\` does.`],
+    run: async (...call) => (await import('./commands/write.ts')).create(...call),
+  },
+  {
+    name: 'write',
+    summary: 'Make a memory hold a text, whether there is one yet or not',
+    positionals: [path, dash],
+    options: [...contentOptions, ...authorOptions],
+    notes: [dashNote],
+    run: async (...call) => (await import('./commands/write.ts')).write(...call),
+  },
+  {
+    name: 'append',
+    summary: 'Add lines at the end of a memory, which is created if there is none',
+    positionals: [path, dash],
+    options: [...contentOptions, ...authorOptions],
+    notes: [
+      `${dashNote} The text begins on a line of its own, and the memory ends in a newline ` +
+        'afterwards if it did before.',
+    ],
+    run: async (...call) => (await import('./commands/write.ts')).append(...call),
+  },
+  {
+    name: 'str-replace',
+    summary: 'Replace a text that occurs once in a memory',
+    positionals: [path],
+    options: [
+      { name: 'old', value: 'text', summary: 'The text to replace' },
+      { name: 'new', value: 'text', summary: 'The replacement; if omitted, the text is deleted' },
+      { name: 'old-file', value: 'file', summary: 'Take the text to replace from a file' },
+      { name: 'new-file', value: 'file', summary: 'Take the replacement from a file' },
+      ...authorOptions,
+    ],
+    run: async (...call) => (await import('./commands/write.ts')).strReplace(...call),
+  },
+  {
+    name: 'insert',
+    summary: 'Insert text after a line of a memory',
+    positionals: [path, dash],
+    options: [
+      { name: 'line', value: 'number', summary: 'The line before it; 0 is the beginning' },
+      ...contentOptions,
+      ...authorOptions,
+    ],
+    run: async (...call) => (await import('./commands/write.ts')).insert(...call),
+  },
+  {
+    name: 'edit',
+    summary: 'Edit a memory in your editor',
+    positionals: [path],
+    options: [diskOption, ...authorOptions],
+    notes: [
+      'The text is in a file that only you can read, on a file system in RAM, and the file is ' +
+        'removed however the editor ends. An editor that keeps swap, undo or backup files ' +
+        'elsewhere writes plaintext there: turn that off for such files.',
+      'On a terminal a path without a memory gets one, unless the text stays empty.',
+    ],
+    run: async (...call) => (await import('./commands/edit.ts')).edit(...call),
+  },
+  {
+    name: 'rm',
+    summary: 'Delete a memory, or a directory with everything below it',
+    positionals: [path],
+    options: [
+      { name: 'recursive', short: 'r', summary: 'Accepted, as by rm; a directory needs none' },
+      ...authorOptions,
+    ],
+    run: async (...call) => (await import('./commands/write.ts')).rm(...call),
+  },
+  {
+    name: 'mv',
+    summary: 'Rename a memory or a directory',
+    positionals: [path, { name: 'new-path' }],
+    options: authorOptions,
+    run: async (...call) => (await import('./commands/write.ts')).mv(...call),
+  },
+  {
+    name: 'export',
+    summary: 'Write memories as plain files into a directory',
+    positionals: [{ name: 'directory' }],
+    options: [
+      { name: 'from', value: 'path', summary: 'Only what is at or below this path' },
+      { name: 'force', summary: 'Write into a directory that is not empty' },
+      atOption,
+      { name: 'skip-unsafe', summary: 'Leave out what cannot safely be a file, such as .git' },
+      { name: 'dry-run', summary: 'Show what would be done' },
+    ],
+    run: async (...call) => (await import('./commands/export.ts')).exportStore(...call),
+  },
+  {
+    name: 'import',
+    summary: 'Create memories from plain text files, one commit each',
+    positionals: [{ name: 'directory-or-file' }],
+    options: [
+      { name: 'to', value: 'path', summary: 'Import below this path; for a single file, its path' },
+      {
+        name: 'on-conflict',
+        value: 'what',
+        choices: ['fail', 'skip', 'overwrite'],
+        summary: 'What to do if a path is taken; else fail, before anything is changed',
+      },
+      { name: 'dry-run', summary: 'Show what would be done' },
+      ...authorOptions,
+    ],
+    notes: ['Symbolic links are not followed. Files that are not UTF-8 text are refused.'],
+    run: async (...call) => (await import('./commands/import.ts')).importFiles(...call),
+  },
+]

@@ -1,0 +1,74 @@
+// write and append on the built command line, and the editor for new memories.
+
+import { describe, expect, test } from 'vitest'
+import { type Home, newHomeWithStore } from './cli-process.ts'
+import { onTerminal, terminal } from './cli-terminal.ts'
+
+describe('write', () => {
+  test('creates a memory, and replaces its content', async () => {
+    const home = await newHomeWithStore()
+    expect(await home.ok('write', 'a.md', '--text', 'one\n')).toBe('Wrote /a.md\n')
+    const { id } = await home.json('cat', 'a.md')
+    expect(await home.ok('write', 'a.md', '--file', home.file('new', 'two\n'))).toBe(
+      'Wrote /a.md\n',
+    )
+    expect(await home.json('cat', 'a.md')).toMatchObject({ id, content: 'two\n' })
+    expect(await home.ok('write', 'a.md', '--text', 'two\n')).toBe('Nothing changed\n')
+    await home.run(['write', 'a.md', '-'], { input: 'three' })
+    expect(await home.ok('cat', 'a.md')).toBe('three')
+  })
+
+  test('never replaces a directory', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('write', 'd/a.md', '--text', 'one\n')
+    for (const verb of ['write', 'append']) {
+      const { exitCode, stderr } = await home.call([verb, 'd', '--text', 'x'])
+      expect([exitCode, stderr]).toEqual([4, expect.stringContaining('/d')])
+    }
+  })
+})
+
+test.each([
+  [undefined, 'two', 'two'],
+  ['one\n', 'two', 'one\ntwo\n'],
+  ['one\n', 'two\n', 'one\ntwo\n'],
+  ['one', 'two\n', 'one\ntwo'],
+  ['', 'two\n', 'two\n'],
+])('append to %j of %j gives %j', async (before, added, after) => {
+  const home = await newHomeWithStore()
+  if (before !== undefined) await home.ok('create', 'a.md', `--text=${before}`)
+  const done = before === undefined ? 'Created' : 'Edited'
+  expect(await home.ok('append', 'a.md', `--text=${added}`)).toBe(`${done} /a.md\n`)
+  expect(await home.ok('cat', 'a.md')).toBe(after)
+})
+
+describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
+  const editing = (home: Home, script: string) => {
+    const EDITOR = `sh ${home.file('editor', script)}`
+    return (...words: string[]) =>
+      onTerminal(home, [...words, '--allow-disk-temp'], { env: { EDITOR } })
+  }
+
+  test.each(['create', 'edit'])('%s of a new path opens the editor', async (verb) => {
+    const home = await newHomeWithStore()
+    const created = editing(home, 'printf "new\\n" > "$1"')(verb, 'a.md')
+    expect(created).toEqual({ exitCode: 0, screen: 'Created /a.md\n' })
+    expect(await home.ok('cat', 'a.md')).toBe('new\n')
+    const unsaved = editing(home, 'true')(verb, 'b.md')
+    expect(unsaved).toEqual({ exitCode: 0, screen: 'Nothing changed\n' })
+    expect(await home.ok('ls')).toBe('a.md\n')
+  })
+
+  test('create of a path that is taken says so before the editor opens', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'a')
+    const { exitCode, screen } = editing(home, 'touch opened')('create', 'a.md')
+    expect([exitCode, screen]).toEqual([4, expect.stringContaining('The path is taken: /a.md')])
+    expect(await home.ok('cat', 'a.md')).toBe('a')
+  })
+
+  test('off a terminal edit of a new path is an error', async () => {
+    const home = await newHomeWithStore()
+    expect(await home.call(['edit', 'a.md'])).toMatchObject({ exitCode: 3 })
+  })
+})

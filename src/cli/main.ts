@@ -1,6 +1,5 @@
-#!/usr/bin/env node
-// The entry of the command line: runs one command with the arguments, streams and signals of this
-// process, and sets its exit code.
+// The entry of the command line, which src/bin/gitlocket.cjs imports: runs one command with the
+// arguments, streams and signals of this process, and sets its exit code.
 
 import { listenForInterrupts } from './interrupts.ts'
 import { runProgram } from './program.ts'

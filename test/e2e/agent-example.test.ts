@@ -136,7 +136,7 @@ describe.each(sample(sdks, 2))(
         [text('Nothing yet.')],
       ])
       onTestFinished(() => later.close())
-      const commandLine = join(project, 'node_modules', 'gitlocket', 'dist', 'cli', 'main.js')
+      const commandLine = join(project, 'node_modules', 'gitlocket', 'src', 'bin', 'gitlocket.cjs')
       const initialised = await run(project, commandLine, later, ['init'])
       expect(initialised).toMatchObject({ code: 0, stderr: '' })
       const { code, stdout, stderr } = await run(project, 'remember.mjs', later)
@@ -166,7 +166,9 @@ function install(sdk: string, project: string): void {
   const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   mkdirSync(join(modules, 'gitlocket'), { recursive: true })
   cpSync(join(root, 'package.json'), join(modules, 'gitlocket', 'package.json'))
-  cpSync(join(root, 'dist'), join(modules, 'gitlocket', 'dist'), { recursive: true })
+  for (const folder of ['src/bin', 'dist']) {
+    cpSync(join(root, folder), join(modules, 'gitlocket', folder), { recursive: true })
+  }
   link(join(root, 'node_modules', sdk), join(modules, '@anthropic-ai', 'sdk'))
   for (const name of [...dependenciesOf(manifest), '@types/node']) {
     link(join(root, 'node_modules', name), join(modules, name))

@@ -45,7 +45,7 @@ export async function run(place, words) {
 
 /** Runs a command of gitlocket. */
 export async function gitlocket(place, words, variables = {}) {
-  const program = join(recipes, 'node_modules/gitlocket/dist/cli/main.js')
+  const program = join(recipes, 'node_modules/gitlocket/src/bin/gitlocket.cjs')
   return run({ ...place, env: { ...place.env, ...variables } }, [program, ...words])
 }
 

@@ -13,6 +13,7 @@ import {
   mkdirSync,
   openSync,
   readSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -32,12 +33,20 @@ const drained = new Map<string, Uint8Array>()
 /**
  * The text of a file, or undefined if it does not exist. Links are followed: orchestrators mount
  * secrets as links. A file that the user has named may be a pipe, which is read to its end. Else
- * opening does not wait, and what is not a file is refused: `invalid_input`.
+ * opening does not wait, and what is not a file is refused: `invalid_input`. `check` may refuse a
+ * file before it is read.
  */
-export function findTextFile(what: string, path: string, isNamed: boolean): string | undefined {
+export function findTextFile(
+  what: string,
+  path: string,
+  isNamed: boolean,
+  check: (found: Stats) => void = () => undefined,
+): string | undefined {
   const bytes = attempt(`read ${what}`, path, () => {
     try {
-      return isNamed && statSync(path).isFIFO() ? readPipe(what, path) : readRegular(what, path)
+      return isNamed && statSync(path).isFIFO()
+        ? readPipe(what, path)
+        : readRegular(what, path, check)
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return undefined
       throw error
@@ -46,11 +55,13 @@ export function findTextFile(what: string, path: string, isNamed: boolean): stri
   return bytes === undefined ? undefined : textOf(bytes, what)
 }
 
-function readRegular(what: string, path: string): Uint8Array {
+function readRegular(what: string, path: string, check: (found: Stats) => void): Uint8Array {
   const { O_RDONLY, O_NONBLOCK } = constants
   const file = openSync(path, O_RDONLY | O_NONBLOCK)
   try {
-    if (!fstatSync(file).isFile()) throw unreadable(what, path, 'it is not a regular file')
+    const found = fstatSync(file)
+    if (!found.isFile()) throw unreadable(what, path, 'it is not a regular file')
+    check(found)
     return checkLength(what, path, readUpTo(file, textBytesMax))
   } finally {
     closeSync(file)

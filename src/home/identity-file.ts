@@ -1,8 +1,9 @@
 // The file with the identity of this machine. A new one is durable before anything refers to it, so
-// that a crash leaves either nothing or a device that can be used. It never replaces a file.
+// that a crash leaves either nothing or a device that can be used. It never replaces a file, and
+// reads none that others can read.
 
-import { rmSync } from 'node:fs'
-import { hasCode } from '../errors.ts'
+import { rmSync, type Stats } from 'node:fs'
+import { hasCode, StoreError } from '../errors.ts'
 import {
   decodeIdentity,
   formatIdentity,
@@ -19,8 +20,28 @@ export function findIdentity({
   identityFile,
   identityIsNamed,
 }: IdentityPlace): Identity | undefined {
-  const text = findTextFile('the identity file', identityFile, identityIsNamed)
+  const check = (found: Stats): void => checkPrivate(identityFile, found)
+  const text = findTextFile('the identity file', identityFile, identityIsNamed, check)
   return text === undefined ? undefined : decodeIdentity(text)
+}
+
+/** The permissions of group and others. */
+const FOREIGN = 0o077
+
+/**
+ * As ssh does for its keys: refused, not mended, since the secret may be known already and only the
+ * user can tell. A file of another user, such as a secret that an orchestrator mounts, is not ours
+ * to judge.
+ */
+function checkPrivate(path: string, { mode, uid }: Stats): void {
+  if ((mode & FOREIGN) === 0 || uid !== process.geteuid?.()) return
+  throw new StoreError(
+    'invalid_identity',
+    `Other users can open the identity file at ${path} (mode ${(mode & 0o777).toString(8)}). ` +
+      'Whoever reads it reads every memory and writes in the name of this machine, so it is not ' +
+      `used until \`chmod 600 ${path}\`; if somebody may have read it, remove this device and ` +
+      'make a new identity',
+  )
 }
 
 /**

@@ -124,7 +124,7 @@ describe('doctor', () => {
       'an open identity',
       'Identity',
       'fail',
-      9,
+      8,
       ({ identityFile }) => chmodSync(identityFile, 0o644),
     ],
     ['an open store', 'Permissions', 'warn', 0, ({ store }) => chmodSync(store, 0o755)],

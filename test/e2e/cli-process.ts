@@ -76,11 +76,11 @@ export class Home {
     return { ...base, ...env }
   }
 
-  /** A file in the home, outside the store. */
+  /** A file in the home, outside the store, that nobody else can read. */
   file(name: string, content: string | Uint8Array): string {
     const path = join(this.directory, name)
     mkdirSync(join(path, '..'), { recursive: true })
-    writeFileSync(path, content)
+    writeFileSync(path, content, { mode: 0o600 })
     return path
   }
 }

@@ -4,14 +4,12 @@
 import { lstatSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { hasCode } from '../../errors.ts'
-import { attempt } from '../../home/files.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import type { Environment } from '../environment.ts'
 import { isInRam, leftScratchDirectories } from '../scratch-directory.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'
 
-const STORAGE = 9
 const WRONG_KEY = 8
 /** Bits of group and others. */
 const FOREIGN = 0o077
@@ -64,9 +62,7 @@ function checkIdentity(environment: Environment): Finding {
     const fix = 'Move it elsewhere and set GITLOCKET_IDENTITY_FILE'
     return fail(check, 'the secret lies inside the store', fix, WRONG_KEY)
   }
-  const mode = attempt('examine a file', identityFile, () => statSync(identityFile).mode)
-  if ((mode & FOREIGN) === 0) return ok(check, identityFile)
-  return fail(check, 'other users can read it', `chmod 600 ${identityFile}`, STORAGE)
+  return ok(check, identityFile)
 }
 
 function checkState(stateDirectory: string, storeDirectory: string): Finding {

@@ -1,6 +1,6 @@
 // `openDefaultStore` opens the store that the command line would, by its variables alone.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
@@ -63,6 +63,12 @@ test.each(Object.entries(cases))('opens by %s', async (_, placesIn) => {
     message: expect.stringContaining(`${identityFile}: \`gitlocket init\``),
   })
   writeFileSync(identityFile, formatIdentity(identity))
+  chmodSync(identityFile, 0o640)
+  await expect(openDefaultStore(variables)).rejects.toMatchObject({
+    code: 'invalid_identity',
+    message: expect.stringMatching(/mode 640.*`chmod 600 /s),
+  })
+  chmodSync(identityFile, 0o600)
   const opened = await openDefaultStore(variables)
   expect(await opened.read('/notes.md')).toMatchObject({ content: 'here' })
   await opened.close()

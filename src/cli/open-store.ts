@@ -15,6 +15,7 @@ import type { Environment } from './environment.ts'
 import { isRealDirectory } from './memory-files.ts'
 import { withProgress } from './progress.ts'
 import { clockNotice } from './times.ts'
+import { findVanished, noteStoreHere, vanishedError } from './vanished.ts'
 
 /** The identity from its file. Throws `invalid_identity`, with a hint, if there is none. */
 export function getIdentity(environment: Environment): Identity {
@@ -41,7 +42,7 @@ export async function withStore<T>(
   options: { readonly acceptRolledBack?: boolean } = {},
 ): Promise<T> {
   const { environment, interrupts } = context
-  checkIsDirectory(environment.storeDirectory)
+  checkIsHere(environment)
   const identity = getIdentity(environment)
   const store = await withProgress(context, 'Verifying the history', (progress) =>
     openStore({
@@ -55,6 +56,7 @@ export async function withStore<T>(
   ).catch((error: unknown) => {
     throw explained(error)
   })
+  noteStoreHere(environment, store.id)
   return closing(store, async () => {
     const result = await work(store)
     if (store.maintenance.clockLeap !== undefined)
@@ -67,7 +69,10 @@ export async function withStore<T>(
 export async function auditHere(context: Context, acceptRolledBack = false): Promise<Audit> {
   // Loaded on demand: few devices are auditors.
   const { auditStore } = await import('../store/audit/audit.ts')
-  return auditing(context, (options) => auditStore({ ...options, acceptRolledBack }))
+  checkIsHere(context.environment)
+  const found = await auditing(context, (options) => auditStore({ ...options, acceptRolledBack }))
+  noteStoreHere(context.environment, found.storeId)
+  return found
 }
 
 /** Gives `work` what an audit of this store needs, and explains its errors. */
@@ -104,6 +109,13 @@ export async function closing<T>(
   }
   await store.close()
   return result
+}
+
+/** Throws `not_a_store` for a file, and for a store that was here. */
+function checkIsHere(environment: Environment): void {
+  checkIsDirectory(environment.storeDirectory)
+  const vanished = findVanished(environment)
+  if (vanished !== undefined) throw vanishedError(environment, vanished)
 }
 
 /** Throws `not_a_store` for a file, before it looks like a fault of the disk. */

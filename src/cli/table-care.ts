@@ -10,6 +10,7 @@ export const careCommands: readonly Command[] = [
     positionals: [],
     options: [
       { name: 'no-passphrase', summary: 'Set none; only the recovery key lets machines join' },
+      { name: 'new', summary: 'Create one although the store that was here is gone' },
       { name: 'guard', summary: 'Refuse texts that hold private keys, tokens or card numbers' },
       {
         name: 'actor',
@@ -20,7 +21,8 @@ export const careCommands: readonly Command[] = [
     notes: [
       'Asks for a passphrase on a terminal, or takes it from the file that ' +
         'GITLOCKET_PASSPHRASE_FILE names; else there is none. Prints the recovery key, once. ' +
-        'If a store exists already, nothing is changed.',
+        'If a store exists already, nothing is changed. Where one was and is gone, this says ' +
+        'which one, and how to get it back.',
       'To get a store that a remote holds, use `join`.',
     ],
     run: async (...call) => (await import('./commands/init.ts')).init(...call),

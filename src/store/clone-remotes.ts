@@ -2,11 +2,12 @@
 // open. Contacts nobody, and neither decrypts nor verifies anything.
 
 import { StoreError } from '../errors.ts'
-import { formatId } from '../format/id.ts'
+import { formatId, parseId } from '../format/id.ts'
 import { openDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import type { Remote } from '../git/exchange.ts'
 import type { ObjectStore } from '../git/object-store.ts'
 import { parseRemoteUrl } from '../transport/remote-url.ts'
+import { localFiles, type StorePlaces } from './session/open-options.ts'
 import { readStoreId } from './session/store-id.ts'
 import { addressOf } from './sync/clone-remote.ts'
 
@@ -28,6 +29,11 @@ export async function addRemote(directory: string, name: string, address: string
 /** In the order of the repository's config. */
 export function listRemotes(directory: string): Promise<readonly Remote[]> {
   return withClone(directory, async ({ exchange }) => exchange.remotes())
+}
+
+/** Those that this device has synced a store with, also once the store itself is gone. */
+export function listSeenRemotes(places: StorePlaces, storeId: string): readonly Remote[] {
+  return localFiles(places, parseId('store', storeId)).seenRemotes.list()
 }
 
 /** Throws `not_found`. */

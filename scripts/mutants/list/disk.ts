@@ -48,6 +48,17 @@ export const disk: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'home/identity-file.ts',
+    mutants: [
+      {
+        line: 'if ((mode & FOREIGN) === 0 || ',
+        becomes: 'if (true || ',
+        test: 'unit/home/open-default-store.test.ts',
+        name: 'opens by the home directory',
+      },
+    ],
+  },
+  {
     file: 'git/refs/no-links.ts',
     mutants: [
       {
@@ -73,7 +84,7 @@ export const disk: readonly MutatedFile[] = [
     file: 'home/files.ts',
     mutants: [
       {
-        line: 'if (!fstatSync(file).isFile()) throw unreadable',
+        line: 'if (!found.isFile()) throw unreadable',
         becomes: 'if (false) throw unreadable',
         test: pipes,
         name: 'a pipe with something to read is no file of a store, and no identity',

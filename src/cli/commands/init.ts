@@ -1,10 +1,8 @@
 // `init`: creates the identity of this machine and a store. Running it again changes nothing, and
 // finishes what a crash interrupted: the identity is durable before the store begins.
 
-import { readdirSync } from 'node:fs'
-import { hasCode, StoreError } from '../../errors.ts'
+import { hasCode } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
-import { attempt, errnoOf } from '../../home/files.ts'
 import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { createStore } from '../../store/create.ts'
@@ -17,12 +15,17 @@ import type { Environment } from '../environment.ts'
 import { closing } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { findFirstPassphrase, findOperatorSecret } from '../secrets.ts'
+import { findVanished, isNothingHere, noteStoreHere, vanishedError } from '../vanished.ts'
 import { withGuard } from './settings.ts'
 
 export async function init(context: Context, input: Input): Promise<Answer> {
-  const present = isEmpty(context.environment.storeDirectory)
-    ? undefined
-    : await findExisting(context)
+  const { environment } = context
+  const vanished = findVanished(environment)
+  if (vanished !== undefined && !input.flag('new')) {
+    const anew = '. `gitlocket init --new` makes another, empty store in its place'
+    throw vanishedError(environment, vanished, anew)
+  }
+  const present = isNothingHere(environment) ? undefined : await findExisting(context)
   return present ?? create(context, input)
 }
 
@@ -44,6 +47,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
     }).catch((error: unknown) => {
       throw hasCode(error, 'store_exists') ? occupied(directory) : error
     })
+    noteStoreHere(environment, store.id)
     await closing(store, async () => {
       if (!input.flag('guard')) return
       await store.as({ actor }).settings.update({ metadata: withGuard({}, 'on') })
@@ -167,17 +171,4 @@ function alreadyThere(context: Context, id: string, device: string): Answer {
       identity_file: identityFile,
     },
   }
-}
-
-/** Whether the directory is absent or empty. */
-function isEmpty(directory: string): boolean {
-  return attempt('make a store', directory, () => {
-    try {
-      return readdirSync(directory).length === 0
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return true
-      if (errnoOf(error) !== 'ENOTDIR') throw error
-      throw new StoreError('store_exists', `There is a file at ${directory}, not a directory`)
-    }
-  })
 }

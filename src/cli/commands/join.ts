@@ -18,6 +18,7 @@ import { askYes, canAsk } from '../prompt.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { getSecret, type Secret } from '../secrets.ts'
 import { countText } from '../sizes.ts'
+import { noteStoreHere } from '../vanished.ts'
 
 export async function join(context: Context, input: Input): Promise<Answer> {
   try {
@@ -171,6 +172,7 @@ function answerOf(
   { title, clone, lines, next, json }: Parts,
 ): Answer {
   const { storeDirectory, identityFile } = context.environment
+  noteStoreHere(context.environment, storeId)
   return {
     text: [
       title,

@@ -11,6 +11,7 @@ import type { Context } from '../context.ts'
 import { closing } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { getSecret, type Secret } from '../secrets.ts'
+import { noteStoreHere } from '../vanished.ts'
 
 export async function recover(context: Context): Promise<Answer> {
   const known = findIdentity(context.environment)
@@ -59,6 +60,7 @@ async function describe(context: Context, store: MemoryStore, enrolled: boolean)
   const { storeId, deviceId, role } = await store.status()
   const remotes = await store.remotes.list()
   const { storeDirectory, identityFile } = context.environment
+  noteStoreHere(context.environment, storeId)
   return {
     text: [
       enrolled

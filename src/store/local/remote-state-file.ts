@@ -89,6 +89,11 @@ export class RemoteStateFile {
     return { oid, height, record: fromHex(record), intactBelow }
   }
 
+  /** The remotes that have shown a head. */
+  list(): readonly { readonly name: string; readonly url: string }[] {
+    return Object.entries(this.#read().remotes).map(([name, { url }]) => ({ name, url }))
+  }
+
   /** The head that a record was dropped for; undefined if it was not dropped. */
   findLeftFor(record: Uint8Array): RecordAt | undefined {
     const { left } = this.#read()

@@ -5,7 +5,7 @@ import process from 'node:process'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { firstMachine, pinned } from './cli-machines.ts'
-import { newHome, newHomeWithStore } from './cli-process.ts'
+import { type Ended, type Home, newHome, newHomeWithStore } from './cli-process.ts'
 
 describe('an identity file that others can open', () => {
   test.each(['640', '604', '620'])('with mode %s is refused, and says why', async (mode) => {
@@ -65,5 +65,81 @@ describe('a store whose directory has vanished', () => {
     await home.ok('--store', 'other', 'init')
     rmSync(home.store, { recursive: true })
     await home.ok('--store', 'third', 'init')
+  })
+})
+
+describe('doctor', () => {
+  /** But for the file system: the tests run in RAM. */
+  function checksOf({ stdout }: Ended): readonly Readonly<Record<string, string>>[] {
+    const { checks }: { checks: readonly Record<string, string>[] } = JSON.parse(stdout)
+    return checks.filter(({ check }) => check !== 'File system')
+  }
+
+  async function failuresOf(home: Home, exitCode: number): Promise<unknown> {
+    const ended = await home.call(['doctor', '--json'])
+    expect(ended.exitCode).toBe(exitCode)
+    return checksOf(ended).filter(({ level }) => level === 'fail')
+  }
+
+  test('before init finds nothing wrong but that there is no store yet', async () => {
+    const home = newHome()
+    const store = {
+      check: 'Store',
+      level: 'fail',
+      found: `none yet at ${home.store}`,
+      fix: expect.stringMatching(/`gitlocket init`.*`gitlocket join <url>`/),
+    }
+    expect(await failuresOf(home, 7)).toEqual([store])
+    await home.call(['device', 'card'])
+    expect(await failuresOf(home, 7)).toEqual([store])
+    expect(checksOf(await home.call(['doctor', '--json']))).not.toContainEqual(
+      expect.objectContaining({ level: 'warn' }),
+    )
+  })
+
+  test('without the identity of a store that is there points to its backup', async () => {
+    const home = await newHomeWithStore()
+    rmSync(home.identityFile)
+    expect(await failuresOf(home, 8)).toEqual([
+      expect.objectContaining({ check: 'Identity', fix: expect.stringContaining('recover`') }),
+    ])
+  })
+
+  test('where a store has vanished names it', async () => {
+    const home = newHome()
+    const { memory_store_id: id } = await home.json('init')
+    rmSync(home.store, { recursive: true })
+    expect(await failuresOf(home, 7)).toEqual([
+      expect.objectContaining({ check: 'Store', fix: expect.stringContaining(`#${id}'`) }),
+    ])
+  })
+
+  test('of a directory that is no store does not repair it', async () => {
+    const home = newHome()
+    mkdirSync(home.store, { recursive: true })
+    home.file('.local/share/gitlocket/store/letter.txt', 'Dear reader')
+    await home.call(['device', 'card'])
+    const failures = await failuresOf(home, 7)
+    expect(failures).toEqual([expect.objectContaining({ check: 'Store' })])
+  })
+
+  test('on the machine of an auditor verifies the trail', { tags: 'slow' }, async () => {
+    const home = await newHomeWithStore()
+    const auditor = newHome()
+    const { card } = await auditor.json('device', 'card')
+    const file = home.file('card', String(card))
+    await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
+    const remote = bareRemote()
+    await home.ok('remote', 'add', 'origin', remote)
+    await home.ok('sync')
+    await auditor.call(['join', await pinned(home, remote)])
+    const ended = await auditor.call(['doctor', '--json'])
+    expect([ended.exitCode, checksOf(ended).filter(({ level }) => level !== 'ok')]).toEqual([0, []])
+    expect(checksOf(ended)).toContainEqual({
+      check: 'Store',
+      level: 'ok',
+      found: expect.stringMatching(/^memstore_\w+, auditor: the trail of 2 commits verifies$/),
+      fix: null,
+    })
   })
 })

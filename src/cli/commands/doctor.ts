@@ -6,7 +6,8 @@ import type { Context } from '../context.ts'
 import { checkFiles } from '../doctor/file-checks.ts'
 import { findingText } from '../doctor/finding.ts'
 import { findLeaks } from '../doctor/leaks.ts'
-import { checkStore } from '../doctor/store-checks.ts'
+import { checkStore, withoutStore } from '../doctor/store-checks.ts'
+import { isNothingHere } from '../vanished.ts'
 
 export async function doctor(context: Context, input: Input): Promise<Answer> {
   if (input.flag('leaks')) return findLeaks(context)
@@ -15,9 +16,10 @@ export async function doctor(context: Context, input: Input): Promise<Answer> {
     const given = input.flag(option) || input.text(option) !== undefined
     if (given) throw usageError(`--${option} needs --repair`, 'doctor')
   }
+  const isStore = !isNothingHere(context.environment)
   // Before the store is opened, which creates a missing state directory.
-  const files = checkFiles(context.environment)
-  const store = await checkStore(context)
+  const files = checkFiles(context.environment, isStore)
+  const store = isStore ? await checkStore(context) : withoutStore(context.environment)
   const findings = [...files, ...store.findings]
   const failure = findings.find(({ level }) => level === 'fail')
   return {

@@ -26,11 +26,12 @@ const networkFileSystems: ReadonlyMap<number, string> = new Map([
   [0x00c3_6400, 'Ceph'],
 ])
 
-export function checkFiles(environment: Environment): readonly Finding[] {
+/** `isStore`: whether there may be a store; without one nothing is missing yet. */
+export function checkFiles(environment: Environment, isStore: boolean): readonly Finding[] {
   const { storeDirectory, stateDirectory } = environment
   return [
-    guarded('Identity', () => checkIdentity(environment)),
-    guarded('State directory', () => checkState(stateDirectory, storeDirectory)),
+    guarded('Identity', () => checkIdentity(environment, isStore)),
+    guarded('State directory', () => checkState(stateDirectory, storeDirectory, isStore)),
     guarded('Permissions', () => checkPermissions(storeDirectory, stateDirectory)),
     guarded('File system', () => checkFileSystem(storeDirectory)),
     guarded('Free space', () => checkSpace(storeDirectory)),
@@ -46,13 +47,14 @@ function guarded(check: string, look: () => Finding): Finding {
   }
 }
 
-function checkIdentity(environment: Environment): Finding {
+function checkIdentity(environment: Environment, isStore: boolean): Finding {
   const { identityFile, storeDirectory } = environment
   const check = 'Identity'
   try {
     if (findIdentity(environment) === undefined) {
-      const fix = '`gitlocket init`, or `gitlocket recover` for a store that exists'
-      return fail(check, `none at ${identityFile}`, fix, WRONG_KEY)
+      if (!isStore) return ok(check, 'none yet; `gitlocket init` and `gitlocket join` create it')
+      const fix = 'Restore it from a backup, or enrol this machine anew: `gitlocket recover`'
+      return fail(check, `none at ${identityFile}, so the store cannot be opened`, fix, WRONG_KEY)
     }
   } catch (error) {
     if (!hasCode(error, 'invalid_identity')) throw error
@@ -65,7 +67,7 @@ function checkIdentity(environment: Environment): Finding {
   return ok(check, identityFile)
 }
 
-function checkState(stateDirectory: string, storeDirectory: string): Finding {
+function checkState(stateDirectory: string, storeDirectory: string, isStore: boolean): Finding {
   const check = 'State directory'
   if (stateDirectory === storeDirectory || isBelow(stateDirectory, storeDirectory)) {
     const fix = 'Move it elsewhere and set GITLOCKET_STATE_DIRECTORY'
@@ -73,6 +75,7 @@ function checkState(stateDirectory: string, storeDirectory: string): Finding {
   }
   const found = statSync(stateDirectory, { throwIfNoEntry: false })
   if (found !== undefined) return ok(check, stateDirectory)
+  if (!isStore) return ok(check, 'none yet')
   return warn(check, `none at ${stateDirectory}`, 'The first command on the store creates it')
 }
 

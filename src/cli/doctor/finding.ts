@@ -2,6 +2,7 @@
 
 import { surfaceOf } from '../../api/error-surface.ts'
 import { StoreError } from '../../errors.ts'
+import { CommandError } from '../command-error.ts'
 
 export interface Finding {
   readonly check: string
@@ -30,7 +31,7 @@ export function fail(check: string, found: string, fix: string, exitCode: number
 export function failed(check: string, error: unknown): Finding {
   const { exitCode, advice } = surfaceOf(error)
   const found = error instanceof StoreError ? error.message : 'an unexpected error'
-  return fail(check, found, advice, exitCode)
+  return fail(check, found, error instanceof CommandError ? error.hint : advice, exitCode)
 }
 
 /** `ok    Identity     …`, and a line with the fix where there is one. */

@@ -10,7 +10,8 @@ import type { StoreStatus } from '../../store/store-report.ts'
 import { packedBytes } from '../commands/compact.ts'
 import type { Context } from '../context.ts'
 import { cacheBytes, cacheDirectory, diskUsage, irregularFiles } from '../disk-usage.ts'
-import { withStore } from '../open-store.ts'
+import type { Environment } from '../environment.ts'
+import { auditHere, isStoreHere, withStore } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import {
   amountJson,
@@ -22,10 +23,12 @@ import {
 import { eraseAside, eraseForeign, foreignListsText, putAsideText } from '../residue.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { clockText } from '../times.ts'
+import { findVanished, vanishedError } from '../vanished.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'
 import { checkJournals } from './journal-checks.ts'
 import { checkLocks } from './lock-checks.ts'
 
+const NOT_A_STORE = 7
 const TAMPERED = 11
 const PACKS_MANY = 50
 /** Reclaimable space is a warning if it reaches both this size and this share of the packs. */
@@ -38,30 +41,82 @@ interface StoreCheck {
   readonly reclaimable: Readonly<Record<string, unknown>> | undefined
 }
 
+/** The finding where there is no store: not made yet, or gone. */
+export function withoutStore(environment: Environment): StoreCheck {
+  const vanished = findVanished(environment)
+  const { storeDirectory } = environment
+  const finding =
+    vanished === undefined
+      ? fail('Store', `none yet at ${storeDirectory}`, firstStore, NOT_A_STORE)
+      : failed('Store', vanishedError(environment, vanished))
+  return { findings: [finding], reclaimable: undefined }
+}
+
+const firstStore = '`gitlocket init` creates one; `gitlocket join <url>` gets one from a remote'
+
 export async function checkStore(context: Context): Promise<StoreCheck> {
   const locks = await checkLocks(context.environment.storeDirectory)
-  const findings: Finding[] = []
-  let reclaimable: StoreCheck['reclaimable']
+  const opened = await checkOpened(context, locks.held)
+  if (opened.isForeign) return opened
+  const { findings, reclaimable } = opened
+  const others = [...locks.findings, checkCaches(context), checkGit(context)]
+  return { findings: [...findings, ...others], reclaimable }
+}
+
+/** What opening shows, with the rights of this device. `isForeign`: the directory is no store. */
+async function checkOpened(
+  context: Context,
+  isInUse: boolean,
+): Promise<StoreCheck & { readonly isForeign: boolean }> {
+  const nothing = { findings: [], reclaimable: undefined, isForeign: false }
   try {
-    const { status, unreachable } = await withStore(context, async (store) => {
-      // The status first: the search checkpoints, which erases what is pending.
-      return {
-        status: await store.status(),
-        unreachable: locks.held ? inUse : await findUnreachable(context, store),
-      }
-    })
-    findings.push(ok('Store', `${status.storeId}, ${status.role}`))
-    findings.push(checkClock(status), checkPacks(status), checkPurge(status))
-    findings.push(...checkForeignPurges(status), ...checkPutAside(status))
-    findings.push(checkReclaimable(status, unreachable), checkSize(context, status))
-    const found = 'error' in unreachable ? null : amountJson(unreachable)
-    reclaimable = { ...reclaimableJson(status.reclaimable), unreachable: found }
+    if (!isStoreHere(context)) return nothing
+    return { ...(await checkAsMember(context, isInUse)), isForeign: false }
   } catch (error) {
-    findings.push(failed('Store', error))
-    if (hasCode(error, 'journal_corrupt')) findings.push(...checkJournals(context.environment))
+    // The check of the identity has said it.
+    if (hasCode(error, 'invalid_identity')) return nothing
+    if (hasCode(error, 'permission_denied')) {
+      return { ...nothing, findings: [await checkAsAuditor(context)] }
+    }
+    const journals = hasCode(error, 'journal_corrupt') ? checkJournals(context.environment) : []
+    const findings = [failed('Store', error), ...journals]
+    return { ...nothing, findings, isForeign: hasCode(error, 'not_a_store') }
   }
-  findings.push(...locks.findings, checkCaches(context), checkGit(context))
-  return { findings, reclaimable }
+}
+
+async function checkAsMember(context: Context, isInUse: boolean): Promise<StoreCheck> {
+  const { status, unreachable } = await withStore(context, async (store) => {
+    // The status first: the search checkpoints, which erases what is pending.
+    return {
+      status: await store.status(),
+      unreachable: isInUse ? inUse : await findUnreachable(context, store),
+    }
+  })
+  const found = 'error' in unreachable ? null : amountJson(unreachable)
+  return {
+    findings: [
+      ok('Store', `${status.storeId}, ${status.role}`),
+      checkClock(status),
+      checkPacks(status),
+      checkPurge(status),
+      ...checkForeignPurges(status),
+      ...checkPutAside(status),
+      checkReclaimable(status, unreachable),
+      checkSize(context, status),
+    ],
+    reclaimable: { ...reclaimableJson(status.reclaimable), unreachable: found },
+  }
+}
+
+/** An auditor opens no store: it verifies the trail, and keeps nothing that could be checked. */
+async function checkAsAuditor(context: Context): Promise<Finding> {
+  try {
+    const { storeId, role, entries } = await auditHere(context)
+    const commits = countText(entries.length, 'commit', 'commits')
+    return ok('Store', `${storeId}, ${role}: the trail of ${commits} verifies`)
+  } catch (error) {
+    return failed('Store', error)
+  }
 }
 
 type Unreachable = ObjectAmount | { readonly error: StoreError }

@@ -54,6 +54,11 @@ export interface Command {
   run(context: Context, input: Input): Promise<Answer>
 }
 
+/** Whether an argument or a value that help describes so, as `new-path`, is a path. */
+function isPath(described: string | undefined): boolean {
+  return described?.split('-').includes('path') === true
+}
+
 /** The arguments of one call, checked against the command's description. */
 export class Input {
   readonly #positionals: readonly string[]
@@ -68,6 +73,27 @@ export class Input {
     this.#positionals = positionals
     this.#values = values
     this.#flags = flags
+  }
+
+  /** The values of arguments and options that are paths of the store, or may be. */
+  paths({ positionals, options }: Command): readonly string[] {
+    const given = this.#positionals.filter((_, index) => isPath(positionals[index]?.name))
+    return [
+      ...given,
+      ...options.flatMap(({ name, value }) => (isPath(value) ? this.texts(name) : [])),
+    ]
+  }
+
+  /** The same call with other paths. */
+  withPaths({ positionals, options }: Command, change: (path: string) => string): Input {
+    const changed = this.#positionals.map((text, index) => {
+      return isPath(positionals[index]?.name) ? change(text) : text
+    })
+    const values = new Map(this.#values)
+    for (const { name, value } of options) {
+      if (isPath(value) && values.has(name)) values.set(name, this.texts(name).map(change))
+    }
+    return new Input(changed, values, this.#flags)
   }
 
   /** A positional that the description requires. */

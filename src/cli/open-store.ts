@@ -59,8 +59,10 @@ export async function withStore<T>(
   noteStoreHere(environment, store.id)
   return closing(store, async () => {
     const result = await work(store)
-    if (store.maintenance.clockLeap !== undefined)
-      context.notices.push(clockNotice(store.maintenance.clockLeap))
+    const { clockLeap } = store.maintenance
+    const notice = clockLeap === undefined ? [] : [clockNotice(clockLeap)]
+    // A command may open the store twice.
+    context.notices.push(...notice.filter((text) => !context.notices.includes(text)))
     return result
   })
 }

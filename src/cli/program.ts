@@ -15,6 +15,7 @@ import { answerText, errorText, exitCodeOf, visible } from './output.ts'
 import { withPager } from './pager.ts'
 import { type Invocation, parseCommandLine, wantsJson } from './parse.ts'
 import { commands } from './table.ts'
+import { withStorePaths } from './tool-paths.ts'
 
 /** Returns the exit code. Signals are listened for only once there is a command to run. */
 export async function runProgram(
@@ -31,7 +32,9 @@ export async function runProgram(
     // Every command needs libsodium; help does not.
     const { loadSodium } = await import('../crypto/sodium.ts')
     await loadSodium()
-    return await print(await invocation.command.run(context, invocation.input), json, context)
+    const { command } = invocation
+    const input = await withStorePaths(context, command, invocation.input)
+    return await print(await command.run(context, input), json, context)
   } catch (error) {
     return report(error, json, environment?.storeDirectory)
   }

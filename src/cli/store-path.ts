@@ -1,7 +1,17 @@
 // Store paths as users type them: `notes.md` means `/notes.md`, and a shell that completes
-// directory names may leave one slash at the end. Nothing else is corrected (FORMAT §5.2).
+// directory names may leave one slash at the end. Nothing else is corrected (FORMAT §5.2), but for
+// paths of the memory tool: tool-paths.ts.
 
 import { checkPath } from '../format/path.ts'
+
+/** The root as the memory tool calls it. */
+const TOOL_ROOT = '/memories'
+
+/** The path of the store that the memory tool calls by this one; undefined for any other. */
+export function findToolPath(typed: string): string | undefined {
+  if (typed === TOOL_ROOT) return '/'
+  return typed.startsWith(`${TOOL_ROOT}/`) ? typed.slice(TOOL_ROOT.length) : undefined
+}
 
 /** A path that can name a memory or a directory, including the root. Throws `invalid_path`. */
 export function storePath(typed: string): string {

@@ -55,7 +55,7 @@ export function vanishedError(
 }
 
 /** How to get it back. */
-export function joinAgain({ storeId, remotes }: Vanished): string {
+function joinAgain({ storeId, remotes }: Vanished): string {
   const [first, ...others] = remotes
   const command = `\`gitlocket join '${first?.url ?? '<url>'}#${storeId}'\``
   if (first === undefined) return `${command} gets it from a remote, or restore a backup`

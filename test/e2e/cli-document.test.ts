@@ -24,11 +24,14 @@ JSON value on one line, and so is an error, on standard error:
 such as \`path\`. Names and shapes are those of Anthropic's Memory Stores API where it has
 them. Codes are those of [ERRORS.md](ERRORS.md).
 
-Paths are those of the store: \`notes.md\` means \`/notes.md\`. Texts are UTF-8 and kept byte for
-byte. Every command that changes something is durable when it returns, and one commit (\`import\`:
-one for each file). Ctrl-C exits with 130; what was acknowledged stays, and nothing is half done.
-On a terminal, control characters in texts are shown as \`\\x{1b}\`; in a pipe they are
-unchanged.
+Paths are those of the store: \`notes.md\` means \`/notes.md\`. So does \`/memories/notes.md\`, as
+the memory tool calls it, unless the store itself has such a path: if both may be meant, a terminal
+asks, and elsewhere the exit code is 2. \`memories/notes.md\` always means a path of the store.
+
+Texts are UTF-8 and kept byte for byte. Every command that changes something is durable when it
+returns, and one commit (\`import\`: one for each file). Ctrl-C exits with 130; what was
+acknowledged stays, and nothing is half done. On a terminal, control characters in texts are shown
+as \`\\x{1b}\`; in a pipe they are unchanged.
 
 **Secrets** are read from a file that a variable names, or asked for on a terminal without echo.
 They are never arguments, and off a terminal there are no prompts. The texts of \`--text\`,

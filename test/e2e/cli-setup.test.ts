@@ -20,6 +20,16 @@ describe('an identity file that others can open', () => {
     chmodSync(home.identityFile, 0o400)
     expect(await home.ok('ls')).toBe('')
   })
+
+  test.skipIf(process.geteuid?.() !== 0)(
+    'is taken if it belongs to another user, as a mounted secret may (run as root)',
+    async () => {
+      const home = await newHomeWithStore()
+      chmodSync(home.identityFile, 0o644)
+      chownSync(home.identityFile, 65_534, 65_534)
+      expect(await home.ok('ls')).toBe('')
+    },
+  )
 })
 
 describe('a store whose directory has vanished', () => {
@@ -51,12 +61,15 @@ describe('a store whose directory has vanished', () => {
     rmSync(home.store, { recursive: true })
     mkdirSync(home.store)
     const { exitCode, stderr } = await home.call(['init'])
-    expect([exitCode, stderr]).toEqual([7, expect.stringContaining(`join '<url>#${before}'`)])
+    expect([exitCode, stderr]).toEqual([
+      7,
+      expect.stringContaining(`join '<url>#${String(before)}'`),
+    ])
     const { memory_store_id: after } = await home.json('init', '--new')
     expect(after).not.toBe(before)
     expect(await home.ok('status')).toContain(String(after))
     rmSync(home.store, { recursive: true })
-    expect((await home.call(['init'])).stderr).toContain(`#${after}'`)
+    expect((await home.call(['init'])).stderr).toContain(`#${String(after)}'`)
   })
 
   test('does not stop a store at another directory', async () => {
@@ -110,7 +123,7 @@ describe('doctor', () => {
     const { memory_store_id: id } = await home.json('init')
     rmSync(home.store, { recursive: true })
     expect(await failuresOf(home, 7)).toEqual([
-      expect.objectContaining({ check: 'Store', fix: expect.stringContaining(`#${id}'`) }),
+      expect.objectContaining({ check: 'Store', fix: expect.stringContaining(`#${String(id)}'`) }),
     ])
   })
 

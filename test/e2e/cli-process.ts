@@ -11,7 +11,9 @@ import { afterAll, onTestFinished } from 'vitest'
 import { directoryOfProcess } from '../support/temporary.ts'
 import { call } from './cli-call.ts'
 
-export const mainFile: string = fileURLToPath(new URL('../../src/bin/gitlocket.cjs', import.meta.url))
+export const mainFile: string = fileURLToPath(
+  new URL('../../src/bin/gitlocket.cjs', import.meta.url),
+)
 
 export interface Ended {
   readonly stdout: string

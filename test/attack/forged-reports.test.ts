@@ -33,7 +33,7 @@ const canaries = {
 const storeName = 'Canary-name-Xq7vT2'
 
 const directory = sharedDirectory()
-const file = utf8('<!doctype html>\n')
+let file: Uint8Array
 let founder: Identity
 let auditor: Identity
 let removed: Identity
@@ -63,6 +63,7 @@ beforeAll(async () => {
   await store.maintenance.checkpoint()
   audit = await auditStore({ ...at, stateDirectory: `${directory}/other`, identity: auditor })
   await store.close()
+  file = utf8(`<!doctype html>\n${audit.storeId}\n`)
   ofAuditor = collectReport(audit, undefined, { certificates: certificate && [certificate] })
 })
 
@@ -100,7 +101,10 @@ describe('T18: a report', () => {
   })
 
   test.each<[name: string, forge: () => readonly [Uint8Array, string]]>([
-    ['whose file has another byte', () => [utf8('<!doctype html>\r\n'), signReport(file, founder)]],
+    [
+      'whose file has another byte',
+      () => [utf8(`<!doctype html>\r\n${audit.storeId}\n`), signReport(file, founder)],
+    ],
     ['whose file is cut off', () => [file.subarray(1), signReport(file, founder)]],
     ['without a signature', () => [file, '']],
     ['with half a signature', () => [file, signReport(file, founder).slice(0, 200)]],
@@ -127,6 +131,28 @@ describe('T18: a report', () => {
   test('of a removed device is named as that', async () => {
     const { device } = await verifyReport(file, signReport(file, removed), audit)
     expect(device?.removed).toMatchObject({ deviceId: dev(founder) })
+  })
+
+  const other = formatId('store', 'ab'.repeat(16))
+  test.each<[name: string, bytes: () => Uint8Array, verdicts: () => Verdicts]>([
+    ['names no store', () => utf8('<!doctype html>\n'), () => refused],
+    [
+      'is about another store of its device',
+      () => utf8(`${other} ${audit.storeId}`),
+      () => ({ ...accepted, trail: 'report_invalid' }),
+    ],
+  ])('that %s is refused where the store is known', async (_, bytes, verdicts) => {
+    expect(await judge(bytes(), signReport(bytes(), founder))).toEqual(verdicts())
+  })
+
+  test('is about the store that it names first, in each form', async () => {
+    const named = { ...ofMember, name: other }
+    const json = JSON.stringify(reportJson(named, 0))
+    for (const text of [reportPage(named, 0), reportCsv(named, 0), json]) {
+      const { storeId } = await verifyReport(utf8(text), signReport(utf8(text), founder), audit)
+      expect(storeId).toBe(audit.storeId)
+      expect(text).toContain(other)
+    }
   })
 
   test('is compared with a well-formed key only', async () => {

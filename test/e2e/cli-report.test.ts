@@ -100,7 +100,7 @@ describe('report verify', () => {
       const home = await homeWithReport()
       const words = ['report', 'verify', 'report.html']
       expect(await home.ok(...words)).toMatch(
-        /^Signed by {4}dev_\w{26}, owner\n[^]*\n\nVerified: a dev/,
+        /^About {8}memstore_\w{26}\nSigned by {4}dev_\w{26}, owner\n[^]*\n\nVerified: a dev/,
       )
       const found = await home.json(...words)
       expect(found).toMatchObject({ verified_by: 'store', role: 'owner', removed_at: null })

@@ -111,10 +111,11 @@ export async function reportVerify(context: Context, input: Input): Promise<Answ
 }
 
 function answerOf(signer: ReportSigner, asked: 'store' | 'key' | undefined): Answer {
-  const { deviceId, publicKey, device } = signer
+  const { storeId, deviceId, publicKey, device } = signer
   const removed = device?.removed
   const proof = removed === undefined ? asked : undefined
   const lines = [
+    `About        ${storeId}`,
     `Signed by    ${deviceId}${device === undefined ? '' : `, ${device.role}`}`,
     ...(device === undefined || device.name === '' ? [] : [`Name         ${device.name}`]),
     `Key          ${publicKey}`,
@@ -125,7 +126,15 @@ function answerOf(signer: ReportSigner, asked: 'store' | 'key' | undefined): Ans
   const { name, role } = device ?? {}
   return {
     text: lines.join('\n'),
-    json: wire({ verifiedBy: proof, deviceId, publicKey, name, role, removedAt: removed?.time }),
+    json: wire({
+      verifiedBy: proof,
+      storeId,
+      deviceId,
+      publicKey,
+      name,
+      role,
+      removedAt: removed?.time,
+    }),
     exitCode: proof === undefined ? SIGNER_UNKNOWN : 0,
   }
 }

@@ -22,6 +22,8 @@ export function reportPage(report: AuditReport, createdAt: number): string {
     <html lang="en">
       <head>
         <meta charset="utf-8" />
+        <!-- The first store id in the file is what it is about (FORMAT §10.3): before the name. -->
+        <meta name="store" content="${report.storeId}" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta
           http-equiv="Content-Security-Policy"

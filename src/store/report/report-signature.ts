@@ -1,6 +1,7 @@
 // The signature beside the file of a report (FORMAT §10.3): made by the key of a device, and
 // believed by the trail of the store, or by a key that the reader has from elsewhere. Shows which
-// device has signed these bytes, not when, and not that what they say is true.
+// device has signed these bytes, and about which store, since one device may be in several; not
+// when, and not that what they say is true.
 
 import { loadSodium } from '../../crypto/sodium.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -16,6 +17,8 @@ const namespace = 'gitlocket-report'
 
 /** Who has signed a report. */
 export interface ReportSigner {
+  /** `memstore_…`: the store that the file is about, by its own words. */
+  readonly storeId: string
   /** `dev_…` */
   readonly deviceId: string
   /** `ssh-ed25519 AAAA…` */
@@ -42,17 +45,28 @@ export async function verifyReport(
 ): Promise<ReportSigner> {
   await loadSodium()
   const publicKey = checkSignature(file, signature)
+  const storeId = findStoreId(file)
   const deviceId = formatId('device', deviceIdOf(publicKey))
-  const signer = { deviceId, publicKey: sshPublicKey(publicKey), device: undefined }
+  const signer = { storeId, deviceId, publicKey: sshPublicKey(publicKey), device: undefined }
   if (trust === 'unknown') return signer
   if ('key' in trust) {
     const pinned = pinnedDevice(trust.key)
     if (pinned === deviceId) return signer
     throw invalid(`is signed by ${deviceId}, and the given key is that of ${pinned}`)
   }
+  if (storeId !== trust.storeId)
+    throw invalid(`is about the store ${storeId}, not ${trust.storeId}`)
   const device = listReportedDevices(trust.entries).find((one) => one.deviceId === deviceId)
   if (device !== undefined) return { ...signer, device }
   throw invalid(`is signed by ${deviceId}, which was never a device of the store ${trust.storeId}`)
+}
+
+/** The first one in the file: what follows may name others, as the name of the store. */
+function findStoreId(file: Uint8Array): string {
+  const text = Buffer.from(file).toString('latin1')
+  const [storeId] = /memstore_[0-7][0-9a-hjkmnp-tv-z]{25}/.exec(text) ?? []
+  if (storeId === undefined) throw invalid('names no store')
+  return storeId
 }
 
 /** Returns the key that the signature names. */

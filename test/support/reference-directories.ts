@@ -3,6 +3,7 @@
 import { concat, utf8 } from './reference/bytes.ts'
 import type { Device, Directory, Grade, RecoveryEntry } from './reference/directory.ts'
 import { deviceIdOf } from './reference/identity.ts'
+import type { KeyringChange } from './reference/keyring-changes.ts'
 import { publicKeyOf, sign } from './reference/signature.ts'
 
 export const storeId = 'ab'.repeat(16)
@@ -49,4 +50,11 @@ export function directory(change: Partial<Directory> = {}): Directory {
   const lists = { devices: [owner], removed: [], recoveries: [], gone: [] }
   const rest = { quota: 2, quotaSet: 1, founderRandom: undefined }
   return { number: 4, previous: [hash(9)], ...lists, ...rest, ...change }
+}
+
+/** A keyring record by the device with a byte, which changes nothing but what is given. */
+export function keyringChange(byte: number, fields: Partial<KeyringChange> = {}): KeyringChange {
+  const author = { authorId: idOf(byte), recovery: undefined, roleBy: 1, joins: false }
+  const nothing = { added: [], raised: [], removed: [] }
+  return { ...author, ...nothing, directory: directory(), ...fields }
 }

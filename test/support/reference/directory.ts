@@ -1,6 +1,6 @@
-// FORMAT §7: the directory of devices and recovery identities, and who may change a keyring as
-// another one knows them. Which may follow which is succession.ts, what two make together
-// directory-join.ts. Ids and hashes are hex; public keys are bytes.
+// FORMAT §7: the directory of devices and recovery identities. Which may follow which is
+// succession.ts, what two make together directory-join.ts, which changes count in a join
+// keyring-changes.ts. Ids and hashes are hex; public keys are bytes.
 
 import {
   concat,
@@ -294,60 +294,6 @@ export function findRecovery(
   authorId: string,
 ): RecoveryEntry | undefined {
   return recoveries.find((r) => recoveryIdOf(r.slotId, r.signingKey) === authorId)
-}
-
-// §7.2, which keyring records are sound
-
-export interface Raise {
-  readonly deviceId: string
-  readonly from: Role
-  readonly to: Role
-}
-
-/** The active devices whose role a keyring raises. */
-export function raises(previous: Directory, next: Directory): readonly Raise[] {
-  return next.devices.flatMap(({ deviceId, role: to }) => {
-    const from = previous.devices.find((one) => one.deviceId === deviceId)?.role
-    if (from === undefined) return []
-    return roles.indexOf(to) < roles.indexOf(from) ? [{ deviceId, from, to }] : []
-  })
-}
-
-/**
- * Whether the raises of one side made a device of the other side an owner, without setting aside
- * that the other side lowered its role.
- */
-export function isRaised(authorId: string, own: readonly Raise[], other: Directory): boolean {
-  const there = other.devices.find((one) => one.deviceId === authorId)
-  if (there === undefined) return false
-  const rank = roles.indexOf(there.role)
-  const ofIt = own.filter(({ deviceId }) => deviceId === authorId)
-  const wasLowered = ofIt.every(({ from }) => rank > roles.indexOf(from))
-  return !wasLowered && ofIt.some(({ to }) => to === 'owner')
-}
-
-/** The author of a keyring record, as the directory before it knows it. */
-export interface KeyringAuthor {
-  readonly authorId: string
-  /** Of a recovery identity. */
-  readonly recovery: RecoveryEntry | undefined
-  /** Who set its role, if it is a device. */
-  readonly roleBy: number | undefined
-}
-
-/** Whether the author of a keyring record had the right to it, as the other side sees it. */
-export function mayChange(
-  { authorId, recovery, roleBy }: KeyringAuthor,
-  other: Directory,
-): boolean {
-  if (recovery !== undefined) {
-    return recovery.slotType === 2 || !other.gone.includes(recovery.slotId)
-  }
-  const there = other.devices.find((device) => device.deviceId === authorId)
-  if (there !== undefined) {
-    return there.role === 'owner' || (roleBy !== undefined && there.roleBy > roleBy)
-  }
-  return !isOut(authorId, other)
 }
 
 /** Whether a directory has a device as removed. */

@@ -2,14 +2,8 @@
 // side by side. Everything is worked out from the document's definitions: ancestry is asked for
 // record by record.
 
-import {
-  type Directory,
-  isOut,
-  isRaised,
-  type KeyringAuthor,
-  mayChange,
-  type Raise,
-} from './directory.ts'
+import { isOut } from './directory.ts'
+import type { KeyringChange, KeyringHistory } from './keyring-changes.ts'
 import type { Epoch } from './keys.ts'
 import type { ChangeRecord } from './record.ts'
 import { ensure } from './refusal.ts'
@@ -22,25 +16,12 @@ export interface DeviceState {
   readonly forked: boolean
 }
 
-/** Who wrote a keyring record, and whom it raised and added. */
-export interface KeyringChange extends KeyringAuthor {
-  /** Whether it joins two keyrings: its directory follows from theirs. */
-  readonly joins: boolean
-  readonly raised: readonly Raise[]
-  /** The devices of its directory that the one before does not have. */
-  readonly added: readonly string[]
-  readonly directory: Directory
-}
-
-export interface KeyringState {
-  readonly directory: Directory
+export interface KeyringState extends KeyringHistory {
   readonly epoch: Epoch
   /** kids, oldest first, the current one last. */
   readonly kids: readonly string[]
   /** The hash of the newest keyring record. */
   readonly recordHash: string
-  /** Every keyring record in the past. */
-  readonly changes: ReadonlyMap<string, KeyringChange>
   /** The commit that holds it. */
   readonly commit: string
 }
@@ -155,16 +136,16 @@ export function checkInTime([first, second]: Both, ancestry: Ancestry): void {
 
 /** Whether a parent is late, by the definition: late records are found from the oldest on. */
 function isLate(parent: Parent, other: Parent, ancestry: Ancestry): boolean {
-  const directories = changesOfSide(other, parent).map(({ directory }) => directory)
-  if (directories.length === 0) return false
+  const removals = removalsOfSide(other, parent)
+  if (removals.length === 0) return false
+  const removed = new Set(removals.flatMap((change) => change.removed))
   const vouching = vouchingDevices(parent, other)
   const late = new Set<string>()
   for (const hash of sideOf(parent, other, ancestry)) {
     const { deviceId, parents } = ancestry.get(hash)
     // No device has the id of a recovery identity, which vouches for nothing.
     if (vouching.has(deviceId)) continue
-    const isRemoved = directories.some((directory) => isOut(deviceId, directory))
-    if (isRemoved || parents.some((each) => late.has(each))) late.add(hash)
+    if (removed.has(deviceId) || parents.some((each) => late.has(each))) late.add(hash)
   }
   return late.has(parent.hash)
 }
@@ -186,46 +167,30 @@ function changesOfSide(parent: Parent, other: Parent): readonly KeyringChange[] 
   return [...(own ?? [])].filter(([record]) => !others?.has(record)).map(([, change]) => change)
 }
 
+/** Those of them that remove a device. */
+function removalsOfSide(parent: Parent, other: Parent): readonly KeyringChange[] {
+  return changesOfSide(parent, other).filter(({ removed }) => removed.length > 0)
+}
+
 function vouchingDevices(parent: Parent, other: Parent): ReadonlySet<string> {
-  const known = changesOfSide(other, parent).map(({ directory }) => directory)
-  const ids = new Set(known.flatMap(({ devices }) => devices).map(({ deviceId }) => deviceId))
-  const isActive = (id: string): boolean =>
-    known.every(({ devices }) => devices.some((d) => d.deviceId === id))
-  const isRemoved = (id: string): boolean => known.some((directory) => isOut(id, directory))
-  const vouching = new Set([...ids].filter(isActive))
-  for (const _ of changesOfSide(parent, other)) {
+  const removals = removalsOfSide(other, parent).map(({ directory }) => directory)
+  const isRemoved = (id: string): boolean => removals.some((directory) => isOut(id, directory))
+  const staysIn = (id: string): boolean =>
+    removals.every(({ devices }) => devices.some((d) => d.deviceId === id))
+  const ids = removals.flatMap(({ devices }) => devices).map(({ deviceId }) => deviceId)
+  const there = other.past.keyring?.directory.devices ?? []
+  const admitted = there.filter((d) => d.admittedBy < 3).map(({ deviceId }) => deviceId)
+  const known = [...ids.filter(staysIn), ...admitted]
+  const vouching = new Set(known.filter((id) => !isRemoved(id)))
+  const own = changesOfSide(parent, other)
+  for (const _ of own) {
     // As often as there are records: each may need what another one adds.
-    for (const { authorId, added } of changesOfSide(parent, other)) {
+    for (const { authorId, added } of own) {
       if (!vouching.has(authorId)) continue
-      for (const id of added) if (!isRemoved(id)) vouching.add(id)
+      for (const { deviceId } of added) if (!isRemoved(deviceId)) vouching.add(deviceId)
     }
   }
   return vouching
-}
-
-/** §7.2: each keyring record that only this side has is sound. */
-export function checkChanges(own: KeyringState, other: KeyringState): void {
-  const alone = [...own.changes].filter(([record]) => !other.changes.has(record))
-  const changes = alone.map(([, change]) => change)
-  const isSound = soundChanges(changes, other.directory).length === changes.length
-  ensure(isSound, 'record_late', 'A keyring record is by an author who had lost the right to it')
-}
-
-/** Round by round, since what one of them raised may be what another one rests on. */
-function soundChanges(
-  changes: readonly KeyringChange[],
-  other: Directory,
-): readonly KeyringChange[] {
-  let sound: readonly KeyringChange[] = []
-  for (;;) {
-    const raised = sound.flatMap((change) => change.raised)
-    const next = changes.filter((change) => {
-      if (isOut(change.authorId, other)) return false
-      return change.joins || mayChange(change, other) || isRaised(change.authorId, raised, other)
-    })
-    if (next.length === sound.length) return sound
-    sound = next
-  }
 }
 
 function joinMemories(

@@ -12,23 +12,20 @@ import {
   type Directory,
   directoryHash,
   findAuthor,
-  findRecovery,
   type LastRecord,
-  raises,
 } from './directory.ts'
 import { openDeterministic, readKid, recordContext, zeroHedge } from './envelope.ts'
 import { H } from './hash.ts'
+import { changeBy, checkChanges } from './keyring-changes.ts'
 import { decodeKeyring, openDirectory } from './keyring.ts'
 import { auditKeys, type Epoch, groupSeed, recordHash } from './keys.ts'
 import {
   Ancestry,
-  checkChanges,
   checkInTime,
   type DeviceState,
   emptyPast,
   type JoinedPast,
   joinPasts,
-  type KeyringChange,
   type KeyringState,
   type Parent,
   type Past,
@@ -326,31 +323,13 @@ function readKeyring(
     const last = !older.has(epoch.kid) || epoch.kid === only.epoch.kid
     ensure(last, 'keyring_chain', 'An older epoch returned')
   }
-  const authorId = record.deviceId
-  const joins = another !== undefined
-  const isStep = only !== undefined && !joins
-  const given = isStep ? givenBy(only.directory, directory, authorId) : nothingGiven
-  const changes = new Map(before.flatMap((one) => [...one.changes]))
-  changes.set(hash, { authorId, directory, joins, ...given })
+  const change = changeBy(
+    record.deviceId,
+    before.map((one) => one.directory),
+    directory,
+  )
+  const changes = new Map([...before.flatMap((one) => [...one.changes]), [hash, change]])
   return { directory, epoch, kids, recordHash: hash, changes, commit: oid }
-}
-
-type Given = Omit<KeyringChange, 'authorId' | 'directory' | 'joins'>
-
-/** What genesis and a join, whose directory follows from two, give by themselves. */
-const nothingGiven: Given = {
-  recovery: undefined,
-  roleBy: undefined,
-  raised: [],
-  added: [],
-}
-
-function givenBy(previous: Directory, next: Directory, authorId: string): Given {
-  const before = new Set(previous.devices.map(({ deviceId }) => deviceId))
-  const added = next.devices.map(({ deviceId }) => deviceId).filter((id) => !before.has(id))
-  const recovery = findRecovery(previous, authorId)
-  const roleBy = previous.devices.find(({ deviceId }) => deviceId === authorId)?.roleBy
-  return { recovery, roleBy, raised: raises(previous, next), added }
 }
 
 /** A blob at the top of a commit's tree. */

@@ -1,37 +1,31 @@
-// FORMAT §7.2 and §7.4 as the reference decoder implements them: which keyring records of one side
-// are sound as the other side sees it, and which records are late.
+// FORMAT §7.4 as the reference decoder implements it: which records are late.
 
 import { describe, expect, test } from 'vitest'
 import {
+  admitted,
   device,
   directory,
   hash,
   idOf,
+  keyringChange as change,
   noRecord,
   owner,
-  passphrase,
   recoveryKey,
   slot,
   sorted,
 } from '../../support/reference-directories.ts'
-import type { Directory, Role } from '../../support/reference/directory.ts'
+import type { Directory } from '../../support/reference/directory.ts'
+import type { KeyringChange } from '../../support/reference/keyring-changes.ts'
 import {
   Ancestry,
-  checkChanges,
   checkInTime,
   emptyPast,
-  type KeyringChange,
   type KeyringState,
   type Parent,
 } from '../../support/reference/pasts.ts'
 import type { ChangeRecord } from '../../support/reference/record.ts'
 
 type Changes = Readonly<Record<string, KeyringChange>>
-
-const change = (byte: number, fields: Partial<KeyringChange> = {}): KeyringChange => {
-  const nothing = { recovery: undefined, roleBy: 1, joins: false, raised: [], added: [] }
-  return { authorId: idOf(byte), directory: directory(), ...nothing, ...fields }
-}
 
 const genesis = { [hash(1)]: change(1) }
 const removal = (byte: number) => ({ deviceId: idOf(byte), removed: 1, ...noRecord })
@@ -49,57 +43,6 @@ function state(one: Directory, changes: Changes): KeyringState {
   return { directory: one, changes: new Map(Object.entries(all)), ...place }
 }
 
-describe('keyring records of one side', () => {
-  const there = directory({
-    devices: sorted(owner, device(2), device(3, { role: 'reader' }), device(8, { roleBy: 3 })),
-    removed: [removal(4)],
-    gone: [slot(6)],
-  })
-  const check = (...changes: readonly KeyringChange[]) => {
-    const own = Object.fromEntries(changes.map((one, i) => [hash(10 + i), one]))
-    checkChanges(state(directory(), own), state(there, {}))
-  }
-  const raised = (byte: number, from: Role, to: Role = 'owner') => ({
-    raised: [{ deviceId: idOf(byte), from, to }],
-  })
-
-  test.each<[string, readonly KeyringChange[]]>([
-    ['an owner', [change(1)]],
-    ['a device that the other side has not', [change(9)]],
-    ['a device whose role a weaker hand set on the other side', [change(8)]],
-    ['a passphrase that is gone', [change(6, { recovery: passphrase(6) })]],
-    ['a recovery key', [change(5, { recovery: recoveryKey(5) })]],
-    ['a writer who joins keyrings', [change(2, { joins: true })]],
-    ['whom a sound one raised', [change(2), change(1, raised(2, 'writer'))]],
-    [
-      'whom sound ones raised in two steps',
-      [change(2), change(1, raised(2, 'reader', 'writer')), change(1, raised(2, 'writer'))],
-    ],
-    [
-      'whom raised who was raised',
-      [change(3), change(2, raised(3, 'reader')), change(1, raised(2, 'writer'))],
-    ],
-  ])('are sound by %s', (_, changes) => {
-    expect(() => check(...changes)).not.toThrow()
-  })
-
-  test.each<[string, readonly KeyringChange[]]>([
-    ['a writer, whatever they change', [change(2)]],
-    ['a device whose role the same hand set', [change(8, { roleBy: 3 })]],
-    ['a recovery key that is gone', [change(6, { recovery: recoveryKey(6) })]],
-    ['a removed device', [change(4)]],
-    ['a removed device that joins keyrings', [change(4, { joins: true })]],
-    ['whom they raised themselves', [change(2, raised(2, 'writer'))]],
-    [
-      'whom a sound one raised, and the other side lowered',
-      [change(3), change(1, raised(3, 'writer'))],
-    ],
-    ['whom a sound one raised to a writer', [change(3), change(1, raised(3, 'reader', 'writer'))]],
-  ])('are late by %s', (_, changes) => {
-    expect(() => check(...changes)).toThrow(/^record_late: /)
-  })
-})
-
 describe('a side of a merge', () => {
   const bare = { actor: undefined, session: undefined, reason: undefined, rows: [] } as const
   const hashes = { previous: hash(0), keyringHash: hash(0), settingsHash: hash(0) }
@@ -110,55 +53,127 @@ describe('a side of a merge', () => {
     return { kind: 'change', ...bare, ...hashes, ...numbers, ...links }
   }
 
-  /** Authors one upon the other, against one keyring record that brings a directory. */
-  function check(other: Partial<Directory>, own: Changes, ...authors: readonly string[]): void {
+  /** A keyring record that brings a directory, and removes the devices with these bytes. */
+  type Step = Partial<Directory> & { readonly removes?: readonly number[] }
+
+  /** Authors one upon the other, against keyring records one upon the other. */
+  function check(others: readonly Step[], own: Changes, ...authors: readonly string[]): void {
     const ancestry = new Ancestry()
     ancestry.add(hash(1), record(owner.deviceId, 0))
-    ancestry.add(hash(2), record(owner.deviceId, 1, hash(1)))
-    const mine = authors.map((authorId, i) => {
-      ancestry.add(hash(20 + i), record(authorId, 1 + i, i === 0 ? hash(1) : hash(19 + i)))
-      return hash(20 + i)
+    const line = (first: number, by: readonly string[]): string => {
+      for (const [i, authorId] of by.entries()) {
+        const parent = hash(i === 0 ? 1 : first + i - 1)
+        ancestry.add(hash(first + i), record(authorId, 1 + i, parent))
+      }
+      return hash(first + by.length - 1)
+    }
+    const mine = line(20, authors)
+    const theirs = line(
+      40,
+      others.map(() => owner.deviceId),
+    )
+    const changes = others.map(({ removes = [], ...rest }, i) => {
+      const brings = { removed: removes.map(idOf), directory: directory(rest) }
+      return [hash(40 + i), change(1, brings)] as const
     })
-    const brought = directory(other)
-    const theirs = { [hash(2)]: change(1, { directory: brought }) }
+    const there = directory(changes.at(-1)?.[1].directory)
     const parent = (at: string, keyring: KeyringState): Parent => {
       return { hash: at, past: { ...emptyPast, keyring } }
     }
-    const first = parent(mine.at(-1) ?? '', state(directory(), own))
-    checkInTime([first, parent(hash(2), state(brought, theirs))], ancestry)
+    const other = parent(theirs, state(there, Object.fromEntries(changes)))
+    checkInTime([parent(mine, state(directory(), own)), other], ancestry)
   }
 
-  const [one, two, four] = [idOf(1), idOf(2), idOf(4)]
-  const removed = { devices: sorted(owner, device(2)), removed: [removal(4)] }
+  const [one, two, four, five, nine] = [idOf(1), idOf(2), idOf(4), idOf(5), idOf(9)]
+  const stays = { devices: sorted(owner, device(2)) }
+  const removes: Step = { ...stays, removed: [removal(4)], removes: [4] }
+  const both = { removed: [removal(4), removal(5)].toSorted(byDevice) }
+  /** The step before, with device 9 as it was let in. */
+  const after = (by: 1 | 2 | 3): Step => {
+    return { ...removes, devices: sorted(owner, device(2), device(9, admitted(by))), removes: [] }
+  }
   const byKey = { authorId: slot(6), recovery: recoveryKey(6), roleBy: undefined }
-  const gone = { ...removed, gone: [slot(6)] }
+  const gone = [{ ...removes, gone: [slot(6)] }]
 
-  test.each<[string, Partial<Directory>, Changes, readonly string[]]>([
-    ['a device that stays', removed, {}, [two]],
-    ['a device that stays upon a removed one', removed, {}, [four, two]],
-    ['a device that nobody knows', removed, {}, [idOf(9)]],
+  test.each<[string, readonly Step[], Changes, readonly string[]]>([
+    ['a device that stays', [removes], {}, [two]],
+    ['a device that stays upon a removed one', [removes], {}, [four, two]],
+    ['a device that nobody knows', [removes], {}, [nine]],
     ['a recovery key whose slot is gone', gone, { [hash(20)]: change(6, byKey) }, [slot(6)]],
-  ])('is in time by %s', (_, other, own, authors) => {
-    expect(() => check(other, own, ...authors)).not.toThrow()
+    ['anybody against a record that removes nobody', [{ ...removes, removes: [] }], {}, [four]],
+    [
+      'a device upon a removed one that a record lacks which removes nobody',
+      [stays, { ...removes, devices: sorted(owner, device(2), device(9, admitted(3))) }],
+      {},
+      [four, nine],
+    ],
+    [
+      'a device upon a removed one that an owner let in after the removal',
+      [removes, after(1)],
+      {},
+      [four, nine],
+    ],
+    [
+      'a device upon a removed one that a recovery key let in after the removal',
+      [removes, after(2)],
+      {},
+      [four, nine],
+    ],
+    [
+      'a device that was removed before what the side lacks',
+      [{ ...stays, ...both, removes: [5] }],
+      {},
+      [four],
+    ],
+  ])('is in time by %s', (_, others, own, authors) => {
+    expect(() => check(others, own, ...authors)).not.toThrow()
   })
 
-  test.each<[string, Partial<Directory>, Changes, readonly string[]]>([
-    ['a removed device', removed, {}, [four]],
-    ['a removed device upon one that stays', removed, {}, [one, four]],
-    ['a device that nobody knows upon a removed one', removed, {}, [four, idOf(9)]],
+  test.each<[string, readonly Step[], Changes, readonly string[]]>([
+    ['a removed device', [removes], {}, [four]],
+    ['a removed device upon one that stays', [removes], {}, [one, four]],
+    ['a device that nobody knows upon a removed one', [removes], {}, [four, nine]],
     [
       'a recovery key upon a removed device',
-      removed,
+      [removes],
       { [hash(21)]: change(6, byKey) },
       [four, slot(6)],
     ],
-  ])('is late by %s', (_, other, own, authors) => {
-    expect(() => check(other, own, ...authors)).toThrow(/^record_late: /)
+    [
+      'a device upon a removed one that a passphrase let in after the removal',
+      [removes, after(3)],
+      {},
+      [four, nine],
+    ],
+    [
+      'a removed device, by one of two records',
+      [removes, { ...stays, ...both, removes: [5] }],
+      {},
+      [four],
+    ],
+    [
+      'a device upon a removed one, if it was removed before what the side lacks',
+      [{ ...stays, ...both, removes: [5] }],
+      {},
+      [five, four],
+    ],
+  ])('is late by %s', (_, others, own, authors) => {
+    expect(() => check(others, own, ...authors)).toThrow(/^record_late: /)
   })
 
   test('is in time by whom a device added that vouches', () => {
-    const own = { [hash(20)]: change(1, { added: [idOf(9)] }) }
-    expect(() => check(removed, own, one, four, idOf(9))).not.toThrow()
-    expect(() => check(removed, {}, one, four, idOf(9))).toThrow(/^record_late: /)
+    const own = { [hash(20)]: change(1, { added: [device(9)] }) }
+    expect(() => check([removes], own, one, four, nine)).not.toThrow()
+    expect(() => check([removes], {}, one, four, nine)).toThrow(/^record_late: /)
+  })
+
+  test('is late by whom a device added that vouches, if the other side removed it', () => {
+    const own = { [hash(20)]: change(1, { added: [device(5)] }) }
+    const others = [{ ...stays, ...both, removes: [4, 5] }]
+    expect(() => check(others, own, one, five)).toThrow(/^record_late: /)
   })
 })
+
+function byDevice(a: { readonly deviceId: string }, b: { readonly deviceId: string }): number {
+  return a.deviceId < b.deviceId ? -1 : 1
+}

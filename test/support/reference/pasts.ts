@@ -136,9 +136,8 @@ export function checkInTime([first, second]: Both, ancestry: Ancestry): void {
 
 /** Whether a parent is late, by the definition: late records are found from the oldest on. */
 function isLate(parent: Parent, other: Parent, ancestry: Ancestry): boolean {
-  const removals = removalsOfSide(other, parent)
-  if (removals.length === 0) return false
-  const removed = new Set(removals.flatMap((change) => change.removed))
+  const removed = new Set(changesOfSide(other, parent).flatMap((change) => change.removed))
+  if (removed.size === 0) return false
   const vouching = vouchingDevices(parent, other)
   const late = new Set<string>()
   for (const hash of sideOf(parent, other, ancestry)) {
@@ -167,13 +166,9 @@ function changesOfSide(parent: Parent, other: Parent): readonly KeyringChange[] 
   return [...(own ?? [])].filter(([record]) => !others?.has(record)).map(([, change]) => change)
 }
 
-/** Those of them that remove a device. */
-function removalsOfSide(parent: Parent, other: Parent): readonly KeyringChange[] {
-  return changesOfSide(parent, other).filter(({ removed }) => removed.length > 0)
-}
-
 function vouchingDevices(parent: Parent, other: Parent): ReadonlySet<string> {
-  const removals = removalsOfSide(other, parent).map(({ directory }) => directory)
+  const removing = changesOfSide(other, parent).filter(({ removed }) => removed.length > 0)
+  const removals = removing.map(({ directory }) => directory)
   const isRemoved = (id: string): boolean => removals.some((directory) => isOut(id, directory))
   const staysIn = (id: string): boolean =>
     removals.every(({ devices }) => devices.some((d) => d.deviceId === id))

@@ -146,6 +146,12 @@ describe('a side of a merge', () => {
       [four, nine],
     ],
     [
+      'a device upon a removed one that a passphrase let in between two removals',
+      [removes, { ...after(3), ...both, removes: [5] }],
+      {},
+      [four, nine],
+    ],
+    [
       'a removed device, by one of two records',
       [removes, { ...stays, ...both, removes: [5] }],
       {},

@@ -134,15 +134,12 @@ describe('T18: a report', () => {
   })
 
   const other = formatId('store', 'ab'.repeat(16))
-  test.each<[name: string, bytes: () => Uint8Array, verdicts: () => Verdicts]>([
-    ['names no store', () => utf8('<!doctype html>\n'), () => refused],
-    [
-      'is about another store of its device',
-      () => utf8(`${other} ${audit.storeId}`),
-      () => ({ ...accepted, trail: 'report_invalid' }),
-    ],
-  ])('that %s is refused where the store is known', async (_, bytes, verdicts) => {
-    expect(await judge(bytes(), signReport(bytes(), founder))).toEqual(verdicts())
+  test('that names no store, or another one of its device, is refused', async () => {
+    const bare = utf8('<!doctype html>\n')
+    expect(await judge(bare, signReport(bare, founder))).toEqual(refused)
+    const foreign = utf8(`${other} ${audit.storeId}`)
+    const verdicts = await judge(foreign, signReport(foreign, founder))
+    expect(verdicts).toEqual({ ...accepted, trail: 'report_invalid' })
   })
 
   test('is about the store that it names first, in each form', async () => {

@@ -155,9 +155,9 @@ export function withMember(
   identity: DeviceKeys,
   role: Role,
   admittedBy: AdmittedBy = 'owner',
+  // By default the first one of its kind.
+  slotId: string | undefined = next.recovery.find(({ type }) => type === admittedBy)?.slotId,
 ): Directory {
-  // The first one of its kind.
-  const slotId = next.recovery.find(({ type }) => type === admittedBy)?.slotId
   const devices = [...next.devices, memberOf(identity, role, next.number, { admittedBy, slotId })]
   return { ...next, devices: devices.toSorted(byId) }
 }

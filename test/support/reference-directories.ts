@@ -55,6 +55,6 @@ export function directory(change: Partial<Directory> = {}): Directory {
 /** A keyring record by the device with a byte, which changes nothing but what is given. */
 export function keyringChange(byte: number, fields: Partial<KeyringChange> = {}): KeyringChange {
   const author = { authorId: idOf(byte), recovery: undefined, roleBy: 1, joins: false }
-  const nothing = { added: [], raised: [], removed: [] }
+  const nothing = { added: [], keys: [], raised: [], removed: [] }
   return { ...author, ...nothing, directory: directory(), ...fields }
 }

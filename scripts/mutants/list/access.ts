@@ -7,16 +7,28 @@ export const access: readonly MutatedFile[] = [
     file: 'store/access/keyring-join.ts',
     mutants: [
       {
-        line: `recovery?.type !== 'recovery' || !other.gone.includes(recovery.slotId)`,
-        becomes: 'true',
+        line: 'if (other.gone.includes(slotId)) return false',
+        becomes: 'if (other.gone.includes(slotId)) return true',
         test: 'attack/joined-recoveries.test.ts',
         name: 'record_late: that was dropped on the other side admits nobody',
       },
       {
-        line: 'return isOwner === true || wasMadeOwner(device, sound)',
+        line: 'return wasMadeOwner(device, sound)',
         becomes: 'return true',
         test: 'attack/stale-keyrings.test.ts',
         name: 'T49: a clone that is behind: who is an owner no more removes nobody there',
+      },
+      {
+        line: 'if (recovery === undefined) return wasGivenOwner(authorId, sound)',
+        becomes: 'if (recovery === undefined) return true',
+        test: 'attack/self-made-owners.test.ts',
+        name: 'and its helper make, also if the helper joins',
+      },
+      {
+        line: 'return [...sound].some(({ addedKeys }) => addedKeys.includes(slotId))',
+        becomes: 'return true',
+        test: 'attack/self-made-owners.test.ts',
+        name: 'and a recovery key make that it adds',
       },
       {
         line: `(roleBy && isStronger(roleBy, device.roleBy))`,

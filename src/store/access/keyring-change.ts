@@ -7,11 +7,17 @@ import type { Head, KeyringState } from '../snapshot/snapshot.ts'
 /** Two concurrent keyrings (FORMAT §7.2), in the order of the parents that have them in force. */
 export type TwoKeyrings = readonly [first: KeyringState, second: KeyringState]
 
-/** One keyring record: its author, and whom it adds or raises. */
+/** One keyring record: its author, and whom it adds, raises or removes. */
 export interface KeyringChange {
   readonly authorId: string
   /** The devices that the directory before does not have; none in a join. */
   readonly added: readonly string[]
+  /** The slot ids of the recovery keys that it adds. */
+  readonly addedKeys: readonly string[]
+  /** Those of the added devices that it makes owners. */
+  readonly addedOwners: readonly string[]
+  /** The devices that no directory before has as removed. */
+  readonly removes: readonly string[]
   /** The entry of a recovery identity in the directory before; undefined for a device. */
   readonly recovery: RecoveryEntry | undefined
   /** Who set the role of a device in the directory before; undefined for a recovery identity. */

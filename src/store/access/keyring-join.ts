@@ -9,6 +9,7 @@ import {
   type Directory,
   findDevice,
   findRemoved,
+  type RecoveryEntry,
 } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { joinsKeyrings } from '../../format/record-rules.ts'
@@ -76,13 +77,36 @@ function isSound(
   if (isJoin) return true
   const device = findDevice(other, authorId)
   if (device !== undefined) {
+    if (device.role === 'owner') return true
     // Who has a passphrase can add an owner's device to an older state, in a lower role.
-    const isOwner = device.role === 'owner' || (roleBy && isStronger(roleBy, device.roleBy))
-    return isOwner === true || wasMadeOwner(device, sound)
+    if (roleBy && isStronger(roleBy, device.roleBy)) return wasGivenOwner(authorId, sound)
+    return wasMadeOwner(device, sound)
   }
-  // A join leaves out by itself what a passphrase added that the other side has dropped. Its own
-  // side may have replaced a recovery key since: earlier changes stay sound.
-  return recovery?.type !== 'recovery' || !other.gone.includes(recovery.slotId)
+  if (recovery === undefined) return wasGivenOwner(authorId, sound)
+  // A join leaves out by itself what a passphrase added that the other side has dropped.
+  return recovery.type !== 'recovery' || mayAdmit(recovery, other, sound)
+}
+
+/** Its own side may have replaced a recovery key since: earlier changes stay sound. */
+function mayAdmit(
+  { slotId }: RecoveryEntry,
+  other: Directory,
+  sound: ReadonlySet<KeyringChange>,
+): boolean {
+  if (other.recovery.some((one) => one.slotId === slotId)) return true
+  if (other.gone.includes(slotId)) return false
+  return [...sound].some(({ addedKeys }) => addedKeys.includes(slotId))
+}
+
+/**
+ * Whether a sound change made a device an owner that the other side does not know as one. Otherwise
+ * a former owner could add another one on an old commit, which makes the first an owner again.
+ */
+function wasGivenOwner(deviceId: string, sound: ReadonlySet<KeyringChange>): boolean {
+  return [...sound].some(({ addedOwners, raised }) => {
+    const isRaised = raised.some((one) => one.deviceId === deviceId && one.to === 'owner')
+    return isRaised || addedOwners.includes(deviceId)
+  })
 }
 
 /** Whether sound changes made a device an owner whose role the other side has not lowered. */
@@ -101,13 +125,29 @@ export function keyringChange(authorId: string, before: Directory, next: Directo
   const added = next.devices
     .map(({ deviceId }) => deviceId)
     .filter((deviceId) => findDevice(before, deviceId) === undefined)
-  return { authorId, recovery, roleBy, added, isJoin: false, raised: raisedRoles(before, next) }
+  const addedOwners = added.filter((id) => findDevice(next, id)?.role === 'owner')
+  const author = { authorId, recovery, roleBy, isJoin: false }
+  const raised = raisedRoles(before, next)
+  const known = new Set(before.recovery.map(({ slotId }) => slotId))
+  const addedKeys = next.recovery.map(({ slotId }) => slotId).filter((id) => !known.has(id))
+  return { ...author, added, addedKeys, addedOwners, raised, removes: removedSince([before], next) }
 }
 
-/** The change by a join, which adds and raises nobody. */
-export function joinChange(authorId: string): KeyringChange {
-  const author = { authorId, recovery: undefined, roleBy: undefined }
-  return { ...author, added: [], isJoin: true, raised: [] }
+/** The change by a join, which adds and raises nobody; by genesis, if nothing is before. */
+export function joinChange(
+  authorId: string,
+  before: readonly Directory[],
+  next: Directory,
+): KeyringChange {
+  const author = { authorId, recovery: undefined, roleBy: undefined, isJoin: true }
+  const nobody = { added: [], addedKeys: [], addedOwners: [], raised: [] }
+  return { ...author, ...nobody, removes: removedSince(before, next) }
+}
+
+function removedSince(before: readonly Directory[], next: Directory): readonly string[] {
+  return next.removed
+    .map(({ deviceId }) => deviceId)
+    .filter((deviceId) => before.every((one) => findRemoved(one, deviceId) === undefined))
 }
 
 /** Reads the changes by verified commits of keyring records. */
@@ -123,11 +163,12 @@ export function readKeyringChanges(
   return commits.map((oid) => {
     const { record, parts } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
     const directory = directoryOf(oid)
-    const [parent] = parts.parents
+    const before = parts.parents.map(directoryOf)
+    const [parent] = before
     const change =
       parent === undefined || joinsKeyrings(record)
-        ? joinChange(record.deviceId)
-        : keyringChange(record.deviceId, directoryOf(parent), directory)
+        ? joinChange(record.deviceId, before, directory)
+        : keyringChange(record.deviceId, parent, directory)
     return { ...change, oid, isByRecovery: record.sequence === 0, directory }
   })
 }

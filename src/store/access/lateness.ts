@@ -2,7 +2,7 @@
 // other side has removed, and what nobody who may vouch for them has built on them. Pure; the
 // verifier and a sync describe the sides.
 
-import { type Directory, findDevice } from '../../format/directory.ts'
+import { type DeviceEntry, type Directory, findDevice } from '../../format/directory.ts'
 
 /** A commit that is an ancestor of one parent of a merge, or that parent, and not of the other. */
 export interface SideCommit<Key> {
@@ -18,8 +18,14 @@ export interface MergeSide<Key> {
   readonly commits: readonly SideCommit<Key>[]
   /** By each keyring record of this side, its author and the devices that it adds. */
   readonly additions: readonly DeviceAddition[]
-  /** The directories of the keyring records of this side. */
-  readonly directories: readonly Directory[]
+  readonly keyrings: readonly SideKeyring[]
+}
+
+/** A keyring record of one side. */
+export interface SideKeyring {
+  readonly directory: Directory
+  /** The devices that it removes: no directory before it has them as removed. */
+  readonly removes: readonly string[]
 }
 
 export interface DeviceAddition {
@@ -31,13 +37,12 @@ export interface DeviceAddition {
 /** The keys of the late commits of `side`. */
 export function lateOf<Key>(
   side: MergeSide<Key>,
-  { directories }: Pick<MergeSide<Key>, 'directories'>,
+  other: Pick<MergeSide<Key>, 'keyrings'>,
 ): ReadonlySet<Key> {
   const late = new Set<Key>()
-  // Only a keyring record of the other side can have removed a device.
-  if (directories.length === 0) return late
-  const vouches = voucherOf(side, directories)
-  const removed = removedIn(directories)
+  const removed = new Set(other.keyrings.flatMap(({ removes }) => removes))
+  if (removed.size === 0) return late
+  const vouches = voucherOf(side, other)
   for (const { key, parents, deviceId } of side.commits) {
     if (deviceId !== undefined && vouches(deviceId)) continue
     const isRemoved = deviceId !== undefined && removed.has(deviceId)
@@ -47,18 +52,23 @@ export function lateOf<Key>(
 }
 
 /**
- * Decides whether a device of `side` vouches for what it builds on: if every keyring record of the
- * other side knew it as active, or a device that vouches added it. A removed party could otherwise
- * enrol a device by a passphrase, to vouch for what it wrote.
+ * Decides whether a device of `side` vouches for what it builds on: if every record of the other
+ * side that removes a device knew it as active, if the other side has it by now and an owner's
+ * device admitted it, or if a device that vouches added it. A removed party could otherwise enrol a
+ * device by a passphrase, to vouch for what it wrote.
  */
 export function voucherOf<Key>(
   { additions }: Pick<MergeSide<Key>, 'additions'>,
-  others: readonly Directory[],
+  { keyrings }: Pick<MergeSide<Key>, 'keyrings'>,
 ): (deviceId: string) => boolean {
-  const vouching = activeInAll(others)
-  // In a merge without keyring records of the other side, nothing can be late.
-  if (vouching === undefined) return () => true
-  const removed = removedIn(others)
+  const removing = keyrings.filter(({ removes }) => removes.length > 0)
+  // Without a removal, nothing can be late.
+  if (removing.length === 0) return () => true
+  const directories = removing.map(({ directory }) => directory)
+  const removed = new Set(directories.flatMap((one) => one.removed.map(({ deviceId }) => deviceId)))
+  const known = newest(keyrings).devices.filter(({ admittedBy }) => admittedBy === 'owner')
+  const vouching = new Set([...activeInAll(directories), ...idsOf(known)])
+  for (const one of removed) vouching.delete(one)
   for (let before = -1; before !== vouching.size;) {
     before = vouching.size
     for (const { deviceId, added } of additions) {
@@ -69,15 +79,21 @@ export function voucherOf<Key>(
   return (deviceId) => vouching.has(deviceId)
 }
 
-/** Undefined if there are no directories. */
-function activeInAll([first, ...others]: readonly Directory[]): Set<string> | undefined {
-  if (first === undefined) return undefined
-  const inAll = first.devices.filter(({ deviceId }) => {
+function activeInAll([first, ...others]: readonly Directory[]): readonly string[] {
+  return idsOf(first?.devices ?? []).filter((deviceId) => {
     return others.every((other) => findDevice(other, deviceId) !== undefined)
   })
-  return new Set(inAll.map(({ deviceId }) => deviceId))
 }
 
-function removedIn(directories: readonly Directory[]): ReadonlySet<string> {
-  return new Set(directories.flatMap(({ removed }) => removed.map(({ deviceId }) => deviceId)))
+function idsOf(devices: readonly DeviceEntry[]): readonly string[] {
+  return devices.map(({ deviceId }) => deviceId)
+}
+
+/** The directory of a side: numbers grow with every keyring record on a line. */
+function newest([first, ...others]: readonly SideKeyring[]): Pick<Directory, 'devices'> {
+  let found = first?.directory
+  for (const { directory } of others) {
+    if (found === undefined || directory.number > found.number) found = directory
+  }
+  return found ?? { devices: [] }
 }

@@ -23,6 +23,8 @@ interface AloneSide extends MergeSide<Oid> {
   readonly changes: readonly CommittedChange[]
 }
 
+const noCommits: ReadonlySet<Oid> = new Set()
+
 type AloneSides = Readonly<Record<keyof Divergence, AloneSide>>
 
 async function readSides(
@@ -68,13 +70,15 @@ function aloneSide(
     additions: changes.map(({ authorId, isByRecovery, added }) => {
       return { deviceId: isByRecovery ? undefined : authorId, added }
     }),
-    directories: changes.map(({ directory }) => directory),
+    keyrings: changes,
   }
 }
 
 /** Our commits that a history with theirs can only leave out. */
 export interface OurLate {
   readonly commits: ReadonlySet<Oid>
+  /** Whether our newest commit is late, and not left out, since a keyring record would be lost. */
+  readonly isDisputed: boolean
   /** Whether a device can keep them, by building on them. */
   vouches(deviceId: string): boolean
 }
@@ -84,10 +88,11 @@ export async function findOurLate(
   tips: Tips<KeyringTip>,
   divergence: Divergence,
 ): Promise<OurLate> {
-  if (!divergence.theirs.hasKeyring) return { commits: new Set(), vouches: () => true }
+  if (!divergence.theirs.hasKeyring)
+    return { commits: noCommits, isDisputed: false, vouches: () => true }
   const sides = await readSides(source, divergence)
-  const vouches = voucherOf(sides.ours, sides.theirs.directories)
-  return { commits: ourLeftOut(tips, sides), vouches }
+  const vouches = voucherOf(sides.ours, sides.theirs)
+  return { ...ourLeftOut(tips, sides), vouches }
 }
 
 /** Their commits that no merge with ours takes as a parent. */
@@ -134,16 +139,23 @@ export async function findLateHead(
 }
 
 /**
- * Our commits that are late, and those that are unauthorized if all others are late. Empty if users
- * have to decide between keyrings.
+ * Our commits that are late, and those that are unauthorized if all others are late. None if users
+ * have to decide between keyrings: who removes the author of an old commit there, and so makes late
+ * what was built on it, must not have others abandon their history with sound keyring records.
  */
-function ourLeftOut(tips: Tips<KeyringTip>, sides: AloneSides): ReadonlySet<Oid> {
+function ourLeftOut(tips: Tips<KeyringTip>, sides: AloneSides): Omit<OurLate, 'vouches'> {
   const late = lateOf(sides.ours, sides.theirs)
   const found = findUnauthorized('ours', tips, sides)
-  if (found.kind === 'none') return late
+  if (found.kind === 'none') {
+    const keeps = sides.ours.changes.length > 0
+    const newest = sides.ours.commits.at(-1)
+    const isDisputed = keeps && newest !== undefined && late.has(newest.key)
+    return { commits: keeps ? noCommits : late, isDisputed }
+  }
   const isOut = ({ key }: SideCommit<Oid>): boolean => found.commits.has(key) || late.has(key)
-  if (found.kind === 'disputed' || !sides.ours.commits.every(isOut)) return new Set()
-  return new Set(sides.ours.commits.map(({ key }) => key))
+  const isKept = found.kind === 'disputed' || !sides.ours.commits.every(isOut)
+  const commits = isKept ? noCommits : new Set(sides.ours.commits.map(({ key }) => key))
+  return { commits, isDisputed: false }
 }
 
 /**
@@ -176,7 +188,7 @@ export async function findLost(
     const sides = await readSides(source, await findDivergence(source, before, after))
     const tips = { ours: readKeyringTip(source, before), theirs: readKeyringTip(source, after) }
     const commits = sides.ours.commits.map(({ key }) => key)
-    return { commits, late: ourLeftOut(tips, sides) }
+    return { commits, late: ourLeftOut(tips, sides).commits }
   } catch (error) {
     if (hasCode(error, 'object_missing', 'envelope_epoch')) return undefined
     throw error
@@ -206,8 +218,6 @@ interface Unauthorized {
   readonly commits: ReadonlySet<Oid>
 }
 
-const noCommits: ReadonlySet<Oid> = new Set()
-
 function findUnauthorized(
   name: keyof Divergence,
   tips: Tips<KeyringTip>,
@@ -220,7 +230,7 @@ function findUnauthorized(
   const unsound = new Set(unsoundChanges(own, other).map(({ oid }) => oid))
   if (unsound.size === 0) return { kind: 'none', commits: noCommits }
   if (unsoundChanges(other, own).length > 0) return { kind: 'disputed', commits: noCommits }
-  const vouches = voucherOf(side, otherSide.directories)
+  const vouches = voucherOf(side, otherSide)
   const commits = new Set<Oid>()
   for (const { key, parents, deviceId } of side.commits) {
     if (!unsound.has(key) && !parents.some((parent) => commits.has(parent))) continue

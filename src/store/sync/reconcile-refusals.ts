@@ -34,7 +34,7 @@ export function ownLateError({ canKeep, redacts }: OwnLate): StoreError {
   const keep =
     'change something yourself, which keeps it, and sync again; if that is refused, an owner ' +
     'removes the device that changed the keyring, and `sync --repair` leaves that change out'
-  const rejoin = 'join the store again in another directory, accepting the rollback'
+  const rejoin = 'join the store again in another directory with a new identity'
   const wait = 'sync again once the authors of the changes below it have sent them'
   const redacted = `It may have redacted versions here. To continue without it, ${rejoin}`
   const choices = canKeep ? `${redacted}; or ${keep}` : redacted
@@ -42,6 +42,17 @@ export function ownLateError({ canKeep, redacts }: OwnLate): StoreError {
   return new StoreError(
     'record_late',
     `The newest change here is by a device that has been removed since, or rests on one. ${advice}`,
+  )
+}
+
+/** Theirs removed the author of an old commit of ours, on which sound keyring records rest. */
+export function keyringsLostError(): StoreError {
+  return new StoreError(
+    'record_late',
+    'The remote has removed a device on which changes here of who may open the store rest: its ' +
+      'history has no place for them. Nothing was left out. If the remote is right, join the ' +
+      'store again in another directory with a new identity; if not, `sync --repair` replaces ' +
+      'what it shows',
   )
 }
 

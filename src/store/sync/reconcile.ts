@@ -22,7 +22,7 @@ import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
 import { mergeHeads, type MergedHeads } from './merge-heads.ts'
 import type { SyncOptions } from './options.ts'
 import { readLateChanges } from './post-revocation-changes.ts'
-import { notCanonicalError, ownLateError } from './reconcile-refusals.ts'
+import { keyringsLostError, notCanonicalError, ownLateError } from './reconcile-refusals.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { findRecord, includesRecord, type RemoteHead } from './remote-head.ts'
 import { moveToRewritten } from './rewritten-head.ts'
@@ -185,6 +185,7 @@ class Reconciler {
     const tips = { ours: this.#session.snapshot, theirs: this.#theirs.snapshot }
     const isIntact = missing.size === 0
     const late = await findOurLate(source, tips, divergence)
+    if (late.isDisputed) throw keyringsLostError()
     if (!late.commits.has(tips.ours.head.commit)) return false
     if (isIntact && ours.commits.every((oid) => late.commits.has(oid))) return true
     const { deviceId } = this.#session.identity

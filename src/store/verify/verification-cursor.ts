@@ -181,7 +181,10 @@ function mergeSide(nodes: readonly Node[]): MergeSide<Node> {
     additions: nodes.flatMap(({ own: { deviceId, keyringChange } }) => {
       return keyringChange === undefined ? [] : [{ deviceId, added: keyringChange.added }]
     }),
-    directories: nodes.flatMap(({ own }) => own.keyring?.directory ?? []),
+    keyrings: nodes.flatMap(({ own: { keyring, keyringChange } }) => {
+      if (keyring === undefined || keyringChange === undefined) return []
+      return { directory: keyring.directory, removes: keyringChange.removes }
+    }),
   }
 }
 

@@ -118,7 +118,8 @@ function* verifyInOrder(
 }
 
 function changeOf(authorId: string, before: KeyringsBefore, next: KeyringState): KeyringChange {
-  if (areTwo(before)) return joinChange(authorId)
+  const directories = before.map(({ directory }) => directory)
+  if (areTwo(before)) return joinChange(authorId, directories, next.directory)
   return keyringChange(authorId, before[0].directory, next.directory)
 }
 

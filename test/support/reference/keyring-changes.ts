@@ -22,6 +22,8 @@ export interface KeyringChange {
   /** Whether it joins two keyrings: its directory follows from theirs. */
   readonly joins: boolean
   readonly added: readonly Addition[]
+  /** The slot ids of the recovery keys that it adds. */
+  readonly keys: readonly string[]
   readonly raised: readonly Raise[]
   /** The devices that its directory has as removed, and none before it. */
   readonly removed: readonly string[]
@@ -48,12 +50,17 @@ export function changeBy(
   const joins = before.length > 1
   const common = { authorId, joins, removed, directory }
   if (previous === undefined || joins) {
-    return { ...common, recovery: undefined, roleBy: undefined, added: [], raised: [] }
+    return { ...common, recovery: undefined, roleBy: undefined, added: [], keys: [], raised: [] }
   }
   const recovery = findRecovery(previous, authorId)
   const roleBy = findDevice(previous, authorId)?.roleBy
+  const keys = keysOf(directory).filter((id) => !keysOf(previous).includes(id))
   const steps = { added: additions(previous, directory), raised: raises(previous, directory) }
-  return { ...common, recovery, roleBy, ...steps }
+  return { ...common, recovery, roleBy, keys, ...steps }
+}
+
+function keysOf({ recoveries }: Directory): readonly string[] {
+  return recoveries.filter(({ slotType }) => slotType === 3).map(({ slotId }) => slotId)
 }
 
 function findDevice({ devices }: Directory, deviceId: string): Device | undefined {
@@ -113,7 +120,9 @@ function hasRight(
   other: Directory,
 ): boolean {
   if (recovery !== undefined) {
-    return recovery.slotType === 2 || !other.gone.includes(recovery.slotId)
+    const { slotId, slotType } = recovery
+    if (slotType === 2 || keysOf(other).includes(slotId)) return true
+    return !other.gone.includes(slotId) && sound.some(({ keys }) => keys.includes(slotId))
   }
   const there = findDevice(other, authorId)
   if (there?.role === 'owner') return true

@@ -174,7 +174,7 @@ function vouchingDevices(parent: Parent, other: Parent): ReadonlySet<string> {
     removals.every(({ devices }) => devices.some((d) => d.deviceId === id))
   const ids = removals.flatMap(({ devices }) => devices).map(({ deviceId }) => deviceId)
   const there = other.past.keyring?.directory.devices ?? []
-  const admitted = there.filter((d) => d.admittedBy < 3).map(({ deviceId }) => deviceId)
+  const admitted = there.filter((d) => d.admittedBy === 1).map(({ deviceId }) => deviceId)
   const known = [...ids.filter(staysIn), ...admitted]
   const vouching = new Set(known.filter((id) => !isRemoved(id)))
   const own = changesOfSide(parent, other)

@@ -42,6 +42,7 @@ describe('what a keyring record changes:', () => {
       recovery: undefined,
       roleBy: 3,
       joins: false,
+      keys: [],
       added: [device(6)],
       raised: [{ deviceId: idOf(2), from: 'writer', to: 'owner' }],
       removed: [idOf(5)],
@@ -90,7 +91,10 @@ describe('keyring records of one side', () => {
     ['an owner', [change(1)]],
     ['a passphrase that is gone', [change(6, { recovery: passphrase(6) })]],
     ['a recovery key', [change(5, { recovery: recoveryKey(5) })]],
-    ['a recovery key that the other side has not', [change(7, { recovery: recoveryKey(7) })]],
+    [
+      'a recovery key that a sound one added',
+      [change(7, { recovery: recoveryKey(7) }), change(1, { keys: [slot(7)] })],
+    ],
     ['a writer who joins keyrings', [change(2, { joins: true })]],
     ['whom a sound one raised', [change(2), change(1, raised(2, 'writer'))]],
     [
@@ -131,6 +135,7 @@ describe('keyring records of one side', () => {
       'whom a sound one added as an owner, and the same hand let in on the other side',
       [change(2), change(1, added(2))],
     ],
+    ['a recovery key that the other side has not', [change(7, { recovery: recoveryKey(7) })]],
     ['a recovery key that is gone', [change(6, { recovery: recoveryKey(6) })]],
     ['a removed device', [change(4)]],
     ['a removed device that joins keyrings', [change(4, { joins: true })]],

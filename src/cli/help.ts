@@ -4,14 +4,22 @@ import { exitCodes } from '../api/exit-codes.ts'
 import type { Command, Option, Positional } from './command.ts'
 import { variables } from './environment.ts'
 import { globalOptions } from './options.ts'
+import type { CommandGroup } from './table.ts'
+
+/** The width of help. */
+const COLUMNS = 100
+/** Longer terms get a line of their own, so that meanings stay in one column. */
+const TERM_MAX = 34
 
 /** What `gitlocket --help` prints. */
-export function overview(commands: readonly Command[]): string {
-  const verbs = commands.map((one): Row => [usageOf(one, false), one.summary])
+export function overview(groups: readonly CommandGroup[]): string {
   return sections([
     ['', ['gitlocket: an encrypted, versioned memory store for AI agents, on git']],
     ['Usage', ['gitlocket [--store <directory>] [--json] <command> …']],
-    ['Commands', table(verbs)],
+    ...groups.map(({ title, commands }) => {
+      const rows = commands.map((one): Row => [usageOf(one, false), one.summary])
+      return [title, table(rows)] as const
+    }),
     ['Environment', table(variables.map((one): Row => [one.name, one.summary]))],
     ['Exit codes', table([...exitCodes].map(([code, meaning]): Row => [String(code), meaning]))],
     ['', ['`gitlocket <command> --help` says more about a command.']],
@@ -22,7 +30,7 @@ export function overview(commands: readonly Command[]): string {
 export function commandHelp(command: Command): string {
   const aliases = command.aliases ?? []
   return sections([
-    ['', [command.summary]],
+    ['', wrap(command.summary, COLUMNS)],
     ['Usage', [`gitlocket ${usageOf(command, true)}`]],
     ...(aliases.length === 0 ? [] : [['Also', [aliases.join(', ')]] as const]),
     ['Options', table([...command.options, ...globalOptions].map(optionRow))],
@@ -55,15 +63,22 @@ function optionRow(option: Option): Row {
 }
 
 function table(rows: readonly Row[]): string[] {
-  const width = Math.max(...rows.map(([term]) => term.length))
-  return rows.map(([term, meaning]) => `${term.padEnd(width)}  ${meaning}`)
+  const terms = rows.map(([term]) => term.length).filter((length) => length <= TERM_MAX)
+  const width = Math.max(...terms, 0)
+  return rows.flatMap(([term, meaning]) => {
+    const lines = wrap(meaning, COLUMNS - INDENT.length - width - 2)
+    const first = term.length <= width ? [`${term.padEnd(width)}  ${lines.shift() ?? ''}`] : [term]
+    return [...first, ...lines.map((line) => `${' '.repeat(width)}  ${line}`)]
+  })
 }
+
+const INDENT = '  '
 
 function sections(parts: readonly (readonly [title: string, lines: readonly string[]])[]): string {
   return parts
     .map(([title, lines]) => {
       if (title === '') return `${lines.join('\n')}\n`
-      return `${title}:\n${lines.map((line) => `  ${line}`).join('\n')}\n`
+      return `${title}:\n${lines.map((line) => INDENT + line).join('\n')}\n`
     })
     .join('\n')
 }

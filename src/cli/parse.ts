@@ -72,12 +72,14 @@ function findVerb(
     if (command !== undefined) return { command, rest: args.slice(count) }
   }
   const [verb = ''] = args
+  // What destroys is never suggested: the next key may be Enter.
+  const harmless = commands.filter(({ destroys }) => destroys !== true)
+  const names = harmless.flatMap(({ name, aliases = [] }) => [name, ...aliases])
   const below = commands.filter((one) => one.name.startsWith(`${verb} `)).map((one) => one.name)
   if (below.length > 0) {
-    const nearest = didYouMean(args.slice(0, 2).join(' '), below)
+    const nearest = didYouMean(args.slice(0, 2).join(' '), names)
     throw usageError(`"${verb}" needs a second word: ${below.join(', ')}${nearest}`)
   }
-  const names = commands.flatMap((one) => [one.name, ...(one.aliases ?? [])])
   throw usageError(`There is no command "${verb}"${didYouMean(verb, names)}`)
 }
 

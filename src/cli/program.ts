@@ -14,7 +14,7 @@ import type { Interrupts } from './interrupts.ts'
 import { answerText, errorText, exitCodeOf, visible } from './output.ts'
 import { withPager } from './pager.ts'
 import { type Invocation, parseCommandLine, wantsJson } from './parse.ts'
-import { commands } from './table.ts'
+import { commandGroups, commands } from './table.ts'
 import { withStorePaths } from './tool-paths.ts'
 
 /** Returns the exit code. Signals are listened for only once there is a command to run. */
@@ -46,7 +46,7 @@ function aboutProgram(invocation: Exclude<Invocation, { readonly type: 'run' }>)
     return { text: `gitlocket ${version}\n`, json: { version } }
   }
   const { command } = invocation
-  const text = command === undefined ? overview(commands) : commandHelp(command)
+  const text = command === undefined ? overview(commandGroups) : commandHelp(command)
   return { text, json: { help: text } }
 }
 

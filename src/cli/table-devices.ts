@@ -90,6 +90,7 @@ export const deviceCommands: readonly Command[] = [
   },
   {
     name: 'device remove',
+    destroys: true,
     summary: 'Remove devices permanently',
     positionals: [{ name: 'device', repeated: true }],
     options: [

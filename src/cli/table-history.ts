@@ -73,6 +73,7 @@ const restoreCommand: Command = {
 
 const rollbackCommand: Command = {
   name: 'rollback',
+  destroys: true,
   aliases: ['undo'],
   summary: 'Restore all memories as of a point in time, or undo what an actor or a session wrote',
   positionals: [],
@@ -99,6 +100,7 @@ const rollbackCommand: Command = {
 
 const redactCommand: Command = {
   name: 'redact',
+  destroys: true,
   summary: 'Erase versions from the history permanently, such as a leaked secret',
   positionals: [{ name: 'version', optional: true, repeated: true }],
   options: [
@@ -223,6 +225,7 @@ export const eraseCommands: readonly Command[] = [
   certificateCommand,
   {
     name: 'expire',
+    destroys: true,
     summary: 'Delete memories that were not changed or read for some time',
     positionals: [],
     options: [

@@ -15,6 +15,7 @@ export const keyCommands: readonly Command[] = [
   },
   {
     name: 'key passwd',
+    destroys: true,
     summary: 'Set, change or remove the passphrase',
     positionals: [],
     options: [
@@ -32,6 +33,7 @@ export const keyCommands: readonly Command[] = [
   },
   {
     name: 'key recovery',
+    destroys: true,
     summary: 'Create a new recovery key, after which the old ones open nothing new',
     positionals: [],
     options: [

@@ -108,6 +108,7 @@ export const memoryCommands: readonly Command[] = [
   },
   {
     name: 'rm',
+    destroys: true,
     summary: 'Delete a memory, or a directory with everything below it',
     positionals: [path],
     options: [

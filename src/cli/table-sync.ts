@@ -126,6 +126,7 @@ const remoteCommands: readonly Command[] = [
   },
   {
     name: 'remote remove',
+    destroys: true,
     summary: 'Forget a remote; what it holds is untouched',
     positionals: [{ name: 'name' }],
     options: [],

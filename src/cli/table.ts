@@ -15,6 +15,20 @@ export interface CommandGroup {
   readonly commands: readonly Command[]
 }
 
+const completionCommand: Command = {
+  name: 'completion',
+  summary: 'Print a script that completes commands in bash, zsh or fish',
+  positionals: [{ name: 'shell' }],
+  options: [],
+  notes: [
+    'Put one of these lines into the file that your shell reads when it starts:',
+    'eval "$(gitlocket completion bash)"',
+    'eval "$(gitlocket completion zsh)"',
+    'gitlocket completion fish | source',
+  ],
+  run: async (_, input) => (await import('./commands/completion.ts')).completion(commands, input),
+}
+
 export const commandGroups: readonly CommandGroup[] = [
   { title: 'Make a store and look after it', commands: careCommands },
   { title: 'Read and write memories', commands: memoryCommands },
@@ -24,6 +38,7 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: 'Share a store between machines', commands: syncCommands },
   { title: 'Decide who may read and write', commands: [...deviceCommands, ...keyCommands] },
   { title: 'Audit', commands: auditCommands },
+  { title: 'Set up a shell', commands: [completionCommand] },
 ]
 
 export const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands)

@@ -8,7 +8,7 @@ import type { Command, Option } from '../../src/cli/command.ts'
 import { variables } from '../../src/cli/environment.ts'
 import { optionText, usageOf } from '../../src/cli/help.ts'
 import { globalOptions } from '../../src/cli/options.ts'
-import { commands } from '../../src/cli/table.ts'
+import { commandGroups, commands } from '../../src/cli/table.ts'
 
 const path = fileURLToPath(new URL('../../docs/CLI.md', import.meta.url))
 
@@ -80,8 +80,10 @@ test('names and aliases of commands are unique, and so are the options of each',
 function document(): string {
   return [
     introduction,
-    '## Commands\n',
-    ...commands.map(commandSection),
+    ...commandGroups.flatMap((group) => [
+      `## ${group.title}\n`,
+      ...group.commands.map(commandSection),
+    ]),
     '## On every command\n',
     optionTable(globalOptions),
     '## Variables\n',

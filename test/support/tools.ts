@@ -14,6 +14,10 @@ const packages = {
   'git-filter-repo': 'git-filter-repo',
   openssl: 'openssl',
   gitolite: 'gitolite3',
+  bash: 'bash',
+  zsh: 'zsh',
+  fish: 'fish',
+  groff: 'groff-base',
 } as const
 
 type Tool = keyof typeof packages

@@ -1,0 +1,110 @@
+// What is made from the table of commands for shells and terminals: help, completion, man pages.
+
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { shells } from '../../../src/cli/completion.ts'
+import { commandHelp, overview } from '../../../src/cli/help.ts'
+import { manualPages } from '../../../src/cli/manual.ts'
+import { parseCommandLine } from '../../../src/cli/parse.ts'
+import { commandGroups, commands } from '../../../src/cli/table.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+import { requires } from '../../support/tools.ts'
+
+const bash = requires('bash')
+const groff = requires('groff')
+
+function scriptFor(shell: string): string {
+  return shells[shell]?.(commands) ?? ''
+}
+
+describe('help', () => {
+  test('is grouped by task, and names every command', () => {
+    const text = overview(commandGroups)
+    for (const { title } of commandGroups) expect(text).toContain(`\n${title}:\n`)
+    for (const { name } of commands) expect(text).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'))
+  })
+
+  test('has at most 100 columns', () => {
+    const texts = [overview(commandGroups), ...commands.map((one) => commandHelp(one))]
+    const long = texts.flatMap((text) => text.split('\n')).filter((line) => line.length > 100)
+    expect(long).toEqual([])
+  })
+})
+
+test.each([['redcat'], ['undp'], ['key', 'recovry'], ['remote', 'remvoe'], ['expir']])(
+  'a typing error never suggests what destroys: %s %s',
+  (...words: readonly string[]) => {
+    const harmful = commands.filter(({ destroys }) => destroys === true)
+    const names = harmful.flatMap(({ name, aliases = [] }) => [name, ...aliases])
+    for (const name of names) {
+      expect(() => parseCommandLine(words, commands)).not.toThrow(`did you mean "${name}"`)
+    }
+  },
+)
+
+describe.skipIf(bash.missing)(`completion${bash.note}`, () => {
+  function complete(...typed: readonly string[]): readonly string[] {
+    const call = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gitlocket; echo "${COMPREPLY[*]}"'
+    const script = `${scriptFor('bash')}\n${call}`
+    const { stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', 'gitlocket', ...typed], {
+      encoding: 'utf8',
+      cwd: '/',
+    })
+    expect(stderr).toBe('')
+    return stdout.trim().split(/\s+/)
+  }
+
+  test.each<[typed: string[], words: string[]]>([
+    [['app'], ['append']],
+    [['undo', '--act'], ['--actor']],
+    [['--store', 'x', 'key', 'ro'], ['rotate']],
+    [['key', 'passwd', '--re'], ['--remove']],
+    [
+      ['report', '--format', ''],
+      ['html', 'csv', 'json'],
+    ],
+    [['report', 'verify', '--sig'], ['--signature']],
+    [['log', '--actor', ''], ['']],
+    [['import', '/et'], ['/etc']],
+    [['completion', ''], expect.arrayContaining(['--help'])],
+  ])('%j', (typed, words) => {
+    expect(complete(...typed)).toEqual(words)
+  })
+})
+
+describe.each(['zsh', 'fish'] as const)('the script of %s', (shell) => {
+  const { missing, note } = requires(shell)
+
+  test('names every command', () => {
+    const script = scriptFor(shell)
+    for (const { name } of commands) expect(script).toContain(name.split(' ').at(-1))
+  })
+
+  test.skipIf(missing)(`is one that it can read${note}`, () => {
+    const file = join(temporaryDirectory(), 'script')
+    writeFileSync(file, scriptFor(shell))
+    const { status, stderr } = spawnSync(shell, ['-n', file], { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([0, ''])
+  })
+})
+
+describe('man pages', () => {
+  test('there is one for each command, and one that lists them', () => {
+    const pages = manualPages(commandGroups)
+    expect(pages.size).toBe(commands.length + 1)
+    expect(pages.get('gitlocket.1')).toContain('gitlocket\\-key\\-recovery(1)')
+    expect(pages.get('gitlocket-key-recovery.1')).toContain('\\fB\\-\\-keep\\-old\\fR')
+  })
+
+  test.skipIf(groff.missing)(`are free of errors${groff.note}`, () => {
+    for (const page of manualPages(commandGroups).values()) {
+      const { stderr } = spawnSync('groff', ['-man', '-Tascii', '-ww'], {
+        input: page,
+        encoding: 'utf8',
+      })
+      expect(stderr).toBe('')
+    }
+  })
+})

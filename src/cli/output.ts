@@ -9,17 +9,23 @@ import type { Answer } from './command.ts'
 
 /** The text for standard output. */
 export function answerText(answer: Answer, json: boolean, terminal: boolean): string {
-  if (json) return `${JSON.stringify(answer.json)}\n`
+  if (json) return jsonText(answer.json)
   return terminal && answer.inked !== true ? visible(answer.text) : answer.text
 }
 
 /** The text for standard error when a command fails. Names `store` if it may be the cause. */
 export function errorText(error: unknown, json: boolean, store: string | undefined): string {
-  if (json) return `${JSON.stringify({ error: errorJson(error) })}\n`
+  if (json) return jsonText(errorJson(error))
   const what = `${messageOf(error)}${whereText(error)}`
   const place = placeOf(error, store)
   const lines = [`gitlocket: ${what}`, ...(place === '' ? [] : [place]), `hint: ${hintOf(error)}`]
-  return visible(`${lines.join('\n')}\n`)
+  return visible(`${lines.join('\n')}\n`).toWellFormed()
+}
+
+/** One line. An unpaired surrogate would be escaped, and come back when the line is parsed. */
+function jsonText(value: unknown): string {
+  const replacer = (_: string, one: unknown) => (typeof one === 'string' ? one.toWellFormed() : one)
+  return `${JSON.stringify(value, replacer)}\n`
 }
 
 function placeOf(error: unknown, store: string | undefined): string {
@@ -28,14 +34,18 @@ function placeOf(error: unknown, store: string | undefined): string {
   return store !== undefined && exitCode >= 7 && exitCode <= 12 ? `store: ${store}` : ''
 }
 
-/** The error as a JSON value. */
+/** The error as a JSON value: that of the Memory Stores API (§2), with further facts. */
 export function errorJson(error: unknown): Readonly<Record<string, unknown>> {
-  const { exitCode } = surfaceOf(error)
+  return { type: 'error', error: errorFacts(error) }
+}
+
+function errorFacts(error: unknown): Readonly<Record<string, unknown>> {
+  const { exitCode, type } = surfaceOf(error)
   const code = error instanceof StoreError ? error.code : 'unexpected'
   const details = error instanceof StoreError ? detailsOf(error) : {}
   const facts = error instanceof CommandError ? error.facts : {}
   const message = messageOf(error)
-  return { code, message, hint: hintOf(error), exit_code: exitCode, ...details, ...facts }
+  return { type, code, message, hint: hintOf(error), exit_code: exitCode, ...details, ...facts }
 }
 
 function hintOf(error: unknown): string {

@@ -74,7 +74,7 @@ function findVerb(
   const [verb = ''] = args
   // What destroys is never suggested: the next key may be Enter.
   const harmless = commands.filter(({ destroys }) => destroys !== true)
-  const names = harmless.flatMap(({ name, aliases = [] }) => [name, ...aliases])
+  const names = harmless.flatMap(({ name, aliases = [] }) => [name].concat(aliases))
   const below = commands.filter((one) => one.name.startsWith(`${verb} `)).map((one) => one.name)
   if (below.length > 0) {
     const nearest = didYouMean(args.slice(0, 2).join(' '), names)

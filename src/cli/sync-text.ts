@@ -125,6 +125,7 @@ export function reportJson(report: SyncReport): Wire {
   const { remote, received, sent, merge, settings, keyrings } = report
   const { forkedDevices, head, headFingerprint } = report
   return wire({
+    type: 'sync',
     remote,
     received,
     sent,

@@ -27,7 +27,11 @@ const logCommand: Command = {
     { name: 'follow', summary: 'Those of the memory that is at the path now, across renames' },
     { name: 'limit', short: 'n', value: 'number', summary: 'At most this many' },
     { name: 'skip', value: 'number', summary: 'Leave out this many first' },
-    { name: 'after', value: 'version', summary: 'Continue after this one, the `next` of --json' },
+    {
+      name: 'after',
+      value: 'version',
+      summary: 'Continue after this one, the `next_page` of --json',
+    },
     { name: 'reverse', summary: 'Oldest first; --limit counts from there' },
     { name: 'actor', value: 'id', summary: 'Only those of this actor' },
     { name: 'session', value: 'id', summary: 'Only those of this session' },

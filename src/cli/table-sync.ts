@@ -26,8 +26,8 @@ const several =
   'Without a name all remotes are synced, in the order of `remote list`. A failing remote does ' +
   'not stop the others: reports go to standard output, errors to standard error, and the exit ' +
   'code is that of the first error. With --json several remotes are one value, ' +
-  '{"remotes":[…]}, in that order: for each the value of a single sync, or ' +
-  '{"remote":…,"error":…}. Errors name their `remote`, the number of commits that it lacks ' +
+  '{"data":[…],"next_page":null}, in that order: for each the value of a single sync, or ' +
+  '{"remote":…,"type":"error","error":…}. Errors name their `remote`, the number of commits that it lacks ' +
   '(`unsent_commits`) and the repository that keeps what was refused (`evidence`), which ' +
   '`git -C <store>/<evidence> log` reads.'
 

@@ -64,12 +64,21 @@ export function versionJson(version: Version): Wire {
   })
 }
 
+/** A page of a list. A list that is complete has no cursor to go on from. */
+export function pageJson(data: readonly unknown[], nextPage?: string): Wire {
+  return { data, next_page: nextPage ?? null }
+}
+
 /** A directory and everything below it, flat, in the order of a listing. */
-export function listingJson(
-  listing: DirectoryListing,
-): readonly Readonly<Record<string, unknown>>[] {
+export function listingJson(listing: DirectoryListing): readonly Wire[] {
   const { type, path, sizeBytes, children } = listing
-  return [{ type, path, content_size_bytes: sizeBytes }, ...children.flatMap(listingJson)]
+  const isDirectory = type === 'directory'
+  const item = {
+    type: isDirectory ? 'memory_prefix' : 'memory',
+    path: isDirectory && path !== '/' ? `${path}/` : path,
+    sizeBytes,
+  }
+  return [wire(item), ...children.flatMap(listingJson)]
 }
 
 /** RFC 3339, in UTC. */

@@ -150,10 +150,10 @@ describe('device list, role and remove', () => {
       ),
     )
     expect(removed).toContain('  the history so far: 5 commits\n  1 memory as they are')
-    const { devices } = await home.json('device', 'list')
+    const { data: devices } = await home.json('device', 'list')
     expect(devices).toMatchObject([
       { role: 'owner', active: true, this_device: true, removed_at: null, residual_access: null },
-      { device_id: id, active: false, residual_access: { commits: 5, memories: 1 } },
+      { type: 'device', id, active: false, residual_access: { commits: 5, memories: 1 } },
     ])
     expect((await other.call(['ls', '--store', home.store])).exitCode).toBe(8)
     await home.ok('verify')
@@ -214,10 +214,17 @@ describe('audit', () => {
         verified: true,
         role: 'auditor',
         commits: 4,
-        entries: [{ kind: 'change', session_id: 'cleaning', versions: [{ operation: 'deleted' }] }],
+        data: [
+          {
+            type: 'audit_entry',
+            kind: 'change',
+            session_id: 'cleaning',
+            versions: [{ operation: 'deleted' }],
+          },
+        ],
       })
       expect(text + JSON.stringify(json)).not.toContain('secret')
-      expect((await other.json('audit', '-n', '2', '--store', clone))['entries']).toHaveLength(2)
+      expect((await other.json('audit', '-n', '2', '--store', clone))['data']).toHaveLength(2)
     },
   )
 
@@ -326,11 +333,11 @@ describe('two owners who change the keyring on separate clones', () => {
     await first.ok('sync')
     for (const home of [first, second]) {
       expect(await home.ok('ls')).toBe('a.md\nb.md\nnotes.md\n')
-      const { devices } = await home.json('device', 'list')
+      const { data: devices } = await home.json('device', 'list')
       expect(devices).toEqual(
         expect.arrayContaining([
-          expect.objectContaining({ device_id: ours.id, role: 'reader' }),
-          expect.objectContaining({ device_id: theirs.id, role: 'writer' }),
+          expect.objectContaining({ id: ours.id, role: 'reader' }),
+          expect.objectContaining({ id: theirs.id, role: 'writer' }),
         ]),
       )
       await home.ok('verify')
@@ -348,7 +355,7 @@ describe('device rename', () => {
       `${id} is named build server\n`,
     )
     expect(await home.ok('device', 'list')).toContain(`${id}  writer, build server\n`)
-    const { devices } = JSON.parse(await home.ok('device', 'list', '--json'))
+    const { data: devices } = JSON.parse(await home.ok('device', 'list', '--json'))
     expect(devices[1]).toMatchObject({ name: 'build server', admitted_by: 'owner' })
   })
 })

@@ -20,9 +20,10 @@ const introduction = `# The command line
 
 Answers go to standard output, everything else to standard error. With \`--json\` an answer is one
 JSON value on one line, and so is an error, on standard error:
-\`{"error":{"code":"not_found","message":"…","hint":"…","exit_code":3}}\`, with further facts
-such as \`path\`. Names and shapes are those of Anthropic's Memory Stores API where it has
-them. Codes are those of [ERRORS.md](ERRORS.md).
+\`{"type":"error","error":{"type":"not_found_error","code":"not_found","message":"…","hint":"…",
+"exit_code":3}}\`, with further facts such as \`path\`. Names and shapes are those of Anthropic's Memory
+Stores API where it has them: a list is \`{"data":[…],"next_page":…}\`, the items say their
+\`type\`, and \`next_page\` is null at the end. Codes are those of [ERRORS.md](ERRORS.md).
 
 Paths are those of the store: \`notes.md\` means \`/notes.md\`. So does \`/memories/notes.md\`, as
 the memory tool calls it, unless the store itself has such a path: if both may be meant, a terminal

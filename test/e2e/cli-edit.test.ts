@@ -40,7 +40,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     expect([fileMode, directoryMode]).toEqual(['600 600', '700 700'])
     expect(path).toMatch(/^\/dev\/shm\/gitlocket-edit-\w+\/memory\.md$/)
     expect(existsSync(path ?? '')).toBe(false)
-    expect((await home.json('log', '--limit', '1'))['versions']).toMatchObject([
+    expect((await home.json('log', '--limit', '1'))['data']).toMatchObject([
       { operation: 'modified', reason: 'German' },
     ])
   })

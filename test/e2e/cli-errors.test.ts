@@ -209,7 +209,9 @@ describe('a request that cannot be done', () => {
     const { stdout, stderr, exitCode } = await home.run(['rm', 'nothing', '--json'])
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 3 })
     expect(JSON.parse(stderr)).toEqual({
+      type: 'error',
       error: {
+        type: 'not_found_error',
         code: 'not_found',
         message: expect.any(String),
         hint: expect.any(String),

@@ -14,7 +14,7 @@ const git = requires('git')
 
 /** Ids of all versions, oldest first. */
 async function versionsOf(home: Home): Promise<readonly string[]> {
-  const { versions } = await home.json('log', '--reverse')
+  const { data: versions } = await home.json('log', '--reverse')
   if (!Array.isArray(versions)) throw new Error('log printed no versions')
   return versions.map(({ id }) => String(id))
 }
@@ -40,14 +40,14 @@ describe('a history', () => {
 
   test('log prints a page at a time, and --after continues', async () => {
     const first = await home.json('log', '--limit', '2')
-    const cursor = String(first['next'])
-    expect(first['versions']).toMatchObject([{ id: ids[4] }, { id: ids[3] }])
+    const cursor = String(first['next_page'])
+    expect(first['data']).toMatchObject([{ id: ids[4] }, { id: ids[3] }])
     expect(cursor).toBe(ids[3])
     const second = await home.json('log', '--limit', '3', '--after', cursor)
-    expect(second).toMatchObject({ versions: [{ id: ids[2] }, { id: ids[1] }, { id: ids[0] }] })
-    expect(second['next']).toBeNull()
-    expect((await home.json('log', '--skip', '4'))['versions']).toMatchObject([{ id: ids[0] }])
-    expect((await home.json('log', '--skip', '9'))['versions']).toEqual([])
+    expect(second).toMatchObject({ data: [{ id: ids[2] }, { id: ids[1] }, { id: ids[0] }] })
+    expect(second['next_page']).toBeNull()
+    expect((await home.json('log', '--skip', '4'))['data']).toMatchObject([{ id: ids[0] }])
+    expect((await home.json('log', '--skip', '9'))['data']).toEqual([])
   })
 
   test('log --reverse begins with the oldest, and continues from there', async () => {
@@ -58,7 +58,7 @@ describe('a history', () => {
       '',
     ])
     const after = ['--reverse', '--after', ids[2] ?? '']
-    expect((await home.json('log', ...after))['versions']).toMatchObject([
+    expect((await home.json('log', ...after))['data']).toMatchObject([
       { id: ids[3] },
       { id: ids[4] },
     ])
@@ -68,7 +68,7 @@ describe('a history', () => {
     const text = await home.ok('log', '-p', '--actor', 'bob')
     expect(text).toMatch(/^version memver_[^]*\n\ndiff --git a\/a.md b\/a.md\n--- a\/a.md\t/)
     expect(text).toContain('\n one\n-two\n+zwei\n')
-    const { versions } = await home.json('log', '-p', '--limit', '2')
+    const { data: versions } = await home.json('log', '-p', '--limit', '2')
     expect(versions).toMatchObject([
       { diff: expect.stringContaining('deleted file mode 100644') },
       { diff: expect.stringContaining('rename from a.md\nrename to b/a.md') },
@@ -210,7 +210,7 @@ describe('a clock that was wrong', () => {
       expect([written.exitCode, written.stderr]).toEqual([0, expect.stringContaining(report)])
       expect((await home.call(['create', 'more.md', '--text', 'b'])).stderr).toBe('')
       expect(await home.ok('status')).not.toContain('Clock')
-      const { versions } = await home.json('log', '--reverse')
+      const { data: versions } = await home.json('log', '--reverse')
       const [ahead, after] = Array.isArray(versions) ? versions : []
       expect(ahead).toMatchObject({
         created_at: '2099-01-01T00:00:00.000Z',

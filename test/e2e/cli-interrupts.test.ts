@@ -31,7 +31,7 @@ describe('Ctrl-C', () => {
 
   async function stateOf(home: Home): Promise<'old' | 'new'> {
     const { stdout } = await home.run(['log', '--json', '--redacted'])
-    const { versions } = JSON.parse(stdout)
+    const { data: versions } = JSON.parse(stdout)
     return versions.some(({ id }: { readonly id: string }) => id === leak) ? 'new' : 'old'
   }
 

@@ -32,7 +32,7 @@ const homeWithLeak = copiesOf(async (home) => {
 })
 
 async function listed(home: Home, ...words: string[]): Promise<readonly Listed[]> {
-  const { versions } = await home.json('log', '--reverse', ...words)
+  const { data: versions } = await home.json('log', '--reverse', ...words)
   if (!Array.isArray(versions)) throw new Error('log printed no versions')
   return versions
 }

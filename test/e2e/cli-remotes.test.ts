@@ -52,8 +52,11 @@ describe('an auditor', () => {
     cpSync(remote, moved, { recursive: true })
     rmSync(remote, { recursive: true })
     await other.ok('remote', 'remove', 'origin')
-    expect(await other.json('remote', 'add', 'new', moved)).toEqual({ name: 'new', url: moved })
-    expect(await other.json('remote', 'list')).toEqual({ remotes: [{ name: 'new', url: moved }] })
+    expect(await other.json('remote', 'add', 'new', moved)).toMatchObject({ url: moved })
+    expect(await other.json('remote', 'list')).toEqual({
+      data: [{ type: 'remote', name: 'new', url: moved }],
+      next_page: null,
+    })
     expect((await other.call(['sync'])).stdout).toMatch(/nothing to do/)
     expect(git(['remote', '-v'], other.store)).toContain(moved)
   })
@@ -88,7 +91,7 @@ describe('an auditor', () => {
       '  1 memory as they are, each until it is written again\n'
     expect(removed).toContain(lines)
     expect(await owner.ok('device', 'list')).toContain(lines.replaceAll(/^/gm, '  ').trimEnd())
-    expect((await owner.json('device', 'list'))['devices']).toMatchObject([
+    expect((await owner.json('device', 'list'))['data']).toMatchObject([
       {},
       { residual_access: { commits: 6, commits_with_contents: 4, memories: 1 } },
     ])
@@ -133,7 +136,7 @@ describe('the address of a remote', () => {
         `${place}#${another}`,
       ])
       expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/not of memstore_.*join/s)])
-      expect(await home.json('remote', 'list')).toEqual({ remotes: [] })
+      expect(await home.json('remote', 'list')).toEqual({ data: [], next_page: null })
     },
   )
 

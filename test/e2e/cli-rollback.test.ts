@@ -9,7 +9,7 @@ async function headOf(home: Home): Promise<string> {
 }
 
 async function newestVersion(home: Home): Promise<string> {
-  const { versions } = await home.json('log', '--limit', '1')
+  const { data: versions } = await home.json('log', '--limit', '1')
   if (!Array.isArray(versions)) throw new Error('log printed no versions')
   return String(versions[0]?.id)
 }
@@ -24,7 +24,7 @@ describe('restore', () => {
       'Changed 1 memory\n  modified  /a.md\n',
     )
     expect(await home.ok('cat', 'a.md')).toBe('one\n')
-    const { versions } = await home.json('log')
+    const { data: versions } = await home.json('log')
     expect(versions).toMatchObject([{ operation: 'modified', reason: /restore/ }, {}, {}])
     expect(await home.ok('restore', 'a.md', '--to', first)).toBe('Nothing has to change\n')
   })
@@ -45,9 +45,7 @@ describe('restore', () => {
       left: [],
     })
     expect((await home.json('cat', 'a.md'))['id']).toBe(id)
-    expect((await home.json('log', '--limit', '1'))['versions']).toMatchObject([
-      { reason: 'Needed' },
-    ])
+    expect((await home.json('log', '--limit', '1'))['data']).toMatchObject([{ reason: 'Needed' }])
     await home.ok('rm', 'a.md')
     await home.ok('restore', String(id), '--to', commit)
     expect(await home.ok('cat', 'a.md')).toBe('one\n')
@@ -103,7 +101,7 @@ describe('rollback', () => {
       await home.ok('rollback', '--to', now, '--as', 'carol', '--reason', 'No')
       expect(await home.ok('ls', '-R')).toBe('/a.md\n/new.md\n')
       expect(await home.ok('cat', 'a.md')).toBe('two\n')
-      expect((await home.json('log', '--limit', '1'))['versions']).toMatchObject([
+      expect((await home.json('log', '--limit', '1'))['data']).toMatchObject([
         { created_by: { user_id: 'carol' }, reason: 'No' },
       ])
     },

@@ -267,12 +267,13 @@ describe('several remotes', () => {
     const { stdout, stderr } = await first.call(['sync', '--json'])
     const error = expect.objectContaining({ code: 'remote_unreachable', remote: 'web' })
     expect(JSON.parse(stdout)).toEqual({
-      remotes: [
-        expect.objectContaining({ remote: 'origin', merged_elsewhere: [] }),
-        { remote: 'web', error },
+      data: [
+        expect.objectContaining({ type: 'sync', remote: 'origin', merged_elsewhere: [] }),
+        { remote: 'web', type: 'error', error },
       ],
+      next_page: null,
     })
-    expect(JSON.parse(stderr)).toEqual({ error })
+    expect(JSON.parse(stderr)).toEqual({ type: 'error', error })
   })
 })
 

@@ -65,7 +65,7 @@ describe('the first five minutes', () => {
     expect(await type('ls', 'plans/')).toBe('notes.md\n')
     expect(await type('list', '-lR')).toBe('     13 B  /plans/notes.md\n')
     expect(await type('view')).toBe('13B\t/\n13B\t/plans/\n13B\t/plans/notes.md\n')
-    expect(await type('rm', 'plans')).toBe('Deleted /plans\n')
+    expect(await type('rm', 'plans')).toBe('Deleted /plans/ with 1 memory\n')
     expect(await type('ls')).toBe('')
     const verified = await type('verify')
     expect(verified).toMatch(/^Verified 6 commits, 5 versions and 0 memories; the head is [0-9a-f]/)
@@ -79,7 +79,7 @@ describe('the first five minutes', () => {
     expect(text).toBe(
       [
         'version memver_…',
-        'Change:   modified /b.md',
+        'Change:   moved /a.md => /b.md',
         'Actor:    user:bob',
         'Date:     then',
         '',
@@ -138,7 +138,7 @@ describe('log finds', () => {
     [['/'], 3],
     [['--operation', 'created', '--actor', 'bob'], 0],
   ])('with %j %d versions', async (words, count) => {
-    expect((await home.json('log', ...words))['versions']).toHaveLength(count)
+    expect((await home.json('log', ...words))['data']).toHaveLength(count)
   })
 })
 
@@ -196,7 +196,7 @@ describe('for programs', () => {
       content_size_bytes: 1,
       content_sha256: 'ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb',
     })
-    const versions = (await home.json('log'))['versions']
+    const versions = (await home.json('log'))['data']
     expect(versions).toEqual([
       expect.objectContaining({
         type: 'memory_version',
@@ -208,9 +208,18 @@ describe('for programs', () => {
     expect(await home.json('status')).toMatchObject({ memories: 1, commits: 2, role: 'owner' })
     expect(await home.json('verify')).toMatchObject({ verified: true, commits: 2 })
     expect(await home.json('ls')).toEqual({
-      path: '/',
-      entries: [{ type: 'file', path: '/a.md', content_size_bytes: 1 }],
+      data: [{ type: 'memory', path: '/a.md', content_size_bytes: 1 }],
+      next_page: null,
     })
+    await home.ok('create', 'd/b.md', '--text', 'bb')
+    const prefix = { type: 'memory_prefix', path: '/d/', content_size_bytes: 2 }
+    expect(await home.json('ls')).toMatchObject({ data: [{ path: '/a.md' }, prefix] })
+    expect((await home.json('view'))['data']).toMatchObject([
+      { type: 'memory_prefix', path: '/' },
+      { path: '/a.md' },
+      prefix,
+      { path: '/d/b.md' },
+    ])
   })
 
   test('a change that changes nothing makes no commit', async () => {

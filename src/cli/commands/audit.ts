@@ -9,7 +9,7 @@ import type { Context } from '../context.ts'
 import { auditHere } from '../open-store.ts'
 import { countText } from '../sizes.ts'
 import { parseTime } from '../times.ts'
-import { actorJson, timestamp, type Wire, wire } from '../wire.ts'
+import { actorJson, pageJson, timestamp, type Wire, wire } from '../wire.ts'
 
 export async function audit(context: Context, input: Input): Promise<Answer> {
   const wanted = filterOf(context, input)
@@ -116,13 +116,14 @@ function auditJson(found: Audit, shown: readonly AuditEntry[]): Wire {
     leftOut: found.leftOut.map(({ record, commit, why, acceptedAt, entry }) => {
       return wire({ record, commit, why, acceptedAt, entry: entry && entryJson(entry) })
     }),
-    entries: shown.map(entryJson),
+    ...pageJson(shown.map(entryJson)),
   })
 }
 
 function entryJson(entry: AuditEntry): Wire {
   const { commit, record, parents, height, kind, session, deviceId, redacts } = entry
   return wire({
+    type: 'audit_entry',
     commit,
     record,
     parents,
@@ -134,7 +135,14 @@ function entryJson(entry: AuditEntry): Wire {
     deviceId,
     recovery: entry.isRecovery,
     versions: entry.versions.map(({ versionId, memoryId, operation, baseVersionIds, isRedacted }) =>
-      wire({ id: versionId, memoryId, operation, baseVersionIds, redacted: isRedacted }),
+      wire({
+        type: 'memory_version',
+        id: versionId,
+        memoryId,
+        operation,
+        baseVersionIds,
+        redacted: isRedacted,
+      }),
     ),
     redacts,
     redactReason: entry.redactReason,

@@ -5,7 +5,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
 import { visible } from '../output.ts'
-import { type Wire, wire } from '../wire.ts'
+import { pageJson, type Wire, wire } from '../wire.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 10_000
@@ -16,7 +16,7 @@ export function conflicts(context: Context, input: Input): Promise<Answer> {
     const found = await store.history.conflicts({ limit })
     const text = found.map((conflict) => conflictText(conflict)).join('\n')
     const note = found.length === 0 ? 'No merge has had to combine anything' : undefined
-    return { text, json: { data: found.map(conflictJson) }, ...(note !== undefined && { note }) }
+    return { text, json: pageJson(found.map(conflictJson)), ...(note !== undefined && { note }) }
   })
 }
 
@@ -45,5 +45,5 @@ function conflictJson(conflict: Conflict): Wire {
   const { time, joined, ...fields } = conflict
   const { versionId, memoryId, path, inputs, combination, kept, movedFrom, commit } = fields
   const what = { versionId, memoryId, path, inputs, combination, kept, joinedMemoryId: joined }
-  return wire({ ...what, movedFrom, commit, createdAt: time })
+  return wire({ type: 'conflict', ...what, movedFrom, commit, createdAt: time })
 }

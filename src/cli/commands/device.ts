@@ -29,7 +29,7 @@ import {
 import { getNewPassphrase } from '../secrets.ts'
 import { countText } from '../sizes.ts'
 import { timeAgo } from '../times.ts'
-import { type Wire, wire } from '../wire.ts'
+import { pageJson, type Wire, wire } from '../wire.ts'
 
 const PREFIX = 'dev_'
 const ID_DIGITS = 26
@@ -91,7 +91,7 @@ export function deviceList(context: Context): Promise<Answer> {
     const devices = await readDevices(context, store)
     return {
       text: devices.flatMap((device) => deviceLines(device, context.clock())).join(''),
-      json: { devices: devices.map(deviceJson) },
+      json: pageJson(devices.map(deviceJson)),
       paged: true,
     }
   })
@@ -310,7 +310,8 @@ function unacknowledgedLines({ unacknowledged, canAcknowledge }: Device, now: nu
 function deviceJson(device: Device): Wire {
   const { deviceId, name, role, admittedBy, added, removed, lastRecord, canAcknowledge } = device
   return wire({
-    deviceId,
+    type: 'device',
+    id: deviceId,
     name,
     role,
     admittedBy,

@@ -17,7 +17,7 @@ import { storePath } from '../store-path.ts'
 import { parseTime } from '../times.ts'
 import { findVersionPatch } from '../version-patch.ts'
 import { resolveVersion, versionLine, versionText } from '../versions-text.ts'
-import { versionJson } from '../wire.ts'
+import { pageJson, versionJson } from '../wire.ts'
 
 /** Versions that are read before the first of them shows. */
 const PAGE = 200
@@ -187,7 +187,7 @@ async function jsonAnswer(found: AsyncGenerator<Shown, string | undefined>): Pro
     const { version, patch } = next.value
     versions.push({ ...versionJson(version), ...(patch === undefined ? {} : { diff: patch }) })
   }
-  return { text: '', json: { versions, next: next.value ?? null } }
+  return { text: '', json: pageJson(versions, next.value) }
 }
 
 /** Times are relative on a terminal only. */

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts'
 import { withReader } from '../past.ts'
 import { sizeText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
-import { listingJson, memoryJson } from '../wire.ts'
+import { listingJson, memoryJson, pageJson } from '../wire.ts'
 
 /** Lists every name, including hidden ones. */
 export function ls(context: Context, input: Input): Promise<Answer> {
@@ -25,7 +25,7 @@ export function ls(context: Context, input: Input): Promise<Answer> {
       return `${size}${nameOf(entry)}${entry.type === 'directory' ? '/' : ''}\n`
     })
     const json = entries.flatMap((entry) => listingJson({ ...entry, children: [] }))
-    return { text: lines.join(''), json: { path, entries: json } }
+    return { text: lines.join(''), json: pageJson(json) }
   })
 }
 

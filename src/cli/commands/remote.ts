@@ -8,6 +8,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { checkIsDirectory } from '../open-store.ts'
 import { unknownRemoteHint } from '../remote-failure.ts'
+import { pageJson, type Wire } from '../wire.ts'
 
 export async function remoteAdd(context: Context, input: Input): Promise<Answer> {
   const added = addRemote(directoryOf(context), input.argument(0), input.argument(1))
@@ -17,7 +18,10 @@ export async function remoteAdd(context: Context, input: Input): Promise<Answer>
     const hint = '`gitlocket join` with the address and another --store clones that store'
     throw new CommandError('invalid_input', error.message, hint)
   })
-  return { text: `Added the remote ${name}\n\nNext: gitlocket sync\n`, json: { name, url } }
+  return {
+    text: `Added the remote ${name}\n\nNext: gitlocket sync\n`,
+    json: remoteJson({ name, url }),
+  }
 }
 
 export async function remoteList(context: Context): Promise<Answer> {
@@ -25,7 +29,7 @@ export async function remoteList(context: Context): Promise<Answer> {
   const width = Math.max(0, ...remotes.map(({ name }) => name.length))
   const text = remotes.map(({ name, url }) => `${name.padEnd(width)}  ${url}\n`).join('')
   const note = remotes.length === 0 ? 'No remote; `gitlocket remote add` names one' : undefined
-  return { text, json: { remotes }, ...(note !== undefined && { note }) }
+  return { text, json: pageJson(remotes.map(remoteJson)), ...(note !== undefined && { note }) }
 }
 
 export async function remoteRemove(context: Context, input: Input): Promise<Answer> {
@@ -35,6 +39,10 @@ export async function remoteRemove(context: Context, input: Input): Promise<Answ
     throw new CommandError('not_found', error.message, unknownRemoteHint)
   })
   return { text: `Removed the remote ${name}; what it holds is untouched\n`, json: { name } }
+}
+
+function remoteJson({ name, url }: { readonly name: string; readonly url: string }): Wire {
+  return { type: 'remote', name, url }
 }
 
 function directoryOf({ environment }: Context): string {

@@ -18,6 +18,7 @@ import { errorJson, exitCodeOf } from '../output.ts'
 import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { reportJson, reportText, wasCombined } from '../sync-text.ts'
+import { pageJson } from '../wire.ts'
 
 type Half = 'pull' | 'push' | undefined
 
@@ -185,10 +186,10 @@ export function answerOf(outcomes: readonly Outcome[]): Answer {
   })
   const values = outcomes.map((outcome) => {
     if ('report' in outcome) return reportJson(outcome.report)
-    return { remote: outcome.remote, error: errorJson(outcome.error) }
+    return { remote: outcome.remote, ...errorJson(outcome.error) }
   })
   const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
-  const json = values.length === 1 ? values[0] : { remotes: values }
+  const json = values.length === 1 ? values[0] : pageJson(values)
   const exitCode = failures.length > 0 ? detailedExitCode(outcomes) : 0
   return { text: texts.join(''), json, failures, exitCode }
 }

@@ -14,7 +14,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withReader } from '../past.ts'
 import { storePath } from '../store-path.ts'
-import { listingJson } from '../wire.ts'
+import { listingJson, pageJson } from '../wire.ts'
 
 /** Shows numbered lines, or two levels of a directory without hidden names. */
 export function view(context: Context, input: Input): Promise<Answer> {
@@ -55,7 +55,7 @@ function directoryAnswer(listing: DirectoryListing): Answer {
     const slash = type === 'directory' && index > 0 ? '/' : ''
     return `${formatSize(sizeBytes)}\t${path}${slash}\n`
   })
-  return { text: rows.join(''), json: { path: listing.path, entries: listingJson(shown) } }
+  return { text: rows.join(''), json: pageJson(listingJson(shown)) }
 }
 
 function withoutHidden(listing: DirectoryListing): DirectoryListing {

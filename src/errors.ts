@@ -171,9 +171,22 @@ export class StoreError extends Error {
 
   /** @internal */
   constructor(code: ErrorCode, message: string, options: StoreErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    // It may repeat an input with an unpaired surrogate, which would make a request malformed.
+    super(
+      message.toWellFormed(),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.code = code
-    this.details = options.details ?? {}
+    this.details = wellFormed(options.details ?? {})
+  }
+}
+
+function wellFormed(details: ErrorDetails): ErrorDetails {
+  const { path, parameter } = details
+  return {
+    ...details,
+    ...(typeof path === 'string' && { path: path.toWellFormed() }),
+    ...(typeof parameter === 'string' && { parameter: parameter.toWellFormed() }),
   }
 }
 

@@ -14,7 +14,10 @@ export class Refusal extends Error {
   readonly prefix: '' | 'Error: '
 
   constructor(message: string, options: { readonly prefix?: ''; readonly cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(
+      message.toWellFormed(),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.prefix = options.prefix ?? 'Error: '
   }
 }

@@ -95,7 +95,7 @@ describe('the first five minutes', () => {
       ].join('\n'),
     )
     expect((await home.ok('history', 'b.md', '--oneline')).replaceAll(timestamps, 'then')).toMatch(
-      /^memver_[0-9a-z]{10} {2}modified {2}\/b.md {2}user:bob {2}then\n$/,
+      /^memver_[0-9a-z]{10} {2}moved {5}\/a.md => \/b.md {2}user:bob {2}then\n$/,
     )
     expect((await home.ok('log', 'b.md', '--follow', '--oneline')).split('\n')).toHaveLength(3)
   })

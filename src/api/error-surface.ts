@@ -34,9 +34,14 @@ const makeRoom = 'Delete what is no longer needed, or let an owner raise the lim
 
 /** Every code, in the order of errors.ts. */
 export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
-  invalid_input: invalid('Correct the parameter that the message names'),
+  invalid_input: invalid('Change the request as the message says; the same one is refused again'),
   invalid_path: invalid('Give a path such as /notes/today.md'),
-  not_found: row(404, 'not_found_error', 3, 'List the directory to see what is there'),
+  not_found: row(
+    404,
+    'not_found_error',
+    3,
+    'Look at what there is with `gitlocket ls -R`; `gitlocket log` also lists what was deleted',
+  ),
   path_conflict: row(
     409,
     'memory_path_conflict_error',

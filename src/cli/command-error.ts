@@ -31,7 +31,8 @@ export interface CommandErrorOptions {
   readonly cause?: unknown
 }
 
-export function usageError(message: string, verb?: string): CommandError {
+export function usageError(message: string, verb?: string, details?: ErrorDetails): CommandError {
   const help = verb === undefined ? 'gitlocket --help' : `gitlocket ${verb} --help`
-  return new CommandError('invalid_input', message, `\`${help}\` shows what is possible`)
+  const hint = `\`${help}\` shows what is possible`
+  return new CommandError('invalid_input', message, hint, details && { details })
 }

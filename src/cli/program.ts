@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'
 import { hasCode } from '../errors.ts'
-import { CommandError } from './command-error.ts'
-import type { Answer } from './command.ts'
+import { CommandError, usageError } from './command-error.ts'
+import type { Answer, Command } from './command.ts'
 import type { Context } from './context.ts'
 import { type Environment, readEnvironment, wantsDebugging } from './environment.ts'
 import { commandHelp, overview } from './help.ts'
@@ -34,10 +34,19 @@ export async function runProgram(
     await loadSodium()
     const { command } = invocation
     const input = await withStorePaths(context, command, invocation.input)
-    return await print(await command.run(context, input), json, context)
+    const answer = await command.run(context, input).catch((error: unknown) => {
+      throw withHelp(error, command)
+    })
+    return await print(answer, json, context)
   } catch (error) {
     return report(error, json, environment?.storeDirectory)
   }
+}
+
+/** A refusal by the store says what is wrong; the help of the command says what is right. */
+function withHelp(error: unknown, { name }: Command): unknown {
+  if (!hasCode(error, 'invalid_input') || error instanceof CommandError) return error
+  return usageError(error.message, name, error.details)
 }
 
 function aboutProgram(invocation: Exclude<Invocation, { readonly type: 'run' }>): Answer {

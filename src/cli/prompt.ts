@@ -17,15 +17,20 @@ export function askSecret(context: Context, question: string, variable: string):
   return withHiddenInput(context, (ask) => ask(question))
 }
 
-/** A new secret, asked for twice. Throws `invalid_input` if the two differ. */
+/**
+ * A new secret, asked for twice; `check` throws after the first time if it cannot be one. Throws
+ * `invalid_input` if the two differ.
+ */
 export function askNewSecret(
   context: Context,
   question: string,
   variable: string,
+  check: (secret: string) => void,
 ): Promise<string> {
   checkCanAsk(context, question, variable)
   return withHiddenInput(context, async (ask) => {
     const first = await ask(question)
+    check(first)
     const second = first === '' ? '' : await ask('The same again')
     if (first === second) return first
     throw new StoreError('invalid_input', 'The two inputs differ; nothing was changed')

@@ -3,6 +3,7 @@
 
 import { hasCode } from '../errors.ts'
 import { parseOperatorSecret, parseRecoveryKey } from '../keys/identity.ts'
+import { passphraseCharactersMin } from '../limits.ts'
 import { CommandError } from './command-error.ts'
 import type { Context } from './context.ts'
 import { readSecretFile } from './files.ts'
@@ -22,8 +23,10 @@ export async function findFirstPassphrase(context: Context): Promise<string | un
   const file = context.environment.passphraseFile
   if (file !== undefined) return readSecretFile('the passphrase', file)
   if (!canAsk(context)) return undefined
-  const question = 'New passphrase (empty for none)'
-  const typed = await askNewSecret(context, question, 'GITLOCKET_PASSPHRASE_FILE')
+  const question = `New passphrase (${leastLength}; empty for none)`
+  const typed = await askNewSecret(context, question, 'GITLOCKET_PASSPHRASE_FILE', (secret) => {
+    if (secret !== '') checkLength(secret)
+  })
   return typed === '' ? undefined : typed
 }
 
@@ -31,7 +34,17 @@ export async function findFirstPassphrase(context: Context): Promise<string | un
 export async function getNewPassphrase(context: Context): Promise<string> {
   const file = context.environment.newPassphraseFile
   if (file !== undefined) return readSecretFile('the new passphrase', file)
-  return askNewSecret(context, 'New passphrase', 'GITLOCKET_NEW_PASSPHRASE_FILE')
+  const question = `New passphrase (${leastLength})`
+  return askNewSecret(context, question, 'GITLOCKET_NEW_PASSPHRASE_FILE', checkLength)
+}
+
+const leastLength = `at least ${passphraseCharactersMin} characters`
+
+/** What the store would refuse is not asked for again. */
+function checkLength(secret: string): void {
+  if (Array.from(secret).length >= passphraseCharactersMin) return
+  const hint = 'A few random words are long enough, and easy to remember'
+  throw new CommandError('invalid_input', `A passphrase must have ${leastLength}`, hint)
 }
 
 /** The secret for `recover` and `join`. Its form distinguishes the two kinds. */

@@ -205,6 +205,12 @@ describe('a request that cannot be done', () => {
     expect((await home.json('status'))['head']).toBe(head)
   })
 
+  test('an argument that the store refuses gets the help of its command as the hint', async () => {
+    const { exitCode, stderr } = await home.call(['key', 'quota', 'many'])
+    expect(exitCode).toBe(2)
+    expect(stderr).toMatch(/\nhint: `gitlocket key quota --help` shows what is possible\n$/)
+  })
+
   test('with --json the error is one JSON value on standard error', { tags: 'slow' }, async () => {
     const { stdout, stderr, exitCode } = await home.run(['rm', 'nothing', '--json'])
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 3 })

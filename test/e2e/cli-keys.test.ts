@@ -217,7 +217,7 @@ describe('on a terminal', () => {
         home,
         ['init'],
         [
-          ['New passphrase (empty for none): ', `${passphrase}\r`],
+          ['New passphrase (at least 8 characters; empty for none): ', `${passphrase}\r`],
           ['The same again: ', `${passphrase}\r`],
         ],
       )
@@ -235,11 +235,11 @@ describe('on a terminal', () => {
   )
 
   test.skipIf(python.missing)(
-    `two different inputs, and Ctrl-C, make nothing${python.note}`,
+    `two different inputs, a short one, and Ctrl-C, make nothing${python.note}`,
     { tags: 'slow' },
     async () => {
       const home = newHome()
-      const question = 'New passphrase (empty for none): '
+      const question = 'New passphrase (at least 8 characters; empty for none): '
       const differ = await typing(
         home,
         ['init'],
@@ -250,6 +250,10 @@ describe('on a terminal', () => {
       )
       expect(differ).toMatchObject({ exitCode: 2 })
       expect(differ.stdout).toContain('The two inputs differ')
+      const short = await typing(home, ['init'], [[question, 'short\r']])
+      expect(short).toMatchObject({ exitCode: 2 })
+      expect(short.stdout).toContain('A passphrase must have at least 8 characters')
+      expect(short.stdout).not.toContain('The same again')
       const cancelled = await typing(home, ['init'], [[question, '\u0003']])
       expect(cancelled.exitCode).toBe(130)
       expect([existsSync(home.identityFile), existsSync(home.store)]).toEqual([false, false])

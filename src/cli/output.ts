@@ -24,8 +24,11 @@ export function errorText(error: unknown, json: boolean, store: string | undefin
 
 /** One line. An unpaired surrogate would be escaped, and come back when the line is parsed. */
 function jsonText(value: unknown): string {
-  const replacer = (_: string, one: unknown) => (typeof one === 'string' ? one.toWellFormed() : one)
-  return `${JSON.stringify(value, replacer)}\n`
+  return `${JSON.stringify(value, wellFormed)}\n`
+}
+
+function wellFormed(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed() : value
 }
 
 function placeOf(error: unknown, store: string | undefined): string {

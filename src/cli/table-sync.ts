@@ -27,7 +27,8 @@ const several =
   'not stop the others: reports go to standard output, errors to standard error, and the exit ' +
   'code is that of the first error. With --json several remotes are one value, ' +
   '{"data":[…],"next_page":null}, in that order: for each the value of a single sync, or ' +
-  '{"remote":…,"type":"error","error":…}. Errors name their `remote`, the number of commits that it lacks ' +
+  '{"remote":…,"type":"error","error":…}. Errors name their `remote`, the number ' +
+  'of commits that it lacks ' +
   '(`unsent_commits`) and the repository that keeps what was refused (`evidence`), which ' +
   '`git -C <store>/<evidence> log` reads.'
 
@@ -98,9 +99,16 @@ const pushCommand: Command = {
 const conflictsCommand: Command = {
   name: 'conflicts',
   summary: 'Show what merges have combined, joined or moved aside, and from which versions',
-  positionals: [],
-  options: [{ name: 'limit', short: 'n', value: 'number', summary: 'At most this many' }],
-  notes: ['`show` prints a version that it names, with the versions that it was made from.'],
+  positionals: [{ name: 'version', optional: true, repeated: true }],
+  options: [
+    { name: 'limit', short: 'n', value: 'number', summary: 'At most this many' },
+    { name: 'all', summary: 'Also those that are marked as looked at' },
+    { name: 'seen', summary: 'Mark these versions, or all, as looked at on this device' },
+  ],
+  notes: [
+    '`show` prints a version that it names, with the versions that it was made from. Marks stay ' +
+      'on this device: other machines and their users list a conflict until they mark it.',
+  ],
   run: async (...call) => (await import('./commands/conflicts.ts')).conflicts(...call),
 }
 

@@ -138,6 +138,31 @@ describe('sync', () => {
     },
   )
 
+  test('a conflict is listed until it is marked, on each device', { tags: 'slow' }, async () => {
+    const { first, second } = await newPair()
+    await first.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'eins')
+    await second.ok('str-replace', 'notes.md', '--old', 'one', '--new', 'uno')
+    for (const home of [first, second, first]) await home.ok('sync')
+    const { data } = JSON.parse(await second.ok('conflicts', '--json'))
+    expect(data).toMatchObject([{ type: 'conflict', seen: false }])
+    const id = String(data[0].memory_version_id)
+    const unknown = await second.call(['conflicts', '--seen', `memver_${'0'.repeat(26)}`])
+    expect([unknown.exitCode, unknown.stderr]).toEqual([
+      3,
+      expect.stringContaining('not a conflict'),
+    ])
+    const marked = 'Marked 1 conflict as looked at on this device\n'
+    expect(await second.ok('conflicts', '--seen', id.slice(0, 17))).toBe(marked)
+    expect(await second.call(['conflicts'])).toEqual({
+      exitCode: 0,
+      stdout: '',
+      stderr: 'Each one was looked at on this device; --all lists them\n',
+    })
+    expect(await second.json('conflicts', '--all')).toMatchObject({ data: [{ seen: true }] })
+    expect(await second.ok('conflicts', '--seen')).toMatch(/^Marked 0 conflicts/)
+    expect(await first.ok('conflicts')).toContain(id)
+  })
+
   test(
     'a redaction names devices that may hold old objects, until they write',
     { tags: 'slow' },

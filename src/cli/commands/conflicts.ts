@@ -1,10 +1,16 @@
-// `conflicts`: lists what merges have combined, and from which versions.
+// `conflicts`: lists what merges have combined, and from which versions, until the user of this
+// device has marked it as looked at.
 
 import type { Conflict } from '../../store/history/conflicts.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
 import { visible } from '../output.ts'
+import { markSeen, readSeen } from '../seen-conflicts.ts'
+import { countText } from '../sizes.ts'
+import { resolveVersion } from '../versions-text.ts'
 import { pageJson, type Wire, wire } from '../wire.ts'
 
 const LIMIT_DEFAULT = 50
@@ -12,12 +18,49 @@ const LIMIT_MAX = 10_000
 
 export function conflicts(context: Context, input: Input): Promise<Answer> {
   const limit = input.integer('limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
+  const mark = input.flag('seen')
+  if (!mark && input.findArgument(0) !== undefined) {
+    throw usageError('Versions are named with --seen only', 'conflicts')
+  }
   return withStore(context, async (store) => {
-    const found = await store.history.conflicts({ limit })
+    const seen = readSeen(context, store)
+    const all = await store.history.conflicts({ limit: LIMIT_MAX })
+    if (mark) return markNamed(context, store, input, all, seen)
+    const shown = input.flag('all') ? all : all.filter(({ versionId }) => !seen.has(versionId))
+    const found = shown.slice(0, limit)
     const text = found.map((conflict) => conflictText(conflict)).join('\n')
-    const note = found.length === 0 ? 'No merge has had to combine anything' : undefined
-    return { text, json: pageJson(found.map(conflictJson)), ...(note !== undefined && { note }) }
+    const data = found.map((one) => conflictJson(one, seen.has(one.versionId)))
+    const note = noteOf(found.length, all.length)
+    return { text, json: pageJson(data), ...(note !== undefined && { note }) }
   })
+}
+
+/** Marks the named ones, or all. */
+async function markNamed(
+  context: Context,
+  store: MemoryStore,
+  input: Input,
+  all: readonly Conflict[],
+  seen: ReadonlySet<string>,
+): Promise<Answer> {
+  const named = await Promise.all(input.arguments(0).map((id) => resolveVersion(store, id)))
+  const known = new Set(all.map(({ versionId }) => versionId))
+  const unknown = named.find((id) => !known.has(id))
+  if (unknown !== undefined) {
+    const hint = '`gitlocket conflicts --all` lists them'
+    throw new CommandError('not_found', `${unknown} is not a conflict`, hint)
+  }
+  const marked = (named.length > 0 ? named : [...known]).filter((id) => !seen.has(id))
+  if (marked.length > 0) markSeen(context, store, marked)
+  const count = countText(marked.length, 'conflict', 'conflicts')
+  const text = `Marked ${count} as looked at on this device\n`
+  return { text, json: { memory_version_ids: marked } }
+}
+
+function noteOf(shown: number, all: number): string | undefined {
+  if (shown > 0) return undefined
+  if (all === 0) return 'No merge has had to combine anything'
+  return 'Each one was looked at on this device; --all lists them'
 }
 
 function conflictText(conflict: Conflict): string {
@@ -41,9 +84,9 @@ function resultText({ combination, kept }: Conflict): string {
   return combination === 'deleted' ? 'Deleted' : 'Redacted since'
 }
 
-function conflictJson(conflict: Conflict): Wire {
+function conflictJson(conflict: Conflict, seen: boolean): Wire {
   const { time, joined, ...fields } = conflict
   const { versionId, memoryId, path, inputs, combination, kept, movedFrom, commit } = fields
   const what = { versionId, memoryId, path, inputs, combination, kept, joinedMemoryId: joined }
-  return wire({ type: 'conflict', ...what, movedFrom, commit, createdAt: time })
+  return wire({ type: 'conflict', ...what, movedFrom, commit, createdAt: time, seen })
 }

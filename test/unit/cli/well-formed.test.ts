@@ -1,7 +1,7 @@
 // Answers and messages are well-formed Unicode, also where they repeat half a surrogate pair.
 
 import { expect, test } from 'vitest'
-import { memoryToolHandlers } from '../../../src/anthropic/memory-tool.ts'
+import { memoryTool } from '../../../src/anthropic/memory-tool.ts'
 import { CommandError } from '../../../src/cli/command-error.ts'
 import { answerText, errorText } from '../../../src/cli/output.ts'
 import { StoreError } from '../../../src/errors.ts'
@@ -40,8 +40,9 @@ test.each([
 ] as const)('the memory tool refuses %j with well-formed text', async (input) => {
   const { store } = await newStore()
   await store.as({ actor: { type: 'user', id: 'alice' } }).write('/a.md', 'text\n')
-  const handlers = memoryToolHandlers(store, { session: 's' })
-  const refusal = await handlers[input.command](input as never).catch((error: unknown) => error)
+  const refusal = await memoryTool(store, { session: 's' })
+    .run(input)
+    .catch((error: unknown) => error)
   expect(refusal).toBeInstanceOf(Error)
   expect(String(refusal).isWellFormed()).toBe(true)
 })

@@ -60,7 +60,7 @@ export async function withStore<T>(
   return closing(store, async () => {
     const result = await work(store)
     const { clockLeap } = store.maintenance
-    const notice = clockLeap === undefined ? [] : [clockNotice(clockLeap)]
+    const notice = clockLeap === undefined ? [] : [clockNotice(context, clockLeap)]
     // A command may open the store twice.
     context.notices.push(...notice.filter((text) => !context.notices.includes(text)))
     return result

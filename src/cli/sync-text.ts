@@ -34,12 +34,13 @@ export function wasCombined({ kind }: MergeOutcome): boolean {
   return kind !== 'merged'
 }
 
-export function reportText(report: SyncReport): string {
+/** Times are relative if `now` is given. */
+export function reportText(report: SyncReport, now?: number): string {
   const { remote, received, sent, erased, forkedDevices } = report
   const lines = [`${remote}: ${movedText(received, sent)}`]
   if (erased > 0)
     lines.push(`  erased here: ${countText(erased, 'version', 'versions')} redacted elsewhere`)
-  lines.push(...pendingDeviceLines(report.pendingDevices, undefined).map((line) => `  ${line}`))
+  lines.push(...pendingDeviceLines(report.pendingDevices, now).map((line) => `  ${line}`))
   if (report.merge !== undefined) lines.push(`  merged in ${report.merge.slice(0, 12)}`)
   if (report.keyrings !== undefined) lines.push(...keyringTexts(report.keyrings))
   for (const { path, kind } of report.outcomes) lines.push(`  ${visible(path)}: ${kinds[kind]}`)

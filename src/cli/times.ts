@@ -2,6 +2,7 @@
 
 import type { ClockLeap } from '../store/session/writer-clock.ts'
 import { usageError } from './command-error.ts'
+import type { Context } from './context.ts'
 import { timestamp } from './wire.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -52,15 +53,31 @@ export function timeAgo(time: number, now: number): string {
   return now - time < 1000 ? 'just now' : `${spanText(now - time)} ago`
 }
 
-/** The warning about a clock that is far from the newest record. */
-export function clockNotice(leap: ClockLeap): string {
-  const which = 'one of the two is, or was, set wrong'
-  return `The clock of this machine is ${clockText(leap)}: ${which}`
+export type TimeFormat = (time: number) => string
+
+/** Writes a time for people: local on a terminal, else in UTC, which reads the same everywhere. */
+export function timeFormat({ environment }: Context): TimeFormat {
+  return environment.terminal.output ? localTime : timestamp
 }
 
-export function clockText({ clock, newest }: ClockLeap): string {
+/** `2026-01-31 13:00:00+01:00`, which every option that takes a time takes. */
+export function localTime(time: number): string {
+  const minutes = -new Date(time).getTimezoneOffset()
+  const [day, clock = ''] = new Date(time + minutes * 60_000).toISOString().split('T')
+  const hours = String(Math.trunc(Math.abs(minutes) / 60)).padStart(2, '0')
+  const rest = String(Math.abs(minutes) % 60).padStart(2, '0')
+  return `${day} ${clock.slice(0, 8)}${minutes < 0 ? '-' : '+'}${hours}:${rest}`
+}
+
+/** The warning about a clock that is far from the newest record. */
+export function clockNotice(context: Context, leap: ClockLeap): string {
+  const which = 'one of the two is, or was, set wrong'
+  return `The clock of this machine is ${clockText(leap, timeFormat(context))}: ${which}`
+}
+
+export function clockText({ clock, newest }: ClockLeap, format: TimeFormat = timestamp): string {
   const [span, where] = clock < newest ? [newest - clock, 'behind'] : [clock - newest, 'ahead of']
-  return `${spanText(span)} ${where} the newest record (${timestamp(newest)})`
+  return `${spanText(span)} ${where} the newest record (${format(newest)})`
 }
 
 /** `3 hours`, in the largest unit that is at least one, which a second is. */

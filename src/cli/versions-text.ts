@@ -5,7 +5,7 @@ import type { Version } from '../store/history/versions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { usageError } from './command-error.ts'
 import type { Ink } from './ink.ts'
-import { timeAgo } from './times.ts'
+import { localTime, timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'
 
 const PREFIX = 'memver_'
@@ -52,7 +52,7 @@ export function versionText(
   const text = [
     ink.paint('yellow', `version ${version.versionId}`),
     ...lines.map((line) => ink.plain(line)),
-    ...redactionLines(version).map((line) => ink.paint('red', line)),
+    ...redactionLines(version, now).map((line) => ink.paint('red', line)),
     ...(reason === undefined ? [] : ['', ...reason.split('\n').map((line) => `    ${line}`)]).map(
       (line) => ink.plain(line),
     ),
@@ -91,10 +91,10 @@ export function authorText({ createdBy }: Version): string {
   return createdBy === undefined ? 'not recorded' : `${createdBy.type}:${createdBy.id}`
 }
 
-function redactionLines({ redactedAt, redactedBy }: Version): string[] {
+function redactionLines({ redactedAt, redactedBy }: Version, now: number | undefined): string[] {
   if (redactedAt === undefined) return []
   const by = redactedBy === undefined ? '' : ` by ${redactedBy.type}:${redactedBy.id}`
-  return [`Redacted: ${timestamp(redactedAt)}${by}`]
+  return [`Redacted: ${exactDate(redactedAt, now)}${by}`]
 }
 
 /** Relative if `now` is given. The time placed by later versions replaces a doubtful one. */
@@ -104,12 +104,17 @@ export function shortDate({ createdAt, placedAt }: Version, now: number | undefi
   return placedAt === undefined ? text : `${text}, doubtful`
 }
 
+/** Local if `now` is given, as it is on a terminal. */
+function exactDate(time: number, now: number | undefined): string {
+  return now === undefined ? timestamp(time) : localTime(time)
+}
+
 /** The time itself, with `now` also relative. */
 function dateText(version: Version, now: number | undefined): string {
   const { createdAt, placedAt } = version
-  const text = timestamp(createdAt)
+  const text = exactDate(createdAt, now)
   if (placedAt !== undefined) {
-    return `${text} (doubtful: later versions were written ${timestamp(placedAt)})`
+    return `${text} (doubtful: later versions were written ${exactDate(placedAt, now)})`
   }
   return now === undefined ? text : `${text} (${timeAgo(createdAt, now)})`
 }

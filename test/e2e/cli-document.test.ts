@@ -21,8 +21,8 @@ const introduction = `# The command line
 Answers go to standard output, everything else to standard error. With \`--json\` an answer is one
 JSON value on one line, and so is an error, on standard error:
 \`{"type":"error","error":{"type":"not_found_error","code":"not_found","message":"…","hint":"…",
-"exit_code":3}}\`, with further facts such as \`path\`. Names and shapes are those of Anthropic's Memory
-Stores API where it has them: a list is \`{"data":[…],"next_page":…}\`, the items say their
+"exit_code":3}}\`, with further facts such as \`path\`. Names and shapes are those of Anthropic's
+Memory Stores API where it has them: a list is \`{"data":[…],"next_page":…}\`, the items say their
 \`type\`, and \`next_page\` is null at the end. Codes are those of [ERRORS.md](ERRORS.md).
 
 Paths are those of the store: \`notes.md\` means \`/notes.md\`. So does \`/memories/notes.md\`, as
@@ -31,7 +31,9 @@ asks, and elsewhere the exit code is 2. \`memories/notes.md\` always means a pat
 
 Texts are UTF-8 and kept byte for byte. Every command that changes something is durable when it
 returns, and one commit (\`import\`: one for each file). Ctrl-C exits with 130; what was
-acknowledged stays, and nothing is half done. On a terminal, control characters in texts are shown
+acknowledged stays, and nothing is half done.
+Times are local on a terminal, and in UTC elsewhere and in JSON; dates that are typed are in UTC.
+On a terminal, control characters in texts are shown
 as \`\\x{1b}\`; in a pipe they are unchanged.
 
 **Secrets** are read from a file that a variable names, or asked for on a terminal without echo.

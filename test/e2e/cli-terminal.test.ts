@@ -55,6 +55,16 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     expect(none.exitCode).toBe(2)
   })
 
+  test('times are local on a terminal, and in UTC elsewhere', { tags: 'slow' }, async () => {
+    const env = { GITLOCKET_PAGER: 'cat', TZ: 'Asia/Kolkata' }
+    const { screen } = onTerminal(home, ['log', '-n', '1'], { env })
+    const [, local = ''] = /^Date: {5}(\S+ \S+) \(/m.exec(screen) ?? []
+    expect(local).toMatch(/ \d\d:\d\d:\d\d\+05:30$/)
+    const { stdout } = await home.run(['log', '-n', '1'], { env })
+    const [, utc = ''] = /^Date: {5}(\S+Z)$/m.exec(stdout) ?? []
+    expect(Date.parse(local.replace(' ', 'T'))).toBe(Math.floor(Date.parse(utc) / 1000) * 1000)
+  })
+
   test('less leaves nothing behind', { tags: 'slow' }, () => {
     onTerminal(home, ['log', '--oneline'])
     expect(readdirSync(home.directory).filter((name) => name.startsWith('.less'))).toEqual([])
@@ -77,7 +87,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
 
   test('JSON is never paged', { tags: 'slow' }, () => {
     const { screen } = onTerminal(home, ['log', '--json'], { env: { PAGER: 'cat > paged' } })
-    expect(JSON.parse(screen)).toMatchObject({ next: null })
+    expect(JSON.parse(screen)).toMatchObject({ next_page: null })
     expect(existsSync(join(home.directory, 'paged'))).toBe(false)
   })
 })

@@ -8,16 +8,21 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { auditHere } from '../open-store.ts'
 import { countText } from '../sizes.ts'
-import { parseTime } from '../times.ts'
-import { actorJson, pageJson, timestamp, type Wire, wire } from '../wire.ts'
+import { parseTime, type TimeFormat, timeFormat } from '../times.ts'
+import { actorJson, pageJson, type Wire, wire } from '../wire.ts'
 
 export async function audit(context: Context, input: Input): Promise<Answer> {
   const wanted = filterOf(context, input)
   const limit = input.integer('limit', 1, Number.MAX_SAFE_INTEGER)
   const found = await auditHere(context, input.flag('accept-rolled-back'))
   const shown = found.entries.filter(wanted).toReversed().slice(0, limit)
+  const format = timeFormat(context)
   return {
-    text: [verifiedText(found), ...leftOutTexts(found), ...shown.map(entryText)].join('\n'),
+    text: [
+      verifiedText(found),
+      ...leftOutTexts(found, format),
+      ...shown.map((entry) => entryText(entry, format)),
+    ].join('\n'),
     json: auditJson(found, shown),
     paged: true,
   }
@@ -47,17 +52,17 @@ function verifiedText({ entries, head, headFingerprint, memories }: Audit): stri
 }
 
 /** In front, whatever is filtered: these records are in no history any more. */
-function leftOutTexts({ leftOut }: Audit): readonly string[] {
+function leftOutTexts({ leftOut }: Audit, format: TimeFormat): readonly string[] {
   if (leftOut.length === 0) return []
   const records = countText(leftOut.length, 'record', 'records')
   const title = `Left out: ${records} that this device had verified, as accepted here\n`
   const end = `The history again, without ${leftOut.length === 1 ? 'it' : 'them'}:\n`
-  return [title, ...leftOut.map(leftOutText), end]
+  return [title, ...leftOut.map((one) => leftOutText(one, format)), end]
 }
 
-function leftOutText({ commit, entry, why, acceptedAt }: LeftOut): string {
-  const text = entry === undefined ? `commit ${commit} (erased here)\n` : entryText(entry)
-  return `${text}Left out: ${leftOutReasons[why]}, accepted ${timestamp(acceptedAt)}\n`
+function leftOutText({ commit, entry, why, acceptedAt }: LeftOut, format: TimeFormat): string {
+  const text = entry === undefined ? `commit ${commit} (erased here)\n` : entryText(entry, format)
+  return `${text}Left out: ${leftOutReasons[why]}, accepted ${format(acceptedAt)}\n`
 }
 
 const leftOutReasons = {
@@ -65,14 +70,14 @@ const leftOutReasons = {
   missing: 'for no reason that the history shows',
 } as const
 
-function entryText(entry: AuditEntry): string {
+function entryText(entry: AuditEntry, format: TimeFormat): string {
   const { kind, parents, actor, session, isRecovery } = entry
   const what = parents.length === 2 ? `${kind}, a merge` : kind
   const who = actor === undefined ? 'not recorded' : `${actor.type}:${actor.id}`
   const marker = isRecovery ? ' (passphrase or recovery key)' : ''
   const lines = [
     `commit ${entry.commit}`,
-    `Date:    ${timestamp(entry.time)}`,
+    `Date:    ${format(entry.time)}`,
     `Device:  ${entry.deviceId}${marker}`,
     `Actor:   ${who}`,
     ...(session === undefined ? [] : [`Session: ${session}`]),

@@ -10,6 +10,7 @@ import { withStore } from '../open-store.ts'
 import { visible } from '../output.ts'
 import { markSeen, readSeen } from '../seen-conflicts.ts'
 import { countText } from '../sizes.ts'
+import { type TimeFormat, timeFormat } from '../times.ts'
 import { resolveVersion } from '../versions-text.ts'
 import { pageJson, type Wire, wire } from '../wire.ts'
 
@@ -28,7 +29,7 @@ export function conflicts(context: Context, input: Input): Promise<Answer> {
     if (mark) return markNamed(context, store, input, all, seen)
     const shown = input.flag('all') ? all : all.filter(({ versionId }) => !seen.has(versionId))
     const found = shown.slice(0, limit)
-    const text = found.map((conflict) => conflictText(conflict)).join('\n')
+    const text = found.map((conflict) => conflictText(conflict, timeFormat(context))).join('\n')
     const data = found.map((one) => conflictJson(one, seen.has(one.versionId)))
     const note = noteOf(found.length, all.length)
     return { text, json: pageJson(data), ...(note !== undefined && { note }) }
@@ -63,11 +64,10 @@ function noteOf(shown: number, all: number): string | undefined {
   return 'Each one was looked at on this device; --all lists them'
 }
 
-function conflictText(conflict: Conflict): string {
+function conflictText(conflict: Conflict, format: TimeFormat): string {
   const { path, versionId, inputs, time, joined, movedFrom } = conflict
-  const when = new Date(time).toISOString()
   const lines = [
-    `${visible(path ?? '(redacted)')}  ${when}`,
+    `${visible(path ?? '(redacted)')}  ${format(time)}`,
     `  ${resultText(conflict)}: ${versionId}`,
     ...(joined === undefined ? [] : [`  ${joined} had the same path and is a part of it now`]),
     ...(movedFrom === undefined

@@ -25,8 +25,8 @@ import { withProgress } from '../progress.ts'
 import { reportCsv } from '../report/csv.ts'
 import { reportJson } from '../report/json.ts'
 import { reportPage } from '../report/page.ts'
-import { parseTime } from '../times.ts'
-import { timestamp, wire } from '../wire.ts'
+import { parseTime, type TimeFormat, timeFormat } from '../times.ts'
+import { wire } from '../wire.ts'
 
 /** `part was skipped`: whether the signer is a device of the store is not known. */
 const SIGNER_UNKNOWN = 4
@@ -102,15 +102,20 @@ export async function reportVerify(context: Context, input: Input): Promise<Answ
   const file = readReportFile(name)
   const signature = readTextFile('the signature', input.text('signature') ?? signatureOf(name))
   const key = input.text('device')
+  const format = timeFormat(context)
   if (key !== undefined) {
-    return answerOf(await verifyReport(file, signature, { key: readKey(key) }), 'key')
+    return answerOf(await verifyReport(file, signature, { key: readKey(key) }), 'key', format)
   }
   if (!isStoreHere(context))
-    return answerOf(await verifyReport(file, signature, 'unknown'), undefined)
-  return answerOf(await verifyReport(file, signature, await auditHere(context)), 'store')
+    return answerOf(await verifyReport(file, signature, 'unknown'), undefined, format)
+  return answerOf(await verifyReport(file, signature, await auditHere(context)), 'store', format)
 }
 
-function answerOf(signer: ReportSigner, asked: 'store' | 'key' | undefined): Answer {
+function answerOf(
+  signer: ReportSigner,
+  asked: 'store' | 'key' | undefined,
+  format: TimeFormat,
+): Answer {
   const { storeId, deviceId, publicKey, device } = signer
   const removed = device?.removed
   const proof = removed === undefined ? asked : undefined
@@ -120,7 +125,7 @@ function answerOf(signer: ReportSigner, asked: 'store' | 'key' | undefined): Ans
     ...(device === undefined || device.name === '' ? [] : [`Name         ${device.name}`]),
     `Key          ${publicKey}`,
     '',
-    ...proofLines(signer, proof),
+    ...proofLines(signer, proof, format),
     '',
   ]
   const { name, role } = device ?? {}
@@ -142,6 +147,7 @@ function answerOf(signer: ReportSigner, asked: 'store' | 'key' | undefined): Ans
 function proofLines(
   { deviceId, device }: ReportSigner,
   proof: 'store' | 'key' | undefined,
+  format: TimeFormat,
 ): readonly string[] {
   if (proof !== undefined) {
     const whose = proof === 'store' ? 'a device of this store' : 'the device of the given key'
@@ -152,7 +158,7 @@ function proofLines(
   }
   if (device?.removed !== undefined) {
     return [
-      `NOT VERIFIED: that device was removed, ${timestamp(device.removed.time)}. Its user may have`,
+      `NOT VERIFIED: that device was removed, ${format(device.removed.time)}. Its user may have`,
       'signed this since, whatever date it shows. If you had the file before, give --device.',
     ]
   }

@@ -14,7 +14,7 @@ import { withProgress } from '../progress.ts'
 import { erasedText, reclaimableJson, repeatedText } from '../reclaimable.ts'
 import { residueExitCode, residueJson, residueLines, searchResidue } from '../residue.ts'
 import { countText, numberText, sizeText } from '../sizes.ts'
-import { clockText } from '../times.ts'
+import { clockText, timeFormat } from '../times.ts'
 import { timestamp, type Wire, wire } from '../wire.ts'
 import { packedBytes, storageJson } from './compact.ts'
 import { guardText, settingsJson } from './settings.ts'
@@ -67,8 +67,13 @@ function statusText(context: Context, found: StoreStatus): string {
   const unpacked = countText(journalFrames, 'commit', 'commits')
   const { contentBytes, memories } = settings.limits
   const archived =
-    settings.archivedAt === undefined ? [] : [`Archived   ${timestamp(settings.archivedAt)}`]
-  const clock = found.clockLeap === undefined ? [] : [`Clock      ${clockText(found.clockLeap)}`]
+    settings.archivedAt === undefined
+      ? []
+      : [`Archived   ${timeFormat(context)(settings.archivedAt)}`]
+  const clock =
+    found.clockLeap === undefined
+      ? []
+      : [`Clock      ${clockText(found.clockLeap, timeFormat(context))}`]
   return [
     `Store      ${context.environment.storeDirectory}`,
     `Id         ${found.storeId}`,

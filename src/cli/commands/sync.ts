@@ -32,7 +32,7 @@ export async function syncOnce(context: Context, input: Input, only: Half): Prom
   const [first] = outcomes
   // With one remote, or none, its error is that of the command.
   if (outcomes.length === 1 && first !== undefined && 'error' in first) throw first.error
-  const answer = answerOf(outcomes)
+  const answer = answerOf(context, outcomes)
   return input.flag('exit-code') ? { ...answer, exitCode: detailedExitCode(outcomes) } : answer
 }
 
@@ -180,9 +180,10 @@ function syncWith(
   )
 }
 
-export function answerOf(outcomes: readonly Outcome[]): Answer {
+export function answerOf(context: Context, outcomes: readonly Outcome[]): Answer {
+  const now = context.environment.terminal.output ? context.clock() : undefined
   const texts = outcomes.map((outcome) => {
-    return 'report' in outcome ? reportText(outcome.report) : ''
+    return 'report' in outcome ? reportText(outcome.report, now) : ''
   })
   const values = outcomes.map((outcome) => {
     if ('report' in outcome) return reportJson(outcome.report)

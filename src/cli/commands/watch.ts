@@ -25,7 +25,7 @@ export async function sync(context: Context, input: Input): Promise<Answer> {
 async function watch(context: Context, input: Input): Promise<Answer> {
   const seconds = input.integer('interval', 1, INTERVAL_SECONDS_MAX) ?? INTERVAL_SECONDS
   const { signal } = context.interrupts
-  const reporter = new Reporter(input.flag('json'))
+  const reporter = new Reporter(context, input.flag('json'))
   const ending = 'Ended; local work is safe, and the next sync continues'
   await context.interrupts.untilStopped(ending, () =>
     repeat(() => attempt(context, input, reporter), { seconds, random, signal }),
@@ -59,18 +59,20 @@ async function outcomesOf(context: Context, input: Input): Promise<readonly Outc
 
 /** Prints outcomes that have not been reported yet, one remote at a time. */
 class Reporter {
+  readonly #context: Context
   readonly #json: boolean
   /** The error that was reported last, by remote, while it lasts. */
   readonly #lastErrors: Map<string, string> = new Map()
 
-  constructor(json: boolean) {
+  constructor(context: Context, json: boolean) {
+    this.#context = context
     this.#json = json
   }
 
   report(outcome: Outcome): void {
     const { remote } = outcome
     if ('error' in outcome) return this.#reportError(remote, outcome.error)
-    const answer = answerOf([outcome])
+    const answer = answerOf(this.#context, [outcome])
     const text = answerText(answer, this.#json, process.stdout.isTTY)
     const isBack = this.#lastErrors.delete(remote) || this.#lastErrors.delete('')
     if (isBack || hasMoved(outcome.report)) process.stdout.write(text)

@@ -8,7 +8,15 @@ import { progressLine } from '../../../src/cli/progress.ts'
 import { numberText, sizeText } from '../../../src/cli/sizes.ts'
 import { storePath } from '../../../src/cli/store-path.ts'
 import { commands } from '../../../src/cli/table.ts'
-import { findTime, parseDuration, parseTime, timeAgo } from '../../../src/cli/times.ts'
+import { findTime, localTime, parseDuration, parseTime, timeAgo } from '../../../src/cli/times.ts'
+
+test('a local time is one that options take, to the second', () => {
+  for (const time of [0, 1_700_000_000_000, 1_750_000_000_000]) {
+    const text = localTime(time)
+    expect(text).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d$/)
+    expect(findTime(text, 0)).toBe(time)
+  }
+})
 
 describe('a command line', () => {
   test('may have its common options before or after the verb', () => {

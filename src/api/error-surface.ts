@@ -210,10 +210,8 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     500,
     'api_error',
     12,
-    `${afterBackup} (an auditor: \`gitlocket audit --accept-rolled-back\`); if nobody did, ` +
-      'accept nothing, for somebody has put an older state back: compare the words of ' +
-      '`gitlocket status` or `audit` with another machine, and ask who runs the disk or host; ' +
-      'a member with the newer state restores a remote with `gitlocket sync --repair`',
+    `${afterBackup} (auditors: \`audit --accept-rolled-back\`); if nobody did, accept nothing: ` +
+      'compare the words of `gitlocket status` with another machine',
   ),
 }
 
@@ -228,6 +226,17 @@ export const unexpectedSurface: ErrorSurface = {
 
 export function surfaceOf(error: unknown): ErrorSurface {
   return error instanceof StoreError ? errorSurface[error.code] : unexpectedSurface
+}
+
+/**
+ * What to tell users. Of a check that failed they need to know that it did, and the code; which
+ * part of the format it was about is for those who look into it: `error.message`.
+ */
+export function plainMessage(error: StoreError, subject = 'The store'): string {
+  const { code, details, message } = error
+  if (errorSurface[code].advice !== distrust) return message
+  const at = details.commit === undefined ? '' : `, at the commit ${details.commit.slice(0, 12)}`
+  return `${subject} does not verify: it is damaged, or somebody has changed it (${code}${at})`
 }
 
 function row(

@@ -1,5 +1,11 @@
 // Lists within a message.
 
+/** A list within an error, whose details hold all of it. */
+export function fewOf(items: readonly string[]): string {
+  const [first = '', ...others] = items
+  return others.length === 0 ? first : `${first}, and ${others.length} more`
+}
+
 /** The first lines of a list, and how many more there are. */
 export function listOf(lines: readonly string[]): string {
   const shown = lines.slice(0, 20).map((line) => `  ${line}`)

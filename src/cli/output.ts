@@ -2,7 +2,7 @@
 // with --json both are one JSON value on one line. On a terminal, control characters that an agent
 // may have written into a memory are escaped.
 
-import { surfaceOf } from '../api/error-surface.ts'
+import { plainMessage, surfaceOf } from '../api/error-surface.ts'
 import { StoreError } from '../errors.ts'
 import { CommandError } from './command-error.ts'
 import type { Answer } from './command.ts'
@@ -48,7 +48,18 @@ function errorFacts(error: unknown): Readonly<Record<string, unknown>> {
   const details = error instanceof StoreError ? detailsOf(error) : {}
   const facts = error instanceof CommandError ? error.facts : {}
   const message = messageOf(error)
-  return { type, code, message, hint: hintOf(error), exit_code: exitCode, ...details, ...facts }
+  const detail =
+    error instanceof StoreError && error.message !== message ? error.message : undefined
+  return {
+    type,
+    code,
+    message,
+    hint: hintOf(error),
+    exit_code: exitCode,
+    detail,
+    ...details,
+    ...facts,
+  }
 }
 
 function hintOf(error: unknown): string {
@@ -67,7 +78,8 @@ export function visible(text: string): string {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof StoreError) return error.message
+  if (error instanceof CommandError) return error.message
+  if (error instanceof StoreError) return plainMessage(error)
   // A bug: its text may hold anything, so only its kind is reported.
   const name = error instanceof Error ? error.name : typeof error
   return `Unexpected ${name}; run again with NODE_DEBUG=gitlocket to see it`

@@ -1,5 +1,5 @@
-// Describes a new epoch of keys in the same text wherever one begins: what it protects, and what it
-// cannot take back.
+// Describes new keys, an epoch of the format, in the same text wherever they come into use: what
+// they protect, and what they cannot take back.
 
 import type { KeysChanged } from '../store/devices/device-changes.ts'
 import type { ResidualAccess } from '../store/devices/residual-access.ts'
@@ -18,10 +18,10 @@ export function rekeyedLines(
   loses: string = withoutKeys,
 ): string[] {
   if (commit === undefined) return []
-  if (residualAccess === undefined) return ['', 'A new epoch of keys began.']
+  if (residualAccess === undefined) return ['', 'The store has new keys.']
   return [
     '',
-    `A new epoch of keys began. ${who} ${loses}.`,
+    `The store has new keys. ${who} ${loses}.`,
     'What was written until now stays readable to anyone who has a copy of the store:',
     ...residualAccessLines(residualAccess),
   ]

@@ -1,7 +1,7 @@
 // Explains a failed sync: which remote failed, what was not transferred, and what to do next. A
 // refused remote must not read as if the local store were damaged.
 
-import { surfaceOf } from '../api/error-surface.ts'
+import { plainMessage, surfaceOf } from '../api/error-surface.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { isFailureOfRemote, isVerdict } from '../store/sync/rejected-head.ts'
 import type { RemoteStatus } from '../store/sync/remote-status.ts'
@@ -23,7 +23,8 @@ export function explainSync(error: unknown, failed: FailedSync): unknown {
   const hint =
     missingHint(error, failed) ?? (isOfRemote(error) ? remoteHint(error, failed) : undefined)
   if (hint === undefined) return error
-  const { details, message } = error
+  const { details } = error
+  const message = plainMessage(error, 'What the remote shows')
   if (error.code === 'not_found') return new CommandError(error.code, message, hint, { details })
   const [place, facts] = [placeText(error, failed), factsOf(failed)]
   return new CommandError(error.code, message, hint, { details, place, facts, cause: error })
@@ -40,15 +41,16 @@ function missingHint(error: StoreError, { remote }: FailedSync): string | undefi
 /** Explains a failed `join`, which has no local store yet. */
 export function explainJoin(error: unknown, url: string): unknown {
   if (!(error instanceof StoreError) || error instanceof CommandError) return error
-  const { details, message } = error
+  const { details } = error
   if (error.code === 'not_found') {
     const hint =
       `Run \`gitlocket remote add origin ${url}\` and \`gitlocket sync\` where the store is; ` +
       '`gitlocket init` creates a new one'
-    return new CommandError(error.code, message, hint, { details })
+    return new CommandError(error.code, error.message, hint, { details })
   }
   if (!isOfRemote(error)) return error
   const options = { details, place: `remote: ${url}`, facts: { remote: url }, cause: error }
+  const message = plainMessage(error, 'What the remote shows')
   return new CommandError(error.code, message, joinHint(error), options)
 }
 
@@ -97,9 +99,9 @@ function remoteHint(error: StoreError, failed: FailedSync): string {
   const repair = `\`gitlocket sync ${remote} --repair\``
   if (hasCode(error, 'object_missing', 'object_corrupt')) {
     return (
-      'Sync again; if that fails, `gitlocket verify` shows whether this clone is complete, and ' +
-      `${repair} on a complete one sends everything again; an object that is damaged on a host ` +
-      'must be deleted there first, or push to a new repository'
+      `Sync again; if that fails, ${repair} on a clone that \`gitlocket verify\` finds complete ` +
+      'sends everything again. Delete objects that are damaged on a host there first, or push ' +
+      'to a new repository'
     )
   }
   if (isAuditor) {

@@ -75,7 +75,7 @@ function keyringTexts(keyrings: JoinedKeyrings): readonly string[] {
   const entries = countText(dropped, 'passphrase or recovery key', 'passphrases or recovery keys')
   const open = dropped === 1 ? 'opens' : 'open'
   return [
-    '  both sides had changed who may open the store: their keyrings were joined under new keys',
+    '  both sides had changed who may open the store: both count, under new keys',
     ...removed.map((device) => {
       return `  ${device} is removed: one side had removed it, or had different keys for it`
     }),

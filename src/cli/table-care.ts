@@ -92,8 +92,8 @@ export const careCommands: readonly Command[] = [
         'address, the directory of a backup, or another clone; without it no remote is ' +
         'contacted. Work that was never sent is kept. Damaged files are moved to ' +
         'gitlocket/damaged in the store, and a later repair reads them again; a redaction erases ' +
-        'them. What is lost is listed: the exit code is then 11, or 12 if the anchor names a ' +
-        'later record. A sound store is not touched.',
+        'them. What is lost is listed: the exit code is then 11, or 12 if this device ' +
+        'has verified later changes. A sound store is not touched.',
     ],
     run: async (...call) => (await import('./commands/doctor.ts')).doctor(...call),
   },

@@ -7,7 +7,7 @@ import { csvColumns } from './report/csv.ts'
 /** A keyring record has no field for a reason. */
 const actingOptions = authorOptions.filter(({ name }) => name !== 'reason')
 const epochNote =
-  'A new epoch of keys begins, which protects what is written from then on. What was written ' +
+  'The store gets new keys, which protect what is written from then on. What was written ' +
   'before stays readable to everyone who could read it; the answer says how much that is.'
 
 const columnsText = Object.entries(csvColumns)

@@ -24,8 +24,8 @@ export const keyCommands: readonly Command[] = [
       ...authorOptions.filter(({ name }) => name !== 'reason'),
     ],
     notes: [
-      'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. A new epoch ' +
-        'of keys begins, so the old passphrase opens nothing that is written from then on; it ' +
+      'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. The store ' +
+        'gets new keys, so the old passphrase opens nothing that is written from then on; it ' +
         'still opens what was written before, and the answer says how much that is. --remove ' +
         'asks on a terminal, and needs --yes elsewhere.',
     ],
@@ -37,12 +37,12 @@ export const keyCommands: readonly Command[] = [
     summary: 'Create a new recovery key, after which the old ones open nothing new',
     positionals: [],
     options: [
-      { name: 'keep-old', summary: 'Keep the recovery keys that exist; no new epoch' },
+      { name: 'keep-old', summary: 'Keep the recovery keys that exist, and all other keys' },
       yesOption,
       ...authorOptions.filter(({ name }) => name !== 'reason'),
     ],
     notes: [
-      'The key is printed once. A new epoch of keys begins, so the old recovery keys open ' +
+      'The key is printed once. The store gets new keys, so the old recovery keys open ' +
         'nothing that is written from then on; they still open what was written before. Asks on ' +
         'a terminal, and needs --yes elsewhere, but for --keep-old.',
     ],
@@ -50,7 +50,7 @@ export const keyCommands: readonly Command[] = [
   },
   {
     name: 'key rotate',
-    summary: 'Begin a new epoch of keys, after a key has leaked',
+    summary: 'Give the store new keys, after one has leaked',
     positionals: [],
     options: [
       { name: 'reseal', summary: 'Seal live memories and settings again under the new keys' },

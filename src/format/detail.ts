@@ -67,7 +67,7 @@ export function encodeDetail(rows: readonly DetailRow[]): Uint8Array {
 export function decodeDetail(padded: Uint8Array): DetailRow[] {
   const reader = new ByteReader(padded, malformed)
   if (reader.u8() !== VERSION) {
-    throw new StoreError('upgrade_required', 'A detail was written by a newer release')
+    throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
   }
   const count = reader.u16()
   const rows: DetailRow[] = []

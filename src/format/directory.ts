@@ -170,7 +170,7 @@ export function readArgon2(reader: ByteReader): Argon2Parameters {
 export function decodeDirectory(padded: Uint8Array): Directory {
   const reader = new ByteReader(padded, malformed)
   if (reader.u8() !== VERSION) {
-    throw new StoreError('upgrade_required', 'A directory was written by a newer release')
+    throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
   }
   const previousCount = reader.u8()
   const counts = {

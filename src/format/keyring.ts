@@ -81,8 +81,8 @@ export function encodeKeyring(file: KeyringFile): Sealed {
   if (bytes.length > keyringBytesMax) {
     throw new StoreError(
       'change_too_large',
-      `The keyring would be larger than ${keyringBytesMax / MEBIBYTE} MiB, mostly for removed ` +
-        'devices and earlier epochs: create a new store, and move the memories there with ' +
+      `Its devices and keys would need more than ${keyringBytesMax / MEBIBYTE} MiB, mostly for ` +
+        'those of earlier times: create a new store, and move the memories there with ' +
         '`gitlocket export` and `gitlocket import`',
     )
   }
@@ -95,7 +95,7 @@ export function decodeKeyring(bytes: Uint8Array): KeyringFile {
   const reader = new ByteReader(bytes, malformed)
   if (!equalBytes(reader.raw(4), MAGIC)) throw malformed('it does not start with GLKK')
   if (reader.u8() !== VERSION) {
-    throw new StoreError('upgrade_required', 'The keyring was written by a newer release')
+    throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
   }
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const count = reader.u16()
@@ -143,7 +143,7 @@ export function encodeArchive(entries: readonly ArchiveEntry[]): Uint8Array {
 export function decodeArchive(padded: Uint8Array, master: 'A' | 'C'): readonly ArchiveEntry[] {
   const reader = new ByteReader(padded, malformed)
   if (reader.u8() !== VERSION) {
-    throw new StoreError('upgrade_required', 'An archive was written by a newer release')
+    throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
   }
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const entries = Array.from({ length: reader.u16() }, () => ({
@@ -175,7 +175,7 @@ function slotTypeOf(code: number): Slot['type'] {
     case slotTypes.passphrase:
       return 'passphrase'
     default:
-      throw new StoreError('upgrade_required', 'A keyring has a slot of a newer release')
+      throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
   }
 }
 

@@ -220,5 +220,5 @@ function malformed(problem: string): StoreError {
 }
 
 function upgradeRequired(): StoreError {
-  return new StoreError('upgrade_required', 'A record is of a kind that needs a newer release')
+  return new StoreError('upgrade_required', 'A newer release wrote a part of this store')
 }

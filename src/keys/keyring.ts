@@ -311,7 +311,7 @@ async function assemble(parts: Parts): Promise<NewKeyring> {
 function decodeFor(bytes: Uint8Array, storeId: string): KeyringFile {
   const file = decodeKeyring(bytes)
   if (file.storeId === storeId) return file
-  throw new StoreError('store_id_mismatch', 'The keyring belongs to another store')
+  throw new StoreError('store_id_mismatch', 'Its devices and keys belong to another store')
 }
 
 function readDirectory(file: KeyringFile, epoch: AuditKeys): Directory {

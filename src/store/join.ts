@@ -55,9 +55,13 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
 
 /** The keyring of an epoch that began meanwhile does not know what this attempt has enrolled. */
 function overtakenError(cause: unknown): StoreError {
-  return new StoreError('remote_moved', 'The keyring on the remote has changed meanwhile', {
-    cause,
-  })
+  return new StoreError(
+    'remote_moved',
+    'Who may open the store has changed on the remote meanwhile',
+    {
+      cause,
+    },
+  )
 }
 
 async function joinOnce(

@@ -138,7 +138,7 @@ describe('device list, role and remove', () => {
     )
     const short = id.slice(0, 14)
     expect(await home.ok('device', 'role', short, 'reader')).toBe(
-      `${id} is now reader\n\nA new epoch of keys began.\n\n` +
+      `${id} is now reader\n\nThe store has new keys.\n\n` +
         'What it writes or redacts before it learns of this is still merged. If it is not ' +
         'trusted any\nmore, use `device remove`.\n',
     )
@@ -146,7 +146,7 @@ describe('device list, role and remove', () => {
     const removed = await home.ok('device', 'remove', short)
     expect(removed).toMatch(
       new RegExp(
-        `^Removed ${id}\n\nA new epoch of keys began. It cannot read what is written from now on.`,
+        `^Removed ${id}\n\nThe store has new keys. It cannot read what is written from now on.`,
       ),
     )
     expect(removed).toContain('  the history so far: 5 commits\n  1 memory as they are')
@@ -328,7 +328,7 @@ describe('two owners who change the keyring on separate clones', () => {
     await second.ok('create', 'b.md', '--text', 'of the second')
     await first.ok('sync')
     expect(await second.ok('sync')).toContain(
-      'both sides had changed who may open the store: their keyrings were joined under new keys',
+      'both sides had changed who may open the store: both count, under new keys',
     )
     await first.ok('sync')
     for (const home of [first, second]) {

@@ -137,7 +137,7 @@ describe('key passwd', () => {
       const changed = home.file('new', 'another passphrase\n')
       const env = { GITLOCKET_NEW_PASSPHRASE_FILE: changed }
       const answer = await home.call(['key', 'passwd'], env)
-      expect(answer.stdout).toMatch(/^The passphrase was set\n\nA new epoch of keys began/)
+      expect(answer.stdout).toMatch(/^The passphrase was set\n\nThe store has new keys/)
       const joining = (file: Readonly<Record<string, string>>): Promise<Ended> =>
         newHome().call(['recover', '--store', home.store], file)
       expect((await joining(old)).exitCode).toBe(8)

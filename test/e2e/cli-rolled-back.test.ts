@@ -100,7 +100,7 @@ test('an auditor with a restored clone is told how to accept it', { tags: 'slow'
   const refused = await second.call(['audit'])
   expect([refused.exitCode, refused.stderr]).toEqual([
     12,
-    expect.stringMatching(/an auditor: `gitlocket audit --accept-rolled-back`.*accept nothing/s),
+    expect.stringMatching(/auditors: `audit --accept-rolled-back`.*accept nothing/s),
   ])
   await second.ok('audit', '--accept-rolled-back')
   await second.ok('sync')

@@ -231,7 +231,7 @@ describe('a device that was removed', () => {
     await second.ok('create', 'own.md', '--text', 'only here')
     const refused = await second.call(['sync'])
     const hints = ['`gitlocket export <directory>`', 'identity file away', '`gitlocket join ']
-    expectRefusal(refused, WRONG_KEY, 'an owner removed it, or locked it out', ...hints)
+    expectRefusal(refused, WRONG_KEY, 'an owner removed it or locked it out', ...hints)
     await second.ok('export', 'saved')
     expect(readFileSync(`${second.directory}/saved/own.md`, 'utf8')).toBe('only here')
     rmSync(second.identityFile)

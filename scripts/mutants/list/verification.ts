@@ -293,7 +293,7 @@ export const verification: readonly MutatedFile[] = [
         name: 'to are refused memory_mismatch: a memory that was created at another time',
       },
       {
-        line: `if (redacted) refuse('redaction_undone', 'A redacted version has its detail back')`,
+        line: `if (redacted) refuse('redaction_undone', 'A redacted version has its text back')`,
         becomes: '',
         test: 'attack/redaction-rewrite.test.ts',
         name: 'a detail that is not what was left redaction_undone: the redacted row, as it was',

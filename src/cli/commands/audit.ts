@@ -101,7 +101,7 @@ function accessLines(access: AccessChange): string[] {
     ...access.removed.map((deviceId) => `  removed ${deviceId}`),
     ...access.recoveryAdded.map((type) => `  set ${slotNames[type]}`),
     ...access.recoveryRemoved.map((type) => `  removed ${slotNames[type]}`),
-    ...(access.isNewEpoch ? ['  began an epoch of keys'] : []),
+    ...(access.isNewEpoch ? ['  replaced the keys of the store'] : []),
   ]
 }
 

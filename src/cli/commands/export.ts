@@ -11,7 +11,7 @@ import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { listOf } from '../lists.ts'
+import { fewOf, listOf } from '../lists.ts'
 import { exportFile, exportProblem, isRealDirectory } from '../memory-files.ts'
 import { withReader } from '../past.ts'
 import { withProgress } from '../progress.ts'
@@ -114,7 +114,7 @@ function refuseUnsafe(paths: readonly string[]): CommandError {
   const reasons = paths.map((path) => `${path} ${exportProblem(path) ?? ''}`)
   return new CommandError(
     'invalid_path',
-    `Some memories cannot be files; nothing was written\n${listOf(reasons)}`,
+    `Some memories cannot be files; nothing was written: ${fewOf(reasons)}`,
     'Rename them, or leave them out with --skip-unsafe',
   )
 }

@@ -119,7 +119,7 @@ export async function keyRotate(context: Context, input: Input): Promise<Answer>
     const sealed = countText(rotated.resealed, 'live memory', 'live memories')
     return {
       text: [
-        'A new epoch of keys began',
+        'The store has new keys',
         '',
         ...(reseal
           ? [`${sealed} and the settings were sealed again under it.`]

@@ -14,7 +14,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { writeNewFile } from '../files.ts'
 import { plainInk } from '../ink.ts'
-import { listOf } from '../lists.ts'
+import { fewOf, listOf } from '../lists.ts'
 import { isRealDirectory } from '../memory-files.ts'
 import { withStore } from '../open-store.ts'
 import { selectingAuthorOf } from '../options.ts'
@@ -109,17 +109,17 @@ async function chooseCurrent(context: Context, plan: RedactionPlan): Promise<Cur
   if (plan.current.length === 0) return undefined
   const count = countText(plan.current.length, 'version is', 'versions are')
   const sentence = `${count} still current in memories`
-  const list = listOf(plan.current.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`))
+  const lines = plan.current.map(({ versionId, path }) => `${shortId(versionId)}  ${path}`)
   if (!canAsk(context)) {
     throw new CommandError(
       'version_current',
-      `${sentence}; nothing was redacted\n${list}`,
+      `${sentence}; nothing was redacted: ${fewOf(lines)}`,
       'Add --overwrite or --delete to change these memories first, or --keep-current to leave ' +
         'these versions out',
       { details: { versionIds: plan.current.map(({ versionId }) => versionId) } },
     )
   }
-  process.stderr.write(visible(`${sentence}:\n${list}\n`))
+  process.stderr.write(visible(`${sentence}:\n${listOf(lines)}\n`))
   const question = 'First [o]verwrite these memories, [d]elete them, or [k]eep these versions?'
   const choice = choices.get((await askLine(context, question)).toLowerCase())
   if (choice !== undefined) return choice

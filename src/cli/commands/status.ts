@@ -83,7 +83,7 @@ function statusText(context: Context, found: StoreStatus): string {
     `History    ${countText(found.commits, 'commit', 'commits')}, head ${found.head}`,
     `Words      ${found.headFingerprint.join(' ')}`,
     ...remoteLines(found.remotes),
-    `Epochs     ${found.epochs}`,
+    `Keys       replaced ${countText(found.epochs - 1, 'time', 'times')}`,
     `Limits     ${numberText(contentBytes)} bytes per memory, ` +
       `${numberText(memories)} memories`,
     `Guard      ${guardText(settings)}`,

@@ -20,7 +20,7 @@ const actionTexts: Readonly<Record<AccessAction['type'], string>> = {
   passphrase_removed: 'Passphrase removed',
   recovery_key_set: 'Recovery key set',
   recovery_key_removed: 'Recovery key removed',
-  epoch_began: 'New epoch of keys',
+  epoch_began: 'New keys',
 }
 
 export function actionText({ type }: AccessAction): string {

@@ -81,7 +81,7 @@ export class Journal {
     const object = this.#objects.get(oid)
     if (object === undefined) return undefined
     if (!this.#verified.has(object) && gitHash(object.type, object.body) !== oid) {
-      throw new StoreError('object_corrupt', 'An object in the journal does not match its oid')
+      throw new StoreError('object_corrupt', 'An object in the journal does not match its name')
     }
     this.#verified.add(object)
     // Its memory is reused after it is packed.

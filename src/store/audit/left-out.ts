@@ -167,7 +167,7 @@ export class LeftOutList {
       if (hasCode(error, 'upgrade_required')) throw error
       throw new StoreError(
         'anchor_corrupt',
-        'The list of left-out records in the state directory is damaged or belongs to another ' +
+        'The list of left-out changes in the state directory is damaged or belongs to another ' +
           'identity',
         { cause: error },
       )

@@ -125,7 +125,7 @@ export class Anchor {
       if (hasCode(error, 'upgrade_required')) throw error
       throw new StoreError(
         'anchor_corrupt',
-        'The anchor in the state directory is damaged or belongs to another identity',
+        'The file that reveals a rollback is damaged, or belongs to another identity',
         { cause: error },
       )
     }

@@ -23,7 +23,7 @@ export function getTree(objects: ObjectSource, oid: Oid): readonly TreeEntry[] {
 /** The encoded tree, for looking up single entries without checking the tree. */
 export function getTreeBody(objects: ObjectSource, oid: Oid): Uint8Array {
   const object = objects.read(oid)
-  if (object === undefined) throw new StoreError('object_missing', `The tree ${oid} is missing`)
+  if (object === undefined) throw new StoreError('object_missing', `The object ${oid} is missing`)
   if (object.type !== 'tree') throw new StoreError('tree_mismatch', `${oid} is not a tree`)
   return object.body
 }
@@ -37,7 +37,7 @@ export function getEntry(root: readonly TreeEntry[], name: string): Oid {
 
 export function getBlob(objects: ObjectSource, oid: Oid, wrongType: ErrorCode): Uint8Array {
   const object = objects.read(oid)
-  if (object === undefined) throw new StoreError('object_missing', `The blob ${oid} is missing`)
+  if (object === undefined) throw new StoreError('object_missing', `The object ${oid} is missing`)
   if (object.type !== 'blob') throw new StoreError(wrongType, `${oid} is not a blob`)
   return object.body
 }

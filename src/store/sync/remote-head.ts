@@ -197,9 +197,9 @@ export async function epochsOf({ session, objects }: RemoteSource, head: Oid): P
     const device = formatId('device', session.identity.deviceId)
     throw new StoreError(
       'wrong_key',
-      `The newest keyring on the remote has no slot for this device, ${device}: an owner removed ` +
-        'it, or locked it out, or it was enrolled on late changes of a removed device. The head ' +
-        'here is kept. To write again, join the store in another directory',
+      `The remote no longer lets this device in, ${device}: an owner removed it or locked it ` +
+        'out, or it had joined on late changes of a removed device. What is here is kept. To ' +
+        'write again, join the store in another directory',
       { cause: error },
     )
   }

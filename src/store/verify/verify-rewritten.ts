@@ -64,6 +64,6 @@ function checkBelow(history: History, base: number, redacted: ReadonlySet<string
   for (const versionId of redacted) {
     const entry = history.find(versionId)
     if (entry === undefined || entry.commit.position > base || entry.path === undefined) continue
-    throw new StoreError('redaction_undone', 'A redacted version has its detail back')
+    throw new StoreError('redaction_undone', 'A redacted version has its text back')
   }
 }

@@ -123,7 +123,7 @@ function isRedacted(
   // An auditor learns it from the trees only.
   if (!commit.isWhole) return redacted
   if (commit.hasDetail(index)) {
-    if (redacted) refuse('redaction_undone', 'A redacted version has its detail back')
+    if (redacted) refuse('redaction_undone', 'A redacted version has its text back')
     return false
   }
   if (!redacted) refuse('detail_missing', 'A detail is missing and no redaction explains it')

@@ -144,7 +144,7 @@ test('joined keyrings are reported with removed devices, lowered roles and dropp
       .split('\n')
       .slice(1, 6),
   ).toEqual([
-    '  both sides had changed who may open the store: their keyrings were joined under new keys',
+    '  both sides had changed who may open the store: both count, under new keys',
     '  dev_r is removed: one side had removed it, or had different keys for it',
     '  dev_l is reader, the lower role of the two',
     '  2 passphrases open the store: `gitlocket key passwd` sets a single one',

@@ -54,9 +54,9 @@ editor that keeps swap, undo or backup files elsewhere writes plaintext there.
 history and to write no file; other pagers run as the user has set them up. In a pipe, and with
 \`--json\`, there is none.
 
-**\`rollback\` and \`redact\` ask** on a terminal, after they have shown what would change.
-\`restore\`, \`rollback\` and \`expire\` make ordinary changes, which can be undone.
-\`redact\` cannot be undone, so off a terminal it needs \`--yes\`. It erases from this store: its
+**What destroys asks** on a terminal, and needs \`--yes\` elsewhere: \`redact\`, \`expire\`, \`key
+recovery\` and \`key passwd --remove\`. \`rollback\` asks on a terminal only: as \`restore\` and
+\`expire\`, it makes ordinary changes, which can be undone. \`redact\` cannot be undone. It erases from this store: its
 packs, loose objects, journal and caches. It cannot reach hosts, other clones and backups, which
 keep the old objects until they take over the new history and forget the old one.
 

@@ -90,7 +90,7 @@ describe('row 4', () => {
     const tree = git(['hash-object', '-t', 'tree', '-w', '/dev/null'], remote).trim()
     moveBranch(remote, git(['commit-tree', '-m', 'Backfill', tree], remote).trim())
     const { exitCode, stderr } = await first.call(['sync'])
-    expect([exitCode, stderr]).toEqual([TAMPERED, expect.stringContaining('not of a store')])
+    expect([exitCode, stderr]).toEqual([TAMPERED, expect.stringContaining('does not verify')])
     expect(await first.ok('cat', 'notes.md')).toBe('one\ntwo\nthree\n')
   })
 
@@ -198,9 +198,9 @@ describe('row 5', () => {
     async () => {
       const { first, second, remote } = await pair()
       await send(second)
-      const { devices } = await first.json('device', 'list')
+      const { data: devices } = await first.json('device', 'list')
       const other = (Array.isArray(devices) ? devices : []).find((one) => !one.this_device)
-      const removed = await first.ok('device', 'remove', String(other.device_id))
+      const removed = await first.ok('device', 'remove', String(other.id))
       expect(removed).toContain('It cannot read what is written from now on')
       expect(removed).toMatch(/the history so far: 4 commits\n {2}1 memory as they are/)
       await create(first, '/after.md')

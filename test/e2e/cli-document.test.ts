@@ -56,7 +56,8 @@ history and to write no file; other pagers run as the user has set them up. In a
 
 **What destroys asks** on a terminal, and needs \`--yes\` elsewhere: \`redact\`, \`expire\`, \`key
 recovery\` and \`key passwd --remove\`. \`rollback\` asks on a terminal only: as \`restore\` and
-\`expire\`, it makes ordinary changes, which can be undone. \`redact\` cannot be undone. It erases from this store: its
+\`expire\`, it makes ordinary changes, which can be undone. \`redact\` cannot be undone. It
+erases from this store: its
 packs, loose objects, journal and caches. It cannot reach hosts, other clones and backups, which
 keep the old objects until they take over the new history and forget the old one.
 

@@ -28,8 +28,8 @@ const several =
   'code is that of the first error. With --json several remotes are one value, ' +
   '{"data":[…],"next_page":null}, in that order: for each the value of a single sync, or ' +
   '{"remote":…,"type":"error","error":…}. Errors name their `remote`, the number ' +
-  'of commits that it lacks (`unsent_commits`) and the repository that keeps what was refused (`evidence`), which ' +
-  '`git -C <store>/<evidence> log` reads.'
+  'of commits that it lacks (`unsent_commits`) and the repository that keeps what was refused ' +
+  '(`evidence`), which `git -C <store>/<evidence> log` reads.'
 
 const joinCommand: Command = {
   name: 'join',

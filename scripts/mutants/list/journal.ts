@@ -13,16 +13,28 @@ export const journal: readonly MutatedFile[] = [
         name: 'damaged journal file cut off anywhere is refused, or shows all that was appended',
       },
       {
-        line: `if (findBatches(rest, end).some(({ durable }) => durable > end)) return 'damaged'`,
+        line: `if (batches.some(({ durable }) => durable > end)) return 'damaged'`,
         becomes: '',
         test: 'unit/git/journal-damage.test.ts',
         name: 'journal file with zeros in a sector of an append that others follow is refused',
+      },
+      {
+        line: `if (hashed > 2 * bytes.length) return { batches, overlap: true }`,
+        becomes: '',
+        test: 'attack/planted-journals.test.ts',
+        name: 'T37: a journal of overlapping batches is damage',
       },
       {
         line: `return isTorn(rest, end) ? 'torn' : 'damaged'`,
         becomes: `return 'torn'`,
         test: 'unit/git/journal-damage.test.ts',
         name: 'journal file with any bit flipped is refused, or shows all that was appended',
+      },
+      {
+        line: `if (hashed > 2 * bytes.length) return { batches, overlap: true }`,
+        becomes: '',
+        test: 'attack/planted-journals.test.ts',
+        name: 'T37: a journal of overlapping batches is damage',
       },
       {
         line: `return isTorn(rest, end) ? 'torn' : 'damaged'`,

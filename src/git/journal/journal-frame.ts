@@ -117,7 +117,7 @@ export function batchBytes({ length }: BatchHead): number {
 /** The batch at `start`, where `bytes` begins; undefined if any bit of it is wrong. */
 export function findBatch(bytes: Uint8Array, start: number): Batch | undefined {
   const head = findHead(bytes, start)
-  if (head === undefined) return undefined
+  if (head === undefined || batchBytes(head) > bytes.length) return undefined
   const body = bytes.subarray(0, batchHeadBytes + head.length)
   const tail = bytes.subarray(body.length, body.length + batchTailBytes)
   if (!equalBytes(tail, concatBytes(bodySum(body), mark))) return undefined

@@ -6,6 +6,10 @@
 // loses power writes each sector or leaves its zeros, in any order; a process that is killed writes
 // the first part. So an interrupted write leaves zeros where a batch has none. Everything else that
 // is no batch is damage; so are zeros before a position that a later batch calls durable.
+//
+// No sum in a file has a key, so whoever plants one chooses what the heads in it declare. Batches
+// that a writer placed do not overlap, and hashing them costs the file's size once: a search that
+// has hashed twice as much ends, and the file counts as damaged.
 
 import { equalBytes, isZero } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -48,7 +52,7 @@ export function surveyJournal(bytes: Uint8Array): JournalSurvey {
   const behind = bytes.subarray(end)
   const rest = classifyRest(behind, end)
   if (rest === 'zeros') return { before, end, rest, after: [], damage: undefined }
-  const after = findBatches(behind, end)
+  const { batches: after } = findBatches(behind, end)
   const damageEnd = after[0]?.start ?? Math.max(end, bytes.length - trailingZeros(bytes))
   const damage = rest === 'torn' ? undefined : { start: end, end: damageEnd }
   return { before, end, rest, after, damage }
@@ -59,7 +63,9 @@ export function classifyRest(rest: Uint8Array, end: number): Rest {
   const isEmpty = end === 0
   // A write always finds zeros in its place, so a shorter file has been truncated.
   if (isZero(rest)) return isEmpty || rest.length >= sectorBytes ? 'zeros' : 'damaged'
-  if (findBatches(rest, end).some(({ durable }) => durable > end)) return 'damaged'
+  const { batches, overlap } = findBatches(rest, end)
+  if (overlap) return 'damaged'
+  if (batches.some(({ durable }) => durable > end)) return 'damaged'
   // Nothing is written after the first batch before that is durable.
   if (isEmpty && !isZero(rest.subarray(sectorBytes))) return 'damaged'
   return isTorn(rest, end) ? 'torn' : 'damaged'
@@ -94,15 +100,27 @@ function findNext(bytes: Uint8Array, before: readonly Batch[]): Batch | undefine
   return first === undefined || isOfSame(first, batch) ? batch : undefined
 }
 
+interface FoundBatches {
+  readonly batches: readonly Batch[]
+  /** Whether the search ended early, since so many bytes were declared twice. */
+  readonly overlap: boolean
+}
+
 /** Every intact batch in bytes that begin at a sector boundary. */
-function findBatches(bytes: Uint8Array, position: number): readonly Batch[] {
-  const found: Batch[] = []
+function findBatches(bytes: Uint8Array, position: number): FoundBatches {
+  const batches: Batch[] = []
+  let hashed = 0
   for (let at = 0; at < bytes.length;) {
-    const batch = findIntact(bytes.subarray(at), position + at)
-    if (batch !== undefined) found.push(batch)
+    const rest = bytes.subarray(at)
+    const head = findHead(rest, position + at)
+    const length = head === undefined ? 0 : batchBytes(head)
+    if (length <= rest.length) hashed += length
+    if (hashed > 2 * bytes.length) return { batches, overlap: true }
+    const batch = head && findIntact(rest, position + at)
+    if (batch !== undefined) batches.push(batch)
     at = batch === undefined ? at + sectorBytes : batch.end - position
   }
-  return found
+  return { batches, overlap: false }
 }
 
 /** Like `findBatch`, but undefined for frames that no journal wrote. */

@@ -31,12 +31,6 @@ export const journal: readonly MutatedFile[] = [
         name: 'journal file with any bit flipped is refused, or shows all that was appended',
       },
       {
-        line: `if (hashed > 2 * bytes.length) return { batches, overlap: true }`,
-        becomes: '',
-        test: 'attack/planted-journals.test.ts',
-        name: 'T37: a journal of overlapping batches is damage',
-      },
-      {
         line: `return isTorn(rest, end) ? 'torn' : 'damaged'`,
         becomes: `return 'damaged'`,
         test: 'unit/git/journal.test.ts',

@@ -59,12 +59,19 @@ export class SharedSlice {
   }
 }
 
-/** Runs a generator that yields after each step, and pauses between slices. */
+/**
+ * Runs a generator that yields after each step, and pauses between slices. It is told of a
+ * cancellation, so that it can close what it has opened.
+ */
 export async function inSlices<T>(work: Generator<undefined, T>, signal?: AbortSignal): Promise<T> {
   const slice = new TimeSlice(signal)
   for (let step = work.next(); ; step = work.next()) {
     if (step.done === true) return step.value
-    if (slice.isOver()) await slice.next()
+    if (!slice.isOver()) continue
+    await slice.next().catch((error: unknown) => {
+      work.throw(error)
+      throw error
+    })
   }
 }
 

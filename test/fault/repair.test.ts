@@ -10,6 +10,7 @@ import { RepositorySurvey } from '../../src/git/repair/repository-survey.ts'
 import type { MemoryStore } from '../../src/index.ts'
 import { repairStore } from '../../src/store/repair/repair.ts'
 import type { RepairReport } from '../../src/store/repair/report.ts'
+import { atOnce } from '../../src/time-slice.ts'
 import {
   copyOfWorld,
   type DamagedWorld,
@@ -52,9 +53,9 @@ function repair(place: TestPlace, source: Source, more = {}): Promise<RepairRepo
 }
 
 /** Of the whole store, and what has been moved aside. */
-function readable(place: TestPlace): ReadonlySet<string> {
-  const survey = new RepositorySurvey(systemDisk, place.directory)
-  const commits = new Set(survey.commitIds())
+async function readable(place: TestPlace): Promise<ReadonlySet<string>> {
+  const survey = atOnce(RepositorySurvey.of(systemDisk, place.directory))
+  const commits = new Set(await survey.commitIds(undefined))
   survey.close()
   return commits
 }
@@ -93,7 +94,7 @@ async function checkRepair(
   label: string,
   kind: string,
 ): Promise<void> {
-  const before = readable(place)
+  const before = await readable(place)
   const report = await repair(place, source).catch((error: unknown) => {
     // Nothing is left, and no copy is named.
     expect(error, label).toMatchObject({ code: 'object_missing' })
@@ -101,7 +102,7 @@ async function checkRepair(
     return undefined
   })
   if (report === undefined) return
-  const after = readable(place)
+  const after = await readable(place)
   expect(
     [...before].filter((oid) => !after.has(oid)),
     label,

@@ -23,6 +23,23 @@ export const remoteWork: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'git/pack/pack-salvage.ts',
+    mutants: [
+      {
+        line: ' && at - start < numberBytesMax',
+        becomes: '',
+        test: 'attack/salvage.test.ts',
+        name: 'of bytes that never end a number takes no scan for each of them',
+      },
+      {
+        line: 'this.#budget.spend(body.length + work)',
+        becomes: '',
+        test: 'attack/salvage.test.ts',
+        name: 'of one chain of deltas ends at its budget, and keeps what was found',
+      },
+    ],
+  },
+  {
     file: 'git/pack/work-budget.ts',
     mutants: [
       {

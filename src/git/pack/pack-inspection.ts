@@ -7,7 +7,6 @@ import { gitHash, Sha1 } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { hasCode } from '../../errors.ts'
 import { deltaCacheBytes, MEBIBYTE } from '../../limits.ts'
-import { atOnce } from '../../time-slice.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
 import { packTrailerBytes } from './pack-entry.ts'
 import { PackIndex } from './pack-index.ts'
@@ -15,6 +14,7 @@ import { PackLayout } from './pack-layout.ts'
 import { checkPack } from './pack-resolve.ts'
 import { salvagePack } from './pack-salvage.ts'
 import { Pack } from './pack.ts'
+import { WorkBudget } from './work-budget.ts'
 
 export interface InspectedPack {
   /** File name without extension. */
@@ -26,19 +26,23 @@ export interface InspectedPack {
   readonly index?: Uint8Array | undefined
 }
 
-/** Reads the whole pack. */
-export function inspectPack(disk: Disk, directory: string, name: string): InspectedPack {
-  const checksum = checksumOf(disk, `${directory}/${name}.pack`)
+/** Reads the whole pack, an entry in each step. */
+export function* inspectPack(
+  disk: Disk,
+  directory: string,
+  name: string,
+): Generator<undefined, InspectedPack> {
+  const checksum = yield* checksumOf(disk, `${directory}/${name}.pack`)
   if (checksum !== undefined) {
-    const pack = openWhole(disk, directory, name)
+    const pack = yield* openWhole(disk, directory, name)
     if (pack !== undefined) return { name, state: 'sound', pack }
-    const index = rebuildIndex(disk, `${directory}/${name}.pack`, checksum)
+    const index = yield* rebuildIndex(disk, `${directory}/${name}.pack`, checksum)
     if (index !== undefined) {
       const opened = Pack.openSalvaged(disk, directory, name, new PackIndex(index))
       return { name, state: 'index', pack: opened, index }
     }
   }
-  return { name, state: 'damaged', pack: salvagePack(disk, directory, name) }
+  return { name, state: 'damaged', pack: yield* salvagePack(disk, directory, name) }
 }
 
 /** The names of all packs and indexes, without extension. */
@@ -48,28 +52,40 @@ export function packNames(disk: Disk, directory: string): readonly string[] {
 }
 
 /** Undefined unless every object of the index is in the pack. */
-function openWhole(disk: Disk, directory: string, name: string): Pack | undefined {
-  const pack = orUndefined(() => Pack.open(disk, directory, name))
-  if (pack === undefined) return undefined
-  if (orUndefined(() => readsWhole(pack)) === true) return pack
-  pack.close()
-  return undefined
+function* openWhole(
+  disk: Disk,
+  directory: string,
+  name: string,
+): Generator<undefined, Pack | undefined> {
+  let pack: Pack<PackIndex> | undefined
+  let isWhole = false
+  try {
+    pack = Pack.open(disk, directory, name)
+    isWhole = pack !== undefined && (yield* readsWhole(pack))
+  } catch (error) {
+    if (!isDamage(error)) throw error
+  } finally {
+    if (!isWhole) pack?.close()
+  }
+  return isWhole ? pack : undefined
 }
 
-function readsWhole(pack: Pack): boolean {
+function* readsWhole(pack: Pack<PackIndex>): Generator<undefined, boolean> {
   const cache = new DeltaBaseCache(deltaCacheBytes)
+  const budget = new WorkBudget(pack.bytes, unwatched)
   const layout = new PackLayout(pack)
   for (let rank = 0; rank < layout.count; rank += 1) {
-    const { type, body } = pack.readAny(layout.offsetOf(rank), cache)
+    const { type, body } = pack.readAny(layout.offsetOf(rank), cache, budget)
     const oid = Buffer.from(gitHash(type, body), 'hex')
     if (!equalBytes(oid, pack.index.oidAt(layout.positionOf(rank)))) return false
+    yield
   }
   return true
 }
 
 /** The checksum at the end of a pack; undefined if it does not match the bytes before. */
-function checksumOf(disk: Disk, path: string): Uint8Array | undefined {
-  return withFile(disk, path, (fd) => {
+function* checksumOf(disk: Disk, path: string): Generator<undefined, Uint8Array | undefined> {
+  return yield* withFile(disk, path, function* hash(fd) {
     const end = disk.size(fd) - packTrailerBytes
     if (end < 0) return undefined
     const sha1 = new Sha1()
@@ -77,6 +93,7 @@ function checksumOf(disk: Disk, path: string): Uint8Array | undefined {
     for (let at = 0; at < end; at += buffer.length) {
       const part = buffer.subarray(0, Math.min(buffer.length, end - at))
       sha1.update(part.subarray(0, disk.read(fd, part, at)))
+      yield
     }
     const trailer = new Uint8Array(packTrailerBytes)
     disk.read(fd, trailer, end)
@@ -84,31 +101,37 @@ function checksumOf(disk: Disk, path: string): Uint8Array | undefined {
   })
 }
 
-function rebuildIndex(disk: Disk, path: string, checksum: Uint8Array): Uint8Array | undefined {
-  return withFile(disk, path, (fd) => {
+function* rebuildIndex(
+  disk: Disk,
+  path: string,
+  checksum: Uint8Array,
+): Generator<undefined, Uint8Array | undefined> {
+  return yield* withFile(disk, path, function* rebuild(fd) {
     const read = (into: Uint8Array, position: number): number => disk.read(fd, into, position)
-    return orUndefined(() => {
-      const checked = atOnce(checkPack({ size: disk.size(fd), read }, { watch: unwatched }))
+    try {
+      const checked = yield* checkPack({ size: disk.size(fd), read }, { watch: unwatched })
       return checked.encodeIndex(checksum)
-    })
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return undefined
+    }
   })
 }
 
-function withFile<T>(disk: Disk, path: string, work: (fd: number) => T): T | undefined {
+function* withFile<T>(
+  disk: Disk,
+  path: string,
+  work: (fd: number) => Generator<undefined, T | undefined>,
+): Generator<undefined, T | undefined> {
   const fd = disk.openExisting(path, 'r')
   if (fd === undefined) return undefined
   try {
-    return work(fd)
+    return yield* work(fd)
   } finally {
     disk.close(fd)
   }
 }
 
-function orUndefined<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch (error) {
-    if (hasCode(error, 'pack_corrupt', 'object_corrupt')) return undefined
-    throw error
-  }
+function isDamage(error: unknown): boolean {
+  return hasCode(error, 'pack_corrupt', 'object_corrupt')
 }

@@ -181,9 +181,14 @@ export class EntryReader {
     this.#buffer = Buffer.allocUnsafeSlow(length)
   }
 
+  /** The header of the entry at `at`. Throws `pack_corrupt`. */
+  header(at: number): EntryHeader {
+    return decodeEntryHeader(this.#view(at, headerBytesMax))
+  }
+
   /** The entry at `at`, inflated. Throws `pack_corrupt`. */
   entry(at: number): Entry {
-    const header = decodeEntryHeader(this.#view(at, headerBytesMax))
+    const header = this.header(at)
     const likely = header.length + deflatedBytesMax(header.size)
     const inflated =
       inflateMeasured(this.#view(at, likely).subarray(header.length), header.size) ??

@@ -25,6 +25,7 @@ import {
 import { type ObjectIndex, PackIndex } from './pack-index.ts'
 import { PagedIndex } from './paged-index.ts'
 import { ReadBlocks } from './read-blocks.ts'
+import type { WorkBudget } from './work-budget.ts'
 
 /** Holds nearly every entry of a store, so that one read suffices. */
 const windowBytes = 4096
@@ -177,8 +178,8 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     throw new StoreError('object_corrupt', 'The object is a tag, which no store contains')
   }
 
-  /** Like `read`, but also reads tags. */
-  readAny(offset: number, cache: DeltaBaseCache): PackedObject {
+  /** Like `read`, but also reads tags, and spends of a budget what the object took. */
+  readAny(offset: number, cache: DeltaBaseCache, budget?: WorkBudget): PackedObject {
     const deltas: { readonly offset: number; readonly bytes: Uint8Array }[] = []
     let work = 0
     let at = offset
@@ -201,6 +202,7 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
         if (isShared) this.#sharedBase = { offset: at, object }
       }
     }
+    budget?.spend(work)
     for (const delta of deltas.toReversed()) {
       object = { type: object.type, body: applyDelta(object.body, delta.bytes) }
       cache.add(this.#key(delta.offset), object)

@@ -10,6 +10,7 @@ import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts
 import { LockIdentity, ProcessLock } from '../../disk/process-lock.ts'
 import { hasCode } from '../../errors.ts'
 import { lockWaitMsDefault, MEBIBYTE } from '../../limits.ts'
+import { inSlices } from '../../time-slice.ts'
 import type { Remote } from '../exchange.ts'
 import { journalNames } from '../journal/journal-survey.ts'
 import { Journal } from '../journal/journal.ts'
@@ -112,8 +113,9 @@ export class RepairSite {
     return this.#aside?.slice(this.directory.length + 1)
   }
 
-  survey(): RepositorySurvey {
-    return new RepositorySurvey(this.disk, this.directory)
+  /** Throws `cancelled`. */
+  survey(signal: AbortSignal | undefined): Promise<RepositorySurvey> {
+    return inSlices(RepositorySurvey.of(this.disk, this.directory), signal)
   }
 
   /**

@@ -7,7 +7,8 @@ import { gitHash } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { deltaCacheBytes } from '../../limits.ts'
-import { salvageJournal } from '../journal/journal-salvage.ts'
+import { inSlices } from '../../time-slice.ts'
+import { type SalvagedJournal, salvageJournal } from '../journal/journal-salvage.ts'
 import { journalNames } from '../journal/journal-survey.ts'
 import { looseObjectIds, looseObjectPath, readAnyLooseObject } from '../objects/loose-object.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
@@ -43,27 +44,33 @@ export class RepositorySurvey {
   readonly #journals: ReadonlyMap<Oid, GitObject>
   readonly #loose: ReadonlySet<Oid>
   readonly #aside: readonly Pack[]
+  #commits: readonly Oid[] | undefined;
 
-  constructor(disk: Disk, directory: string) {
+  /** Reads the whole repository, in steps. Throws only storage codes. */
+  static *of(disk: Disk, directory: string): Generator<undefined, RepositorySurvey> {
+    const packs: InspectedPack[] = []
+    const aside: Pack[] = []
+    try {
+      const files = yield* readFiles(disk, directory, { packs, aside })
+      return new RepositorySurvey(disk, directory, files)
+    } catch (error) {
+      for (const pack of [...packs.map((one) => one.pack), ...aside]) pack?.close()
+      throw error
+    }
+  }
+
+  private constructor(disk: Disk, directory: string, files: SurveyedFiles) {
     this.#disk = disk
     this.directory = directory
     const refs = listRefs(disk, directory).filter(({ name }) => name === branchName)
     this.branches = refs.flatMap(({ oid }) => oid ?? [])
-    const packDirectory = `${directory}/objects/pack`
-    const names = packNames(disk, packDirectory)
-    this.packs = names.map((name) => inspectPack(disk, packDirectory, name))
-    const loose = looseObjectIds(disk, `${directory}/objects`)
-    this.damagedLoose = loose.filter((oid) => this.#findAnyLoose(oid) === undefined)
-    this.#loose = new Set(loose)
-    const ownDirectory = `${directory}/${ownDirectoryName}`
-    const aside = asideDirectories(disk, ownDirectory)
-    this.#aside = aside.flatMap((packs) => salvageAside(disk, packs))
-    const journals = [...aside, ownDirectory].flatMap((journalDirectory) => {
-      return journalNames.map((name) => salvageJournal(disk, `${journalDirectory}/${name}`))
-    })
-    this.#journals = new Map(journals.flatMap(({ objects }) => [...objects]))
-    const intended = intendedHeads(disk, ownDirectory)
-    this.namedHeads = [...intended, ...journals.flatMap(({ heads }) => heads)]
+    this.packs = files.packs
+    this.damagedLoose = files.damagedLoose
+    this.#loose = files.loose
+    this.#aside = files.aside
+    this.#journals = new Map(files.journals.flatMap(({ objects }) => [...objects]))
+    const intended = intendedHeads(disk, `${directory}/${ownDirectoryName}`)
+    this.namedHeads = [...intended, ...files.journals.flatMap(({ heads }) => heads)]
   }
 
   /** Undefined for an object that cannot be read. Throws only storage codes. */
@@ -86,9 +93,10 @@ export class RepositorySurvey {
     return this.#findPacked(oid, kept) ?? (this.#loose.has(oid) ? this.#findLoose(oid) : undefined)
   }
 
-  /** The readable commits. */
-  *commitIds(): Generator<Oid> {
-    for (const { oid, type } of this.#named()) if (type === 'commit') yield oid
+  /** The readable commits. Throws `cancelled`. */
+  async commitIds(signal: AbortSignal | undefined): Promise<readonly Oid[]> {
+    this.#commits ??= await inSlices(this.#findCommits(), signal)
+    return this.#commits
   }
 
   /** The objects that damaged packs still contain. */
@@ -111,20 +119,21 @@ export class RepositorySurvey {
     for (const pack of this.#aside) pack.close()
   }
 
-  *#named(): Generator<{ readonly oid: Oid; readonly type: string }> {
-    for (const [oid, { type }] of this.#journals) yield { oid, type }
+  *#findCommits(): Generator<undefined, readonly Oid[]> {
+    const commits: Oid[] = []
     const packs = [...this.packs.flatMap(({ pack }) => pack ?? []), ...this.#aside]
     for (const pack of packs) {
       for (let position = 0; position < pack.index.count; position += 1) {
         const oid = toHex(pack.index.oidAt(position))
-        const object = this.#findPacked(oid, [pack])
-        if (object !== undefined) yield { oid, type: object.type }
+        if (this.#findPacked(oid, [pack])?.type === 'commit') commits.push(oid)
+        yield
       }
     }
     for (const oid of this.#loose) {
-      const object = this.#findLoose(oid)
-      if (object !== undefined) yield { oid, type: object.type }
+      if (this.#findLoose(oid)?.type === 'commit') commits.push(oid)
+      yield
     }
+    return [...this.journalCommits(), ...commits]
   }
 
   #findPacked(oid: Oid, packs: readonly Pack[]): GitObject | undefined {
@@ -138,15 +147,46 @@ export class RepositorySurvey {
   }
 
   #findLoose(oid: Oid): GitObject | undefined {
-    const object = this.#findAnyLoose(oid)
+    const object = findLoose(this.#disk, this.directory, oid)
     if (object === undefined) return undefined
     const { type, body } = object
     return type === 'tag' ? undefined : { type, body }
   }
+}
 
-  #findAnyLoose(oid: Oid): ReturnType<typeof readAnyLooseObject> {
-    return orUndefined(() => readAnyLooseObject(this.#disk, `${this.directory}/objects`, oid))
+interface SurveyedFiles {
+  readonly packs: readonly InspectedPack[]
+  /** The packs that an earlier repair moved aside. */
+  readonly aside: readonly Pack[]
+  readonly loose: ReadonlySet<Oid>
+  readonly damagedLoose: readonly Oid[]
+  readonly journals: readonly SalvagedJournal[]
+}
+
+/** Adds what it opens to `packs` and `aside`. */
+function* readFiles(
+  disk: Disk,
+  directory: string,
+  { packs, aside }: { readonly packs: InspectedPack[]; readonly aside: Pack[] },
+): Generator<undefined, SurveyedFiles> {
+  const packDirectory = `${directory}/objects/pack`
+  for (const name of packNames(disk, packDirectory)) {
+    packs.push(yield* inspectPack(disk, packDirectory, name))
   }
+  const loose = new Set(looseObjectIds(disk, `${directory}/objects`))
+  const damagedLoose: Oid[] = []
+  for (const oid of loose) {
+    if (findLoose(disk, directory, oid) === undefined) damagedLoose.push(oid)
+    yield
+  }
+  const ownDirectory = `${directory}/${ownDirectoryName}`
+  const moved = asideDirectories(disk, ownDirectory)
+  for (const one of moved) yield* salvageAside(disk, one, aside)
+  const journals: SalvagedJournal[] = []
+  for (const one of [...moved, ownDirectory]) {
+    for (const name of journalNames) journals.push(yield* salvageJournal(disk, `${one}/${name}`))
+  }
+  return { packs, aside, loose, damagedLoose, journals }
 }
 
 /** The damage of the files that hold objects. */
@@ -171,9 +211,15 @@ export function asideDirectories(disk: Disk, ownDirectory: string): readonly str
   return numbers.toSorted((a, b) => Number(a) - Number(b)).map((name) => `${parent}/${name}`)
 }
 
-function salvageAside(disk: Disk, directory: string): readonly Pack[] {
-  const packs = disk.list(directory).filter((name) => name.endsWith('.pack'))
-  return packs.flatMap((name) => salvagePack(disk, directory, name.slice(0, -'.pack'.length)) ?? [])
+function* salvageAside(disk: Disk, directory: string, aside: Pack[]): Generator<undefined, void> {
+  for (const name of disk.list(directory).filter((file) => file.endsWith('.pack'))) {
+    const pack = yield* salvagePack(disk, directory, name.slice(0, -'.pack'.length))
+    if (pack !== undefined) aside.push(pack)
+  }
+}
+
+function findLoose(disk: Disk, directory: string, oid: Oid): ReturnType<typeof readAnyLooseObject> {
+  return orUndefined(() => readAnyLooseObject(disk, `${directory}/objects`, oid))
 }
 
 function intendedHeads(disk: Disk, ownDirectory: string): readonly Oid[] {

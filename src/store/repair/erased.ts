@@ -13,13 +13,12 @@ import type { OpenSource } from './lost.ts'
 /** `commits` are all readable commits, `kept` the objects that the head leads to. */
 export async function erasedBeside(
   source: OpenSource,
-  commits: Iterable<Oid>,
+  commits: readonly Oid[],
   kept: ReadonlySet<Oid>,
   signal: AbortSignal | undefined,
 ): Promise<Erased> {
-  const all = new Set(commits)
-  const records = new Set([...all].flatMap((oid) => (kept.has(oid) ? recordOf(source, oid) : [])))
-  const rewritten = [...all].filter((oid) => {
+  const records = new Set(commits.flatMap((oid) => (kept.has(oid) ? recordOf(source, oid) : [])))
+  const rewritten = [...new Set(commits)].filter((oid) => {
     return !kept.has(oid) && recordOf(source, oid).some((record) => records.has(record))
   })
   const tips = new Set(rewritten)

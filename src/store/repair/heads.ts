@@ -6,7 +6,7 @@ import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { Identity } from '../../keys/identity.ts'
-import { atOnce } from '../../time-slice.ts'
+import { atOnce, TimeSlice } from '../../time-slice.ts'
 import { openHeadKeyring } from '../access/authority.ts'
 import { containsRecord } from '../commits/ancestors.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
@@ -35,7 +35,7 @@ export interface KnownHeads {
   /** The heads of remotes when last seen, and those of the copy to repair from. */
   readonly others: readonly Oid[]
   /** Every readable commit; called only if no other head leads to a history. */
-  readonly all: () => Iterable<Oid>
+  readonly all: () => Promise<readonly Oid[]>
 }
 
 export interface ChosenHead {
@@ -56,7 +56,7 @@ export class HeadSearch {
   readonly #source: HeadSource
   readonly #options: WorkOptions
   readonly #verified: Map<Oid, SoundHead | StoreError> = new Map()
-  readonly #findRedactions: (epochs: Epochs) => ReadonlySet<string>
+  readonly #findRedactions: (epochs: Epochs) => Promise<ReadonlySet<string>>
   #redactions: ReadonlySet<string> | undefined
   /** Commits whose ancestors are all readable. */
   readonly #whole: Set<Oid> = new Set()
@@ -67,7 +67,7 @@ export class HeadSearch {
   /** `findRedactions` returns the versions that are known here to be redacted. */
   constructor(
     source: HeadSource,
-    findRedactions: (epochs: Epochs) => ReadonlySet<string>,
+    findRedactions: (epochs: Epochs) => Promise<ReadonlySet<string>>,
     options: WorkOptions,
   ) {
     this.#source = source
@@ -113,7 +113,7 @@ export class HeadSearch {
     const byHeight = (oids: Iterable<Oid>): readonly Oid[] => this.#byHeight(oids)
     const readable = byHeight(known.own)
     for (const find of [() => readable, () => byHeight(known.others), () => this.#tips(known)]) {
-      for (const oid of find()) if (await this.#isAcceptable(oid)) return oid
+      for (const oid of await find()) if (await this.#isAcceptable(oid)) return oid
     }
     const [newest] = readable
     if (newest !== undefined) return newest
@@ -138,7 +138,7 @@ export class HeadSearch {
     this.#tried += 1
     const found = await this.verify(oid)
     if (found instanceof StoreError) return false
-    this.#redactions ??= this.#findRedactions(found.epochs)
+    this.#redactions ??= await this.#findRedactions(found.epochs)
     const { redacted } = found.snapshot
     const isCurrent = [...this.#redactions].every((versionId) => redacted.has(versionId))
     this.#lacksRedactions ||= !isCurrent
@@ -158,10 +158,12 @@ export class HeadSearch {
   }
 
   /** The commits that are no parent of another. */
-  #tips({ all }: KnownHeads): readonly Oid[] {
-    const commits = [...all()]
+  async #tips({ all }: KnownHeads): Promise<readonly Oid[]> {
+    const commits = await all()
     const tips = new Set(commits)
+    const slice = new TimeSlice(this.#options.signal)
     for (const oid of commits) {
+      if (slice.isOver()) await slice.next()
       for (const parent of findCommit(this.#source.objects, oid)?.parents ?? []) tips.delete(parent)
     }
     return this.#byHeight(tips)

@@ -42,9 +42,13 @@ export function describeMissing(source: OpenSource, missing: MissingObject): Los
 }
 
 /** Every version that a readable redaction among these commits names. */
-export function redactedIn(source: OpenSource, commits: Iterable<Oid>): ReadonlySet<string> {
+export function* redactedIn(
+  source: OpenSource,
+  commits: readonly Oid[],
+): Generator<undefined, ReadonlySet<string>> {
   const found = new Set<string>()
   for (const oid of commits) {
+    yield
     const record = open(source, oid)?.record
     if (record?.kind !== 'redact') continue
     for (const { versionId } of record.rows) found.add(versionId)

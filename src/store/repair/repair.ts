@@ -11,6 +11,7 @@ import { formatId } from '../../format/id.ts'
 import type { GitObject, Oid } from '../../git/objects/object.ts'
 import { RepairSite } from '../../git/repair/repair-site.ts'
 import type { Damage, RepositorySurvey } from '../../git/repair/repository-survey.ts'
+import { inSlices } from '../../time-slice.ts'
 import { openHeadKeyring } from '../access/authority.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import { journalSecretOf } from '../local/sealed-cache.ts'
@@ -41,10 +42,14 @@ export async function repairStore(options: RepairOptions): Promise<RepairReport>
   const { identity, directory } = options
   const site = new RepairSite(disk, directory, random, journalSecretOf(identity))
   return site.hold(async () => {
-    const here = site.survey()
-    const objects = new RepairSource(here, await openCopy(site, options))
+    const here = await site.survey(options.signal)
+    const copy = await openCopy(site, options).catch((error: unknown) => {
+      here.close()
+      throw error
+    })
+    const objects = new RepairSource(here, copy)
     try {
-      const storeId = findStoreId(objects) ?? findKnownStore(options)
+      const storeId = (await findStoreId(objects, options.signal)) ?? findKnownStore(options)
       if (storeId === undefined) throw nothingReadable()
       const local = await LocalState.read(options, storeId)
       return await new Repair({ site, objects, storeId, local }, options).run()
@@ -103,7 +108,7 @@ class Repair {
     const { here, copy } = this.#objects
     const own = [...headsOf(here), ...this.#local.heads]
     const others = [...this.#site.tracked().flatMap(({ oid }) => oid ?? []), ...headsOf(copy)]
-    const all = (): Iterable<Oid> => here.commitIds()
+    const all = (): Promise<readonly Oid[]> => here.commitIds(this.#options.signal)
     const chosen = await this.#search.choose({ branch: this.#branch, own, others, all })
     const reach = await reachOf(this.#objects, chosen.oid, this.#options.signal)
     const source = { objects: this.#objects, storeId: this.#storeId }
@@ -222,7 +227,7 @@ class Repair {
     if (chosen.sound === undefined || this.#site.badIntents(reach.oids).length === 0) return 0
     const { epochs } = chosen.sound
     const source = { objects: this.#objects.here, storeId: this.#storeId, epochs }
-    const commits = this.#objects.here.commitIds()
+    const commits = await this.#objects.here.commitIds(this.#options.signal)
     const erased = await erasedBeside(source, commits, reach.oids, this.#options.signal)
     await this.#site.replaceIntents(chosen.oid, erased, reach.oids)
     return erased.dead.size
@@ -238,9 +243,11 @@ class Repair {
     return lost.map(({ remote }) => remote)
   }
 
-  #redactions(epochs: Epochs): ReadonlySet<string> {
+  async #redactions(epochs: Epochs): Promise<ReadonlySet<string>> {
     const source = { objects: this.#objects, storeId: this.#storeId, epochs }
-    const readable = redactedIn(source, this.#objects.here.commitIds())
+    const { signal } = this.#options
+    const commits = await this.#objects.here.commitIds(signal)
+    const readable = await inSlices(redactedIn(source, commits), signal)
     return new Set([...this.#local.redacted, ...readable])
   }
 
@@ -263,26 +270,37 @@ function headsOf(survey: RepositorySurvey | undefined): readonly Oid[] {
 }
 
 /** The id in the first readable commit. Throws `store_id_mismatch` for a copy of another store. */
-function findStoreId({ here, copy }: RepairSource): string | undefined {
-  const [own, others] = [storeIdIn(here), copy && storeIdIn(copy)]
+async function findStoreId(
+  { here, copy }: RepairSource,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const own = await storeIdIn(here, signal)
+  const others = copy && (await storeIdIn(copy, signal))
   if (own !== undefined && others !== undefined && own !== others) {
     throw new StoreError('store_id_mismatch', 'The copy to repair from holds another store')
   }
   return own ?? others
 }
 
-function storeIdIn(survey: RepositorySurvey): string | undefined {
-  for (const oid of commitsOf(survey)) {
+async function storeIdIn(
+  survey: RepositorySurvey,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const named = await inSlices(firstStoreId(survey, headsOf(survey)), signal)
+  return named ?? (await inSlices(firstStoreId(survey, await survey.commitIds(signal)), signal))
+}
+
+function* firstStoreId(
+  survey: RepositorySurvey,
+  commits: readonly Oid[],
+): Generator<undefined, string | undefined> {
+  for (const oid of commits) {
     try {
       return readForeignStoreId(survey, oid)
     } catch (error) {
       if (!isVerdict(error)) throw error
     }
+    yield
   }
   return undefined
-}
-
-function* commitsOf(survey: RepositorySurvey): Generator<Oid> {
-  yield* headsOf(survey)
-  yield* survey.commitIds()
 }

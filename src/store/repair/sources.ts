@@ -7,6 +7,7 @@ import { StoreError } from '../../errors.ts'
 import type { GitObject, Oid } from '../../git/objects/object.ts'
 import type { RepairSite } from '../../git/repair/repair-site.ts'
 import { RepositorySurvey } from '../../git/repair/repository-survey.ts'
+import { inSlices } from '../../time-slice.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
@@ -51,8 +52,8 @@ export async function openCopy(
   const { disk } = site
   const named = site.remotes().find(({ name }) => name === from)
   const directory = findRepository(disk, named?.url ?? from)
-  if (directory !== undefined) return new RepositorySurvey(disk, directory)
   const { access, transfer, signal } = options
+  if (directory !== undefined) return inSlices(RepositorySurvey.of(disk, directory), signal)
   const url = named?.url ?? from
   if (!isAddress(url)) {
     throw new StoreError(
@@ -61,7 +62,7 @@ export async function openCopy(
     )
   }
   await fetchInto(site.fetched, { url, access, transfer, signal, disk }, async () => undefined)
-  return new RepositorySurvey(disk, site.fetched)
+  return inSlices(RepositorySurvey.of(disk, site.fetched), signal)
 }
 
 /** The git directory at a path or file:// address, or below it in a clone with a working tree. */

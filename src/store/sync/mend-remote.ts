@@ -23,9 +23,9 @@ export async function mendRemote(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const site = siteAt(session, url)
-  if (site === undefined || isSound(site)) return
+  if (site === undefined || (await isSound(site, signal))) return
   await site.hold(async () => {
-    const survey = site.survey()
+    const survey = await site.survey(signal)
     try {
       const objects = new BothSides(survey, session.objects)
       const heads = survey.branches.filter((oid) => isCommit(objects.read(oid)))
@@ -74,8 +74,8 @@ function isPath(url: string): boolean {
 }
 
 /** Takes no lock: its file would be the first that this store writes into a sound remote. */
-function isSound(site: RepairSite): boolean {
-  const survey = site.survey()
+async function isSound(site: RepairSite, signal: AbortSignal | undefined): Promise<boolean> {
+  const survey = await site.survey(signal)
   survey.close()
   return damageOf(survey).length === 0
 }

@@ -1,11 +1,12 @@
 // Finds every object that a head leads to, as far as it can be read, and the missing ones. Follows
-// ids only and trusts nothing: whether they make a history is verified elsewhere.
+// ids only and trusts nothing: whether they make a history is verified elsewhere, and whoever made
+// the objects needs no key.
 
-import { pause } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import { treeOf } from '../../format/commit-sections.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { decodeTree, type Oid, type TreeEntry } from '../../git/objects/object.ts'
+import { inSlices } from '../../time-slice.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 
 export interface MissingObject {
@@ -21,22 +22,26 @@ export interface Reach {
   readonly missing: readonly MissingObject[]
 }
 
-/** Commits that are visited before other work runs. */
-const BATCH = 64
+/** The trees of a store have five levels; a deeper one was not written by a store. */
+const depthMax = 64
 
-export async function reachOf(
+/** Throws `cancelled`. */
+export function reachOf(
   objects: ObjectSource,
   head: Oid,
   signal: AbortSignal | undefined,
 ): Promise<Reach> {
+  return inSlices(walkFrom(objects, head), signal)
+}
+
+function* walkFrom(objects: ObjectSource, head: Oid): Generator<undefined, Reach> {
   const missing = new Map<Oid, MissingObject>()
   const oids = new Set<Oid>()
   const walk = new TreeWalk(objects, oids, missing)
-  for (const [index, { oid, tree, lost }] of commitsOf(objects, head).entries()) {
+  for (const { oid, tree, lost } of yield* commitsOf(objects, head)) {
     oids.add(oid)
     for (const parent of lost) missing.set(parent, { oid: parent, type: 'commit', commit: oid })
-    walk.tree(tree, oid)
-    if (index % BATCH === BATCH - 1) await pause(signal)
+    yield* walk.visit(tree, oid)
   }
   return { oids, missing: [...missing.values()] }
 }
@@ -48,18 +53,23 @@ interface ReachedCommit {
   readonly lost: readonly Oid[]
 }
 
-/** The readable commits, ascending by height. */
-function commitsOf(objects: ObjectSource, head: Oid): readonly ReachedCommit[] {
-  const found: ReachedCommit[] = []
+/** The readable commits, ascending by height. Reads each once. */
+function* commitsOf(
+  objects: ObjectSource,
+  head: Oid,
+): Generator<undefined, readonly ReachedCommit[]> {
+  const found = new Map<Oid, FoundCommit>()
   const reached = new Set([head])
   for (const oid of reached) {
     const commit = findCommit(objects, oid)
-    if (commit === undefined) continue
-    const lost = commit.parents.filter((parent) => findCommit(objects, parent) === undefined)
-    for (const parent of commit.parents) if (!lost.includes(parent)) reached.add(parent)
-    found.push({ oid, tree: commit.tree, height: commit.height, lost })
+    if (commit !== undefined) found.set(oid, commit)
+    for (const parent of commit?.parents ?? []) reached.add(parent)
+    yield
   }
-  return found.toSorted((a, b) => a.height - b.height)
+  const commits = [...found].map(([oid, { tree, parents, height }]) => {
+    return { oid, tree, height, lost: parents.filter((parent) => !found.has(parent)) }
+  })
+  return commits.toSorted((a, b) => a.height - b.height)
 }
 
 export interface FoundCommit {
@@ -90,19 +100,26 @@ class TreeWalk {
     this.#missing = missing
   }
 
-  tree(oid: Oid, commit: Oid): void {
-    if (this.#oids.has(oid) || this.#missing.has(oid)) return
+  /** Visits a root tree and all below it, an object in each step. */
+  *visit(root: Oid, commit: Oid): Generator<undefined, void> {
+    const line = [this.#tree(root, commit).values()]
+    for (let tree = line.at(-1); tree !== undefined; tree = line.at(-1)) {
+      const { value: entry, done } = tree.next()
+      if (done === true) line.pop()
+      else if (entry.mode !== '40000') this.#blob(entry.oid, commit)
+      else if (line.length <= depthMax) line.push(this.#tree(entry.oid, commit).values())
+      yield
+    }
+  }
+
+  /** The entries of a tree that was not visited before. */
+  #tree(oid: Oid, commit: Oid): readonly TreeEntry[] {
+    if (this.#oids.has(oid) || this.#missing.has(oid)) return []
     const object = this.#objects.read(oid)
     const entries = object?.type === 'tree' ? entriesOf(object.body) : undefined
-    if (entries === undefined) {
-      this.#missing.set(oid, { oid, type: 'tree', commit })
-      return
-    }
-    this.#oids.add(oid)
-    for (const entry of entries) {
-      if (entry.mode === '40000') this.tree(entry.oid, commit)
-      else this.#blob(entry.oid, commit)
-    }
+    if (entries === undefined) this.#missing.set(oid, { oid, type: 'tree', commit })
+    else this.#oids.add(oid)
+    return entries ?? []
   }
 
   #blob(oid: Oid, commit: Oid): void {

@@ -115,11 +115,17 @@ const openFlags: Readonly<Record<OpenMode, number>> = {
 /** Opening a pipe waits for its other end. */
 const directoryFlags = constants.O_RDONLY | O_DIRECTORY | O_NONBLOCK
 
-/** Opens a file without waiting, whatever it is, and refuses it unless it is a regular one. */
+/**
+ * Opens a file without waiting, whatever it is, and refuses it unless it is a regular one. To be
+ * written in place it must have no other name: that may be a file of the user, or the same file of
+ * a copy with hard links, such as `cp -al` makes, where a write would change both stores. It is not
+ * replaced by a copy here, since other processes may have it open.
+ */
 function openRegular(path: string, mode: OpenMode): number {
   const fd = openSync(path, openFlags[mode], 0o600)
   try {
     if (!fstatSync(fd).isFile()) throw irregularError(path)
+    if (mode === 'r+' && fstatSync(fd).nlink > 1) throw sharedError(path)
     if (mode === 'wx') fchmodSync(fd, 0o600)
     return fd
   } catch (error) {
@@ -130,9 +136,17 @@ function openRegular(path: string, mode: OpenMode): number {
 
 /** Names the file: nothing but removing it helps. Other names than those of a store may lie. */
 function irregularError(path: string): StoreError {
+  return openError(path, 'it is a link, a pipe or a device; remove it')
+}
+
+function sharedError(path: string): StoreError {
+  const advice = 'close the store, then copy the file and move the copy to its name'
+  return openError(path, `it has a hard link elsewhere, which a write would change; ${advice}`)
+}
+
+function openError(path: string, problem: string): StoreError {
   const name = basename(path)
   const file = /^[\w.-]{1,99}$/.test(name) ? name : 'a file'
-  const problem = 'it is a link, a pipe or a device; remove it'
   return new StoreError('storage_failed', `Could not open ${file} of the store: ${problem}`)
 }
 

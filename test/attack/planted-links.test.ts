@@ -3,6 +3,8 @@
 // Each file is created exclusively, temporary ones under random names, and no link is followed.
 
 import {
+  copyFileSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -168,6 +170,38 @@ describe('T38: a link in a store that exists', () => {
       renameSync(kept, path)
     }
     expect([...verdicts]).toContain('storage_failed')
+  })
+
+  test.each(['', precious])(
+    'a hard link to a file of the user is not written: %j',
+    async (text) => {
+      const journal = join(options.directory, 'gitlocket/journal-a')
+      writeFileSync(victim, text)
+      rmSync(journal, { force: true })
+      linkSync(victim, journal)
+      expect(await use()).not.toBe('accepted')
+      expect(readFileSync(victim, 'utf8')).toBe(text)
+    },
+  )
+
+  test('as `cp -al` makes them changes neither store, until one has its own', async () => {
+    const copy = join(directory, 'copy')
+    for (const path of filesBelow(systemDisk, options.directory)) {
+      const to = join(copy, relative(options.directory, path))
+      mkdirSync(dirname(to), { recursive: true })
+      linkSync(path, to)
+    }
+    const journals = ['journal-a', 'journal-b'].map((name) =>
+      join(options.directory, 'gitlocket', name),
+    )
+    const before = journals.map((path) => readFileSync(path))
+    expect(await use()).toBe('storage_failed')
+    expect(journals.map((path) => readFileSync(path))).toEqual(before)
+    for (const path of journals) {
+      copyFileSync(path, `${path}-own`)
+      renameSync(`${path}-own`, path)
+    }
+    expect(await use()).toBe('accepted')
   })
 })
 

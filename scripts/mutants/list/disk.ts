@@ -40,6 +40,12 @@ export const disk: readonly MutatedFile[] = [
         name: 'a link is not opened "r"',
       },
       {
+        line: "if (mode === 'r+' && fstatSync(fd).nlink > 1) throw sharedError(path)",
+        becomes: '',
+        test: links,
+        name: 'a hard link to a file of the user is not written',
+      },
+      {
         line: 'if (!fstatSync(fd).isFile()) throw irregularError(path)',
         becomes: '',
         test: pipes,

@@ -30,7 +30,7 @@ export class Conversation {
     const endurance = new Endurance({ timeoutMs, signal })
     const wire = await openWire(access, service, endurance)
     try {
-      const { refs, auth } = await discover(wire, service)
+      const { refs, auth } = await discover(wire, service, signal)
       return new Conversation(wire, { refs, auth, service, access, endurance })
     } catch (error) {
       await wire.close()
@@ -70,7 +70,7 @@ export class Conversation {
     try {
       const { GitRemoteHTTP } = await import('isomorphic-git/managers')
       const answer = await GitRemoteHTTP.connect({ ...how, headers, body })
-      packets = new PacketReader(answer.body ?? wholeBody(new Uint8Array(0)))
+      packets = new PacketReader(answer.body ?? wholeBody(new Uint8Array(0)), this.signal)
       return await read(packets)
     } catch (error) {
       throw await this.#explained(error)
@@ -87,11 +87,13 @@ export class Conversation {
     }
   }
 
-  /** Passes the remote's messages to `onMessage`. */
+  /** Passes the remote's messages to `onMessage`. Throws `remote_protocol` if they do not end. */
   forward(text: string): void {
     const { onMessage } = this.#access
     if (onMessage === undefined) return
     for (const line of text.split(/[\r\n]+/)) {
+      // A packet holds thousands of short lines, each of which costs as much as a packet.
+      this.endurance.heard(0)
       const clean = this.harmless(line)
       if (clean !== '') onMessage(clean)
     }
@@ -127,13 +129,16 @@ async function openWire(access: RemoteAccess, service: Service, patience: Patien
 async function discover(
   wire: Wire,
   service: Service,
+  signal: AbortSignal | undefined,
 ): Promise<{ readonly refs: RemoteRefs; readonly auth: unknown }> {
   const authenticate = wire instanceof HttpWire ? () => wire.authenticate() : undefined
   // Imported lazily: it takes as long as opening a store, and most processes only do that.
   const { GitRemoteHTTP } = await import('isomorphic-git/managers')
   const found: unknown = await GitRemoteHTTP.discover({
     http: {
-      request: async (request) => checkedAdvertisement(await wire.request(request), wire.secrets),
+      request: async (request) => {
+        return checkedAdvertisement(await wire.request(request), wire.secrets, signal)
+      },
     },
     service,
     url: wire.url,

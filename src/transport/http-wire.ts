@@ -19,7 +19,14 @@ import { withProxyHint } from './proxy.ts'
 import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
 import type { HttpUrl } from './remote-url.ts'
 import { awaitMoved, moving, type Patience } from './stall.ts'
-import { advertisementBytesMax, type Request, type Response, wholeBody, type Wire } from './wire.ts'
+import {
+  advertisementBytesMax,
+  type Request,
+  type Response,
+  tooManyRefs,
+  wholeBody,
+  type Wire,
+} from './wire.ts'
 
 const redirectsMax = 5
 /** The largest answer that only describes an error. */
@@ -78,8 +85,11 @@ export class HttpWire implements Wire {
     if (method === 'POST') return this.#post(tail, headers, body)
     const answer = await this.#get(tail, headers)
     const { statusCode = 0, statusMessage = '' } = answer
-    const limit = statusCode === 200 ? advertisementBytesMax : errorBytesMax
-    const bytes = await collect(this.#bodyOf(answer), limit)
+    const chunks = this.#bodyOf(answer)
+    const bytes =
+      statusCode === 200
+        ? await collect(chunks, advertisementBytesMax, tooManyRefs)
+        : await collect(chunks, errorBytesMax)
     return {
       url,
       method,
@@ -233,12 +243,16 @@ function drained(request: ReturnType<typeof requestHttp>): Promise<void> {
   })
 }
 
-async function collect(chunks: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
+async function collect(
+  chunks: AsyncIterable<Uint8Array>,
+  limit: number,
+  tooLong = (): StoreError => protocolError('its answer is too long'),
+): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of chunks) {
     bytes += chunk.length
-    if (bytes > limit) throw protocolError('its answer is too long')
+    if (bytes > limit) throw tooLong()
     parts.push(chunk)
   }
   return concatBytes(...parts)

@@ -4,6 +4,8 @@
 
 import { concatBytes, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
+import { KIBIBYTE } from '../limits.ts'
+import { TimeSlice } from '../time-slice.ts'
 import type { Endurance } from './stall.ts'
 
 /** The length of an empty packet. */
@@ -14,22 +16,36 @@ export type Packet = Uint8Array | 'flush'
 
 export const flushPacket: Uint8Array = utf8('0000')
 
+const zeroDigit = 0x30
+/** Data is passed on in pieces of about this size, however small its packets are. */
+const pieceBytes = 64 * KIBIBYTE
+/** The most of one message that is shown. */
+const messageBytesMax = 16 * KIBIBYTE
+const decoder = new TextDecoder()
+const noData = new Uint8Array(0)
+
 export function encodePacket(text: string): Uint8Array {
   const bytes = utf8(text)
   const length = (bytes.length + lengthDigits).toString(16).padStart(lengthDigits, '0')
   return concatBytes(utf8(length), bytes)
 }
 
+/** The packets of a stream. Gives way between them: a host may send many small ones at once. */
 export class PacketReader {
   readonly #chunks: AsyncIterator<Uint8Array>
+  readonly #slice: TimeSlice
   #buffer: Uint8Array = new Uint8Array(0)
   #next: Packet | undefined
 
-  constructor(chunks: AsyncIterable<Uint8Array>) {
+  constructor(chunks: AsyncIterable<Uint8Array>, signal?: AbortSignal) {
     this.#chunks = chunks[Symbol.asyncIterator]()
+    this.#slice = new TimeSlice(signal)
   }
 
-  /** Undefined at the end. Throws `remote_protocol`, or `remote_unreachable` if it is cut off. */
+  /**
+   * Undefined at the end. Throws `remote_protocol`, `remote_unreachable` if it is cut off, or
+   * `cancelled`.
+   */
   async read(): Promise<Packet | undefined> {
     const next = this.#next
     this.#next = undefined
@@ -42,18 +58,33 @@ export class PacketReader {
     return this.#next
   }
 
+  /** Whether the next packet has arrived as a whole. */
+  get hasNext(): boolean {
+    return this.#next !== undefined || this.#buffer.length >= this.#lengthOfNext()
+  }
+
   async #read(): Promise<Packet | undefined> {
-    const digits = await this.#take(lengthDigits)
-    if (digits === undefined) return undefined
-    const text = Buffer.from(digits).toString('latin1')
+    if (this.#slice.isOver()) await this.#slice.next()
+    if (this.#buffer.length < lengthDigits) await this.#fill(lengthDigits)
+    if (this.#buffer.length === 0) return undefined
+    if (this.#buffer.length < lengthDigits) throw cutOff()
+    const length = this.#lengthOfNext()
+    if (Number.isNaN(length)) throw protocolError('it sent data that is not a pkt-line')
+    if (this.#buffer.length < length) await this.#fill(length)
+    if (this.#buffer.length < length) throw cutOff()
+    const isFlush = this.#buffer.subarray(0, lengthDigits).every((digit) => digit === zeroDigit)
+    const packet = this.#buffer.subarray(lengthDigits, length)
+    this.#buffer = this.#buffer.subarray(length)
+    return isFlush ? 'flush' : packet
+  }
+
+  /** With its digits, four for a flush packet too; not a number unless its digits are there. */
+  #lengthOfNext(): number {
+    const digits = this.#buffer.subarray(0, lengthDigits)
+    const text = String.fromCharCode(...digits)
     const length = /^[0-9a-f]{4}$/i.test(text) ? Number.parseInt(text, 16) : Number.NaN
-    if (length === 0) return 'flush'
-    if (!(length >= lengthDigits && length <= 65_520)) {
-      throw protocolError('it sent data that is not a pkt-line')
-    }
-    const line = await this.#take(length - lengthDigits)
-    if (line === undefined) throw cutOff()
-    return line
+    if (length === 0) return lengthDigits
+    return length >= lengthDigits && length <= 65_520 ? length : Number.NaN
   }
 
   /** What was read ahead, and the rest of the stream. */
@@ -72,18 +103,7 @@ export class PacketReader {
     await this.#chunks.return?.()
   }
 
-  /** Undefined at the end of the stream. */
-  async #take(length: number): Promise<Uint8Array | undefined> {
-    if (this.#buffer.length < length) await this.#fill(length)
-    if (this.#buffer.length < length) {
-      if (this.#buffer.length > 0) throw cutOff()
-      return length === 0 ? this.#buffer : undefined
-    }
-    const taken = this.#buffer.subarray(0, length)
-    this.#buffer = this.#buffer.subarray(length)
-    return taken
-  }
-
+  /** Fewer bytes only at the end of the stream. */
   async #fill(length: number): Promise<void> {
     const parts = [this.#buffer]
     let filled = this.#buffer.length
@@ -110,27 +130,71 @@ export interface Listener {
 /** The first band, up to the flush. Throws a reported error. */
 export async function* firstBand(
   packets: PacketReader,
-  { onText, fail, endurance }: Listener,
+  listener: Listener,
 ): AsyncGenerator<Uint8Array> {
-  for (;;) {
-    const packet = await packets.read()
-    if (packet === undefined) throw cutOff()
-    if (packet === 'flush') return
-    const [band] = packet
-    const data = packet.subarray(1)
-    if (band === 1 && data.length > 0) endurance.moved(data.length)
-    else endurance.heard(packet.length)
-    if (band === 1) yield data
-    else if (band === 2) onText(textOf(data))
-    else if (band === 3) throw fail(textOf(data))
-    // An empty packet keeps the connection alive.
-    else if (band !== undefined) throw protocolError('it sent an unknown side band')
+  const gathered = new Gathered()
+  try {
+    for (;;) {
+      // What is there does not wait for what is not.
+      if (!gathered.isEmpty && !packets.hasNext) yield gathered.take()
+      const packet = await packets.read()
+      if (packet === undefined) throw cutOff()
+      if (packet === 'flush') break
+      const data = hearBand(packet, listener)
+      if (!gathered.hasRoom(data)) yield gathered.take()
+      gathered.add(data)
+    }
+  } catch (error) {
+    // A report may be complete before the error.
+    if (!gathered.isEmpty) yield gathered.take()
+    throw error
+  }
+  if (!gathered.isEmpty) yield gathered.take()
+}
+
+/** Returns the data of a packet of the first band; passes on that of the others. */
+function hearBand(packet: Uint8Array, { onText, fail, endurance }: Listener): Uint8Array {
+  const [band] = packet
+  const data = packet.subarray(1)
+  if (band === 1 && data.length > 0) endurance.moved(data.length)
+  else endurance.heard(packet.length)
+  if (band === 1) return data
+  if (band === 2) onText(textOf(data.subarray(0, messageBytesMax)))
+  else if (band === 3) throw fail(textOf(data))
+  // An empty packet keeps the connection alive.
+  else if (band !== undefined) throw protocolError('it sent an unknown side band')
+  return noData
+}
+
+/** The data of packets, put together. */
+class Gathered {
+  #bytes: Uint8Array = new Uint8Array(0)
+  #length = 0
+
+  get isEmpty(): boolean {
+    return this.#length === 0
+  }
+
+  hasRoom(data: Uint8Array): boolean {
+    return this.isEmpty || this.#length + data.length <= this.#bytes.length
+  }
+
+  add(data: Uint8Array): void {
+    if (this.isEmpty) this.#bytes = new Uint8Array(Math.max(pieceBytes, data.length))
+    this.#bytes.set(data, this.#length)
+    this.#length += data.length
+  }
+
+  take(): Uint8Array {
+    const taken = this.#bytes.subarray(0, this.#length)
+    this.#length = 0
+    return taken
   }
 }
 
 /** Decodes as UTF-8 with replacement characters: for messages, and for ASCII lines. */
 export function textOf(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes)
+  return decoder.decode(bytes)
 }
 
 export function protocolError(problem: string): StoreError {

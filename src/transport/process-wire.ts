@@ -18,6 +18,7 @@ import {
   type Request,
   type Response,
   type Service,
+  tooManyRefs,
   wholeBody,
   type Wire,
 } from './wire.ts'
@@ -156,7 +157,7 @@ export class ProcessWire implements Wire {
   /** Read completely: GitRemoteHTTP takes an error in the middle for the end. */
   async #advertisement(): Promise<Uint8Array> {
     const chunks = moving(this.#child.stdout, this.#patience, () => undefined)
-    this.#reader = new PacketReader(chunks)
+    this.#reader = new PacketReader(chunks, this.#patience.signal)
     const parts: Uint8Array[] = [encodePacket(`# service=${this.#service}\n`), flushPacket]
     let bytes = 0
     for (;;) {
@@ -164,7 +165,7 @@ export class ProcessWire implements Wire {
       if (packet === undefined) throw (await this.explain()) ?? protocolError('it said nothing')
       if (packet === 'flush') break
       bytes += lengthDigits + packet.length
-      if (bytes > advertisementBytesMax) throw protocolError('it has too many refs')
+      if (bytes > advertisementBytesMax) throw tooManyRefs()
       parts.push(utf8((packet.length + 4).toString(16).padStart(4, '0')), packet)
     }
     return concatBytes(...parts, flushPacket)

@@ -22,6 +22,8 @@ const progressBytes = 64 * KIBIBYTE
 const chatterBytesMax = 4 * MEBIBYTE
 /** The same in packets: empty ones have hardly any bytes. */
 const chatterPacketsMax = 65_536
+/** As many packets of data may have less than this on average: a packet costs more than a byte. */
+const packetBytesMin = 64
 
 export interface Patience {
   readonly timeoutMs: number
@@ -36,6 +38,8 @@ export class Endurance implements Patience {
   #bytes = 0
   #chatterBytes = 0
   #chatterPackets = 0
+  /** Packets of data beyond one for every `packetBytesMin`. */
+  #surplusPackets = 0
 
   constructor({ timeoutMs, signal }: Patience) {
     this.signal = signal
@@ -54,10 +58,15 @@ export class Endurance implements Patience {
     this.#deadline = performance.now() + signsMax * this.#timeoutMs
   }
 
-  /** Data came or went: the content of a pack. */
+  /**
+   * Data came or went: the content of a pack. Throws `remote_protocol` if it comes in too many
+   * packets.
+   */
   moved(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes >= progressBytes) this.begin()
+    this.#surplusPackets = Math.max(0, this.#surplusPackets + 1 - bytes / packetBytesMin)
+    if (this.#surplusPackets > chatterPacketsMax) throw endless('it sends data in tiny packets')
   }
 
   /** A packet came that is no data. Throws `remote_protocol` if there are too many. */
@@ -66,12 +75,7 @@ export class Endurance implements Patience {
     this.#chatterPackets += 1
     const isEndless =
       this.#chatterBytes > chatterBytesMax || this.#chatterPackets > chatterPacketsMax
-    if (isEndless) {
-      throw new StoreError(
-        'remote_protocol',
-        "The remote does not speak git's protocol: it talks without end and sends no data",
-      )
-    }
+    if (isEndless) throw endless('it talks without end and sends no data')
   }
 }
 
@@ -112,6 +116,10 @@ export async function* moving(
   } finally {
     end()
   }
+}
+
+function endless(what: string): StoreError {
+  return new StoreError('remote_protocol', `The remote does not speak git's protocol: ${what}`)
 }
 
 function timedOut(): StoreError {

@@ -3,7 +3,8 @@
 // go to one process.
 
 import type { HttpClient } from 'isomorphic-git/managers'
-import type { StoreError } from '../errors.ts'
+import { StoreError } from '../errors.ts'
+import { MEBIBYTE } from '../limits.ts'
 
 export type Service = 'git-upload-pack' | 'git-receive-pack'
 
@@ -20,8 +21,16 @@ export interface Wire extends HttpClient {
   close(): Promise<void>
 }
 
-/** Enough for a thousand times as many refs as a store has. */
-export const advertisementBytesMax: number = 16 * 1024 * 1024
+/** Ten thousand refs; the repository of a store has a few. */
+export const advertisementBytesMax: number = MEBIBYTE
+
+export function tooManyRefs(): StoreError {
+  return new StoreError(
+    'remote_protocol',
+    'The remote lists more refs than 1 MiB holds: give the store a repository of its own, or ' +
+      'remove branches and tags there',
+  )
+}
 
 /** A body of one chunk. */
 export async function* wholeBody(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -1,0 +1,166 @@
+// T35, T36: what a host without a key sends holds up nothing else in this process: the work before
+// the first valid signature gives way, or ends at a bound. Counted in turns of the event loop, with
+// a clock that only the work moves.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { StoreError } from '../../src/errors.ts'
+import type { ReceivedPack } from '../../src/git/exchange.ts'
+import { KIBIBYTE, MEBIBYTE } from '../../src/limits.ts'
+import { checkedAdvertisement } from '../../src/transport/advertisement.ts'
+import { connectFetch } from '../../src/transport/fetch.ts'
+import { firstBand, PacketReader } from '../../src/transport/pkt-line.ts'
+import { Endurance } from '../../src/transport/stall.ts'
+import { wholeBody } from '../../src/transport/wire.ts'
+import { advertisement, band, on, packet, result, startGitServer } from '../support/git-server.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+/** Each look at the clock takes a millisecond. */
+function slowClock(): void {
+  let now = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 1))
+}
+
+afterEach(() => vi.restoreAllMocks())
+
+/** How often other work could run meanwhile. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0
+  let isOver = false
+  const turn = (): void => {
+    turns += 1
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  try {
+    await work()
+    return turns
+  } finally {
+    isOver = true
+  }
+}
+
+async function drain(chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  let pieces = 0
+  for await (const chunk of chunks) pieces += chunk.length > 0 ? 1 : 0
+  return pieces
+}
+
+const oid = '1'.repeat(40)
+const flush = Buffer.from('0000')
+const copies = (bytes: Buffer, times: number): Buffer => Buffer.alloc(times * bytes.length, bytes)
+
+describe('T36: packets without end in one chunk', () => {
+  beforeEach(slowClock)
+
+  function read(packets: PacketReader): AsyncGenerator<Uint8Array> {
+    const endurance = new Endurance({ timeoutMs: 1e9, signal: undefined })
+    const fail = (text: string): StoreError => new StoreError('remote_protocol', text)
+    return firstBand(packets, { onText: () => undefined, fail, endurance })
+  }
+
+  test('give way to other work', async () => {
+    const packets = new PacketReader(wholeBody(copies(packet('NAK\n'), 10_000)))
+    const turns = await turnsDuring(async () => {
+      while ((await packets.read()) !== undefined);
+    })
+    expect(turns).toBeGreaterThan(500)
+  })
+
+  test('can be cancelled in between', async () => {
+    const cancelling = new AbortController()
+    const packets = new PacketReader(wholeBody(copies(flush, 10_000)), cancelling.signal)
+    setImmediate(() => cancelling.abort())
+    let count = 0
+    const reading = async (): Promise<void> => {
+      while ((await packets.read()) !== undefined) count += 1
+    }
+    await expect(reading()).rejects.toMatchObject({ code: 'cancelled' })
+    expect(count).toBeLessThan(100)
+  })
+
+  test('of one byte of data each are passed on together', async () => {
+    const body = Buffer.concat([copies(band(1, 'x'), 60_000), flush])
+    expect(await drain(read(new PacketReader(wholeBody(body))))).toBe(1)
+  })
+
+  test('of one byte of data each end', async () => {
+    const packets = new PacketReader(wholeBody(copies(band(1, 'x'), 100_000)))
+    const error: unknown = await drain(read(packets)).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'remote_protocol', message: /tiny packets/ })
+  })
+
+  test('of much data do not', async () => {
+    const body = Buffer.concat([copies(band(1, 'x'.repeat(64)), 100_000), flush])
+    expect(await drain(read(new PacketReader(wholeBody(body))))).toBeGreaterThan(50)
+  })
+})
+
+describe('T36: a list of refs', () => {
+  const service = packet('# service=git-upload-pack\n')
+  const head = packet(`${oid} HEAD\0side-band-64k ofs-delta\n`)
+  const listOf = (count: number): Buffer => {
+    const refs = Array.from({ length: count }, (_, n) => packet(`${oid} refs/tags/${n}\n`))
+    return Buffer.concat([service, flush, head, ...refs, flush])
+  }
+  const type = 'application/x-git-upload-pack-advertisement'
+
+  test('below the limit gives way while it is checked and parsed', async () => {
+    slowClock()
+    const headers = { 'content-type': type }
+    const body = wholeBody(listOf(10_000))
+    const answer = { url: '', statusCode: 200, statusMessage: '', headers, body }
+    const sizes: number[] = []
+    const turns = await turnsDuring(async () => {
+      const checked = await checkedAdvertisement(answer, [], undefined)
+      for await (const piece of checked.body ?? []) sizes.push(piece.length)
+    })
+    expect(turns).toBeGreaterThan(500)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(16 * KIBIBYTE)
+  })
+
+  test.each([
+    [10_000, 10_000],
+    [30_000, 'remote_protocol'],
+  ])('of %i is read, or refused at 1 MiB: %s', async (count, outcome) => {
+    const list = listOf(count)
+    expect(list.length > MEBIBYTE).toBe(outcome !== count)
+    const { url } = await startGitServer({
+      repository: temporaryDirectory(),
+      fault: on(advertisement, (response) => {
+        response.writeHead(200, { 'content-type': type })
+        response.end(list)
+      }),
+    })
+    const found = connectFetch({ url }).then(
+      async (connection) => {
+        await connection.close()
+        return connection.refs.others
+      },
+      (error: unknown) => (error instanceof StoreError ? error.code : error),
+    )
+    expect(await found).toBe(outcome)
+  })
+
+  test('may be followed by messages of many lines, which end', async () => {
+    const lines = band(2, 'a\n'.repeat(30_000))
+    const { url } = await startGitServer({
+      repository: temporaryDirectory(),
+      fault: (request, response) => {
+        if (advertisement.test(`${request.method} ${request.url}`)) {
+          response.writeHead(200, { 'content-type': type })
+          response.end(listOf(0))
+        } else result('git-upload-pack', packet('NAK\n'), copies(lines, 60))(response)
+        return true
+      },
+    })
+    let messages = 0
+    const connection = await connectFetch({ url, onMessage: () => void (messages += 1) })
+    const receive = async (chunks: AsyncIterable<Uint8Array>): Promise<ReceivedPack> => {
+      return { objects: 0, bytes: await drain(chunks) }
+    }
+    const fetching = connection.fetch({ want: oid, haves: [], into: { receive } })
+    await expect(fetching).rejects.toMatchObject({ code: 'remote_protocol' })
+    await connection.close()
+    expect(messages).toBeLessThanOrEqual(65_536)
+  })
+})

@@ -3,7 +3,7 @@
 // untrusted: they are bounded, parsed and hashed before they are readable, and apart from the store
 // until its caller accepts them (decision 0035).
 
-import type { GitObject, Oid } from './objects/object.ts'
+import type { GitObject, Oid, SizeLimit } from './objects/object.ts'
 
 /** The limits of a received pack. */
 export interface ReceiveLimits {
@@ -55,7 +55,7 @@ export interface Incoming {
   /** The objects that wait, each once. */
   ids(): Iterable<Oid>
   /** An object that waits, or else one of the store. Throws as `ObjectStore.read`. */
-  read(oid: Oid): GitObject | undefined
+  read(oid: Oid, limit?: SizeLimit): GitObject | undefined
   has(oid: Oid): boolean
   /** Where threads read the packs of both; see `ObjectStore`. */
   readonly packDirectories?: readonly string[] | undefined

@@ -5,7 +5,7 @@
 import type { ProcessOwner } from '../disk/process-owner.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { PackExchange } from './exchange.ts'
-import type { GitObject, NewObject, Oid } from './objects/object.ts'
+import type { GitObject, NewObject, Oid, SizeLimit } from './objects/object.ts'
 import type { Oids } from './objects/oid-set.ts'
 
 /** One move of the branch and every object that the new commit needs and the store lacks. */
@@ -74,8 +74,11 @@ export interface CompactOptions {
 }
 
 export interface ObjectStore {
-  /** Verified against its oid (`object_corrupt`). Undefined if there is no such object. */
-  read(oid: Oid): GitObject | undefined
+  /**
+   * Verified against its oid (`object_corrupt`). Undefined if there is no such object. Throws the
+   * refusal of `limit` if a pack has it larger.
+   */
+  read(oid: Oid, limit?: SizeLimit): GitObject | undefined
   /** Whether `read` would find it, without reading it. */
   has?(oid: Oid): boolean
   /** The commit of refs/heads/main as of the last refresh or commit, the journal included. */

@@ -2,16 +2,30 @@
 // the first valid signature gives way, or ends at a bound. Counted in turns of the event loop, with
 // a clock that only the work moves.
 
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { systemDisk } from '../../src/disk/disk.ts'
 import { StoreError } from '../../src/errors.ts'
 import type { ReceivedPack } from '../../src/git/exchange.ts'
+import type { GitObject } from '../../src/git/objects/object.ts'
+import { PackSet } from '../../src/git/pack/pack-set.ts'
+import { writePack } from '../../src/git/pack/pack-writer.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../src/limits.ts'
+import { readHeadKeyring } from '../../src/store/access/authority.ts'
+import { History } from '../../src/store/history/history.ts'
+import type { ObjectSource } from '../../src/store/snapshot/git-reads.ts'
+import { canBeKept } from '../../src/store/sync/quarantine.ts'
+import { readForeignStoreId } from '../../src/store/sync/remote-head.ts'
+import { atOnce } from '../../src/time-slice.ts'
 import { checkedAdvertisement } from '../../src/transport/advertisement.ts'
 import { connectFetch } from '../../src/transport/fetch.ts'
 import { firstBand, PacketReader } from '../../src/transport/pkt-line.ts'
 import { Endurance } from '../../src/transport/stall.ts'
 import { wholeBody } from '../../src/transport/wire.ts'
 import { advertisement, band, on, packet, result, startGitServer } from '../support/git-server.ts'
+import { noise, object } from '../support/pack-fixtures.ts'
+import { standardHistory } from '../support/standard-forge.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 /** Each look at the clock takes a millisecond. */
@@ -45,7 +59,7 @@ async function drain(chunks: AsyncIterable<Uint8Array>): Promise<number> {
   return pieces
 }
 
-const oid = '1'.repeat(40)
+const tip = '1'.repeat(40)
 const flush = Buffer.from('0000')
 const copies = (bytes: Buffer, times: number): Buffer => Buffer.alloc(times * bytes.length, bytes)
 
@@ -97,9 +111,9 @@ describe('T36: packets without end in one chunk', () => {
 
 describe('T36: a list of refs', () => {
   const service = packet('# service=git-upload-pack\n')
-  const head = packet(`${oid} HEAD\0side-band-64k ofs-delta\n`)
+  const head = packet(`${tip} HEAD\0side-band-64k ofs-delta\n`)
   const listOf = (count: number): Buffer => {
-    const refs = Array.from({ length: count }, (_, n) => packet(`${oid} refs/tags/${n}\n`))
+    const refs = Array.from({ length: count }, (_, n) => packet(`${tip} refs/tags/${n}\n`))
     return Buffer.concat([service, flush, head, ...refs, flush])
   }
   const type = 'application/x-git-upload-pack-advertisement'
@@ -158,9 +172,70 @@ describe('T36: a list of refs', () => {
     const receive = async (chunks: AsyncIterable<Uint8Array>): Promise<ReceivedPack> => {
       return { objects: 0, bytes: await drain(chunks) }
     }
-    const fetching = connection.fetch({ want: oid, haves: [], into: { receive } })
+    const fetching = connection.fetch({ want: tip, haves: [], into: { receive } })
     await expect(fetching).rejects.toMatchObject({ code: 'remote_protocol' })
     await connection.close()
     expect(messages).toBeLessThanOrEqual(65_536)
+  })
+})
+
+describe('T35: an object that is larger than its reader expects', () => {
+  const tooLarge = new StoreError('object_corrupt', 'too large')
+  const small = { bytes: 1000, refusal: () => tooLarge }
+
+  test('is refused before it is inflated, also as a delta', async () => {
+    const directory = temporaryDirectory()
+    const base = object('commit', noise('base', 100 * KIBIBYTE))
+    const delta = object('commit', Buffer.concat([base.body, Buffer.from('x')]), base.oid)
+    const { name } = await writePack(systemDisk, directory, [base, delta])
+    const path = join(directory, `${name}.pack`)
+    const bytes = readFileSync(path)
+    // Inflating it would fail.
+    writeFileSync(path, bytes.fill(0xff, 100, 50 * KIBIBYTE), { flag: 'r+' })
+    const packs = new PackSet(systemDisk, directory)
+    packs.rescan()
+    for (const { oid } of [base, delta]) {
+      expect(() => packs.read(oid)).toThrow(expect.objectContaining({ code: 'pack_corrupt' }))
+      expect(() => packs.read(oid, small)).toThrow(tooLarge)
+    }
+    packs.close()
+  })
+
+  test('is none of the first that are read of a head', async () => {
+    const { forge } = await standardHistory()
+    const limits: number[] = []
+    const objects: ObjectSource = {
+      read(oid, limit) {
+        limits.push(limit?.bytes ?? Number.POSITIVE_INFINITY)
+        return forge.objects.get(oid)
+      },
+    }
+    expect(readForeignStoreId(objects, forge.head)).toBe(forge.storeId)
+    readHeadKeyring(objects, forge.head)
+    expect(limits.toSorted((a, b) => a - b)).toEqual([
+      4096,
+      4096,
+      4096,
+      4 * MEBIBYTE,
+      32 * MEBIBYTE,
+      32 * MEBIBYTE,
+    ])
+  })
+
+  test('is not followed to be kept, nor are the entries of such a tree', async () => {
+    const entry = Buffer.concat([Buffer.from('100644 f\0'), Buffer.alloc(20)])
+    const root = '4'.repeat(40)
+    let reads = 0
+    const read = (oid: string): GitObject => {
+      reads += 1
+      if (oid === root) return { type: 'tree', body: copies(entry, 200_000) }
+      const body = Buffer.from(`tree ${root}\nauthor a <a> 0 +0000\n`)
+      return { type: oid === head ? 'commit' : 'blob', body }
+    }
+    const head = 'c'.repeat(40)
+    const source = { objects: { read }, storeId: '', epochs: new Map(), sent: [] }
+    const kept = canBeKept(source, new History(), head, new Set())
+    expect(() => atOnce(kept)).toThrow(expect.objectContaining({ code: 'object_corrupt' }))
+    expect(reads).toBe(2)
   })
 })

@@ -3,6 +3,7 @@
 import type { MutatedFile } from '../mutant.ts'
 
 const budget = 'attack/work-budget.test.ts'
+const eventLoop = 'attack/event-loop.test.ts'
 
 export const remoteWork: readonly MutatedFile[] = [
   {
@@ -47,6 +48,28 @@ export const remoteWork: readonly MutatedFile[] = [
         becomes: 'if (false) throw',
         test: budget,
         name: 'ends within a mebibyte of work after it is cancelled',
+      },
+    ],
+  },
+  {
+    file: 'git/pack/pack.ts',
+    mutants: [
+      {
+        line: 'checkSize(targetSize(data), limit)',
+        becomes: '',
+        test: eventLoop,
+        name: 'is refused before it is inflated, also as a delta',
+      },
+    ],
+  },
+  {
+    file: 'transport/pkt-line.ts',
+    mutants: [
+      {
+        line: 'if (this.#slice.isOver()) await this.#slice.next()',
+        becomes: '',
+        test: eventLoop,
+        name: 'give way to other work',
       },
     ],
   },
@@ -105,8 +128,8 @@ export const remoteWork: readonly MutatedFile[] = [
     file: 'store/sync/quarantine.ts',
     mutants: [
       {
-        line: 'const object = this.#bytesLeft > 0 ? this.#objects.read(oid) : undefined',
-        becomes: 'const object = this.#objects.read(oid)',
+        line: 'const object = this.#bytesLeft > 0 ? this.#objects.read(oid, limit) : undefined',
+        becomes: 'const object = this.#objects.read(oid, limit)',
         test: budget,
         name: 'are followed only so far before a ref keeps them',
       },

@@ -6,7 +6,7 @@ import { fromHex } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import type { Incoming, ReceivedPack, ReceiveOptions } from '../exchange.ts'
-import type { GitObject, Oid } from '../objects/object.ts'
+import type { GitObject, Oid, SizeLimit } from '../objects/object.ts'
 import {
   deadIncoming,
   IncomingPack,
@@ -36,7 +36,7 @@ export interface DiskIncomingParts {
   readonly directory: string
   readonly packDirectories: readonly string[] | undefined
   readonly packer: Packer
-  readonly find: (oid: Oid) => GitObject | undefined
+  readonly find: (oid: Oid, limit?: SizeLimit) => GitObject | undefined
   readonly has: (oid: Oid) => boolean
   readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
   /** Looks for new packs. */
@@ -73,8 +73,8 @@ export class DiskIncoming implements Incoming {
   }
 
   /** What waits comes first: what is verified is what will be accepted. */
-  read(oid: Oid): GitObject | undefined {
-    return this.#packs.read(oid) ?? this.#parts.find(oid)
+  read(oid: Oid, limit?: SizeLimit): GitObject | undefined {
+    return this.#packs.read(oid, limit) ?? this.#parts.find(oid, limit)
   }
 
   has(oid: Oid): boolean {

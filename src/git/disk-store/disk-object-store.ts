@@ -21,7 +21,7 @@ import {
   type StorageStatus,
   type Transition,
 } from '../object-store.ts'
-import type { GitObject, NewObject, Oid } from '../objects/object.ts'
+import type { GitObject, NewObject, Oid, SizeLimit } from '../objects/object.ts'
 import { OidList } from '../objects/oid-list.ts'
 import type { PackSet } from '../pack/pack-set.ts'
 import type { Packer } from '../pack/packer.ts'
@@ -131,14 +131,14 @@ class DiskObjectStore implements ObjectStore {
     if (this.#journal.doubtful) await this.#exclusive(async () => {})
   }
 
-  read(oid: Oid): GitObject | undefined {
+  read(oid: Oid, limit?: SizeLimit): GitObject | undefined {
     this.#assertOpen()
-    const found = this.#stored.find(oid)
+    const found = this.#stored.find(oid, limit)
     if (found !== undefined) return found
     // Another process may just have packed or written it.
     this.refresh()
     this.#packs.rescan()
-    return this.#stored.find(oid)
+    return this.#stored.find(oid, limit)
   }
 
   has(oid: Oid): boolean {
@@ -359,7 +359,7 @@ class DiskObjectStore implements ObjectStore {
       directory: packDirectory,
       packDirectories: this.packDirectories,
       packer: this.#packer,
-      find: (oid) => this.read(oid),
+      find: (oid, limit) => this.read(oid, limit),
       has: (oid) => this.#stored.has(oid),
       packs: () => this.#packs.packs(),
       exclusive: (work) => this.exclusive(work),

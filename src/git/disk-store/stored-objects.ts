@@ -9,7 +9,7 @@ import {
   readAnyLooseObject,
   readLooseObject,
 } from '../objects/loose-object.ts'
-import type { GitObject, Oid } from '../objects/object.ts'
+import type { GitObject, Oid, SizeLimit } from '../objects/object.ts'
 import type { PackSet } from '../pack/pack-set.ts'
 
 export class StoredObjects {
@@ -26,11 +26,11 @@ export class StoredObjects {
     this.#packs = packs
   }
 
-  /** Throws `object_corrupt` or `pack_corrupt`. */
-  find(oid: Oid): GitObject | undefined {
+  /** Throws `object_corrupt`, `pack_corrupt`, or what `limit` does. */
+  find(oid: Oid, limit?: SizeLimit): GitObject | undefined {
     return (
       this.#journal.find(oid) ??
-      this.#packs.read(oid) ??
+      this.#packs.read(oid, limit) ??
       readLooseObject(this.#disk, this.#directory, oid)
     )
   }

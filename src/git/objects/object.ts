@@ -17,6 +17,15 @@ export interface GitObject {
   readonly body: Uint8Array
 }
 
+/**
+ * The largest size that the reader of an object expects: a pack refuses a larger one before it
+ * inflates it, and the reader refuses one from elsewhere.
+ */
+export interface SizeLimit {
+  readonly bytes: number
+  readonly refusal: () => StoreError
+}
+
 /** An object to write: a blob takes sealed bytes only. */
 export type NewObject =
   | { readonly oid: Oid; readonly type: 'commit' | 'tree'; readonly body: Uint8Array }
@@ -33,6 +42,10 @@ const namePattern = /^[0-9A-Za-z][0-9A-Za-z._-]{0,254}$/
 const oidBytes = 20
 /** The largest tree of a store has sixteen entries of sixty bytes. */
 const treeBytesMax = 4096
+export const treeLimit: SizeLimit = {
+  bytes: treeBytesMax,
+  refusal: () => malformed('it is larger than any tree of a store'),
+}
 /** The first digit of a file's mode, `100644`. */
 const fileModeStart = 0x31
 /** A commit starts with its tree, then its parents; git allows no more parents than fit here. */
@@ -100,7 +113,7 @@ export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
 
 /** The entries of a tree, in git's order. Throws `object_corrupt` on bytes git would not write. */
 export function decodeTree(body: Uint8Array): TreeEntry[] {
-  if (body.length > treeBytesMax) throw malformed('it is larger than any tree of a store')
+  if (body.length > treeLimit.bytes) throw treeLimit.refusal()
   const view = Buffer.from(body.buffer, body.byteOffset, body.length)
   const entries: TreeEntry[] = []
   for (let at = 0; at < view.length;) {

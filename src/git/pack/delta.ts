@@ -39,9 +39,14 @@ export function applyDelta(base: Uint8Array, delta: Uint8Array): Uint8Array {
   return result
 }
 
+/** The size of what a delta makes. Throws `pack_corrupt`. */
+export function targetSize(delta: Uint8Array): number {
+  return readSize(delta, readSize(delta, 0).end).size
+}
+
 /** What applying a delta costs, in copied bytes. Throws `pack_corrupt`. */
 export function deltaWork(delta: Uint8Array): number {
-  return readSize(delta, readSize(delta, 0).end).size + instructionWork * delta.length
+  return targetSize(delta) + instructionWork * delta.length
 }
 
 /**

@@ -75,7 +75,7 @@ function* readsWhole(pack: Pack<PackIndex>): Generator<undefined, boolean> {
   const budget = new WorkBudget(pack.bytes, unwatched)
   const layout = new PackLayout(pack)
   for (let rank = 0; rank < layout.count; rank += 1) {
-    const { type, body } = pack.readAny(layout.offsetOf(rank), cache, budget)
+    const { type, body } = pack.readAny(layout.offsetOf(rank), cache, { budget })
     const oid = Buffer.from(gitHash(type, body), 'hex')
     if (!equalBytes(oid, pack.index.oidAt(layout.positionOf(rank)))) return false
     yield

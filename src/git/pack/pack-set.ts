@@ -8,7 +8,7 @@ import type { Disk } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { deltaCacheBytes, packIndexBytesMax } from '../../limits.ts'
 import type { PackStatus } from '../object-store.ts'
-import type { GitObject, Oid } from '../objects/object.ts'
+import type { GitObject, Oid, SizeLimit } from '../objects/object.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
 import { corruptPack } from './pack-entry.ts'
 import type { ObjectIndex } from './pack-index.ts'
@@ -43,10 +43,13 @@ export class PackSet {
     this.#indexBytesMax = indexBytesMax
   }
 
-  /** Undefined if no pack has the object. Throws `pack_corrupt` or `object_corrupt`. */
-  read(oid: Oid): GitObject | undefined {
+  /**
+   * Undefined if no pack has the object. Throws `pack_corrupt`, `object_corrupt`, or what `limit`
+   * does.
+   */
+  read(oid: Oid, limit?: SizeLimit): GitObject | undefined {
     return this.#firstOf(oid, (pack, position) => {
-      return verified(oid, pack.read(pack.index.offsetAt(position), this.#cache))
+      return verified(oid, pack.read(pack.index.offsetAt(position), this.#cache, limit))
     })
   }
 

@@ -7,9 +7,9 @@ import { equalBytes } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { deltaChainBytesMax, deltaChainMax, packIndexBytesMax } from '../../limits.ts'
-import type { GitObject, ObjectType } from '../objects/object.ts'
+import type { GitObject, ObjectType, SizeLimit } from '../objects/object.ts'
 import type { DeltaBaseCache } from './delta-base-cache.ts'
-import { applyDelta, deltaWork } from './delta.ts'
+import { applyDelta, deltaWork, targetSize } from './delta.ts'
 import {
   corruptPack,
   decodeEntryHeader,
@@ -171,24 +171,32 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     return this.#read(offset, into)
   }
 
-  /** The object at `offset`, not verified yet. Throws `pack_corrupt`. */
-  read(offset: number, cache: DeltaBaseCache): GitObject {
-    const { type, body } = this.readAny(offset, cache)
+  /** The object at `offset`, not verified yet. Throws `pack_corrupt`, or what `limit` does. */
+  read(offset: number, cache: DeltaBaseCache, limit?: SizeLimit): GitObject {
+    const { type, body } = this.readAny(offset, cache, { limit })
     if (type !== 'tag') return { type, body }
     throw new StoreError('object_corrupt', 'The object is a tag, which no store contains')
   }
 
   /** Like `read`, but also reads tags, and spends of a budget what the object took. */
-  readAny(offset: number, cache: DeltaBaseCache, budget?: WorkBudget): PackedObject {
+  readAny(
+    offset: number,
+    cache: DeltaBaseCache,
+    {
+      limit,
+      budget,
+    }: { readonly limit?: SizeLimit | undefined; readonly budget?: WorkBudget } = {},
+  ): PackedObject {
     const deltas: { readonly offset: number; readonly bytes: Uint8Array }[] = []
     let work = 0
     let at = offset
     let object: PackedObject | undefined = cache.find(this.#key(at))
     while (object === undefined) {
-      const { header, data } = this.#entry(at)
+      const { header, data } = this.#entry(at, limit)
       work += entryWork(header)
       if (header.type === 'offsetDelta' || header.type === 'refDelta') {
         deltas.push({ offset: at, bytes: data })
+        checkSize(targetSize(data), limit)
         work += deltaWork(data)
         if (work > deltaChainBytesMax) throw corruptPack('a chain of deltas is too large')
         if (deltas.length > deltaChainMax) throw corruptPack('a chain of deltas is too long')
@@ -210,8 +218,8 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     return object
   }
 
-  #entry(offset: number): { header: EntryHeader; data: Uint8Array } {
-    return this.#entryInBlock(offset) ?? this.#entryAlone(offset)
+  #entry(offset: number, limit?: SizeLimit): { header: EntryHeader; data: Uint8Array } {
+    return this.#entryInBlock(offset) ?? this.#entryAlone(offset, limit)
   }
 
   /** Undefined if the block does not hold the whole entry. */
@@ -226,9 +234,10 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     return data && { header, data }
   }
 
-  #entryAlone(offset: number): { header: EntryHeader; data: Uint8Array } {
+  #entryAlone(offset: number, limit?: SizeLimit): { header: EntryHeader; data: Uint8Array } {
     const window = this.#read(offset, this.#window)
     const header = decodeEntryHeader(window)
+    checkSize(header.size, limit)
     const likely = header.length + deflatedBytesMax(header.size)
     let deflated = likely <= windowBytes ? window : this.readRaw(offset, likely)
     let data = inflate(deflated.subarray(header.length), header.size)
@@ -265,6 +274,10 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     const wanted = into.subarray(0, Math.min(into.length, room))
     return wanted.subarray(0, this.#disk.read(this.#fd, wanted, offset))
   }
+}
+
+function checkSize(size: number, limit: SizeLimit | undefined): void {
+  if (limit !== undefined && size > limit.bytes) throw limit.refusal()
 }
 
 let serials = 0

@@ -24,12 +24,13 @@ import { recoveryIdOf } from '../../format/id.ts'
 import type { KeyringFile } from '../../format/keyring.ts'
 import { joinsKeyrings } from '../../format/record-rules.ts'
 import { decodeSettings } from '../../format/settings.ts'
-import type { Oid } from '../../git/objects/object.ts'
+import type { Oid, SizeLimit } from '../../git/objects/object.ts'
 import { openArchives, openAuditArchive, readArchivedKids } from '../../keys/archive.ts'
 import { type AuditKeys, type EpochKeys, opensContents } from '../../keys/epoch.ts'
 import { checkKeyring } from '../../keys/keyring-bytes.ts'
 import { openDirectory, type OpenedKeyring, openKeyring } from '../../keys/keyring.ts'
 import type { Unlock } from '../../keys/unlock.ts'
+import { keyringBytesMax } from '../../limits.ts'
 import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob, getEntry, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { DeviceState, KeyringState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
@@ -50,6 +51,11 @@ const rolesFor: Readonly<Record<RecordKind, readonly Role[]>> = {
   settings: ['owner'],
 }
 
+const keyringLimit: SizeLimit = {
+  bytes: keyringBytesMax,
+  refusal: () => new StoreError('keyring_malformed', 'A keyring is malformed: it is too large'),
+}
+
 /** Opens the keyring of an unverified head. Throws `wrong_key`. */
 export async function openHeadKeyring(
   objects: ObjectSource,
@@ -57,8 +63,12 @@ export async function openHeadKeyring(
   unlock: Unlock,
   head: Oid,
 ): Promise<OpenedKeyring> {
-  const bytes = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
-  return openKeyring(bytes, storeId, unlock)
+  return openKeyring(readHeadKeyring(objects, head), storeId, unlock)
+}
+
+/** The bytes of the keyring of an unverified commit. */
+export function readHeadKeyring(objects: ObjectSource, commit: Oid): Uint8Array {
+  return getBlob(objects, findKeyring(objects, commit), 'keyring_mismatch', keyringLimit)
 }
 
 /** The keyring blob of an unverified commit. */

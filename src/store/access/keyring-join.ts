@@ -16,9 +16,8 @@ import { joinsKeyrings } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { openDirectory } from '../../keys/keyring.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import { getBlob } from '../snapshot/git-reads.ts'
 import type { KeyringState } from '../snapshot/snapshot.ts'
-import { findKeyring, findRecovery } from './authority.ts'
+import { findRecovery, readHeadKeyring } from './authority.ts'
 import type { KeyringChange } from './keyring-change.ts'
 
 /** One side of a join: the keyring in force there, and its changes since the last common commit. */
@@ -157,8 +156,7 @@ export function readKeyringChanges(
 ): readonly CommittedChange[] {
   const { objects, storeId, epochs } = source
   const directoryOf = (oid: Oid): Directory => {
-    const bytes = getBlob(objects, findKeyring(objects, oid), 'keyring_mismatch')
-    return openDirectory(bytes, storeId, epochs).directory
+    return openDirectory(readHeadKeyring(objects, oid), storeId, epochs).directory
   }
   return commits.map((oid) => {
     const { record, parts } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))

@@ -14,14 +14,13 @@ import type { Oid } from '../../git/objects/object.ts'
 import { openAuditKeyring } from '../../keys/keyring.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
-import { findKeyring } from '../access/authority.ts'
+import { readHeadKeyring } from '../access/authority.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { findDivergence, newestCommon } from '../commits/divergence.ts'
 import type { Anchor, VerifiedHead } from '../local/anchor.ts'
 import { localFiles, storageOf } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
-import { getBlob, type ObjectSource } from '../snapshot/git-reads.ts'
 import {
   addressOf,
   checkKeepsUp,
@@ -69,7 +68,7 @@ export async function joinTrail(
   const { url } = addressOf(options)
   return new StagedClone(disk, random, directory).make(async ({ repository }) => {
     await fetchInto(repository, options, async (objects, head, storeId) => {
-      const { epochs } = await openAuditKeyring(readKeyring(objects, head), storeId, identity)
+      const { epochs } = await openAuditKeyring(readHeadKeyring(objects, head), storeId, identity)
       await confirmStore(options, storeId)
       await checkKeepsUp({ objects, storeId, epochs }, head, options)
     })
@@ -251,7 +250,11 @@ async function withEpochsOf(
   { epochs }: VerifiedTrail,
   { identity }: TrailOptions,
 ): Promise<TrailSource> {
-  const { epochs: known } = await openAuditKeyring(readKeyring(objects, before), storeId, identity)
+  const { epochs: known } = await openAuditKeyring(
+    readHeadKeyring(objects, before),
+    storeId,
+    identity,
+  )
   return { objects, storeId, epochs: new Map([...known, ...epochs]) }
 }
 
@@ -325,17 +328,13 @@ async function recordOf(
   { storeId, head }: Pick<AnchoredHead, 'storeId' | 'head'>,
   { identity }: TrailOptions,
 ): Promise<Uint8Array> {
-  const { epochs } = await openAuditKeyring(readKeyring(objects, head), storeId, identity)
+  const { epochs } = await openAuditKeyring(readHeadKeyring(objects, head), storeId, identity)
   return headAt({ objects, storeId, epochs }, head).record
 }
 
 function headAt({ objects, storeId, epochs }: CommitSource, commit: Oid): VerifiedHead {
   const { record, hash } = decodeCommit(storeId, epochs, commit, readCommitBytes(objects, commit))
   return { commit, height: record.height, record: hash }
-}
-
-function readKeyring(objects: ObjectSource, head: Oid): Uint8Array {
-  return getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
 }
 
 async function withObjects<T>(

@@ -6,9 +6,9 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import type { Identity } from '../../keys/identity.ts'
 import { openAuditKeyring } from '../../keys/keyring.ts'
-import { findKeyring } from '../access/authority.ts'
+import { readHeadKeyring } from '../access/authority.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
-import { getBlob, type ObjectSource } from '../snapshot/git-reads.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { verifyHistory } from '../verify/verify.ts'
@@ -32,7 +32,7 @@ export async function verifyTrail(
   { storeId, head }: { readonly storeId: string; readonly head: Oid },
   { identity, progress, signal }: TrailKey,
 ): Promise<VerifiedTrail> {
-  const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
+  const keyring = readHeadKeyring(objects, head)
   const { epochs } = await openAuditKeyring(keyring, storeId, identity)
   const source = { objects, storeId, epochs }
   const trail = new Trail(source)

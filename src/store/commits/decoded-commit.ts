@@ -10,7 +10,7 @@ import { detailContext, openDeterministic, readKid, recordContext } from '../../
 import { writesVersions } from '../../format/record-rules.ts'
 import { decodeRecord, recordHash, zeroHash } from '../../format/record.ts'
 import { nameRows } from '../../format/row-ids.ts'
-import type { Oid } from '../../git/objects/object.ts'
+import type { Oid, SizeLimit } from '../../git/objects/object.ts'
 import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
 import { commitBytesMax } from '../../limits.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
@@ -31,13 +31,18 @@ export interface DecodedCommit<Keys extends AuditKeys = EpochKeys> {
   readonly hash: Uint8Array
 }
 
+const commitLimit: SizeLimit = {
+  bytes: commitBytesMax,
+  refusal: () => {
+    return new StoreError('commit_too_large', 'A commit is larger than the format allows')
+  },
+}
+
 export function readCommitBytes(objects: ObjectSource, oid: Oid): Uint8Array {
-  const object = objects.read(oid)
+  const object = objects.read(oid, commitLimit)
   if (object === undefined) throw new StoreError('object_missing', `The commit ${oid} is missing`)
   if (object.type !== 'commit') throw malformed('A parent is not a commit', oid)
-  if (object.body.length > commitBytesMax) {
-    throw new StoreError('commit_too_large', `The commit ${oid} is larger than the format allows`)
-  }
+  if (object.body.length > commitLimit.bytes) throw commitLimit.refusal()
   return object.body
 }
 

@@ -1,11 +1,19 @@
 // Reads trees and blobs of a commit, and throws the error code of what was expected.
 
 import { type ErrorCode, StoreError } from '../../errors.ts'
-import { decodeTree, type GitObject, type Oid, type TreeEntry } from '../../git/objects/object.ts'
+import {
+  decodeTree,
+  type GitObject,
+  type Oid,
+  type SizeLimit,
+  type TreeEntry,
+  treeLimit,
+} from '../../git/objects/object.ts'
 
 /** A source of objects: the store, or a batch that is not stored yet. */
 export interface ObjectSource {
-  read(oid: Oid): GitObject | undefined
+  /** A source may ignore the limit. */
+  read(oid: Oid, limit?: SizeLimit): GitObject | undefined
   has?(oid: Oid): boolean
   /** Where packs are, for threads; see `ObjectStore`. */
   readonly packDirectories?: readonly string[] | undefined
@@ -17,12 +25,12 @@ export function hasObject(objects: ObjectSource, oid: Oid): boolean {
 }
 
 export function getTree(objects: ObjectSource, oid: Oid): readonly TreeEntry[] {
-  return decodeTree(getTreeBody(objects, oid))
+  return decodeTree(getTreeBody(objects, oid, treeLimit))
 }
 
 /** The encoded tree, for looking up single entries without checking the tree. */
-export function getTreeBody(objects: ObjectSource, oid: Oid): Uint8Array {
-  const object = objects.read(oid)
+export function getTreeBody(objects: ObjectSource, oid: Oid, limit?: SizeLimit): Uint8Array {
+  const object = objects.read(oid, limit)
   if (object === undefined) throw new StoreError('object_missing', `The object ${oid} is missing`)
   if (object.type !== 'tree') throw new StoreError('tree_mismatch', `${oid} is not a tree`)
   return object.body
@@ -35,8 +43,8 @@ export function getEntry(root: readonly TreeEntry[], name: string): Oid {
   throw new StoreError('tree_mismatch', `The tree has no file ${name}`)
 }
 
-export function getBlob(objects: ObjectSource, oid: Oid, wrongType: ErrorCode): Uint8Array {
-  const object = objects.read(oid)
+export function getTreeBody(objects: ObjectSource, oid: Oid, limit?: SizeLimit): Uint8Array {
+  const object = objects.read(oid, limit)
   if (object === undefined) throw new StoreError('object_missing', `The object ${oid} is missing`)
   if (object.type !== 'blob') throw new StoreError(wrongType, `${oid} is not a blob`)
   return object.body

@@ -13,12 +13,11 @@ import {
   type OpenedKeyring,
   openKnownKeyring,
 } from '../../keys/keyring.ts'
-import { findKeyring } from '../access/authority.ts'
+import { readHeadKeyring } from '../access/authority.ts'
 import { checkChangesSound, checkOwnsJoin, readKeyringChanges } from '../access/keyring-join.ts'
 import type { Divergence } from '../commits/divergence.ts'
 import type { HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
-import { getBlob } from '../snapshot/git-reads.ts'
 import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 
 /** The effects of joining two keyrings. Device ids are `dev_…`. */
@@ -65,11 +64,7 @@ export async function joinHeadKeyrings(
   checkSidesSound(source, tips, divergence)
   // One side may not know this device, and be of an epoch that it has in its archives.
   const open = ({ head }: Tip): OpenedKeyring => {
-    const bytes = getBlob(
-      source.objects,
-      findKeyring(source.objects, head.commit),
-      'keyring_mismatch',
-    )
+    const bytes = readHeadKeyring(source.objects, head.commit)
     return openKnownKeyring(bytes, storeId, source.epochs)
   }
   return joinKeyrings([open(first), open(second)], random)

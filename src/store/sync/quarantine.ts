@@ -6,7 +6,14 @@
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { mayHaveDetail, treeOf } from '../../format/commit-sections.ts'
-import { findAllLinks, type GitObject, type Oid } from '../../git/objects/object.ts'
+import { memoryBlobBytesMax } from '../../format/memory-blob.ts'
+import {
+  findAllLinks,
+  type GitObject,
+  type Oid,
+  type SizeLimit,
+  treeLimit,
+} from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { decodeCommit, openDetail, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { History, HistorySource } from '../history/history.ts'
@@ -21,6 +28,12 @@ const OBJECTS_MAX = 20_000
 const OPENED_MAX = 20_000
 /** At most this much is read to follow them. */
 const BYTES_MAX = 64 * MEBIBYTE
+
+/** The largest blob of a store is a memory. */
+const blobLimit: SizeLimit = {
+  bytes: memoryBlobBytesMax,
+  refusal: () => new StoreError('object_corrupt', 'A blob is larger than any of a store'),
+}
 
 /** The bits of a mode that give an entry's kind; git treats all but these two kinds as files. */
 const kindBits = 0o170000
@@ -71,8 +84,8 @@ class BoundedReads implements ObjectSource {
     this.#objects = objects
   }
 
-  read(oid: Oid): GitObject | undefined {
-    const object = this.#bytesLeft > 0 ? this.#objects.read(oid) : undefined
+  read(oid: Oid, limit?: SizeLimit): GitObject | undefined {
+    const object = this.#bytesLeft > 0 ? this.#objects.read(oid, limit) : undefined
     this.#bytesLeft -= object?.body.length ?? 0
     return object
   }
@@ -205,15 +218,17 @@ class TreeWalk {
   #hasBlob(oid: Oid): boolean {
     if (this.#blobs.has(oid)) return true
     // git reports a tree in place of a blob as a fault of the repository.
-    if (this.#objects.read(oid)?.type !== 'blob') return false
+    if (this.#objects.read(oid, blobLimit)?.type !== 'blob') return false
     this.#blobs.add(oid)
     return true
   }
 
   /** Undefined for an object that is not a tree. */
   #read(oid: Oid): readonly Link[] | undefined {
-    const object = this.#objects.read(oid)
-    return object?.type === 'tree' ? readLinks(object.body) : undefined
+    const object = this.#objects.read(oid, treeLimit)
+    if (object?.type !== 'tree') return undefined
+    if (object.body.length > treeLimit.bytes) throw treeLimit.refusal()
+    return readLinks(object.body)
   }
 }
 

@@ -8,8 +8,8 @@ import { parseCommit, parseLinks } from '../../format/commit.ts'
 import { formatId } from '../../format/id.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
-import type { Oid } from '../../git/objects/object.ts'
-import { findKeyring, openHeadKeyring } from '../access/authority.ts'
+import type { Oid, SizeLimit } from '../../git/objects/object.ts'
+import { openHeadKeyring, readHeadKeyring } from '../access/authority.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
@@ -187,8 +187,8 @@ export function rolledBackError(): StoreError {
  * enrolled later has no slot in an older keyring. Throws `wrong_key`.
  */
 export async function epochsOf({ session, objects }: RemoteSource, head: Oid): Promise<Epochs> {
-  const keyring = getBlob(objects, findKeyring(objects, head), 'keyring_mismatch')
-  if (session.epochs.has(decodeKeyring(keyring).kid)) return session.epochs
+  const keyring = decodeKeyring(readHeadKeyring(objects, head))
+  if (session.epochs.has(keyring.kid)) return session.epochs
   const unlock = { type: 'identity', identity: session.identity } as const
   try {
     return (await openHeadKeyring(objects, session.storeId, unlock, head)).epochs
@@ -235,8 +235,10 @@ export function readForeignStoreId(objects: ObjectSource, head: Oid): string {
   const { tree } = parseForeign(objects, head)
   const entry = getTree(objects, tree).find(({ name }) => name === 'store.json')
   if (entry === undefined) throw notAStore()
-  return parseStoreFile(getBlob(objects, entry.oid, 'not_a_store'))
+  return parseStoreFile(getBlob(objects, entry.oid, 'not_a_store', storeFileLimit))
 }
+
+const storeFileLimit: SizeLimit = { bytes: 4096, refusal: notAStore }
 
 function parseForeign(objects: ObjectSource, head: Oid): { readonly tree: Oid } {
   try {

@@ -3,6 +3,8 @@
 
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { gitHash } from '../../../../src/crypto/sha1.ts'
+import type { GitObject } from '../../../../src/git/objects/object.ts'
 import { MEBIBYTE } from '../../../../src/limits.ts'
 import { History } from '../../../../src/store/history/history.ts'
 import type { ObjectSource } from '../../../../src/store/snapshot/git-reads.ts'
@@ -135,23 +137,32 @@ describe('a head that cannot be searched for what is redacted is not kept', () =
 
   test('with more blobs than are opened', { tags: 'slow' }, () => {
     const keeps = (count: number): boolean => {
-      const entries = Array.from({ length: count }, (_, index) => {
-        const oid = Buffer.from(index.toString(16).padStart(40, '0'), 'hex')
-        return Buffer.concat([Buffer.from(`100644 ${index}\0`), oid])
+      const known = new Map<string, GitObject>()
+      const add = (type: 'commit' | 'tree', body: Buffer): Buffer => {
+        const oid = gitHash(type, body)
+        known.set(oid, { type, body })
+        return Buffer.from(oid, 'hex')
+      }
+      // No tree is larger than a store's.
+      const treeOver = (oids: readonly Buffer[], mode: string): Buffer => {
+        const trees: Buffer[] = []
+        for (let at = 0; at < oids.length; at += 100) {
+          const entries = oids.slice(at, at + 100).map((oid, index) => {
+            return Buffer.concat([Buffer.from(`${mode} ${index}\0`), oid])
+          })
+          trees.push(add('tree', Buffer.concat(entries)))
+        }
+        return trees[1] === undefined ? (trees[0] ?? Buffer.alloc(20)) : treeOver(trees, '40000')
+      }
+      const blobs = Array.from({ length: count }, (_, index) => {
+        return Buffer.from(index.toString(16).padStart(40, '0'), 'hex')
       })
-      const tree = { type: 'tree', body: Buffer.concat(entries) } as const
-      const commit = {
-        type: 'commit',
-        body: Buffer.from(header(`tree ${'a'.repeat(40)}\n`)),
-      } as const
+      const root = treeOver(blobs, '100644').toString('hex')
+      const head = add('commit', Buffer.from(header(`tree ${root}\n`))).toString('hex')
       const blob = { type: 'blob', body: Buffer.from('hello') } as const
-      const known = new Map<string, typeof tree | typeof commit>([
-        ['a'.repeat(40), tree],
-        ['c'.repeat(40), commit],
-      ])
       const objects: ObjectSource = { read: (oid) => known.get(oid) ?? blob }
       const source = { objects, storeId: '', epochs: new Map(), sent: [] }
-      return atOnce(canBeKept(source, new History(), 'c'.repeat(40), redacted))
+      return atOnce(canBeKept(source, new History(), head, redacted))
     }
     expect([keeps(19_999), keeps(20_000)]).toEqual([true, false])
   })

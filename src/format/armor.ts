@@ -13,19 +13,28 @@ export function encodeArmor(name: string, bytes: Uint8Array, width: number): str
 
 /**
  * The armor called `name` at `from`, and the position after it; undefined if there is none. The
- * caller checks the line breaks of the base64, by encoding again.
+ * caller checks the line breaks of the base64, by encoding again. `checkLength` may refuse the
+ * lines before they are decoded.
  */
 export function findArmor(
   name: string,
   text: string,
   from: number,
+  checkLength?: (length: number) => void,
 ): { readonly bytes: Uint8Array; readonly end: number } | undefined {
   if (!text.startsWith(beginLine(name), from)) return undefined
   const start = from + beginLine(name).length
   const stop = text.indexOf(endLine(name), start)
   if (stop === -1) return undefined
+  checkLength?.(stop - start)
   const bytes = fromBase64(text.slice(start, stop).replaceAll('\n', ''))
   return bytes === undefined ? undefined : { bytes, end: stop + endLine(name).length }
+}
+
+/** The length of the lines between BEGIN and END. */
+export function armorLength(bytes: number, width: number): number {
+  const base64 = Math.ceil(bytes / 3) * 4
+  return base64 + Math.ceil(base64 / width)
 }
 
 function beginLine(name: string): string {

@@ -5,8 +5,9 @@
 import { asciiBytes, asciiText, equalBytes, fromBase64 } from '../bytes.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
-import { encodeArmor, findArmor } from './armor.ts'
+import { armorLength, encodeArmor, findArmor } from './armor.ts'
 import { readKid } from './envelope.ts'
+import { recordBytesMax } from './record.ts'
 import { groupSignature } from './sshsig.ts'
 
 export interface CommitParts {
@@ -38,6 +39,8 @@ const OID_LENGTH = 40
 const AUTHOR = /author [^\n]*> (\d{10,16}) \+0000\n/y
 /** Longer than a canonical commit from its start to the end of the author line. */
 const LINKS_LENGTH = 512
+/** Longer than a canonical commit from its start to the begin of the record. */
+const HEADER_LENGTH = 4096
 const DETAIL_END = asciiBytes(`-----END ${DETAIL}-----\n`)
 
 /** The commit, signed with the epoch's group key. */
@@ -47,20 +50,47 @@ export function encodeCommit(parts: CommitParts, group: SigningKeyPair): Uint8Ar
   return join(unsigned, armor)
 }
 
-/** Throws `commit_malformed`. Accepts more than the canonical form. */
-export function parseCommit(bytes: Uint8Array): ParsedCommit {
+/**
+ * Throws `commit_malformed`, `commit_too_large` for a record above what its rows need, or what
+ * `openRecord` throws. Accepts more than the canonical form. `openRecord` gets the sealed record
+ * and returns how large the detail may be: a larger one is not decoded.
+ */
+export function parseCommit(
+  bytes: Uint8Array,
+  openRecord?: (record: Uint8Array) => number,
+): ParsedCommit {
   const cursor = new Cursor(bytes)
+  const { tree, parents, time, signature } = takeHeader(cursor)
+  const record = cursor.findArmor(RECORD, recordBytesMax)
+  const detailMax = record && openRecord?.(record)
+  const detail = cursor.findArmor(DETAIL, detailMax)
+  const height = time - TIME_BASE
+  if (record === undefined || !cursor.isAtEnd || !isHeight(height)) throw malformed()
+  return { tree, parents, height, record, detail, signature }
+}
+
+/** The root tree of a commit that is not verified yet. Throws `commit_malformed`. */
+export function parseTree(bytes: Uint8Array): string {
+  const cursor = new Cursor(bytes.subarray(0, HEADER_LENGTH))
+  const { tree } = takeHeader(cursor)
+  cursor.take(/(-----BEGIN GITLOCKET RECORD-----)\n/y)
+  return tree
+}
+
+/** What precedes the record. */
+function takeHeader(cursor: Cursor): {
+  readonly tree: string
+  readonly parents: readonly string[]
+  readonly time: number
+  readonly signature: string
+} {
   const tree = cursor.takeTree()
   const parents = cursor.takeParents()
   const time = Number(cursor.take(AUTHOR))
   cursor.take(/committer ([^\n]*)\n/y)
   const signature = cursor.takeSignature()
   cursor.take(/\n(gitlocket change)\n\n/y)
-  const record = cursor.findArmor(RECORD)
-  const detail = cursor.findArmor(DETAIL)
-  const height = time - TIME_BASE
-  if (record === undefined || !cursor.isAtEnd || !isHeight(height)) throw malformed()
-  return { tree, parents, height, record, detail, signature }
+  return { tree, parents, time, signature }
 }
 
 /**
@@ -220,8 +250,12 @@ class Cursor {
     return this.#bytes.toString('latin1', end - OID_LENGTH, end)
   }
 
-  findArmor(name: string): Uint8Array | undefined {
-    const armor = findArmor(name, this.#text, this.#at)
+  /** Throws `commit_too_large` if it has more than `bytesMax` bytes. */
+  findArmor(name: string, bytesMax = Number.POSITIVE_INFINITY): Uint8Array | undefined {
+    const lengthMax = armorLength(bytesMax, LINE_WIDTH)
+    const armor = findArmor(name, this.#text, this.#at, (length) => {
+      if (length > lengthMax) throw tooLarge()
+    })
     if (armor !== undefined) this.#at = armor.end
     return armor?.bytes
   }
@@ -229,6 +263,10 @@ class Cursor {
 
 function isHeight(height: number): boolean {
   return Number.isSafeInteger(height) && height >= 0
+}
+
+function tooLarge(): StoreError {
+  return new StoreError('commit_too_large', 'A commit has more bytes than its rows need')
 }
 
 function malformed(): StoreError {

@@ -2,10 +2,11 @@
 // note, and a blinding: without it, the record's commitment reveals nothing.
 
 import { ByteReader, ByteWriter, label, utf8, utf8Text } from '../bytes.ts'
+import { envelopeOverhead } from '../crypto/aead.ts'
 import { keyedHash } from '../crypto/digest.ts'
 import { assert, StoreError } from '../errors.ts'
 import { noteBytesMax, pathBytesMax } from '../limits.ts'
-import { checkPadding } from './envelope.ts'
+import { checkPadding, paddedLength } from './envelope.ts'
 import { checkPath } from './path.ts'
 
 /** The fields of a version that the author signs through the commitment. */
@@ -27,6 +28,8 @@ export interface DetailRow extends RowDetail {
 }
 
 const VERSION = 1
+/** The fields of a row before path and note, and its blinding. */
+const ROW_LENGTH = 74
 const COMMITMENT_LABEL = label('GLK1/detail/v1')
 
 export function encodeRowDetail(detail: RowDetail): Uint8Array {
@@ -50,6 +53,12 @@ function writeRowDetail(writer: ByteWriter, detail: RowDetail): ByteWriter {
 /** 32 bytes that commit to the detail, and reveal nothing without the blinding. */
 export function detailCommitment(blinding: Uint8Array, detail: RowDetail): Uint8Array {
   return keyedHash(32, blinding, COMMITMENT_LABEL, encodeRowDetail(detail))
+}
+
+/** The largest sealed detail of a record with so many rows. */
+export function detailBytesMax(rows: number): number {
+  const length = 3 + rows * (ROW_LENGTH + pathBytesMax) + noteBytesMax
+  return paddedLength('detail', length) + envelopeOverhead
 }
 
 /** Rows ascend by index; redacted rows are absent. */

@@ -12,10 +12,11 @@ import {
   label,
   toHex,
 } from '../bytes.ts'
+import { envelopeOverhead } from '../crypto/aead.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { sign, type SigningKeyPair, verifySignature } from '../crypto/signature.ts'
 import { StoreError } from '../errors.ts'
-import { actorIdLengthMax } from '../limits.ts'
+import { actorIdLengthMax, rowsMax } from '../limits.ts'
 import type {
   Actor,
   ActorType,
@@ -25,7 +26,7 @@ import type {
   RedactReason,
   SignedRow,
 } from './change-record.ts'
-import { checkPadding } from './envelope.ts'
+import { checkPadding, paddedLength } from './envelope.ts'
 import { checkRecordRules } from './record-rules.ts'
 
 export interface DecodedRecord {
@@ -41,7 +42,13 @@ export const zeroHash: Uint8Array = new Uint8Array(32)
 export const zeroId: string = '0'.repeat(32)
 
 const VERSION = 1
+/** The fields before the rows, with two parents. */
+const FIXED_LENGTH = 378
+const ROW_LENGTH = 81
 const SIGNATURE_LENGTH = 64
+/** The largest sealed record. */
+export const recordBytesMax: number =
+  paddedLength('record', FIXED_LENGTH + ROW_LENGTH * rowsMax + SIGNATURE_LENGTH) + envelopeOverhead
 const KINDS: readonly RecordKind[] = ['genesis', 'change', 'redact', 'keyring', 'settings']
 const OPERATIONS: readonly Operation[] = ['created', 'modified', 'deleted']
 const ACTOR_TYPES: readonly ActorType[] = ['api', 'user', 'service_account', 'session']

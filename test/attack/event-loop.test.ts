@@ -5,14 +5,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { asciiBytes, asciiText, concatBytes } from '../../src/bytes.ts'
 import { systemDisk } from '../../src/disk/disk.ts'
 import { StoreError } from '../../src/errors.ts'
+import { encodeCommit, parseCommit } from '../../src/format/commit.ts'
 import type { ReceivedPack } from '../../src/git/exchange.ts'
 import type { GitObject } from '../../src/git/objects/object.ts'
 import { PackSet } from '../../src/git/pack/pack-set.ts'
 import { writePack } from '../../src/git/pack/pack-writer.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../src/limits.ts'
 import { readHeadKeyring } from '../../src/store/access/authority.ts'
+import { verifyDecodedCommit } from '../../src/store/commits/decoded-commit.ts'
 import { History } from '../../src/store/history/history.ts'
 import type { ObjectSource } from '../../src/store/snapshot/git-reads.ts'
 import { canBeKept } from '../../src/store/sync/quarantine.ts'
@@ -237,5 +240,46 @@ describe('T35: an object that is larger than its reader expects', () => {
     const kept = canBeKept(source, new History(), head, new Set())
     expect(() => atOnce(kept)).toThrow(expect.objectContaining({ code: 'object_corrupt' }))
     expect(reads).toBe(2)
+  })
+})
+
+describe('T35: a commit that nobody signed', () => {
+  interface Parts {
+    readonly record: Uint8Array
+    readonly detail: Uint8Array
+  }
+
+  /** The head of a store, with other parts under its signature. */
+  async function changed(change: (parts: Parts) => Parts): Promise<() => unknown> {
+    const { forge } = await standardHistory()
+    const bytes = forge.objects.get(forge.head)?.body ?? new Uint8Array()
+    const { detail = new Uint8Array(), ...parts } = parseCommit(bytes)
+    const made = encodeCommit({ ...parts, ...change({ ...parts, detail }) }, forge.epoch.group)
+    return () => verifyDecodedCommit(forge.storeId, forge.epochs, forge.head, made)
+  }
+
+  const tooLarge = expect.objectContaining({ code: 'commit_too_large' })
+  const junk = new Uint8Array(2 * MEBIBYTE)
+
+  test('is refused by the size of its record before that is decoded', async () => {
+    const record = (bytes: Uint8Array): Uint8Array => concatBytes(bytes.subarray(0, 80), junk)
+    const verify = await changed((parts) => ({ ...parts, record: record(parts.record) }))
+    expect(verify).toThrow(tooLarge)
+  })
+
+  test('is refused by the size of its detail, which follows from the rows', async () => {
+    const verify = await changed((parts) => ({ ...parts, detail: concatBytes(parts.detail, junk) }))
+    expect(verify).toThrow(tooLarge)
+  })
+
+  test('has nothing decoded to learn of which store it is', async () => {
+    const { forge } = await standardHistory()
+    const text = asciiText(forge.objects.get(forge.head)?.body ?? new Uint8Array())
+    const begin = '-----BEGIN GITLOCKET RECORD-----\n'
+    const body = asciiBytes(`${text.slice(0, text.indexOf(begin))}${begin}${'?'.repeat(1000)}`)
+    const read = (oid: string): GitObject | undefined => {
+      return oid === forge.head ? { type: 'commit', body } : forge.objects.get(oid)
+    }
+    expect(readForeignStoreId({ read }, forge.head)).toBe(forge.storeId)
   })
 })

@@ -47,6 +47,8 @@ export class DiskIncoming implements Incoming {
   readonly #parts: DiskIncomingParts
   readonly #place: string
   readonly #packs: PackSet
+  /** The commit that was read last: a large head is read several times before it is verified. */
+  #last: { readonly oid: Oid; readonly commit: GitObject } | undefined
 
   constructor(parts: DiskIncomingParts) {
     const { disk, ownDirectory, identity } = parts.files
@@ -74,7 +76,10 @@ export class DiskIncoming implements Incoming {
 
   /** What waits comes first: what is verified is what will be accepted. */
   read(oid: Oid, limit?: SizeLimit): GitObject | undefined {
-    return this.#packs.read(oid, limit) ?? this.#parts.find(oid, limit)
+    if (this.#last?.oid === oid) return this.#last.commit
+    const waiting = this.#packs.read(oid, limit)
+    if (waiting?.type === 'commit') this.#last = { oid, commit: waiting }
+    return waiting ?? this.#parts.find(oid, limit)
   }
 
   has(oid: Oid): boolean {
@@ -128,6 +133,7 @@ export class DiskIncoming implements Incoming {
   }
 
   drop(): void {
+    this.#last = undefined
     this.#packs.close()
     try {
       if (this.#disk.stat(this.#place) !== undefined) this.#disk.removeTree(this.#place)

@@ -4,7 +4,7 @@
 
 import { StoreError } from '../../errors.ts'
 import type { ChangeRecord, RecordKind } from '../../format/change-record.ts'
-import { parseCommit } from '../../format/commit.ts'
+import { parseTree } from '../../format/commit.ts'
 import { checkJoined } from '../../format/directory-join.ts'
 import {
   checkGenesisDirectory,
@@ -73,7 +73,7 @@ export function readHeadKeyring(objects: ObjectSource, commit: Oid): Uint8Array 
 
 /** The keyring blob of an unverified commit. */
 export function findKeyring(objects: ObjectSource, commit: Oid): Oid {
-  const { tree } = parseCommit(readCommitBytes(objects, commit))
+  const tree = parseTree(readCommitBytes(objects, commit))
   return getEntry(getTree(objects, tree), 'keyring')
 }
 

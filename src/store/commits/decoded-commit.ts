@@ -2,10 +2,10 @@
 // record, canonical bytes and group signature (the first half of FORMAT §8). Checks against the
 // history are in verify-commit.ts.
 
-import { StoreError } from '../../errors.ts'
+import { assert, StoreError } from '../../errors.ts'
 import type { ChangeRecord } from '../../format/change-record.ts'
 import { type CommitParts, parseCommit, verifyCommitBytes } from '../../format/commit.ts'
-import { decodeDetail, type DetailRow } from '../../format/detail.ts'
+import { decodeDetail, detailBytesMax, type DetailRow } from '../../format/detail.ts'
 import { detailContext, openDeterministic, readKid, recordContext } from '../../format/envelope.ts'
 import { writesVersions } from '../../format/record-rules.ts'
 import { decodeRecord, recordHash, zeroHash } from '../../format/record.ts'
@@ -46,25 +46,44 @@ export function readCommitBytes(objects: ObjectSource, oid: Oid): Uint8Array {
   return object.body
 }
 
-/** Opens the record; the bytes around it are not checked yet. */
+/**
+ * Opens the record; the bytes around it are not checked yet. Nothing after the record is decoded
+ * unless a member has made that.
+ */
 export function decodeCommit<Keys extends AuditKeys>(
   storeId: string,
   epochs: Epochs<Keys>,
   oid: Oid,
   bytes: Uint8Array,
 ): DecodedCommit<Keys> {
-  const parts = parseCommit(bytes)
-  const kid = readKid('record', parts.record)
+  let opened: OpenedRecord<Keys> | undefined
+  const parts = parseCommit(bytes, (sealed) => {
+    opened = openRecord(storeId, epochs, oid, sealed)
+    return detailBytesMax(opened.record.rows.length)
+  })
+  assert(opened !== undefined, 'a commit has a record')
+  return { oid, parts, ...opened }
+}
+
+type OpenedRecord<Keys extends AuditKeys> = Omit<DecodedCommit<Keys>, 'oid' | 'parts'>
+
+function openRecord<Keys extends AuditKeys>(
+  storeId: string,
+  epochs: Epochs<Keys>,
+  oid: Oid,
+  sealed: Uint8Array,
+): OpenedRecord<Keys> {
+  const kid = readKid('record', sealed)
   const epoch = epochs.get(kid)
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', `The commit ${oid} is sealed under an unknown epoch`)
   }
   const context = recordContext(storeId)
-  const padded = openDeterministic('record', epoch.record, context, zeroHash, parts.record)
+  const padded = openDeterministic('record', epoch.record, context, zeroHash, sealed)
   const { record: signedRecord, body, signature, signed } = decodeRecord(padded)
   const hash = recordHash(storeId, signed)
   const record = nameRows(storeId, signedRecord, hash)
-  return { oid, parts, epoch, record, body, signature, hash }
+  return { epoch, record, body, signature, hash }
 }
 
 /** `decodeCommit` with checks of canonical bytes and group signature. */

@@ -43,7 +43,12 @@ export function getEntry(root: readonly TreeEntry[], name: string): Oid {
   throw new StoreError('tree_mismatch', `The tree has no file ${name}`)
 }
 
-export function getTreeBody(objects: ObjectSource, oid: Oid, limit?: SizeLimit): Uint8Array {
+export function getBlob(
+  objects: ObjectSource,
+  oid: Oid,
+  wrongType: ErrorCode,
+  limit?: SizeLimit,
+): Uint8Array {
   const object = objects.read(oid, limit)
   if (object === undefined) throw new StoreError('object_missing', `The object ${oid} is missing`)
   if (object.type !== 'blob') throw new StoreError(wrongType, `${oid} is not a blob`)

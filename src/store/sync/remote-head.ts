@@ -4,7 +4,7 @@
 import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { parseCommit, parseLinks } from '../../format/commit.ts'
+import { parseLinks, parseTree } from '../../format/commit.ts'
 import { formatId } from '../../format/id.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
@@ -232,7 +232,7 @@ function findStoreId(objects: ObjectSource, head: Oid, wasShown: boolean): strin
 
 /** Reads the store id from the public file of an unverified head. Throws `not_a_store`. */
 export function readForeignStoreId(objects: ObjectSource, head: Oid): string {
-  const { tree } = parseForeign(objects, head)
+  const tree = treeOfForeign(objects, head)
   const entry = getTree(objects, tree).find(({ name }) => name === 'store.json')
   if (entry === undefined) throw notAStore()
   return parseStoreFile(getBlob(objects, entry.oid, 'not_a_store', storeFileLimit))
@@ -240,9 +240,9 @@ export function readForeignStoreId(objects: ObjectSource, head: Oid): string {
 
 const storeFileLimit: SizeLimit = { bytes: 4096, refusal: notAStore }
 
-function parseForeign(objects: ObjectSource, head: Oid): { readonly tree: Oid } {
+function treeOfForeign(objects: ObjectSource, head: Oid): Oid {
   try {
-    return parseCommit(readCommitBytes(objects, head))
+    return parseTree(readCommitBytes(objects, head))
   } catch (error) {
     if (hasCode(error, 'commit_malformed')) throw notAStore()
     throw error

@@ -6,6 +6,8 @@ import { ensure, refuse } from './refusal.ts'
 import { base64Lines, sshSignature } from './sshsig.ts'
 
 const commitBytesMax = 32 * 1024 * 1024
+/** 16,384 rows and two parents, padded and sealed. */
+const recordBytesMax = 1_327_616 + 96
 const timeOfHeightZero = 1_000_000_000
 
 export interface Commit {
@@ -70,6 +72,7 @@ export function parseCommit(bytes: Uint8Array): ParsedCommit {
   while (lines.peek().startsWith(' ')) signature += `${lines.next().slice(1)}\n`
   for (const line of ['', 'gitlocket change', '']) lines.expect(line)
   const record = lines.block('RECORD')
+  ensure(record.length <= recordBytesMax, 'commit_too_large', 'A record has at most 16,384 rows')
   const hasDetail = lines.peek() === '-----BEGIN GITLOCKET DETAIL-----'
   const detail = hasDetail ? lines.block('DETAIL') : undefined
   lines.end()

@@ -1,7 +1,7 @@
 // FORMAT §6.2: the removable part of a change, and its commitments.
 
 import { concat, fromHex, label, Reader, toHex, u16, u32, u8, utf8, utf8Text } from './bytes.ts'
-import { checkPadding } from './envelope.ts'
+import { checkPadding, paddedLength } from './envelope.ts'
 import { keyedH } from './hash.ts'
 import { checkPath } from './path.ts'
 import { ensure } from './refusal.ts'
@@ -21,6 +21,11 @@ export interface DetailRow extends RowDetail {
   readonly row: number
   /** Hex. */
   readonly blinding: string
+}
+
+/** What so many rows need at most, with the longest paths and note, sealed. */
+export function detailBytesMax(rows: number): number {
+  return paddedLength('detail', 3 + rows * (74 + 1024) + noteBytesMax) + 96
 }
 
 function encodeRowDetail(detail: RowDetail): Uint8Array {

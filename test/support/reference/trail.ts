@@ -6,6 +6,7 @@
 import { openArchives } from './archives.ts'
 import { toHex } from './bytes.ts'
 import { checkCanonical, checkGroupSignature, parseCommit, type ParsedCommit } from './commit.ts'
+import { detailBytesMax } from './detail.ts'
 import { joinDirectories } from './directory-join.ts'
 import {
   type Author,
@@ -216,6 +217,8 @@ function openRecord(
   const [keys, context] = [auditKeys(epoch, 'record'), recordContext(storeId)]
   const padded = openDeterministic('record', keys, context, zeroHedge, commit.record)
   const opened = decodeRecord(padded)
+  const detailMax = detailBytesMax(opened.record.rows.length)
+  ensure((commit.detail?.length ?? 0) <= detailMax, 'commit_too_large', 'The detail is too large')
   const right = (commit.detail !== undefined) === hasVersions(opened.record)
   ensure(right, 'commit_malformed', 'A detail belongs to rows of versions')
   return { epoch, opened }

@@ -64,6 +64,13 @@ export interface StretchParameters {
   readonly passes: number
   readonly memoryKiB: number
 }
+/**
+ * What all passphrases of a keyring may cost a reader, in passes × KiB: one the most, the others
+ * the standard. Stores of this engine need a quarter of that.
+ */
+export const stretchCostMax: number =
+  argon2.passes.ceiling * argon2.memoryKiB.ceiling +
+  (passphrasesMax - 1) * argon2.passes.standard * argon2.memoryKiB.standard
 /** Of every new passphrase. */
 export const standardStretch: StretchParameters = {
   passes: argon2.passes.standard,

@@ -27,13 +27,20 @@ export class TimeSlice {
 
   /** Resolves after other work has run. Throws `cancelled`. */
   async next(): Promise<void> {
-    if (this.#signal?.aborted === true) {
-      throw new StoreError('cancelled', 'The work was cancelled', { cause: this.#signal.reason })
-    }
+    checkNotCancelled(this.#signal)
     await new Promise((resolve) => setImmediate(resolve))
     this.#steps = 0
     this.#began = performance.now()
   }
+}
+
+/** Throws `cancelled` if the signal is aborted. */
+export function checkNotCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw cancelledError(signal)
+}
+
+export function cancelledError({ reason }: AbortSignal): StoreError {
+  return new StoreError('cancelled', 'The work was cancelled', { cause: reason })
 }
 
 /**

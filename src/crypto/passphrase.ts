@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { argon2, type StretchParameters } from '../limits.ts'
+import { cancelledError, checkNotCancelled } from '../time-slice.ts'
 import { findWorker } from '../worker-url.ts'
 import type { StretchJob } from './argon2.ts'
 import { wipe } from './wipe.ts'
@@ -17,13 +18,17 @@ export interface StretchInput extends StretchParameters {
 
 /**
  * The 32-byte key. Throws `weak_key_parameters`, before any work, for parameters outside the
- * bounds: too low exposes the passphrase, too high exhausts the machine. Throws `out_of_memory`.
+ * bounds: too low exposes the passphrase, too high exhausts the machine. Throws `out_of_memory`
+ * and, at once, `cancelled`.
  */
-export async function stretchPassphrase(input: StretchInput): Promise<Uint8Array> {
+export async function stretchPassphrase(
+  input: StretchInput,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
   const { passphrase, salt, passes, memoryKiB } = input
   checkStretchParameters({ passes, memoryKiB })
   const job = { password: utf8(passphrase.normalize('NFC')), salt, passes, memoryKiB }
-  const key = await runJob(job)
+  const key = await runJob(job, signal)
   if (key !== undefined) return key
   throw new StoreError(
     'out_of_memory',
@@ -59,20 +64,38 @@ function range({ floor, ceiling }: Bounds): string {
   return `${floor} to ${ceiling}`
 }
 
-async function runJob(job: StretchJob): Promise<Uint8Array | undefined> {
+async function runJob(
+  job: StretchJob,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array | undefined> {
+  checkNotCancelled(signal)
   const entry = findWorker(import.meta.url, 'argon2-worker')
-  if (entry !== undefined) return runWorker(entry, job)
+  if (entry !== undefined) return runWorker(entry, job, signal)
   const { stretch } = await import('./argon2.ts')
   return stretch(job)
 }
 
-function runWorker(entry: URL, job: StretchJob): Promise<Uint8Array | undefined> {
+async function runWorker(
+  entry: URL,
+  job: StretchJob,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array | undefined> {
   const worker = new Worker(entry, { workerData: job })
   // The thread has a copy.
   wipe(job.password)
-  return new Promise((resolve, reject) => {
+  const done = new Promise<Uint8Array | undefined>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
-    worker.once('exit', () => reject(new Error('Internal error: Argon2id ended without a key')))
+    worker.once('exit', () => {
+      const ended = new Error('Internal error: Argon2id ended without a key')
+      reject(signal?.aborted === true ? cancelledError(signal) : ended)
+    })
   })
+  const cancel = (): void => void worker.terminate()
+  signal?.addEventListener('abort', cancel)
+  try {
+    return await done
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+  }
 }

@@ -92,7 +92,7 @@ export async function createKeyring(options: {
 }
 
 /**
- * Throws `wrong_key`, `weak_key_parameters`, `invalid_identity`, `upgrade_required`,
+ * Throws `wrong_key`, `weak_key_parameters`, `invalid_identity`, `upgrade_required`, `cancelled`,
  * `store_id_mismatch`, `keyring_malformed`, `keyring_mismatch` or an envelope code; for an auditor
  * `permission_denied`.
  */
@@ -100,9 +100,10 @@ export async function openKeyring(
   bytes: Uint8Array,
   storeId: string,
   unlock: Unlock,
+  signal?: AbortSignal,
 ): Promise<OpenedKeyring> {
   const file = decodeFor(bytes, storeId)
-  const { epoch, recovery } = await openWith(file, unlock)
+  const { epoch, recovery } = await openWith(file, unlock, signal)
   const directory = readDirectory(file, epoch)
   if (unlock.type === 'identity') checkOwnSlot(directory, unlock.identity, epoch)
   if (!opensContents(epoch)) {
@@ -128,9 +129,10 @@ export async function openAuditKeyring(
   bytes: Uint8Array,
   storeId: string,
   identity: Identity,
+  signal?: AbortSignal,
 ): Promise<AuditedKeyring> {
   const file = decodeFor(bytes, storeId)
-  const opened = await openDeviceSlot(file, identity)
+  const opened = await openDeviceSlot(file, identity, signal)
   const directory = readDirectory(file, opened)
   checkOwnSlot(directory, identity, opened)
   // Members, too, get only what an auditor has.

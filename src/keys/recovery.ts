@@ -23,13 +23,17 @@ const PASSPHRASE_LABEL = label('GLK1/slot/pass/v1')
 const RECOVERY_KEY_LABEL = label('GLK1/slot/recovery/v1')
 const OPERATOR_LABEL = label('GLK1/operator/v1')
 
-/** Throws `weak_key_parameters`. Takes about a second. Bound to the store, as a recovery key is. */
+/**
+ * Throws `weak_key_parameters` or `cancelled`. Takes about a second. Bound to the store, as a
+ * recovery key is.
+ */
 export async function passphraseIdentity(
   storeId: string,
   passphrase: string,
   parameters: Argon2Parameters,
+  signal?: AbortSignal,
 ): Promise<RecoveryIdentity> {
-  const stretched = await stretchPassphrase({ passphrase, ...parameters })
+  const stretched = await stretchPassphrase({ passphrase, ...parameters }, signal)
   const root = keyedHash(32, stretched, PASSPHRASE_LABEL, fromHex(storeId))
   wipe(stretched)
   return identityOf(root)

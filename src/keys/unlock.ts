@@ -5,7 +5,8 @@ import type { KemKeyPair } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
 import { formatId } from '../format/id.ts'
 import type { KeyringFile } from '../format/keyring.ts'
-import { TimeSlice } from '../time-slice.ts'
+import { type StretchParameters, stretchCostMax } from '../limits.ts'
+import { inSlices } from '../time-slice.ts'
 import type { AuditKeys, EpochKeys } from './epoch.ts'
 import { type Identity, parseOperatorSecret, parseRecoveryKey } from './identity.ts'
 import {
@@ -39,17 +40,26 @@ export interface OpenedSlot {
   readonly recovery: RecoveryIdentity | undefined
 }
 
-export async function openWith(file: KeyringFile, unlock: Unlock): Promise<OpenedSlot> {
+/** Throws `wrong_key`, `weak_key_parameters`, `invalid_identity`, or `cancelled`. */
+export async function openWith(
+  file: KeyringFile,
+  unlock: Unlock,
+  signal: AbortSignal | undefined,
+): Promise<OpenedSlot> {
   const { storeId } = file
   switch (unlock.type) {
     case 'identity':
-      return { epoch: await openDeviceSlot(file, unlock.identity), recovery: undefined }
+      return { epoch: await openDeviceSlot(file, unlock.identity, signal), recovery: undefined }
     case 'passphrase':
-      return openWithPassphrase(file, unlock.passphrase)
-    case 'recovery':
-      return openWithRecoveryKey(file, recoveryKeyFor(storeId, unlock.recoveryKey))
-    case 'operator':
-      return openWithOperatorSecret(file, parseOperatorSecret(unlock.operatorSecret))
+      return openWithPassphrase(file, unlock.passphrase, signal)
+    case 'recovery': {
+      const keys = [recoveryKeyFor(storeId, unlock.recoveryKey)]
+      return (await openWithKeys(file, keys, signal)) ?? refuse('recovery')
+    }
+    case 'operator': {
+      const keys = operatorKeysOf(storeId, parseOperatorSecret(unlock.operatorSecret))
+      return (await openWithKeys(file, keys, signal)) ?? refuse('operator')
+    }
     default:
       return unlock satisfies never
   }
@@ -62,61 +72,87 @@ function recoveryKeyFor(storeId: string, text: string): Uint8Array {
   throw new StoreError('wrong_key', `The recovery key is of another store than this one, ${id}`)
 }
 
-async function openWithRecoveryKey(file: KeyringFile, key: Uint8Array): Promise<OpenedSlot> {
-  const recovery = recoveryKeyIdentity(file.storeId, key)
-  const epoch = await findKeySlot(file, recovery.kem)
-  if (epoch === undefined) throw new StoreError('wrong_key', wrongKey.recovery)
-  return { epoch, recovery }
+/** Which of its keys the store has now is not known before one opens it. */
+function* operatorKeysOf(storeId: string, secret: Uint8Array): Generator<Uint8Array> {
+  for (let counter = 0; counter < operatorKeys; counter += 1) {
+    yield operatorRecoveryKey(storeId, secret, counter)
+  }
 }
 
-/** Which of its keys the store has now is not known before one opens it. */
-async function openWithOperatorSecret(file: KeyringFile, secret: Uint8Array): Promise<OpenedSlot> {
-  for (let counter = 0; counter < operatorKeys; counter += 1) {
-    const key = operatorRecoveryKey(file.storeId, secret, counter)
+function openWithKeys(
+  file: KeyringFile,
+  keys: Iterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<OpenedSlot | undefined> {
+  return inSlices(findRecoverySlot(file, keys), signal)
+}
+
+function* findRecoverySlot(
+  file: KeyringFile,
+  keys: Iterable<Uint8Array>,
+): Generator<undefined, OpenedSlot | undefined> {
+  for (const key of keys) {
     const recovery = recoveryKeyIdentity(file.storeId, key)
-    const epoch = await findKeySlot(file, recovery.kem)
+    const epoch = yield* findKeySlot(file, recovery.kem)
     if (epoch !== undefined) return { epoch, recovery }
   }
-  throw new StoreError('wrong_key', wrongKey.operator)
+  return undefined
 }
 
 /** A joined keyring may have several passphrases, each with its own salt. */
-async function openWithPassphrase(file: KeyringFile, passphrase: string): Promise<OpenedSlot> {
+async function openWithPassphrase(
+  file: KeyringFile,
+  passphrase: string,
+  signal: AbortSignal | undefined,
+): Promise<OpenedSlot> {
   const slots = file.slots.flatMap((slot) =>
     slot.passphrase ? [[slot, slot.passphrase] as const] : [],
   )
+  checkStretchCost(slots.map(([, { argon2 }]) => argon2))
   for (const [slot, { argon2 }] of slots) {
-    const recovery = await passphraseIdentity(file.storeId, passphrase, argon2)
+    const recovery = await passphraseIdentity(file.storeId, passphrase, argon2, signal)
     const epoch = openSlot(file, slot, recovery.kem)
     if (epoch !== undefined) return { epoch, recovery }
   }
   if (slots.length === 0) {
     throw new StoreError('wrong_key', 'The store has no passphrase; use the recovery key')
   }
-  throw new StoreError('wrong_key', wrongKey.passphrase)
+  return refuse('passphrase')
 }
 
-/** Throws `wrong_key`. */
+/** Whoever stores the keyring may have put these slots there: nothing in it is verified yet. */
+function checkStretchCost(all: readonly StretchParameters[]): void {
+  const cost = all.reduce((sum, { passes, memoryKiB }) => sum + passes * memoryKiB, 0)
+  if (cost <= stretchCostMax) return
+  throw new StoreError(
+    'weak_key_parameters',
+    'The passphrases of the keyring cost more to try than those of any store of this engine',
+  )
+}
+
+/** Throws `wrong_key` or `cancelled`. */
 export async function openDeviceSlot(
   file: KeyringFile,
   { kem }: Identity,
+  signal: AbortSignal | undefined,
 ): Promise<AuditKeys | EpochKeys> {
-  const epoch = await findKeySlot(file, kem)
-  if (epoch === undefined) throw new StoreError('wrong_key', wrongKey.device)
-  return epoch
+  return (await inSlices(findKeySlot(file, kem), signal)) ?? refuse('device')
 }
 
-/** Pauses between slots: an unverified keyring may have hundreds, at a third of a ms each. */
-async function findKeySlot(
+/** In steps, one for each slot: an unverified keyring may have hundreds, at a ms or two each. */
+function* findKeySlot(
   file: KeyringFile,
   pair: KemKeyPair,
-): Promise<AuditKeys | EpochKeys | undefined> {
-  const slice = new TimeSlice()
+): Generator<undefined, AuditKeys | EpochKeys | undefined> {
   for (const slot of file.slots) {
     if (slot.type !== 'key') continue
+    yield
     const epoch = openSlot(file, slot, pair)
     if (epoch !== undefined) return epoch
-    if (slice.isOver()) await slice.next()
   }
   return undefined
+}
+
+function refuse(kind: keyof typeof wrongKey): never {
+  throw new StoreError('wrong_key', wrongKey[kind])
 }

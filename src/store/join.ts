@@ -72,7 +72,8 @@ async function joinOnce(
   await staged.make(async ({ repository, state }) => {
     // Before anything else, whether the key is one of its keys.
     await fetchInto(repository, options, async (objects, head, id) => {
-      const { epochs } = await openHeadKeyring(objects, id, unlockOf(options), head)
+      const unlock = unlockOf(options)
+      const { epochs } = await openHeadKeyring(objects, id, unlock, head, options.signal)
       await confirm(id)
       await checkKeepsUp({ objects, storeId: id, epochs }, head, options)
     })

@@ -19,6 +19,9 @@ import {
   packOf,
   pairsOfClones,
   repair,
+  rewritten,
+  treeWith,
+  withTree,
 } from '../support/hostile-remotes.ts'
 import { sample } from '../support/seed.ts'
 import { serve } from '../support/served-pair.ts'
@@ -35,13 +38,6 @@ const pairWithMore = worldsOf(async (url) => {
   return { a, b }
 })
 
-/** The raw commit with some of it replaced, stored anew; its id. */
-function rewritten(remote: string, oid: string, change: (text: string) => string): string {
-  const text = gitBytes(['cat-file', 'commit', oid], remote).toString('latin1')
-  const bytes = Buffer.from(change(text), 'latin1')
-  return git(['hash-object', '-t', 'commit', '-w', '--stdin'], remote, bytes).trim()
-}
-
 function at(remote: string, revision: string): string {
   return git(['rev-parse', revision], remote).trim()
 }
@@ -49,19 +45,6 @@ function at(remote: string, revision: string): string {
 /** `oid` again, on another parent. */
 function onParent(remote: string, oid: string, parent: string): string {
   return rewritten(remote, oid, (text) => text.replace(/^parent .*$/m, `parent ${parent}`))
-}
-
-function withTree(remote: string, oid: string, tree: string): string {
-  return rewritten(remote, oid, (text) => text.replace(/^tree .*$/m, `tree ${tree}`))
-}
-
-/** The root tree of the head with one file replaced. */
-function treeWith(remote: string, name: string, content: Uint8Array | string): string {
-  const blob = git(['hash-object', '-w', '--stdin'], remote, content).trim()
-  const entries = git(['ls-tree', 'main'], remote)
-    .split('\n')
-    .map((line) => (line.endsWith(`\t${name}`) ? `100644 blob ${blob}\t${name}` : line))
-  return git(['mktree'], remote, entries.join('\n')).trim()
 }
 
 const invalid = 'group_signature_invalid'

@@ -77,6 +77,27 @@ export function moveBranch(remote: string, to: string): void {
   git(['update-ref', 'refs/heads/main', to], remote)
 }
 
+/** The raw commit with some of it replaced, stored anew; its id. */
+export function rewritten(remote: string, oid: string, change: (text: string) => string): string {
+  const text = gitBytes(['cat-file', 'commit', oid], remote).toString('latin1')
+  const bytes = Buffer.from(change(text), 'latin1')
+  return git(['hash-object', '-t', 'commit', '-w', '--stdin'], remote, bytes).trim()
+}
+
+/** A commit again, with another root tree; its id. */
+export function withTree(remote: string, oid: string, tree: string): string {
+  return rewritten(remote, oid, (text) => text.replace(/^tree .*$/m, `tree ${tree}`))
+}
+
+/** The root tree of the head with one file replaced. */
+export function treeWith(remote: string, name: string, content: Uint8Array | string): string {
+  const blob = git(['hash-object', '-w', '--stdin'], remote, content).trim()
+  const entries = git(['ls-tree', 'main'], remote)
+    .split('\n')
+    .map((line) => (line.endsWith(`\t${name}`) ? `100644 blob ${blob}\t${name}` : line))
+  return git(['mktree'], remote, entries.join('\n')).trim()
+}
+
 /** The remote shows the history of a clone, which never asked it for its own. */
 export async function showClone(remote: string, { store }: Clone): Promise<void> {
   const other = bareRemote()

@@ -56,14 +56,15 @@ const keyringLimit: SizeLimit = {
   refusal: () => new StoreError('keyring_malformed', 'A keyring is malformed: it is too large'),
 }
 
-/** Opens the keyring of an unverified head. Throws `wrong_key`. */
+/** Opens the keyring of an unverified head. Throws `wrong_key` or `cancelled`. */
 export async function openHeadKeyring(
   objects: ObjectSource,
   storeId: string,
   unlock: Unlock,
   head: Oid,
+  signal?: AbortSignal,
 ): Promise<OpenedKeyring> {
-  return openKeyring(readHeadKeyring(objects, head), storeId, unlock)
+  return openKeyring(readHeadKeyring(objects, head), storeId, unlock, signal)
 }
 
 /** The bytes of the keyring of an unverified commit. */

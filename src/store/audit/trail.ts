@@ -68,7 +68,8 @@ export async function joinTrail(
   const { url } = addressOf(options)
   return new StagedClone(disk, random, directory).make(async ({ repository }) => {
     await fetchInto(repository, options, async (objects, head, storeId) => {
-      const { epochs } = await openAuditKeyring(readHeadKeyring(objects, head), storeId, identity)
+      const keyring = readHeadKeyring(objects, head)
+      const { epochs } = await openAuditKeyring(keyring, storeId, identity, options.signal)
       await confirmStore(options, storeId)
       await checkKeepsUp({ objects, storeId, epochs }, head, options)
     })
@@ -248,13 +249,10 @@ async function withEpochsOf(
   objects: Incoming,
   { storeId, before }: Move,
   { epochs }: VerifiedTrail,
-  { identity }: TrailOptions,
+  { identity, signal }: TrailOptions,
 ): Promise<TrailSource> {
-  const { epochs: known } = await openAuditKeyring(
-    readHeadKeyring(objects, before),
-    storeId,
-    identity,
-  )
+  const keyring = readHeadKeyring(objects, before)
+  const { epochs: known } = await openAuditKeyring(keyring, storeId, identity, signal)
   return { objects, storeId, epochs: new Map([...known, ...epochs]) }
 }
 
@@ -326,9 +324,10 @@ async function erasedBetween(
 async function recordOf(
   objects: ObjectStore,
   { storeId, head }: Pick<AnchoredHead, 'storeId' | 'head'>,
-  { identity }: TrailOptions,
+  { identity, signal }: TrailOptions,
 ): Promise<Uint8Array> {
-  const { epochs } = await openAuditKeyring(readHeadKeyring(objects, head), storeId, identity)
+  const keyring = readHeadKeyring(objects, head)
+  const { epochs } = await openAuditKeyring(keyring, storeId, identity, signal)
   return headAt({ objects, storeId, epochs }, head).record
 }
 

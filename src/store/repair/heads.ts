@@ -151,8 +151,8 @@ export class HeadSearch {
       throw new StoreError('store_id_mismatch', `The commit ${head} is of another store`)
     }
     const unlock = { type: 'identity', identity } as const
-    const { epochs } = await openHeadKeyring(objects, storeId, unlock, head)
     const how = { ...this.#options, threads: 0 }
+    const { epochs } = await openHeadKeyring(objects, storeId, unlock, head, how.signal)
     const { snapshot, commits } = await verifyHistory({ objects, storeId, epochs }, head, how)
     return { snapshot, epochs, commits }
   }

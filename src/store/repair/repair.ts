@@ -254,8 +254,9 @@ class Repair {
   /** The epochs of a head that does not verify, to describe what is lost; empty without a key. */
   async #tryKeys(head: Oid): Promise<Epochs> {
     try {
-      const unlock = { type: 'identity', identity: this.#options.identity } as const
-      return (await openHeadKeyring(this.#objects, this.#storeId, unlock, head)).epochs
+      const { identity, signal } = this.#options
+      const unlock = { type: 'identity', identity } as const
+      return (await openHeadKeyring(this.#objects, this.#storeId, unlock, head, signal)).epochs
     } catch (error) {
       if (isVerdict(error)) return new Map()
       throw error

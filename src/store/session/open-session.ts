@@ -22,7 +22,7 @@ export async function openSession(
   objects: ObjectStore,
   options: OpenOptions,
 ): Promise<{ readonly session: StoreSession; readonly opened: OpenedKeyring }> {
-  const { identity, guard } = options
+  const { identity, guard, signal } = options
   const { clock, random, stretch } = environmentOf(options)
   const storeId = readStoreId(objects)
   checkExpected(storeId, options.storeId)
@@ -30,7 +30,7 @@ export async function openSession(
   const { caches, anchor, cacheDirectory, seenRemotes } = localFiles(options, storeId)
   objects.refresh()
   const head = getHead(objects)
-  const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head)
+  const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head, signal)
   const source = { objects, storeId, epochs: opened.epochs }
   const files = { owner: caches, directory: cacheDirectory }
   const known = await resume(source, files, head, options)

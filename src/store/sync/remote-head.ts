@@ -74,7 +74,7 @@ async function verifyHead(
   const { session, objects } = from
   const { storeId } = session
   checkStoreId(objects, head, storeId, options)
-  const epochs = await epochsOf(from, head)
+  const epochs = await epochsOf(from, head, options.signal)
   const records = new Map<string, Oid>()
   const versions = new NewVersions()
   const source = { objects, storeId, epochs }
@@ -184,14 +184,18 @@ export function rolledBackError(): StoreError {
 
 /**
  * The epochs of a head. Its keyring is opened only if its epoch is unknown here: a device that was
- * enrolled later has no slot in an older keyring. Throws `wrong_key`.
+ * enrolled later has no slot in an older keyring. Throws `wrong_key` or `cancelled`.
  */
-export async function epochsOf({ session, objects }: RemoteSource, head: Oid): Promise<Epochs> {
+export async function epochsOf(
+  { session, objects }: RemoteSource,
+  head: Oid,
+  signal: AbortSignal | undefined,
+): Promise<Epochs> {
   const keyring = decodeKeyring(readHeadKeyring(objects, head))
   if (session.epochs.has(keyring.kid)) return session.epochs
   const unlock = { type: 'identity', identity: session.identity } as const
   try {
-    return (await openHeadKeyring(objects, session.storeId, unlock, head)).epochs
+    return (await openHeadKeyring(objects, session.storeId, unlock, head, signal)).epochs
   } catch (error) {
     if (!hasCode(error, 'wrong_key')) throw error
     const device = formatId('device', session.identity.deviceId)

@@ -26,7 +26,7 @@ export async function findSound(
   options: WorkOptions,
 ): Promise<readonly RemoteHead[]> {
   const foreign = await inSlices(ForeignCommits.below(from.objects, history, head), options.signal)
-  const members = new Members(from)
+  const members = new Members(from, options.signal)
   const [sound, skipped] = [new Map<Oid, RemoteHead>(), new Set([head])]
   let tried = 0
   for (const oid of foreign.commits) {
@@ -49,14 +49,16 @@ export async function findSound(
 /** Decides which commits a member may have made: making one takes a key of the store. */
 class Members {
   readonly #from: RemoteSource
+  readonly #signal: AbortSignal | undefined
   /**
    * By keyring. A keyring that does not open costs a third of a second at worst, and only once: an
    * attacker has to send a new one for each further delay.
    */
   readonly #epochs: Map<Oid, Promise<Epochs>> = new Map()
 
-  constructor(from: RemoteSource) {
+  constructor(from: RemoteSource, signal: AbortSignal | undefined) {
     this.#from = from
+    this.#signal = signal
   }
 
   async hasMade(oid: Oid): Promise<boolean> {
@@ -73,7 +75,7 @@ class Members {
 
   #epochsOf(oid: Oid): Promise<Epochs> {
     const keyring = findKeyring(this.#from.objects, oid)
-    const epochs = this.#epochs.get(keyring) ?? epochsOf(this.#from, oid)
+    const epochs = this.#epochs.get(keyring) ?? epochsOf(this.#from, oid, this.#signal)
     this.#epochs.set(keyring, epochs)
     return epochs
   }

@@ -1,0 +1,182 @@
+// T35: who hosts a store and has no key can put any keyring into the tree of a head. It chooses
+// neither how long a device tries to open that, nor that this goes on after a cancellation. What is
+// tried is counted, never timed.
+
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { sodium } from '../../src/crypto/sodium.ts'
+import { decodeKeyring, encodeKeyring, type Slot, sortSlots } from '../../src/format/keyring.ts'
+import { joinTrail } from '../../src/index.ts'
+import {
+  formatRecoveryKey,
+  generateIdentity,
+  generateOperatorSecret,
+  type Identity,
+} from '../../src/keys/identity.ts'
+import { openKeyring } from '../../src/keys/keyring.ts'
+import { argon2, standardStretch, type StretchParameters } from '../../src/limits.ts'
+import { joinClone } from '../support/clones.ts'
+import { failureOf } from '../support/faulty-remotes.ts'
+import { forgeKeyring } from '../support/forge-keyring.ts'
+import { Forge } from '../support/forge.ts'
+import { moveBranch, pairsOfClones, treeWith, withTree } from '../support/hostile-remotes.ts'
+import { author } from '../support/stores.ts'
+import { gitBytes, temporaryDirectory } from '../support/temporary.ts'
+
+const pairOfClones = pairsOfClones()
+const SLOTS = 256
+const most = { passes: argon2.passes.ceiling, memoryKiB: argon2.memoryKiB.ceiling }
+const passphrase = 'correct horse battery'
+
+const decapsulate = sodium.crypto_kem_xwing_dec
+afterEach(() => vi.restoreAllMocks())
+
+/** A keyring with slots that open for nobody, of an epoch that nobody knows. */
+function crowded(
+  keyring: Uint8Array,
+  passphrases: readonly StretchParameters[] = [],
+  count = SLOTS,
+): Uint8Array {
+  const file = decodeKeyring(keyring)
+  const [slot] = file.slots
+  if (slot === undefined) throw new Error('It has no slot')
+  const like = (index: number): Slot => ({
+    ...slot,
+    ciphertext: slot.ciphertext.with(0, index >> 8).with(1, index & 0xff),
+    envelope: unknown(slot.envelope),
+  })
+  const keys = Array.from({ length: count }, (_, index) => like(index))
+  const others = passphrases.map((costs, index): Slot => {
+    const slotId = `${index}`.padStart(32, '0')
+    const parameters = { ...costs, salt: new Uint8Array(16) }
+    return { ...like(index), type: 'passphrase', passphrase: { slotId, argon2: parameters } }
+  })
+  return encodeKeyring({
+    ...file,
+    kid: '09'.repeat(16),
+    slots: sortSlots([...keys, ...others]),
+    archiveA: unknown(file.archiveA),
+    archiveC: unknown(file.archiveC),
+    directory: unknown(file.directory),
+  })
+}
+
+/** An envelope of another kid. */
+function unknown(envelope: Uint8Array): Uint8Array {
+  return envelope.slice().fill(9, 8, 24)
+}
+
+/** How many slots are tried; `onTry` is called before each. */
+function watchTries(onTry: () => void = () => undefined): { readonly count: number } {
+  const tries = vi.spyOn(sodium, 'crypto_kem_xwing_dec').mockImplementation((...args) => {
+    onTry()
+    return decapsulate(...args)
+  })
+  return {
+    get count() {
+      return tries.mock.calls.length
+    },
+  }
+}
+
+/** Soon: while the passphrase is stretched. */
+function cancelledSoon(): AbortSignal {
+  return AbortSignal.timeout(300)
+}
+
+describe('T35: a keyring that is dear to open', () => {
+  let keyring: Uint8Array
+  let storeId: string
+  let identity: Identity
+  beforeAll(async () => {
+    const { directory, epoch, storeId: id } = await Forge.create('keyring work')
+    storeId = id
+    keyring = forgeKeyring({ storeId, directory, epoch, older: [] })
+    identity = await generateIdentity()
+  })
+
+  test.each(['identity', 'recovery', 'operator'] as const)(
+    'is left at a cancellation: by %s',
+    async (type) => {
+      const recoveryKey = formatRecoveryKey(storeId, new Uint8Array(32))
+      const secrets = { identity, recoveryKey, operatorSecret: await generateOperatorSecret() }
+      const cancelling = new AbortController()
+      const tries = watchTries(() => cancelling.abort())
+      const opening = openKeyring(
+        crowded(keyring),
+        storeId,
+        { type, ...secrets },
+        cancelling.signal,
+      )
+      await expect(opening).rejects.toMatchObject({ code: 'cancelled' })
+      expect(tries.count).toBeLessThan(SLOTS)
+    },
+  )
+
+  test('is left at a cancellation: by passphrase', { tags: 'slow' }, async () => {
+    const costs = { ...most, memoryKiB: standardStretch.memoryKiB }
+    const unlock = { type: 'passphrase', passphrase } as const
+    const opening = openKeyring(crowded(keyring, [costs]), storeId, unlock, cancelledSoon())
+    await expect(opening).rejects.toMatchObject({ code: 'cancelled' })
+  })
+
+  test.each<[code: string, name: string, costs: readonly StretchParameters[]]>([
+    ['weak_key_parameters', 'four of the most', [most, most, most, most]],
+    ['weak_key_parameters', 'two of the most', [most, most]],
+    ['cancelled', 'four of the standard', Array.from({ length: 4 }, () => standardStretch)],
+    ['cancelled', 'one of the most among others', [standardStretch, standardStretch, most]],
+  ])('%s: %s passphrases together, before any is hashed', async (code, _, costs) => {
+    const unlock = { type: 'passphrase', passphrase } as const
+    const bytes = crowded(keyring, costs, 4)
+    const opening = openKeyring(bytes, storeId, unlock, AbortSignal.abort())
+    await expect(opening).rejects.toMatchObject({ code })
+  })
+})
+
+describe('T35: a remote that shows such a keyring', () => {
+  /** The remote, and a signal that is aborted when the first slot is tried. */
+  async function hostile(passphrases: readonly StretchParameters[] = []) {
+    const { a, remote } = await pairOfClones()
+    const bytes = crowded(gitBytes(['cat-file', 'blob', 'main:keyring'], remote), passphrases)
+    moveBranch(remote, withTree(remote, 'main', treeWith(remote, 'keyring', bytes)))
+    const cancelling = new AbortController()
+    const tries = watchTries(() => cancelling.abort())
+    return { a, remote, tries, signal: cancelling.signal }
+  }
+
+  test('does not hold a sync that is cancelled', { tags: 'slow' }, async () => {
+    const { a, tries, signal } = await hostile()
+    const syncing = a.store.as(author).sync({ signal })
+    expect(await failureOf(syncing)).toMatchObject({ code: 'cancelled' })
+    expect(tries.count).toBeLessThan(SLOTS)
+  })
+
+  test.each(['recoveryKey', 'operatorSecret'] as const)(
+    'does not hold a machine that joins: %s',
+    { tags: 'slow' },
+    async (secret) => {
+      const { a, remote, tries, signal } = await hostile()
+      const { recoveryKey } = a.place
+      const secrets = { recoveryKey, operatorSecret: await generateOperatorSecret() }
+      const identity = await generateIdentity()
+      const options = { identity, [secret]: secrets[secret], signal }
+      expect(await failureOf(joinClone(a, remote, options))).toMatchObject({ code: 'cancelled' })
+      expect(tries.count).toBeLessThan(SLOTS)
+    },
+  )
+
+  test('does not hold a machine that joins: passphrase', { tags: 'slow' }, async () => {
+    const { a, remote } = await hostile([most])
+    const identity = await generateIdentity()
+    const joining = joinClone(a, remote, { identity, passphrase, signal: cancelledSoon() })
+    expect(await failureOf(joining)).toMatchObject({ code: 'cancelled' })
+  })
+
+  test('does not hold an auditor', { tags: 'slow' }, async () => {
+    const { remote, tries, signal } = await hostile()
+    const root = temporaryDirectory()
+    const at = { directory: `${root}/store`, stateDirectory: `${root}/state` }
+    const joining = joinTrail({ ...at, url: remote, identity: await generateIdentity(), signal })
+    expect(await failureOf(joining)).toMatchObject({ code: 'cancelled' })
+    expect(tries.count).toBeLessThan(SLOTS)
+  })
+})

@@ -39,8 +39,8 @@ export function checkNotCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw cancelledError(signal)
 }
 
-export function cancelledError({ reason }: AbortSignal): StoreError {
-  return new StoreError('cancelled', 'The work was cancelled', { cause: reason })
+export function cancelledError(signal: AbortSignal | undefined): StoreError {
+  return new StoreError('cancelled', 'The work was cancelled', { cause: signal?.reason })
 }
 
 /**

@@ -75,7 +75,7 @@ async function runJob(
   return stretch(job)
 }
 
-async function runWorker(
+function runWorker(
   entry: URL,
   job: StretchJob,
   signal: AbortSignal | undefined,
@@ -83,19 +83,19 @@ async function runWorker(
   const worker = new Worker(entry, { workerData: job })
   // The thread has a copy.
   wipe(job.password)
-  const done = new Promise<Uint8Array | undefined>((resolve, reject) => {
+  const ended = new AbortController()
+  return new Promise<Uint8Array | undefined>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
     worker.once('exit', () => {
-      const ended = new Error('Internal error: Argon2id ended without a key')
-      reject(signal?.aborted === true ? cancelledError(signal) : ended)
+      ended.abort()
+      reject(new Error('Internal error: Argon2id ended without a key'))
     })
+    const cancel = (): void => {
+      void worker.terminate()
+      // Before the thread has ended: releasing its memory takes a while.
+      reject(cancelledError(signal))
+    }
+    signal?.addEventListener('abort', cancel, { signal: ended.signal })
   })
-  const cancel = (): void => void worker.terminate()
-  signal?.addEventListener('abort', cancel)
-  try {
-    return await done
-  } finally {
-    signal?.removeEventListener('abort', cancel)
-  }
 }

@@ -14,13 +14,22 @@ import {
 } from '../../src/keys/identity.ts'
 import { openKeyring } from '../../src/keys/keyring.ts'
 import { argon2, standardStretch, type StretchParameters } from '../../src/limits.ts'
-import { joinClone } from '../support/clones.ts'
+import { headOf, joinClone, sync } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import { forgeKeyring } from '../support/forge-keyring.ts'
 import { Forge } from '../support/forge.ts'
-import { moveBranch, pairsOfClones, treeWith, withTree } from '../support/hostile-remotes.ts'
-import { author } from '../support/stores.ts'
-import { gitBytes, temporaryDirectory } from '../support/temporary.ts'
+import {
+  branchOf,
+  create,
+  moveBranch,
+  pairsOfClones,
+  repair,
+  rewritten,
+  treeWith,
+  withTree,
+} from '../support/hostile-remotes.ts'
+import { author, contentsOf } from '../support/stores.ts'
+import { git, gitBytes, temporaryDirectory } from '../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()
 const SLOTS = 256
@@ -178,5 +187,77 @@ describe('T35: a remote that shows such a keyring', () => {
     const joining = joinTrail({ ...at, url: remote, identity: await generateIdentity(), signal })
     expect(await failureOf(joining)).toMatchObject({ code: 'cancelled' })
     expect(tries.count).toBeLessThan(SLOTS)
+  })
+})
+
+describe('T35: a repair below a head', () => {
+  /** Commits that nobody signed on the head, with a keyring each, and one with the one in force. */
+  async function hostile(keyrings: number) {
+    const { a, b, remote } = await pairOfClones()
+    await create(b, '/news.md')
+    await sync(b)
+    const known = treeOf(remote)
+    const bytes = crowded(gitBytes(['cat-file', 'blob', 'main:keyring'], remote))
+    for (let n = 0; n < keyrings; n += 1) {
+      const tree = treeWith(remote, 'keyring', bytes.with(bytes.length - 1, n))
+      moveBranch(remote, onHead(remote, tree))
+    }
+    moveBranch(remote, onHead(remote, known))
+    return { a, remote }
+  }
+
+  function treeOf(remote: string): string {
+    return git(['rev-parse', 'main^{tree}'], remote).trim()
+  }
+
+  function onHead(remote: string, tree: string): string {
+    return rewritten(remote, 'main', (text) => {
+      const links = `tree ${tree}\nparent ${branchOf(remote)}`
+      return text.replace(/^tree .*\nparent .*$/m, links)
+    })
+  }
+
+  test('tries a few keyrings, and replaces nothing', { tags: 'slow' }, async () => {
+    const { a, remote } = await hostile(12)
+    const head = branchOf(remote)
+    const tries = watchTries()
+    const error = await failureOf(repair(a))
+    expect(error).toMatchObject({ code: 'group_signature_invalid' })
+    expect(error.message).toMatch(/more than 4 keyrings/)
+    expect(tries.count).toBeLessThanOrEqual(5 * SLOTS)
+    expect(branchOf(remote)).toBe(head)
+  })
+
+  test('takes over what is below a few', { tags: 'slow' }, async () => {
+    const { a } = await hostile(2)
+    await repair(a)
+    expect(await contentsOf(a.store)).toHaveProperty('/news.md')
+  })
+
+  test('ends with a cancellation', { tags: 'slow' }, async () => {
+    const { a } = await hostile(2)
+    const cancelling = new AbortController()
+    const tries = watchTries(() => cancelling.abort())
+    const { signal } = cancelling
+    const repairing = a.store.as(author).sync({ repair: true, signal })
+    expect(await failureOf(repairing)).toMatchObject({ code: 'cancelled' })
+    expect(tries.count).toBeLessThan(SLOTS)
+  })
+
+  test('looks at so many commits only, and replaces nothing', { tags: 'slow' }, async () => {
+    const { a, remote } = await pairOfClones()
+    const tree = treeOf(remote)
+    const commit = 'commit refs/heads/main\ncommitter a <a> 0 +0000\ndata 0\n'
+    const from = `from ${branchOf(remote)}\n`
+    git(['fast-import', '--quiet'], remote, `${commit}${from}${commit.repeat(20_000)}`)
+    const signed = rewritten(remote, await headOf(a), (text) => {
+      return text.replace(/^parent .*$/m, `parent ${branchOf(remote)}`)
+    })
+    moveBranch(remote, withTree(remote, signed, tree))
+    const head = branchOf(remote)
+    const error = await failureOf(repair(a))
+    expect(error).toMatchObject({ code: 'group_signature_invalid' })
+    expect(error.message).toMatch(/more than 20000 commits/)
+    expect(branchOf(remote)).toBe(head)
   })
 })

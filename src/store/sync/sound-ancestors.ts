@@ -3,21 +3,31 @@
 
 import { pause, type WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
+import { decodeKeyring } from '../../format/keyring.ts'
 import { findLinks, type Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { findKeyring } from '../access/authority.ts'
 import { type Epochs, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
 import type { History } from '../history/history.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import { getBlob, type ObjectSource } from '../snapshot/git-reads.ts'
 import { isVerdict } from './rejected-head.ts'
 import { epochsOf, type RemoteHead, type RemoteSource, verifyRemoteHead } from './remote-head.ts'
 
 /** At most this many commits by members are tried: each may need all below it verified. */
 const TRIED_MAX = 64
+/** At most this many commits are looked at: as many as are followed to keep a refused head. */
+const FOREIGN_MAX = 20_000
+/** At most this many keyrings are opened in which no commit by a member was found yet. */
+const KEYRINGS_MAX = 4
+
+const manyRefused = `more than ${TRIED_MAX} commits below it are refused as well`
+const manyForeign = `more than ${FOREIGN_MAX} commits below it are unknown here`
+const manyKeyrings = `more than ${KEYRINGS_MAX} keyrings below it were made by nobody known here`
 
 /**
  * The newest ancestors of a refused head that verify and are not in our history; none is an
- * ancestor of another. Throws the verdict on the head if too many ancestors are refused as well.
+ * ancestor of another. Throws the verdict on the head if that takes too much work: who has no key
+ * may have made all that is below it.
  */
 export async function findSound(
   from: RemoteSource,
@@ -25,15 +35,20 @@ export async function findSound(
   { head, verdict }: { readonly head: Oid; readonly verdict: StoreError },
   options: WorkOptions,
 ): Promise<readonly RemoteHead[]> {
-  const foreign = await inSlices(ForeignCommits.below(from.objects, history, head), options.signal)
-  const members = new Members(from, options.signal)
+  const { signal } = options
+  const foreign = await inSlices(ForeignCommits.below(from.objects, history, head), signal)
+  if (foreign === undefined) throw tooMuchError(verdict, manyForeign)
+  const members = new Members(from, signal)
   const [sound, skipped] = [new Map<Oid, RemoteHead>(), new Set([head])]
   let tried = 0
   for (const oid of foreign.commits) {
-    await pause(options.signal)
-    if (skipped.has(oid) || !(await members.hasMade(oid))) continue
+    await pause(signal)
+    if (skipped.has(oid)) continue
+    const isByMember = await members.hasMade(oid)
+    if (members.unproven > KEYRINGS_MAX) throw tooMuchError(verdict, manyKeyrings)
+    if (!isByMember) continue
     tried += 1
-    if (tried > TRIED_MAX) throw tooManyError(verdict)
+    if (tried > TRIED_MAX) throw tooMuchError(verdict, manyRefused)
     try {
       sound.set(oid, await verifyRemoteHead(from, history, oid, options))
       for (const below of foreign.pastOf(oid)) skipped.add(below)
@@ -50,22 +65,34 @@ export async function findSound(
 class Members {
   readonly #from: RemoteSource
   readonly #signal: AbortSignal | undefined
-  /**
-   * By keyring. A keyring that does not open costs a third of a second at worst, and only once: an
-   * attacker has to send a new one for each further delay.
-   */
-  readonly #epochs: Map<Oid, Promise<Epochs>> = new Map()
+  /** Those of this device, and those that a commit by a member was found in. */
+  #known: Epochs
+  readonly #byKeyring: Map<Oid, Promise<Epochs>> = new Map()
+  readonly #unproven: Set<Oid> = new Set()
 
   constructor(from: RemoteSource, signal: AbortSignal | undefined) {
     this.#from = from
     this.#signal = signal
+    this.#known = from.session.epochs
+  }
+
+  /**
+   * How many keyrings were opened without finding a commit by a member. Each costs up to a second,
+   * even if it opens: anyone can put slots before ours.
+   */
+  get unproven(): number {
+    return this.#unproven.size
   }
 
   async hasMade(oid: Oid): Promise<boolean> {
     const { session, objects } = this.#from
     try {
-      const epochs = await this.#epochsOf(oid)
+      const keyring = findKeyring(objects, oid)
+      const opened = this.#byKeyring.get(keyring) ?? this.#open(keyring, oid)
+      this.#byKeyring.set(keyring, opened)
+      const epochs = await opened
       verifyDecodedCommit(session.storeId, epochs, oid, readCommitBytes(objects, oid))
+      if (this.#unproven.delete(keyring)) this.#known = new Map([...this.#known, ...epochs])
       return true
     } catch (error) {
       if (!isVerdict(error)) throw error
@@ -73,11 +100,11 @@ class Members {
     }
   }
 
-  #epochsOf(oid: Oid): Promise<Epochs> {
-    const keyring = findKeyring(this.#from.objects, oid)
-    const epochs = this.#epochs.get(keyring) ?? epochsOf(this.#from, oid, this.#signal)
-    this.#epochs.set(keyring, epochs)
-    return epochs
+  async #open(keyring: Oid, commit: Oid): Promise<Epochs> {
+    const bytes = getBlob(this.#from.objects, keyring, 'keyring_mismatch')
+    if (this.#known.has(decodeKeyring(bytes).kid)) return this.#known
+    this.#unproven.add(keyring)
+    return epochsOf(this.#from, commit, this.#signal)
   }
 }
 
@@ -86,12 +113,12 @@ class ForeignCommits {
   readonly #parents: Map<Oid, readonly Oid[]> = new Map()
   readonly #children: Map<Oid, Oid[]> = new Map();
 
-  /** In steps, one for each commit: none of them is verified. */
+  /** In steps, one for each commit: none of them is verified. Undefined if there are too many. */
   static *below(
     objects: ObjectSource,
     history: History,
     head: Oid,
-  ): Generator<undefined, ForeignCommits> {
+  ): Generator<undefined, ForeignCommits | undefined> {
     const foreign = new ForeignCommits()
     const ours = history.oids()
     const reached = new Set([head])
@@ -99,6 +126,7 @@ class ForeignCommits {
       yield
       const parents = parentsOf(objects, oid).filter((parent) => !ours.has(parent))
       for (const parent of parents) reached.add(parent)
+      if (reached.size > FOREIGN_MAX) return undefined
       foreign.#add(oid, parents)
     }
     return foreign
@@ -143,12 +171,11 @@ function parentsOf(objects: ObjectSource, oid: Oid): readonly Oid[] {
   return object?.type === 'commit' ? (findLinks(object.body)?.parents ?? []) : []
 }
 
-function tooManyError(verdict: StoreError): StoreError {
+function tooMuchError(verdict: StoreError, problem: string): StoreError {
   return new StoreError(
     verdict.code,
-    `${verdict.message}; more than ${TRIED_MAX} commits below it are refused as well, and a ` +
-      'repair might discard sound commits of others below them: nothing was replaced. To ' +
-      'replace it anyway, force-push with git',
+    `${verdict.message}; ${problem}, and a repair might discard sound commits of others below ` +
+      'them: nothing was replaced. To replace it anyway, force-push with git',
     { cause: verdict, details: verdict.details },
   )
 }

@@ -26,7 +26,8 @@ export const rowsMax: number = 16_384
 export const commitBytesMax: number = 32 * MEBIBYTE
 /** FORMAT §7. */
 export const keyringBytesMax: number = 4 * MEBIBYTE
-export const keyringSlotsMax: number = 1024
+/** 250 devices and 64 recovery keys have 512 slots, to which 4 passphrases are added. */
+export const keyringSlotsMax: number = 516
 /** Active ones. */
 export const devicesMax: number = 250
 export const removedDevicesMax: number = 16_384

@@ -121,6 +121,13 @@ describe('T35: a keyring that is dear to open', () => {
     },
   )
 
+  test('is not tried if it has more slots than any store has holders', async () => {
+    const tries = watchTries()
+    const opening = openKeyring(crowded(keyring, [], 1024), storeId, { type: 'identity', identity })
+    await expect(opening).rejects.toMatchObject({ code: 'keyring_malformed' })
+    expect(tries.count).toBe(0)
+  })
+
   test('is left at a cancellation: by passphrase', { tags: 'slow' }, async () => {
     const costs = { ...most, memoryKiB: standardStretch.memoryKiB }
     const unlock = { type: 'passphrase', passphrase } as const

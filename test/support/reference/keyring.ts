@@ -27,7 +27,7 @@ import {
 } from './slots.ts'
 
 const keyringBytesMax = 4 * 1024 * 1024
-const slotsMax = 1024
+const slotsMax = 516
 /** 64 bytes of plaintext, padded to 512. */
 const slotEnvelopeLength = 608
 const passphrasePrefixLength = 40
@@ -67,7 +67,7 @@ export function decodeKeyring(bytes: Uint8Array): Keyring {
   ensure(reader.u8() === 1, 'upgrade_required', 'The keyring has another version')
   ensure(reader.u8() === 0, 'keyring_malformed', 'A reserved byte is set')
   const slotCount = reader.u16()
-  ensure(slotCount <= slotsMax, 'keyring_malformed', 'A keyring has at most 1,024 slots')
+  ensure(slotCount <= slotsMax, 'keyring_malformed', 'A keyring has at most 516 slots')
   const [kid, storeId, directoryNumber] = [reader.hex(16), reader.hex(16), reader.u64()]
   const slots = Array.from({ length: slotCount }, () => readSlot(reader))
   const [auditArchive, contentArchive, directory] = [

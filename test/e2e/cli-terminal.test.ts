@@ -28,7 +28,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
       expect({ screen, exitCode }).toEqual({ screen: '', exitCode: 0 })
       const saw = readFileSync(join(home.directory, 'pager-saw'), 'utf8')
       expect(saw.startsWith('- 1 FRX\n\u001b[33mversion memver_')).toBe(true)
-      expect(saw).toMatch(/^Date: {5}\S+ \(.* ago\)|\(just now\)$/m)
+      expect(saw).toMatch(/^Date: {5}\S+ \S+ \((?:.* ago|just now)\)$/m)
     },
   )
 

@@ -21,7 +21,7 @@ describe('/memories/ in front of a path', () => {
     await home.ok('str-replace', '/memories/a.md', '--old', 'one', '--new', 'two')
     await home.ok('insert', '/memories/a.md', '--line', '0', '--text', 'zero\n')
     expect(await home.ok('mv', '/memories/a.md', '/memories/c.md')).toBe('Moved /a.md to /c.md\n')
-    expect((await home.json('log', '/memories/c.md'))['versions']).toHaveLength(1)
+    expect((await home.json('log', '/memories/c.md'))['data']).toHaveLength(1)
     expect(await home.ok('diff', '/memories/c.md')).toContain('/c.md')
     expect((await home.json('blame', '/memories/c.md'))['memory']).toBe('/c.md')
     const plan = await home.call(['redact', '--path', '/memories/dir', '--dry-run', '--json'])

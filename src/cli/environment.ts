@@ -1,6 +1,7 @@
 // The only file of cli/ that reads environment variables and inspects the standard streams. All
 // others get these facts as a value. docs/CLI.md lists the variables.
 
+import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { defaultPlaces, findVariable } from '../home/places.ts'
 
@@ -34,6 +35,8 @@ export interface Environment {
   /** Where the system keeps a user's run-time files, often in RAM. */
   readonly runtimeDirectory: string | undefined
   readonly loginName: string | undefined
+  /** What the system calls this machine. */
+  readonly hostName: string
   /** `PATH`, to find git and the editor. */
   readonly searchPath: string
   readonly terminal: Terminal
@@ -109,6 +112,7 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     pager: variable('GITLOCKET_PAGER') ?? variable('PAGER'),
     noColour: variable('NO_COLOR') !== undefined,
     runtimeDirectory: variable('XDG_RUNTIME_DIR'),
+    hostName: hostname(),
     loginName: variable('LOGNAME') ?? variable('USER'),
     searchPath: variable('PATH') ?? '/usr/bin:/bin',
     terminal: readTerminal(),

@@ -1,6 +1,7 @@
 // Options that several verbs share, so that they are worded and read the same way everywhere.
 
 import { userInfo } from 'node:os'
+import { checkNewDeviceName, fitDeviceName } from '../format/device-name.ts'
 import { actorIdLengthMax } from '../limits.ts'
 import type { Author } from '../store/commits/commit-context.ts'
 import type { Input, Option } from './command.ts'
@@ -29,6 +30,13 @@ export const selectingAuthorOptions: readonly Option[] = [
   { name: 'as', value: 'id', summary: 'The user to record; else the login name' },
   { name: 'reason', value: 'text', summary: 'The reason, kept encrypted with the change' },
 ]
+
+/** The option of verbs that make this machine a device. */
+export const deviceNameOption: Option = {
+  name: 'name',
+  value: 'text',
+  summary: 'What the store calls this device, for people; else the host name',
+}
 
 export const colourOption: Option = {
   name: 'color',
@@ -62,6 +70,12 @@ export const contentOptions: readonly Option[] = [
   },
   { name: 'file', value: 'file', summary: 'Take the text from a file' },
 ]
+
+/** The name of this machine as a device. What is given is not corrected; the host name is. */
+export function deviceNameOf({ environment }: Context, input: Input): string {
+  const given = input.text('name')
+  return given === undefined ? fitDeviceName(environment.hostName) : checkNewDeviceName(given)
+}
 
 /** The author to record. The store checks what is given; nothing is corrected. */
 export function authorOf(context: Context, input: Input): Author {

@@ -1,7 +1,7 @@
 // The verbs that make a store and look after it; a part of table.ts.
 
 import type { Command } from './command.ts'
-import { authorOptions } from './options.ts'
+import { authorOptions, deviceNameOption } from './options.ts'
 
 export const careCommands: readonly Command[] = [
   {
@@ -10,6 +10,7 @@ export const careCommands: readonly Command[] = [
     positionals: [],
     options: [
       { name: 'no-passphrase', summary: 'Set none; only the recovery key lets machines join' },
+      deviceNameOption,
       { name: 'new', summary: 'Create one although the store that was here is gone' },
       { name: 'guard', summary: 'Refuse texts that hold private keys, tokens or card numbers' },
       {
@@ -31,13 +32,13 @@ export const careCommands: readonly Command[] = [
     name: 'recover',
     summary: 'Enrol this machine in an existing store',
     positionals: [],
-    options: [],
+    options: [deviceNameOption],
     notes: [
       'Takes the recovery key from the file that GITLOCKET_RECOVERY_KEY_FILE names, or the ' +
         'passphrase from GITLOCKET_PASSPHRASE_FILE; else asks. A passphrase makes the machine a ' +
         'writer, the recovery key an owner.',
     ],
-    run: async (context) => (await import('./commands/recover.ts')).recover(context),
+    run: async (...call) => (await import('./commands/recover.ts')).recover(...call),
   },
   {
     name: 'status',

@@ -1,7 +1,7 @@
 // The verbs about who may read and write, and what auditors do; a part of table.ts.
 
 import type { Command } from './command.ts'
-import { authorOptions, yesOption } from './options.ts'
+import { authorOptions, deviceNameOption, yesOption } from './options.ts'
 import { csvColumns } from './report/csv.ts'
 
 /** A keyring record has no field for a reason. */
@@ -30,10 +30,13 @@ export const deviceCommands: readonly Command[] = [
     name: 'device card',
     summary: 'Print what an owner needs to add this machine',
     positionals: [],
-    options: [{ name: 'out', value: 'file', summary: 'Write it to this new file instead' }],
+    options: [
+      deviceNameOption,
+      { name: 'out', value: 'file', summary: 'Write it to this new file instead' },
+    ],
     notes: [
-      'Creates the identity of this machine if there is none. The card holds public keys only; ' +
-        'comparing the fingerprint shows whether it was replaced in transit.',
+      'Creates the identity of this machine if there is none. The card holds public keys and the ' +
+        'name only; comparing the fingerprint shows whether it was replaced in transit.',
     ],
     run: async (...call) => (await import('./commands/device.ts')).deviceCard(...call),
   },

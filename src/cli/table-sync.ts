@@ -1,7 +1,7 @@
 // The verbs that bring a store to other machines; a part of table.ts.
 
 import type { Command, Option } from './command.ts'
-import { authorOptions } from './options.ts'
+import { authorOptions, deviceNameOption } from './options.ts'
 
 const maybeRemote = { name: 'remote', optional: true }
 const whoMerges = authorOptions.filter(({ name }) => name !== 'reason')
@@ -35,7 +35,7 @@ const joinCommand: Command = {
   name: 'join',
   summary: 'Add this machine to a store that a remote holds',
   positionals: [{ name: 'url' }],
-  options: [acceptRolledBack, ...whoMerges],
+  options: [deviceNameOption, acceptRolledBack, ...whoMerges],
   notes: [
     'Takes the recovery key from the file that GITLOCKET_RECOVERY_KEY_FILE names, or the ' +
       'passphrase from GITLOCKET_PASSPHRASE_FILE; else asks, unless an owner has added the ' +

@@ -26,3 +26,12 @@ export function checkDeviceName(name: unknown): string {
       'control or format characters, or white space at its ends',
   )
 }
+
+/** Makes a text that nobody chose as a name fit to be one: leaves out what a name may not have. */
+export function fitDeviceName(text: string): string {
+  const kept = Array.from(text.normalize('NFC'))
+    .filter((character) => !hasForbidden(character) && findWriteProblem(character) === undefined)
+    .slice(0, deviceNameCharactersMax)
+  // What is left out may bring characters together that have one form.
+  return kept.join('').normalize('NFC').trim()
+}

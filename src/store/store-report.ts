@@ -1,7 +1,7 @@
 // What a store says about itself: its state and sizes, and whether its whole history verifies.
 // Changes nothing.
 
-import type { Role } from '../format/directory.ts'
+import { findDevice, type Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
 import type { Reclaimable, StorageStatus } from '../git/object-store.ts'
@@ -30,6 +30,8 @@ export interface VerifyReport {
 export interface StoreStatus {
   readonly storeId: string
   readonly deviceId: string
+  /** FORMAT §1.5: for people, may be empty; undefined for a device that was removed. */
+  readonly deviceName: string | undefined
   /** Undefined for a device that was removed. */
   readonly role: Role | undefined
   /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
@@ -74,6 +76,7 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
     return {
       storeId: formatId('store', storeId),
       deviceId: formatId('device', identity.deviceId),
+      deviceName: findDevice(snapshot.keyring.directory, identity.deviceId)?.name,
       role: roleOf(snapshot, identity.deviceId),
       head: snapshot.head.commit,
       headFingerprint: headFingerprint(storeId, snapshot.head.record),

@@ -2,6 +2,7 @@
 // removal reports the access that remains.
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
@@ -14,7 +15,7 @@ import { onTerminal, terminal } from './cli-terminal.ts'
 /** A card of a machine without a store, as a file on the machine of `home`. */
 async function newCard(home: Home): Promise<{ other: Home; file: string; id: string }> {
   const other = newHome()
-  const answer = await other.call(['device', 'card', '--json'])
+  const answer = await other.call(['device', 'card', '--name', 'berta', '--json'])
   const { card, device_id: id } = JSON.parse(answer.stdout)
   return { other, file: home.file('card', card), id }
 }
@@ -96,7 +97,10 @@ describe('device add', () => {
     const { file, id } = await newCard(home)
     const input = readFileSync(file)
     const { exitCode, stdout } = await home.run(['device', 'add', '-', '--yes'], { input })
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`Added ${id} as writer\n`)])
+    expect([exitCode, stdout]).toEqual([
+      0,
+      expect.stringContaining(`Added berta (${id}) as writer\n`),
+    ])
     const again = await home.run(['device', 'add', '-', '--yes'], { input })
     expect([again.exitCode, again.stderr]).toEqual([2, expect.stringMatching(/already/)])
   })
@@ -119,7 +123,7 @@ describe('device add', () => {
       expect(no).toEqual({ exitCode: 130, screen: expect.stringContaining(id) })
       expect(await home.json('status')).toMatchObject({ commits: 1 })
       const yes = onTerminal(home, words, { typed: [[shown, 'y\r']] })
-      expect(yes).toEqual({ exitCode: 0, screen: expect.stringContaining(`Added ${id}`) })
+      expect(yes).toEqual({ exitCode: 0, screen: expect.stringContaining(`Added berta (${id})`) })
     },
   )
 })
@@ -132,21 +136,24 @@ describe('device list, role and remove', () => {
     await home.ok('device', 'add', file, '--yes')
     expect(await home.ok('device', 'list')).toMatch(
       new RegExp(
-        `^dev_\\w+  owner \\(this machine\\)\n  added [\\w ]+, wrote [\\w ]+\n` +
-          `${id}  writer\n  added [\\w ]+, has written nothing\n$`,
+        `^dev_\\w+  owner, ${hostname()} \\(this machine\\)\n  added [\\w ]+, wrote [\\w ]+\n` +
+          `${id}  writer, berta\n  added [\\w ]+, has written nothing\n$`,
       ),
     )
     const short = id.slice(0, 14)
     expect(await home.ok('device', 'role', short, 'reader')).toBe(
-      `${id} is now reader\n\nThe store has new keys.\n\n` +
+      `berta (${id}) is now reader\n\nThe store has new keys.\n\n` +
         'What it writes or redacts before it learns of this is still merged. If it is not ' +
         'trusted any\nmore, use `device remove`.\n',
     )
-    expect(await home.ok('device', 'role', short, 'reader')).toBe(`${id} is already reader\n`)
+    expect(await home.ok('device', 'role', short, 'reader')).toBe(
+      `berta (${id}) is already reader\n`,
+    )
     const removed = await home.ok('device', 'remove', short)
     expect(removed).toMatch(
       new RegExp(
-        `^Removed ${id}\n\nThe store has new keys. It cannot read what is written from now on.`,
+        `^Removed berta \\(${id}\\)\n\nThe store has new keys. ` +
+          'It cannot read what is written from now on.',
       ),
     )
     expect(removed).toContain('  the history so far: 5 commits\n  1 memory as they are')

@@ -2,6 +2,7 @@
 // even an auditor, which cannot open the store.
 
 import { cpSync, rmSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { makeCertificate, startGitServer } from '../support/git-server.ts'
@@ -40,7 +41,7 @@ describe('an auditor', () => {
     const { owner, other, id, card, remote } = await machines()
     const words = ['device', 'add', card, '--role', 'auditor', '--fingerprint', id]
     expect(await owner.ok(...words)).toBe(
-      `Added ${id} as auditor\n\n` +
+      `Added ${hostname()} (${id}) as auditor\n\n` +
         'It can verify every copy of the store that has this change, and list who did what when ' +
         'in it,\nfrom the first commit on. It reads no contents, paths, settings or reasons of ' +
         'changes, not\neven old ones.\n',

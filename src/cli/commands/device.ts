@@ -14,9 +14,10 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { deviceText } from '../device-text.ts'
 import { readStandardInput, readTextFile, writeNewFile } from '../files.ts'
 import { withStore } from '../open-store.ts'
-import { authorOf } from '../options.ts'
+import { authorOf, deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { askYes, canAsk } from '../prompt.ts'
 import {
@@ -37,15 +38,16 @@ const SHORTEST = 4
 
 export function deviceCard(context: Context, input: Input): Promise<Answer> {
   return withIdentityFile(context.environment, async (identity) => {
-    const card = formatDeviceCard(identity)
+    const name = deviceNameOf(context, input)
+    const card = formatDeviceCard(identity, { name })
     const deviceId = formatId('device', identity.deviceId)
     const file = input.text('out')
     if (file !== undefined) writeNewFile('the device card', file, card)
     return {
       text: file === undefined ? card : `Wrote the device card to ${file}\n`,
-      json: { device_id: deviceId, card, file: file ?? null },
+      json: { device_id: deviceId, name, card, file: file ?? null },
       note:
-        `Fingerprint: ${deviceId}\n` +
+        `Name: ${name === '' ? 'none' : name}\nFingerprint: ${deviceId}\n` +
         'An owner adds this machine with `gitlocket device add`, and compares the fingerprint.',
     }
   })
@@ -55,21 +57,22 @@ export async function deviceAdd(context: Context, input: Input): Promise<Answer>
   const role = checkRole(input.text('role') ?? 'writer')
   const author = authorOf(context, input)
   const card = await readCard(input.argument(0))
-  const deviceId = formatId('device', parseDeviceCard(card).deviceId)
+  const { deviceId: id, name } = parseDeviceCard(card)
+  const deviceId = formatId('device', id)
   const fingerprint = input.text('fingerprint')
   return withStore(context, async (store) => {
-    if (fingerprint === undefined) await compare(context, input, deviceId, role)
+    if (fingerprint === undefined) await compare(context, input, { deviceId, name }, role)
     const added = await store.as(author).devices.add(card, role, {
       fingerprint: fingerprint ?? deviceId,
     })
     return {
       text: [
-        `Added ${deviceId} as ${role}`,
+        `Added ${deviceText(deviceId, name)} as ${role}`,
         '',
         ...accessLines[role === 'auditor' ? 'auditor' : 'member'],
         '',
       ].join('\n'),
-      json: { device_id: deviceId, role, commit: added.commit ?? null },
+      json: { device_id: deviceId, name, role, commit: added.commit ?? null },
     }
   })
 }
@@ -105,10 +108,11 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
     const deviceId = resolveDevice(devices, input.argument(0))
     const changed = await store.as(author).devices.changeRole(deviceId, role)
     const done = changed.commit === undefined ? 'is already' : 'is now'
-    const before = devices.find((device) => device.deviceId === deviceId)?.role ?? role
+    const known = devices.find((device) => device.deviceId === deviceId)
+    const before = known?.role ?? role
     const isNowMember = before === 'auditor' && role !== before
     const lines = [
-      `${deviceId} ${done} ${role}`,
+      `${deviceText(deviceId, known?.name)} ${done} ${role}`,
       ...rekeyedLines(changed, 'It', withoutContents),
       ...(isNowMember ? ['', ...accessLines.member] : []),
       ...(isLower(role, before) ? unawareLines : []),
@@ -130,16 +134,13 @@ export function deviceRemove(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     const devices = await readDevices(context, store)
     const deviceIds = input.arguments(0).map((typed) => resolveDevice(devices, typed))
-    await agreeToRemove(context, input, deviceIds)
+    const names = new Map(devices.map(({ deviceId, name }) => [deviceId, name]))
+    const listed = deviceIds.map((id) => deviceText(id, names.get(id))).join(', ')
+    await agreeToRemove(context, input, listed)
     const replaced = await secretsToReplace(context, input, (await store.status()).secrets)
     const changed = await store.as(author).devices.remove(deviceIds, replaced)
     const who = deviceIds.length === 1 ? 'It' : 'They'
-    const lines = [
-      `Removed ${deviceIds.join(', ')}`,
-      ...rekeyedLines(changed, who),
-      ...secretLines(changed),
-      '',
-    ]
+    const lines = [`Removed ${listed}`, ...rekeyedLines(changed, who), ...secretLines(changed), '']
     const { knownSecrets, recoveryKey = null } = changed
     const secrets = wire({ knownSecrets: wire({ ...knownSecrets }), recoveryKey })
     const json = { removed: deviceIds, ...rekeyedJson(changed), ...secrets }
@@ -218,19 +219,19 @@ async function readCard(file: string): Promise<string> {
 async function compare(
   context: Context,
   input: Input,
-  deviceId: string,
+  { deviceId, name }: Pick<Device, 'deviceId' | 'name'>,
   role: Role,
 ): Promise<void> {
   if (input.flag('yes')) return
   if (!canAsk(context) || input.argument(0) === '-') {
     throw new CommandError(
       'invalid_input',
-      `The card is of ${deviceId}, and there is no terminal to confirm that on`,
+      `The card is of ${deviceText(deviceId, name)}, and there is no terminal to confirm that on`,
       'Give the fingerprint that the machine shows with --fingerprint; --yes trusts the card',
     )
   }
   process.stderr.write(
-    `The card is of  ${deviceId}\n\n` +
+    `The card is of  ${deviceText(deviceId, name)}\n\n` +
       '`gitlocket device card` on that machine shows its fingerprint. If they are not the same,\n' +
       'the card was replaced in transit.\n\n',
   )
@@ -238,13 +239,9 @@ async function compare(
   throw cancelled()
 }
 
-async function agreeToRemove(
-  context: Context,
-  input: Input,
-  deviceIds: readonly string[],
-): Promise<void> {
+async function agreeToRemove(context: Context, input: Input, listed: string): Promise<void> {
   if (input.flag('yes') || !canAsk(context)) return
-  const question = `Remove ${deviceIds.join(', ')}? A removed device never returns.`
+  const question = `Remove ${listed}? A removed device never returns.`
   if (await askYes(context, question)) return
   throw cancelled()
 }

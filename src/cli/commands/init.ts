@@ -8,12 +8,14 @@ import { listRemotes } from '../../store/clone-remotes.ts'
 import { createStore } from '../../store/create.ts'
 import { secretGuard } from '../../store/guard/guard.ts'
 import { openStore } from '../../store/open.ts'
+import type { StoreStatus } from '../../store/store-report.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { nameLines } from '../device-text.ts'
 import type { Environment } from '../environment.ts'
 import { closing } from '../open-store.ts'
-import { authorOf } from '../options.ts'
+import { authorOf, deviceNameOf } from '../options.ts'
 import { findFirstPassphrase, findOperatorSecret } from '../secrets.ts'
 import { findVanished, isNothingHere, noteStoreHere, vanishedError } from '../vanished.ts'
 import { withGuard } from './settings.ts'
@@ -33,6 +35,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
   const { environment } = context
   const { storeDirectory: directory, stateDirectory } = environment
   const { actor } = authorOf(context, input)
+  const deviceName = deviceNameOf(context, input)
   const passphrase = input.flag('no-passphrase') ? undefined : await findFirstPassphrase(context)
   const operatorSecret = findOperatorSecret(context)
   return withIdentityFile(environment, async (identity) => {
@@ -41,6 +44,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
       stateDirectory,
       identity,
       actor,
+      deviceName,
       ...(input.flag('guard') ? { guard: secretGuard } : {}),
       ...(passphrase === undefined ? {} : { passphrase }),
       ...(operatorSecret === undefined ? {} : { operatorSecret }),
@@ -55,6 +59,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
     return createdAnswer(environment, {
       storeId: store.id,
       deviceId: formatId('device', identity.deviceId),
+      deviceName,
       hasPassphrase: passphrase !== undefined,
       recoveryKey: operatorSecret === undefined ? recoveryKey : undefined,
     })
@@ -64,6 +69,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
 interface Created {
   readonly storeId: string
   readonly deviceId: string
+  readonly deviceName: string
   readonly hasPassphrase: boolean
   /** Undefined if it follows from an operator secret. */
   readonly recoveryKey: string | undefined
@@ -71,7 +77,7 @@ interface Created {
 
 function createdAnswer(
   { storeDirectory, identityFile }: Environment,
-  { storeId, deviceId, hasPassphrase, recoveryKey }: Created,
+  { storeId, deviceId, deviceName, hasPassphrase, recoveryKey }: Created,
 ): Answer {
   return {
     text: [
@@ -80,6 +86,7 @@ function createdAnswer(
       `  Store        ${storeDirectory}`,
       `  Identity     ${identityFile} (keep it secret)`,
       `  Fingerprint  ${deviceId}`,
+      ...nameLines(deviceName),
       `  Passphrase   ${hasPassphrase ? 'set' : 'none; `gitlocket key passwd` sets one'}`,
       '',
       ...(recoveryKey === undefined
@@ -97,6 +104,7 @@ function createdAnswer(
       created: true,
       memory_store_id: storeId,
       device_id: deviceId,
+      device_name: deviceName,
       store: storeDirectory,
       identity_file: identityFile,
       passphrase: hasPassphrase,
@@ -113,7 +121,7 @@ async function findExisting(context: Context): Promise<Answer | undefined> {
   if (identity === undefined) throw await withoutIdentity(context)
   try {
     const store = await openStore({ directory, stateDirectory, identity })
-    return await closing(store, async ({ id }) => alreadyThere(context, id, identity.deviceId))
+    return await closing(store, async (found) => alreadyThere(context, await found.status()))
   } catch (error) {
     // An interrupted `init` left this; `createStore` refuses anything else.
     if (hasCode(error, 'not_a_store')) return undefined
@@ -149,24 +157,25 @@ function occupied(directory: string): CommandError {
   )
 }
 
-function alreadyThere(context: Context, id: string, device: string): Answer {
+function alreadyThere(context: Context, { storeId, deviceId, deviceName }: StoreStatus): Answer {
   const { storeDirectory, identityFile } = context.environment
-  const deviceId = formatId('device', device)
   return {
     text: [
-      `The store ${id} exists already; nothing was changed`,
+      `The store ${storeId} exists already; nothing was changed`,
       '',
       `  Store        ${storeDirectory}`,
       `  Identity     ${identityFile}`,
       `  Fingerprint  ${deviceId}`,
+      ...nameLines(deviceName),
       '',
       'Next: gitlocket status',
       '',
     ].join('\n'),
     json: {
       created: false,
-      memory_store_id: id,
+      memory_store_id: storeId,
       device_id: deviceId,
+      device_name: deviceName ?? null,
       store: storeDirectory,
       identity_file: identityFile,
     },

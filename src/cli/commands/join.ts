@@ -4,15 +4,16 @@
 import { hasCode } from '../../errors.ts'
 import { withIdentityFile } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
-import type { Audit } from '../../store/audit/audit.ts'
 import { joinStore } from '../../store/join.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import type { StoreStatus } from '../../store/store-report.ts'
 import type { JoinOptions } from '../../store/sync/clone-remote.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { nameLines, namesInTrail } from '../device-text.ts'
 import { closing } from '../open-store.ts'
-import { authorOf } from '../options.ts'
+import { authorOf, deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { askYes, canAsk } from '../prompt.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
@@ -49,7 +50,8 @@ async function joinAsAuditor(context: Context, input: Input, identity: Identity)
     return joinTrail({ ...how, identity, url: input.argument(0) })
   })
   const { storeId, entries, head, headFingerprint } = audit
-  return answerOf(context, audit, {
+  const named = { ...audit, deviceName: namesInTrail(audit.entries).get(audit.deviceId) }
+  return answerOf(context, named, {
     title: `This machine may verify the trail of ${storeId}, and reads no contents or paths`,
     clone: 'Clone',
     lines: [
@@ -96,8 +98,9 @@ function joinWith(
   secret: Secret | undefined,
 ): Promise<MemoryStore> {
   const [url, author] = [input.argument(0), authorOf(context, input)]
+  const deviceName = deviceNameOf(context, input)
   return joining(context, input, (how) => {
-    return joinStore({ ...how, identity, url, author, ...secret })
+    return joinStore({ ...how, identity, url, author, deviceName, ...secret })
   })
 }
 
@@ -166,9 +169,11 @@ interface Parts {
   readonly json: Readonly<Record<string, unknown>>
 }
 
+type Joined = Pick<StoreStatus, 'storeId' | 'deviceId' | 'deviceName' | 'role'>
+
 function answerOf(
   context: Context,
-  { storeId, deviceId, role }: Pick<Audit, 'storeId' | 'deviceId' | 'role'>,
+  { storeId, deviceId, deviceName, role }: Joined,
   { title, clone, lines, next, json }: Parts,
 ): Answer {
   const { storeDirectory, identityFile } = context.environment
@@ -180,6 +185,7 @@ function answerOf(
       `  ${clone.padEnd(12)} ${storeDirectory}`,
       `  Identity     ${identityFile} (keep it secret)`,
       `  Fingerprint  ${deviceId} (${role ?? 'removed'})`,
+      ...nameLines(deviceName),
       ...lines,
       '',
       `Next: ${next}`,
@@ -188,6 +194,7 @@ function answerOf(
     json: {
       memory_store_id: storeId,
       device_id: deviceId,
+      device_name: deviceName ?? null,
       role: role ?? null,
       store: storeDirectory,
       identity_file: identityFile,

@@ -6,14 +6,18 @@ import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
-import type { Answer } from '../command.ts'
+import type { OpenOptions } from '../../store/session/open-options.ts'
+import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { nameLines } from '../device-text.ts'
 import { closing } from '../open-store.ts'
+import { deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { getSecret, type Secret } from '../secrets.ts'
 import { noteStoreHere } from '../vanished.ts'
 
-export async function recover(context: Context): Promise<Answer> {
+export async function recover(context: Context, input: Input): Promise<Answer> {
+  const deviceName = deviceNameOf(context, input)
   const known = findIdentity(context.environment)
   if (known !== undefined) {
     const store = await openIfEnrolled(context, known)
@@ -21,7 +25,7 @@ export async function recover(context: Context): Promise<Answer> {
   }
   const secret = await getSecret(context)
   return withIdentityFile(context.environment, async (identity) => {
-    const store = await openWith(context, identity, secret)
+    const store = await openWith(context, identity, { deviceName, ...secret })
     return closing(store, (enrolled) => describe(context, enrolled, true))
   })
 }
@@ -31,7 +35,7 @@ async function openIfEnrolled(
   identity: Identity,
 ): Promise<MemoryStore | undefined> {
   try {
-    return await openWith(context, identity, undefined)
+    return await openWith(context, identity, {})
   } catch (error) {
     if (hasCode(error, 'wrong_key')) return undefined
     throw error
@@ -41,7 +45,7 @@ async function openIfEnrolled(
 function openWith(
   context: Context,
   identity: Identity,
-  secret: Secret | undefined,
+  enrolment: Secret | Pick<OpenOptions, 'deviceName'>,
 ): Promise<MemoryStore> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   return withProgress(context, 'Verifying the history', (progress) =>
@@ -51,13 +55,13 @@ function openWith(
       identity,
       progress,
       signal: context.interrupts.signal,
-      ...secret,
+      ...enrolment,
     }),
   )
 }
 
 async function describe(context: Context, store: MemoryStore, enrolled: boolean): Promise<Answer> {
-  const { storeId, deviceId, role } = await store.status()
+  const { storeId, deviceId, deviceName, role } = await store.status()
   const remotes = await store.remotes.list()
   const { storeDirectory, identityFile } = context.environment
   noteStoreHere(context.environment, storeId)
@@ -70,6 +74,7 @@ async function describe(context: Context, store: MemoryStore, enrolled: boolean)
       `  Store        ${storeDirectory}`,
       `  Identity     ${identityFile} (keep it secret)`,
       `  Fingerprint  ${deviceId} (${role})`,
+      ...nameLines(deviceName),
       '',
       enrolled && remotes.length > 0
         ? 'Next: gitlocket sync, which makes this machine known elsewhere'
@@ -80,6 +85,7 @@ async function describe(context: Context, store: MemoryStore, enrolled: boolean)
       enrolled,
       memory_store_id: storeId,
       device_id: deviceId,
+      device_name: deviceName ?? null,
       role,
       store: storeDirectory,
       identity_file: identityFile,

@@ -32,6 +32,7 @@ function context(terminal: Terminal, noColour = false): Context {
     noColour,
     runtimeDirectory: undefined,
     loginName: undefined,
+    hostName: '',
     searchPath: '',
     terminal,
   }

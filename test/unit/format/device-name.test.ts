@@ -1,7 +1,11 @@
 // Device names (FORMAT §1.5): a text for people, without anything that prints as something else.
 
 import { describe, expect, test } from 'vitest'
-import { checkDeviceName, checkNewDeviceName } from '../../../src/format/device-name.ts'
+import {
+  checkDeviceName,
+  checkNewDeviceName,
+  fitDeviceName,
+} from '../../../src/format/device-name.ts'
 
 const refused = expect.objectContaining({ code: 'invalid_input' })
 
@@ -52,5 +56,21 @@ describe('a device name', () => {
 
   test('that is refused is not repeated', () => {
     expect(() => checkDeviceName('SECRET\n')).not.toThrow(/SECRET/)
+  })
+})
+
+describe('a text that is made fit to be a name', () => {
+  test.each([
+    ['a name', 'anna-laptop', 'anna-laptop'],
+    ['white space around it', ' \u3000a b\n', 'a b'],
+    ['control and format characters', 'a\u0000b\u202ec\u00ad', 'abc'],
+    ['half a surrogate pair, and what is not assigned', 'a\ud800b\u0378', 'ab'],
+    ['another normal form', 'Zoe\u0308', 'Zo\u00eb'],
+    ['what has another form without the character between', 'e\u200d\u0301', '\u00e9'],
+    ['65 characters, the last of those that fit a space', `${'🦉'.repeat(63)} x`, '🦉'.repeat(63)],
+    ['nothing that fits', '\u200b\n', ''],
+  ])('%s', (_, text, name) => {
+    expect(fitDeviceName(text)).toBe(name)
+    expect(checkNewDeviceName(fitDeviceName(text))).toBe(name)
   })
 })

@@ -1,0 +1,23 @@
+// A device as it is shown everywhere: by its name, for people, and by its id, which alone
+// identifies it.
+
+import type { AuditEntry } from '../store/audit/audit-trail.ts'
+import { listReportedDevices } from '../store/report/access-events.ts'
+
+/** The names of devices by their ids, `dev_…`. */
+export type DeviceNames = ReadonlyMap<string, string>
+
+/** `anna-laptop (dev_…)`, or the id alone. */
+export function deviceText(deviceId: string, name: string | undefined): string {
+  return name === undefined || name === '' ? deviceId : `${name} (${deviceId})`
+}
+
+/** Of this device, for the answer of a command that has made it one. */
+export function nameLines(name: string | undefined): readonly string[] {
+  return name === undefined || name === '' ? [] : [`  Name         ${name}`]
+}
+
+/** The newest names in a verified trail. */
+export function namesInTrail(entries: readonly AuditEntry[]): DeviceNames {
+  return new Map(listReportedDevices(entries).map(({ deviceId, name }) => [deviceId, name]))
+}

@@ -1,0 +1,60 @@
+// Names of devices: where they come from, where they are shown, and who hears of a new device.
+
+import { hostname } from 'node:os'
+import { describe, expect, test } from 'vitest'
+import { bareRemote } from '../support/clones.ts'
+import { firstMachine, pinned } from './cli-machines.ts'
+import { type Home, newHome, newHomeWithStore } from './cli-process.ts'
+
+/** The names in the list of devices. */
+async function namesIn(home: Home): Promise<unknown> {
+  const { data } = await home.json('device', 'list')
+  return Array.from(Object.values(Object(data)), (device) => Object(device).name)
+}
+
+describe('the name of a device', () => {
+  test('is the host name by default, and --name at init', async () => {
+    const [plain, named] = [newHome(), newHome()]
+    expect(await plain.ok('init')).toContain(`\n  Name         ${hostname()}\n`)
+    expect(await namesIn(plain)).toEqual([hostname()])
+    const made = await named.json('init', '--name', 'anna-laptop')
+    expect(made['device_name']).toBe('anna-laptop')
+    expect(await named.ok('init')).toContain('\n  Name         anna-laptop\n')
+    expect(await namesIn(named)).toEqual(['anna-laptop'])
+  })
+
+  test('that is given and is none is refused, before anything is made', async () => {
+    const home = newHome()
+    for (const words of [['init'], ['device', 'card'], ['join', '/nowhere'], ['recover']]) {
+      const { exitCode, stdout, stderr } = await home.call([...words, '--name', 'a\u202eb'])
+      expect([exitCode, stdout, stderr]).toEqual([2, '', expect.stringContaining('device name')])
+    }
+    expect((await home.call(['doctor', '--json'])).stdout).toContain('none yet')
+  })
+
+  test('travels with a device card, and is shown before it is added', async () => {
+    const home = await newHomeWithStore()
+    const other = newHome()
+    const { card } = await other.json('device', 'card', '--name', 'build server')
+    const file = home.file('card', String(card))
+    const { stderr } = await home.call(['device', 'add', file])
+    expect(stderr).toMatch(/The card is of build server \(dev_\w{26}\)/)
+    const added = await home.ok('device', 'add', file, '--yes')
+    expect(added).toMatch(/^Added build server \(dev_\w{26}\) as writer\n/)
+    expect(await namesIn(home)).toEqual([hostname(), 'build server'])
+  })
+
+  test('is given with join and recover', { tags: 'slow' }, async () => {
+    const url = bareRemote()
+    const { home, recoveryKey } = await firstMachine(url)
+    const address = await pinned(home, url)
+    const [second, third] = [newHome(), newHome()]
+    const env = { GITLOCKET_RECOVERY_KEY_FILE: home.file('key', recoveryKey) }
+    const joined = await second.call(['join', address, '--name', 'anna-laptop'], env)
+    expect(joined.stdout).toContain('\n  Name         anna-laptop\n')
+    const words = ['recover', '--store', second.store, '--name', 'berta', '--json']
+    const recovered = await third.call(words, env)
+    expect(JSON.parse(recovered.stdout)).toMatchObject({ device_name: 'berta' })
+    expect(await namesIn(second)).toEqual(['', 'anna-laptop', 'berta'])
+  })
+})

@@ -66,7 +66,6 @@ export type {
   ReportOptions,
   WriteCount,
 } from './store/report/audit-report.ts'
-export type { UnconfirmedDevice } from './store/report/confirmations.ts'
 export type { PendingDevice } from './store/redaction/acknowledgement.ts'
 export type { BlameLine, BlameOptions } from './store/history/blame.ts'
 export type { RedactedVersion, RedactionCertificate } from './store/redaction/certificate.ts'

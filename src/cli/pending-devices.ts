@@ -1,6 +1,7 @@
 // Devices that have not acknowledged a redaction yet, as text and as JSON.
 
 import type { PendingDevice } from '../store/redaction/acknowledgement.ts'
+import { deviceText } from './device-text.ts'
 import { timeAgo } from './times.ts'
 import { timestamp, type Wire, wire } from './wire.ts'
 
@@ -19,9 +20,9 @@ export function pendingDeviceLines(
   const never = pendingDevices.filter(({ canAcknowledge }) => !canAcknowledge)
   return [
     ...(later.length === 0 ? [] : ['Redactions not acknowledged yet, as far as records show, by']),
-    ...later.map((device) => `  ${deviceText(device, now)}`),
+    ...later.map((device) => `  ${pendingText(device, now)}`),
     ...(never.length === 0 ? [] : [cannotBeKnown]),
-    ...never.map((device) => `  ${deviceText(device, now)}`),
+    ...never.map((device) => `  ${pendingText(device, now)}`),
   ]
 }
 
@@ -35,16 +36,17 @@ export function pendingDeviceParagraph(
   return ['', ...lines, '`gitlocket device list` shows later which of them have, by newer records']
 }
 
-function deviceText(
-  { deviceId, role, lastRecord }: PendingDevice,
+function pendingText(
+  { deviceId, name, role, lastRecord }: PendingDevice,
   now: number | undefined,
 ): string {
-  if (lastRecord === undefined) return `${deviceId}, ${role}, has written nothing`
+  const device = deviceText(deviceId, name)
+  if (lastRecord === undefined) return `${device}, ${role}, has written nothing`
   const seen = now === undefined ? timestamp(lastRecord) : timeAgo(lastRecord, now)
-  return `${deviceId}, ${role}, last wrote ${seen}`
+  return `${device}, ${role}, last wrote ${seen}`
 }
 
 export function pendingDeviceJson(device: PendingDevice): Wire {
-  const { deviceId, role, lastRecord: lastRecordAt, canAcknowledge } = device
-  return wire({ deviceId, role, lastRecordAt, canAcknowledge })
+  const { deviceId, name, role, lastRecord: lastRecordAt, canAcknowledge } = device
+  return wire({ deviceId, name, role, lastRecordAt, canAcknowledge })
 }

@@ -6,6 +6,7 @@ import type { MergeOutcome } from '../store/merge/plan.ts'
 import type { JoinedKeyrings } from '../store/sync/joined-keyrings.ts'
 import type { SettingsOutcome, SyncReport } from '../store/sync/report.ts'
 import { builtOnRedactedJson, builtOnRedactedLines } from './built-on-redacted.ts'
+import { type DeviceNames, deviceText } from './device-text.ts'
 import { listOf } from './lists.ts'
 import { visible } from './output.ts'
 import { pendingDeviceJson, pendingDeviceLines } from './pending-devices.ts'
@@ -34,23 +35,29 @@ export function wasCombined({ kind }: MergeOutcome): boolean {
   return kind !== 'merged'
 }
 
-/** Times are relative if `now` is given. */
-export function reportText(report: SyncReport, now?: number): string {
+/** `names`: of the devices, removed ones too. Times are relative if `now` is given. */
+export function reportText(
+  report: SyncReport,
+  names: DeviceNames = new Map(),
+  now?: number,
+): string {
   const { remote, received, sent, erased, forkedDevices } = report
   const lines = [`${remote}: ${movedText(received, sent)}`]
   if (erased > 0)
     lines.push(`  erased here: ${countText(erased, 'version', 'versions')} redacted elsewhere`)
   lines.push(...pendingDeviceLines(report.pendingDevices, now).map((line) => `  ${line}`))
   if (report.merge !== undefined) lines.push(`  merged in ${report.merge.slice(0, 12)}`)
-  if (report.keyrings !== undefined) lines.push(...keyringTexts(report.keyrings))
+  if (report.keyrings !== undefined) lines.push(...keyringTexts(report.keyrings, names))
   for (const { path, kind } of report.outcomes) lines.push(`  ${visible(path)}: ${kinds[kind]}`)
   if (report.outcomes.some(wasCombined)) lines.push('  `gitlocket conflicts` lists them again')
   if (report.mergedElsewhere.length > 0) lines.push(elsewhereText(report.mergedElsewhere))
   if (report.settings !== undefined) lines.push(`  ${settingsTexts[report.settings]}`)
   lines.push(...builtOnRedactedLines(report.builtOnRedacted).map((line) => `  ${line}`))
-  lines.push(...lateLines(report.late))
+  lines.push(...lateLines(report.late, names))
   for (const device of forkedDevices) {
-    lines.push(`  ${device} wrote from two machines and can no longer write`)
+    lines.push(
+      `  ${deviceText(device, names.get(device))} wrote from two machines and can no longer write`,
+    )
   }
   lines.push(`  words ${report.headFingerprint.join(' ')}`)
   return `${lines.join('\n')}\n`
@@ -70,16 +77,19 @@ function elsewhereText(merged: readonly Conflict[]): string {
   )
 }
 
-function keyringTexts(keyrings: JoinedKeyrings): readonly string[] {
+function keyringTexts(keyrings: JoinedKeyrings, names: DeviceNames): readonly string[] {
+  const named = (id: string): string => deviceText(id, names.get(id))
   const { removed, lowered, passphrases, dropped } = keyrings
   const entries = countText(dropped, 'passphrase or recovery key', 'passphrases or recovery keys')
   const open = dropped === 1 ? 'opens' : 'open'
   return [
     '  both sides had changed who may open the store: both count, under new keys',
     ...removed.map((device) => {
-      return `  ${device} is removed: one side had removed it, or had different keys for it`
+      return `  ${named(device)} is removed: one side had removed it, or had different keys for it`
     }),
-    ...lowered.map(({ deviceId, role }) => `  ${deviceId} is ${role}, the lower role of the two`),
+    ...lowered.map(
+      ({ deviceId, role }) => `  ${named(deviceId)} is ${role}, the lower role of the two`,
+    ),
     ...(passphrases > 1
       ? [`  ${passphrases} passphrases open the store: \`gitlocket key passwd\` sets a single one`]
       : []),
@@ -90,20 +100,27 @@ function keyringTexts(keyrings: JoinedKeyrings): readonly string[] {
 }
 
 /** What was left out, version by version: a program may want to write it again. */
-function lateLines(late: SyncReport['late']): readonly string[] {
+function lateLines(late: SyncReport['late'], names: DeviceNames): readonly string[] {
   if (late.length === 0) return []
   const are = late.length === 1 ? 'is' : 'are'
   const commits = countText(late.length, 'commit', 'commits')
   const title =
     `  ${commits} of removed devices, or on top of such, came too late and ${are} not part of ` +
     'the history:'
-  return [title, listOf(late.flatMap(lateTexts).map((line) => `  ${line}`))]
+  return [
+    title,
+    listOf(late.flatMap((change) => lateTexts(change, names)).map((line) => `  ${line}`)),
+  ]
 }
 
-function lateTexts({ commit, deviceId, kind, versions }: SyncReport['late'][number]): string[] {
-  if (versions.length === 0) return [`${commit}  ${kind}  by ${deviceId}`]
+function lateTexts(
+  { commit, deviceId, kind, versions }: SyncReport['late'][number],
+  names: DeviceNames,
+): string[] {
+  const by = deviceText(deviceId, names.get(deviceId))
+  if (versions.length === 0) return [`${commit}  ${kind}  by ${by}`]
   return versions.map(({ versionId, memoryId, operation, path }) => {
-    return `${versionId}  ${operation}  ${visible(path ?? memoryId)}  by ${deviceId}`
+    return `${versionId}  ${operation}  ${visible(path ?? memoryId)}  by ${by}`
   })
 }
 
@@ -122,7 +139,7 @@ function partText(
   return `${verb} ${countText(commits, 'commit', 'commits')} (${sizeText(bytes)})`
 }
 
-export function reportJson(report: SyncReport): Wire {
+export function reportJson(report: SyncReport, names: DeviceNames = new Map()): Wire {
   const { remote, received, sent, merge, settings, keyrings } = report
   const { forkedDevices, head, headFingerprint } = report
   return wire({
@@ -141,7 +158,7 @@ export function reportJson(report: SyncReport): Wire {
     settings,
     builtOnRedacted: report.builtOnRedacted.map(builtOnRedactedJson),
     keyrings: keyrings && keyringsJson(keyrings),
-    lateChanges: report.late.map(lateJson),
+    lateChanges: report.late.map((change) => lateJson(change, names)),
     forkedDevices,
     head,
     headFingerprint,
@@ -158,9 +175,13 @@ function keyringsJson({ removed, lowered, passphrases, dropped }: JoinedKeyrings
   return wire({ removed, lowered: roles, passphrases, dropped })
 }
 
-function lateJson({ commit, deviceId, time, kind, versions }: SyncReport['late'][number]): Wire {
+function lateJson(
+  { commit, deviceId, time, kind, versions }: SyncReport['late'][number],
+  names: DeviceNames,
+): Wire {
   const listed = versions.map(({ versionId, memoryId, operation, path }) => {
     return wire({ id: versionId, memoryId, operation, path })
   })
-  return wire({ commit, deviceId, createdAt: time, kind, versions: listed })
+  const deviceName = names.get(deviceId)
+  return wire({ commit, deviceId, deviceName, createdAt: time, kind, versions: listed })
 }

@@ -4,6 +4,7 @@ import { StoreError } from '../errors.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { usageError } from './command-error.ts'
+import { type DeviceNames, deviceText } from './device-text.ts'
 import type { Ink } from './ink.ts'
 import { localTime, timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'
@@ -33,18 +34,18 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
   throw usageError(`${found.length} versions begin with these digits; give more`)
 }
 
-/** A version as in git's log: the facts, then the indented reason. `full` adds the device. */
+/** A version as in git's log: the facts, then the indented reason. */
 export function versionText(
   ink: Ink,
   version: Version,
   now: number | undefined,
-  facts: 'short' | 'full' = 'short',
+  names: DeviceNames,
 ): string {
   const { mergedFrom, reason, session } = version
   const lines = [
     `Change:   ${changeOf(version)} ${pathText(version)}`,
     `Actor:    ${authorText(version)}`,
-    ...(facts === 'full' ? [`Device:   ${version.deviceId}`] : []),
+    `Device:   ${deviceText(version.deviceId, names.get(version.deviceId))}`,
     ...(session === undefined ? [] : [`Session:  ${session}`]),
     `Date:     ${dateText(version, now)}`,
     ...(mergedFrom.length === 0 ? [] : [`Merge of: ${mergedFrom.join(' ')}`]),

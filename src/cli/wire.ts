@@ -5,6 +5,7 @@ import type { Actor } from '../format/change-record.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { Memory } from '../store/snapshot/memory-info.ts'
+import type { DeviceNames } from './device-text.ts'
 
 export type Wire = Readonly<Record<string, unknown>>
 
@@ -62,6 +63,11 @@ export function versionJson(version: Version): Wire {
     redactedAt,
     redactedBy: actorJson(version.redactedBy),
   })
+}
+
+/** The same, with the name of the device. */
+export function namedVersionJson(version: Version, names: DeviceNames): Wire {
+  return { ...versionJson(version), device_name: names.get(version.deviceId) ?? null }
 }
 
 /** A page of a list. A list that is complete has no cursor to go on from. */

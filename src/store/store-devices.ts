@@ -1,7 +1,7 @@
 // `store.devices`: who may read and write.
 
 import type { WorkOptions } from '../async.ts'
-import { type Device, listDevices } from './devices/devices.ts'
+import { type Device, listDevices, namesEver, namesIn } from './devices/devices.ts'
 import type { History } from './history/history.ts'
 import { retryAfterRedaction } from './history/retry-after-redaction.ts'
 import type { StoreSession } from './session/session.ts'
@@ -18,6 +18,16 @@ export class StoreDevices {
   list(options: WorkOptions = {}): Promise<readonly Device[]> {
     const list = (history: History): Promise<readonly Device[]> =>
       this.#session.reading((snapshot) => listDevices(this.#session, snapshot, history))
+    return retryAfterRedaction(this.#session, list, options)
+  }
+
+  /** The name of every device, `dev_…`, that the store has or had. A name may be empty. */
+  async names(options: WorkOptions = {}): Promise<ReadonlyMap<string, string>> {
+    const { devices, removed } = await this.#session.reading(({ keyring }) => keyring.directory)
+    // Only the history has the names of removed ones.
+    if (removed.length === 0) return namesIn(devices)
+    const list = async (history: History): Promise<ReadonlyMap<string, string>> =>
+      namesEver(this.#session.contents, history)
     return retryAfterRedaction(this.#session, list, options)
   }
 }

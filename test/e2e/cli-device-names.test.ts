@@ -58,3 +58,44 @@ describe('the name of a device', () => {
     expect(await namesIn(second)).toEqual(['', 'anna-laptop', 'berta'])
   })
 })
+
+describe('the name of a device is shown', () => {
+  test('with its id, wherever a device is', { tags: 'slow' }, async () => {
+    const home = newHome()
+    await home.ok('init', '--name', 'anna-laptop')
+    await home.ok('create', 'a.md', '--text', 'one\n')
+    const { device_id: id } = await home.json('status')
+    const shown = `anna-laptop (${String(id)})`
+    expect(await home.ok('status')).toContain(`\nDevice     ${shown}, owner\n`)
+    expect(await home.ok('key', 'show')).toContain('\nName            anna-laptop\n')
+    const log = await home.ok('log')
+    expect(log).toContain(`\nDevice:   ${shown}\n`)
+    const [, version = ''] = /^version (memver_\w+)$/m.exec(log) ?? []
+    expect(await home.ok('show', version)).toContain(`\nDevice:   ${shown}\n`)
+    expect(await home.ok('audit')).toContain(`\nDevice:  ${shown}\n`)
+    expect(await home.ok('audit')).toContain(`\n  added ${shown} as owner\n`)
+    for (const words of [['log'], ['show', version], ['blame', 'a.md'], ['audit'], ['status']]) {
+      const text = await home.ok(...words, '--json')
+      expect(text, words.join(' ')).toContain('"device_name":"anna-laptop"')
+    }
+    const [report, csv] = [await home.ok('report'), await home.ok('report', '--format', 'csv')]
+    expect(report.split('anna-laptop').length + csv.split('anna-laptop').length).toBeGreaterThan(3)
+  })
+
+  test('by blame if several have written, and when it was removed', { tags: 'slow' }, async () => {
+    const url = bareRemote()
+    const { home, recoveryKey } = await firstMachine(url)
+    const other = newHome()
+    const env = { GITLOCKET_RECOVERY_KEY_FILE: home.file('key', recoveryKey) }
+    await other.call(['join', await pinned(home, url), '--name', 'old phone'], env)
+    const id = String((await other.json('status'))['device_id'])
+    expect(await other.ok('blame', 'notes.md')).not.toContain('dev_')
+    await other.ok('str-replace', 'notes.md', '--old', 'two', '--new', '2')
+    expect(await other.ok('blame', 'notes.md')).toContain(` old phone (${id}) `)
+    await other.ok('sync')
+    await home.call(['sync'])
+    await home.call(['device', 'remove', id, '--yes'])
+    expect(await home.ok('log', '-n', '1')).toContain(`\nDevice:   old phone (${id})\n`)
+    expect(await home.ok('audit', '-n', '1')).toContain(`  removed old phone (${id})\n`)
+  })
+})

@@ -6,24 +6,29 @@ import type { Audit } from '../../store/audit/audit.ts'
 import type { LeftOut } from '../../store/audit/left-out.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { type DeviceNames, deviceText, namesInTrail } from '../device-text.ts'
 import { auditHere } from '../open-store.ts'
 import { countText } from '../sizes.ts'
 import { parseTime, type TimeFormat, timeFormat } from '../times.ts'
 import { actorJson, pageJson, type Wire, wire } from '../wire.ts'
+
+/** How the facts of entries are worded. */
+interface TextOptions {
+  readonly names: DeviceNames
+  readonly format: TimeFormat
+}
 
 export async function audit(context: Context, input: Input): Promise<Answer> {
   const wanted = filterOf(context, input)
   const limit = input.integer('limit', 1, Number.MAX_SAFE_INTEGER)
   const found = await auditHere(context, input.flag('accept-rolled-back'))
   const shown = found.entries.filter(wanted).toReversed().slice(0, limit)
-  const format = timeFormat(context)
+  const names = namesInTrail(found.entries)
+  const how = { names, format: timeFormat(context) }
+  const texts = shown.map((entry) => entryText(entry, how))
   return {
-    text: [
-      verifiedText(found),
-      ...leftOutTexts(found, format),
-      ...shown.map((entry) => entryText(entry, format)),
-    ].join('\n'),
-    json: auditJson(found, shown),
+    text: [verifiedText(found), ...leftOutTexts(found, how), ...texts].join('\n'),
+    json: auditJson(found, shown, names),
     paged: true,
   }
 }
@@ -52,17 +57,17 @@ function verifiedText({ entries, head, headFingerprint, memories }: Audit): stri
 }
 
 /** In front, whatever is filtered: these records are in no history any more. */
-function leftOutTexts({ leftOut }: Audit, format: TimeFormat): readonly string[] {
+function leftOutTexts({ leftOut }: Audit, how: TextOptions): readonly string[] {
   if (leftOut.length === 0) return []
   const records = countText(leftOut.length, 'record', 'records')
   const title = `Left out: ${records} that this device had verified, as accepted here\n`
   const end = `The history again, without ${leftOut.length === 1 ? 'it' : 'them'}:\n`
-  return [title, ...leftOut.map((one) => leftOutText(one, format)), end]
+  return [title, ...leftOut.map((one) => leftOutText(one, how)), end]
 }
 
-function leftOutText({ commit, entry, why, acceptedAt }: LeftOut, format: TimeFormat): string {
-  const text = entry === undefined ? `commit ${commit} (erased here)\n` : entryText(entry, format)
-  return `${text}Left out: ${leftOutReasons[why]}, accepted ${format(acceptedAt)}\n`
+function leftOutText({ commit, entry, why, acceptedAt }: LeftOut, how: TextOptions): string {
+  const text = entry === undefined ? `commit ${commit} (erased here)\n` : entryText(entry, how)
+  return `${text}Left out: ${leftOutReasons[why]}, accepted ${how.format(acceptedAt)}\n`
 }
 
 const leftOutReasons = {
@@ -70,7 +75,7 @@ const leftOutReasons = {
   missing: 'for no reason that the history shows',
 } as const
 
-function entryText(entry: AuditEntry, format: TimeFormat): string {
+function entryText(entry: AuditEntry, { names, format }: TextOptions): string {
   const { kind, parents, actor, session, isRecovery } = entry
   const what = parents.length === 2 ? `${kind}, a merge` : kind
   const who = actor === undefined ? 'not recorded' : `${actor.type}:${actor.id}`
@@ -78,13 +83,13 @@ function entryText(entry: AuditEntry, format: TimeFormat): string {
   const lines = [
     `commit ${entry.commit}`,
     `Date:    ${format(entry.time)}`,
-    `Device:  ${entry.deviceId}${marker}`,
+    `Device:  ${deviceText(entry.deviceId, names.get(entry.deviceId))}${marker}`,
     `Actor:   ${who}`,
     ...(session === undefined ? [] : [`Session: ${session}`]),
     `What:    ${what}`,
     ...entry.versions.map((version) => `  ${versionText(version)}`),
     ...entry.redacts.map((versionId) => `  redacted ${versionId} (${entry.redactReason})`),
-    ...(entry.access === undefined ? [] : accessLines(entry.access)),
+    ...(entry.access === undefined ? [] : accessLines(entry.access, names)),
   ]
   return `${lines.join('\n')}\n`
 }
@@ -93,12 +98,15 @@ function versionText({ operation, versionId, memoryId, isRedacted }: AuditedVers
   return `${operation.padEnd(8)} ${versionId} of ${memoryId}${isRedacted ? ', redacted' : ''}`
 }
 
-function accessLines(access: AccessChange): string[] {
+function accessLines(access: AccessChange, names: DeviceNames): string[] {
+  const named = (id: string): string => deviceText(id, names.get(id))
   return [
-    ...access.added.map(({ deviceId, role }) => `  added ${deviceId} as ${role}`),
-    ...access.changed.map(({ deviceId, role }) => `  made ${deviceId} ${role}`),
+    ...access.added.map(
+      ({ deviceId, name, role }) => `  added ${deviceText(deviceId, name)} as ${role}`,
+    ),
+    ...access.changed.map(({ deviceId, role }) => `  made ${named(deviceId)} ${role}`),
     ...access.renamed.map(({ deviceId, name }) => `  named ${deviceId} "${name}"`),
-    ...access.removed.map((deviceId) => `  removed ${deviceId}`),
+    ...access.removed.map((deviceId) => `  removed ${named(deviceId)}`),
     ...access.recoveryAdded.map((type) => `  set ${slotNames[type]}`),
     ...access.recoveryRemoved.map((type) => `  removed ${slotNames[type]}`),
     ...(access.isNewEpoch ? ['  replaced the keys of the store'] : []),
@@ -107,25 +115,26 @@ function accessLines(access: AccessChange): string[] {
 
 const slotNames = { passphrase: 'a passphrase', recovery: 'a recovery key' } as const
 
-function auditJson(found: Audit, shown: readonly AuditEntry[]): Wire {
+function auditJson(found: Audit, shown: readonly AuditEntry[], names: DeviceNames): Wire {
   const { storeId, deviceId, role, memories, head, headFingerprint } = found
   return wire({
     verified: true,
     storeId,
     deviceId,
+    deviceName: names.get(deviceId),
     role,
     commits: found.entries.length,
     memories,
     head,
     headFingerprint,
     leftOut: found.leftOut.map(({ record, commit, why, acceptedAt, entry }) => {
-      return wire({ record, commit, why, acceptedAt, entry: entry && entryJson(entry) })
+      return wire({ record, commit, why, acceptedAt, entry: entry && entryJson(entry, names) })
     }),
-    ...pageJson(shown.map(entryJson)),
+    ...pageJson(shown.map((entry) => entryJson(entry, names))),
   })
 }
 
-function entryJson(entry: AuditEntry): Wire {
+function entryJson(entry: AuditEntry, names: DeviceNames): Wire {
   const { commit, record, parents, height, kind, session, deviceId, redacts } = entry
   return wire({
     type: 'audit_entry',
@@ -138,6 +147,7 @@ function entryJson(entry: AuditEntry): Wire {
     createdBy: actorJson(entry.actor),
     session,
     deviceId,
+    deviceName: names.get(deviceId),
     recovery: entry.isRecovery,
     versions: entry.versions.map(({ versionId, memoryId, operation, baseVersionIds, isRedacted }) =>
       wire({

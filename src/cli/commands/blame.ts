@@ -3,12 +3,13 @@
 import type { BlameLine } from '../../store/history/blame.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { type DeviceNames, deviceText } from '../device-text.ts'
 import { type Ink, inkOf } from '../ink.ts'
 import { withStore } from '../open-store.ts'
 import { loadHistory, pointOf } from '../points.ts'
 import { storePath } from '../store-path.ts'
 import { authorText, shortDate, shortId } from '../versions-text.ts'
-import { versionJson } from '../wire.ts'
+import { namedVersionJson } from '../wire.ts'
 
 export function blame(context: Context, input: Input): Promise<Answer> {
   const typed = input.argument(0)
@@ -18,11 +19,12 @@ export function blame(context: Context, input: Input): Promise<Answer> {
     await loadHistory(context, store)
     const at = await pointOf(context, input, 'at', store)
     const lines = await store.history.blame(memory, at === undefined ? {} : { at })
+    const names = await store.devices.names()
     const now = context.environment.terminal.output ? context.clock() : undefined
     const uncertain = lines.some((line) => line.uncertain)
     return {
-      text: blameText(ink, lines, now),
-      json: blameJson(memory, lines),
+      text: blameText(ink, lines, now, names),
+      json: blameJson(memory, lines, names),
       inked: true,
       paged: true,
       ...(uncertain ? { note: '? a version was redacted: the line may be older' } : {}),
@@ -30,11 +32,21 @@ export function blame(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-/** `memver_3k9f0z2c1d (user:alice s1 2026-01-31T12:00:00.000Z  7) text`, in columns. */
-function blameText(ink: Ink, lines: readonly BlameLine[], now: number | undefined): string {
+/**
+ * `memver_3k9f0z2c1d (user:alice s1 2026-01-31T12:00:00.000Z  7) text`, in columns; the
+ * device only if there are several.
+ */
+function blameText(
+  ink: Ink,
+  lines: readonly BlameLine[],
+  now: number | undefined,
+  names: DeviceNames,
+): string {
+  const isOne = new Set(lines.map(({ version }) => version.deviceId)).size === 1
   const rows = lines.map(({ version, uncertain, line }) => ({
     id: shortId(version.versionId) + (uncertain ? '?' : ' '),
     author: authorText(version),
+    device: isOne ? '' : deviceText(version.deviceId, names.get(version.deviceId)),
     session: version.session ?? '',
     date: shortDate(version, now),
     line,
@@ -42,19 +54,24 @@ function blameText(ink: Ink, lines: readonly BlameLine[], now: number | undefine
   const width = (of: (row: (typeof rows)[number]) => string): number =>
     rows.reduce((most, row) => Math.max(most, of(row).length), 0)
   const authorWidth = width(({ author }) => author)
+  const deviceWidth = width(({ device }) => device)
   const sessionWidth = width(({ session }) => session)
   const dateWidth = width(({ date }) => date)
   const digits = String(lines.length).length
-  const text = rows.map(({ id, author, session, date, line }, index) => {
-    const who = author.padEnd(authorWidth) + (sessionWidth === 0 ? '' : ' ')
-    const facts = `${who}${session.padEnd(sessionWidth)} ${date.padEnd(dateWidth)}`
+  const text = rows.map(({ id, author, device, session, date, line }, index) => {
+    const who = [
+      author.padEnd(authorWidth),
+      ...(deviceWidth === 0 ? [] : [device.padEnd(deviceWidth)]),
+      ...(sessionWidth === 0 ? [] : [session.padEnd(sessionWidth)]),
+    ]
+    const facts = [...who, date.padEnd(dateWidth)].join(' ')
     const number = String(index + 1).padStart(digits)
     return `${ink.paint('yellow', id)}(${ink.plain(facts)} ${number}) ${ink.plain(line)}\n`
   })
   return text.join('')
 }
 
-function blameJson(memory: string, lines: readonly BlameLine[]): unknown {
+function blameJson(memory: string, lines: readonly BlameLine[], names: DeviceNames): unknown {
   const versions = new Map(lines.map(({ version }) => [version.versionId, version]))
   return {
     memory,
@@ -64,6 +81,6 @@ function blameJson(memory: string, lines: readonly BlameLine[]): unknown {
       memory_version_id: version.versionId,
       uncertain,
     })),
-    versions: [...versions.values()].map(versionJson),
+    versions: [...versions.values()].map((version) => namedVersionJson(version, names)),
   }
 }

@@ -6,9 +6,10 @@ import { toBase64 } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import { generateOperatorSecret } from '../../keys/identity.ts'
-import type { Audit } from '../../store/audit/audit.ts'
+import type { StoreStatus } from '../../store/store-report.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { namesInTrail } from '../device-text.ts'
 import { auditHere, getIdentity, withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { confirm, type Destruction } from '../prompt.ts'
@@ -26,11 +27,13 @@ export async function keyShow(context: Context, input: Input): Promise<Answer> {
   const identity = getIdentity(context.environment)
   const found = await findStatus(context)
   const device = formatId('device', identity.deviceId)
+  const name = found?.deviceName ?? ''
   const signingKey = toBase64(identity.signing.publicKey)
   const encryptionKey = toBase64(identity.kem.publicKey)
   return {
     text: [
       `Fingerprint     ${device}`,
+      ...(name === '' ? [] : [`Name            ${name}`]),
       `Identity        ${context.environment.identityFile}`,
       `Store           ${found?.storeId ?? 'none yet; `gitlocket init` creates one'}`,
       ...(found === undefined ? [] : [`Role            ${found.role ?? 'removed'}`]),
@@ -40,6 +43,7 @@ export async function keyShow(context: Context, input: Input): Promise<Answer> {
     ].join('\n'),
     json: {
       device_id: device,
+      device_name: found?.deviceName ?? null,
       memory_store_id: found?.storeId ?? null,
       role: found?.role ?? null,
       signing_key: { type: 'ed25519', public_key: signingKey },
@@ -162,14 +166,17 @@ export async function keyOperator(): Promise<Answer> {
   }
 }
 
+type ShownStatus = Pick<StoreStatus, 'storeId' | 'deviceName' | 'role'>
+
 /** Undefined if there is no store yet. Throws rather than report an unverified role. */
-async function findStatus(context: Context): Promise<Pick<Audit, 'storeId' | 'role'> | undefined> {
+async function findStatus(context: Context): Promise<ShownStatus | undefined> {
   try {
     return await withStore(context, (store) => store.status())
   } catch (error) {
     if (hasCode(error, 'not_a_store')) return undefined
     // An auditor can verify the trail alone, which holds its role.
-    if (hasCode(error, 'permission_denied')) return auditHere(context)
-    throw error
+    if (!hasCode(error, 'permission_denied')) throw error
+    const audit = await auditHere(context)
+    return { ...audit, deviceName: namesInTrail(audit.entries).get(audit.deviceId) }
   }
 }

@@ -7,6 +7,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import type { DeviceNames } from '../device-text.ts'
 import { type Ink, inkOf } from '../ink.ts'
 import { withStore } from '../open-store.ts'
 import { withPager, type Write } from '../pager.ts'
@@ -17,7 +18,7 @@ import { storePath } from '../store-path.ts'
 import { parseTime } from '../times.ts'
 import { findVersionPatch } from '../version-patch.ts'
 import { resolveVersion, versionLine, versionText } from '../versions-text.ts'
-import { pageJson, versionJson } from '../wire.ts'
+import { namedVersionJson, pageJson, type Wire } from '../wire.ts'
 
 /** Versions that are read before the first of them shows. */
 const PAGE = 200
@@ -33,6 +34,11 @@ interface LogRequest {
   readonly now: number | undefined
 }
 
+/** What is printed also names devices. */
+interface NamingRequest extends LogRequest {
+  readonly names: DeviceNames
+}
+
 interface Shown {
   readonly version: Version
   readonly patch: string | undefined
@@ -46,8 +52,9 @@ export function log(context: Context, input: Input): Promise<Answer> {
     const found = selected(store, { ...request, filter })
     const { path } = request.filter
     const movedTo = path === undefined ? undefined : await findMovedTo(store, path)
-    if (input.flag('json')) return jsonAnswer(found)
-    await withPager(context, (write) => writeAll(write, request, found))
+    const names = await store.devices.names()
+    if (input.flag('json')) return jsonAnswer(found, names)
+    await withPager(context, (write) => writeAll(write, { ...request, names }, found))
     const note = `${path} moved to ${movedTo}: \`gitlocket log ${movedTo}\` goes on there`
     return { text: '', json: undefined, ...(movedTo !== undefined && { note }) }
   })
@@ -59,23 +66,32 @@ export function show(context: Context, input: Input): Promise<Answer> {
     await loadHistory(context, store)
     const version = await getNamedVersion(store, input.argument(0))
     const now = nowIfShown(context)
+    const names = await store.devices.names()
     const inputs = version.inputs.map((one, index) => {
       const title = ink.paint('bold', `Input ${index + 1} of ${version.inputs.length}`)
-      return `\n${title}\n${fullText(ink, one, now)}`
+      return `\n${title}\n${fullText(ink, one, now, names)}`
     })
     return {
-      text: fullText(ink, version, now) + inputs.join(''),
-      json: { ...fullJson(version), inputs: version.inputs.map(fullJson) },
+      text: fullText(ink, version, now, names) + inputs.join(''),
+      json: {
+        ...fullJson(version, names),
+        inputs: version.inputs.map((one) => fullJson(one, names)),
+      },
       inked: true,
       paged: true,
     }
   })
 }
 
-function fullText(ink: Ink, version: FullVersion, now: number | undefined): string {
+function fullText(
+  ink: Ink,
+  version: FullVersion,
+  now: number | undefined,
+  names: DeviceNames,
+): string {
   const { content } = version
   const text = content === undefined ? `${missingText(version)}\n` : withFinalNewline(content)
-  return `${versionText(ink, version, now, 'full')}\n${ink.plain(text)}`
+  return `${versionText(ink, version, now, names)}\n${ink.plain(text)}`
 }
 
 /** Why there is no content. */
@@ -83,8 +99,8 @@ function missingText({ redactedAt }: FullVersion): string {
   return redactedAt === undefined ? '(the memory was deleted)' : '(the text was redacted)'
 }
 
-function fullJson(version: FullVersion): Readonly<Record<string, unknown>> {
-  return { ...versionJson(version), content: version.content ?? null }
+function fullJson(version: FullVersion, names: DeviceNames): Wire {
+  return { ...namedVersionJson(version, names), content: version.content ?? null }
 }
 
 function requestOf(context: Context, input: Input): LogRequest {
@@ -163,7 +179,7 @@ async function* selected(
 
 async function writeAll(
   write: Write,
-  request: LogRequest,
+  request: NamingRequest,
   found: AsyncIterable<Shown>,
 ): Promise<void> {
   let isFirst = true
@@ -174,18 +190,24 @@ async function writeAll(
   }
 }
 
-function shownText({ ink, now, oneline }: LogRequest, { version, patch }: Shown): string {
+function shownText({ ink, now, oneline, names }: NamingRequest, { version, patch }: Shown): string {
   if (oneline) return versionLine(ink, version, now)
   const below = patch === undefined || patch === '' ? '' : `\n${paintPatch(ink, patch)}`
-  return versionText(ink, version, now) + below
+  return versionText(ink, version, now, names) + below
 }
 
-async function jsonAnswer(found: AsyncGenerator<Shown, string | undefined>): Promise<Answer> {
+async function jsonAnswer(
+  found: AsyncGenerator<Shown, string | undefined>,
+  names: DeviceNames,
+): Promise<Answer> {
   const versions: unknown[] = []
   let next = await found.next()
   for (; next.done !== true; next = await found.next()) {
     const { version, patch } = next.value
-    versions.push({ ...versionJson(version), ...(patch === undefined ? {} : { diff: patch }) })
+    versions.push({
+      ...namedVersionJson(version, names),
+      ...(patch === undefined ? {} : { diff: patch }),
+    })
   }
   return { text: '', json: pageJson(versions, next.value) }
 }

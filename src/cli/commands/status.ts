@@ -7,6 +7,7 @@ import type { RemoteStatus } from '../../store/sync/remote-status.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { deviceText } from '../device-text.ts'
 import { cacheBytes } from '../disk-usage.ts'
 import { readCertificateFile } from '../files.ts'
 import { withStore } from '../open-store.ts'
@@ -78,7 +79,7 @@ function statusText(context: Context, found: StoreStatus): string {
     `Store      ${context.environment.storeDirectory}`,
     `Id         ${found.storeId}`,
     `Name       ${settings.name}`,
-    `Device     ${found.deviceId} (${found.role ?? 'removed'})`,
+    `Device     ${deviceText(found.deviceId, found.deviceName)}, ${found.role ?? 'removed'}`,
     `Memories   ${numberText(found.memories)}, ${sizeText(found.contentBytes)}`,
     `History    ${countText(found.commits, 'commit', 'commits')}, head ${found.head}`,
     `Words      ${found.headFingerprint.join(' ')}`,
@@ -125,6 +126,7 @@ function statusJson(context: Context, found: StoreStatus): Wire {
     storeId,
     ...settingsJson(found.settings),
     deviceId,
+    deviceName: found.deviceName,
     role,
     memories,
     sizeBytes: found.contentBytes,

@@ -12,6 +12,7 @@ import type { SyncReport } from '../../store/sync/report.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import type { DeviceNames } from '../device-text.ts'
 import { getIdentity, withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { errorJson, exitCodeOf } from '../output.ts'
@@ -24,7 +25,7 @@ type Half = 'pull' | 'push' | undefined
 
 /** The result of one remote. */
 export type Outcome =
-  | { readonly remote: string; readonly report: SyncReport }
+  | { readonly remote: string; readonly report: SyncReport; readonly names: DeviceNames }
   | { readonly remote: string; readonly error: unknown }
 
 export async function syncOnce(context: Context, input: Input, only: Half): Promise<Answer> {
@@ -45,16 +46,16 @@ export async function syncRemotes(
   const author = authorOf(context, input)
   const named = input.findArgument(0)
   const repair = input.flag('repair')
-  const auditing = { sync: trailSync(context, input), status: undefined, only, repair }
+  const auditing = { sync: trailSync(context, input), status: undefined, names: none, only, repair }
   try {
     const outcomes = await withStore(context, async (store) => {
-      const names =
+      const remotes =
         named === undefined ? (await store.remotes.list()).map(({ name }) => name) : [named]
       const sync: Turn['sync'] = (how) => syncMember(store, author, how, input)
       const status = async () => (await store.status()).remotes
-      const turn = { sync, status, only, repair }
-      if (names.length > 1) return syncAll(context, turn, names)
-      return [await attempt(context, turn, names[0])]
+      const turn = { sync, status, names: () => store.devices.names(), only, repair }
+      if (remotes.length > 1) return syncAll(context, turn, remotes)
+      return [await attempt(context, turn, remotes[0])]
     })
     return only === 'push' ? outcomes : await asAuditor(context, auditing, outcomes)
   } catch (error) {
@@ -83,10 +84,14 @@ function isOfAuditor(outcome: Outcome): boolean {
   return outcome.error.details.role === 'auditor'
 }
 
+const none = async (): Promise<DeviceNames> => new Map()
+
 interface Turn {
   readonly sync: (options: StoreSyncOptions) => Promise<SyncReport>
   /** What is known of the remotes here; undefined for an auditor. */
   readonly status: (() => Promise<readonly RemoteStatus[]>) | undefined
+  /** Those of the devices; an auditor's reports name none but new ones. */
+  readonly names: () => Promise<DeviceNames>
   readonly only: Half
   readonly repair: boolean
 }
@@ -145,7 +150,7 @@ async function syncAll(
 async function attempt(context: Context, turn: Turn, remote: string | undefined): Promise<Outcome> {
   try {
     const report = await syncWith(context, turn, remote)
-    return { remote: report.remote, report }
+    return { remote: report.remote, report, names: await turn.names() }
   } catch (error) {
     if (context.interrupts.signal.aborted) throw error
     return { remote: remote ?? '', error: await explainedBy(turn, remote, error) }
@@ -183,10 +188,10 @@ function syncWith(
 export function answerOf(context: Context, outcomes: readonly Outcome[]): Answer {
   const now = context.environment.terminal.output ? context.clock() : undefined
   const texts = outcomes.map((outcome) => {
-    return 'report' in outcome ? reportText(outcome.report, now) : ''
+    return 'report' in outcome ? reportText(outcome.report, outcome.names, now) : ''
   })
   const values = outcomes.map((outcome) => {
-    if ('report' in outcome) return reportJson(outcome.report)
+    if ('report' in outcome) return reportJson(outcome.report, outcome.names)
     return { remote: outcome.remote, ...errorJson(outcome.error) }
   })
   const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))

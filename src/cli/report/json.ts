@@ -68,9 +68,7 @@ function redactionJson(redaction: ReportedRedaction): Wire {
     versionIds,
     certificate: certificate && certificateJson(certificate),
     absence,
-    unconfirmedDevices: redaction.unconfirmedDevices.map((device) => {
-      return Object.assign({ name: device.name }, pendingDeviceJson(device))
-    }),
+    unconfirmedDevices: redaction.unconfirmedDevices.map(pendingDeviceJson),
     unconfirmedRemotes: redaction.unconfirmedRemotes,
   })
 }

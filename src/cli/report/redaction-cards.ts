@@ -1,7 +1,7 @@
 // The redactions of a report's page, each with its proof and with who has not confirmed it. Pure.
 
+import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
-import type { UnconfirmedDevice } from '../../store/report/confirmations.ts'
 import { countText, numberText } from '../sizes.ts'
 import { code, facts, html, type Html, named, time, type Value } from './html.ts'
 import { absenceText, actorText, unconfirmedText } from './wording.ts'
@@ -78,7 +78,7 @@ function unconfirmed({ unconfirmedDevices, unconfirmedRemotes }: ReportedRedacti
   </ul>`
 }
 
-function pendingDevice(device: UnconfirmedDevice): Html {
+function pendingDevice(device: PendingDevice): Html {
   const { deviceId, name, role } = device
   const known = name === '' ? '' : html` (${named(name)})`
   return html`<li>${code(deviceId)}${known}, ${role}: ${unconfirmedText(device)}</li>`

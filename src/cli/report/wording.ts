@@ -1,9 +1,9 @@
 // What the facts of a report are called, in HTML and CSV alike, and what a report cannot prove.
 
 import type { Actor } from '../../format/change-record.ts'
+import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { AccessAction } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
-import type { UnconfirmedDevice } from '../../store/report/confirmations.ts'
 import { timestamp } from '../wire.ts'
 
 /** The same texts as `gitlocket audit` prints for an actor. */
@@ -39,7 +39,7 @@ const found = {
 } as const
 
 /** Why a device is among those that have not confirmed a redaction. */
-export function unconfirmedText({ canAcknowledge, lastRecord }: UnconfirmedDevice): string {
+export function unconfirmedText({ canAcknowledge, lastRecord }: PendingDevice): string {
   if (!canAcknowledge) return 'may not write, so that it cannot be known'
   if (lastRecord === undefined) return 'has written nothing'
   return `last wrote ${timestamp(lastRecord)}`

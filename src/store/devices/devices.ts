@@ -94,6 +94,16 @@ export function listDevices(
     })
 }
 
+/** The name of each device that was ever added, `dev_…`; of a removed one the last. */
+export function namesEver(source: ContentSource, history: History): ReadonlyMap<string, string> {
+  return namesIn(everyDevice(readKeyrings(source, history)).map(({ entry }) => entry))
+}
+
+/** The names of active devices, `dev_…`. */
+export function namesIn(devices: readonly DeviceEntry[]): ReadonlyMap<string, string> {
+  return new Map(devices.map(({ deviceId, name }) => [formatId('device', deviceId), name]))
+}
+
 /** The newest entry of each device that was ever added, and the keyring that added it. */
 function everyDevice(
   keyrings: readonly KeyringEvent[],

@@ -12,6 +12,8 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 export interface PendingDevice {
   /** `dev_…` */
   readonly deviceId: string
+  /** FORMAT §1.5: for people, may be empty. */
+  readonly name: string
   readonly role: Role
   /** The time of its newest record, ms since 1970; undefined if it has written none. */
   readonly lastRecord: number | undefined
@@ -26,10 +28,11 @@ export function otherDevices(
 ): readonly PendingDevice[] {
   return keyring.directory.devices
     .filter(({ deviceId }) => deviceId !== thisDevice)
-    .map(({ deviceId, role }) => {
+    .map(({ deviceId, name, role }) => {
       const state = devices.get(deviceId)
       return {
         deviceId: formatId('device', deviceId),
+        name,
         role,
         lastRecord: state?.time,
         canAcknowledge: mayStillWrite(role, state?.forked ?? false),

@@ -7,6 +7,7 @@ import type { Actor, Operation, RedactReason } from '../../format/change-record.
 import type { Role } from '../../format/directory.ts'
 import type { AuditEntry } from '../audit/audit-trail.ts'
 import type { Audit } from '../audit/audit.ts'
+import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../redaction/built-on.ts'
 import type { RedactionCertificate } from '../redaction/certificate.ts'
 import type { ResidueReport } from '../redaction/residue.ts'
@@ -18,7 +19,7 @@ import {
   listReportedDevices,
   type ReportedDevice,
 } from './access-events.ts'
-import { findUnconfirmed, type UnconfirmedDevice } from './confirmations.ts'
+import { findUnconfirmed } from './confirmations.ts'
 
 /** What a report is about. */
 export interface ReportOptions extends WorkOptions {
@@ -105,7 +106,7 @@ export interface ReportedRedaction extends Authorship {
   readonly certificate: RedactionCertificate | undefined
   /** What the search found of these versions: undefined if nobody has searched. */
   readonly absence: 'nothing_found' | 'may_be_repeated' | 'found' | undefined
-  readonly unconfirmedDevices: readonly UnconfirmedDevice[]
+  readonly unconfirmedDevices: readonly PendingDevice[]
   /** The names of the remotes that are not known to have it. */
   readonly unconfirmedRemotes: readonly string[]
 }

@@ -5,12 +5,6 @@ import type { AuditEntry } from '../audit/audit-trail.ts'
 import { mayStillWrite, type PendingDevice } from '../redaction/acknowledgement.ts'
 import type { ReportedDevice } from './access-events.ts'
 
-/** An active device that no record shows to have taken a redaction over. */
-export interface UnconfirmedDevice extends PendingDevice {
-  /** Its newest name; may be empty. */
-  readonly name: string
-}
-
 /**
  * For each redact record, by its commit: the active devices that have written nothing since they
  * knew of it. Not `reader`, which has verified the trail, nor devices that were added later.
@@ -19,9 +13,9 @@ export function findUnconfirmed(
   entries: readonly AuditEntry[],
   devices: readonly ReportedDevice[],
   reader: string,
-): ReadonlyMap<string, readonly UnconfirmedDevice[]> {
+): ReadonlyMap<string, readonly PendingDevice[]> {
   const redactions = entries.filter(({ kind }) => kind === 'redact')
-  const found = new Map(redactions.map(({ commit }) => [commit, [] as UnconfirmedDevice[]]))
+  const found = new Map(redactions.map(({ commit }) => [commit, [] as PendingDevice[]]))
   if (redactions.length === 0) return found
   const trail = new Ancestry(entries)
   const newest = new Map(entries.map(({ deviceId, commit }) => [deviceId, commit]))

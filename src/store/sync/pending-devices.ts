@@ -18,7 +18,7 @@ export async function findPendingDevices(
   const devices = await retryAfterRedaction(session, list, {})
   return devices
     .filter(({ unacknowledged }) => unacknowledged.length > 0)
-    .map(({ deviceId, role, lastRecord, canAcknowledge }) => {
-      return { deviceId, role, lastRecord, canAcknowledge }
+    .map(({ deviceId, name, role, lastRecord, canAcknowledge }) => {
+      return { deviceId, name, role, lastRecord, canAcknowledge }
     })
 }

@@ -112,17 +112,23 @@ test('late changes without memories are listed by commit and kind', () => {
     '  1 commit of removed devices, or on top of such, came too late and is not part of the ' +
       `history:\n    ${change.commit}  redact  by dev_gone\n`,
   )
+  const names = new Map([['dev_gone', 'old phone']])
+  expect(reportText({ ...quiet, late: [change] }, names)).toContain('  by old phone (dev_gone)\n')
+  expect(reportJson({ ...quiet, late: [change] }, names)['late_changes']).toMatchObject([
+    { device_id: 'dev_gone', device_name: 'old phone' },
+  ])
 })
 
 test('devices that have not acknowledged a redaction are named, and those that cannot', () => {
-  const writer = { deviceId: 'dev_w', role: 'writer', lastRecord: 0, canAcknowledge: true } as const
-  const reader = { ...writer, deviceId: 'dev_r', role: 'reader', canAcknowledge: false } as const
-  const silent = { ...writer, deviceId: 'dev_s', lastRecord: undefined }
+  const state = { name: '', role: 'writer', lastRecord: 0, canAcknowledge: true } as const
+  const writer = { deviceId: 'dev_w', ...state, name: 'anna-laptop' } as const
+  const reader = { ...state, deviceId: 'dev_r', role: 'reader', canAcknowledge: false } as const
+  const silent = { ...state, deviceId: 'dev_s', lastRecord: undefined }
   const report = { ...quiet, erased: 2, pendingDevices: [writer, reader, silent] }
   expect(reportText(report).split('\n').slice(1, 7)).toEqual([
     '  erased here: 2 versions redacted elsewhere',
     '  Redactions not acknowledged yet, as far as records show, by',
-    '    dev_w, writer, last wrote 1970-01-01T00:00:00.000Z',
+    '    anna-laptop (dev_w), writer, last wrote 1970-01-01T00:00:00.000Z',
     '    dev_s, writer, has written nothing',
     '  These may not write, so that it cannot be known whether they have taken redactions over:',
     '    dev_r, reader, last wrote 1970-01-01T00:00:00.000Z',
@@ -130,6 +136,7 @@ test('devices that have not acknowledged a redaction are named, and those that c
   const { pending_devices: pendingDevices } = reportJson(report)
   expect(pendingDevices).toContainEqual({
     device_id: 'dev_s',
+    name: '',
     role: 'writer',
     last_record_at: null,
     can_acknowledge: true,

@@ -53,12 +53,14 @@ describe('after a redaction', () => {
       expect(pendingDevices).toHaveLength(2)
       expect(pendingDevices).toContainEqual({
         deviceId: idOf(second),
+        name: '',
         role: expect.stringMatching(/owner|writer/),
         lastRecord,
         canAcknowledge: true,
       })
       expect(pendingDevices).toContainEqual({
         deviceId: formatId('device', reader.deviceId),
+        name: '',
         role: 'reader',
         lastRecord: undefined,
         canAcknowledge: false,

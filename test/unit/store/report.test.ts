@@ -10,12 +10,10 @@ import type { AccessChange, AuditEntry } from '../../../src/store/audit/audit-tr
 import { type Audit, auditStore } from '../../../src/store/audit/audit.ts'
 import type { Device } from '../../../src/store/devices/devices.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
-import type { PendingDevice } from '../../../src/store/redaction/acknowledgement.ts'
 import type { RedactionCertificate } from '../../../src/store/redaction/certificate.ts'
 import { listAccessEvents, listReportedDevices } from '../../../src/store/report/access-events.ts'
 import { type AuditReport, collectReport } from '../../../src/store/report/audit-report.ts'
 import { reportAsAuditor } from '../../../src/store/report/auditor-report.ts'
-import type { UnconfirmedDevice } from '../../../src/store/report/confirmations.ts'
 import { bareRemote, firstClone, put, sync } from '../../support/clones.ts'
 import { author, leastStretch, type TestPlace } from '../../support/stores.ts'
 import { sharedDirectory } from '../../support/temporary.ts'
@@ -154,10 +152,10 @@ describe('a report', () => {
   test('names who has not confirmed a redaction: not removed, later or own devices', () => {
     const pending = devices.filter(({ unacknowledged }) => unacknowledged.length > 0)
     const [redaction] = ofOwner.redactions
-    const found = redaction?.unconfirmedDevices.map(withoutName)
+    const found = redaction?.unconfirmedDevices
     expect(found).toEqual(
-      pending.map(({ deviceId, role, lastRecord, canAcknowledge }) => {
-        return { deviceId, role, lastRecord, canAcknowledge }
+      pending.map(({ deviceId, name, role, lastRecord, canAcknowledge }) => {
+        return { deviceId, name, role, lastRecord, canAcknowledge }
       }),
     )
     expect(found?.map(({ deviceId }) => deviceId)).toEqual([ids.auditor, ids.writer])
@@ -246,15 +244,6 @@ test('a remote has confirmed a redaction once a sync has sent it', { tags: 'slow
   await put(first, '/b.md', 'not sent yet')
   expect(await remotes()).toEqual([[]])
 })
-
-function withoutName({
-  deviceId,
-  role,
-  lastRecord,
-  canAcknowledge,
-}: UnconfirmedDevice): PendingDevice {
-  return { deviceId, role, lastRecord, canAcknowledge }
-}
 
 describe('a join of keyrings', () => {
   const nothing: AccessChange = {

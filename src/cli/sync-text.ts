@@ -4,6 +4,7 @@ import { formatId } from '../format/id.ts'
 import type { Conflict } from '../store/history/conflicts.ts'
 import type { MergeOutcome } from '../store/merge/plan.ts'
 import type { JoinedKeyrings } from '../store/sync/joined-keyrings.ts'
+import type { NewDevice } from '../store/sync/new-devices.ts'
 import type { SettingsOutcome, SyncReport } from '../store/sync/report.ts'
 import { builtOnRedactedJson, builtOnRedactedLines } from './built-on-redacted.ts'
 import { type DeviceNames, deviceText } from './device-text.ts'
@@ -46,6 +47,7 @@ export function reportText(
   if (erased > 0)
     lines.push(`  erased here: ${countText(erased, 'version', 'versions')} redacted elsewhere`)
   lines.push(...pendingDeviceLines(report.pendingDevices, now).map((line) => `  ${line}`))
+  lines.push(...report.newDevices.map(newDeviceText))
   if (report.merge !== undefined) lines.push(`  merged in ${report.merge.slice(0, 12)}`)
   if (report.keyrings !== undefined) lines.push(...keyringTexts(report.keyrings, names))
   for (const { path, kind } of report.outcomes) lines.push(`  ${visible(path)}: ${kinds[kind]}`)
@@ -61,6 +63,17 @@ export function reportText(
   }
   lines.push(`  words ${report.headFingerprint.join(' ')}`)
   return `${lines.join('\n')}\n`
+}
+
+const admissions = {
+  owner: 'by an owner',
+  recovery: 'by recovery key',
+  passphrase: 'by passphrase',
+} as const
+
+function newDeviceText({ deviceId, name, role, admittedBy }: NewDevice): string {
+  const device = deviceText(deviceId, name)
+  return `  a new device joined: ${device}, ${role}, ${admissions[admittedBy]}`
 }
 
 /** At most this many paths are named. */
@@ -159,6 +172,9 @@ export function reportJson(report: SyncReport, names: DeviceNames = new Map()): 
     builtOnRedacted: report.builtOnRedacted.map(builtOnRedactedJson),
     keyrings: keyrings && keyringsJson(keyrings),
     lateChanges: report.late.map((change) => lateJson(change, names)),
+    newDevices: report.newDevices.map(({ deviceId, name, role, admittedBy }) =>
+      wire({ deviceId, name, role, admittedBy }),
+    ),
     forkedDevices,
     head,
     headFingerprint,

@@ -99,3 +99,46 @@ describe('the name of a device is shown', () => {
     expect(await home.ok('audit', '-n', '1')).toContain(`  removed old phone (${id})\n`)
   })
 })
+
+describe('a new device', () => {
+  test('is announced by the next sync of others, once', { tags: 'slow' }, async () => {
+    const url = bareRemote()
+    const [first, anna, berta, auditor] = [newHome(), newHome(), newHome(), newHome()]
+    const passphrase = { GITLOCKET_PASSPHRASE_FILE: first.file('passphrase', 'correct horse') }
+    const { stdout } = await first.call(['init', '--json'], passphrase)
+    const key = first.file('key', JSON.parse(stdout).recovery_key ?? '')
+    const card = await auditor.json('device', 'card', '--name', 'auditor')
+    await first.ok(
+      'device',
+      'add',
+      first.file('card', String(card['card'])),
+      '--role',
+      'auditor',
+      '--yes',
+    )
+    await first.ok('remote', 'add', 'origin', url)
+    expect(await first.ok('sync')).not.toContain('joined')
+    const address = await pinned(first, url)
+    await auditor.ok('join', address)
+
+    const joined = await anna.call(['join', address, '--name', 'anna-laptop', '--json'], passphrase)
+    const id = String(JSON.parse(joined.stdout).device_id)
+    const line = `  a new device joined: anna-laptop (${id}), writer, by passphrase\n`
+    expect(await first.ok('sync')).toContain(line)
+    expect((await first.call(['sync'])).stdout).not.toContain('joined')
+    expect(await auditor.ok('sync')).toContain(line)
+    expect((await auditor.call(['sync'])).stdout).not.toContain('joined')
+
+    const env = { GITLOCKET_RECOVERY_KEY_FILE: key }
+    await berta.call(['join', address, '--name', 'berta'], env)
+    expect(await first.json('sync')).toMatchObject({
+      new_devices: [{ name: 'berta', role: 'owner', admitted_by: 'recovery' }],
+    })
+    const { card: other } = await newHome().json('device', 'card', '--name', 'server')
+    await berta.ok('device', 'add', berta.file('card', String(other)), '--yes')
+    await berta.ok('sync')
+    const told = await anna.ok('pull')
+    expect(told).toMatch(/joined: berta \(dev_\w+\), owner, by recovery key\n/)
+    expect(told).toMatch(/joined: server \(dev_\w+\), writer, by an owner\n/)
+  })
+})

@@ -98,6 +98,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'store/sync': [
     'clone-remote',
     'joined-keyrings',
+    'new-devices',
     'options',
     'outgoing',
     'reach',

@@ -6,6 +6,7 @@ import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
+import type { Directory } from '../../format/directory.ts'
 import { headFingerprint } from '../../format/fingerprint.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { Incoming, Remote } from '../../git/exchange.ts'
@@ -29,6 +30,7 @@ import {
   type JoinOptions,
   nameOf,
 } from '../sync/clone-remote.ts'
+import { findNewDevices, type NewDevice } from '../sync/new-devices.ts'
 import { chooseRemote, type RemoteOptions } from '../sync/options.ts'
 import { findOutgoing, objectsOf } from '../sync/outgoing.ts'
 import { checkStoreId } from '../sync/remote-head.ts'
@@ -121,7 +123,8 @@ async function syncOnce(clone: Fetching, options: TrailOptions): Promise<SyncRep
   if (anchor.verified === undefined) await takeOver(clone, current, options)
   const isKnown = head === before && (await isVerified(objects, target, options))
   const taken = isKnown ? nothingTakenOver : await takeOver(clone, { ...target, before }, options)
-  // Read before another process may erase the commit.
+  // Read before another process may erase the commits.
+  const newDevices = await newDevicesBetween(objects, { ...target, before }, options)
   const fingerprint = headFingerprint(storeId, await recordOf(objects, target, options))
   await finish(objects)
   await objects.exchange.track(remote.name, head)
@@ -136,6 +139,7 @@ async function syncOnce(clone: Fetching, options: TrailOptions): Promise<SyncRep
     pendingDevices: [],
     head,
     headFingerprint: fingerprint,
+    newDevices,
     forkedDevices: [],
   }
 }
@@ -238,6 +242,19 @@ async function takeOver(
 async function finish(objects: ObjectStore): Promise<void> {
   const { journalFrames, purgePending } = objects.status()
   if (journalFrames + purgePending > 0) await objects.checkpoint()
+}
+
+/** The devices that the new head has and the old one had not. */
+async function newDevicesBetween(
+  objects: ObjectStore,
+  { storeId, before, head }: Move,
+  { identity }: TrailOptions,
+): Promise<readonly NewDevice[]> {
+  if (before === head) return []
+  const directoryAt = async (oid: Oid): Promise<Directory> => {
+    return (await openAuditKeyring(readKeyring(objects, oid), storeId, identity)).directory
+  }
+  return findNewDevices(await directoryAt(before), await directoryAt(head), identity.deviceId)
 }
 
 interface TrailSource extends CommitSource {

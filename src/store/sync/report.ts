@@ -5,6 +5,7 @@ import type { MergeOutcome } from '../merge/plan.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../redaction/built-on.ts'
 import type { JoinedKeyrings } from './joined-keyrings.ts'
+import type { NewDevice } from './new-devices.ts'
 import type { LateChange } from './post-revocation-changes.ts'
 
 /** The commits that the remote accepted, and the bytes sent. */
@@ -81,6 +82,8 @@ export interface SyncReport {
   readonly headFingerprint: readonly string[]
   /** Late changes of removed devices (FORMAT §7.4), not part of the history, oldest first. */
   readonly late: readonly LateChange[]
+  /** The devices that this sync brought, which others have enrolled or added. */
+  readonly newDevices: readonly NewDevice[]
   /** Devices that write from two machines (FORMAT §8.2). */
   readonly forkedDevices: readonly string[]
 }

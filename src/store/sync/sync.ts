@@ -8,6 +8,7 @@ import type { Remote } from '../../git/exchange.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { listBuiltOnRedacted } from '../redaction/built-on.ts'
 import type { StoreSession } from '../session/session.ts'
+import { findNewDevices } from './new-devices.ts'
 import { chooseRemote, type StoreSyncOptions, type SyncOptions } from './options.ts'
 import { findPendingDevices } from './pending-devices.ts'
 import { RemoteState } from './remote-state.ts'
@@ -34,7 +35,9 @@ async function syncAlone(
 ): Promise<SyncReport> {
   const remote = chooseRemote(session.objects.exchange.remotes(), options.remote)
   const known = new RemoteState(session, remote)
-  const redacted = await session.reading((snapshot) => snapshot.redacted.size)
+  const before = await session.reading(({ redacted, keyring }) => {
+    return { redacted: redacted.size, directory: keyring.directory }
+  })
   // Imported here: few remotes are damaged.
   const isRepair = options.repair === true && options.only !== 'pull'
   const mending = isRepair ? await import('./mend-remote.ts') : undefined
@@ -42,15 +45,16 @@ async function syncAlone(
   const { builtOnRedacted, ...moved } = await moveBoth(session, { remote, known }, author, options)
   await mending?.checkMended(session, remote.url, options)
   await known.forgetRefused()
-  const pendingDevices = await findPendingDevices(session, redacted)
+  const pendingDevices = await findPendingDevices(session, before.redacted)
   const suspects = builtOnRedacted ? await listBuiltOnRedacted(session, options.signal) : []
-  return session.reading(({ head, devices }) => ({
+  return session.reading(({ head, devices, keyring }) => ({
     remote: remote.name,
     ...moved,
     builtOnRedacted: suspects,
     pendingDevices,
     head: head.commit,
     headFingerprint: headFingerprint(session.storeId, head.record),
+    newDevices: findNewDevices(before.directory, keyring.directory, session.identity.deviceId),
     forkedDevices: [...devices]
       .filter(([, { forked }]) => forked)
       .map(([deviceId]) => formatId('device', deviceId)),

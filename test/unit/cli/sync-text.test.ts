@@ -17,6 +17,7 @@ const quiet: SyncReport = {
   erased: 0,
   pendingDevices: [],
   late: [],
+  newDevices: [],
   forkedDevices: [],
   head: '1'.repeat(40),
   headFingerprint: ['one', 'two'],

@@ -126,6 +126,11 @@ describe('sync', () => {
       expect(['eins\nuno\ntwo\nthree\n', 'uno\neins\ntwo\nthree\n']).toContain(both)
       const listed = await second.ok('conflicts')
       expect(listed).toContain('Both sides are in it')
+      for (const home of [first, second]) {
+        const id = String((await home.json('status'))['device_id'])
+        expect(listed).toMatch(new RegExp(`\\n  from memver_\\w+, by ${id}\\n`))
+        expect(await second.ok('conflicts', '--json')).toContain(`"device_id":"${id}"`)
+      }
       const merge = /memver_\w{26}/.exec(listed)?.[0] ?? ''
       const shown = await second.ok('show', merge)
       expect(shown).toContain('\nInput 1 of 2\nversion memver_')

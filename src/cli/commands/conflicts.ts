@@ -6,6 +6,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { type DeviceNames, deviceText } from '../device-text.ts'
 import { withStore } from '../open-store.ts'
 import { visible } from '../output.ts'
 import { markSeen, readSeen } from '../seen-conflicts.ts'
@@ -29,8 +30,10 @@ export function conflicts(context: Context, input: Input): Promise<Answer> {
     if (mark) return markNamed(context, store, input, all, seen)
     const shown = input.flag('all') ? all : all.filter(({ versionId }) => !seen.has(versionId))
     const found = shown.slice(0, limit)
-    const text = found.map((conflict) => conflictText(conflict, timeFormat(context))).join('\n')
-    const data = found.map((one) => conflictJson(one, seen.has(one.versionId)))
+    const names = await store.devices.names()
+    const format = timeFormat(context)
+    const text = found.map((conflict) => conflictText(conflict, names, format)).join('\n')
+    const data = found.map((one) => conflictJson(one, names, seen.has(one.versionId)))
     const note = noteOf(found.length, all.length)
     return { text, json: pageJson(data), ...(note !== undefined && { note }) }
   })
@@ -64,8 +67,9 @@ function noteOf(shown: number, all: number): string | undefined {
   return 'Each one was looked at on this device; --all lists them'
 }
 
-function conflictText(conflict: Conflict, format: TimeFormat): string {
-  const { path, versionId, inputs, time, joined, movedFrom } = conflict
+function conflictText(conflict: Conflict, names: DeviceNames, format: TimeFormat): string {
+  const named = (id: string): string => deviceText(id, names.get(id))
+  const { path, versionId, inputs, inputDevices, time, joined, movedFrom } = conflict
   const lines = [
     `${visible(path ?? '(redacted)')}  ${format(time)}`,
     `  ${resultText(conflict)}: ${versionId}`,
@@ -73,7 +77,7 @@ function conflictText(conflict: Conflict, format: TimeFormat): string {
     ...(movedFrom === undefined
       ? []
       : [`  moved aside from ${visible(movedFrom)}: another memory is there, or above or below`]),
-    ...inputs.map((input) => `  from ${input}`),
+    ...inputs.map((input, index) => `  from ${input}, by ${named(inputDevices[index] ?? '')}`),
   ]
   return `${lines.join('\n')}\n`
 }
@@ -84,9 +88,12 @@ function resultText({ combination, kept }: Conflict): string {
   return combination === 'deleted' ? 'Deleted' : 'Redacted since'
 }
 
-function conflictJson(conflict: Conflict, seen: boolean): Wire {
+function conflictJson(conflict: Conflict, names: DeviceNames, seen: boolean): Wire {
   const { time, joined, ...fields } = conflict
+  const inputDevices = conflict.inputDevices.map((deviceId) => {
+    return wire({ deviceId, deviceName: names.get(deviceId) })
+  })
   const { versionId, memoryId, path, inputs, combination, kept, movedFrom, commit } = fields
   const what = { versionId, memoryId, path, inputs, combination, kept, joinedMemoryId: joined }
-  return wire({ type: 'conflict', ...what, movedFrom, commit, createdAt: time, seen })
+  return wire({ type: 'conflict', ...what, inputDevices, movedFrom, commit, createdAt: time, seen })
 }

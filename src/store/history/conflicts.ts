@@ -24,6 +24,8 @@ export interface Conflict {
    * into it. A single one if the merge only joined or moved the memory.
    */
   readonly inputs: readonly string[]
+  /** The devices, `dev_…`, that wrote `inputs`, in their order. */
+  readonly inputDevices: readonly string[]
   readonly combination: Combination
   /** The one of `inputs` whose text was kept. */
   readonly kept: string | undefined
@@ -70,6 +72,7 @@ function describe(history: History, entry: VersionEntry): Conflict {
     memoryId: formatId('memory', entry.memoryId),
     path: entry.path,
     inputs: inputs.map(({ versionId }) => formatId('version', versionId)),
+    inputDevices: inputs.map(({ commit }) => formatId('device', commit.deviceId)),
     combination: combinationOf(entry, kept),
     kept: kept && formatId('version', kept.versionId),
     joined: joined && formatId('memory', joined.memoryId),

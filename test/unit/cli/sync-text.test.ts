@@ -72,8 +72,14 @@ test('settings changed on both sides and texts that a redaction missed are named
 
 test('versions that merges elsewhere combined are counted, and some of them named', () => {
   const elsewhere = ['/a.md', '/b\u001b.md', undefined, '/d.md'].map((path, index): Conflict => {
-    const made = { versionId: `memver_${index}`, memoryId: 'mem_0', path, inputs: [] }
-    const none = { kept: undefined, joined: undefined, movedFrom: undefined }
+    const made = { versionId: `memver_${index}`, memoryId: 'mem_0', path }
+    const none = {
+      inputs: [],
+      inputDevices: [],
+      kept: undefined,
+      joined: undefined,
+      movedFrom: undefined,
+    }
     return { ...made, ...none, combination: 'combined', commit: '3'.repeat(40), time: 0 }
   })
   expect(reportText({ ...quiet, mergedElsewhere: elsewhere })).toContain(

@@ -45,6 +45,7 @@ function newSecrets() {
     'refused path': canary(),
     'refused content': canary(),
     'store description': canary(),
+    'device name': canary(),
     passphrase: canary(),
     'new passphrase': canary(),
   } as const
@@ -72,7 +73,8 @@ async function live(
   secrets: Secrets,
   witness: Witness,
 ): Promise<void> {
-  const made = await createStore({ ...at, identity, passphrase: secrets.passphrase })
+  const { passphrase, 'device name': deviceName } = secrets
+  const made = await createStore({ ...at, identity, passphrase, deviceName })
   const author: Author = {
     actor: { type: 'user', id: secrets.actor },
     session: secrets.session,

@@ -1,6 +1,6 @@
-// The programs of docs/AGENT.md and README.md in a reader's project, with the packed files of
-// gitlocket and one generation of the SDK: type-checked, and run in a separate process against a
-// scripted Messages API.
+// The programs of docs/AGENT.md, docs/MEMORY-TOOL.md and README.md in a reader's project, with the
+// packed files of gitlocket and one generation of the SDK: type-checked, and run in a separate
+// process against a scripted Messages API.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -144,6 +144,17 @@ describe.each(sample(sdks, 2))(
       expect(stdout).toBe("[ { type: 'text', text: 'Nothing yet.' } ]\n")
     })
 
+    test('docs/MEMORY-TOOL.md: answers in a loop of its own', { tags: 'slow' }, async () => {
+      const look = memoryCall('look', { command: 'view', path: '/memories' })
+      const later = await startMessagesApi([[look], [text('Nothing yet.')]])
+      onTestFinished(() => later.close())
+      const commandLine = join(project, 'node_modules', 'gitlocket', 'bin', 'gitlocket.cjs')
+      expect(await run(project, commandLine, later, ['init'])).toMatchObject({ code: 0 })
+      expect(await run(project, 'loop.mjs', later)).toEqual({ code: 0, stdout: '', stderr: '' })
+      expect(resultsOf(later.received.at(-1))['look']?.['content']).toContain('/memories')
+      expect(later.refusals).toEqual([])
+    })
+
     test.each(['agent.mjs', 'remember.mjs'])('%s type-checks', { tags: 'slow' }, (program) => {
       const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
       const options = ['--allowJs', '--checkJs', '--noEmit', '--strict', '--skipLibCheck']
@@ -174,6 +185,7 @@ function install(sdk: string, project: string): void {
     link(join(root, 'node_modules', name), join(modules, name))
   }
   writeFileSync(join(project, 'agent.mjs'), programOf('docs/AGENT.md', 'agent.mjs'))
+  writeFileSync(join(project, 'loop.mjs'), loopOf('docs/MEMORY-TOOL.md'))
   writeFileSync(join(project, 'remember.mjs'), programOf('README.md', 'remember.mjs'))
 }
 
@@ -188,6 +200,20 @@ function programOf(document: string, name: string): string {
   const [, after = ''] = page.split(`<!-- ${name} -->\n\n\`\`\`js\n`)
   const end = after.indexOf('```\n')
   return end === -1 ? expect.fail(`${document} holds no ${name}`) : after.slice(0, end)
+}
+
+/** The first lines of code in a document, with what they take for given. */
+function loopOf(document: string): string {
+  const page = readFileSync(join(root, document), 'utf8')
+  const [, code] = /^```ts\n(.*?)^```$/ms.exec(page) ?? []
+  return `import Anthropic from '@anthropic-ai/sdk'
+import { openDefaultStore } from 'gitlocket'
+const [store, client] = [await openDefaultStore(), new Anthropic()]
+const [model, max_tokens] = ['claude-sonnet-5', 4096]
+const messages = [{ role: 'user', content: 'What were we working on?' }]
+${code ?? expect.fail(`${document} shows no code`)}
+await store.close()
+`
 }
 
 interface Finished {

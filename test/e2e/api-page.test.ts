@@ -1,14 +1,24 @@
 // docs/API.md: its blocks are one program that prints what the page says; it names every export.
 
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { createStore, generateIdentity } from '../../src/index.ts'
+import { author } from '../support/stores.ts'
 import { cleanEnvironment, temporaryDirectory } from '../support/temporary.ts'
 import { exportsOf } from '../tidy/agreement.ts'
 import { sourceFile } from '../tidy/source.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+/** Those with code of users; the others have also what is inside. */
+const documents = [
+  'README.md',
+  ...readdirSync(`${root}/docs/recipes`, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
+    .map((name) => `docs/recipes/${name}`),
+  ...['API', 'AGENT', 'MEMORY-TOOL'].map((name) => `docs/${name}.md`),
+]
 const page = readFileSync(`${root}/docs/API.md`, 'utf8')
 const program = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, block = '']) => block).join('')
 
@@ -34,6 +44,28 @@ const members = {
   StoreRemotes: 'store-remotes',
   StoreMaintenance: 'store-maintenance',
 }
+
+test('what the documents name of a store exists', async () => {
+  const directory = temporaryDirectory()
+  const places = { directory: `${directory}/store`, stateDirectory: `${directory}/state` }
+  const { store } = await createStore({ ...places, identity: await generateIdentity() })
+  const known = { store, me: store.as(author) }
+  const mentions = documents.flatMap((path) =>
+    [
+      ...readFileSync(`${root}/${path}`, 'utf8').matchAll(
+        /\b(?:store|me)(?:\.[a-z]\w*)+(?=[(`])/gi,
+      ),
+    ].map(([mention]) => mention),
+  )
+  const missing = mentions.filter((mention) => {
+    let found: unknown = known
+    for (const name of mention.split('.')) found = Reflect.get(Object(found), name)
+    return found === undefined
+  })
+  await store.close()
+  expect(missing).toEqual([])
+  expect(mentions.length).toBeGreaterThan(30)
+})
 
 describe('it names', () => {
   test.each(['index', 'anthropic/memory-tool'])('each export of %s', (file) => {

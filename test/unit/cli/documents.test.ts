@@ -1,0 +1,61 @@
+// The commands that the documents show: each is one that the command line takes.
+
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { parseCommandLine } from '../../../src/cli/parse.ts'
+import { commands } from '../../../src/cli/table.ts'
+import { git } from '../../support/temporary.ts'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+/** Without what is made of the table, and the format, which shows subjects of commits. */
+const documents = git(['ls-files', '-z', '*.md'], root)
+  .split('\0')
+  .filter((path) => !['', 'docs/CLI.md', 'docs/FORMAT.md'].includes(path))
+  .map((path) => [path, readFileSync(root + path, 'utf8')] as const)
+
+/** The words of a shell command up to what ends it, without the program. */
+function wordsOf(command: string): readonly string[] {
+  const [text = ''] = command.split(/ [|#;&>]|&&/)
+  const words = text.match(/'[^']*'|"[^"]*"|\S+/g) ?? []
+  return words.map((word) => word.replaceAll(/^['"]|['"]$/g, '')).slice(1)
+}
+
+/** What the command line says against it; undefined if it takes it. */
+function problemOf(command: string): string | undefined {
+  try {
+    parseCommandLine(wordsOf(command), commands)
+    return undefined
+  } catch (error) {
+    return `${command}: ${String(error)}`
+  }
+}
+
+/** Lines that are meant to be typed. */
+const typed = documents.flatMap(([path, text]) =>
+  [...text.matchAll(/^ {4}(?:[A-Z_]+=\S+ )*(?:npx )?(gitlocket .*)$/gm)].map(
+    ([, command = '']) => [path, command] as const,
+  ),
+)
+/** Commands that a sentence names, often without what they need. */
+const named = documents.flatMap(([path, text]) =>
+  [...text.matchAll(/`(gitlocket [a-z][^`]*)`/g)].map(
+    ([, command = '']) => [path, command.replaceAll('\n', ' ')] as const,
+  ),
+)
+
+describe('the documents', () => {
+  test.each(typed)('%s: %s', (_, command) => {
+    expect(problemOf(command)).toBeUndefined()
+  })
+
+  test('name commands and options that exist', () => {
+    const unknown = named.flatMap(([path, command]) => {
+      const problem = problemOf(command)
+      const isIncomplete = problem === undefined || / needs /.test(problem)
+      return isIncomplete ? [] : [`${path}: ${problem}`]
+    })
+    expect(unknown).toEqual([])
+    expect(Math.min(typed.length, named.length)).toBeGreaterThan(5)
+  })
+})

@@ -1,6 +1,7 @@
 // Pieces of HTML that cannot be broken by what is put into them: a template escapes every value
 // that is not such a piece itself. Pure.
 
+import type { ReportedDevice } from '../../store/report/access-events.ts'
 import { visible } from '../output.ts'
 import { timestamp } from '../wire.ts'
 import { stylesheet } from './stylesheet.ts'
@@ -23,6 +24,12 @@ export const style: Html = { markup: `<style>${stylesheet}</style>` }
 /** A name that somebody chose: it cannot turn the direction of what is around it. */
 export function named(text: string): Html {
   return html`<bdi>${text}</bdi>`
+}
+
+/** A device of a report by its name and its id, which alone identifies it. */
+export function device(id: string, devices: readonly ReportedDevice[]): Html {
+  const { name = '' } = devices.find(({ deviceId }) => deviceId === id) ?? {}
+  return name === '' ? code(id) : html`${named(name)} (${code(id)})`
 }
 
 export function code(text: string): Html {

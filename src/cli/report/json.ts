@@ -17,6 +17,7 @@ export function reportJson(report: AuditReport, createdAt: number): Wire {
     name,
     createdAt,
     deviceId,
+    deviceName: report.devices.find((device) => device.deviceId === deviceId)?.name,
     role,
     since: since === undefined ? null : timestamp(since),
     until: until === undefined ? null : timestamp(until),

@@ -3,7 +3,7 @@
 import type { AccessEvent, ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, WriteCount } from '../../store/report/audit-report.ts'
 import { numberText } from '../sizes.ts'
-import { code, html, type Html, named, table, time, type Value } from './html.ts'
+import { code, device, html, type Html, named, table, time, type Value } from './html.ts'
 import { type Bin, binWrites, plot, totalOf } from './plot.ts'
 import { actionText, actorText } from './wording.ts'
 
@@ -17,8 +17,8 @@ export function deviceTable({ devices }: AuditReport): Html {
   })
 }
 
-function deviceRow(device: ReportedDevice): readonly Value[] {
-  const { deviceId, name, role, added, removed, lastRecord } = device
+function deviceRow(reported: ReportedDevice): readonly Value[] {
+  const { deviceId, name, role, added, removed, lastRecord } = reported
   return [
     code(deviceId),
     name === '' ? none : named(name),
@@ -29,25 +29,33 @@ function deviceRow(device: ReportedDevice): readonly Value[] {
   ]
 }
 
-export function accessTable({ access }: AuditReport): Html {
+export function accessTable({ access, devices }: AuditReport): Html {
   if (access.length === 0) return nothing('No access has changed in this period.')
   return table({
     caption: 'Changes of devices, passphrases and keys, oldest first',
     heads: ['Time', 'What', 'Of', 'By the device', 'Actor'],
-    rows: access.map(accessRow),
+    rows: access.map((event) => accessRow(event, devices)),
   })
 }
 
-function accessRow(event: AccessEvent): readonly Value[] {
+function accessRow(event: AccessEvent, devices: readonly ReportedDevice[]): readonly Value[] {
   const { action, deviceId, isRecovery } = event
-  const by = html`${code(deviceId)}${isRecovery ? ' (passphrase or recovery key)' : ''}`
-  return [time(event.time), actionText(action), subjectOf(event), by, actorText(event.actor)]
+  const by = html`${device(deviceId, devices)}${isRecovery ? ' (passphrase or recovery key)' : ''}`
+  return [
+    time(event.time),
+    actionText(action),
+    subjectOf(event, devices),
+    by,
+    actorText(event.actor),
+  ]
 }
 
-function subjectOf({ action }: AccessEvent): Value {
+function subjectOf({ action }: AccessEvent, devices: readonly ReportedDevice[]): Value {
   if (!('deviceId' in action)) return ''
   const role = 'role' in action ? html` as ${action.role}` : ''
-  const name = 'name' in action && action.name !== '' ? html` named ${named(action.name)}` : ''
+  // What it was named then, and not what it is named now.
+  if (!('name' in action)) return html`${device(action.deviceId, devices)}${role}`
+  const name = action.name === '' ? '' : html` named ${named(action.name)}`
   return html`${code(action.deviceId)}${role}${name}`
 }
 

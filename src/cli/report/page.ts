@@ -3,7 +3,7 @@
 
 import type { AuditReport } from '../../store/report/audit-report.ts'
 import { countText, numberText } from '../sizes.ts'
-import { code, facts, html, type Html, named, style, time, type Value } from './html.ts'
+import { code, device, facts, html, type Html, named, style, time, type Value } from './html.ts'
 import { accessTable, deviceTable, writeTables } from './page-tables.ts'
 import { redactionCards } from './redaction-cards.ts'
 import { limitsOf } from './wording.ts'
@@ -84,11 +84,11 @@ function navigation(sections: readonly Section[]): Html {
 }
 
 function headFacts(report: AuditReport, createdAt: number): Html {
-  const { storeId, deviceId, role, since, until } = report
+  const { storeId, deviceId, devices, role, since, until } = report
   return facts([
     ['Store', code(storeId)],
     ['Made', time(createdAt)],
-    ['By the device', html`${code(deviceId)}, ${role ?? 'removed'}`],
+    ['By the device', html`${device(deviceId, devices)}, ${role ?? 'removed'}`],
     ['Period', period(since, until)],
   ])
 }

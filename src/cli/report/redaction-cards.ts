@@ -1,19 +1,23 @@
 // The redactions of a report's page, each with its proof and with who has not confirmed it. Pure.
 
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
+import type { ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
 import { countText, numberText } from '../sizes.ts'
-import { code, facts, html, type Html, named, time, type Value } from './html.ts'
+import { code, device, facts, html, type Html, named, time, type Value } from './html.ts'
 import { absenceText, actorText, unconfirmedText } from './wording.ts'
 
 /** More ids of versions are counted: JSON has them all. */
 const IDS_MAX = 12
 
-export function redactionCards({ absence, redactions }: AuditReport): readonly Html[] {
+export function redactionCards({ absence, devices, redactions }: AuditReport): readonly Html[] {
   if (redactions.length === 0) {
     return [html`<p class="none">Nothing was redacted in this period.</p>`]
   }
-  return [...(absence === undefined ? [] : [searched(absence)]), ...redactions.map(card)]
+  return [
+    ...(absence === undefined ? [] : [searched(absence)]),
+    ...redactions.map((one) => card(one, devices)),
+  ]
 }
 
 function searched(absence: NonNullable<AuditReport['absence']>): Html {
@@ -28,7 +32,7 @@ function searched(absence: NonNullable<AuditReport['absence']>): Html {
   </p>`
 }
 
-function card(redaction: ReportedRedaction): Html {
+function card(redaction: ReportedRedaction, devices: readonly ReportedDevice[]): Html {
   const { reason = 'unspecified', versionIds, commit, record, actor, session } = redaction
   return html`<article class="card">
     <h3>
@@ -36,7 +40,7 @@ function card(redaction: ReportedRedaction): Html {
       ${reason}
     </h3>
     ${facts([
-      ['By the device', code(redaction.deviceId)],
+      ['By the device', device(redaction.deviceId, devices)],
       ['Actor', actorText(actor)],
       ['Session', session ?? 'not recorded'],
       ['Record', code(record)],
@@ -78,8 +82,8 @@ function unconfirmed({ unconfirmedDevices, unconfirmedRemotes }: ReportedRedacti
   </ul>`
 }
 
-function pendingDevice(device: PendingDevice): Html {
-  const { deviceId, name, role } = device
+function pendingDevice(pending: PendingDevice): Html {
+  const { deviceId, name, role } = pending
   const known = name === '' ? '' : html` (${named(name)})`
-  return html`<li>${code(deviceId)}${known}, ${role}: ${unconfirmedText(device)}</li>`
+  return html`<li>${code(deviceId)}${known}, ${role}: ${unconfirmedText(pending)}</li>`
 }

@@ -1,12 +1,12 @@
 // Which store this machine has had at which directory, kept outside of it: a store whose directory
 // has vanished can be named. No more than a hint: what is lost or wrong here changes no command.
 
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { toHex, utf8 } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { StoreError } from '../errors.ts'
-import { errnoOf, writeSecretFile } from './files.ts'
+import { errnoOf, findTextFile, writeSecretFile } from './files.ts'
 import type { DefaultPlaces } from './places.ts'
 
 type Places = Pick<DefaultPlaces, 'directory' | 'stateDirectory'>
@@ -14,11 +14,12 @@ type Places = Pick<DefaultPlaces, 'directory' | 'stateDirectory'>
 /** The id of the store that was last opened at a directory. libsodium must be loaded. */
 export function findKnownStore(places: Places): string | undefined {
   try {
-    const text = readFileSync(fileOf(places), 'latin1')
+    // A pipe in its place is refused without waiting.
+    const text = findTextFile('the note of a store', fileOf(places), false) ?? ''
     return /^(memstore_[0-7][0-9a-hjkmnp-tv-z]{25})\n$/.exec(text)?.[1]
   } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    return undefined
+    if (error instanceof StoreError) return undefined
+    throw error
   }
 }
 

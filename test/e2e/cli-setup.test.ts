@@ -1,6 +1,16 @@
 // Setting a machine up: what could confuse a user is said, with what to do.
 
-import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
 import process from 'node:process'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
@@ -70,6 +80,20 @@ describe('a store whose directory has vanished', () => {
     expect(await home.ok('status')).toContain(String(after))
     rmSync(home.store, { recursive: true })
     expect((await home.call(['init'])).stderr).toContain(`#${String(after)}'`)
+  })
+
+  test('is a hint alone: whatever lies where it is kept stops no command', async () => {
+    const home = newHome()
+    await home.ok('init')
+    const notes = join(home.stateDirectory, 'places')
+    const [note = ''] = readdirSync(notes)
+    rmSync(join(notes, note))
+    execFileSync('mkfifo', [join(notes, note)])
+    expect(await home.ok('ls')).toBe('')
+    expect(readFileSync(join(notes, note), 'utf8')).toMatch(/^memstore_\w{26}\n$/)
+    rmSync(notes, { recursive: true })
+    writeFileSync(notes, '')
+    expect(await home.ok('ls')).toBe('')
   })
 
   test('does not stop a store at another directory', async () => {

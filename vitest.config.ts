@@ -16,6 +16,9 @@ const report = env['REPORT']
 /** Files whose tests start processes all the time: to fork costs more the more memory there is. */
 const forking = ['test/e2e/**/*.test.ts', 'test/fault/**/*.test.ts', 'test/interop/**/*.test.ts']
 
+/** Files that replace a module of the product, which another file may have loaded before. */
+const mocking = ['test/attack/planted-journals.test.ts', 'test/attack/salvage.test.ts']
+
 const plugins = mutantPlugins()
 const common = {
   // Processes: signals, umask and the current directory belong to the process, and the workers that
@@ -45,8 +48,14 @@ export default defineConfig({
       { plugins, test: { ...common, name: 'forking', include: forking } },
       {
         plugins,
-        test: { ...common, name: 'plain', include: ['test/**/*.test.ts'], exclude: forking },
+        test: {
+          ...common,
+          name: 'plain',
+          include: ['test/**/*.test.ts'],
+          exclude: [...forking, ...mocking],
+        },
       },
+      { plugins, test: { ...common, name: 'mocking', include: mocking, isolate: true } },
     ],
     // By default one core is left idle, of which there may be two.
     maxWorkers: availableParallelism(),

@@ -252,7 +252,7 @@ async function newDevicesBetween(
 ): Promise<readonly NewDevice[]> {
   if (before === head) return []
   const directoryAt = async (oid: Oid): Promise<Directory> => {
-    return (await openAuditKeyring(readKeyring(objects, oid), storeId, identity)).directory
+    return (await openAuditKeyring(readHeadKeyring(objects, oid), storeId, identity)).directory
   }
   return findNewDevices(await directoryAt(before), await directoryAt(head), identity.deviceId)
 }

@@ -126,7 +126,7 @@ function checkStretchCost(all: readonly StretchParameters[]): void {
   if (cost <= stretchCostMax) return
   throw new StoreError(
     'weak_key_parameters',
-    'The passphrases of the keyring cost more to try than those of any store of this engine',
+    'The passphrases of this store would cost more to try than those of any store of this release',
   )
 }
 

@@ -32,6 +32,17 @@ describe('the name of a device', () => {
     expect((await home.call(['doctor', '--json'])).stdout).toContain('none yet')
   })
 
+  test('is what an owner renames it to', async () => {
+    const home = await newHomeWithStore()
+    const [id] = Array.from(Object.values(Object((await home.json('device', 'list'))['data'])))
+    const { id: deviceId } = Object(id)
+    const renamed = await home.ok('device', 'rename', deviceId, 'build server')
+    expect(renamed).toBe(`${deviceId} is named build server\n`)
+    expect(await home.ok('device', 'list')).toContain('owner, build server')
+    const { data } = await home.json('device', 'list')
+    expect(Object(data)[0]).toMatchObject({ name: 'build server', admitted_by: 'owner' })
+  })
+
   test('travels with a device card, and is shown before it is added', async () => {
     const home = await newHomeWithStore()
     const other = newHome()

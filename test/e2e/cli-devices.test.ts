@@ -353,20 +353,6 @@ describe('two owners who change the keyring on separate clones', () => {
   })
 })
 
-describe('device rename', () => {
-  test('names a device for people', async () => {
-    const home = await newHomeWithStore()
-    const { file, id } = await newCard(home)
-    await home.ok('device', 'add', file, '--fingerprint', id)
-    expect(await home.ok('device', 'rename', id, 'build server')).toBe(
-      `${id} is named build server\n`,
-    )
-    expect(await home.ok('device', 'list')).toContain(`${id}  writer, build server\n`)
-    const { data: devices } = JSON.parse(await home.ok('device', 'list', '--json'))
-    expect(devices[1]).toMatchObject({ name: 'build server', admitted_by: 'owner' })
-  })
-})
-
 describe('device remove', () => {
   test(
     'names the secrets that its user may know, and replaces them',

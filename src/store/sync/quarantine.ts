@@ -32,7 +32,7 @@ const BYTES_MAX = 64 * MEBIBYTE
 /** The largest blob of a store is a memory. */
 const blobLimit: SizeLimit = {
   bytes: memoryBlobBytesMax,
-  refusal: () => new StoreError('object_corrupt', 'A blob is larger than any of a store'),
+  refusal: () => new StoreError('object_corrupt', 'An object is larger than any of a store'),
 }
 
 /** The bits of a mode that give an entry's kind; git treats all but these two kinds as files. */

@@ -59,7 +59,10 @@ function joinRemote(laptop: Place, remote: string, recoveryKey: string): void {
   const keyFile = join(laptop.root, 'recovery-key')
   writeFileSync(keyFile, `${recoveryKey}\n`, { mode: 0o600 })
   try {
-    showCommand({ ...laptop, recoveryKeyFile: keyFile }, ['join', remote], { full: 9, short: 1 })
+    showCommand({ ...laptop, recoveryKeyFile: keyFile }, ['join', remote, '--name', 'laptop'], {
+      full: 9,
+      short: 1,
+    })
   } finally {
     rmSync(keyFile)
   }
@@ -73,7 +76,7 @@ async function writeApart(place: Place, laptop: Place): Promise<void> {
     showCommand(place, [...insert, '- 02:20 alert silenced for an hour'], 1)
     showCommand(laptop, ['sync'], 3)
   })
-  showCommand(place, ['sync'], { full: 6, short: 3 })
+  showCommand(place, ['sync'], { full: 7, short: 4 })
   showCommand(place, ['cat', path], 4)
   await inFull(() => {
     showCommand(place, ['conflicts'], 5)

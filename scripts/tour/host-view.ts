@@ -19,7 +19,7 @@ export function showHostView(place: Place, signers: string, erasure: Erasure): v
   const obstacle = signatureObstacle(version)
   if (obstacle === undefined) showSignatures(place, signers)
   else print(`Left out: \`git log --show-signature\` needs ${obstacle}`)
-  showGit(place, ['ls-tree', '-r', '--long', 'main'], { full: 9, short: 3 })
+  showGit(place, ['ls-tree', '-r', '--long', 'main'], { full: 9, short: 2 })
   showSealed(place)
   showErased(place, erasure)
   showGit(place, ['fsck', '--strict'], { full: 5, short: 0 })
@@ -54,7 +54,7 @@ function showSealed(place: Place): void {
   const bytes = git(place, args)
   print(style('bold', `${isFull ? '\n' : ''}$ git ${args.join(' ')}`))
   printBlock(hexDump(bytes.subarray(0, isFull ? 80 : 16)), { indent: 2 })
-  print(style('dim', `  … ${bytes.length} bytes: a short header, then ciphertext`))
+  if (isFull) print(style('dim', `  … ${bytes.length} bytes: a short header, then ciphertext`))
 }
 
 /** Checks that git has neither the commit with the key nor any other erased object. */

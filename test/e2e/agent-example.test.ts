@@ -148,7 +148,7 @@ describe.each(sample(sdks, 2))(
       const look = memoryCall('look', { command: 'view', path: '/memories' })
       const later = await startMessagesApi([[look], [text('Nothing yet.')]])
       onTestFinished(() => later.close())
-      const commandLine = join(project, 'node_modules', 'gitlocket', 'bin', 'gitlocket.cjs')
+      const commandLine = join(project, 'node_modules', 'gitlocket', 'src', 'bin', 'gitlocket.cjs')
       expect(await run(project, commandLine, later, ['init'])).toMatchObject({ code: 0 })
       expect(await run(project, 'loop.mjs', later)).toEqual({ code: 0, stdout: '', stderr: '' })
       expect(resultsOf(later.received.at(-1))['look']?.['content']).toContain('/memories')

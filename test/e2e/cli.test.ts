@@ -1,6 +1,7 @@
 // The command line as a newcomer meets it: every verb once, in one story, and what programs get.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { sample } from '../support/seed.ts'
@@ -71,7 +72,7 @@ describe('the first five minutes', () => {
     expect(verified).toMatch(/^Verified 6 commits, 5 versions and 0 memories; the head is [0-9a-f]/)
   })
 
-  test('log prints like git: newest first, with author, date and reason', async () => {
+  test('log prints like git: newest first, with author, device, date and reason', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'a\n', '--session', 's1', '--reason', 'Because\nyes')
     await home.ok('mv', 'a.md', 'b.md', '--actor', 'bob')
@@ -81,11 +82,13 @@ describe('the first five minutes', () => {
         'version memver_…',
         'Change:   moved /a.md => /b.md',
         'Actor:    user:bob',
+        `Device:   ${hostname()} (dev_…)`,
         'Date:     then',
         '',
         'version memver_…',
         'Change:   created /a.md',
         'Actor:    user:alice',
+        `Device:   ${hostname()} (dev_…)`,
         'Session:  s1',
         'Date:     then',
         '',

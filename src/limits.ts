@@ -97,6 +97,12 @@ export const journalWaitBytes: number = 16 * MEBIBYTE
 export const journalBytesMax: number = 64 * MEBIBYTE
 /** The objects of a larger transition go into a pack, and only its ref move into the journal. */
 export const journalTransitionBytesMax: number = 8 * MEBIBYTE
+/** A file that is read whole: a cache of a million memories is smaller. */
+export const fileBytesMax: number = 1024 * MEBIBYTE
+/** A file of lines: HEAD, a ref, packed refs, a configuration, a lock. */
+export const lineFileBytesMax: number = 16 * MEBIBYTE
+/** A larger journal file was not made by this engine. */
+export const journalFileBytesMax: number = 4 * journalBytesMax
 /** A git object of a store is smaller; larger ones are refused before they are inflated. */
 export const objectBytesMax: number = 64 * MEBIBYTE
 /** A reader of packs refuses longer delta chains; git makes none longer than 4,095. */

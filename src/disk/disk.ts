@@ -32,6 +32,7 @@ import { promisify } from 'node:util'
 import { toHex } from '../bytes.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { type ErrorCode, hasCode, StoreError } from '../errors.ts'
+import { fileBytesMax } from '../limits.ts'
 import { type Life, listenAt, type Listener } from './life-socket.ts'
 import { lifeOf, type ProcessOwner, thisProcess } from './process-owner.ts'
 
@@ -79,8 +80,8 @@ export interface Disk {
   truncate(fd: number, length: number): void
   /** fdatasync: resolves once the data and the size are durable. */
   sync(fd: number): Promise<void>
-  /** The whole file, or undefined if it does not exist. */
-  readFile(path: string): Uint8Array | undefined
+  /** The whole file, or undefined if it does not exist. Refused if it is larger than `limit`. */
+  readFile(path: string, limit?: number): Uint8Array | undefined
   /** The names in a directory, sorted; empty if it does not exist. */
   list(directory: string): string[]
   /** Like `list`, with the kind of each entry. */
@@ -144,6 +145,11 @@ function sharedError(path: string): StoreError {
   return openError(path, `it has a hard link elsewhere, which a write would change; ${advice}`)
 }
 
+/** A sparse file takes no room on the disk, and all of it in RAM. */
+function largeError(path: string): StoreError {
+  return openError(path, 'it is larger than any such file; move it away, and see `doctor`')
+}
+
 function openError(path: string, problem: string): StoreError {
   const name = basename(path)
   const file = /^[\w.-]{1,99}$/.test(name) ? name : 'a file'
@@ -197,10 +203,11 @@ export const systemDisk: Disk = {
       fail('sync a file', error)
     }
   },
-  readFile(path) {
+  readFile(path, limit = fileBytesMax) {
     return attemptUnless('ENOENT', 'read a file', () => {
       const fd = openRegular(path, 'r')
       try {
+        if (fstatSync(fd).size > limit) throw largeError(path)
         const bytes = readFileSync(fd)
         // A Buffer's `slice` is a view, where callers expect a copy.
         return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)

@@ -6,6 +6,7 @@
 import { asciiText, toHex, utf8 } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
+import { lineFileBytesMax } from '../limits.ts'
 import type { Disk } from './disk.ts'
 import type { Life, Listener } from './life-socket.ts'
 import type { ProcessOwner } from './process-owner.ts'
@@ -341,7 +342,7 @@ class TurnQueue {
 }
 
 function readHolder(disk: Disk, path: string): Holder | undefined {
-  const bytes = disk.readFile(path)
+  const bytes = disk.readFile(path, lineFileBytesMax)
   if (bytes === undefined) return undefined
   try {
     const parsed: unknown = JSON.parse(asciiText(bytes))

@@ -178,9 +178,9 @@ export class FaultyDisk implements Disk {
     })
   }
 
-  readFile(path: string): Uint8Array | undefined {
+  readFile(path: string, limit?: number): Uint8Array | undefined {
     this.#assertAlive()
-    return systemDisk.readFile(path)
+    return systemDisk.readFile(path, limit)
   }
 
   list(directory: string): string[] {

@@ -6,7 +6,12 @@
 import { concatBytes, equalBytes, isZero } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
-import { journalPackBytes, journalStepBytesMax, journalStepBytesMin } from '../../limits.ts'
+import {
+  journalPackBytes,
+  journalStepBytesMax,
+  journalStepBytesMin,
+  journalFileBytesMax,
+} from '../../limits.ts'
 import type { Transition } from '../object-store.ts'
 import {
   type Batch,
@@ -245,6 +250,7 @@ export class JournalFile {
   #load(): void {
     this.#forget()
     this.#slabs.abandon()
+    if (this.#size() > journalFileBytesMax) throw damagedError()
     this.#first = this.#readAt(0, batchHeadBytes)
     this.#scan()
     this.#classifyRest()

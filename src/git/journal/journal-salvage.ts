@@ -8,7 +8,7 @@ import { toHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { hasCode } from '../../errors.ts'
-import { journalTransitionBytesMax, KIBIBYTE } from '../../limits.ts'
+import { journalTransitionBytesMax, KIBIBYTE, journalFileBytesMax } from '../../limits.ts'
 import type { Oid } from '../objects/object.ts'
 import { WorkBudget } from '../pack/work-budget.ts'
 import { type JournalObject, objectTypes } from './journal-frame.ts'
@@ -28,7 +28,7 @@ export interface SalvagedJournal {
 
 /** Empty if there is no such file. */
 export function* salvageJournal(disk: Disk, path: string): Generator<undefined, SalvagedJournal> {
-  const bytes = disk.readFile(path) ?? new Uint8Array(0)
+  const bytes = disk.readFile(path, journalFileBytesMax) ?? new Uint8Array(0)
   const { before, after } = surveyJournal(bytes)
   const batches = [...before, ...after]
   const frames = framesOf(batches)

@@ -13,6 +13,7 @@
 
 import { equalBytes, isZero } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
+import { journalFileBytesMax } from '../../limits.ts'
 import {
   type Batch,
   batchBytes,
@@ -82,7 +83,7 @@ export function surveyJournals(
   ownDirectory: string,
 ): ReadonlyMap<string, JournalSurvey> {
   const surveys = journalNames.map((name): [string, JournalSurvey] => {
-    const bytes = disk.readFile(`${ownDirectory}/${name}`) ?? new Uint8Array(0)
+    const bytes = disk.readFile(`${ownDirectory}/${name}`, journalFileBytesMax) ?? new Uint8Array(0)
     return [name, surveyJournal(bytes)]
   })
   return new Map(surveys)

@@ -5,6 +5,7 @@
 import { asciiText } from '../../bytes.ts'
 import type { Disk, FileStatus } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
+import { lineFileBytesMax } from '../../limits.ts'
 import type { Oid } from '../objects/object.ts'
 
 export const branchName: string = 'refs/heads/main'
@@ -46,12 +47,12 @@ export class Branch {
 
   /** Reads the commit now. Throws `ref_corrupt` if the file is damaged. */
   read(): Oid | undefined {
-    const loose = this.#disk.readFile(this.#loose)
+    const loose = this.#disk.readFile(this.#loose, lineFileBytesMax)
     if (loose !== undefined) return this.#parseLoose(asciiText(loose))
-    const packed = this.#disk.readFile(this.#packed)
+    const packed = this.#disk.readFile(this.#packed, lineFileBytesMax)
     if (packed !== undefined) return this.#findPacked(asciiText(packed))
     // The loose file appears when a packed ref moves: check again before reporting none.
-    const again = this.#disk.readFile(this.#loose)
+    const again = this.#disk.readFile(this.#loose, lineFileBytesMax)
     return again === undefined ? undefined : this.#parseLoose(asciiText(again))
   }
 

@@ -4,6 +4,7 @@
 import type { Disk } from '../../disk/disk.ts'
 import { filesBelow, FileSweep } from '../../disk/file-sweep.ts'
 import { StoreError } from '../../errors.ts'
+import { lineFileBytesMax } from '../../limits.ts'
 import type { Oid } from '../objects/object.ts'
 import { branchName } from './branch.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
@@ -81,5 +82,5 @@ export async function sweepPackedRefs(
 
 /** Decodes as Latin-1, so that bytes of any encoding are preserved. */
 export function textOf(disk: Disk, path: string): string {
-  return Buffer.from(disk.readFile(path) ?? []).toString('latin1')
+  return Buffer.from(disk.readFile(path, lineFileBytesMax) ?? []).toString('latin1')
 }

@@ -3,6 +3,7 @@
 
 import { asciiText, utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
+import { lineFileBytesMax } from '../../limits.ts'
 import type { Remote } from '../exchange.ts'
 import { branchName } from './branch.ts'
 import { type GitConfig, parseGitConfig } from './git-config.ts'
@@ -97,7 +98,7 @@ function readConfig({
   disk,
   directory,
 }: Pick<GitFileLockContext, 'disk' | 'directory'>): Uint8Array {
-  return disk.readFile(`${directory}/config`) ?? utf8('')
+  return disk.readFile(`${directory}/config`, lineFileBytesMax) ?? utf8('')
 }
 
 function parseConfig(bytes: Uint8Array): GitConfig {

@@ -5,6 +5,7 @@
 import { asciiText, utf8 } from '../../bytes.ts'
 import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
 import { hasCode } from '../../errors.ts'
+import { lineFileBytesMax } from '../../limits.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
 import { headText, newConfig } from './repository.ts'
 
@@ -23,7 +24,7 @@ export function isSetupDirectory({ name }: SetupFile): boolean {
 /** Which of these files are damaged, in a directory that certainly holds a store. */
 export function damagedSetup(disk: Disk, directory: string): readonly SetupFile[] {
   const damaged: SetupFile[] = []
-  const head = disk.readFile(`${directory}/HEAD`)
+  const head = disk.readFile(`${directory}/HEAD`, lineFileBytesMax)
   if (head === undefined || asciiText(head) !== headText) {
     damaged.push({ name: 'HEAD', problem: 'it does not name refs/heads/main' })
   }
@@ -62,12 +63,12 @@ export async function writeSetup(disk: Disk, directory: string, file: SetupFile)
 }
 
 function configText(disk: Disk, directory: string): string | undefined {
-  const bytes = disk.readFile(`${directory}/config`)
+  const bytes = disk.readFile(`${directory}/config`, lineFileBytesMax)
   return bytes && asciiText(bytes)
 }
 
 function packedRefsText(disk: Disk, directory: string): string {
-  return asciiText(disk.readFile(`${directory}/packed-refs`) ?? new Uint8Array(0))
+  return asciiText(disk.readFile(`${directory}/packed-refs`, lineFileBytesMax) ?? new Uint8Array(0))
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   targetOf,
 } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
+import { lineFileBytesMax } from '../../limits.ts'
 import { Branch, branchName } from './branch.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
@@ -61,7 +62,7 @@ export async function initRepository(disk: Disk, directory: string): Promise<voi
   }
   await makeDurableDirectory(disk, directory)
   for (const name of directories) disk.makeDirectory(`${directory}/${name}`)
-  const config = disk.readFile(`${directory}/config`) ?? utf8(newConfig)
+  const config = disk.readFile(`${directory}/config`, lineFileBytesMax) ?? utf8(newConfig)
   await atomicWrite(disk, `${directory}/config`, withSettings(config) ?? config)
   await disk.syncDirectory(`${directory}/objects`)
   await disk.syncDirectory(`${directory}/refs`)
@@ -99,7 +100,8 @@ export async function makeOwnDirectory(context: GitFileLockContext): Promise<voi
 
 /** Adds the settings of a store that the config lacks. Under the writer lock. */
 export async function ensureSettings(context: GitFileLockContext): Promise<void> {
-  const read = (): Uint8Array => context.disk.readFile(`${context.directory}/config`) ?? utf8('')
+  const read = (): Uint8Array =>
+    context.disk.readFile(`${context.directory}/config`, lineFileBytesMax) ?? utf8('')
   const config = read()
   const wanted = withSettings(config)
   if (wanted === undefined) return
@@ -169,7 +171,7 @@ function readConfig(disk: Disk, directory: string): GitConfig {
 }
 
 function readText(disk: Disk, path: string): string {
-  const bytes = disk.readFile(path)
+  const bytes = disk.readFile(path, lineFileBytesMax)
   return bytes === undefined ? '' : asciiText(bytes)
 }
 

@@ -47,3 +47,26 @@ step 'type-check it'
 step 'ask the command for help'
 npx --no-install gitlocket --help >help.txt
 grep -q gitlocket help.txt
+
+step 'the first five minutes: two machines'
+git init --quiet --bare --initial-branch=main "$work/memory.git"
+on() {
+  local machine=$1
+  shift
+  HOME=$work/$machine XDG_DATA_HOME='' XDG_CONFIG_HOME='' XDG_STATE_HOME='' \
+    npx --no-install gitlocket "$@" </dev/null
+}
+mkdir "$work/first" "$work/second"
+on first init >init.txt
+grep -o 'GLKR1-[0-9A-Z-]*' init.txt | head -1 >"$work/recovery-key"
+chmod 600 "$work/recovery-key"
+on first create notes.md --text 'from the first machine' >/dev/null
+on first remote add origin "$work/memory.git" >/dev/null
+on first sync >/dev/null
+store=$(on first status | grep -o 'memstore_[0-9a-z]*' | head -1)
+GITLOCKET_RECOVERY_KEY_FILE=$work/recovery-key on second join "$work/memory.git#$store" >/dev/null
+on first sync >/dev/null
+test "$(on second cat notes.md)" = 'from the first machine'
+words() { on "$1" status --json | node -pe 'JSON.parse(fs.readFileSync(0)).head_fingerprint.join(" ")'; }
+echo "both show: $(words first)"
+test "$(words first)" = "$(words second)"

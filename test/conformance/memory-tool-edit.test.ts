@@ -26,11 +26,13 @@ function several(old_str: string, lines: string): Call {
   )
 }
 
+/** The answer is well-formed Unicode, also where the text to replace is not. */
 function none(old_str: string): Call {
+  const shown = old_str.toWellFormed()
   return no(
     'str_replace',
     { path: a, old_str, new_str: 'NEW' },
-    `No replacement was performed, old_str \`${old_str}\` did not appear verbatim in ${a}.`,
+    `No replacement was performed, old_str \`${shown}\` did not appear verbatim in ${a}.`,
   )
 }
 

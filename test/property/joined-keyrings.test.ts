@@ -91,7 +91,8 @@ class World {
 
   #row(memoryId: string, content: string): NewRow {
     this.#count += 1
-    const path = memories.find((one) => one.memoryId === memoryId)?.path ?? '/a.md'
+    const isIt = (label: string): boolean => [label, start.idOf(label)].includes(memoryId)
+    const path = memories.find((one) => isIt(one.memoryId))?.path ?? '/a.md'
     const versionId = idOf(`version ${this.#count}`)
     return {
       memoryId,

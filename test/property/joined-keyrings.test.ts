@@ -106,7 +106,10 @@ class World {
   #rekey(by: number, does: Step['does'], what: number): void {
     const forge = this.#at(by)
     const device = devices[what] ?? start.founder
-    const isThere = forge.directory.devices.some((one) => one.deviceId === device.deviceId)
+    // A device that was removed does not come back.
+    const { directory } = forge
+    const known = [...directory.devices, ...directory.removed]
+    const isThere = known.some((one) => one.deviceId === device.deviceId)
     const fault = { author: owners[by] ?? start.founder }
     if (does === 'add' || does === 'forge') {
       const identity = does === 'add' ? device : withKem(device, start.founder.kem)

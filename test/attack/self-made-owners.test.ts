@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory, Role } from '../../src/format/directory.ts'
 import { generateIdentity, type Identity } from '../../src/index.ts'
-import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import { type RecoveryIdentity, recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { asRecovery, withMember } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
 import { change, type Clones, removeDevice, standardClones } from '../support/forged-clones.ts'
@@ -51,17 +51,29 @@ describe('T50: a join refuses what a lowered owner', () => {
     expect(await verdicts(left)).toEqual(refused('record_late'))
   })
 
-  test('and a recovery key make that it adds', async () => {
+  test.each<[string, Directory['recovery'][number]['type'] | undefined]>([
+    ['', undefined],
+    [', under the slot id of one that was added since', 'recovery'],
+    [', under the slot id of a passphrase that was set since', 'passphrase'],
+  ])('and a recovery key make that it adds%s', async (_, taken) => {
     const { left, right, second } = clones()
-    change(left, second, { role: 'writer' })
     const slotId = 'cc'.repeat(16)
-    const key = recoveryKeyIdentity(right.storeId, new Uint8Array(32).fill(9))
-    const keys = { signingKey: key.signing.publicKey, kemKey: key.kem.publicKey }
-    const entry = { slotId, type: 'recovery', ...keys } as const
-    const add = (next: Directory) => ({ ...next, recovery: [...next.recovery, entry] })
-    right.keyring(add, { fault: { author: second } })
+    const add = (key: RecoveryIdentity, type: 'recovery' | 'passphrase') => (next: Directory) => {
+      const keys = { signingKey: key.signing.publicKey, kemKey: key.kem.publicKey }
+      const argon2 = { salt: new Uint8Array(16), passes: 2, memoryKiB: 65_536 }
+      const entry =
+        type === 'recovery' ? { slotId, type, ...keys } : { slotId, type, ...keys, argon2 }
+      return { ...next, recovery: [...next.recovery, entry] }
+    }
+    const [theirs, own] = [8, 9].map((byte) => {
+      return recoveryKeyIdentity(right.storeId, new Uint8Array(32).fill(byte))
+    })
+    if (theirs === undefined || own === undefined) throw new Error('There are two keys')
+    if (taken !== undefined) left.keyring(add(theirs, taken))
+    change(left, second, { role: 'writer' })
+    right.keyring(add(own, 'recovery'), { fault: { author: second } })
     const helper = await generateIdentity(right.random)
-    const fault = asRecovery({ slotId }, key)
+    const fault = asRecovery({ slotId }, own)
     right.keyring((next) => withMember(next, helper, 'owner', 'recovery', slotId), { fault })
     change(right, second, { role: 'auditor' }, helper)
     change(right, second, { role: 'owner' }, helper)

@@ -2,7 +2,7 @@
 
 import { concat, utf8 } from './reference/bytes.ts'
 import type { Device, Directory, Grade, RecoveryEntry } from './reference/directory.ts'
-import { deviceIdOf } from './reference/identity.ts'
+import { deviceIdOf, recoveryIdOf } from './reference/identity.ts'
 import type { KeyringChange } from './reference/keyring-changes.ts'
 import { publicKeyOf, sign } from './reference/signature.ts'
 
@@ -54,7 +54,9 @@ export function directory(change: Partial<Directory> = {}): Directory {
 
 /** A keyring record by the device with a byte, which changes nothing but what is given. */
 export function keyringChange(byte: number, fields: Partial<KeyringChange> = {}): KeyringChange {
-  const author = { authorId: idOf(byte), recovery: undefined, roleBy: 1, joins: false }
+  const { recovery } = fields
+  const authorId = recovery ? recoveryIdOf(recovery.slotId, recovery.signingKey) : idOf(byte)
+  const author = { authorId, recovery: undefined, roleBy: 1, joins: false }
   const nothing = { added: [], keys: [], raised: [], removed: [] }
   return { ...author, ...nothing, directory: directory(), ...fields }
 }

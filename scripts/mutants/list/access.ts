@@ -25,7 +25,7 @@ export const access: readonly MutatedFile[] = [
         name: 'and its helper make, also if the helper joins',
       },
       {
-        line: 'return [...sound].some(({ addedKeys }) => addedKeys.includes(slotId))',
+        line: 'return [...sound].some(({ addedKeys }) => addedKeys.includes(id))',
         becomes: 'return true',
         test: 'attack/self-made-owners.test.ts',
         name: 'and a recovery key make that it adds',

@@ -12,7 +12,7 @@ export interface KeyringChange {
   readonly authorId: string
   /** The devices that the directory before does not have; none in a join. */
   readonly added: readonly string[]
-  /** The slot ids of the recovery keys that it adds. */
+  /** The ids (FORMAT §1) of the recovery keys that it adds: anybody may repeat a slot id. */
   readonly addedKeys: readonly string[]
   /** Those of the added devices that it makes owners. */
   readonly addedOwners: readonly string[]

@@ -11,7 +11,7 @@ import {
   findRemoved,
   type RecoveryEntry,
 } from '../../format/directory.ts'
-import { formatId } from '../../format/id.ts'
+import { formatId, recoveryIdOf } from '../../format/id.ts'
 import { joinsKeyrings } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { openDirectory } from '../../keys/keyring.ts'
@@ -83,18 +83,19 @@ function isSound(
   }
   if (recovery === undefined) return wasGivenOwner(authorId, sound)
   // A join leaves out by itself what a passphrase added that the other side has dropped.
-  return recovery.type !== 'recovery' || mayAdmit(recovery, other, sound)
+  return recovery.type !== 'recovery' || mayAdmit(authorId, recovery, other, sound)
 }
 
 /** Its own side may have replaced a recovery key since: earlier changes stay sound. */
 function mayAdmit(
+  id: string,
   { slotId }: RecoveryEntry,
   other: Directory,
   sound: ReadonlySet<KeyringChange>,
 ): boolean {
-  if (other.recovery.some((one) => one.slotId === slotId)) return true
+  if (keysOf(other).includes(id)) return true
   if (other.gone.includes(slotId)) return false
-  return [...sound].some(({ addedKeys }) => addedKeys.includes(slotId))
+  return [...sound].some(({ addedKeys }) => addedKeys.includes(id))
 }
 
 /**
@@ -127,8 +128,8 @@ export function keyringChange(authorId: string, before: Directory, next: Directo
   const addedOwners = added.filter((id) => findDevice(next, id)?.role === 'owner')
   const author = { authorId, recovery, roleBy, isJoin: false }
   const raised = raisedRoles(before, next)
-  const known = new Set(before.recovery.map(({ slotId }) => slotId))
-  const addedKeys = next.recovery.map(({ slotId }) => slotId).filter((id) => !known.has(id))
+  const known = keysOf(before)
+  const addedKeys = keysOf(next).filter((id) => !known.includes(id))
   return { ...author, added, addedKeys, addedOwners, raised, removes: removedSince([before], next) }
 }
 
@@ -141,6 +142,13 @@ export function joinChange(
   const author = { authorId, recovery: undefined, roleBy: undefined, isJoin: true }
   const nobody = { added: [], addedKeys: [], addedOwners: [], raised: [] }
   return { ...author, ...nobody, removes: removedSince(before, next) }
+}
+
+/** The ids of the recovery keys. */
+function keysOf({ recovery }: Directory): readonly string[] {
+  return recovery
+    .filter(({ type }) => type === 'recovery')
+    .map(({ slotId, signingKey }) => recoveryIdOf(slotId, signingKey))
 }
 
 function removedSince(before: readonly Directory[], next: Directory): readonly string[] {

@@ -10,6 +10,7 @@ import {
   type Role,
   roles,
 } from './directory.ts'
+import { recoveryIdOf } from './identity.ts'
 import { ensure } from './refusal.ts'
 
 /** Who wrote a keyring record, and what that changed. */
@@ -22,7 +23,7 @@ export interface KeyringChange {
   /** Whether it joins two keyrings: its directory follows from theirs. */
   readonly joins: boolean
   readonly added: readonly Addition[]
-  /** The slot ids of the recovery keys that it adds. */
+  /** The ids of the recovery keys that it adds. */
   readonly keys: readonly string[]
   readonly raised: readonly Raise[]
   /** The devices that its directory has as removed, and none before it. */
@@ -60,7 +61,8 @@ export function changeBy(
 }
 
 function keysOf({ recoveries }: Directory): readonly string[] {
-  return recoveries.filter(({ slotType }) => slotType === 3).map(({ slotId }) => slotId)
+  const keys = recoveries.filter(({ slotType }) => slotType === 3)
+  return keys.map(({ slotId, signingKey }) => recoveryIdOf(slotId, signingKey))
 }
 
 function findDevice({ devices }: Directory, deviceId: string): Device | undefined {
@@ -121,8 +123,8 @@ function hasRight(
 ): boolean {
   if (recovery !== undefined) {
     const { slotId, slotType } = recovery
-    if (slotType === 2 || keysOf(other).includes(slotId)) return true
-    return !other.gone.includes(slotId) && sound.some(({ keys }) => keys.includes(slotId))
+    if (slotType === 2 || keysOf(other).includes(authorId)) return true
+    return !other.gone.includes(slotId) && sound.some(({ keys }) => keys.includes(authorId))
   }
   const there = findDevice(other, authorId)
   if (there?.role === 'owner') return true

@@ -93,7 +93,10 @@ describe('keyring records of one side', () => {
     ['a recovery key', [change(5, { recovery: recoveryKey(5) })]],
     [
       'a recovery key that a sound one added',
-      [change(7, { recovery: recoveryKey(7) }), change(1, { keys: [slot(7)] })],
+      [
+        change(7, { recovery: recoveryKey(7) }),
+        change(1, { keys: [recoveryIdOf(slot(7), recoveryKey(7).signingKey)] }),
+      ],
     ],
     ['a writer who joins keyrings', [change(2, { joins: true })]],
     ['whom a sound one raised', [change(2), change(1, raised(2, 'writer'))]],

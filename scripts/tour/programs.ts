@@ -17,15 +17,10 @@ const commandLine = fileURLToPath(new URL('./cli/main.js', import.meta.resolve('
 export type LinesMax = number | { readonly full: number; readonly short: number }
 
 /** Shows `$ gitlocket …` and the first lines of its answer. */
-export function showCommand(
-  place: Place,
-  args: readonly string[],
-  linesMax: LinesMax,
-  exitCode = 0,
-): void {
+export function showCommand(place: Place, args: readonly string[], linesMax: LinesMax): void {
   const shown = ['gitlocket', ...args]
   const program = [execPath, commandLine, ...args]
-  show(shown, run(place, shown, program, { exitCode }).toString(), linesMax)
+  show(shown, run(place, shown, program).toString(), linesMax)
 }
 
 /** Shows a git command in the store and the first lines of its output. */
@@ -43,7 +38,7 @@ export function showGitRefusing(place: Place, args: readonly string[], linesMax:
 
 /** Standard output and standard error of git in the store. */
 export function git(place: Place, args: readonly string[], input = ''): Buffer {
-  return run(place, ['git', ...args], ['git', ...gitArguments(place, args)], { input })
+  return run(place, ['git', ...args], ['git', ...gitArguments(place, args)], input)
 }
 
 function gitArguments(place: Place, args: readonly string[]): readonly string[] {
@@ -69,10 +64,10 @@ function run(
   place: Place,
   shown: readonly string[],
   [program = '', ...args]: readonly string[],
-  { input = '', exitCode = 0 }: { readonly input?: string; readonly exitCode?: number },
+  input = '',
 ): Buffer {
   const { error, status, stderr, stdout } = start(place, program, args, input)
-  if (error === undefined && status === exitCode) return Buffer.concat([stdout, stderr])
+  if (error === undefined && status === 0) return Buffer.concat([stdout, stderr])
   throw new Error(`\`${shown.join(' ')}\` failed: ${error?.message ?? stderr.toString()}`)
 }
 

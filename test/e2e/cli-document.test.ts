@@ -62,7 +62,8 @@ packs, loose objects, journal and caches. It cannot reach hosts, other clones an
 keep the old objects until they take over the new history and forget the old one.
 
 **\`export\`** writes plaintext, which is its purpose. It never follows links, and refuses names
-that git would treat as its own, such as \`.git/config\`.
+that git would treat as its own, such as \`.git/config\`, and those that the disk would take for
+those of another memory.
 `
 
 test('docs/CLI.md is generated from the current table of commands', () => {

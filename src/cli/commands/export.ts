@@ -12,7 +12,14 @@ import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { fewOf, listOf } from '../lists.ts'
-import { exportFile, exportProblem, isRealDirectory } from '../memory-files.ts'
+import {
+  existingDirectory,
+  exportFile,
+  exportProblem,
+  findCaseTwins,
+  ignoresCase,
+  isRealDirectory,
+} from '../memory-files.ts'
 import { withReader } from '../past.ts'
 import { withProgress } from '../progress.ts'
 import { countText } from '../sizes.ts'
@@ -24,9 +31,10 @@ export async function exportStore(context: Context, input: Input): Promise<Answe
   checkTarget(directory, input.flag('force'))
   return withReader(context, input, async (store) => {
     const paths = await pathsBelow(store, from)
-    const unsafe = paths.filter((path) => exportProblem(path) !== undefined)
-    if (unsafe.length > 0 && !input.flag('skip-unsafe')) throw refuseUnsafe(unsafe)
-    const safe = paths.filter((path) => exportProblem(path) === undefined)
+    const problems = findProblems(directory, paths)
+    const unsafe = [...problems.keys()]
+    if (unsafe.length > 0 && !input.flag('skip-unsafe')) throw refuseUnsafe(problems)
+    const safe = paths.filter((path) => !problems.has(path))
     if (!input.flag('dry-run')) await writeAll(context, store, directory, safe)
     const count = countText(safe.length, 'memory', 'memories')
     const verb = input.flag('dry-run') ? 'Would export' : 'Exported'
@@ -46,6 +54,19 @@ function checkTarget(directory: string, force: boolean): void {
   if (names.length === 0 || force) return
   const hint = 'Name another one, or add --force to overwrite files of the same names'
   throw new CommandError('path_conflict', `The directory ${directory} is not empty`, hint)
+}
+
+/** Path → why it cannot be written as a file in this directory. */
+function findProblems(directory: string, paths: readonly string[]): ReadonlyMap<string, string> {
+  const problems = new Map<string, string>()
+  for (const path of paths) {
+    const problem = exportProblem(path)
+    if (problem !== undefined) problems.set(path, problem)
+  }
+  const twins = findCaseTwins(paths.filter((path) => !problems.has(path)))
+  if (twins.length === 0 || !ignoresCase(existingDirectory(directory))) return problems
+  for (const path of twins) problems.set(path, 'differs from another by upper and lower case only')
+  return problems
 }
 
 async function pathsBelow(store: MemoryReader, from: string): Promise<readonly string[]> {
@@ -110,8 +131,8 @@ function makeRealDirectories(directory: string, below: string): void {
   }
 }
 
-function refuseUnsafe(paths: readonly string[]): CommandError {
-  const reasons = paths.map((path) => `${path} ${exportProblem(path) ?? ''}`)
+function refuseUnsafe(problems: ReadonlyMap<string, string>): CommandError {
+  const reasons = Array.from(problems, ([path, problem]) => `${path} ${problem}`)
   return new CommandError(
     'invalid_path',
     `Some memories cannot be files; nothing was written: ${fewOf(reasons)}`,

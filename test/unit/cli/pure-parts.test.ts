@@ -1,7 +1,14 @@
 // The pure parts of the command line: arguments, times, sizes, the progress bar, paths of files.
 
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { exportFile, exportProblem } from '../../../src/cli/memory-files.ts'
+import {
+  exportFile,
+  exportProblem,
+  findCaseTwins,
+  ignoresCase,
+} from '../../../src/cli/memory-files.ts'
 import { visible } from '../../../src/cli/output.ts'
 import { parseCommandLine, wantsJson } from '../../../src/cli/parse.ts'
 import { progressLine } from '../../../src/cli/progress.ts'
@@ -9,6 +16,7 @@ import { numberText, sizeText } from '../../../src/cli/sizes.ts'
 import { storePath } from '../../../src/cli/store-path.ts'
 import { commands } from '../../../src/cli/table.ts'
 import { findTime, localTime, parseDuration, parseTime, timeAgo } from '../../../src/cli/times.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
 
 test('a local time is one that options take, to the second', () => {
   for (const time of [0, 1_700_000_000_000, 1_750_000_000_000]) {
@@ -201,5 +209,23 @@ describe('paths', () => {
   test.each(['/a', '/.gitignore', '/.github/x', '/git', '/a b/c'])('%s is', (path) => {
     expect(exportProblem(path)).toBeUndefined()
     expect(exportFile('/tmp/out', path)).toBe(`/tmp/out${path}`)
+  })
+
+  test.each([
+    [['/a', '/A', '/b'], ['/A']],
+    [['/straße', '/STRASSE'], ['/STRASSE']],
+    [['/notes', '/Notes/x'], ['/Notes/x']],
+    [['/Notes/x/y', '/notes/X'], ['/notes/X']],
+    [['/a/x', '/A/y', '/a/z', '/ax'], []],
+  ])('of %j, a disk that ignores case cannot hold %j beside the others', (paths, twins) => {
+    expect(findCaseTwins(paths)).toEqual(twins)
+  })
+
+  test('a disk is asked whether it ignores case, and keeps nothing of that', () => {
+    const directory = temporaryDirectory()
+    mkdirSync(join(directory, 'a'))
+    const isTaken = existsSync(join(directory, 'A'))
+    expect(ignoresCase(directory)).toBe(isTaken)
+    expect(readdirSync(directory)).toEqual(['a'])
   })
 })

@@ -1,6 +1,7 @@
 // Removes files of the repository durably: remembers which directories need a sync. Never follows a
 // symbolic link. Must not know why a file is removed.
 
+import { dirname } from 'node:path'
 import type { Disk } from './disk.ts'
 
 export class FileSweep {
@@ -37,8 +38,18 @@ export class FileSweep {
 
   /** Makes the removals durable. */
   async sync(): Promise<void> {
-    for (const directory of this.#changed) await this.#disk.syncDirectory(directory)
+    for (const directory of this.#changed) await this.#syncOf(directory)
     this.#changed.clear()
+  }
+
+  /** A directory may be gone by now: a sync drops its own. Then that is what is made durable. */
+  async #syncOf(directory: string): Promise<void> {
+    try {
+      await this.#disk.syncDirectory(directory)
+    } catch (error) {
+      if (this.#disk.stat(directory) !== undefined) throw error
+      await this.#syncOf(dirname(directory))
+    }
   }
 }
 

@@ -83,7 +83,7 @@ export const durability: readonly MutatedFile[] = [
     file: 'disk/file-sweep.ts',
     mutants: [
       {
-        line: 'for (const directory of this.#changed) await this.#disk.syncDirectory(directory)',
+        line: 'await this.#disk.syncDirectory(directory)',
         becomes: '',
         test: syncs,
         name: 'that what was erased is gone, in every file',

@@ -2,8 +2,8 @@
 // it leaves alone. What stock git had to do with the store before is test/interop's business.
 
 import { execFileSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
@@ -53,6 +53,29 @@ describe('the purge', () => {
     await other.close()
     await store.close()
     expectSound(place)
+  })
+
+  test('goes on where a sync drops what it has received meanwhile', async () => {
+    const place = await prepareStore()
+    const received = join(place.directory, 'gitlocket/incoming/of-a-sync')
+    mkdirSync(received, { recursive: true })
+    writeFileSync(join(received, 'tmp_pack'), 'anything')
+    const synced: string[] = []
+    const syncDirectory = async (path: string): Promise<void> => {
+      synced.push(path)
+      if (path === received) rmSync(received, { recursive: true })
+      return systemDisk.syncDirectory(path)
+    }
+    const store = await openDiskObjectStore({ ...place, disk: { ...systemDisk, syncDirectory } })
+    await commitErasure(store, erasure)
+    await store.checkpoint()
+    expect(synced.slice(synced.indexOf(received)).slice(0, 2)).toEqual([
+      received,
+      dirname(received),
+    ])
+    expectErased(place.directory, store, erasure)
+    expect(store.status().purgePending).toBe(0)
+    await store.close()
   })
 
   test('leaves what is committed while a checkpoint packs to the next one', async () => {

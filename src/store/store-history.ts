@@ -7,7 +7,7 @@ import { type Conflict, type ConflictOptions, findConflicts } from './history/co
 import { compareMoments, type Difference, type DifferenceOptions } from './history/history-diff.ts'
 import type { History } from './history/history.ts'
 import type { Point } from './history/points.ts'
-import { retryAfterRedaction } from './history/retry-after-redaction.ts'
+import { askInSlices, retryAfterRedaction } from './history/retry-after-redaction.ts'
 import {
   readVersions,
   readVersionWithInputs,
@@ -73,7 +73,9 @@ export class StoreHistory {
 
   /** What merges of clones have combined, newest first. */
   async conflicts(options: ConflictOptions = {}): Promise<readonly Conflict[]> {
-    return findConflicts(await this.#session.loadHistory(), checkOptions(options))
+    const asked = { ...checkOptions(options) }
+    const history = await this.#session.loadHistory()
+    return askInSlices(history, () => findConflicts(history, asked))
   }
 
   /** What `redact` would erase, and what stands in its way. */

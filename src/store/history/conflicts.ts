@@ -43,14 +43,15 @@ export interface ConflictOptions {
   readonly limit?: number | undefined
 }
 
-/** The conflicts of the merges for which `isWanted`, newest first. */
-export function findConflicts(
+/** The conflicts of the merges for which `isWanted`, newest first. Yields after each version. */
+export function* findConflicts(
   history: History,
   { limit = 100 }: ConflictOptions,
   isWanted: (commit: CommitEntry) => boolean = () => true,
-): readonly Conflict[] {
+): Generator<undefined, readonly Conflict[]> {
   const conflicts: Conflict[] = []
   for (const entry of history.versions.reversed()) {
+    yield
     if (conflicts.length >= limit) break
     const { commit } = entry
     if (!history.isMerge(commit) || !isWanted(commit)) continue

@@ -47,6 +47,8 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   #memories: Records = new Records(MEMORY_BYTES)
   /** By row, the position of the first redact commit that names it. */
   #redactions: Map<number, number> = new Map()
+  /** Of the commit that was asked for last: a merge may have thousands of rows. */
+  #byPath: { readonly position: number; readonly rows: Map<string, VersionEntry[]> } | undefined
   /** Replaced, not changed, when commits are removed: existing entries stay valid. */
   #table: HistoryTable = new HistoryTable(this.#ids)
 
@@ -171,6 +173,21 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return [...this.versions.range(start, end)]
   }
 
+  /** The versions that the commit at a position wrote at a path: those of one merge are joined. */
+  rowsAtPath(position: number, path: string): readonly VersionEntry[] {
+    if (this.#byPath?.position !== position) {
+      const rows = new Map<string, VersionEntry[]>()
+      for (const row of this.rowsAt(position)) {
+        if (row.path === undefined) continue
+        const same = rows.get(row.path)
+        if (same === undefined) rows.set(row.path, [row])
+        else same.push(row)
+      }
+      this.#byPath = { position, rows }
+    }
+    return this.#byPath.rows.get(path) ?? []
+  }
+
   /** The first redact commit that names a version. */
   findRedaction(versionId: string): CommitEntry | undefined {
     const row = this.#versionIds.find(versionId)
@@ -202,6 +219,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
    * details said of redacted versions. Newer commits are left to `catchUp`.
    */
   applyRedaction(rewritten: ReadonlyMap<number, Oid>, redacted: ReadonlySet<string>): void {
+    this.#byPath = undefined
     for (const [position, oid] of rewritten) {
       if (position >= this.commits.length) continue
       this.#table.setOid(position, oid)
@@ -248,6 +266,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
 
   /** Replaces all contents by those of another history, which must not be used afterwards. */
   become(other: History): void {
+    this.#byPath = undefined
     this.cachedCommits = other.cachedCommits
     this.cacheIsStale = other.cacheIsStale
     this.isSuperseded = other.isSuperseded

@@ -98,9 +98,8 @@ function joinedInto(history: History, entry: VersionEntry): readonly VersionEntr
 /** The other rows of a merge that name the same path. */
 function samePathRows(history: History, entry: VersionEntry): readonly VersionEntry[] {
   if (!history.isMerge(entry.commit) || entry.path === undefined) return []
-  return history.rowsAt(entry.commit.position).filter((row) => {
-    return row.versionId !== entry.versionId && row.path === entry.path
-  })
+  const rows = history.rowsAtPath(entry.commit.position, entry.path)
+  return rows.filter(({ versionId }) => versionId !== entry.versionId)
 }
 
 /** False if both sides had deleted the memory. */

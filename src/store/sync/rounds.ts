@@ -6,7 +6,7 @@ import type { Remote } from '../../git/exchange.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { type Conflict, findConflicts } from '../history/conflicts.ts'
 import type { History } from '../history/history.ts'
-import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
+import { askInSlices, retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import { hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
@@ -78,17 +78,19 @@ async function findMergedElsewhere(
   before: Head,
   options: SyncOptions,
 ): Promise<readonly Conflict[]> {
-  const find = async (history: History): Promise<readonly Conflict[]> => {
+  const { deviceId: own } = session.identity
+  const find = function* (history: History): Generator<undefined, readonly Conflict[]> {
     const known = findRecord(session, history, before)
     // Not in the history any more: it was late (FORMAT §7.4).
     if (known === undefined) return []
     const isKnown = history.pastOf(known)
-    const { deviceId: own } = session.identity
-    return findConflicts(history, { limit: Infinity }, ({ position, deviceId }) => {
+    return yield* findConflicts(history, { limit: Infinity }, ({ position, deviceId }) => {
       return deviceId !== own && !isKnown(position)
     })
   }
-  return retryAfterRedaction(session, find, options)
+  const ask = (history: History): Promise<readonly Conflict[]> =>
+    askInSlices(history, () => find(history), options.signal)
+  return retryAfterRedaction(session, ask, options)
 }
 
 /** Waits for a random time, so that two clones that lost a race do not collide again. */

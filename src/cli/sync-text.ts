@@ -98,7 +98,10 @@ function keyringTexts(keyrings: JoinedKeyrings, names: DeviceNames): readonly st
   return [
     '  both sides had changed who may open the store: both count, under new keys',
     ...removed.map((device) => {
-      return `  ${named(device)} is removed: one side had removed it, or had different keys for it`
+      return (
+        `  ${named(device)} is no device any more: one side had removed it, or dropped the ` +
+        'passphrase that let it in, or had different keys for it'
+      )
     }),
     ...lowered.map(
       ({ deviceId, role }) => `  ${named(deviceId)} is ${role}, the lower role of the two`,

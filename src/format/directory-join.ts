@@ -1,7 +1,7 @@
 // Joins two concurrent directories (FORMAT §7.2) as a pure function of both, so that a verifier can
 // compute and compare it. Anything that one side removed stays removed; anything that either added
-// is kept, unless both added it with different keys. store/access/keyring-join.ts checks who may
-// join.
+// is kept, unless both added it with different keys, or by a passphrase that the other side has
+// dropped. store/access/keyring-join.ts checks who may join.
 
 import { compareBytes, equalBytes, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
@@ -30,7 +30,12 @@ export function joinDirectories(storeId: string, [first, second]: TwoDirectories
   const number = Math.max(first.number, second.number) + 1
   const removed = joinRemoved(first, second, number)
   const isRemoved = new Set(removed.map(({ deviceId }) => deviceId))
-  const devices = union(first.devices, second.devices, ({ deviceId }) => deviceId, joinDevice)
+  const devices = union(
+    withoutShutOut(first, second),
+    withoutShutOut(second, first),
+    ({ deviceId }) => deviceId,
+    joinDevice,
+  )
   return {
     number,
     previous: [directoryHash(storeId, first), directoryHash(storeId, second)],
@@ -115,8 +120,7 @@ function joinRemoved(
     const other = findDevice(second, device.deviceId)
     return other !== undefined && !areSameKeys(device, other)
   })
-  const out = [...clashing, ...shutOut(first, second), ...shutOut(second, first)]
-  const removals = out.map(({ deviceId }) => {
+  const removals = clashing.map(({ deviceId }) => {
     const { sequence, record } = noRecord
     return { deviceId, removed: number, sequence, record }
   })
@@ -132,15 +136,16 @@ function joinRemoved(
 }
 
 /**
- * The devices that only `side` has, and that are there by a passphrase alone which the other side
- * has dropped.
+ * The devices of `side` without those that only this side has, by a passphrase alone that the other
+ * side has dropped. They are not removed for good: who knew that passphrase can enrol any id on an
+ * old commit, also that of a device that an owner adds elsewhere.
  */
-function shutOut(side: Directory, other: Directory): readonly DeviceEntry[] {
+function withoutShutOut(side: Directory, other: Directory): readonly DeviceEntry[] {
   const gone = new Set(other.gone)
   return side.devices.filter(({ deviceId, admittedBy, roleBy, slotId }) => {
     const isKnown = findDevice(other, deviceId) ?? findRemoved(other, deviceId)
     const isByPassphrase = admittedBy === 'passphrase' && roleBy === 'passphrase'
-    return isByPassphrase && isKnown === undefined && slotId !== undefined && gone.has(slotId)
+    return !isByPassphrase || isKnown !== undefined || slotId === undefined || !gone.has(slotId)
   })
 }
 

@@ -3,11 +3,13 @@
 // and nobody's writes are lost. FORMAT §7.2, §7.4.
 
 import { describe, expect, test } from 'vitest'
+import { findDevice } from '../../src/format/directory.ts'
 import { formatDeviceCard, generateIdentity, type SyncReport } from '../../src/index.ts'
-import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
+import { type RecoveryIdentity, recoveryKeyIdentity } from '../../src/keys/recovery.ts'
 import { bareRemote, type Clone, idOf, joinClone } from '../support/clones.ts'
 import { asRecovery, withMember } from '../support/forge-fault.ts'
-import { withDevice } from '../support/forged-clones.ts'
+import type { Forge } from '../support/forge.ts'
+import { ofB, withDevice } from '../support/forged-clones.ts'
 import { create } from '../support/hostile-remotes.ts'
 import { accepted, standardHistory, verdicts } from '../support/standard-forge.ts'
 import { author, contentsOf, leastStretch, newStore } from '../support/stores.ts'
@@ -68,6 +70,50 @@ describe('T49: a passphrase enrols devices on an older state:', async () => {
     expect(await verdicts(main)).toEqual(accepted)
   })
 })
+
+describe('T49: a passphrase that was changed enrols on an older state', async () => {
+  const { forge } = await standardHistory('stale passphrase')
+  const second = await forge.join('owner')
+  const [before, after] = [9, 8].map((byte) => {
+    return recoveryKeyIdentity(forge.storeId, new Uint8Array(32).fill(byte))
+  })
+  if (before === undefined || after === undefined) throw new Error('There are two passphrases')
+  const [oldSlot, newSlot] = ['bb'.repeat(16), 'cc'.repeat(16)]
+  setPassphrase(forge, oldSlot, before)
+  const old = forge.fork()
+  setPassphrase(forge, newSlot, after)
+  const agent = await generateIdentity(forge.random)
+  const fault = asRecovery({ slotId: oldSlot }, before)
+  old.keyring((next) => withMember(next, agent, 'writer', 'passphrase', oldSlot), { fault })
+
+  test('a device that an owner adds elsewhere: it stays, and so does what it does', async () => {
+    const [main, other] = [forge.fork(), forge.fork()]
+    const by = { fault: { author: second } }
+    other.keyring((next) => withMember(next, agent, 'owner'), by)
+    const fifth = await generateIdentity(forge.random)
+    other.keyring((next) => withMember(next, fifth, 'reader'), { fault: { author: agent } })
+    other.change([ofB], { author: agent })
+    main.joinWith(old)
+    expect(findDevice(main.directory, agent.deviceId)).toBeUndefined()
+    main.joinWith(other)
+    expect(findDevice(main.directory, agent.deviceId)).toMatchObject({ role: 'owner' })
+    expect(await verdicts(main)).toEqual(accepted)
+  })
+})
+
+function setPassphrase(forge: Forge, slotId: string, secret: RecoveryIdentity): void {
+  const keys = { signingKey: secret.signing.publicKey, kemKey: secret.kem.publicKey }
+  const argon2 = { salt: new Uint8Array(16), passes: 2, memoryKiB: 65_536 }
+  const entry = { slotId, type: 'passphrase', ...keys, argon2 } as const
+  const epoch = forge.newEpoch()
+  forge.keyring(
+    (next) => {
+      const others = next.recovery.filter(({ type }) => type !== 'passphrase')
+      return { ...next, recovery: [...others, entry] }
+    },
+    { epoch },
+  )
+}
 
 function sync({ store }: Clone, remote = 'origin'): Promise<SyncReport> {
   return store.as(author).sync({ remote })

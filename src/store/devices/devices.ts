@@ -1,10 +1,13 @@
 // Lists the devices of a store for users: role, time added and removed, unacknowledged redactions,
 // and the residual access of removed ones (FORMAT §7.1, §7.3). Must not change anything.
 
+import { equalBytes } from '../../bytes.ts'
 import { joinDevice } from '../../format/directory-join.ts'
 import {
   type AdmittedBy,
   type DeviceEntry,
+  directoryHash,
+  findDevice,
   findRemoved,
   type Role,
 } from '../../format/directory.ts'
@@ -71,7 +74,7 @@ export function listDevices(
     .toSorted((a, b) => a.added.position - b.added.position)
     .map(({ entry, added }) => {
       const { deviceId, role, name, admittedBy } = entry
-      const removed = keyrings.find(({ directory }) => findRemoved(directory, deviceId))
+      const removed = findRemoval(source.contents.storeId, keyrings, deviceId)
       const state = snapshot.devices.get(deviceId)
       const isThis = deviceId === source.identity.deviceId
       const isPending = removed === undefined && !isThis
@@ -92,6 +95,24 @@ export function listDevices(
           removed && readableWith(keysOfDevices([deviceId], keyrings), snapshot, history, keyrings),
       }
     })
+}
+
+/** The keyring that removed a device or, as a join may, left it out (FORMAT §7.2). */
+function findRemoval(
+  storeId: string,
+  keyrings: readonly KeyringEvent[],
+  deviceId: string,
+): KeyringEvent | undefined {
+  const removed = keyrings.find(({ directory }) => findRemoved(directory, deviceId))
+  const has = ({ directory }: KeyringEvent): boolean =>
+    findDevice(directory, deviceId) !== undefined
+  const newest = keyrings.at(-1)
+  if (removed !== undefined || newest === undefined || has(newest)) return removed
+  const hashes = keyrings.filter(has).map(({ directory }) => directoryHash(storeId, directory))
+  return keyrings.findLast((one) => {
+    const { previous } = one.directory
+    return !has(one) && previous.some((hash) => hashes.some((other) => equalBytes(hash, other)))
+  })
 }
 
 /** The name of each device that was ever added, `dev_…`; of a removed one the last. */

@@ -111,7 +111,7 @@ function isSo(devices: ReadonlyMap<string, ReportedDevice>, action: AccessAction
   // Nothing in the trail says which passphrase or recovery key it was.
   if (!('deviceId' in action)) return false
   const device = devices.get(action.deviceId)
-  if (action.type === 'device_added') return device !== undefined
+  if (action.type === 'device_added') return device !== undefined && device.removed === undefined
   if (action.type === 'device_removed') return device?.removed !== undefined
   if (action.type === 'role_changed') return device?.role === action.role
   return device?.name === action.name
@@ -124,8 +124,9 @@ function apply(devices: Map<string, ReportedDevice>, event: AccessEvent): void {
   const device = devices.get(deviceId)
   if (action.type === 'device_added') {
     const { name, role } = action
-    const unchanged = { removed: undefined, lastRecord: undefined }
-    devices.set(deviceId, { added: author, ...unchanged, ...device, deviceId, name, role })
+    // A join may have left it out (FORMAT §7.2) that an owner has added elsewhere.
+    const now = { deviceId, name, role, removed: undefined }
+    devices.set(deviceId, { added: author, lastRecord: undefined, ...device, ...now })
   } else if (device !== undefined) {
     devices.set(deviceId, { ...device, ...changesBy(action, author, device) })
   }

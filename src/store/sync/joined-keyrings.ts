@@ -23,8 +23,8 @@ import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 /** The effects of joining two keyrings. Device ids are `dev_…`. */
 export interface JoinedKeyrings {
   /**
-   * Devices that one side had as active and the join removes: the other side had removed them, or
-   * had a different key for them, as when an owner adds its own key under another device's id.
+   * Devices that one side had as active and the join has not: the other side had removed them, had
+   * dropped the passphrase that let them in, or had a different key for them.
    */
   readonly removed: readonly string[]
   /** Devices that had two roles and keep the lower one. */
@@ -120,9 +120,11 @@ export function describeJoin(
   const sidesHave = (id: string): readonly DeviceEntry[] => {
     return sides.flatMap((side) => findDevice(side, id) ?? [])
   }
-  const removed = directory.removed
-    .filter(({ deviceId }) => sidesHave(deviceId).length > 0)
-    .map(({ deviceId }) => formatId('device', deviceId))
+  const before = new Set(sides.flatMap(({ devices }) => devices.map((one) => one.deviceId)))
+  const removed = [...before]
+    .filter((deviceId) => findDevice(directory, deviceId) === undefined)
+    .map((deviceId) => formatId('device', deviceId))
+    .toSorted()
   const lowered = directory.devices
     .filter(({ deviceId, role }) => sidesHave(deviceId).some((one) => isLower(role, one.role)))
     .map(({ deviceId, role }) => ({ deviceId: formatId('device', deviceId), role }))

@@ -51,12 +51,8 @@ function joinDevices(both: Both, number: number): Pick<Directory, 'devices' | 'r
     else removed.set(deviceId, { deviceId, removed: number, sequence: 0, record: zeroHash })
   }
   const [first, second] = both
-  for (const deviceId of [...shutOut(first, second), ...shutOut(second, first)]) {
-    if (!removed.has(deviceId)) {
-      removed.set(deviceId, { deviceId, removed: number, sequence: 0, record: zeroHash })
-    }
-  }
-  const active = [...devices.values()].filter(({ deviceId }) => !removed.has(deviceId))
+  const out = new Set([...removed.keys(), ...shutOut(first, second), ...shutOut(second, first)])
+  const active = [...devices.values()].filter(({ deviceId }) => !out.has(deviceId))
   return { devices: active.toSorted(byDevice), removed: [...removed.values()].toSorted(byDevice) }
 }
 

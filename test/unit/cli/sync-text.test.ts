@@ -159,7 +159,8 @@ test('joined keyrings are reported with removed devices, lowered roles and dropp
       .slice(1, 6),
   ).toEqual([
     '  both sides had changed who may open the store: both count, under new keys',
-    '  dev_r is removed: one side had removed it, or had different keys for it',
+    '  dev_r is no device any more: one side had removed it, or dropped the passphrase that let ' +
+      'it in, or had different keys for it',
     '  dev_l is reader, the lower role of the two',
     '  2 passphrases open the store: `gitlocket key passwd` sets a single one',
     '  1 passphrase or recovery key no longer opens the store: the sides had different keys or ' +

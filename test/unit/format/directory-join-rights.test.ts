@@ -10,7 +10,6 @@ import {
   genesis,
   passphrase,
   recoveryKey,
-  removal,
   slot,
   sorted,
   storeId,
@@ -67,7 +66,8 @@ test.each<[string, Partial<DeviceEntry>, boolean]>([
   for (const both of [[one, other] as const, [other, one] as const]) {
     const { devices, removed } = joinDirectories(storeId, both)
     expect(devices).toHaveLength(isOut ? 1 : 2)
-    expect(removed).toEqual(isOut ? [removal(device(2).deviceId, 10)] : [])
+    // An owner may have added the same id elsewhere.
+    expect(removed).toEqual([])
   }
 })
 

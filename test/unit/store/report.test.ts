@@ -272,15 +272,16 @@ describe('a join of keyrings', () => {
     access: { ...nothing, ...access },
   })
   const device = { deviceId: 'dev_b', role: 'writer', name: 'b' } as const
+  const other = { deviceId: 'dev_c', role: 'reader', name: 'c' } as const
   const { deviceId } = device
 
   test('repeats nothing that a side has done, and lists what it decides itself', () => {
     const entries = [
       entry('1', [], { added: [device] }),
-      entry('2', ['1'], { changed: [{ deviceId, role: 'reader' }] }),
+      entry('2', ['1'], { added: [other], changed: [{ deviceId, role: 'reader' }] }),
       entry('3', ['1'], { removed: [deviceId] }),
       entry('4', ['2', '3'], {
-        added: [device],
+        added: [other],
         changed: [{ deviceId, role: 'auditor' }],
         renamed: [{ deviceId, name: 'b' }],
         removed: [deviceId],
@@ -289,6 +290,7 @@ describe('a join of keyrings', () => {
     ]
     expect(listAccessEvents(entries).map(({ commit, action }) => [commit, action.type])).toEqual([
       ['1', 'device_added'],
+      ['2', 'device_added'],
       ['2', 'role_changed'],
       ['3', 'device_removed'],
       ['4', 'role_changed'],
@@ -296,6 +298,16 @@ describe('a join of keyrings', () => {
     ])
     expect(listReportedDevices(entries)).toMatchObject([
       { deviceId, role: 'auditor', added: { commit: '1' }, removed: { commit: '3' } },
+      { deviceId: 'dev_c', added: { commit: '2' }, removed: undefined },
     ])
+  })
+
+  test('lists a device as active that one join has left out and another one has', () => {
+    const entries = [
+      entry('1', [], { added: [device] }),
+      entry('2', ['0', '1'], { removed: [deviceId] }),
+      entry('3', ['1', '2'], { added: [device] }),
+    ]
+    expect(listReportedDevices(entries)).toMatchObject([{ deviceId, removed: undefined }])
   })
 })

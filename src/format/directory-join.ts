@@ -30,11 +30,12 @@ export function joinDirectories(storeId: string, [first, second]: TwoDirectories
   const number = Math.max(first.number, second.number) + 1
   const removed = joinRemoved(first, second, number)
   const isRemoved = new Set(removed.map(({ deviceId }) => deviceId))
+  const gone = new Set([...first.gone, ...second.gone])
   const devices = union(
     withoutShutOut(first, second),
     withoutShutOut(second, first),
     ({ deviceId }) => deviceId,
-    joinDevice,
+    (a, b) => joinDevice(a, b, gone),
   )
   return {
     number,
@@ -74,11 +75,14 @@ export function isLower(a: Role, b: Role): boolean {
   return roles.indexOf(a) > roles.indexOf(b)
 }
 
-/** Of two entries with the same keys: what one side has changed stays changed. */
-export function joinDevice(a: DeviceEntry, b: DeviceEntry): DeviceEntry {
+/**
+ * Of two entries with the same keys: what one side has changed stays changed. `gone` are the slots
+ * that either side has dropped.
+ */
+export function joinDevice(a: DeviceEntry, b: DeviceEntry, gone: ReadonlySet<string>): DeviceEntry {
   const byRole = compareBy(a.roleBy, b.roleBy) || b.roleSet - a.roleSet || compareRoles(a, b)
   const byName = compareBy(a.namedBy, b.namedBy) || b.named - a.named || compareNames(a, b)
-  const byStart = compareBy(a.admittedBy, b.admittedBy) || compareSlots(a, b)
+  const byStart = compareBy(a.admittedBy, b.admittedBy) || compareSlots(a, b, gone)
   const { role, roleBy, roleSet } = byRole < 0 ? a : b
   const { name, namedBy, named } = byName < 0 ? a : b
   const { admittedBy, slotId } = byStart < 0 ? a : b
@@ -101,9 +105,13 @@ function compareRoles(a: DeviceEntry, b: DeviceEntry): number {
   return isLower(a.role, b.role) ? -1 : 1
 }
 
-/** Of two that equal hands admitted. */
-function compareSlots({ slotId: a = '' }: DeviceEntry, { slotId: b = '' }: DeviceEntry): number {
-  return a < b ? -1 : 1
+/** Of two that equal hands admitted. A later join may shut out by a slot that was dropped. */
+function compareSlots(
+  { slotId: a = '' }: DeviceEntry,
+  { slotId: b = '' }: DeviceEntry,
+  gone: ReadonlySet<string>,
+): number {
+  return Number(gone.has(a)) - Number(gone.has(b)) || (a < b ? -1 : 1)
 }
 
 function compareNames(a: DeviceEntry, b: DeviceEntry): number {

@@ -99,6 +99,17 @@ describe('T49: a passphrase that was changed enrols on an older state', async ()
     expect(findDevice(main.directory, agent.deviceId)).toMatchObject({ role: 'owner' })
     expect(await verdicts(main)).toEqual(accepted)
   })
+
+  test('a device that the new passphrase enrols: it stays', async () => {
+    const [main, other] = [forge.fork(), forge.fork()]
+    const by = { fault: asRecovery({ slotId: newSlot }, after) }
+    other.keyring((next) => withMember(next, agent, 'writer', 'passphrase', newSlot), by)
+    other.joinWith(old, { fault: { author: second } })
+    main.keyring((next) => withDevice(next, second.deviceId, { name: 'second' }))
+    main.joinWith(other)
+    expect(findDevice(main.directory, agent.deviceId)).toMatchObject({ slotId: newSlot })
+    expect(await verdicts(main)).toEqual(accepted)
+  })
 })
 
 function setPassphrase(forge: Forge, slotId: string, secret: RecoveryIdentity): void {

@@ -134,7 +134,7 @@ function everyDevice(
     for (const entry of keyring.directory.devices) {
       const { entry: before = entry, added = keyring } = found.get(entry.deviceId) ?? {}
       // Who has a passphrase can add it again to an older state, with another name and role.
-      found.set(entry.deviceId, { entry: joinDevice(before, entry), added })
+      found.set(entry.deviceId, { entry: joinDevice(before, entry, new Set()), added })
     }
   }
   return [...found.values()]

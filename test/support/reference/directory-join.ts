@@ -42,12 +42,13 @@ function joinDevices(both: Both, number: number): Pick<Directory, 'devices' | 'r
     removed.set(one.deviceId, other === undefined ? one : joinRemoved(one, other))
   }
   const devices = new Map<string, Device>()
+  const gone = both.flatMap((directory) => directory.gone)
   for (const one of both.flatMap((directory) => directory.devices)) {
     const { deviceId } = one
     const other = devices.get(deviceId)
     if (removed.has(deviceId)) continue
     if (other === undefined) devices.set(deviceId, one)
-    else if (sameKeys(one, other)) devices.set(deviceId, joinDevice(one, other))
+    else if (sameKeys(one, other)) devices.set(deviceId, joinDevice(one, other, gone))
     else removed.set(deviceId, { deviceId, removed: number, sequence: 0, record: zeroHash })
   }
   const [first, second] = both
@@ -80,8 +81,8 @@ function sameKeys(a: Device, b: Device): boolean {
   return equal(a.kemKey, b.kemKey) && equal(a.keySignature, b.keySignature)
 }
 
-function joinDevice(a: Device, b: Device): Device {
-  const { admittedBy, slotId } = wasAdmitted(a, b) ? a : b
+function joinDevice(a: Device, b: Device, gone: readonly string[]): Device {
+  const { admittedBy, slotId } = wasAdmitted(a, b, gone) ? a : b
   const { role, roleBy, roleSet } = givesRole(a, b) ? a : b
   const { name, namedBy, named } = givesName(a, b) ? a : b
   const rights = { admittedBy, slotId, role, roleBy, roleSet, name, namedBy, named }
@@ -89,8 +90,10 @@ function joinDevice(a: Device, b: Device): Device {
 }
 
 /** Whether a, rather than b, says what admitted both. */
-function wasAdmitted(a: Device, b: Device): boolean {
+function wasAdmitted(a: Device, b: Device, gone: readonly string[]): boolean {
   if (a.admittedBy !== b.admittedBy) return a.admittedBy < b.admittedBy
+  const [aIsGone, bIsGone] = [gone.includes(a.slotId), gone.includes(b.slotId)]
+  if (aIsGone !== bIsGone) return bIsGone
   return a.slotId < b.slotId
 }
 

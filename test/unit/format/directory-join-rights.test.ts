@@ -81,6 +81,16 @@ test('whom both sides have stays, though one has dropped the passphrase', () => 
   expect(joinDirectories(storeId, both).devices).toEqual(devices)
 })
 
+test('of two passphrases that let a device in the one stays that neither side has dropped', () => {
+  const [old, kept] = [slot(3), slot(4)]
+  const one = { ...genesis, devices: sorted(founder, device(2, { ...squatted, slotId: old })) }
+  const other = { ...genesis, devices: sorted(founder, device(2, { ...squatted, slotId: kept })) }
+  for (const gone of [old, kept]) {
+    const joined = joinDirectories(storeId, [one, { ...other, gone: [gone] }])
+    expect(findDevice(joined, device(2).deviceId)?.slotId).toBe(gone === old ? kept : old)
+  }
+})
+
 test('who set the role and who admitted the device are taken apart from each other', () => {
   const raised = { role: 'owner', roleBy: 'owner', admittedBy: 'passphrase' } as const
   const admitted = { role: 'owner', roleBy: 'recovery', admittedBy: 'recovery' } as const

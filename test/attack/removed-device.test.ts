@@ -3,7 +3,16 @@
 
 import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../support/clone-templates.ts'
-import { type Clone, headOf, idOf, joinClone, sync, syncAll } from '../support/clones.ts'
+import {
+  admit,
+  bareRemote,
+  type Clone,
+  headOf,
+  idOf,
+  joinClone,
+  sync,
+  syncAll,
+} from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import { type Fault, fields } from '../support/forge-fault.ts'
 import type { Forge } from '../support/forge.ts'
@@ -43,6 +52,25 @@ async function faster(): ReturnType<typeof removed> {
 }
 
 describe('T28: a removed device that goes on writing', () => {
+  test('does not block who has changed the keyring below it', { tags: 'slow' }, async () => {
+    const { a, b, c, remote } = await removed()
+    const stick = bareRemote()
+    for (const { store } of [b, c]) await store.remotes.add('stick', stick)
+    const onStick = (clone: Clone) => clone.store.as(author).sync({ remote: 'stick' })
+    await admit(c, 'reader')
+    for (const clone of [c, b]) await onStick(clone)
+    await create(b, '/late.md')
+    for (const clone of [b, c]) await onStick(clone)
+    await sync(a)
+    const failure = await failureOf(c.store.as(author).sync({ remote: 'origin' }))
+    expect(failure).toMatchObject({ code: 'record_late' })
+    expect(failure.message).toContain('change something yourself')
+    await create(c, '/kept.md')
+    await c.store.as(author).sync({ remote: 'origin' })
+    await syncAll([a])
+    await expectInStep(remote, [a, c])
+  })
+
   test('is told that it was removed, and keeps what it has', { tags: 'slow' }, async () => {
     const { a, b, remote } = await removed()
     await sync(a)

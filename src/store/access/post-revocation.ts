@@ -77,7 +77,7 @@ function aloneSide(
 /** Our commits that a history with theirs can only leave out. */
 export interface OurLate {
   readonly commits: ReadonlySet<Oid>
-  /** Whether our newest commit is late, and not left out, since a keyring record would be lost. */
+  /** Whether our newest commit is late, and a late keyring record would be lost with it. */
   readonly isDisputed: boolean
   /** Whether a device can keep them, by building on them. */
   vouches(deviceId: string): boolean
@@ -147,7 +147,7 @@ function ourLeftOut(tips: Tips<KeyringTip>, sides: AloneSides): Omit<OurLate, 'v
   const late = lateOf(sides.ours, sides.theirs)
   const found = findUnauthorized('ours', tips, sides)
   if (found.kind === 'none') {
-    const keeps = sides.ours.changes.length > 0
+    const keeps = sides.ours.changes.some(({ oid }) => late.has(oid))
     const newest = sides.ours.commits.at(-1)
     const isDisputed = keeps && newest !== undefined && late.has(newest.key)
     return { commits: keeps ? noCommits : late, isDisputed }

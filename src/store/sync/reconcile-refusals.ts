@@ -51,8 +51,8 @@ export function keyringsLostError(): StoreError {
     'record_late',
     'The remote has removed a device on which changes here of who may open the store rest: its ' +
       'history has no place for them. Nothing was left out. If the remote is right, join the ' +
-      'store again in another directory with a new identity; if not, `sync --repair` replaces ' +
-      'what it shows',
+      'store again in another directory with a new identity; if not, replace what it shows: ' +
+      '`git push --force <address> main`',
   )
 }
 

@@ -146,4 +146,10 @@ async function expectKept(evil: Clone, fork: string, remote: string, { b, d }: O
     expect(await contentsOf(clone.store)).toEqual(before)
     expect(Object.keys(before)).toEqual(expect.arrayContaining(['/base.md', '/r.md', '/b.md']))
   }
+  // No repair decides which side is right: people do.
+  const repair = b.store.as(author).sync({ remote: 'origin', repair: true })
+  await expect(repair).rejects.toMatchObject({ code: 'keyring_conflict' })
+  git(['push', '--quiet', '--force', remote, 'main'], b.place.directory)
+  for (const clone of [b, d]) await sync(clone)
+  expect(await headOf(b)).toBe(await headOf(d))
 }

@@ -52,12 +52,18 @@ export function formatId(kind: IdKind, hex: string): string {
 
 /** Parses exactly the form that `formatId` produces; returns hex. Throws `invalid_input`. */
 export function parseId(kind: IdKind, text: string): string {
+  const hex = findId(kind, text)
+  if (hex !== undefined) return hex
+  throw new StoreError(
+    'invalid_input',
+    `A ${kind} id is ${PREFIXES[kind]} followed by ${DIGITS} lower-case base32 digits`,
+  )
+}
+
+/** As `parseId`; undefined for any other form, which no id has (Memory Stores API §3.6). */
+export function findId(kind: IdKind, text: string): string | undefined {
   const prefix = PREFIXES[kind]
   const digits = text.startsWith(prefix) ? text.slice(prefix.length) : ''
   const bytes = digits.length === DIGITS ? decodeBase32(digits, LEADING_ZEROS) : undefined
-  if (bytes !== undefined) return toHex(bytes)
-  throw new StoreError(
-    'invalid_input',
-    `A ${kind} id is ${prefix} followed by ${DIGITS} lower-case base32 digits`,
-  )
+  return bytes && toHex(bytes)
 }

@@ -3,7 +3,7 @@
 // folder decides.
 
 import type { WorkOptions } from '../async.ts'
-import { formatId } from '../format/id.ts'
+import { findId, formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
 import type { Paged } from '../page.ts'
 import { checkAuthor } from './commits/author.ts'
@@ -12,9 +12,10 @@ import { readMemory } from './history/contents.ts'
 import { openPast, type PastView } from './history/past.ts'
 import type { Point } from './history/points.ts'
 import { type ListedMemory, listMemories, type MemoryPrefix, type MemoryQuery } from './memories.ts'
-import { checkOptions, checkPoint } from './request-check.ts'
+import { checkOptions, checkPoint, checkText } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 import { type DirectoryListing, listDirectory } from './snapshot/listing.ts'
+import type { LiveMemory } from './snapshot/live-memory.ts'
 import { describeMemory, type Memory } from './snapshot/memory-info.ts'
 import { StoreDevices } from './store-devices.ts'
 import { StoreHistory } from './store-history.ts'
@@ -61,11 +62,22 @@ export class MemoryStore {
   /** The memory at a path, or undefined if no file is there. */
   read(path: string): Promise<Memory | undefined> {
     return this.#session.reading((snapshot) => {
-      const memory = snapshot.paths.findMemory(checkPath(path))
-      if (memory === undefined) return undefined
-      this.#session.reads.note(memory.memoryId)
-      return { ...describeMemory(memory), content: readMemory(this.#session.contents, memory) }
+      return this.#read(snapshot.paths.findMemory(checkPath(path)))
     })
+  }
+
+  /** A live memory by its id, `mem_…`; undefined for any other id. */
+  memory(memoryId: string): Promise<Memory | undefined> {
+    return this.#session.reading((snapshot) => {
+      const id = findId('memory', checkText(memoryId, 'A memory id'))
+      return this.#read(id === undefined ? undefined : snapshot.current.get(id)?.live)
+    })
+  }
+
+  #read(memory: LiveMemory | undefined): Memory | undefined {
+    if (memory === undefined) return undefined
+    this.#session.reads.note(memory.memoryId)
+    return { ...describeMemory(memory), content: readMemory(this.#session.contents, memory) }
   }
 
   /**

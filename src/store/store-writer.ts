@@ -6,7 +6,7 @@ import { StoreError } from '../errors.ts'
 import { checkNewDeviceName } from '../format/device-name.ts'
 import type { Role } from '../format/directory.ts'
 import type { Settings } from '../format/settings.ts'
-import { type Applied, applyChanges } from './changes/apply.ts'
+import { type Applied, type AppliedChanges, applyChanges } from './changes/apply.ts'
 import type { Change } from './changes/changes.ts'
 import { expire, type Expiry, type ExpiryRule } from './changes/retention.ts'
 import type { Author } from './commits/commit-context.ts'
@@ -73,7 +73,7 @@ export class StoreWriter {
   }
 
   /** Makes the memory at `path` hold `content`, whether there is one yet or not. As `apply`. */
-  write(path: string, content: string): Promise<Applied> {
+  write(path: string, content: string): Promise<AppliedChanges> {
     return this.apply([{ type: 'write', path, content }])
   }
 
@@ -81,26 +81,26 @@ export class StoreWriter {
    * Changes the content of the memory at `path`. `edit` gets the newest one, and must be pure: it
    * may run more than once. As `apply`.
    */
-  edit(path: string, edit: (content: string) => string): Promise<Applied> {
+  edit(path: string, edit: (content: string) => string): Promise<AppliedChanges> {
     return this.apply([{ type: 'edit', path, edit }])
   }
 
   /** Moves a memory, or a directory with all below it, to a free path. As `apply`. */
-  move(path: string, to: string): Promise<Applied> {
+  move(path: string, to: string): Promise<AppliedChanges> {
     return this.apply([{ type: 'rename', path, to }])
   }
 
   /** Deletes a memory, or a directory with all below it. As `apply`. */
-  delete(path: string): Promise<Applied> {
+  delete(path: string): Promise<AppliedChanges> {
     return this.apply([{ type: 'delete', path }])
   }
 
   /**
    * Does all of `changes` in one commit, or none of them. Rejects with `not_found`,
-   * `path_conflict`, `invalid_path`, `invalid_input`, `content_too_large`, `store_full`,
-   * `change_too_large`, `permission_denied`, `store_archived` or a storage code.
+   * `path_conflict`, `precondition_failed`, `invalid_path`, `invalid_input`, `content_too_large`,
+   * `store_full`, `change_too_large`, `permission_denied`, `store_archived` or a storage code.
    */
-  async apply(changes: readonly Change[]): Promise<Applied> {
+  async apply(changes: readonly Change[]): Promise<AppliedChanges> {
     return applyChanges(this.#session, changes, this.#author)
   }
 

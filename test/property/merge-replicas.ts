@@ -1,9 +1,9 @@
 // A plain model of clones that diverge and merge: whole states and whole pasts in maps, nothing
 // clever, no cryptography. Only what a merge makes of memories is asked of the product.
 
+import { sha256OfText } from '../../src/crypto/digest.ts'
 import { parentPaths } from '../../src/format/path.ts'
 import { zeroId } from '../../src/format/record.ts'
-import { digestOf } from '../../src/store/changes/changes.ts'
 import type { MergeRow } from '../../src/store/commits/new-rows.ts'
 import type { MergeInput, OpenMemory } from '../../src/store/merge/merge-input.ts'
 import { planMerge, type PlannedMerge } from '../../src/store/merge/plan.ts'
@@ -66,7 +66,7 @@ export class Replicas {
 
   newId(): string {
     this.#drawn += 1
-    return digestOf(`id ${this.#drawn}`).slice(0, 32)
+    return sha256OfText(`id ${this.#drawn}`).slice(0, 32)
   }
 
   write(replica: number, row: Row): void {
@@ -206,7 +206,7 @@ function isLater(a: Commit, b: Commit): boolean {
 
 function liveOf({ content, commit, ...version }: Version): LiveMemory | undefined {
   if (content === undefined) return undefined
-  const digest = { size: Buffer.byteLength(content), sha256: digestOf(content) }
+  const digest = { size: Buffer.byteLength(content), sha256: sha256OfText(content) }
   return { ...version, ...digest, updated: commit.height, blob: content, kid: '' }
 }
 

@@ -80,7 +80,7 @@ export class MergeWorld {
     const context = this.#contextOf(identity, snapshot)
     const { time: now } = context
     const readContent = (memory: LiveMemory): string => readMemory(this.#contents(), memory)
-    const rows = await planChanges({ snapshot, now, readContent }, [change])
+    const { rows } = await planChanges({ snapshot, now, readContent }, [change])
     if (rows.length > 0) this.#keep(await buildChange(context, snapshot, rows, author))
     return rows.length > 0
   }

@@ -89,7 +89,7 @@ export const merge: readonly MutatedFile[] = [
     file: 'store/merge/joining.ts',
     mutants: [
       {
-        line: 'if (into.isFixed && into.settled?.sha256 !== digestOf(content)) return',
+        line: 'if (into.isFixed && into.settled?.sha256 !== sha256OfText(content)) return',
         becomes: '',
         test: 'unit/store/merge/clashes.test.ts',
         name: 'commit, stay where they are, and an older one at their path moves aside',
@@ -190,7 +190,7 @@ export const merge: readonly MutatedFile[] = [
         name: 'an open memory gets the edits of both sides',
       },
       {
-        line: 'return outcomes.length === 0 || settled.sha256 === digestOf(read())',
+        line: 'return outcomes.length === 0 || settled.sha256 === sha256OfText(read())',
         becomes: 'return outcomes.length === 0',
         test: 'unit/store/merge/clashes.test.ts',
         name: 'memories at one path with equal texts leave the older as it is',

@@ -10,12 +10,23 @@ import { buildChange } from '../commits/commit.ts'
 import { readMemory } from '../history/contents.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
+import { describeMemory, type MemoryInfo } from '../snapshot/memory-info.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import { type Change, planChanges } from './changes.ts'
 
 /** The result of `apply`. There is no commit if nothing had to change. */
 export interface Applied {
   readonly commit: string | undefined
   readonly versionIds: readonly string[]
+}
+
+/** The result of changes of memories. */
+export interface AppliedChanges extends Applied {
+  /**
+   * The memory that each change has left, as of this commit; undefined where it left none, or was
+   * about a directory.
+   */
+  readonly memories: readonly (MemoryInfo | undefined)[]
 }
 
 export const nothingApplied: Applied = { commit: undefined, versionIds: [] }
@@ -25,7 +36,7 @@ export function applyChanges(
   session: StoreSession,
   changes: readonly Change[],
   author: Author,
-): Promise<Applied> {
+): Promise<AppliedChanges> {
   // Copies: queued changes must not be modified by the caller.
   const copies = checkChanges(changes)
   return session.writing(async () => {
@@ -34,14 +45,23 @@ export function applyChanges(
     checkNotArchived(snapshot.settings.value, copies)
     const now = session.nextTime()
     const readContent = (memory: LiveMemory) => readMemory(contents, memory)
-    const rows = await planChanges({ snapshot, now, readContent }, copies)
-    if (rows.length === 0) return { built: undefined, result: nothingApplied }
+    const { rows, paths } = await planChanges({ snapshot, now, readContent }, copies)
+    const memoriesNow = () => paths.map((path) => findInfo(snapshot, path))
+    if (rows.length === 0) {
+      return { built: undefined, result: { ...nothingApplied, memories: memoriesNow() } }
+    }
     await session.checkContents(rows, author.reason)
     const context = await session.commitContext(now, author)
     const built = await buildChange(context, snapshot, rows, author)
     const versionIds = built.versionIds.map((id) => formatId('version', id))
-    return { built, result: { commit: built.head.commit, versionIds } }
+    const { commit } = built.head
+    return { built, result: { commit, versionIds, memories: memoriesNow() } }
   })
+}
+
+function findInfo({ paths }: Snapshot, path: string | undefined): MemoryInfo | undefined {
+  const memory = path === undefined ? undefined : paths.findMemory(path)
+  return memory && describeMemory(memory)
 }
 
 function checkChanges(changes: readonly Change[]): readonly Change[] {

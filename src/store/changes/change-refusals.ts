@@ -38,6 +38,34 @@ export function notFound(path: string): StoreError {
   return new StoreError('not_found', 'There is no such memory', { details: { path } })
 }
 
+export function notFoundById(memoryId: string): StoreError {
+  return new StoreError('not_found', 'There is no such memory', { details: { memoryId } })
+}
+
+/**
+ * Throws `precondition_failed` unless the content has the hash that a change expects, and
+ * `invalid_input` for what is no hash; without a content, only that. The message does not reveal
+ * the current hash (Memory Stores API §2.3).
+ */
+export function checkExpected(
+  { expectedSha256 }: { readonly expectedSha256?: string | undefined },
+  path?: string,
+  hashOf?: () => string,
+): void {
+  if (expectedSha256 === undefined) return
+  if (typeof expectedSha256 !== 'string' || !/^[0-9a-f]{64}$/.test(expectedSha256)) {
+    throw new StoreError(
+      'invalid_input',
+      'The expected SHA-256 must be 64 lower-case hexadecimal digits',
+      { details: { parameter: 'expectedSha256' } },
+    )
+  }
+  if (hashOf === undefined || hashOf() === expectedSha256) return
+  throw new StoreError('precondition_failed', 'The memory has another content than was expected', {
+    details: path === undefined ? {} : { path },
+  })
+}
+
 export function alreadyExists(path: string, memoryId?: string): StoreError {
   return new StoreError('path_conflict', 'The path is taken, or a memory lies above or below it', {
     details: memoryId === undefined ? { path } : { path, memoryId: formatId('memory', memoryId) },

@@ -142,7 +142,7 @@ async function expireSome(
   if (memories.length === 0) return { built: undefined, result }
   const changes = memories.map(({ path }) => ({ type: 'delete', path }) as const)
   const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
-  const rows = await planChanges({ snapshot, now, readContent }, changes)
+  const { rows } = await planChanges({ snapshot, now, readContent }, changes)
   const expired = memories.map(describeMemory)
   await session.checkContents(rows, author.reason)
   const withReason = { ...author, reason: author.reason ?? reasonOf(rule) }

@@ -2,7 +2,7 @@
 // keeps its history. A fixed memory gets no lines: another one at its path that has more is left to
 // placement.ts. Must not change paths.
 
-import { digestOf } from '../changes/changes.ts'
+import { sha256OfText } from '../../crypto/digest.ts'
 import { mergeContents } from './content-merge.ts'
 import { byPrecedence, contentLimit, type Draft, readNothing } from './draft.ts'
 import { inOrder, type MergeInput } from './merge-input.ts'
@@ -26,7 +26,7 @@ function join(input: MergeInput, into: Draft, other: Draft): void {
   // No common base: neither side can have deleted lines of the other.
   const sides = { base: '', older: older.draft.read(), newer: newer.draft.read() }
   const { content, how } = mergeContents(sides, contentLimit(input))
-  if (into.isFixed && into.settled?.sha256 !== digestOf(content)) return
+  if (into.isFixed && into.settled?.sha256 !== sha256OfText(content)) return
   into.read = () => content
   into.inputs = [...older.draft.inputs, ...newer.draft.inputs]
   into.outcomes.push('joined')

@@ -3,8 +3,8 @@
 // on every machine, whichever side it calls ours, except where one side has to give way.
 
 import { utf8 } from '../../bytes.ts'
+import { sha256OfText } from '../../crypto/digest.ts'
 import { checkRowCount } from '../changes/change-refusals.ts'
-import { digestOf } from '../changes/changes.ts'
 import type { MergeRow } from '../commits/new-rows.ts'
 import { type Draft, openDraft, type OutcomeKind, settledDraft } from './draft.ts'
 import { joinSamePaths } from './joining.ts'
@@ -55,13 +55,13 @@ function rowsOf(draft: Draft): readonly MergeRow[] {
   }
   const content = draft.read()
   const { length: size } = utf8(content)
-  return [{ ...row, operation: 'modified', content, size, sha256: digestOf(content) }]
+  return [{ ...row, operation: 'modified', content, size, sha256: sha256OfText(content) }]
 }
 
 /** Whether a draft needs no row, as only a settled memory can. */
 function isUnchanged({ settled, isLive, path, outcomes, read }: Draft): boolean {
   if (!isLive || settled?.path !== path) return false
-  return outcomes.length === 0 || settled.sha256 === digestOf(read())
+  return outcomes.length === 0 || settled.sha256 === sha256OfText(read())
 }
 
 function outcomesOf(drafts: readonly Draft[]): readonly MergeOutcome[] {

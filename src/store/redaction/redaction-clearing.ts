@@ -58,7 +58,7 @@ async function planClearing(
   const { snapshot, contents } = session
   const changes = entries.map((entry) => clearingChange(getLive(snapshot, entry), request))
   const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
-  const rows = await planChanges({ snapshot, now, readContent }, changes)
+  const { rows } = await planChanges({ snapshot, now, readContent }, changes)
   const replaced = new Set(rows.map((row) => row.base))
   const unchanged = entries.filter((entry) => !replaced.has(entry.versionId))
   if (unchanged.length > 0) throw unchangedError(unchanged)

@@ -2,8 +2,8 @@
 // applies the remaining changes to the state without the undone ones. Never guesses: changes that
 // cannot be separated end the replay with a reason. Reads texts only where necessary.
 
+import { sha256OfText } from '../../crypto/digest.ts'
 import { mergeText } from '../../text/text-merge.ts'
-import { digestOf } from '../changes/changes.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import { inputsOf, type VersionInput } from '../history/version-inputs.ts'
@@ -224,7 +224,7 @@ function mergeTexts(common: LazyText, a: LazyText, b: LazyText, path: string): S
   const merged = mergeText(common.read(), a.read(), b.read())
   if (!merged.clean) return overlap
   const { text } = merged
-  return { kind: 'text', text: { path, sha256: digestOf(text), read: () => text } }
+  return { kind: 'text', text: { path, sha256: sha256OfText(text), read: () => text } }
 }
 
 /** The merged content if one side did not change it or both sides are equal. */

@@ -61,6 +61,7 @@ describe('results', () => {
     expect(await run(operations.strReplace, input)).toEqual({
       commit: expect.stringMatching(/^[0-9a-f]{40}$/),
       versionIds: [expect.stringMatching(/^memver_/)],
+      memories: [expect.objectContaining({ path: '/notes/a' })],
       snippet: { firstLine: 1, lines: ['one', 'two', '3', 'four', 'five'] },
     })
     await run(operations.strReplace, { path: '/notes/a', old_str: '3', new_str: 'three' })

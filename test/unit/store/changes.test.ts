@@ -2,10 +2,11 @@
 // that memories are given together.
 
 import { describe, expect, test } from 'vitest'
+import { sha256OfText } from '../../../src/crypto/digest.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { zeroHash } from '../../../src/format/record.ts'
 import type { Change, MemoryStore } from '../../../src/index.ts'
-import { digestOf, planStates, type StateChange } from '../../../src/store/changes/changes.ts'
+import { planStates, type StateChange } from '../../../src/store/changes/changes.ts'
 import type { PlannedRow } from '../../../src/store/commits/new-rows.ts'
 import { beforeGenesis, Snapshot } from '../../../src/store/snapshot/snapshot.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
@@ -76,7 +77,9 @@ describe('rows of a commit', () => {
   ])('%s makes no commit', async (_, changes) => {
     const store = await storeWith('/a.md')
     const { head } = await store.status()
-    expect(await store.as(author).apply(changes)).toEqual({ commit: undefined, versionIds: [] })
+    const applied = await store.as(author).apply(changes)
+    expect(applied).toMatchObject({ commit: undefined, versionIds: [] })
+    expect(applied.memories).toHaveLength(changes.length)
     expect((await store.status()).head).toBe(head)
     await store.close()
   })
@@ -227,7 +230,7 @@ describe('states of memories, live or deleted', () => {
     })
     for (const [name, path] of Object.entries(live)) {
       const ids = { memoryId: idOf(name), versionId: `${name}1`.repeat(16) }
-      const sha256 = digestOf(name)
+      const sha256 = sha256OfText(name)
       const memory = { ...ids, path, size: 1, sha256, created: 5, updated: 6, blob: '', kid: '' }
       const { versionId, created } = memory
       snapshot.current.set(idOf(name), { versionId, operation: 'created', created, live: memory })
@@ -283,7 +286,8 @@ describe('states of memories, live or deleted', () => {
     for (const { memoryId, base, created, content, size, sha256 } of rows) {
       expect(base).toBe(snapshot.current.get(memoryId)?.versionId)
       expect(created).toBe(snapshot.current.get(memoryId)?.created)
-      if (content !== undefined) expect([size, sha256]).toEqual([content.length, digestOf(content)])
+      if (content !== undefined)
+        expect([size, sha256]).toEqual([content.length, sha256OfText(content)])
     }
   })
 

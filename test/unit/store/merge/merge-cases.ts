@@ -1,7 +1,7 @@
 // A short notation for merges of few memories and their results. Contents stand for blobs, `at` for
 // a position in the history.
 
-import { digestOf } from '../../../../src/store/changes/changes.ts'
+import { sha256OfText } from '../../../../src/crypto/digest.ts'
 import type { MergeInput, OpenMemory } from '../../../../src/store/merge/merge-input.ts'
 import { type MergeOutcome, planMerge } from '../../../../src/store/merge/plan.ts'
 import type { CurrentVersion, LiveMemory } from '../../../../src/store/snapshot/live-memory.ts'
@@ -50,7 +50,7 @@ function liveOf(name: string, state: State): LiveMemory {
     versionId: versionIdOf(name, state),
     path,
     size: Buffer.byteLength(content),
-    sha256: digestOf(content),
+    sha256: sha256OfText(content),
     created: name.charCodeAt(0),
     updated: at,
     blob: content,
@@ -78,7 +78,7 @@ export function openOf([name, { base, ours, theirs }]: [
     theirs: versionOf(name, theirs),
     base: base && {
       path: base.path,
-      sha256: base.content === undefined ? undefined : digestOf(base.content),
+      sha256: base.content === undefined ? undefined : sha256OfText(base.content),
       content: () => base.content,
     },
   }

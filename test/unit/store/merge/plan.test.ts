@@ -1,9 +1,9 @@
 // The rows of a merge as FORMAT §6.4 requires, its outcomes, and that it reads only what it needs.
 
 import { describe, expect, test, vi } from 'vitest'
+import { sha256OfText } from '../../../../src/crypto/digest.ts'
 import { zeroId } from '../../../../src/format/record.ts'
 import { rowsMax } from '../../../../src/limits.ts'
-import { digestOf } from '../../../../src/store/changes/changes.ts'
 import { planMerge } from '../../../../src/store/merge/plan.ts'
 import type { LiveMemory } from '../../../../src/store/snapshot/live-memory.ts'
 import { base, type Case, inputOf, nameOf, openOf, versionIdOf } from './merge-cases.ts'
@@ -42,7 +42,7 @@ describe('rows', () => {
   test('say size and digest of their contents and when the memory was created', () => {
     const { rows } = planMerge(inputOf(given))
     const content = 'a\nü'
-    expect(rows[2]).toMatchObject({ content, size: 4, sha256: digestOf(content), created: 97 })
+    expect(rows[2]).toMatchObject({ content, size: 4, sha256: sha256OfText(content), created: 97 })
     expect(rows[1]).toMatchObject({ content: undefined, size: 0, sha256: '', created: 98 })
   })
 

@@ -52,5 +52,5 @@ test.each([
 })
 
 function undone(change: Change): Change {
-  return 'path' in change ? remove(change.path) : change
+  return change.type === 'create' ? remove(change.path) : change
 }

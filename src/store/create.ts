@@ -31,6 +31,8 @@ export interface CreateOptions extends StorePlaces, GuardOptions, StoreEnvironme
   readonly passphrase?: string
   readonly limits?: { readonly contentBytes?: number; readonly memories?: number }
   readonly name?: string
+  readonly description?: string
+  readonly metadata?: Settings['metadata']
   /** Of this device: a text for people, by default empty. */
   readonly deviceName?: string
   /**
@@ -114,7 +116,13 @@ async function found(
 
 function initialSettings(options: CreateOptions): Settings {
   const { contentBytes = contentBytesDefault, memories = memoriesDefault } = options.limits ?? {}
-  const name = options.name ?? 'agent memory'
-  const limits = { contentBytes, memories }
-  return { name, description: '', metadata: {}, archivedAt: undefined, limits }
+  const { name = 'agent memory', description = '', metadata = {} } = options
+  return {
+    name,
+    description,
+    // As it is now, whatever becomes of the object.
+    metadata: { ...metadata },
+    archivedAt: undefined,
+    limits: { contentBytes, memories },
+  }
 }

@@ -21,7 +21,7 @@ import { StoreDevices } from './store-devices.ts'
 import { StoreHistory } from './store-history.ts'
 import { StoreMaintenance } from './store-maintenance.ts'
 import { StoreRemotes } from './store-remotes.ts'
-import { readStatus, type StoreStatus } from './store-report.ts'
+import { readInfo, readStatus, type StoreInfo, type StoreStatus } from './store-report.ts'
 import { StoreWriter } from './store-writer.ts'
 import { type StoreChange, type WatchOptions, watchStore } from './watch.ts'
 
@@ -112,6 +112,11 @@ export class MemoryStore {
    */
   watch(options: WatchOptions = {}): AsyncIterable<StoreChange, void> {
     return watchStore(this.#session, checkOptions(options))
+  }
+
+  /** The settings, and when they and the store came to be: no more than is known at once. */
+  info(): Promise<StoreInfo> {
+    return readInfo(this.#session)
   }
 
   status(): Promise<StoreStatus> {

@@ -27,6 +27,15 @@ export interface VerifyReport {
   readonly head: string
 }
 
+/** Times are ms since 1970. */
+export interface StoreInfo {
+  readonly storeId: string
+  readonly settings: Settings
+  readonly createdAt: number
+  /** When the settings were changed last. */
+  readonly updatedAt: number
+}
+
 export interface StoreStatus {
   readonly storeId: string
   readonly deviceId: string
@@ -60,6 +69,15 @@ export function verifyStore(session: StoreSession, options: VerifyOptions): Prom
     const { snapshot, versions, commits } = await verifyHistory(session, head, options)
     return { commits, versions: versions.size, memories: snapshot.count, head }
   })
+}
+
+export function readInfo(session: StoreSession): Promise<StoreInfo> {
+  return session.reading(({ settings: { value, created, updated } }) => ({
+    storeId: formatId('store', session.storeId),
+    settings: structuredClone(value),
+    createdAt: created,
+    updatedAt: updated,
+  }))
 }
 
 export async function readStatus(session: StoreSession): Promise<StoreStatus> {

@@ -5,12 +5,11 @@ import type { WorkOptions } from '../async.ts'
 import { StoreError } from '../errors.ts'
 import { checkNewDeviceName } from '../format/device-name.ts'
 import type { Role } from '../format/directory.ts'
-import type { Settings } from '../format/settings.ts'
 import { type Applied, type AppliedChanges, applyChanges } from './changes/apply.ts'
 import type { Change } from './changes/changes.ts'
 import { expire, type Expiry, type ExpiryRule } from './changes/retention.ts'
 import type { Author } from './commits/commit-context.ts'
-import { updateSettings } from './devices/administration.ts'
+import { type SettingsChange, updateSettings } from './devices/administration.ts'
 import {
   addDeviceByCard,
   changePassphrase,
@@ -262,8 +261,12 @@ export class SettingsWriter {
     this.#author = author
   }
 
-  /** Changes what is given, and leaves the rest. Rejects with `invalid_input`. */
-  async update(change: Partial<Settings>): Promise<Applied> {
+  /**
+   * Changes what is given, and leaves the rest. A function gets the settings in force, and its
+   * change is made before anybody else's: it must be pure, and may run more than once. Rejects with
+   * `invalid_input`; `store_archived` once `archivedAt` is set, which is for good.
+   */
+  async update(change: SettingsChange): Promise<Applied> {
     return updateSettings(this.#session, change, this.#author)
   }
 }

@@ -88,13 +88,16 @@ export class StoreModel {
 
   setLimits(limits: ModelLimits): void {
     const { contentBytes, memories } = this.#limits
-    if (limits.contentBytes !== contentBytes || limits.memories !== memories) this.commits += 1
+    if (limits.contentBytes === contentBytes && limits.memories === memories) return
+    if (this.#archived) refuse('store_archived')
+    this.commits += 1
     this.#limits = limits
   }
 
-  setArchived(archived: boolean): void {
-    if (archived !== this.#archived) this.commits += 1
-    this.#archived = archived
+  /** For good. */
+  archive(): void {
+    this.commits += 1
+    this.#archived = true
   }
 
   #step(files: Files, change: PlannedChange): void {

@@ -33,7 +33,13 @@ import type { Unlock } from '../../keys/unlock.ts'
 import { keyringBytesMax } from '../../limits.ts'
 import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob, getEntry, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
-import type { DeviceState, KeyringState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
+import type {
+  DeviceState,
+  KeyringState,
+  SettingsRecord,
+  SettingsState,
+  Snapshot,
+} from '../snapshot/snapshot.ts'
 import type { ParentHead, TwoKeyrings } from './keyring-change.ts'
 
 /** Git objects, with the keys of a member or of an auditor. */
@@ -89,8 +95,7 @@ export function readKeyringState(source: Source, oid: Oid, record: Uint8Array): 
 export function readSettingsState(
   source: Source<EpochKeys>,
   oid: Oid,
-  record: Uint8Array,
-  height: number,
+  record: SettingsRecord,
 ): SettingsState {
   const bytes = getBlob(source.objects, oid, 'settings_mismatch')
   const epoch = source.epochs.get(readKid('settings', bytes))
@@ -99,7 +104,7 @@ export function readSettingsState(
   }
   const context = recordContext(source.storeId)
   const value = decodeSettings(openEnvelope('settings', epoch.settings, context, bytes))
-  return { oid, value, record, height }
+  return { oid, value, ...record }
 }
 
 /**

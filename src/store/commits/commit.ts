@@ -198,7 +198,9 @@ export async function buildAdministration(
   if (replaced.settings !== undefined) {
     const blob = push(objects, newObject('blob', replaced.settings.bytes))
     const { value } = replaced.settings
-    settings = { oid: blob.oid, value, record: signed.hash, height: signed.record.height }
+    const { height, time, kind } = signed.record
+    const created = kind === 'genesis' ? time : snapshot.settings.created
+    settings = { oid: blob.oid, value, record: signed.hash, height, updated: time, created }
   }
   const memories = new Map<string, CurrentVersion>()
   return finish(context, snapshot, { signed, memories, objects, keyring, settings })
@@ -232,7 +234,7 @@ export async function buildGenesis(
       archived: [],
       directory: keyring.directory,
     },
-    { oid: '', value: settings.value, record: zeroHash, height: -1 },
+    { oid: '', value: settings.value, record: zeroHash, height: -1, updated: 0, created: 0 },
   )
   const fields = { kind: 'genesis', actor, directoryNumber: 0 } as const
   const built = await buildAdministration(context, snapshot, fields, { keyring, settings })

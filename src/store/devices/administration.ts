@@ -33,17 +33,24 @@ export function sealSettings(context: CommitContext, settings: Settings): Sealed
   return sealEnvelope('settings', epoch.settings, recordContext(storeId), random(32), plaintext)
 }
 
+/** What is to change in the settings; a function gets those in force. */
+export type SettingsChange = Partial<Settings> | ((now: Settings) => Partial<Settings>)
+
 /** Undefined if nothing changes. */
 async function changeSettings(
   session: StoreSession,
-  change: Partial<Settings>,
+  change: SettingsChange,
   author: Author,
 ): Promise<BuiltCommit | undefined> {
   const { snapshot, identity } = session
   checkMayWrite(snapshot, identity.deviceId, 'settings')
   const before = snapshot.settings.value
-  const value = checkSettings({ ...before, ...change })
-  if (JSON.stringify(value) === JSON.stringify(before)) return undefined
+  const changed = typeof change === 'function' ? change(structuredClone(before)) : change
+  const value = structuredClone(checkSettings({ ...before, ...changed }))
+  if (equalBytes(encodeSettings(value), encodeSettings(before))) return undefined
+  if (before.archivedAt !== undefined) {
+    throw new StoreError('store_archived', 'The store is archived for good: its settings stay')
+  }
   await session.checkPermanent(settingsTexts(value, before), value.metadata)
   return writeSettings(session, value, author)
 }
@@ -211,7 +218,7 @@ export function resealSettings(session: StoreSession, author: Author): Promise<v
 /** Changes settings in one commit; does nothing if they are equal (`SettingsWriter.update`). */
 export function updateSettings(
   session: StoreSession,
-  change: Partial<Settings>,
+  change: SettingsChange,
   author: Author,
 ): Promise<Applied> {
   return session.writing(async () => {

@@ -112,7 +112,7 @@ export class LocalFiles {
     const { caches, cacheDirectory } = this.#parts
     const found = await findState(caches, `${cacheDirectory}/state`, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
-      readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
+      readSettings: (oid, record) => readSettingsState(source, oid, record),
     })
     const history = new History()
     await readHistory(caches, cacheDirectory, history)

@@ -10,6 +10,7 @@ import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import {
   type DeviceState,
   type KeyringState,
+  type SettingsRecord,
   type SettingsState,
   Snapshot,
 } from '../snapshot/snapshot.ts'
@@ -30,10 +31,16 @@ type DeviceRow = [id: string, sequence: number, record: string, time: number, fo
 
 /** The first part of the file. */
 interface StateHeader {
-  readonly version: 3
+  readonly version: 4
   readonly head: { commit: string; record: string; height: number; tree: string }
   readonly keyring: { record: string; oid: string }
-  readonly settings: { oid: string; record: string; height: number }
+  readonly settings: {
+    oid: string
+    record: string
+    height: number
+    updated: number
+    created: number
+  }
   readonly devices: readonly DeviceRow[]
   /** The number of commits in the past of the head or of an earlier commit. */
   readonly counted?: CommitCount | undefined
@@ -56,7 +63,7 @@ export interface CachedState {
 /** Reads keyring and settings of a cached head back from git, where they are authenticated. */
 export interface StateReader {
   readKeyring(oid: string, record: Uint8Array): KeyringState
-  readSettings(oid: string, record: Uint8Array, height: number): SettingsState
+  readSettings(oid: string, record: SettingsRecord): SettingsState
 }
 
 export interface CachedHead {
@@ -95,8 +102,9 @@ export async function findState(
   if (!isHeader(file)) return undefined
   const keyring = reader.readKeyring(file.keyring.oid, fromHex(file.keyring.record))
   const head = { ...file.head, record: fromHex(file.head.record) }
-  const { oid, record, height } = file.settings
-  const settings = reader.readSettings(oid, fromHex(record), height)
+  const { oid, ...brought } = file.settings
+  const record = fromHex(brought.record)
+  const settings = reader.readSettings(oid, { ...brought, record })
   const snapshot = new Snapshot(head, keyring, settings)
   const devices = new Map(file.devices.map((row) => [row[0], fromDeviceRow(row)]))
   const same = { head, devices, keyring: undefined, settings: undefined }
@@ -111,7 +119,7 @@ export async function findState(
 }
 
 function isHeader(part: Partial<StateHeader> | undefined): part is StateHeader {
-  return part?.version === 3
+  return part?.version === 4
 }
 
 export async function writeState(
@@ -125,10 +133,10 @@ export async function writeState(
 function* partsOf({ snapshot, counted }: CachedState): Generator<object> {
   const { head, keyring, settings } = snapshot
   const header: StateHeader = {
-    version: 3,
+    version: 4,
     head: { ...head, record: toHex(head.record) },
     keyring: { record: toHex(keyring.record), oid: keyring.oid },
-    settings: { oid: settings.oid, record: toHex(settings.record), height: settings.height },
+    settings: toSettings(settings),
     devices: [...snapshot.devices].map(([id, state]) => [
       id,
       state.sequence,
@@ -147,6 +155,11 @@ function* partsOf({ snapshot, counted }: CachedState): Generator<object> {
     const rows: StateRows = { redacted }
     yield rows
   }
+}
+
+function toSettings(settings: SettingsState): StateHeader['settings'] {
+  const { oid, record, height, updated, created } = settings
+  return { oid, record: toHex(record), height, updated, created }
 }
 
 function* inGroups<T>(values: Iterable<T>): Generator<readonly T[]> {

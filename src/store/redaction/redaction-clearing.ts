@@ -70,8 +70,7 @@ function checkMayOverwrite({ settings }: Snapshot, request: RedactionRequest): v
   if (request.current !== 'overwrite' || settings.value.archivedAt === undefined) return
   throw new StoreError(
     'store_archived',
-    'The store is archived, so no text can be overwritten: delete these memories, or unarchive ' +
-      'the store first',
+    'The store is archived, so no text can be overwritten: delete these memories instead',
   )
 }
 

@@ -67,7 +67,7 @@ async function resume(
   try {
     const found = await findState(files.owner, `${files.directory}/state`, {
       readKeyring: (oid, record) => readKeyringState(source, oid, record),
-      readSettings: (oid, record, height) => readSettingsState(source, oid, record, height),
+      readSettings: (oid, record) => readSettingsState(source, oid, record),
     })
     if (found === undefined) return undefined
     const { snapshot, counted } = found

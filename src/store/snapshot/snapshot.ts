@@ -34,13 +34,19 @@ export interface KeyringState {
   readonly directory: Directory
 }
 
-/** The settings in force: those of the last settings record by (height, record hash). */
-export interface SettingsState {
-  readonly oid: Oid
-  readonly value: Settings
-  /** The hash of the record that brought them. */
+/** The record that brought the settings in force: the last one by (height, record hash). */
+export interface SettingsRecord {
+  /** Its hash. */
   readonly record: Uint8Array
   readonly height: number
+  /** Its time, and that of genesis: ms since 1970. */
+  readonly updated: number
+  readonly created: number
+}
+
+export interface SettingsState extends SettingsRecord {
+  readonly oid: Oid
+  readonly value: Settings
 }
 
 export interface Head {

@@ -41,12 +41,12 @@ export function* snapshotAt(
   const snapshot = new Snapshot(
     head,
     readKeyringState(source, entryOf(source, keyring, 'keyring'), keyring.hash),
-    readSettingsState(
-      source,
-      entryOf(source, settings, 'settings'),
-      settings.hash,
-      settings.record.height,
-    ),
+    readSettingsState(source, entryOf(source, settings, 'settings'), {
+      record: settings.hash,
+      height: settings.record.height,
+      updated: settings.record.time,
+      created: history.commits.at(0)?.time ?? 0,
+    }),
   )
   const kidOf = yield* sealedUnder(source, history, position)
   const blobs = yield* blobsOf(source, last)

@@ -236,7 +236,9 @@ function readSettings(
   if (!equalBytes(hash256(bytes), record.settingsHash)) {
     refuse('settings_mismatch', 'The settings are not those that the record names')
   }
-  const state = { oid, record: commit.hash, height: record.height }
+  const { height, time: updated } = record
+  const created = record.kind === 'genesis' ? updated : snapshot.settings.created
+  const state = { oid, record: commit.hash, height, updated, created }
   // An auditor sees that settings changed, but not their values.
   if (!opensContents(epoch)) return { ...state, value: snapshot.settings.value }
   const padded = openEnvelope('settings', epoch.settings, recordContext(context.storeId), bytes)

@@ -242,4 +242,6 @@ const unknownSettings: SettingsState = {
   },
   record: zeroHash,
   height: -1,
+  updated: 0,
+  created: 0,
 }

@@ -227,6 +227,8 @@ describe('states of memories, live or deleted', () => {
       value: settings,
       record: zeroHash,
       height: -1,
+      updated: 0,
+      created: 0,
     })
     for (const [name, path] of Object.entries(live)) {
       const ids = { memoryId: idOf(name), versionId: `${name}1`.repeat(16) }

@@ -1,4 +1,4 @@
-// The store as a whole: opening, other handles, lost caches, settings, passphrases, recovery,
+// The store as a whole: opening, other handles, lost caches, passphrases, recovery,
 // restored backups, and stock git on the repository.
 
 import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -172,48 +172,6 @@ describe('versions', () => {
     await expect(store.history.version('memver_00000000000000000000000000')).rejects.toMatchObject({
       code: 'not_found',
     })
-    await store.close()
-  })
-})
-
-describe('settings', () => {
-  test('change in a separate commit and read back', async () => {
-    const { store, place } = await newStore()
-    await store
-      .as(author)
-      .settings.update({ name: 'notes', metadata: { b: '1', '10': '2', '9': '3' } })
-    const { commit } = await store.as(author).settings.update({ name: 'notes' })
-    expect(commit).toBeUndefined()
-    await store.maintenance.verify()
-    await store.close()
-    const again = await reopen(place)
-    expect((await again.status()).settings).toMatchObject({ name: 'notes', metadata: { b: '1' } })
-    await again.close()
-  })
-
-  test.each([
-    { name: '' },
-    { name: 'a\nb' },
-    { description: 'x'.repeat(1025) },
-    { metadata: { '': 'x' } },
-    { limits: { contentBytes: 0, memories: 1 } },
-    { limits: { contentBytes: 17 * 1024 * 1024, memories: 1 } },
-  ])('refuse %j', async (change) => {
-    const { store } = await newStore()
-    await expect(store.as(author).settings.update(change)).rejects.toMatchObject({
-      code: 'invalid_input',
-    })
-    await store.close()
-  })
-
-  test('an archived store can be read and emptied only', async () => {
-    const { store } = await newStore()
-    await store.as(author).apply([create('/a')])
-    await store.as(author).settings.update({ archivedAt: 5 })
-    await expect(store.as(author).apply([create('/b')])).rejects.toMatchObject({
-      code: 'store_archived',
-    })
-    await store.as(author).apply([{ type: 'delete', path: '/a' }])
     await store.close()
   })
 })

@@ -169,8 +169,12 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
 
   /** The versions that the commit at a position wrote. */
   rowsAt(position: number): readonly VersionEntry[] {
-    const [start, end] = [this.#table.firstRow(position), this.#table.firstRow(position + 1)]
-    return [...this.versions.range(start, end)]
+    return [...this.versions.range(...this.rangeAt(position))]
+  }
+
+  /** Their indexes in `versions`: the first, and the one after the last. */
+  rangeAt(position: number): readonly [start: number, end: number] {
+    return [this.#table.firstRow(position), this.#table.firstRow(position + 1)]
   }
 
   /** The versions that the commit at a position wrote at a path: those of one merge are joined. */

@@ -13,6 +13,7 @@ import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { findPlacedTime, mayLieBetween } from './record-times.ts'
 import { askInSlices } from './retry-after-redaction.ts'
+import { isEarlier, sortedByTime, type Versions, versionsByTime } from './time-order.ts'
 import { mergedInputsOf, pathBeforeMove } from './version-inputs.ts'
 
 /** One version row (Memory Stores API, "memory version"). Times are ms since 1970. */
@@ -82,8 +83,12 @@ export interface VersionFilter extends PageQuery {
    */
   readonly since?: number | undefined
   readonly until?: number | undefined
-  /** Default: `newest` first. The order is that of the history, which clocks may contradict. */
-  readonly order?: 'newest' | 'oldest' | undefined
+  /**
+   * Default: `newest` first. The order is that of the history, which clocks may contradict;
+   * `latest` is by `createdAt` alone, the latest first, and `since` and `until` compare with that
+   * too. Of two versions of one time, the one written later comes first.
+   */
+  readonly order?: 'newest' | 'oldest' | 'latest' | undefined
   /**
    * The cursor from the previous page: the id of its last version. It stays valid when versions
    * are written, merged or redacted meanwhile, and works in either order.
@@ -92,7 +97,7 @@ export interface VersionFilter extends PageQuery {
 }
 
 const OPERATIONS = new Set<unknown>(['created', 'modified', 'deleted', undefined])
-const ORDERS = new Set<unknown>(['newest', 'oldest', undefined])
+const ORDERS = new Set<unknown>(['newest', 'oldest', 'latest', undefined])
 
 /** A page without contents, for any view. Throws `invalid_input`. */
 export function findVersions(history: History, filter: VersionFilter): Page<Version> {
@@ -183,11 +188,11 @@ function* findEntries(
 ): Generator<undefined, Page<VersionEntry>> {
   checkFilter(filter)
   const limit = pageSizeOf(filter)
-  const candidates = candidatesFor(history, filter)
+  const candidates = yield* candidatesFor(history, filter)
   const matches = conditionOf(history, filter)
   const direction = filter.order === 'oldest' ? 1 : -1
   const data: VersionEntry[] = []
-  let index = startOf(history, candidates, direction, filter.page)
+  let index = startOf(history, candidates, { direction, filter })
   for (; index >= 0 && index < candidates.length; index += direction) {
     yield
     const entry = candidates.at(index)
@@ -199,15 +204,14 @@ function* findEntries(
   return { data, nextPage: undefined }
 }
 
-interface Candidates {
-  readonly length: number
-  at(index: number): VersionEntry | undefined
-}
-
 /** The narrowest list that holds every match, oldest first. */
-function candidatesFor(history: History, filter: VersionFilter): Candidates {
-  if (filter.memoryId === undefined) return history.versions
-  return history.ofMemory(parseId('memory', filter.memoryId))
+function* candidatesFor(history: History, filter: VersionFilter): Generator<undefined, Versions> {
+  const isByTime = filter.order === 'latest'
+  if (filter.memoryId === undefined) {
+    return isByTime ? yield* versionsByTime(history) : history.versions
+  }
+  const versions = history.ofMemory(parseId('memory', filter.memoryId))
+  return isByTime ? sortedByTime(versions) : versions
 }
 
 function conditionOf(history: History, filter: VersionFilter): (entry: VersionEntry) => boolean {
@@ -225,20 +229,30 @@ function isWrittenBy(history: History, commit: CommitEntry, filter: VersionFilte
     (filter.actorId === undefined || actor?.id === filter.actorId) &&
     (filter.actorType === undefined || actor?.type === filter.actorType) &&
     (filter.session === undefined || session === filter.session) &&
-    mayLieBetween(history, commit, filter)
+    (filter.order === 'latest'
+      ? liesBetween(commit, filter)
+      : mayLieBetween(history, commit, filter))
   )
+}
+
+function liesBetween({ time }: CommitEntry, { since, until }: VersionFilter): boolean {
+  return (since ?? time) <= time && time <= (until ?? time)
 }
 
 function startOf(
   history: History,
-  candidates: Candidates,
-  direction: 1 | -1,
-  after: string | undefined,
+  candidates: Versions,
+  { direction, filter }: { readonly direction: 1 | -1; readonly filter: VersionFilter },
 ): number {
+  const { page: after, order } = filter
   if (after === undefined) return direction === 1 ? 0 : candidates.length - 1
   const versionId = parseId('version', after)
-  const last = history.indexOf(versionId) ?? -1
-  const index = countLeading(candidates, (one) => (history.indexOf(one.versionId) ?? 0) < last)
+  const placeOf = (entry: VersionEntry | undefined) => ({
+    time: order === 'latest' ? (entry?.commit.time ?? 0) : 0,
+    row: entry === undefined ? -1 : (history.indexOf(entry.versionId) ?? -1),
+  })
+  const last = placeOf(history.find(versionId))
+  const index = countLeading(candidates, (one) => isEarlier(placeOf(one), last))
   if (candidates.at(index)?.versionId !== versionId)
     throw new StoreError('invalid_input', 'The cursor belongs to another query')
   return index + direction
@@ -246,7 +260,7 @@ function startOf(
 
 function checkFilter({ operation, order, since, until }: VersionFilter): void {
   if (!OPERATIONS.has(operation)) throw invalid('The operation', 'created, modified or deleted')
-  if (!ORDERS.has(order)) throw invalid('The order', 'newest or oldest')
+  if (!ORDERS.has(order)) throw invalid('The order', 'newest, oldest or latest')
   if (Number.isNaN(since) || Number.isNaN(until)) throw invalid('A time', 'a number of ms')
 }
 

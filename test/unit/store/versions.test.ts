@@ -60,6 +60,7 @@ function holds(version: Version, filter: VersionFilter): boolean {
 
 function expected(filter: VersionFilter): readonly Version[] {
   const found = all.filter((version) => holds(version, filter))
+  if (filter.order === 'latest') return found.toSorted((a, b) => b.createdAt - a.createdAt)
   return filter.order === 'oldest' ? found.toReversed() : found
 }
 
@@ -102,6 +103,8 @@ describe('a filter', () => {
     { since: 7, until: 8 },
     { since: 13 },
     { order: 'oldest' },
+    { order: 'latest' },
+    { order: 'latest', memoryId: memory('b') },
     { order: 'oldest', actorId: 'x', operation: 'modified' },
     { path: '/d', operation: 'created', session: 'x', since: 9, until: 9, redacted: false },
   ])('%o finds what it says, in order', (filter) => {
@@ -121,7 +124,7 @@ describe('a filter', () => {
       redacted: optional(true, false),
       since: optional(5, 8),
       until: optional(7, 9),
-      order: optional('newest' as const, 'oldest' as const),
+      order: optional('newest' as const, 'oldest' as const, 'latest' as const),
       limit: fc.integer({ min: 1, max: 9 }),
     })
     const property = fc.property(filters, (filter) => {

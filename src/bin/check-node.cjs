@@ -8,14 +8,9 @@ var needed = require('../../package.json').engines.node.replace('>=', '').split(
 var running = process.versions.node.split('.')
 
 if ((running[0] - needed[0] || running[1] - needed[1]) < 0) {
-  process.stderr.write(
-    'gitlocket needs Node.js ' +
-      needed.join('.') +
-      ' or newer, and this is ' +
-      process.versions.node +
-      ' (' +
-      process.execPath +
-      ')\n',
-  )
+  // In pieces that fit a line: a call over several gets a last comma, which Node.js 6 refuses.
+  var what = 'gitlocket needs Node.js ' + needed.join('.') + ' or newer'
+  var found = process.versions.node + ' (' + process.execPath + ')'
+  process.stderr.write(what + ', and this is ' + found + '\n')
   process.exit(1)
 }

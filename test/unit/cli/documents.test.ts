@@ -58,4 +58,13 @@ describe('the documents', () => {
     expect(unknown).toEqual([])
     expect(Math.min(typed.length, named.length)).toBeGreaterThan(5)
   })
+
+  test('README.md lists every command in its table, and nothing else', () => {
+    const [, readme = ''] = documents.find(([path]) => path === 'README.md') ?? []
+    const [, section = ''] = readme.split('\n## Commands\n')
+    const rows = section.split('\n').filter((line) => line.startsWith('| '))
+    const listed = rows.flatMap((row) => [...row.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name))
+    const verbs = new Set(commands.map(({ name }) => name.split(' ')[0]))
+    expect(listed.toSorted()).toEqual([...verbs].toSorted())
+  })
 })

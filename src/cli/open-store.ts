@@ -15,7 +15,13 @@ import type { Environment } from './environment.ts'
 import { isRealDirectory } from './memory-files.ts'
 import { withProgress } from './progress.ts'
 import { clockNotice } from './times.ts'
-import { findVanished, noteStoreHere, vanishedError } from './vanished.ts'
+import {
+  findVanished,
+  firstStore,
+  isNothingHere,
+  noteStoreHere,
+  vanishedError,
+} from './vanished.ts'
 
 /** The identity from its file. Throws `invalid_identity`, with a hint, if there is none. */
 export function getIdentity(environment: Environment): Identity {
@@ -24,8 +30,9 @@ export function getIdentity(environment: Environment): Identity {
   throw new CommandError(
     'invalid_identity',
     `There is no identity file at ${environment.identityFile}`,
-    '`gitlocket init` creates a store and an identity; `gitlocket recover` enrols this machine ' +
-      'in an existing store',
+    isNothingHere(environment)
+      ? firstStore
+      : '`gitlocket recover` enrols this machine in the store that is there',
   )
 }
 

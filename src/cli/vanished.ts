@@ -11,6 +11,10 @@ import { listSeenRemotes } from '../store/clone-remotes.ts'
 import { CommandError } from './command-error.ts'
 import type { Environment } from './environment.ts'
 
+/** What to do where no store ever was. */
+export const firstStore =
+  '`gitlocket init` creates a store; `gitlocket join <url>` gets one from a remote'
+
 export interface Vanished {
   readonly storeId: string
   /** What this machine last synced it with. */

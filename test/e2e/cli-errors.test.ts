@@ -236,7 +236,7 @@ describe('a store that cannot be opened', () => {
       const home = newHome()
       const result = await home.run(['ls'])
       expect(result).toEqual(refusal(8, /There is no identity file at .*\/identity\nstore: /))
-      expect(result.stderr).toMatch(/`gitlocket init` .* `gitlocket recover`/)
+      expect(result.stderr).toMatch(/`gitlocket init` .* `gitlocket join <url>`/)
     },
   )
 

@@ -23,7 +23,7 @@ import {
 import { eraseAside, eraseForeign, foreignListsText, putAsideText } from '../residue.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { clockText } from '../times.ts'
-import { findVanished, vanishedError } from '../vanished.ts'
+import { findVanished, firstStore, vanishedError } from '../vanished.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'
 import { checkJournals } from './journal-checks.ts'
 import { checkLocks } from './lock-checks.ts'
@@ -51,8 +51,6 @@ export function withoutStore(environment: Environment): StoreCheck {
       : failed('Store', vanishedError(environment, vanished))
   return { findings: [finding], reclaimable: undefined }
 }
-
-const firstStore = '`gitlocket init` creates one; `gitlocket join <url>` gets one from a remote'
 
 export async function checkStore(context: Context): Promise<StoreCheck> {
   const locks = await checkLocks(context.environment.storeDirectory)

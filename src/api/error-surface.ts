@@ -92,8 +92,8 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   incomplete_clone: unopened('Clone again with the whole history'),
   wrong_key: locked('Check which identity, passphrase or recovery key belongs to this store'),
   invalid_identity: locked(
-    'Correct the input or the permissions of the identity file, restore it from a backup, or ' +
-      'enrol this machine again',
+    'Correct the identity or the permissions of its file, restore it from a backup, or enrol ' +
+      'this machine again; if others may have read it, remove this device',
   ),
   weak_key_parameters: locked('Do not enter the passphrase; get the store from a trusted copy'),
   out_of_memory: row(500, 'api_error', 9, 'Free memory, or use a machine that has more', true),

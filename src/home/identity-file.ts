@@ -37,10 +37,9 @@ function checkPrivate(path: string, { mode, uid }: Stats): void {
   if ((mode & FOREIGN) === 0 || uid !== process.geteuid?.()) return
   throw new StoreError(
     'invalid_identity',
-    `Other users can open the identity file at ${path} (mode ${(mode & 0o777).toString(8)}). ` +
-      'Whoever reads it reads every memory and writes in the name of this machine, so it is not ' +
-      `used until \`chmod 600 ${path}\`; if somebody may have read it, remove this device and ` +
-      'make a new identity',
+    `Other users can open the identity file (mode ${(mode & 0o777).toString(8)}): who has read it ` +
+      'reads every memory and writes in the name of this machine. It is used again after ' +
+      `\`chmod 600 ${path}\``,
   )
 }
 

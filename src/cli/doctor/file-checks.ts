@@ -81,7 +81,7 @@ function checkState(stateDirectory: string, storeDirectory: string, isStore: boo
 
 function checkPermissions(...directories: readonly string[]): Finding {
   const open = directories.flatMap((directory) => readableByOthers(directory))
-  if (open.length === 0) return ok('Permissions', 'no other user can read the files')
+  if (open.length === 0) return ok('Permissions', 'no other user can read the store and its state')
   const some = `other users can read ${countText(open.length, 'file', 'files')}, such as ${open[0]}`
   return warn('Permissions', some, `chmod -R go= ${directories.join(' ')}`)
 }

@@ -2,8 +2,7 @@
 // that parsing, help and docs/CLI.md cannot disagree. table.ts holds the verbs themselves.
 // Decides nothing about the store, and never prints.
 
-import { assert } from '../errors.ts'
-import { usageError } from './command-error.ts'
+import { assert, StoreError } from '../errors.ts'
 import type { Context } from './context.ts'
 
 export interface Positional {
@@ -134,6 +133,6 @@ export class Input {
     if (text === undefined) return undefined
     const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
     if (value >= least && value <= most) return value
-    throw usageError(`--${option} must be an integer from ${least} to ${most}`)
+    throw new StoreError('invalid_input', `--${option} must be an integer from ${least} to ${most}`)
   }
 }

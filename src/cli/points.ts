@@ -1,9 +1,8 @@
 // Parses points of the history: a time, a version or a commit.
 
-import { assert } from '../errors.ts'
+import { assert, StoreError } from '../errors.ts'
 import type { Point } from '../store/history/points.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import { usageError } from './command-error.ts'
 import type { Input } from './command.ts'
 import type { Context } from './context.ts'
 import { withProgress } from './progress.ts'
@@ -56,7 +55,8 @@ async function parsePoint(
     await loadHistory(context, store)
     return { versionId: await resolveVersion(store, text) }
   }
-  throw usageError(
+  throw new StoreError(
+    'invalid_input',
     `--${option} must be a time such as 7d, 2026-01-31 or 2026-01-31T12:00:00Z, a version such ` +
       'as memver_3k9f0z2c1d, or a commit',
   )

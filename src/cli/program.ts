@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'
 import { hasCode } from '../errors.ts'
 import { CommandError, usageError } from './command-error.ts'
-import type { Answer, Command } from './command.ts'
+import type { Answer, Command, Input } from './command.ts'
 import type { Context } from './context.ts'
 import { type Environment, readEnvironment, wantsDebugging } from './environment.ts'
 import { commandHelp, overview } from './help.ts'
@@ -34,12 +34,18 @@ export async function runProgram(
     await loadSodium()
     const { command } = invocation
     const input = await withStorePaths(context, command, invocation.input)
-    const answer = await command.run(context, input).catch((error: unknown) => {
-      throw withHelp(error, command)
-    })
+    const answer = await runCommand(command, context, input)
     return await print(answer, json, context)
   } catch (error) {
     return report(error, json, environment?.storeDirectory)
+  }
+}
+
+async function runCommand(command: Command, context: Context, input: Input): Promise<Answer> {
+  try {
+    return await command.run(context, input)
+  } catch (error) {
+    throw withHelp(error, command)
   }
 }
 

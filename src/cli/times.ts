@@ -1,7 +1,7 @@
 // Parses and formats times for users: `--since 7d` or a date, `3 hours ago`.
 
+import { StoreError } from '../errors.ts'
 import type { ClockLeap } from '../store/session/writer-clock.ts'
-import { usageError } from './command-error.ts'
 import type { Context } from './context.ts'
 import { timestamp } from './wire.ts'
 
@@ -20,7 +20,8 @@ const unitMs: Readonly<Record<string, number>> = {
 export function parseTime(option: string, text: string, now: number): number {
   const time = findTime(text, now)
   if (time !== undefined) return time
-  throw usageError(
+  throw new StoreError(
+    'invalid_input',
     `--${option} must be a duration such as 36h or 7d, a date such as 2026-01-31, or a time such ` +
       'as 2026-01-31T12:00:00Z',
   )
@@ -40,7 +41,7 @@ export function findTime(text: string, now: number): number | undefined {
 export function parseDuration(option: string, text: string): number {
   const duration = findDuration(text)
   if (duration !== undefined) return duration
-  throw usageError(`--${option} must be a duration such as 36h, 90d or 12w`)
+  throw new StoreError('invalid_input', `--${option} must be a duration such as 36h, 90d or 12w`)
 }
 
 function findDuration(text: string): number | undefined {

@@ -3,7 +3,6 @@
 import { StoreError } from '../errors.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import { usageError } from './command-error.ts'
 import { type DeviceNames, deviceText } from './device-text.ts'
 import type { Ink } from './ink.ts'
 import { localTime, timeAgo } from './times.ts'
@@ -21,7 +20,8 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
   const digits = typed.startsWith(PREFIX) ? typed.slice(PREFIX.length) : typed
   if (digits.length === ID_DIGITS) return PREFIX + digits
   if (digits.length < SHORTEST || !/^[0-9a-z]+$/.test(digits)) {
-    throw usageError(
+    throw new StoreError(
+      'invalid_input',
       `A version is named by its id, or by at least ${SHORTEST} digits of it; \`log\` shows them`,
     )
   }
@@ -31,7 +31,10 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
   }
   if (found[0] === undefined) throw new StoreError('not_found', 'There is no such version')
   if (found.length === 1) return found[0]
-  throw usageError(`${found.length} versions begin with these digits; give more`)
+  throw new StoreError(
+    'invalid_input',
+    `${found.length} versions begin with these digits; give more`,
+  )
 }
 
 /** A version as in git's log: the facts, then the indented reason. */

@@ -205,10 +205,17 @@ describe('a request that cannot be done', () => {
     expect((await home.json('status'))['head']).toBe(head)
   })
 
-  test('an argument that the store refuses gets the help of its command as the hint', async () => {
-    const { exitCode, stderr } = await home.call(['key', 'quota', 'many'])
+  test.each([
+    ['key quota', ['many']],
+    ['log', ['--limit', 'many']],
+    ['log', ['--since', 'yesterday']],
+    ['cat', ['a.md', '--at', 'yesterday']],
+    ['show', ['memver_']],
+    ['device role', ['anna', 'reader']],
+  ])('a value that %s refuses gets its help as the hint: %s', async (name, words) => {
+    const { exitCode, stderr } = await home.call([...name.split(' '), ...words])
     expect(exitCode).toBe(2)
-    expect(stderr).toMatch(/\nhint: `gitlocket key quota --help` shows what is possible\n$/)
+    expect(stderr).toContain(`\nhint: \`gitlocket ${name} --help\` shows what is possible\n`)
   })
 
   test('with --json the error is one JSON value on standard error', { tags: 'slow' }, async () => {

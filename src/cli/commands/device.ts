@@ -2,6 +2,7 @@
 // A card travels over untrusted channels, so the user confirms its fingerprint before anything is
 // changed. The store decides what each change means.
 
+import { StoreError } from '../../errors.ts'
 import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
 import { isLower } from '../../format/directory-join.ts'
 import { checkRole, type Role } from '../../format/directory.ts'
@@ -11,7 +12,7 @@ import type { DevicesRemoved, SecretsReplaced } from '../../store/devices/device
 import type { Device } from '../../store/devices/devices.ts'
 import type { Secrets } from '../../store/devices/secrets.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { CommandError, usageError } from '../command-error.ts'
+import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { deviceText } from '../device-text.ts'
@@ -265,7 +266,8 @@ function resolveDevice(devices: readonly Device[], typed: string): string {
   const found = devices.filter(({ deviceId }) => deviceId.startsWith(PREFIX + digits))
   const [first] = found
   if (digits.length >= SHORTEST && found.length === 1 && first !== undefined) return first.deviceId
-  throw usageError(
+  throw new StoreError(
+    'invalid_input',
     `A device is named by its fingerprint, or by at least ${SHORTEST} digits that only it has; ` +
       '`gitlocket device list` shows them',
   )

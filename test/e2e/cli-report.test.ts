@@ -40,7 +40,9 @@ describe('report', () => {
     const page = read(home, 'report.html')
     const { device_id: device } = await home.json('report', 'verify', 'report.html')
     expect(page).toMatch(/^<!doctype html>[^]*<\/html>\n$/)
-    expect(page).toContain(`Verified, signed by <code>${String(device)}</code>`)
+    expect(page).toMatch(
+      `Verified, signed by <bdi>[^<]+</bdi> \\(<code>${String(device)}</code>\\)`,
+    )
     expect(page).toContain('Nothing is left in this copy of the store')
     expect(page).not.toMatch(/key\.md|sk-live/)
   })

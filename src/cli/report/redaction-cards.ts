@@ -5,7 +5,7 @@ import type { ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
 import { countText, numberText } from '../sizes.ts'
 import { code, device, facts, html, type Html, named, time, type Value } from './html.ts'
-import { absenceText, actorText, unconfirmedText } from './wording.ts'
+import { absenceText, actorText } from './wording.ts'
 
 /** More ids of versions are counted: JSON has them all. */
 const IDS_MAX = 12
@@ -46,9 +46,9 @@ function card(redaction: ReportedRedaction, devices: readonly ReportedDevice[]):
       ['Record', code(record)],
       ['Commit', code(commit)],
       ['Versions', idList(versionIds)],
-      ['Certificate', certificate(redaction)],
+      ['Certificate', certificate(redaction, devices)],
       ['Proof of absence', badge(redaction)],
-      ['Not confirmed by', unconfirmed(redaction)],
+      ['Not confirmed by', unconfirmed(redaction, devices)],
     ])}
   </article>`
 }
@@ -62,8 +62,12 @@ function idList(versionIds: readonly string[]): Html {
   </ul>`
 }
 
-function certificate({ certificate: given }: ReportedRedaction): Value {
-  return given === undefined ? 'none was given' : html`Verified, signed by ${code(given.device_id)}`
+function certificate(
+  { certificate: given }: ReportedRedaction,
+  devices: readonly ReportedDevice[],
+): Value {
+  if (given === undefined) return 'none was given'
+  return html`Verified, signed by ${device(given.device_id, devices)}`
 }
 
 function badge({ absence }: ReportedRedaction): Html {
@@ -71,19 +75,27 @@ function badge({ absence }: ReportedRedaction): Html {
   return html`<span class="badge ${kind}">${absenceText(absence)}</span>`
 }
 
-function unconfirmed({ unconfirmedDevices, unconfirmedRemotes }: ReportedRedaction): Value {
+function unconfirmed(
+  { unconfirmedDevices, unconfirmedRemotes }: ReportedRedaction,
+  devices: readonly ReportedDevice[],
+): Value {
   const remotes = unconfirmedRemotes.map((name) => {
     return html`<li>the remote ${named(name)}: not known to have it</li>`
   })
-  const all = [...unconfirmedDevices.map(pendingDevice), ...remotes]
+  const all = [...unconfirmedDevices.map((one) => pendingDevice(one, devices)), ...remotes]
   if (all.length === 0) return 'nobody: every other active device has confirmed it'
   return html`<ul>
     ${all}
   </ul>`
 }
 
-function pendingDevice(pending: PendingDevice): Html {
-  const { deviceId, name, role } = pending
-  const known = name === '' ? '' : html` (${named(name)})`
-  return html`<li>${code(deviceId)}${known}, ${role}: ${unconfirmedText(pending)}</li>`
+function pendingDevice(pending: PendingDevice, devices: readonly ReportedDevice[]): Html {
+  const { deviceId, role } = pending
+  return html`<li>${device(deviceId, devices)}, ${role}: ${unconfirmedText(pending)}</li>`
+}
+
+/** Why it is among those that have not confirmed a redaction. */
+function unconfirmedText({ canAcknowledge, lastRecord }: PendingDevice): Value {
+  if (!canAcknowledge) return 'may not write, so that it cannot be known'
+  return lastRecord === undefined ? 'has written nothing' : html`last wrote ${time(lastRecord)}`
 }

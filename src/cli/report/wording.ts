@@ -1,10 +1,8 @@
 // What the facts of a report are called, in HTML and CSV alike, and what a report cannot prove.
 
 import type { Actor } from '../../format/change-record.ts'
-import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { AccessAction } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
-import { timestamp } from '../wire.ts'
 
 /** The same texts as `gitlocket audit` prints for an actor. */
 export function actorText(actor: Actor | undefined): string {
@@ -38,13 +36,6 @@ const found = {
   found: 'FOUND: something is left in this copy of the store',
 } as const
 
-/** Why a device is among those that have not confirmed a redaction. */
-export function unconfirmedText({ canAcknowledge, lastRecord }: PendingDevice): string {
-  if (!canAcknowledge) return 'may not write, so that it cannot be known'
-  if (lastRecord === undefined) return 'has written nothing'
-  return `last wrote ${timestamp(lastRecord)}`
-}
-
 /** The limits of this report (docs/THREAT-MODEL.md). */
 export function limitsOf({ verification }: AuditReport): readonly string[] {
   return verification.extent === 'trail' ? [...limits, ofAuditors] : limits
@@ -63,7 +54,7 @@ const limits: readonly string[] = [
     'removal.',
   'What somebody typed again, or copied elsewhere without a trace in the history, is not found.',
   'The signature beside the file proves which device has made the report; not when, and not ' +
-    'that it is true: that a clone shows, by `gitlocket verify` and `gitlocket audit`.',
+    'that it is true: that a clone shows, by gitlocket verify and gitlocket audit.',
 ]
 
 const ofAuditors =

@@ -132,6 +132,18 @@ describe('the page', () => {
     expect(reportPage(reportOn('a\ud800b'), at)).toContain('<bdi>a\ufffdb</bdi>')
   })
 
+  test('shows times as people read them, and devices by name, wherever they are', () => {
+    const report = reportOn('x')
+    const late = { deviceId: 'dev_0', name: 'x', role: 'owner', canAcknowledge: true } as const
+    const unconfirmedDevices = [{ ...late, lastRecord: 0 }]
+    const redactions = report.redactions.map((one) => ({ ...one, unconfirmedDevices }))
+    const page = reportPage({ ...report, redactions }, at).replaceAll(/<[^>]*>/g, '')
+    expect(page).not.toMatch(/\dT\d\d:/)
+    expect(page).toContain('Verified, signed by x (dev_0)')
+    expect(page).toContain('x (dev_0), owner: last wrote 1970-01-01 00:00:00 UTC')
+    expect(page).not.toContain('`')
+  })
+
   test('needs no script, no other file and no network', () => {
     const page = reportPage(reportOn('x'), at)
     expect(page).toMatch(/content="default-src 'none'; style-src 'unsafe-inline'"/)
@@ -171,7 +183,7 @@ describe('the page', () => {
   test('says what was found, what is open, and what it cannot prove', () => {
     const page = reportPage(reportOn('x'), at).replaceAll(/\s+/g, ' ')
     expect(page).toContain('badge bad">FOUND: something is left')
-    expect(page).toContain('<bdi>x</bdi>), reader: may not write, so that it cannot be known')
+    expect(page).toContain('<bdi>x</bdi> (<code>dev_1</code>), reader: may not write, so that it cannot be known')
     expect(page).toContain('the remote <bdi>x</bdi>: not known to have it')
     expect(page).toContain('Verified, signed by <code>dev_0</code>')
     expect(page).toContain('1 damaged file that a repair has put aside')

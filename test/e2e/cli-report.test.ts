@@ -38,11 +38,8 @@ describe('report', () => {
       expect(statSync(join(home.directory, name)).mode & 0o777).toBe(0o600)
     }
     const page = read(home, 'report.html')
-    const { device_id: device } = await home.json('report', 'verify', 'report.html')
     expect(page).toMatch(/^<!doctype html>[^]*<\/html>\n$/)
-    expect(page).toMatch(
-      `Verified, signed by <bdi>[^<]+</bdi> \\(<code>${String(device)}</code>\\)`,
-    )
+    expect(page).toMatch(/Verified, signed by <bdi>[^<]+<\/bdi> \(<code>dev_/)
     expect(page).toContain('Nothing is left in this copy of the store')
     expect(page).not.toMatch(/key\.md|sk-live/)
   })

@@ -183,9 +183,11 @@ describe('the page', () => {
   test('says what was found, what is open, and what it cannot prove', () => {
     const page = reportPage(reportOn('x'), at).replaceAll(/\s+/g, ' ')
     expect(page).toContain('badge bad">FOUND: something is left')
-    expect(page).toContain('<bdi>x</bdi> (<code>dev_1</code>), reader: may not write, so that it cannot be known')
+    expect(page).toContain(
+      '<bdi>x</bdi> (<code>dev_1</code>), reader: may not write, so that it cannot be known',
+    )
     expect(page).toContain('the remote <bdi>x</bdi>: not known to have it')
-    expect(page).toContain('Verified, signed by <code>dev_0</code>')
+    expect(page).toContain('Verified, signed by <bdi>x</bdi> (<code>dev_0</code>)')
     expect(page).toContain('1 damaged file that a repair has put aside')
     expect(page).toContain('and 18 more, which the report as JSON names')
     expect(page).toContain('2026-03-03 12:00:00 UTC</time> to now')

@@ -14,6 +14,9 @@ describe('restore', () => {
     expect(await home.ok('cat', 'a.md')).toBe('two\n')
     const again = await home.call(['restore', 'a.md'])
     expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining('is not deleted')])
+    await home.ok('mv', 'a.md', 'b.md')
+    const moved = await home.call(['restore', 'a.md'])
+    expect([moved.exitCode, moved.stderr]).toEqual([2, expect.stringContaining(': /b.md\n')])
   })
 
   test('of a path that never was names similar ones, of a directory the way', async () => {

@@ -119,8 +119,10 @@ function findMemory({ history, snapshot }: RevertSource, memory: string): string
 
 /** The version that a deletion has ended. */
 function getLast({ history, snapshot }: RevertSource, memoryId: string): VersionEntry {
-  if (snapshot.current.get(memoryId)?.live !== undefined) {
-    throw new StoreError('invalid_input', 'The memory is not deleted: name the state to restore')
+  const live = snapshot.current.get(memoryId)?.live
+  if (live !== undefined) {
+    const message = 'Name the state to restore (`to`), since the memory is not deleted'
+    throw new StoreError('invalid_input', message, { details: { path: live.path } })
   }
   const last = history.ofMemory(memoryId).findLast(({ operation }) => operation !== 'deleted')
   assert(last !== undefined, 'a memory begins with a version that is no deletion')

@@ -212,7 +212,7 @@ describe('audit', () => {
       expect(text).toMatch(
         /^Verified the trail: 4 commits, 0 memories; the head is \w{40}\nWords:( [a-z]+){10}\n\nc/,
       )
-      expect(text).toContain(`\n  added berta (${id}) as auditor\n`)
+      expect(text).toContain(`\nWhat:    devices or keys\n  added berta (${id}) as auditor\n`)
       expect(text).toMatch(
         /\nSession: cleaning\nWhat: {4}change\n {2}deleted {2}memver_\w+ of mem_\w+\n/,
       )

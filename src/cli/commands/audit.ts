@@ -77,7 +77,7 @@ const leftOutReasons = {
 
 function entryText(entry: AuditEntry, { names, format }: TextOptions): string {
   const { kind, parents, actor, session, isRecovery } = entry
-  const what = parents.length === 2 ? `${kind}, a merge` : kind
+  const what = parents.length === 2 ? `${kindTexts[kind]}, a merge` : kindTexts[kind]
   const who = actor === undefined ? 'not recorded' : `${actor.type}:${actor.id}`
   const marker = isRecovery ? ' (passphrase or recovery key)' : ''
   const lines = [
@@ -92,6 +92,14 @@ function entryText(entry: AuditEntry, { names, format }: TextOptions): string {
     ...(entry.access === undefined ? [] : accessLines(entry.access, names)),
   ]
   return `${lines.join('\n')}\n`
+}
+
+const kindTexts: Readonly<Record<AuditEntry['kind'], string>> = {
+  genesis: 'beginning',
+  change: 'change',
+  redact: 'redaction',
+  keyring: 'devices or keys',
+  settings: 'settings',
 }
 
 function versionText({ operation, versionId, memoryId, isRedacted }: AuditedVersion): string {

@@ -37,8 +37,8 @@ function checkPrivate(path: string, { mode, uid }: Stats): void {
   if ((mode & FOREIGN) === 0 || uid !== process.geteuid?.()) return
   throw new StoreError(
     'invalid_identity',
-    `Other users can open the identity file (mode ${(mode & 0o777).toString(8)}): who has read it ` +
-      'reads every memory and writes in the name of this machine. It is used again after ' +
+    `Other users can open the identity file (mode ${(mode & 0o777).toString(8)}): who has read ` +
+      'it reads every memory and writes in the name of this machine. It is used again after ' +
       `\`chmod 600 ${path}\``,
   )
 }

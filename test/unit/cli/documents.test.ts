@@ -1,6 +1,8 @@
 // The commands that the documents show: each is one that the command line takes.
 
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parseCommandLine } from '../../../src/cli/parse.ts'
@@ -57,6 +59,21 @@ describe('the documents', () => {
     })
     expect(unknown).toEqual([])
     expect(Math.min(typed.length, named.length)).toBeGreaterThan(5)
+  })
+
+  test('ship in the package, with all that README.md and docs link to', () => {
+    const pack = ['pack', '--dry-run', '--json', '--ignore-scripts']
+    const packed = execFileSync('npm', pack, { cwd: root, encoding: 'utf8', stdio: 'pipe' })
+    const shipped = new Set([...packed.matchAll(/"path": "([^"]+)"/g)].map(([, path]) => path))
+    const missing = documents
+      .filter(([path]) => shipped.has(path) && path !== 'CONTRIBUTING.md')
+      .flatMap(([path, text]) => {
+        const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)]
+        return links.map(([, link = '']) => join(dirname(path), link))
+      })
+      .filter((path) => !shipped.has(path))
+    expect(shipped).toContain('docs/API.md')
+    expect(missing).toEqual([])
   })
 
   test('README.md lists every command in its table, and nothing else', () => {

@@ -72,9 +72,10 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     status: 400,
     type: 'invalid_request_error',
   }),
+  // Not a 409: SDKs repeat those, and this stays refused.
   version_current: refused('Delete or overwrite the memory first; `redact` can do it in one step', {
-    status: 409,
-    type: 'conflict_error',
+    status: 400,
+    type: 'invalid_request_error',
   }),
   sensitive_content: refused('Leave the secret out; say where it is kept instead', {
     status: 400,

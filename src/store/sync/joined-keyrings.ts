@@ -89,10 +89,9 @@ function checkSidesSound(
     throw new StoreError(
       'keyring_conflict',
       `Both sides changed who may open the store: ${error.message}. ` +
-        '`sync --repair` leaves the change out, and with it what the devices that it admitted ' +
-        'have written: `gitlocket export` on them saves that. If it says this too, either side ' +
-        'joins the store again in another directory, or replaces what the remote shows: ' +
-        '`git push --force <address> main`',
+        '`sync --repair` leaves it out, with what the devices that it admitted have written: ' +
+        '`gitlocket export` on them saves that. If it refuses too, one side joins the store anew, ' +
+        'or replaces what the remote shows: `git push --force <address> main`',
       { cause: error },
     )
   }

@@ -49,10 +49,9 @@ export function ownLateError({ canKeep, redacts }: OwnLate): StoreError {
 export function keyringsLostError(): StoreError {
   return new StoreError(
     'record_late',
-    'The remote has removed a device on which changes here of who may open the store rest: its ' +
-      'history has no place for them. Nothing was left out. If the remote is right, join the ' +
-      'store again in another directory with a new identity; if not, replace what it shows: ' +
-      '`git push --force <address> main`',
+    'The remote has removed a device on which changes here of who may open the store rest. ' +
+      'Nothing was left out. If the remote is right, join the store again in another directory ' +
+      'with a new identity; if not, replace what it shows: `git push --force <address> main`',
   )
 }
 

@@ -86,8 +86,8 @@ test('of two passphrases that let a device in the one stays that neither side ha
   const one = { ...genesis, devices: sorted(founder, device(2, { ...squatted, slotId: old })) }
   const other = { ...genesis, devices: sorted(founder, device(2, { ...squatted, slotId: kept })) }
   for (const gone of [old, kept]) {
-    const joined = joinDirectories(storeId, [one, { ...other, gone: [gone] }])
-    expect(findDevice(joined, device(2).deviceId)?.slotId).toBe(gone === old ? kept : old)
+    const next = joinDirectories(storeId, [one, { ...other, gone: [gone] }])
+    expect(findDevice(next, device(2).deviceId)?.slotId).toBe(gone === old ? kept : old)
   }
 })
 

@@ -151,9 +151,9 @@ function joinRemoved(
 function withoutShutOut(side: Directory, other: Directory): readonly DeviceEntry[] {
   const gone = new Set(other.gone)
   return side.devices.filter(({ deviceId, admittedBy, roleBy, slotId }) => {
-    const isKnown = findDevice(other, deviceId) ?? findRemoved(other, deviceId)
     const isByPassphrase = admittedBy === 'passphrase' && roleBy === 'passphrase'
-    return !isByPassphrase || isKnown !== undefined || slotId === undefined || !gone.has(slotId)
+    if (!isByPassphrase || slotId === undefined || !gone.has(slotId)) return true
+    return (findDevice(other, deviceId) ?? findRemoved(other, deviceId)) !== undefined
   })
 }
 

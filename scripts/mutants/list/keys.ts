@@ -227,22 +227,28 @@ export const keys: readonly MutatedFile[] = [
     file: 'format/directory-join.ts',
     mutants: [
       {
-        line: 'const out = [...clashing, ...shutOut(first, second), ...shutOut(second, first)]',
-        becomes: 'const out = clashing',
+        line: 'return (findDevice(other, deviceId) ?? findRemoved(other, deviceId)) !== undefined',
+        becomes: 'return true',
         test: 'unit/format/directory-join-rights.test.ts',
         name: 'whom a passphrase let in on one side goes if the other has dropped it',
+      },
+      {
+        line: 'return Number(gone.has(a)) - Number(gone.has(b)) || (a < b ? -1 : 1)',
+        becomes: 'return a < b ? -1 : 1',
+        test: 'unit/format/directory-join-rights.test.ts',
+        name: 'of two passphrases that let a device in the one stays that neither side has dropped',
       },
       {
         line: 'const byRole = compareBy(a.roleBy, b.roleBy) ||',
         becomes: 'const byRole =',
         test: 'unit/format/directory-join-rights.test.ts',
-        name: 'the role that an owner gave stays, whatever a passphrase gives it',
+        name: 'the role that an owner raised stays, whatever a passphrase gives it',
       },
       {
         line: '|| b.roleSet - a.roleSet ||',
         becomes: '||',
         test: 'attack/stale-keyrings.test.ts',
-        name: 'T49: a passphrase enrols devices on an older state: what an owner has raised since',
+        name: 'what an owner has raised since stays raised',
       },
       {
         line: 'const byName = compareBy(a.namedBy, b.namedBy) ||',

@@ -90,7 +90,7 @@ function checkSidesSound(
       'keyring_conflict',
       `Both sides changed who may open the store: ${error.message}. ` +
         '`sync --repair` leaves it out, with what the devices that it admitted have written: ' +
-        '`gitlocket export` on them saves that. If it refuses too, one side joins the store anew, ' +
+        '`gitlocket export` on them saves that. If it refuses too, one side joins anew, ' +
         'or replaces what the remote shows: `git push --force <address> main`',
       { cause: error },
     )

@@ -6,12 +6,14 @@ import type { Oid } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
 
 const UNITS_MAX = 4 * MEBIBYTE
+const COMMITS_MAX = 16
 
 export class ContentCache {
   /** Oldest first: a Map keeps the order of insertion. */
   readonly #contents: Map<string, string> = new Map()
   #units = 0
-  #memories: { readonly commit: Oid; readonly tree: Oid | undefined } | undefined
+  /** Commit to tree, oldest first. */
+  readonly #memories: Map<Oid, Oid | undefined> = new Map()
 
   find(versionId: string): string | undefined {
     const content = this.#contents.get(versionId)
@@ -34,13 +36,18 @@ export class ContentCache {
 
   /** The tree `m` of a commit, read by `find` unless it is cached. */
   memoriesOf(commit: Oid, find: (commit: Oid) => Oid | undefined): Oid | undefined {
-    if (this.#memories?.commit !== commit) this.#memories = { commit, tree: find(commit) }
-    return this.#memories.tree
+    const memories = this.#memories
+    const tree = memories.has(commit) ? memories.get(commit) : find(commit)
+    memories.delete(commit)
+    memories.set(commit, tree)
+    const [oldest] = memories.keys()
+    if (memories.size > COMMITS_MAX && oldest !== undefined) memories.delete(oldest)
+    return tree
   }
 
   clear(): void {
     this.#contents.clear()
-    this.#memories = undefined
+    this.#memories.clear()
     this.#units = 0
   }
 }

@@ -1,0 +1,33 @@
+// The trees that the cache of contents keeps: a merge reads versions of two commits by turns, each
+// of which may have megabytes.
+
+import { expect, test, vi } from 'vitest'
+import { ContentCache } from '../../../src/store/history/content-cache.ts'
+
+test('commits that are asked for by turns are read once each, until they are forgotten', () => {
+  const cache = new ContentCache()
+  const find = vi.fn((commit: string) => (commit === 'empty' ? undefined : `tree of ${commit}`))
+  for (let turn = 0; turn < 5; turn += 1) {
+    for (const commit of ['ours', 'theirs', 'base', 'empty']) {
+      expect(cache.memoriesOf(commit, find)).toBe(
+        commit === 'empty' ? undefined : `tree of ${commit}`,
+      )
+    }
+  }
+  expect(find).toHaveBeenCalledTimes(4)
+  cache.clear()
+  cache.memoriesOf('ours', find)
+  expect(find).toHaveBeenCalledTimes(5)
+})
+
+test('of many commits those that were asked for last are kept', () => {
+  const cache = new ContentCache()
+  const find = vi.fn((commit: string) => commit)
+  for (let n = 0; n < 100; n += 1) {
+    cache.memoriesOf('often', find)
+    cache.memoriesOf(`${n}`, find)
+  }
+  expect(find).toHaveBeenCalledTimes(101)
+  cache.memoriesOf('0', find)
+  expect(find).toHaveBeenCalledTimes(102)
+})

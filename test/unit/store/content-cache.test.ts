@@ -4,9 +4,11 @@
 import { expect, test, vi } from 'vitest'
 import { ContentCache } from '../../../src/store/history/content-cache.ts'
 
+type Find = (commit: string) => string | undefined
+
 test('commits that are asked for by turns are read once each, until they are forgotten', () => {
   const cache = new ContentCache()
-  const find = vi.fn((commit: string) => (commit === 'empty' ? undefined : `tree of ${commit}`))
+  const find = vi.fn<Find>((commit) => (commit === 'empty' ? undefined : `tree of ${commit}`))
   for (let turn = 0; turn < 5; turn += 1) {
     for (const commit of ['ours', 'theirs', 'base', 'empty']) {
       expect(cache.memoriesOf(commit, find)).toBe(
@@ -22,7 +24,7 @@ test('commits that are asked for by turns are read once each, until they are for
 
 test('of many commits those that were asked for last are kept', () => {
   const cache = new ContentCache()
-  const find = vi.fn((commit: string) => commit)
+  const find = vi.fn<Find>((commit) => commit)
   for (let n = 0; n < 100; n += 1) {
     cache.memoriesOf('often', find)
     cache.memoriesOf(`${n}`, find)

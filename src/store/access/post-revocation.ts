@@ -1,6 +1,6 @@
 // Finds late commits (FORMAT §7.4), which no merge takes as a parent, and unauthorized ones, which
-// devices wrote on a keyring record that is not sound (§7.2). Decides only: store/sync acts. Trusts
-// commits, as verified.
+// devices wrote on a keyring record that is not sound (§7.2): what a clone may leave out (§9.3).
+// Decides only: store/sync acts. Trusts commits, as verified.
 
 import { toHex } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
@@ -146,16 +146,15 @@ export async function findLateHead(
 function ourLeftOut(tips: Tips<KeyringTip>, sides: AloneSides): Omit<OurLate, 'vouches'> {
   const late = lateOf(sides.ours, sides.theirs)
   const found = findUnauthorized('ours', tips, sides)
-  if (found.kind === 'none') {
-    const keeps = sides.ours.changes.some(({ oid }) => late.has(oid))
-    const newest = sides.ours.commits.at(-1)
-    const isDisputed = keeps && newest !== undefined && late.has(newest.key)
-    return { commits: keeps ? noCommits : late, isDisputed }
+  const isOut = (oid: Oid): boolean => found.commits.has(oid) || late.has(oid)
+  const all = sides.ours.commits.map(({ key }) => key)
+  if (found.kind !== 'none' && (found.kind === 'disputed' || !all.every(isOut))) {
+    return { commits: noCommits, isDisputed: false }
   }
-  const isOut = ({ key }: SideCommit<Oid>): boolean => found.commits.has(key) || late.has(key)
-  const isKept = found.kind === 'disputed' || !sides.ours.commits.every(isOut)
-  const commits = isKept ? noCommits : new Set(sides.ours.commits.map(({ key }) => key))
-  return { commits, isDisputed: false }
+  const keeps = sides.ours.changes.some(({ oid }) => !found.unsound.has(oid) && isOut(oid))
+  const newest = all.at(-1)
+  const isDisputed = keeps && newest !== undefined && isOut(newest)
+  return { commits: keeps ? noCommits : new Set(all.filter(isOut)), isDisputed }
 }
 
 /**
@@ -216,6 +215,8 @@ function decodeAt(source: CommitSource, oid: Oid): ReturnType<typeof decodeCommi
 interface Unauthorized {
   readonly kind: 'none' | 'disputed' | 'unauthorized'
   readonly commits: ReadonlySet<Oid>
+  /** Those of the keyring records that are not sound. */
+  readonly unsound: ReadonlySet<Oid>
 }
 
 function findUnauthorized(
@@ -228,14 +229,15 @@ function findUnauthorized(
   const own = { keyring: tips[name].keyring, changes: side.changes }
   const other = { keyring: tips[otherName].keyring, changes: otherSide.changes }
   const unsound = new Set(unsoundChanges(own, other).map(({ oid }) => oid))
-  if (unsound.size === 0) return { kind: 'none', commits: noCommits }
-  if (unsoundChanges(other, own).length > 0) return { kind: 'disputed', commits: noCommits }
+  const none = { commits: noCommits, unsound }
+  if (unsound.size === 0) return { kind: 'none', ...none }
+  if (unsoundChanges(other, own).length > 0) return { kind: 'disputed', ...none }
   const vouches = voucherOf(side, otherSide)
   const commits = new Set<Oid>()
   for (const { key, parents, deviceId } of side.commits) {
     if (!unsound.has(key) && !parents.some((parent) => commits.has(parent))) continue
-    if (deviceId !== undefined && vouches(deviceId)) return { kind: 'disputed', commits: noCommits }
+    if (deviceId !== undefined && vouches(deviceId)) return { kind: 'disputed', ...none }
     commits.add(key)
   }
-  return { kind: 'unauthorized', commits }
+  return { kind: 'unauthorized', commits, unsound }
 }

@@ -1,4 +1,4 @@
-// What an auditor has verified and the members have left out since (FORMAT §7.4, §9): found,
+// What an auditor has verified and the members have left out since (FORMAT §9.3): found,
 // refused until the user accepts it, and listed from then on, sealed and outside the store. A
 // redaction lets go of the commits; the entries stay, which name ids alone. Must not move a head or
 // the anchor.

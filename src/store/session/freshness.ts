@@ -27,7 +27,7 @@ export async function checkFreshness(
 
 /**
  * Checks freshness as `checkFreshness` does, but moves the anchor back to the head if another
- * device that uses this clone dropped the last verified record as late (FORMAT §7.4).
+ * device that uses this clone left the last verified record out (FORMAT §9.3).
  */
 export async function keepUp(
   source: StoreSource<AuditKeys>,

@@ -105,7 +105,7 @@ export type { MemoryInfo } from './store/snapshot/memory-info.ts'
 export type { Memory } from './store/snapshot/memory-info.ts'
 export { openStore } from './store/open.ts'
 export { createStore } from './store/create.ts'
-export type { CreateOptions } from './store/create.ts'
+export type { CreatedStore, CreateOptions } from './store/create.ts'
 export type {
   GuardOptions,
   OpenOptions,

@@ -73,17 +73,19 @@ export async function createKeyring(options: {
   /** Of the founder's device. */
   readonly name: string
   readonly passphrase: string | undefined
-  /** 32 bytes, given the store id. */
-  readonly recoveryKeyOf: (storeId: string) => Uint8Array
+  /** 32 bytes, given the store id; undefined for none. */
+  readonly recoveryKeyOf: (storeId: string) => Uint8Array | undefined
   readonly random: Random
   readonly stretch?: StretchParameters
 }): Promise<NewKeyring> {
   const { identity, name, random, stretch = standardStretch } = options
   const founderRandom = random(32)
   const storeId = storeIdOf(identity.signing.publicKey, founderRandom)
-  const recoveryKey = recoveryKeyIdentity(storeId, options.recoveryKeyOf(storeId))
+  const recoveryKey = options.recoveryKeyOf(storeId)
   const recovery = [
-    recoveryKeyEntry(recoveryKey, random),
+    ...(recoveryKey === undefined
+      ? []
+      : [recoveryKeyEntry(recoveryKeyIdentity(storeId, recoveryKey), random)]),
     ...(await passphraseEntries(options.passphrase, [], { storeId, random, stretch })),
   ]
   const directory = firstDirectory(identity, name, recovery, founderRandom)

@@ -1,6 +1,8 @@
 // Creating a store: its first keyring, genesis, and the files of this device.
 
+import { StoreError } from '../errors.ts'
 import type { Actor } from '../format/change-record.ts'
+import { parseDeviceCard } from '../format/device-card.ts'
 import { zeroHash } from '../format/record.ts'
 import { checkSettings, type Settings } from '../format/settings.ts'
 import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
@@ -14,7 +16,7 @@ import { type BuiltCommit, buildGenesis } from './commits/commit.ts'
 import { sealSettings } from './devices/administration.ts'
 import { authorTexts, checkPermanent, deviceNameTexts, settingsTexts } from './guard/guard.ts'
 import { MemoryStore } from './memory-store.ts'
-import { checkPlaces } from './request-check.ts'
+import { checkPlaces, checkText } from './request-check.ts'
 import {
   environmentOf,
   type GuardOptions,
@@ -40,18 +42,35 @@ export interface CreateOptions extends StorePlaces, GuardOptions, StoreEnvironme
    * secret recovers many stores. Without it the recovery key is random.
    */
   readonly operatorSecret?: string
+  /**
+   * The device cards of owners besides this device, for a store that no key on paper recovers: then
+   * a recovery key is made only of an operator secret. Needs `actor`.
+   */
+  readonly owners?: readonly string[]
   /** Who is recorded as the founder. */
   readonly actor?: Actor
 }
 
+/** The recovery key is returned here and nowhere else. */
+export interface CreatedStore<RecoveryKey = string> {
+  readonly store: MemoryStore
+  readonly recoveryKey: RecoveryKey
+}
+
 /**
- * Makes a new store in an absent or empty directory and opens it. The recovery key is returned here
- * and nowhere else. Throws `store_exists`, `invalid_input` or a storage code.
+ * Makes a new store in an absent or empty directory and opens it. Throws `store_exists`,
+ * `invalid_input` or a storage code.
  */
+export function createStore(
+  options: CreateOptions & { readonly owners?: undefined },
+): Promise<CreatedStore>
+/** As above. There is no recovery key if `owners` are given, and no operator secret. */
+export function createStore(options: CreateOptions): Promise<CreatedStore<string | undefined>>
 export async function createStore(
   options: CreateOptions,
-): Promise<{ readonly store: MemoryStore; readonly recoveryKey: string }> {
+): Promise<CreatedStore<string | undefined>> {
   const { identity } = checkPlaces(options)
+  const addOwners = ownersOf(options)
   const environment = environmentOf(options)
   const { storeId, epoch, built, snapshot, recoveryKey } = await found(options, environment)
   const objects = await createDiskObjectStore({
@@ -76,7 +95,29 @@ export async function createStore(
   const known = { cachedHeight: -1, counted: { commit, commits: 1 } }
   const parts = { objects, storeId, identity, epochs, snapshot, guard: options.guard }
   const session = new StoreSession({ ...parts, ...files, ...known, ...environment })
-  return { store: new MemoryStore(session), recoveryKey: formatRecoveryKey(storeId, recoveryKey) }
+  const store = new MemoryStore(session)
+  try {
+    await addOwners(store)
+  } catch (error) {
+    await store.close().catch(() => undefined)
+    throw error
+  }
+  return { store, recoveryKey: recoveryKey && formatRecoveryKey(storeId, recoveryKey) }
+}
+
+/** How to add the owners, whose cards are checked before anything is made. */
+function ownersOf({ owners, actor }: CreateOptions): (store: MemoryStore) => Promise<void> {
+  if (owners === undefined) return async () => undefined
+  if (owners.length === 0 || actor === undefined) {
+    throw new StoreError(
+      'invalid_input',
+      'Give the card of at least one owner, and the founder (`actor`), who adds the owners',
+    )
+  }
+  for (const card of owners) parseDeviceCard(checkText(card, 'A device card'))
+  return async (store) => {
+    for (const card of owners) await store.as({ actor }).devices.add(card, 'owner')
+  }
 }
 
 /** The first keyring, settings and commit, in RAM. */
@@ -85,7 +126,7 @@ async function found(
   { clock, random, stretch }: Pick<Required<StoreEnvironment>, 'clock' | 'random' | 'stretch'>,
 ): Promise<{
   readonly storeId: string
-  readonly recoveryKey: Uint8Array
+  readonly recoveryKey: Uint8Array | undefined
   readonly epoch: EpochKeys
   readonly built: BuiltCommit
   readonly snapshot: Snapshot
@@ -99,8 +140,8 @@ async function found(
     ...deviceNameTexts(name),
   ])
   const operator = operatorSecret === undefined ? undefined : parseOperatorSecret(operatorSecret)
-  const fresh = generateRecoveryKey(random)
-  const recoveryKeyOf = (storeId: string): Uint8Array => {
+  const fresh = options.owners === undefined ? generateRecoveryKey(random) : undefined
+  const recoveryKeyOf = (storeId: string): Uint8Array | undefined => {
     return operator === undefined ? fresh : operatorRecoveryKey(storeId, operator, 0)
   }
   const how = { passphrase, recoveryKeyOf, random, stretch }

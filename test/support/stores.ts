@@ -30,7 +30,7 @@ export interface TestPlace {
 
 /** A new store. Close it in the test, or leave it to the end of the process. */
 export async function newStore(
-  options: Partial<CreateOptions> = {},
+  options: Partial<Omit<CreateOptions, 'owners'>> = {},
 ): Promise<{ readonly store: MemoryStore; readonly place: TestPlace }> {
   const root = temporaryDirectory()
   const identity = options.identity ?? (await generateIdentity())

@@ -35,7 +35,15 @@ export type Change =
       /** The new content, from the current one. Must be pure: it may run more than once. */
       readonly edit: (content: string) => string
     }
-  | MemoryUpdate
+  /** Content, path or both of one memory, in one version (Memory Stores API §6.5 to §6.8). */
+  | {
+      readonly type: 'update'
+      readonly memoryId: string
+      readonly content?: string | undefined
+      readonly path?: string | undefined
+      /** Not looked at if the memory has the content and the path already. */
+      readonly expectedSha256?: string | undefined
+    }
   | { readonly type: 'delete'; readonly path: string }
   | {
       readonly type: 'delete'
@@ -44,15 +52,7 @@ export type Change =
     }
   | { readonly type: 'rename'; readonly path: string; readonly to: string }
 
-/** Content, path or both of one memory, in one version (Memory Stores API §6.5 to §6.8). */
-interface MemoryUpdate {
-  readonly type: 'update'
-  readonly memoryId: string
-  readonly content?: string | undefined
-  readonly path?: string | undefined
-  /** Not looked at if the memory has the content and the path already. */
-  readonly expectedSha256?: string | undefined
-}
+type MemoryUpdate = Extract<Change, { readonly type: 'update' }>
 
 /** The state that a live or deleted memory is to get. The id is in hex. */
 export interface StateChange {

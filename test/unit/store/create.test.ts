@@ -1,0 +1,78 @@
+// Stores that no key on paper recovers: owners are given by their cards, or an operator secret.
+
+import { existsSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import {
+  createStore,
+  formatDeviceCard,
+  formatIdentity,
+  generateIdentity,
+  generateOperatorSecret,
+  openStore,
+} from '../../../src/index.ts'
+import { readStore } from '../../support/reference/store.ts'
+import { author, leastStretch } from '../../support/stores.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+
+async function places() {
+  const root = temporaryDirectory()
+  const at = { directory: `${root}/store`, stateDirectory: `${root}/state` }
+  return { ...at, identity: await generateIdentity(), stretch: leastStretch }
+}
+
+describe('a store that is made with owners', () => {
+  test('is opened by each of them, and by no recovery key', async () => {
+    const place = await places()
+    const others = [await generateIdentity(), await generateIdentity()]
+    const owners = others.map((identity) => formatDeviceCard(identity, { name: 'laptop' }))
+    const { actor } = author
+    const { store, recoveryKey } = await createStore({ ...place, owners, actor })
+    expect(recoveryKey).toBeUndefined()
+    expect((await store.status()).secrets).toEqual({ passphrases: 0, recoveryKeys: 0 })
+    const devices = await store.devices.list()
+    expect(devices.map(({ role, name }) => `${role} ${name}`)).toEqual([
+      'owner ',
+      'owner laptop',
+      'owner laptop',
+    ])
+    await store.close()
+    for (const identity of others) {
+      const opened = await openStore({ ...place, identity })
+      await opened.as(author).write('/a', 'a')
+      await opened.maintenance.verify()
+      await opened.close()
+    }
+    const secret = { identity: formatIdentity(place.identity) }
+    expect(readStore(place.directory, secret).memories.size).toBe(1)
+  })
+
+  test('has the recovery key of an operator secret as well, if one is given', async () => {
+    const place = await places()
+    const operatorSecret = await generateOperatorSecret()
+    const owners = [formatDeviceCard(await generateIdentity())]
+    const { actor } = author
+    const made = await createStore({ ...place, owners, operatorSecret, actor })
+    await made.store.close()
+    const identity = await generateIdentity()
+    const opened = await openStore({ ...place, identity, operatorSecret })
+    expect(await opened.devices.list()).toHaveLength(3)
+    await opened.close()
+  })
+
+  test.each<[string, Partial<Parameters<typeof createStore>[0]>]>([
+    ['no card', { owners: [], actor: author.actor }],
+    ['what is no card', { owners: ['GITLOCKET-DEVICE-1-x'], actor: author.actor }],
+  ])('is not made of %s, nor is anything written', async (_, options) => {
+    const place = await places()
+    await expect(createStore({ ...place, ...options })).rejects.toMatchObject({
+      code: 'invalid_input',
+    })
+    expect(existsSync(place.directory)).toBe(false)
+  })
+
+  test('is not made without a founder', async () => {
+    const place = await places()
+    const owners = [formatDeviceCard(await generateIdentity())]
+    await expect(createStore({ ...place, owners })).rejects.toThrow(/actor/)
+  })
+})

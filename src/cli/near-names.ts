@@ -2,15 +2,42 @@
 
 /** `; did you mean "a" or "b"?`, or nothing if no name is near. */
 export function didYouMean(word: string, names: Iterable<string>, most = 1): string {
-  const near = nearNames(word, names).slice(0, most)
+  return question(nearNames(word, names, aThird).slice(0, most))
+}
+
+/**
+ * The same for a command: one edit away, or the only one that begins so. A destructive one is never
+ * named, nor a harmless one that is further away than it.
+ */
+export function didYouMeanCommand(
+  word: string,
+  harmless: readonly string[],
+  destructive: readonly string[],
+): string {
+  const names = [...harmless, ...destructive]
+  const begun = names.filter((name) => name.startsWith(word))
+  const [nearest] = begun.length === 1 ? begun : nearNames(word, names, () => 1)
+  return question(harmless.filter((name) => name === nearest))
+}
+
+function question(near: readonly string[]): string {
   return near.length === 0 ? '' : `; did you mean ${near.map((name) => `"${name}"`).join(' or ')}?`
 }
 
-/** The names that differ in up to a third of their characters, the nearest first. */
-function nearNames(word: string, names: Iterable<string>): readonly string[] {
+/** A third of the characters. */
+function aThird(name: string): number {
+  return Math.max(1, Math.floor(name.length / 3))
+}
+
+/** The names that differ in up to as many characters as `edits` allows, the nearest first. */
+function nearNames(
+  word: string,
+  names: Iterable<string>,
+  edits: (name: string) => number,
+): readonly string[] {
   const near: { readonly name: string; readonly distance: number }[] = []
   for (const name of names) {
-    const most = Math.max(1, Math.floor(name.length / 3))
+    const most = edits(name)
     if (Math.abs(name.length - word.length) > most) continue
     const distance = editDistance(word, name)
     if (distance <= most) near.push({ name, distance })

@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util'
 import { usageError } from './command-error.ts'
 import { type Command, Input, type Option } from './command.ts'
-import { didYouMean } from './near-names.ts'
+import { didYouMean, didYouMeanCommand } from './near-names.ts'
 import { globalOptions } from './options.ts'
 
 export type Invocation =
@@ -72,15 +72,23 @@ function findVerb(
     if (command !== undefined) return { command, rest: args.slice(count) }
   }
   const [verb = ''] = args
-  // What destroys is never suggested: the next key may be Enter.
-  const harmless = commands.filter(({ destroys }) => destroys !== true)
-  const names = harmless.flatMap(({ name, aliases = [] }) => [name].concat(aliases))
   const below = commands.filter((one) => one.name.startsWith(`${verb} `)).map((one) => one.name)
   if (below.length > 0) {
-    const nearest = didYouMean(args.slice(0, 2).join(' '), names)
+    const nearest = suggestion(args.slice(0, 2).join(' '), commands)
     throw usageError(`"${verb}" needs a second word: ${below.join(', ')}${nearest}`)
   }
-  throw usageError(`There is no command "${verb}"${didYouMean(verb, names)}`)
+  throw usageError(`There is no command "${verb}"${suggestion(verb, commands)}`)
+}
+
+/** Nothing that destroys: the next key may be Enter. */
+function suggestion(word: string, commands: readonly Command[]): string {
+  const destructive = commands.filter(({ destroys }) => destroys === true)
+  const harmless = commands.filter(({ destroys }) => destroys !== true)
+  return didYouMeanCommand(word, harmless.flatMap(namesOf), destructive.flatMap(namesOf))
+}
+
+function namesOf({ name, aliases = [] }: Command): readonly string[] {
+  return [name, ...aliases]
 }
 
 function readArgs(

@@ -44,6 +44,21 @@ test.each([['redcat'], ['undp'], ['key', 'recovry'], ['remote', 'remvoe'], ['exp
   },
 )
 
+test.each([
+  [['shwo'], '; did you mean "show"?'],
+  [['stat'], '; did you mean "status"?'],
+  [['device', 'lst'], '; did you mean "device list"?'],
+  [['expir'], ''],
+  [['expo'], '; did you mean "export"?'],
+  [['device', 'remov'], ''],
+  [['co'], ''],
+])('%j is taken for what is one edit away or begins so%s', (words, suggested) => {
+  const parse = (): unknown => parseCommandLine(words, commands)
+  expect(parse).toThrow(/^There is no command|needs a second word/)
+  if (suggested === '') expect(parse).not.toThrow('did you mean')
+  else expect(parse).toThrow(suggested)
+})
+
 describe.skipIf(bash.missing)(`completion${bash.note}`, () => {
   function complete(...typed: readonly string[]): readonly string[] {
     const call = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gitlocket; echo "${COMPREPLY[*]}"'

@@ -3,6 +3,7 @@
 
 import type { AuditEntry } from '../store/audit/audit-trail.ts'
 import { listReportedDevices } from '../store/report/access-events.ts'
+import { shortId } from './short-id.ts'
 
 /** The names of devices by their ids, `dev_…`. */
 export type DeviceNames = ReadonlyMap<string, string>
@@ -10,6 +11,15 @@ export type DeviceNames = ReadonlyMap<string, string>
 /** `anna-laptop (dev_…)`, or the id alone. */
 export function deviceText(deviceId: string, name: string | undefined): string {
   return name === undefined || name === '' ? deviceId : `${name} (${deviceId})`
+}
+
+/** In a column, for each id: the name if only one has it, else the beginning of the id. */
+export function shortDeviceTexts(deviceIds: Iterable<string>, names: DeviceNames): DeviceNames {
+  const all = [...new Set(deviceIds)].map((id) => [id, names.get(id) ?? ''] as const)
+  const isOfOne = (name: string): boolean => all.filter(([, other]) => other === name).length === 1
+  return new Map(
+    all.map(([id, name]) => [id, name !== '' && isOfOne(name) ? name : shortId(id)] as const),
+  )
 }
 
 /** Of this device, for the answer of a command that has made it one. */

@@ -5,13 +5,12 @@ import type { Version } from '../store/history/versions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { type DeviceNames, deviceText } from './device-text.ts'
 import type { Ink } from './ink.ts'
+import { shortId } from './short-id.ts'
 import { localTime, timeAgo } from './times.ts'
 import { timestamp } from './wire.ts'
 
 const PREFIX = 'memver_'
 const ID_DIGITS = 26
-/** Digits that `--oneline` shows: ids are hashes, so these distinguish millions of versions. */
-const SHORT_DIGITS = 10
 const SHORTEST = 4
 const PAGE_MAX = 1000
 
@@ -75,11 +74,6 @@ export function versionLine(ink: Ink, version: Version, now: number | undefined)
 }
 
 const operationColours = { created: 'green', modified: 'cyan', deleted: 'red' } as const
-
-/** The beginning of an id that is shown to users. */
-export function shortId(versionId: string): string {
-  return versionId.slice(0, PREFIX.length + SHORT_DIGITS)
-}
 
 /** The operation; a move is one where the memory has got another path. */
 function changeOf({ operation, movedFrom }: Version): Version['operation'] | 'moved' {

@@ -104,7 +104,11 @@ describe('the name of a device is shown', () => {
     const id = String((await other.json('status'))['device_id'])
     expect(await other.ok('blame', 'notes.md')).not.toContain('dev_')
     await other.ok('str-replace', 'notes.md', '--old', 'two', '--new', '2')
-    expect(await other.ok('blame', 'notes.md')).toContain(` old phone (${id}) `)
+    const blame = await other.ok('blame', 'notes.md')
+    expect(blame).toMatch(/\(user:alice +old phone +\d/)
+    // The first device has no name.
+    expect(blame).toMatch(/\(\S+ +dev_\w{10} +\S+ +\d/)
+    expect(blame).not.toContain(id)
     await other.ok('sync')
     await home.call(['sync'])
     await home.call(['device', 'remove', id, '--yes'])

@@ -3,12 +3,13 @@
 import type { BlameLine } from '../../store/history/blame.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { type DeviceNames, deviceText } from '../device-text.ts'
+import { type DeviceNames, shortDeviceTexts } from '../device-text.ts'
 import { type Ink, inkOf } from '../ink.ts'
 import { withStore } from '../open-store.ts'
 import { loadHistory, pointOf } from '../points.ts'
+import { shortId } from '../short-id.ts'
 import { storePath } from '../store-path.ts'
-import { authorText, shortDate, shortId } from '../versions-text.ts'
+import { authorText, shortDate } from '../versions-text.ts'
 import { namedVersionJson } from '../wire.ts'
 
 export function blame(context: Context, input: Input): Promise<Answer> {
@@ -42,11 +43,14 @@ function blameText(
   now: number | undefined,
   names: DeviceNames,
 ): string {
-  const isOne = new Set(lines.map(({ version }) => version.deviceId)).size === 1
+  const devices = shortDeviceTexts(
+    lines.map(({ version }) => version.deviceId),
+    names,
+  )
   const rows = lines.map(({ version, uncertain, line }) => ({
     id: shortId(version.versionId) + (uncertain ? '?' : ' '),
     author: authorText(version),
-    device: isOne ? '' : deviceText(version.deviceId, names.get(version.deviceId)),
+    device: devices.size === 1 ? '' : (devices.get(version.deviceId) ?? ''),
     session: version.session ?? '',
     date: shortDate(version, now),
     line,

@@ -32,8 +32,9 @@ import {
   residueLines,
   searchResidue,
 } from '../residue.ts'
+import { shortId } from '../short-id.ts'
 import { countText } from '../sizes.ts'
-import { shortId, versionLine } from '../versions-text.ts'
+import { versionLine } from '../versions-text.ts'
 import { versionJson } from '../wire.ts'
 
 type Current = RedactionRequest['current']

@@ -1,6 +1,6 @@
 // Errors of the command line itself, with what to do next.
 
-import { type ErrorCode, type ErrorDetails, StoreError } from '../errors.ts'
+import { type ErrorCode, type ErrorDetails, hasCode, StoreError } from '../errors.ts'
 
 /** A failure with a more specific hint than the table of codes has. */
 export class CommandError extends StoreError {
@@ -35,4 +35,11 @@ export function usageError(message: string, verb?: string, details?: ErrorDetail
   const help = verb === undefined ? 'gitlocket --help' : `gitlocket ${verb} --help`
   const hint = `\`${help}\` shows what is possible`
   return new CommandError('invalid_input', message, hint, details && { details })
+}
+
+/** For a document about a store, whose signer may be known by the key of an option. */
+export function ofAnotherStore(error: unknown, option: string): unknown {
+  if (!hasCode(error, 'store_id_mismatch')) return error
+  const hint = `--store names another store; --${option} needs none, but a key that you know`
+  return new CommandError(error.code, error.message, hint)
 }

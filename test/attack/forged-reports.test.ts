@@ -139,7 +139,7 @@ describe('T18: a report', () => {
     expect(await judge(bare, signReport(bare, founder))).toEqual(refused)
     const foreign = utf8(`${other} ${audit.storeId}`)
     const verdicts = await judge(foreign, signReport(foreign, founder))
-    expect(verdicts).toEqual({ ...accepted, trail: 'report_invalid' })
+    expect(verdicts).toEqual({ ...accepted, trail: 'store_id_mismatch' })
   })
 
   test('is about the store that it names first, in each form', async () => {

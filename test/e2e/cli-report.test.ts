@@ -6,7 +6,7 @@ import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { requires } from '../support/tools.ts'
-import { copiesOf, type Home, newHome } from './cli-process.ts'
+import { copiesOf, type Home, newHome, newHomeWithStore } from './cli-process.ts'
 
 const ssh = requires('ssh-keygen')
 
@@ -129,6 +129,15 @@ describe('report verify', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 11, stdout: '' })
     expect(stderr).toMatch(/is not what was signed[^]*hint: Do not believe it/)
     expect((await home.call(['report', 'verify', 'same.html'])).exitCode).toBe(2)
+  })
+
+  test('says what to do with one about another store', async () => {
+    const [home, other] = [await homeWithReport(), await newHomeWithStore()]
+    for (const name of ['report.html', 'report.html.sig']) other.file(name, read(home, name))
+    const { exitCode, stdout, stderr } = await other.call(['report', 'verify', 'report.html'])
+    expect({ exitCode, stdout }).toEqual({ exitCode: 11, stdout: '' })
+    expect(stderr).toMatch(/is about the store memstore_\w+, and this one is memstore_/)
+    expect(stderr).toContain('hint: --store names another store; --device needs none')
   })
 
   test.skipIf(ssh.missing)(`ssh-keygen verifies it too${ssh.note}`, async () => {

@@ -8,7 +8,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
 import type { RedactionCertificate } from '../../store/redaction/certificate.ts'
 import { builtOnRedactedJson, builtOnRedactedLines } from '../built-on-redacted.ts'
-import { CommandError } from '../command-error.ts'
+import { ofAnotherStore } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readCertificateFile, readKey } from '../files.ts'
@@ -42,9 +42,7 @@ async function verifyHere(context: Context, text: string): Promise<Answer> {
       },
     )
   } catch (error) {
-    if (!hasCode(error, 'store_id_mismatch')) throw error
-    const hint = '--store names another store; --key needs none, but a key that you know'
-    throw new CommandError(error.code, error.message, hint)
+    throw ofAnotherStore(error, 'key')
   }
 }
 

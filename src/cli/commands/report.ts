@@ -9,7 +9,7 @@ import { attempt } from '../../home/files.ts'
 import type { AuditReport, ReportOptions } from '../../store/report/audit-report.ts'
 import { reportAsAuditor } from '../../store/report/auditor-report.ts'
 import { type ReportSigner, signReport, verifyReport } from '../../store/report/report-signature.ts'
-import { usageError } from '../command-error.ts'
+import { ofAnotherStore, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import {
@@ -108,7 +108,12 @@ export async function reportVerify(context: Context, input: Input): Promise<Answ
   }
   if (!isStoreHere(context))
     return answerOf(await verifyReport(file, signature, 'unknown'), undefined, format)
-  return answerOf(await verifyReport(file, signature, await auditHere(context)), 'store', format)
+  const trust = await auditHere(context)
+  try {
+    return answerOf(await verifyReport(file, signature, trust), 'store', format)
+  } catch (error) {
+    throw ofAnotherStore(error, 'device')
+  }
 }
 
 function answerOf(

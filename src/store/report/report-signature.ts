@@ -35,8 +35,8 @@ export function signReport(file: Uint8Array, { signing }: Identity): string {
 /**
  * The signer of the bytes of a file. Believed is the verified trail, or the device whose key the
  * reader knows; `unknown` asks for no more than that the key which the signature names has made it:
- * anybody can make such a report. Throws `report_invalid`, and `invalid_input` for a malformed key.
- * The device may be removed: its key proves nothing about what was signed since.
+ * anybody can make such a report. Throws `report_invalid`, `store_id_mismatch` for one about another
+ * store, and `invalid_input` for a malformed key. The device may be removed: its key proves nothing about what was signed since.
  */
 export async function verifyReport(
   file: Uint8Array,
@@ -54,8 +54,10 @@ export async function verifyReport(
     if (pinned === deviceId) return signer
     throw invalid(`is signed by ${deviceId}, and the given key is that of ${pinned}`)
   }
-  if (storeId !== trust.storeId)
-    throw invalid(`is about the store ${storeId}, not ${trust.storeId}`)
+  if (storeId !== trust.storeId) {
+    const message = `The report is about the store ${storeId}, and this one is ${trust.storeId}`
+    throw new StoreError('store_id_mismatch', message)
+  }
   const device = listReportedDevices(trust.entries).find((one) => one.deviceId === deviceId)
   if (device !== undefined) return { ...signer, device }
   throw invalid(`is signed by ${deviceId}, which was never a device of the store ${trust.storeId}`)

@@ -19,7 +19,7 @@ export const keyCommands: readonly Command[] = [
     summary: 'Set, change or remove the passphrase',
     positionals: [],
     options: [
-      { name: 'remove', summary: 'Remove the passphrase' },
+      { name: 'remove', summary: 'Remove the passphrase, if there is one' },
       yesOption,
       ...authorOptions.filter(({ name }) => name !== 'reason'),
     ],

@@ -220,7 +220,7 @@ export class KeyWriter {
 
   /**
    * Sets (text) or removes (null) the passphrase: a new epoch begins, and the old passphrase opens
-   * nothing written from then on (FORMAT §7.3).
+   * nothing written from then on (FORMAT §7.3). To remove one where there is none does nothing.
    */
   async changePassphrase(passphrase: string | null): Promise<KeysChanged> {
     checkPassphrase(passphrase)

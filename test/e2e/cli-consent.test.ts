@@ -2,6 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { homeWithPassphrase } from './cli-machines.ts'
 import { newHomeWithStore } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 
@@ -11,7 +12,7 @@ describe('off a terminal', () => {
     [['key', 'passwd', '--remove'], 'The passphrase would be removed'],
     [['expire', '--unchanged', '1s'], '1 memory would be deleted'],
   ])('%j changes nothing without --yes', async (words, would) => {
-    const home = await newHomeWithStore()
+    const home = await homeWithPassphrase()
     await home.ok('create', 'a.md', '--text', 'a')
     if (words[0] === 'expire') await setTimeout(1000)
     const { head } = await home.json('status')
@@ -37,7 +38,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     [['key', 'passwd', '--remove'], 'Remove the passphrase?'],
     [['expire', '--unchanged', '1s'], 'Delete 1 memory? [y/N]'],
   ])('%j asks, and "no" changes nothing', { tags: 'slow' }, async (words, question) => {
-    const home = await newHomeWithStore()
+    const home = await homeWithPassphrase()
     await home.ok('create', 'a.md', '--text', 'a')
     await setTimeout(1000)
     const { head } = await home.json('status')

@@ -6,33 +6,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseId } from '../../src/format/id.ts'
-import { createStore } from '../../src/index.ts'
 import { formatRecoveryKey, parseOperatorSecret } from '../../src/keys/identity.ts'
 import { operatorRecoveryKey } from '../../src/keys/recovery.ts'
 import { sample } from '../support/seed.ts'
-import { leastStretch } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { placesOf } from './cli-machines.ts'
-import {
-  copiesOf,
-  type Ended,
-  ended,
-  type Home,
-  mainFile,
-  newHome,
-  newHomeWithStore,
-} from './cli-process.ts'
-
-const passphrase = 'correct horse battery'
-
-/** Made by the library, with an Argon2id that takes a fifth of the time. */
-const homeWithPassphrase = copiesOf(async (home) => {
-  home.file('old', `${passphrase}\n`)
-  const options = { ...(await placesOf(home)), passphrase, stretch: leastStretch }
-  const { store } = await createStore(options)
-  await store.close()
-})
+import { homeWithPassphrase, passphrase } from './cli-machines.ts'
+import { type Ended, ended, type Home, mainFile, newHome, newHomeWithStore } from './cli-process.ts'
 
 /** Types each answer once its question is there. Returns all that the terminal showed. */
 async function typing(home: Home, words: string[], answers: [string, string][]): Promise<Ended> {
@@ -151,6 +131,14 @@ describe('key passwd', () => {
     },
   )
 
+  test('--remove where there is none says so, asks nothing and writes nothing', async () => {
+    const home = await newHomeWithStore()
+    expect(await home.ok('key', 'passwd', '--remove')).toBe('There is no passphrase\n')
+    const json = await home.json('key', 'passwd', '--remove', '--yes')
+    expect(json).toMatchObject({ passphrase: false, commit: null })
+    expect(await home.json('status')).toMatchObject({ epochs: 1, commits: 1 })
+  })
+
   test('a short one is refused and nothing changes', async () => {
     const home = await newHomeWithStore()
     const env = { GITLOCKET_NEW_PASSPHRASE_FILE: home.file('new', 'short\n') }
@@ -193,7 +181,7 @@ describe('key show', () => {
     async () => {
       const home = await newHomeWithStore()
       await home.ok('create', 'a.md', '--text', 'a')
-      await home.ok('key', 'passwd', '--remove', '--yes')
+      await home.ok('key', 'rotate')
       await home.ok('rm', 'a.md')
       const signers = home.file('signers', await home.ok('key', 'show', '--allowed-signers'))
       expect(readFileSync(signers, 'utf8').trim().split('\n')).toHaveLength(2)

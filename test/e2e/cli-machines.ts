@@ -10,9 +10,9 @@ import {
   type Identity,
   joinStore,
 } from '../../src/index.ts'
-import { author } from '../support/stores.ts'
+import { author, leastStretch } from '../support/stores.ts'
 import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
-import { Home, newHome } from './cli-process.ts'
+import { copiesOf, Home, newHome } from './cli-process.ts'
 
 export interface FirstMachine {
   readonly home: Home
@@ -29,6 +29,16 @@ export async function firstMachine(url: string, home: Home = newHome()): Promise
   await store.close()
   return { home, recoveryKey }
 }
+
+export const passphrase = 'correct horse battery'
+
+/** Made with an Argon2id that takes a fifth of the time; the file `old` holds the passphrase. */
+export const homeWithPassphrase: () => Promise<Home> = copiesOf(async (home) => {
+  home.file('old', `${passphrase}\n`)
+  const options = { ...(await placesOf(home)), passphrase, stretch: leastStretch }
+  const { store } = await createStore(options)
+  await store.close()
+})
 
 /** One more machine of the same store, with the recovery key. */
 export async function nextMachine(

@@ -129,8 +129,7 @@ class Trial {
         break
       case 'epoch':
         this.model.commits += 1
-        // Without a passphrase: Argon2 is slow.
-        await store.as(author).keys.changePassphrase(null)
+        await store.as(author).keys.rotate()
         break
       case 'checkpoint':
         await store.maintenance.checkpoint()

@@ -79,7 +79,7 @@ async function takeStep(store: MemoryStore, taken: Step): Promise<void> {
       return
     }
     case 'epoch':
-      await store.as(author).keys.changePassphrase(null)
+      await store.as(author).keys.rotate()
       return
     case 'rename':
       await store.as(author).settings.update({ name: 'another name' })

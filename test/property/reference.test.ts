@@ -118,7 +118,7 @@ class Trial {
       case 'settings':
         return this.store.as(founder).settings.update(taken.change)
       case 'epoch':
-        return this.store.as(founder).keys.changePassphrase(null)
+        return this.store.as(founder).keys.rotate()
       case 'join':
         return this.#join()
       default:

@@ -6,6 +6,7 @@ import { toBase64 } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import { generateOperatorSecret } from '../../keys/identity.ts'
+import type { KeysChanged } from '../../store/devices/device-changes.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -56,16 +57,27 @@ export async function keyPasswd(context: Context, input: Input): Promise<Answer>
   const remove = input.flag('remove')
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
-    if (remove) await confirm(context, input, removal)
+    const { secrets } = await store.status()
+    const isNone = remove && secrets.passphrases === 0
+    if (remove && !isNone) await confirm(context, input, removal)
     const passphrase = remove ? null : await getNewPassphrase(context)
-    const changed = await store.as(author).keys.changePassphrase(passphrase)
+    // Not even called: nobody has agreed to lose one that is set meanwhile.
+    const changed = isNone
+      ? nothingRemoved
+      : await store.as(author).keys.changePassphrase(passphrase)
     const { epochs } = await store.status()
-    const done = remove ? 'The passphrase was removed' : 'The passphrase was set'
+    const done = remove ? removedText(changed) : 'The passphrase was set'
     return {
       text: [done, ...rekeyedLines(changed, 'The old passphrase'), ''].join('\n'),
       json: { passphrase: !remove, epochs, ...rekeyedJson(changed) },
     }
   })
+}
+
+const nothingRemoved: KeysChanged = { commit: undefined, versionIds: [], residualAccess: undefined }
+
+function removedText({ commit }: KeysChanged): string {
+  return commit === undefined ? 'There is no passphrase' : 'The passphrase was removed'
 }
 
 const removal: Destruction = {

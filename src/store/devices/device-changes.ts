@@ -213,7 +213,7 @@ export async function rotateKeys(
   return { ...changed, resealed }
 }
 
-/** Replaces the passphrase; null removes it. */
+/** Replaces the passphrase; null removes it, and does nothing if there is none. */
 export async function changePassphrase(
   session: StoreSession,
   passphrase: string | null,
@@ -221,6 +221,7 @@ export async function changePassphrase(
 ): Promise<KeysChanged> {
   return rekeying(session, author, ({ keyring }) => {
     const old = keyring.directory.recovery.filter(({ type }) => type === 'passphrase')
+    if (passphrase === null && old.length === 0) return undefined
     return { changes: { passphrase }, loses: old }
   })
 }

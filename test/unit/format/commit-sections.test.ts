@@ -14,7 +14,7 @@ describe('the sections of a commit', () => {
     const { store, place } = await newStore()
     await store.as(author).apply([{ type: 'create', path: '/a', content: 'x'.repeat(9999) }])
     await store.as(author).settings.update({ name: 'other' })
-    await store.as(author).keys.changePassphrase(null)
+    await store.as(author).keys.rotate()
     await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => '' }])
     const { data: versions } = await store.history.versions({ order: 'oldest' })
     const versionIds = [versions[0]?.versionId ?? '']

@@ -56,6 +56,13 @@ describe('the name of a device', () => {
   })
 })
 
+test('to remove a passphrase where there is none changes nothing', async () => {
+  const { head, epochs } = await store.status()
+  const { commit, residualAccess } = await store.as(author).keys.changePassphrase(null)
+  expect([commit, residualAccess]).toEqual([undefined, undefined])
+  expect(await store.status()).toMatchObject({ head, epochs })
+})
+
 describe('removing a device', { tags: 'slow' }, () => {
   test('names the secrets that still open the store, and replaces them on request', async () => {
     const me = store.as(author)

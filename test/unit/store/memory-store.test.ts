@@ -282,7 +282,7 @@ describe('stock git', () => {
     async () => {
       const { store, place } = await newStore()
       await store.as(author).apply([create('/a')])
-      await store.as(author).keys.changePassphrase(null)
+      await store.as(author).keys.rotate()
       await store.as(author).apply([create('/b')])
       const signers = `${temporaryDirectory()}/signers`
       writeFileSync(signers, await store.maintenance.allowedSigners())

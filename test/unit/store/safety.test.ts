@@ -137,11 +137,11 @@ describe('a new passphrase', () => {
     const handle = await reopen(place, { disk })
     await handle.as(author).apply([create('/b')])
     full = true
-    await expect(handle.as(author).keys.changePassphrase(null)).rejects.toMatchObject({
+    await expect(handle.as(author).keys.rotate()).rejects.toMatchObject({
       code: 'storage_full',
     })
     expect((await handle.status()).epochs).toBe(1)
-    await handle.as(author).keys.changePassphrase(null)
+    await handle.as(author).keys.rotate()
     expect((await handle.status()).epochs).toBe(2)
     await handle.close()
     const again = await reopen(place)

@@ -24,7 +24,7 @@ async function write(store: MemoryStore): Promise<void> {
   const paths = Array.from({ length: 20 }, (_, n) => `/many/${n}`)
   await store.as(author).apply(paths.map((path) => ({ type: 'create', path, content: path })))
   await store.as(author).apply([{ type: 'edit', path: '/many/3', edit: () => 'three' }])
-  await store.as(author).keys.changePassphrase(null)
+  await store.as(author).keys.rotate()
   await store.as(author).apply([{ type: 'delete', path: '/many/4' }])
   await store.as(author).settings.update({ name: 'renamed' })
   await store.as(author).apply([{ type: 'rename', path: '/many/5', to: '/five' }])

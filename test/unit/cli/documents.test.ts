@@ -33,6 +33,12 @@ function problemOf(command: string): string | undefined {
   }
 }
 
+function shippedFiles(): ReadonlySet<string> {
+  const pack = ['pack', '--dry-run', '--json', '--ignore-scripts']
+  const packed = execFileSync('npm', pack, { cwd: root, encoding: 'utf8', stdio: 'pipe' })
+  return new Set([...packed.matchAll(/"path": "([^"]+)"/g)].map(([, path = '']) => path))
+}
+
 /** Lines that are meant to be typed. */
 const typed = documents.flatMap(([path, text]) =>
   [...text.matchAll(/^ {4}(?:[A-Z_]+=\S+ )*(?:npx )?(gitlocket .*)$/gm)].map(
@@ -61,10 +67,20 @@ describe('the documents', () => {
     expect(Math.min(typed.length, named.length)).toBeGreaterThan(5)
   })
 
+  test('of the recipes name no file that the package leaves out', () => {
+    const shipped = shippedFiles()
+    const tracked = new Set(git(['ls-files', '-z'], root).split('\0'))
+    const recipes = documents.filter(([path]) => path.startsWith('docs/recipes/'))
+    const missing = recipes.flatMap(([path, text]) => {
+      const spans = [...text.matchAll(/`([^`\s]+)`/g)].map(([, span = '']) => span)
+      const files = spans.flatMap((span) => [join(dirname(path), span), span])
+      return files.filter((file) => tracked.has(file) && !shipped.has(file))
+    })
+    expect(missing).toEqual([])
+  })
+
   test('ship in the package, with all that README.md and docs link to', () => {
-    const pack = ['pack', '--dry-run', '--json', '--ignore-scripts']
-    const packed = execFileSync('npm', pack, { cwd: root, encoding: 'utf8', stdio: 'pipe' })
-    const shipped = new Set([...packed.matchAll(/"path": "([^"]+)"/g)].map(([, path]) => path))
+    const shipped = shippedFiles()
     const missing = documents
       .filter(([path]) => shipped.has(path) && path !== 'CONTRIBUTING.md')
       .flatMap(([path, text]) => {

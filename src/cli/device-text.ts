@@ -2,7 +2,8 @@
 // identifies it.
 
 import type { AuditEntry } from '../store/audit/audit-trail.ts'
-import { listReportedDevices } from '../store/report/access-events.ts'
+import type { Device } from '../store/devices/devices.ts'
+import { listReportedDevices, type ReportedDevice } from '../store/report/access-events.ts'
 import { shortId } from './short-id.ts'
 
 /** The names of devices by their ids, `dev_…`. */
@@ -25,6 +26,23 @@ export function shortDeviceTexts(deviceIds: Iterable<string>, names: DeviceNames
 /** Of this device, for the answer of a command that has made it one. */
 export function nameLines(name: string | undefined): readonly string[] {
   return name === undefined || name === '' ? [] : [`  Name         ${name}`]
+}
+
+/** For a device that has just joined, if another active one has the same name. */
+export function namesakeLines(
+  joined: { readonly deviceId: string; readonly deviceName: string | undefined },
+  devices: Iterable<Pick<Device | ReportedDevice, 'deviceId' | 'name' | 'removed'>>,
+): readonly string[] {
+  const { deviceId, deviceName = '' } = joined
+  const isNamesake = [...devices].some((one) => {
+    return one.name === deviceName && one.deviceId !== deviceId && one.removed === undefined
+  })
+  if (deviceName === '' || !isNamesake) return []
+  return [
+    '',
+    `Another device is called ${deviceName} too. An owner changes that with`,
+    '`gitlocket device rename`; --name chooses another name from the start.',
+  ]
 }
 
 /** The newest names in a verified trail. */

@@ -87,7 +87,8 @@ export const deviceCommands: readonly Command[] = [
     positionals: [{ name: 'device' }, { name: 'name' }],
     options: actingOptions,
     notes: [
-      'Up to 64 characters, sealed like everything else. The fingerprint identifies a device.',
+      'Up to 64 characters, sealed like everything else. Names are for people and identify ' +
+        'nothing: several devices may have the same one. The fingerprint identifies a device.',
     ],
     run: async (...call) => (await import('./commands/device.ts')).deviceRename(...call),
   },

@@ -6,12 +6,13 @@ import { withIdentityFile } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
 import { joinStore } from '../../store/join.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import { listReportedDevices } from '../../store/report/access-events.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { JoinOptions } from '../../store/sync/clone-remote.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { nameLines, namesInTrail } from '../device-text.ts'
+import { nameLines, namesakeLines, namesInTrail } from '../device-text.ts'
 import { closing } from '../open-store.ts'
 import { authorOf, deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
@@ -58,6 +59,7 @@ async function joinAsAuditor(context: Context, input: Input, identity: Identity)
       `  Verified     ${countText(entries.length, 'commit', 'commits')}, up to ${head}`,
       `  Words        ${headFingerprint.join(' ')}`,
       ...trustLines,
+      ...namesakeLines(named, listReportedDevices(entries)),
     ],
     next: 'gitlocket audit, and gitlocket sync before the next one',
     json: { commits: entries.length, head, head_fingerprint: headFingerprint },
@@ -146,6 +148,7 @@ async function describe(context: Context, store: MemoryStore): Promise<Answer> {
       `  Memories     ${memories} in ${commits} commits`,
       `  Words        ${headFingerprint.join(' ')}`,
       ...trustLines,
+      ...namesakeLines(status, await store.devices.list()),
     ],
     next: 'gitlocket ls',
     json: { commits, memories, head_fingerprint: headFingerprint },

@@ -9,7 +9,7 @@ import { openStore } from '../../store/open.ts'
 import type { OpenOptions } from '../../store/session/open-options.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { nameLines } from '../device-text.ts'
+import { nameLines, namesakeLines } from '../device-text.ts'
 import { closing } from '../open-store.ts'
 import { deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
@@ -75,6 +75,7 @@ async function describe(context: Context, store: MemoryStore, enrolled: boolean)
       `  Identity     ${identityFile} (keep it secret)`,
       `  Fingerprint  ${deviceId} (${role})`,
       ...nameLines(deviceName),
+      ...(enrolled ? namesakeLines({ deviceId, deviceName }, await store.devices.list()) : []),
       '',
       enrolled && remotes.length > 0
         ? 'Next: gitlocket sync, which makes this machine known elsewhere'

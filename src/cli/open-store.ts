@@ -74,6 +74,20 @@ export async function withStore<T>(
   })
 }
 
+/** As `withStore`; `audited` answers for an auditor, who cannot open the store. */
+export async function withStoreOrTrail<T>(
+  context: Context,
+  work: (store: MemoryStore) => Promise<T>,
+  audited: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await withStore(context, work)
+  } catch (error) {
+    if (!hasCode(error, 'permission_denied')) throw error
+    return audited()
+  }
+}
+
 /** Verifies the trail with the identity file, which may be that of an auditor. */
 export async function auditHere(context: Context, acceptRolledBack = false): Promise<Audit> {
   // Loaded on demand: few devices are auditors.

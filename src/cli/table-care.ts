@@ -45,6 +45,7 @@ export const careCommands: readonly Command[] = [
     summary: 'Show the store, this device, the words of the head, remotes, sizes and limits',
     positionals: [],
     options: [],
+    notes: ['For an auditor, what the trail shows, which it verifies: no settings and no sizes.'],
     run: async (context) => (await import('./commands/status.ts')).status(context),
   },
   {

@@ -71,6 +71,10 @@ export const deviceCommands: readonly Command[] = [
     summary: 'List the devices of the store, removed ones too',
     positionals: [],
     options: [],
+    notes: [
+      'An auditor sees names, roles and times. What a device may still have of redactions, and ' +
+        'what a removed one still reads, only members can tell.',
+    ],
     run: async (context) => (await import('./commands/device.ts')).deviceList(context),
   },
   {

@@ -286,7 +286,7 @@ describe('audit', () => {
     const home = await newHomeWithStore()
     const { other, file } = await newCard(home)
     await home.ok('device', 'add', file, '--role', 'auditor', '--yes')
-    for (const words of [['ls'], ['verify'], ['log'], ['status']]) {
+    for (const words of [['ls'], ['verify'], ['log']]) {
       const { exitCode, stderr } = await other.call([...words, '--store', home.store])
       expect([exitCode, stderr]).toEqual([6, expect.stringMatching(/auditor.*`gitlocket audit`/s)])
     }

@@ -2,7 +2,6 @@
 // of a store here proves it, for a member or an auditor, or because the reader knows the key.
 // Without either it says so, and does not exit with 0.
 
-import { hasCode } from '../../errors.ts'
 import { verifyCertificate } from '../../store/audit/verify-certificate.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
@@ -13,7 +12,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readCertificateFile, readKey } from '../files.ts'
 import { listOf } from '../lists.ts'
-import { auditing, isStoreHere, withStore } from '../open-store.ts'
+import { auditing, isStoreHere, withStoreOrTrail } from '../open-store.ts'
 import { countText } from '../sizes.ts'
 
 /** `part was skipped`: whether the signer is a device of the store was not asked. */
@@ -33,10 +32,10 @@ export async function certificateVerify(context: Context, input: Input): Promise
 
 async function verifyHere(context: Context, text: string): Promise<Answer> {
   try {
-    return await withStore(context, (store) => verifyIn(context, store, text)).catch(
-      async (error: unknown) => {
-        if (!hasCode(error, 'permission_denied')) throw error
-        // An auditor cannot open the store.
+    return await withStoreOrTrail(
+      context,
+      (store) => verifyIn(context, store, text),
+      async () => {
         const found = await auditing(context, (options) => verifyCertificate(text, options))
         return answerOf(found, 'store')
       },

@@ -8,16 +8,18 @@ import { isLower } from '../../format/directory-join.ts'
 import { checkRole, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { withIdentityFile } from '../../home/identity-file.ts'
+import type { Audit } from '../../store/audit/audit.ts'
 import type { DevicesRemoved, SecretsReplaced } from '../../store/devices/device-changes.ts'
 import type { Device } from '../../store/devices/devices.ts'
 import type { Secrets } from '../../store/devices/secrets.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import { listReportedDevices, type ReportedDevice } from '../../store/report/access-events.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { deviceText } from '../device-text.ts'
 import { readStandardInput, readTextFile, writeNewFile } from '../files.ts'
-import { withStore } from '../open-store.ts'
+import { auditHere, withStore, withStoreOrTrail } from '../open-store.ts'
 import { authorOf, deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { askYes, canAsk } from '../prompt.ts'
@@ -90,15 +92,17 @@ const accessLines: Readonly<Record<'member' | 'auditor', readonly string[]>> = {
   ],
 }
 
-export function deviceList(context: Context): Promise<Answer> {
-  return withStore(context, async (store) => {
-    const devices = await readDevices(context, store)
-    return {
-      text: devices.flatMap((device) => deviceLines(device, context.clock())).join(''),
-      json: pageJson(devices.map(deviceJson)),
-      paged: true,
-    }
-  })
+export async function deviceList(context: Context): Promise<Answer> {
+  const devices = await withStoreOrTrail<readonly ListedDevice[]>(
+    context,
+    (store) => readDevices(context, store),
+    async () => devicesOfTrail(await auditHere(context)),
+  )
+  return {
+    text: devices.flatMap((device) => deviceLines(device, context.clock())).join(''),
+    json: pageJson(devices.map(deviceJson)),
+    paged: true,
+  }
 }
 
 export function deviceRole(context: Context, input: Input): Promise<Answer> {
@@ -273,11 +277,23 @@ function resolveDevice(devices: readonly Device[], typed: string): string {
   )
 }
 
-function deviceLines(device: Device, now: number): string[] {
+/** What an auditor can know of a device, and what members know in addition. */
+type ListedDevice = Pick<Device, keyof ReportedDevice | 'isThis'> & Partial<Device>
+
+function devicesOfTrail({ entries, deviceId: own }: Audit): readonly ListedDevice[] {
+  return listReportedDevices(entries).map((device) => {
+    const { deviceId, name, role, added, removed, lastRecord } = device
+    return { deviceId, name, role, added, removed, lastRecord, isThis: deviceId === own }
+  })
+}
+
+function deviceLines(device: ListedDevice, now: number): string[] {
   const { deviceId, role, added, removed, lastRecord, residualAccess } = device
   const marks = [
     ...(device.isThis ? ['this machine'] : []),
-    ...(device.isForked && removed === undefined ? ['cloned: it can no longer write'] : []),
+    ...(device.isForked === true && removed === undefined
+      ? ['cloned: it can no longer write']
+      : []),
   ]
   const note = marks.length === 0 ? '' : ` (${marks.join('; ')})`
   const name = device.name === '' ? '' : `, ${device.name}`
@@ -296,17 +312,19 @@ function deviceLines(device: Device, now: number): string[] {
 }
 
 /** The redactions that its copy may not have applied, as far as records show. */
-function unacknowledgedLines({ unacknowledged, canAcknowledge }: Device, now: number): string[] {
+function unacknowledgedLines(device: ListedDevice, now: number): string[] {
+  const { unacknowledged = [], canAcknowledge } = device
   const [first] = unacknowledged
   if (first === undefined) return []
   const count = countText(unacknowledged.length, 'redaction', 'redactions')
   const since = unacknowledged.length === 1 ? 'of' : 'the first of'
   const which = `${count}, ${since} ${timeAgo(first.time, now)}`
-  if (canAcknowledge) return [`  has not taken over ${which}, as far as its records show\n`]
+  if (canAcknowledge === true)
+    return [`  has not taken over ${which}, as far as its records show\n`]
   return [`  may not write, so that it cannot be known whether it has taken over ${which}\n`]
 }
 
-function deviceJson(device: Device): Wire {
+function deviceJson(device: ListedDevice): Wire {
   const { deviceId, name, role, admittedBy, added, removed, lastRecord, canAcknowledge } = device
   return wire({
     type: 'device',
@@ -322,7 +340,7 @@ function deviceJson(device: Device): Wire {
     removedAt: removed?.time,
     removedCommit: removed?.commit,
     lastRecordAt: lastRecord,
-    redactionsUnacknowledged: device.unacknowledged.map(({ commit, time }) => {
+    redactionsUnacknowledged: device.unacknowledged?.map(({ commit, time }) => {
       return wire({ commit, redactedAt: time })
     }),
     canAcknowledge,

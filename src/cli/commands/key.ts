@@ -11,7 +11,7 @@ import type { StoreStatus } from '../../store/store-report.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { namesInTrail } from '../device-text.ts'
-import { auditHere, getIdentity, withStore } from '../open-store.ts'
+import { auditHere, getIdentity, withStore, withStoreOrTrail } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { confirm, type Destruction } from '../prompt.ts'
 import { rekeyedJson, rekeyedLines } from '../rekeyed.ts'
@@ -183,12 +183,16 @@ type ShownStatus = Pick<StoreStatus, 'storeId' | 'deviceName' | 'role'>
 /** Undefined if there is no store yet. Throws rather than report an unverified role. */
 async function findStatus(context: Context): Promise<ShownStatus | undefined> {
   try {
-    return await withStore(context, (store) => store.status())
+    return await withStoreOrTrail<ShownStatus>(
+      context,
+      (store) => store.status(),
+      async () => {
+        const audit = await auditHere(context)
+        return { ...audit, deviceName: namesInTrail(audit.entries).get(audit.deviceId) }
+      },
+    )
   } catch (error) {
     if (hasCode(error, 'not_a_store')) return undefined
-    // An auditor can verify the trail alone, which holds its role.
-    if (!hasCode(error, 'permission_denied')) throw error
-    const audit = await auditHere(context)
-    return { ...audit, deviceName: namesInTrail(audit.entries).get(audit.deviceId) }
+    throw error
   }
 }

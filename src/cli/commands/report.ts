@@ -4,7 +4,7 @@
 
 import { rmSync } from 'node:fs'
 import { utf8 } from '../../bytes.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { StoreError } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
 import type { AuditReport, ReportOptions } from '../../store/report/audit-report.ts'
 import { reportAsAuditor } from '../../store/report/auditor-report.ts'
@@ -20,7 +20,7 @@ import {
   writeNewFile,
 } from '../files.ts'
 import { isRealDirectory } from '../memory-files.ts'
-import { auditHere, auditing, getIdentity, isStoreHere, withStore } from '../open-store.ts'
+import { auditHere, auditing, getIdentity, isStoreHere, withStoreOrTrail } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { reportCsv } from '../report/csv.ts'
 import { reportJson } from '../report/json.ts'
@@ -65,15 +65,14 @@ function requestOf(context: Context, input: Input): ReportOptions {
 
 function makeReport(context: Context, request: ReportOptions): Promise<AuditReport> {
   const { signal } = context.interrupts
-  return withStore(context, (store) =>
-    withProgress(context, 'Verifying', (progress) =>
-      store.maintenance.report({ ...request, progress, signal }),
-    ),
-  ).catch(async (error: unknown) => {
-    if (!hasCode(error, 'permission_denied')) throw error
-    // An auditor cannot open the store.
-    return auditing(context, (options) => reportAsAuditor(options, request))
-  })
+  return withStoreOrTrail(
+    context,
+    (store) =>
+      withProgress(context, 'Verifying', (progress) =>
+        store.maintenance.report({ ...request, progress, signal }),
+      ),
+    () => auditing(context, (options) => reportAsAuditor(options, request)),
+  )
 }
 
 function render(made: AuditReport, format: string, createdAt: number): string {

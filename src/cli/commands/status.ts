@@ -10,7 +10,7 @@ import type { Context } from '../context.ts'
 import { deviceText } from '../device-text.ts'
 import { cacheBytes } from '../disk-usage.ts'
 import { readCertificateFile } from '../files.ts'
-import { withStore } from '../open-store.ts'
+import { withStore, withStoreOrTrail } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { erasedText, reclaimableJson, repeatedText } from '../reclaimable.ts'
 import { residueExitCode, residueJson, residueLines, searchResidue } from '../residue.ts'
@@ -21,9 +21,12 @@ import { packedBytes, storageJson } from './compact.ts'
 import { guardText, settingsJson } from './settings.ts'
 
 export function status(context: Context): Promise<Answer> {
-  return withStore(context, async (store) => {
+  const asMember = async (store: MemoryStore): Promise<Answer> => {
     const found = await store.status()
     return { text: statusText(context, found), json: statusJson(context, found) }
+  }
+  return withStoreOrTrail(context, asMember, async () => {
+    return (await import('./status-auditor.ts')).statusOfTrail(context)
   })
 }
 

@@ -16,6 +16,7 @@ import { withPager } from './pager.ts'
 import { type Invocation, parseCommandLine, wantsJson } from './parse.ts'
 import { commandGroups, commands } from './table.ts'
 import { withStorePaths } from './tool-paths.ts'
+import { answerJson } from './wire.ts'
 
 /** Returns the exit code. Signals are listened for only once there is a command to run. */
 export async function runProgram(
@@ -43,7 +44,8 @@ export async function runProgram(
 
 async function runCommand(command: Command, context: Context, input: Input): Promise<Answer> {
   try {
-    return await command.run(context, input)
+    const answer = await command.run(context, input)
+    return { ...answer, json: answerJson(command.name, answer.json) }
   } catch (error) {
     throw withHelp(error, command)
   }
@@ -58,11 +60,11 @@ function withHelp(error: unknown, { name }: Command): unknown {
 function aboutProgram(invocation: Exclude<Invocation, { readonly type: 'run' }>): Answer {
   if (invocation.type === 'version') {
     const version = packageVersion()
-    return { text: `gitlocket ${version}\n`, json: { version } }
+    return { text: `gitlocket ${version}\n`, json: { type: 'version', version } }
   }
   const { command } = invocation
   const text = command === undefined ? overview(commandGroups) : commandHelp(command)
-  return { text, json: { help: text } }
+  return { text, json: { type: 'help', help: text } }
 }
 
 async function print(answer: Answer, json: boolean, context?: Context): Promise<number> {

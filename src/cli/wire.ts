@@ -70,6 +70,15 @@ export function namedVersionJson(version: Version, names: DeviceNames): Wire {
   return { ...versionJson(version), device_name: names.get(version.deviceId) ?? null }
 }
 
+/**
+ * The answer of a command: a page, or an object that says its `type`, which is the name of the
+ * command unless it is a thing with a name of its own.
+ */
+export function answerJson(command: string, json: unknown): unknown {
+  if (typeof json !== 'object' || json === null || 'type' in json || 'data' in json) return json
+  return { type: command.replaceAll(/[ -]/g, '_'), ...json }
+}
+
 /** A page of a list. A list that is complete has no cursor to go on from. */
 export function pageJson(data: readonly unknown[], nextPage?: string): Wire {
   return { data, next_page: nextPage ?? null }

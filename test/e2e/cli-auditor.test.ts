@@ -50,7 +50,7 @@ test('status shows the words of the head, to compare', { tags: 'slow' }, async (
   const json = await auditor.json('status')
   const { head, head_fingerprint } = await owner.json('status')
   expect(json).toMatchObject({
-    type: 'store_status',
+    type: 'status',
     role: 'auditor',
     device_name: 'berta',
     head,

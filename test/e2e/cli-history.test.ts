@@ -114,7 +114,14 @@ describe('a history', () => {
       from: { commit: beginning.slice(0, 12) },
       to: null,
       redacted: 0,
-      changes: [{ path_before: null, path_after: '/b/a.md', diff: expect.any(String) }],
+      data: [
+        {
+          type: 'memory_change',
+          path_before: null,
+          path_after: '/b/a.md',
+          diff: expect.any(String),
+        },
+      ],
     })
     const back = await home.ok('diff', '--from', last, '--to', second, '--name-only')
     expect(back.split('\n').toSorted()).toEqual(['', '/b/a.md => /a.md', '/b/c.md'])
@@ -126,14 +133,15 @@ describe('a history', () => {
     expect(first).toMatch(/^memver_[0-9a-z]{10} \(user:alice s1 +\d{4}-\S+Z +1\) one$/)
     expect(second).toMatch(/^memver_[0-9a-z]{10} \(user:bob +\d{4}-\S+Z +2\) zwei$/)
     expect(await home.json('blame', 'b/a.md')).toMatchObject({
-      lines: [
+      type: 'blame',
+      data: [
         { line_number: 1, text: 'one', memory_version_id: ids[0], uncertain: false },
         { line_number: 2, text: 'zwei', memory_version_id: ids[2] },
       ],
       versions: [{ id: ids[0] }, { id: ids[2] }],
     })
     const then = await home.json('blame', 'a.md', '--at', ids[1] ?? '')
-    expect(then['lines']).toMatchObject([{ text: 'one' }, { text: 'two' }])
+    expect(then['data']).toMatchObject([{ text: 'one' }, { text: 'two' }])
   })
 
   test('--at shows the store as it was', async () => {

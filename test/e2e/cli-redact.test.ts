@@ -269,7 +269,7 @@ describe('the certificate', () => {
     const words = ['certificate', 'verify', 'proof.json']
     expect(await home.ok(...words)).toMatch(/^Store .*\n\nVerified: the history of this store has/s)
     const built_on_redacted: readonly unknown[] = []
-    const said = { certificate, built_on_redacted }
+    const said = { type: 'certificate_verify', certificate, built_on_redacted }
     expect(await home.json(...words)).toEqual({ verified_by: 'store', ...said })
     home.file('key.pub', `${signature.public_key} ada\n`)
     for (const key of [device, signature.public_key, 'key.pub']) {

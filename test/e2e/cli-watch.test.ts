@@ -93,7 +93,7 @@ describe('sync --watch', () => {
           remote: 'origin',
           sent: expect.objectContaining({ commits: 1 }),
         }),
-        { ended: true },
+        { type: 'sync_watch', ended: true },
       ])
     },
   )

@@ -126,6 +126,7 @@ const slotNames = { passphrase: 'a passphrase', recovery: 'a recovery key' } as 
 function auditJson(found: Audit, shown: readonly AuditEntry[], names: DeviceNames): Wire {
   const { storeId, deviceId, role, memories, head, headFingerprint } = found
   return wire({
+    type: 'audit',
     verified: true,
     storeId,
     deviceId,

@@ -10,7 +10,7 @@ import { loadHistory, pointOf } from '../points.ts'
 import { shortId } from '../short-id.ts'
 import { storePath } from '../store-path.ts'
 import { authorText, shortDate } from '../versions-text.ts'
-import { namedVersionJson } from '../wire.ts'
+import { namedVersionJson, pageJson } from '../wire.ts'
 
 export function blame(context: Context, input: Input): Promise<Answer> {
   const typed = input.argument(0)
@@ -78,13 +78,17 @@ function blameText(
 function blameJson(memory: string, lines: readonly BlameLine[], names: DeviceNames): unknown {
   const versions = new Map(lines.map(({ version }) => [version.versionId, version]))
   return {
+    type: 'blame',
     memory,
-    lines: lines.map(({ line, version, uncertain }, index) => ({
-      line_number: index + 1,
-      text: line,
-      memory_version_id: version.versionId,
-      uncertain,
-    })),
+    ...pageJson(
+      lines.map(({ line, version, uncertain }, index) => ({
+        type: 'blame_line',
+        line_number: index + 1,
+        text: line,
+        memory_version_id: version.versionId,
+        uncertain,
+      })),
+    ),
     versions: [...versions.values()].map((version) => namedVersionJson(version, names)),
   }
 }

@@ -14,7 +14,7 @@ import { getPoint, loadHistory, pointJson, pointOf } from '../points.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { findBase, versionPatch } from '../version-patch.ts'
-import { versionJson, type Wire, wire } from '../wire.ts'
+import { pageJson, versionJson, type Wire, wire } from '../wire.ts'
 
 export function diff(context: Context, input: Input): Promise<Answer> {
   checkOptions(input)
@@ -78,9 +78,10 @@ async function betweenPoints(
   return {
     text: textOf(ink, input, found),
     json: {
+      type: 'diff',
       from: pointJson(from),
       to: to === undefined ? null : pointJson(to),
-      changes: changes.map((change) => changeJson(change)),
+      ...pageJson(changes.map((change) => changeJson(change))),
       redacted,
       half_redacted: halfRedacted.map(({ memoryId, before, after }) =>
         wire({ memoryId, pathBefore: before?.path, pathAfter: after?.path }),
@@ -106,5 +107,5 @@ export function changeJson(
 ): Wire {
   const { memoryId, before, after } = change
   const paths = { pathBefore: before?.path, pathAfter: after?.path }
-  return wire({ memoryId, ...others, ...paths, diff: patchText(change) })
+  return wire({ type: 'memory_change', memoryId, ...others, ...paths, diff: patchText(change) })
 }

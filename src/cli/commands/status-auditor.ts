@@ -59,7 +59,6 @@ function remoteLines(remotes: Remotes): readonly string[] {
 function jsonOf(directory: string, found: Audit, devices: DeviceCount, remotes: Remotes): Wire {
   const { storeId, deviceId, role, memories, entries, head, headFingerprint } = found
   return wire({
-    type: 'store_status',
     store: directory,
     storeId,
     deviceId,

@@ -30,7 +30,7 @@ async function watch(context: Context, input: Input): Promise<Answer> {
   await context.interrupts.untilStopped(ending, () =>
     repeat(() => attempt(context, input, reporter), { seconds, random, signal }),
   )
-  return { text: '', json: { ended: true } }
+  return { text: '', json: { type: 'sync_watch', ended: true } }
 }
 
 function random(): number {

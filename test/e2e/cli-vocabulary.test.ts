@@ -1,0 +1,118 @@
+// The vocabulary of --json: every command is run, and its answer is a page, whose items say their
+// `type`, or an object that says its own.
+
+import { expect, test } from 'vitest'
+import { commands } from '../../src/cli/table.ts'
+import { bareRemote } from '../support/clones.ts'
+import { newHome } from './cli-process.ts'
+
+type Call = readonly [words: string, type: string]
+
+/** Pages have no `type`, as those of the Memory Stores API. A name in capitals is filled in. */
+const page = 'page'
+const calls: readonly Call[] = [
+  ['init', 'init'],
+  ['init', 'init'],
+  ['create a.md --text one', 'create'],
+  ['write b/c.md --text two', 'write'],
+  ['append a.md --text three', 'append'],
+  ['str-replace a.md --old three --new 3', 'str_replace'],
+  ['insert a.md --line 0 --text zero', 'insert'],
+  ['edit a.md', 'edit'],
+  ['mv b/c.md c.md', 'mv'],
+  ['view', page],
+  ['view a.md', 'memory'],
+  ['ls --at VERSION', page],
+  ['ls', page],
+  ['cat a.md', 'memory'],
+  ['log', page],
+  ['log a.md -p', page],
+  ['show VERSION', 'memory_version'],
+  ['diff VERSION', 'diff'],
+  ['diff --from 2020-01-01', 'diff'],
+  ['blame a.md', 'blame'],
+  ['rm c.md', 'rm'],
+  ['restore c.md', 'restore'],
+  ['rollback --session agent --dry-run', 'rollback'],
+  ['expire --unchanged 1d', 'expire'],
+  ['redact VERSION --overwrite --dry-run', 'redact'],
+  ['redact VERSION --overwrite --yes --certificate proof', 'redact'],
+  ['certificate verify proof', 'certificate_verify'],
+  ['export files', 'export'],
+  ['import files --on-conflict skip', 'import'],
+  ['status', 'status'],
+  ['settings --name notes', 'settings'],
+  ['doctor', 'doctor'],
+  ['verify --absence', 'verify'],
+  ['compact', 'compact'],
+  ['device card', 'device_card'],
+  ['device add CARD --yes', 'device_add'],
+  ['device list', page],
+  ['device role OTHER reader', 'device_role'],
+  ['device rename OTHER berta', 'device_rename'],
+  ['device remove OTHER --yes', 'device_remove'],
+  ['audit', 'audit'],
+  ['report', 'gitlocket_report'],
+  ['report --out report.html', 'report'],
+  ['report verify report.html', 'report_verify'],
+  ['key show', 'key_show'],
+  ['key passwd --remove', 'key_passwd'],
+  ['key rotate', 'key_rotate'],
+  ['key recovery --keep-old', 'key_recovery'],
+  ['key quota 3', 'key_quota'],
+  ['key operator', 'key_operator'],
+  ['remote add origin URL', 'remote'],
+  ['remote list', page],
+  ['sync', 'sync'],
+  ['pull', 'sync'],
+  ['push', 'sync'],
+  ['remote add other URL', 'remote'],
+  ['sync', page],
+  ['remote remove other', 'remote_remove'],
+  ['conflicts', page],
+  ['completion bash', 'completion'],
+  ['recover', 'recover'],
+  ['doctor --repair', 'doctor'],
+  ['--store elsewhere join URL#STORE', 'join'],
+]
+
+test('every answer is a page or says its type', { tags: 'slow', timeout: 120_000 }, async () => {
+  const [home, other] = [newHome(), newHome()]
+  const card = await other.json('device', 'card')
+  const filled: Record<string, string> = {
+    URL: bareRemote(),
+    CARD: home.file('card', String(card['card'])),
+    OTHER: String(card['device_id']),
+  }
+  const found: Call[] = []
+  for (const [words] of calls) {
+    const full = words.replaceAll(/[A-Z]{3,}/g, (name) => filled[name] ?? name).split(' ')
+    const session = full[0] === 'append' ? ['--session', 'agent'] : []
+    const { stdout, stderr } = await home.call([...full, ...session, '--json'], { EDITOR: 'true' })
+    expect(stdout, `${words}: ${stderr}`).toMatch(/^\{.*\}\n$/)
+    const json = JSON.parse(stdout)
+    found.push([words, typeOf(json)])
+    filled['STORE'] ??= json.memory_store_id
+    filled['VERSION'] = json.memory_version_ids?.[0] ?? filled['VERSION'] ?? ''
+  }
+  expect(found).toEqual(calls)
+})
+
+test('every command is among them', () => {
+  const called = calls.map(([words]) => words.replace(/^--store \S+ /, ''))
+  const missing = commands.filter(({ name }) => !called.some((one) => isCallOf(one, name)))
+  expect(missing.map(({ name }) => name)).toEqual([])
+})
+
+/** Items of any list that an answer calls `data` say their type too. */
+function typeOf(json: Readonly<Record<string, unknown>>): string {
+  const { type, data, next_page: next } = json
+  if (data === undefined) return String(type)
+  if (!Array.isArray(data) || next === undefined) return 'no page'
+  const isTyped = data.every((item: unknown) => typeof Object(item).type === 'string')
+  return isTyped ? (typeof type === 'string' ? type : page) : 'a page of what has no type'
+}
+
+function isCallOf(words: string, name: string): boolean {
+  return words === name || words.startsWith(`${name} `)
+}

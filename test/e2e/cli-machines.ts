@@ -103,7 +103,7 @@ async function makePair(directory: string, link: string): Promise<string> {
 }
 
 /** Where the command line looks on this machine, with a new identity there. */
-export async function placesOf(home: Home): Promise<{
+async function placesOf(home: Home): Promise<{
   readonly directory: string
   readonly stateDirectory: string
   readonly identity: Identity

@@ -23,9 +23,10 @@ JSON value on one line, and so is an error, on standard error:
 \`{"type":"error","error":{"type":"not_found_error","code":"not_found","message":"…","hint":"…",
 "exit_code":3}}\`, with further facts such as \`path\`. Names and shapes are those of Anthropic's
 Memory Stores API where it has them: a list is \`{"data":[…],"next_page":…}\`, the items say their
-\`type\`, and \`next_page\` is null at the end. Every other answer is an object with a \`type\`: that
-of what it is, such as \`memory\`, or else the name of the command, such as \`device_remove\`. \`diff\`,
-\`blame\` and \`audit\` have both, since they say more than a list. Codes are those of [ERRORS.md](ERRORS.md).
+\`type\`, and \`next_page\` is null at the end. Every other answer is an object with a
+\`type\`: that of what it is, such as \`memory\`, or else the name of the command, such as
+\`device_remove\`. \`diff\`, \`blame\` and \`audit\` have both, since they say more than a
+list. Codes are those of [ERRORS.md](ERRORS.md).
 
 Paths are those of the store: \`notes.md\` means \`/notes.md\`. So does \`/memories/notes.md\`, as
 the memory tool calls it, unless the store itself has such a path: if both may be meant, a terminal

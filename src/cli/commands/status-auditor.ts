@@ -1,5 +1,5 @@
-// `status` on the machine of an auditor, which cannot open the store: what its verified trail shows,
-// and what the clone knows of its remotes. In the words of `status`.
+// `status` on the machine of an auditor, which cannot open the store: what its verified trail
+// shows, and what the clone knows of its remotes. In the words of `status`.
 
 import type { Audit } from '../../store/audit/audit.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'

@@ -35,8 +35,9 @@ export function signReport(file: Uint8Array, { signing }: Identity): string {
 /**
  * The signer of the bytes of a file. Believed is the verified trail, or the device whose key the
  * reader knows; `unknown` asks for no more than that the key which the signature names has made it:
- * anybody can make such a report. Throws `report_invalid`, `store_id_mismatch` for one about another
- * store, and `invalid_input` for a malformed key. The device may be removed: its key proves nothing about what was signed since.
+ * anybody can make such a report. Throws `report_invalid`, `store_id_mismatch` for one about
+ * another store, and `invalid_input` for a malformed key. The device may be removed: its key proves
+ * nothing about what was signed since.
  */
 export async function verifyReport(
   file: Uint8Array,

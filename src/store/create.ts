@@ -108,7 +108,7 @@ export async function createStore(
 /** How to add the owners, whose cards are checked before anything is made. */
 function ownersOf({ owners, actor }: CreateOptions): (store: MemoryStore) => Promise<void> {
   if (owners === undefined) return async () => undefined
-  if (owners.length === 0 || actor === undefined) {
+  if (!Array.isArray(owners) || owners.length === 0 || actor === undefined) {
     throw new StoreError(
       'invalid_input',
       'Give the card of at least one owner, and the founder (`actor`), who adds the owners',

@@ -134,7 +134,7 @@ function* plan(state: PlannedState, change: Change): Generator<undefined, string
     case 'write': {
       const memory = state.paths.findMemory(checkPath(change.path))
       if (memory === undefined) return create(state, change.path, change.content)
-      return update(state, memory, change)
+      return setContent(state, memory, change)
     }
     case 'edit':
       return edit(state, change.path, change.edit)
@@ -166,7 +166,7 @@ function edit(state: PlannedState, path: string, change: (content: string) => st
     throw new StoreError('invalid_input', 'The edit of a change must be a function')
   const memory = state.paths.findMemory(checkPath(path))
   if (memory === undefined) throw notFound(path)
-  return update(state, memory, { content: change(state.contentOf(memory)) })
+  return setContent(state, memory, { content: change(state.contentOf(memory)) })
 }
 
 /** Equal content and path change nothing, and are tested before the expected hash. */
@@ -193,7 +193,7 @@ function updateById(state: PlannedState, change: MemoryUpdate): string {
 }
 
 /** Gives a memory a content, unless it has it. */
-function update(
+function setContent(
   state: PlannedState,
   memory: LiveMemory,
   { content }: { readonly content: string },
@@ -293,6 +293,9 @@ function getById(
   change: { readonly expectedSha256?: string | undefined },
 ): LiveMemory {
   checkExpected(change)
+  if (typeof memoryId !== 'string') {
+    throw new StoreError('invalid_input', 'The id of a memory must be text')
+  }
   const id = findId('memory', memoryId)
   const memory = id === undefined ? undefined : state.findLive(id)
   if (memory === undefined) throw notFoundById(memoryId)

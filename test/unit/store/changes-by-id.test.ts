@@ -148,6 +148,16 @@ test.each(['', 'mem_', 'mem_000000000000000000000000', '/a.md', '__proto__'])(
   },
 )
 
+test('an id that is no text is refused', async () => {
+  const store = await storeWithFiles()
+  for (const type of ['update', 'delete']) {
+    const change: unknown = { type, memoryId: 5, content: 'x' }
+    // @ts-expect-error: a caller without types
+    const applied = store.as(author).apply([change])
+    await expect(applied).rejects.toMatchObject({ code: 'invalid_input' })
+  }
+})
+
 test('a memory is read by its id wherever it is, until it is deleted', async () => {
   const store = await storeWithFiles()
   const { memoryId } = await get(store, '/a.md')

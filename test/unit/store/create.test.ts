@@ -61,6 +61,8 @@ describe('a store that is made with owners', () => {
 
   test.each<[string, Partial<Parameters<typeof createStore>[0]>]>([
     ['no card', { owners: [], actor: author.actor }],
+    ['a text', { owners: JSON.parse('"x"'), actor: author.actor }],
+    ['numbers', { owners: JSON.parse('[5]'), actor: author.actor }],
     ['what is no card', { owners: ['GITLOCKET-DEVICE-1-x'], actor: author.actor }],
   ])('is not made of %s, nor is anything written', async (_, options) => {
     const place = await places()

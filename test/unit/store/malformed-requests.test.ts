@@ -25,6 +25,9 @@ const malformed: readonly unknown[] = [
   [{}],
   [{ type: 'write' }],
   [{ type: 'write', path: '/x' }],
+  [{ type: 'update', memoryId: 1, content: 'x' }],
+  [{ type: 'update', memoryId: 'x', content: 1, path: 1, expectedSha256: 1 }],
+  [{ type: 'delete', memoryId: null }],
   Symbol.iterator,
 ]
 

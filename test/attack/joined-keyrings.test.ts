@@ -258,15 +258,6 @@ describe('T32: a join is refused', () => {
     ],
     [
       'record_late',
-      'of what an owner admitted who is a writer on the other side',
-      ({ left, right, second }) => {
-        change(left, second, { role: 'writer' })
-        left.joinWith(right)
-        return left
-      },
-    ],
-    [
-      'record_late',
       'of the same with a change on top by who was let in',
       ({ left, right, second }) => {
         removeDevice(left, second)
@@ -361,4 +352,22 @@ describe('T32: on whichever side, a join is refused', () => {
     left.joinWith(right)
     expect(await verdicts(left)).toEqual(refused('record_late'))
   })
+
+  test.each([
+    ['first', 'second'],
+    ['second', 'first'],
+  ] as const)(
+    'record_late: of what its %s parent admits by who is a writer on the %s',
+    { tags: 'slow' },
+    async (_, place) => {
+      const { left, right } = withLeftAs(place, () => {
+        const world = clones()
+        change(world.left, world.second, { role: 'writer' })
+        admit(world.right, newcomer, world.second)
+        return world
+      })
+      left.joinWith(right)
+      expect(await verdicts(left)).toEqual(refused('record_late'))
+    },
+  )
 })

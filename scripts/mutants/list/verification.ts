@@ -15,8 +15,8 @@ export const verification: readonly MutatedFile[] = [
       {
         line: "if (text.normalize('NFC') !== text) return 'be in Unicode normalization form C'",
         becomes: '',
-        test: 'attack/foreign-paths.test.ts',
-        name: 'T8: nothing gets such a path, a file of a renamed directory neither',
+        test: 'unit/format/characters.test.ts',
+        name: 'decomposed is read, and not written',
       },
     ],
   },
@@ -91,13 +91,13 @@ export const verification: readonly MutatedFile[] = [
         line: '{ keyring: before[1], changes: second.keyringChanges },',
         becomes: '{ keyring: before[1], changes: [] },',
         test: 'attack/joined-keyrings.test.ts',
-        name: 'T32: a join is refused record_late: a join of what a removed owner admitted',
+        name: 'record_late: of what its second parent admits by who is a writer on the first',
       },
       {
         line: '{ keyring: before[0], changes: first.keyringChanges },',
         becomes: '{ keyring: before[0], changes: [] },',
         test: 'attack/joined-keyrings.test.ts',
-        name: 'record_late: a join of what an owner admitted who is a writer on the other side',
+        name: 'record_late: of what its first parent admits by who is a writer on the second',
       },
       {
         line: 'checkNewKeyring(context.storeId, before, keyring, { snapshot, record, merging })',
@@ -115,7 +115,7 @@ export const verification: readonly MutatedFile[] = [
         line: '(snapshot.head !== beforeGenesis',
         becomes: '(snapshot.head === beforeGenesis',
         test: 'attack/keyring.test.ts',
-        name: 'not vouch for is refused store_id_mismatch: other random bytes of the founder',
+        name: 'not authenticate is refused store_id_mismatch: other random bytes of the founder',
       },
       {
         line: `((record.kind === 'genesis' || joinsKeyrings(record))`,
@@ -145,7 +145,7 @@ export const verification: readonly MutatedFile[] = [
         line: 'if (record.height !== height) refuse(',
         becomes: 'if (record.height > height) refuse(',
         test: 'attack/history.test.ts',
-        name: 'a record that claims another place is refused record_height: a smaller height',
+        name: 'claims another position is refused record_height: a smaller height',
       },
       {
         line: `  checkDeviceChain(device, commit)
@@ -158,7 +158,7 @@ export const verification: readonly MutatedFile[] = [
         line: 'if (!equalBytes(record.previous, before?.record ?? zeroHash)) {',
         becomes: 'if (before !== undefined && !equalBytes(record.previous, before.record)) {',
         test: 'attack/history.test.ts',
-        name: `record that claims another place is refused record_chain: another device's chain`,
+        name: `claims another position is refused record_chain: another device's chain`,
       },
       {
         line: '!== tree) refuseTree(context, snapshot, tree)',
@@ -200,7 +200,7 @@ export const verification: readonly MutatedFile[] = [
         line: 'if (record.sequence <= (before?.sequence ?? 0)) {',
         becomes: 'if (record.sequence < (before?.sequence ?? 0)) {',
         test: 'attack/history.test.ts',
-        name: 'another place is refused record_sequence: the number of the record before',
+        name: 'another position is refused record_sequence: the number of the record before',
       },
       {
         line: `if (record.kind === 'genesis') checkPublicFiles(`,

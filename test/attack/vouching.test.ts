@@ -105,6 +105,23 @@ describe('T43: a merge is refused record_late', () => {
     left.merge(late)
     expect(await verdicts(left)).toEqual(refused('record_late'))
   })
+
+  test('of what it built on, if one of two removals did not know it', async () => {
+    const world = clones()
+    const { left, reader, writer, second } = world
+    change(left, reader, { role: 'owner' })
+    const right = left.fork()
+    enrol(right, world)
+    const late = right.fork()
+    removeDevice(right, writer, { author: reader })
+    removeDevice(left, second)
+    left.joinWith(right)
+    expect(await verdicts(left)).toEqual(accepted)
+    changeLate(late, world)
+    goOn(late, world)
+    left.merge(late)
+    expect(await verdicts(left)).toEqual(refused('record_late'))
+  })
 })
 
 describe('accepted: a join', () => {

@@ -31,8 +31,8 @@ export const access: readonly MutatedFile[] = [
         name: 'and a recovery key make that it adds',
       },
       {
-        line: `(roleBy && isStronger(roleBy, device.roleBy))`,
-        becomes: 'false',
+        line: 'if (roleBy && isStronger(roleBy, device.roleBy))',
+        becomes: 'if (false)',
         test: 'attack/squatted-devices.test.ts',
         name: 'T49: a first: the passphrase squats the id of an owner, which has added a device',
       },
@@ -74,7 +74,7 @@ export const access: readonly MutatedFile[] = [
         line: 'return others.every((other) => findDevice(other, deviceId) !== undefined)',
         becomes: 'return others.length >= 0',
         test: 'attack/vouching.test.ts',
-        name: 'of what the enrolled device built on, when a join has let it in',
+        name: 'of what it built on, if one of two removals did not know it',
       },
       {
         line: 'if (deviceId === undefined || !vouching.has(deviceId)) continue',

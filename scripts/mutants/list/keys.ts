@@ -213,7 +213,7 @@ export const keys: readonly MutatedFile[] = [
         line: 'added.length === 0 || !isEqual(previous, only)',
         becomes: 'added.length === 0',
         test: 'unit/format/directory-succession.test.ts',
-        name: 'a recovery identity cannot remove a device',
+        name: 'a recovery identity cannot add a recovery identity',
       },
       {
         line: `if (admittedBy === 'passphrase' && countByPassphrase(next) > previous.quota) {`,

@@ -58,6 +58,8 @@ const bySlot = (byte: number): Directory => {
 }
 const third = (change: Partial<DeviceEntry> = {}): DeviceEntry =>
   device(3, { added: 2, named: 2, ...change })
+const withThird = (change: Partial<DeviceEntry> = {}): Directory =>
+  successor(two, { devices: sorted(founder, second, third(change)) })
 
 describe('a later directory', () => {
   test.each<readonly [string, Directory, Directory]>([
@@ -141,11 +143,7 @@ describe('a later directory', () => {
       successor(two, withSecond({ roleBy: 'recovery' })),
     ],
     ['another key signature', two, successor(two, withSecond({ keySignature: key(7, 64) }))],
-    [
-      'a new device whose keys it has not signed',
-      two,
-      successor(two, { devices: sorted(founder, second, third({ keySignature: key(7, 64) })) }),
-    ],
+    ['a new device whose keys it has not signed', two, withThird({ keySignature: key(7, 64) })],
     [
       'a new device with the key signature of other keys',
       two,
@@ -196,25 +194,13 @@ describe('a later directory', () => {
       removed,
       successor(removed, { removed: [{ ...removedLast, record: key(1) }] }),
     ],
-    [
-      'a new device from the past',
-      two,
-      successor(two, { devices: sorted(founder, second, third({ added: 1 })) }),
-    ],
-    [
-      'a new device that was named before',
-      two,
-      successor(two, { devices: sorted(founder, second, third({ named: 1 })) }),
-    ],
-    [
-      'a new device whose role was set before',
-      two,
-      successor(two, { devices: sorted(founder, second, third({ roleSet: 1 })) }),
-    ],
+    ['a new device from the past', two, withThird({ added: 1, roleSet: 2 })],
+    ['a new device that was named before', two, withThird({ named: 1 })],
+    ['a new device whose role was set before', two, withThird({ roleSet: 1 })],
     [
       'a new device that another has admitted',
       two,
-      successor(two, { devices: sorted(founder, second, third({ admittedBy: 'passphrase' })) }),
+      withThird({ admittedBy: 'passphrase', namedBy: 'owner' }),
     ],
   ])('with %s is keyring_chain', (_, before, after) => {
     expect(check(before, after)).toThrow(code('keyring_chain'))
@@ -239,7 +225,7 @@ describe('a later directory', () => {
   })
 
   test.each<readonly [string, Directory]>([
-    ['a new device', successor(two, { devices: sorted(founder, second, third()) })],
+    ['a new device', withThird()],
     ['a new recovery key', successor(two, { recovery: [...two.recovery, recoveryKeyOf(0x50)] })],
     ['another name', successor(two, withSecond({ name: 'phone', named: 2 }))],
     ['another quota', successor(two, { quota: 0, quotaSet: 2 })],

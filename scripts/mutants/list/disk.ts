@@ -43,7 +43,7 @@ export const disk: readonly MutatedFile[] = [
         line: "if (mode === 'r+' && fstatSync(fd).nlink > 1) throw sharedError(path)",
         becomes: '',
         test: links,
-        name: 'a hard link to a file of the user is not written',
+        name: 'a hard link to a file of the user is not written: ""',
       },
       {
         line: 'if (!fstatSync(fd).isFile()) throw irregularError(path)',

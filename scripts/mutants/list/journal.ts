@@ -22,7 +22,7 @@ export const journal: readonly MutatedFile[] = [
         line: `if (hashed > 2 * bytes.length) return { batches, overlap: true }`,
         becomes: '',
         test: 'attack/planted-journals.test.ts',
-        name: 'T37: a journal of overlapping batches is damage',
+        name: 'of overlapping batches is damage, found in proportion to its size',
       },
       {
         line: `return isTorn(rest, end) ? 'torn' : 'damaged'`,

@@ -138,8 +138,14 @@ export const redaction: readonly MutatedFile[] = [
         name: 'is not what the history says: a version less',
       },
       {
-        line: 'if (isTrue && !trail.hasCommit(old_head)) return',
-        becomes: 'if (isTrue) return',
+        line: 'return oid === records[index]?.commit || !trail.hasCommit(oid)',
+        becomes: 'return oid.length + index > 0',
+        test: forgeries,
+        name: 'is not what the history says: a commit of something else',
+      },
+      {
+        line: 'await trail.findReached(certificate.object_ids)',
+        becomes: 'await trail.findReached([])',
         test: forgeries,
         name: 'is not what the history says: a head before that is there',
       },

@@ -188,8 +188,8 @@ describe('T35: an object that is larger than its reader expects', () => {
 
   test('is refused before it is inflated, also as a delta', async () => {
     const directory = temporaryDirectory()
-    const base = object('commit', noise('base', 100 * KIBIBYTE))
-    const delta = object('commit', Buffer.concat([base.body, Buffer.from('x')]), base.oid)
+    const base = object('tree', noise('base', 100 * KIBIBYTE))
+    const delta = object('tree', Buffer.concat([base.body, Buffer.from('x')]), base.oid)
     const { name } = await writePack(systemDisk, directory, [base, delta])
     const path = join(directory, `${name}.pack`)
     const bytes = readFileSync(path)
@@ -201,6 +201,17 @@ describe('T35: an object that is larger than its reader expects', () => {
       expect(() => packs.read(oid)).toThrow(expect.objectContaining({ code: 'pack_corrupt' }))
       expect(() => packs.read(oid, small)).toThrow(tooLarge)
     }
+    packs.close()
+  })
+
+  test('is refused where a delta makes it of a small base', async () => {
+    const directory = temporaryDirectory()
+    const base = object('tree', noise('base', 600))
+    const delta = object('tree', concatBytes(base.body, noise('more', 500)), base.oid)
+    await writePack(systemDisk, directory, [base, delta])
+    const packs = new PackSet(systemDisk, directory)
+    packs.rescan()
+    expect(() => packs.read(delta.oid, small)).toThrow(tooLarge)
     packs.close()
   })
 

@@ -58,7 +58,7 @@ export const remoteWork: readonly MutatedFile[] = [
         line: 'checkSize(targetSize(data), limit)',
         becomes: '',
         test: eventLoop,
-        name: 'is refused before it is inflated, also as a delta',
+        name: 'is refused where a delta makes it of a small base',
       },
     ],
   },

@@ -4,17 +4,25 @@
 import { expect, test } from 'vitest'
 import { bareRemote, type Clone, put, sync } from '../../../support/clones.ts'
 import { expectInStep, pairsOfClones, redact } from '../../../support/hostile-remotes.ts'
-import { author } from '../../../support/stores.ts'
+import { author, reopen } from '../../../support/stores.ts'
 import { git } from '../../../support/temporary.ts'
 
 const newWorld = pairsOfClones()
 
-/** Ends with the first commit that is verified: all that was wanted is here by then. */
-async function interruptedSync({ store }: Clone): Promise<void> {
-  const controller = new AbortController()
-  const progress = (): void => controller.abort()
-  const syncing = store.as(author).sync({ signal: controller.signal, progress })
-  await expect(syncing).rejects.toMatchObject({ code: 'cancelled' })
+/**
+ * Ends where the merge would be written: what was fetched is part of the store by then. Returns the
+ * clone, opened again.
+ */
+async function interruptedSync({ place, store }: Clone): Promise<Clone> {
+  await store.close()
+  const interrupted = await reopen(place, {
+    clock: () => {
+      throw new Error('interrupted')
+    },
+  })
+  await expect(interrupted.as(author).sync()).rejects.toThrow('interrupted')
+  await interrupted.close()
+  return { place, store: await reopen(place) }
 }
 
 async function leakTo(a: Clone): Promise<string> {
@@ -28,10 +36,10 @@ test(
   'what was fetched is erased when a redaction of it comes with a later head',
   { tags: 'slow' },
   async () => {
-    const { remote, a, b } = await newWorld()
+    let { remote, a, b } = await newWorld()
     const secret = await leakTo(a)
     await put(b, '/b.md')
-    await interruptedSync(b)
+    b = await interruptedSync(b)
     await redact(a, secret)
     await sync(a)
     await sync(b)
@@ -43,14 +51,14 @@ test(
 )
 
 test('what several of them have fetched, one after the other', { tags: 'slow' }, async () => {
-  const { remote, a, b } = await newWorld()
+  let { remote, a, b } = await newWorld()
   const secrets = [await leakTo(a)]
   await put(b, '/b.md')
-  await interruptedSync(b)
+  b = await interruptedSync(b)
   secrets.push(await put(a, '/second.txt', 'sk-second'))
   await put(a, '/second.txt', 'revoked, too')
   await sync(a)
-  await interruptedSync(b)
+  b = await interruptedSync(b)
   for (const secret of secrets) await redact(a, secret)
   await sync(a)
   await sync(b)
@@ -63,10 +71,10 @@ test(
   'the redaction may come long after, with what was taken over in the end',
   { tags: 'slow' },
   async () => {
-    const { remote, a, b } = await newWorld()
+    let { remote, a, b } = await newWorld()
     const secret = await leakTo(a)
     await put(b, '/b.md')
-    await interruptedSync(b)
+    b = await interruptedSync(b)
     await sync(b)
     await redact(b, secret)
     await sync(b)
@@ -78,19 +86,19 @@ test(
 )
 
 test('several heads above the common commits', { tags: 'slow' }, async () => {
-  const { remote, a, b } = await newWorld()
+  let { remote, a, b } = await newWorld()
   const secrets = [await leakTo(a)]
   const first = await put(a, '/first.txt', 'gone soon')
   await put(a, '/first.txt', 'gone')
   await sync(a)
   await put(b, '/b.md')
-  await interruptedSync(b)
+  b = await interruptedSync(b)
   // All above it has another name from here on: the two heads share what lies below, the leak too.
   await redact(a, first)
   secrets.push(await put(a, '/third.txt', 'sk-third'))
   await put(a, '/third.txt', 'revoked')
   await sync(a)
-  await interruptedSync(b)
+  b = await interruptedSync(b)
   for (const secret of secrets) await redact(a, secret)
   await sync(a)
   await sync(b)
@@ -100,10 +108,10 @@ test('several heads above the common commits', { tags: 'slow' }, async () => {
 })
 
 test('a head that is not settled yet is checked again', { tags: 'slow' }, async () => {
-  const { remote, a, b } = await newWorld()
+  let { remote, a, b } = await newWorld()
   const secret = await leakTo(a)
   await put(b, '/b.md')
-  await interruptedSync(b)
+  b = await interruptedSync(b)
   // The remote is put back meanwhile, and comes on again with the redaction.
   const other = bareRemote()
   git(['push', '--quiet', other, 'main~2:refs/heads/main'], remote)

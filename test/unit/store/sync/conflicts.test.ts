@@ -61,15 +61,20 @@ describe('conflicts', () => {
       }
       const [first, second] = [await at('first'), await at('second')]
       const [early, late] = busy === 'first' ? [first, second] : [second, first]
+      // Several: of one record, the order by the hash may be that by the time.
+      const paths = Array.from({ length: 8 }, (_, n) => `/${n}.md`)
+      for (const path of paths) await put(first, path, 'one\ntwo\n')
+      await syncAll([first, second])
       clocks[busy] += 1000
       for (const path of ['/a', '/b', '/c']) await put(early, path)
-      await put(early, '/notes.md', 'early\ntwo\n')
+      for (const path of paths) await put(early, path, 'early\ntwo\n')
       clocks[busy === 'first' ? 'second' : 'first'] += 2000
-      await put(late, '/notes.md', 'late\ntwo\n')
+      for (const path of paths) await put(late, path, 'late\ntwo\n')
       // The one merges in one case, the other one in the other.
       await syncAll([first, second])
-      const { content } = (await first.store.read('/notes.md')) ?? {}
-      expect(content).toBe('early\nlate\ntwo\n')
+      for (const path of paths) {
+        expect((await first.store.read(path))?.content).toBe('early\nlate\ntwo\n')
+      }
     },
   )
 

@@ -199,7 +199,7 @@ export const sync: readonly MutatedFile[] = [
         line: 'if (!(yield* trees.isWhole(links.tree, known))) return undefined',
         becomes: '',
         test: 'unit/store/sync/quarantine.test.ts',
-        name: 'a head that leads to what is redacted is not kept under a name that no store has',
+        name: 'as a fault of the repository is not kept a tree by the mode of a file',
       },
       {
         line: 'for (const oid of sent) if (!reached.has(oid)) yield oid',

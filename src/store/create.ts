@@ -1,8 +1,8 @@
 // Creating a store: its first keyring, genesis, and the files of this device.
 
-import { StoreError } from '../errors.ts'
+import { assert, StoreError } from '../errors.ts'
 import type { Actor } from '../format/change-record.ts'
-import { parseDeviceCard } from '../format/device-card.ts'
+import { type DeviceCard, parseDeviceCard } from '../format/device-card.ts'
 import { zeroHash } from '../format/record.ts'
 import { checkSettings, type Settings } from '../format/settings.ts'
 import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
@@ -10,7 +10,7 @@ import type { EpochKeys } from '../keys/epoch.ts'
 import { formatRecoveryKey, generateRecoveryKey, parseOperatorSecret } from '../keys/identity.ts'
 import { createKeyring } from '../keys/keyring.ts'
 import { operatorRecoveryKey } from '../keys/recovery.ts'
-import { contentBytesDefault, memoriesDefault } from '../limits.ts'
+import { contentBytesDefault, devicesMax, memoriesDefault } from '../limits.ts'
 import { checkActor } from './commits/author.ts'
 import { type BuiltCommit, buildGenesis } from './commits/commit.ts'
 import { sealSettings } from './devices/administration.ts'
@@ -70,9 +70,9 @@ export async function createStore(
   options: CreateOptions,
 ): Promise<CreatedStore<string | undefined>> {
   const { identity } = checkPlaces(options)
-  const addOwners = ownersOf(options)
+  const owners = checkOwners(options)
   const environment = environmentOf(options)
-  const { storeId, epoch, built, snapshot, recoveryKey } = await found(options, environment)
+  const { storeId, epoch, built, snapshot, recoveryKey } = await found(options, owners, environment)
   const objects = await createDiskObjectStore({
     directory: options.directory,
     ...storageOf(options),
@@ -97,7 +97,7 @@ export async function createStore(
   const session = new StoreSession({ ...parts, ...files, ...known, ...environment })
   const store = new MemoryStore(session)
   try {
-    await addOwners(store)
+    await addOwners(store, options)
   } catch (error) {
     await store.close().catch(() => undefined)
     throw error
@@ -105,24 +105,38 @@ export async function createStore(
   return { store, recoveryKey: recoveryKey && formatRecoveryKey(storeId, recoveryKey) }
 }
 
-/** How to add the owners, whose cards are checked before anything is made. */
-function ownersOf({ owners, actor }: CreateOptions): (store: MemoryStore) => Promise<void> {
-  if (owners === undefined) return async () => undefined
+/** What the cards of the owners say. All is refused here that would leave a store without them. */
+function checkOwners({ owners, actor, identity }: CreateOptions): readonly DeviceCard[] {
+  if (owners === undefined) return []
   if (!Array.isArray(owners) || owners.length === 0 || actor === undefined) {
     throw new StoreError(
       'invalid_input',
       'Give the card of at least one owner, and the founder (`actor`), who adds the owners',
     )
   }
-  for (const card of owners) parseDeviceCard(checkText(card, 'A device card'))
-  return async (store) => {
-    for (const card of owners) await store.as({ actor }).devices.add(card, 'owner')
+  const cards = owners.map((card) => parseDeviceCard(checkText(card, 'A device card')))
+  const ids = new Set([identity.deviceId, ...cards.map(({ deviceId }) => deviceId)])
+  if (ids.size <= cards.length) {
+    throw new StoreError(
+      'invalid_input',
+      'Give the card of each owner once, and not that of this device, which is an owner anyway',
+    )
+  }
+  if (ids.size <= devicesMax) return cards
+  throw new StoreError('invalid_input', `A store has at most ${devicesMax} devices`)
+}
+
+async function addOwners(store: MemoryStore, { owners = [], actor }: CreateOptions): Promise<void> {
+  for (const card of owners) {
+    assert(actor !== undefined, 'owners are added by the founder')
+    await store.as({ actor }).devices.add(card, 'owner')
   }
 }
 
 /** The first keyring, settings and commit, in RAM. */
 async function found(
   options: CreateOptions,
+  owners: readonly DeviceCard[],
   { clock, random, stretch }: Pick<Required<StoreEnvironment>, 'clock' | 'random' | 'stretch'>,
 ): Promise<{
   readonly storeId: string
@@ -137,7 +151,7 @@ async function found(
   await checkPermanent(options.guard, [
     ...settingsTexts(settings),
     ...(founder === undefined ? [] : authorTexts({ actor: founder })),
-    ...deviceNameTexts(name),
+    ...[name, ...owners.map((card) => card.name)].flatMap(deviceNameTexts),
   ])
   const operator = operatorSecret === undefined ? undefined : parseOperatorSecret(operatorSecret)
   const fresh = options.owners === undefined ? generateRecoveryKey(random) : undefined

@@ -8,7 +8,9 @@ import {
   formatIdentity,
   generateIdentity,
   generateOperatorSecret,
+  type Identity,
   openStore,
+  secretGuard,
 } from '../../../src/index.ts'
 import { readStore } from '../../support/reference/store.ts'
 import { author, leastStretch } from '../../support/stores.ts'
@@ -18,6 +20,12 @@ async function places() {
   const root = temporaryDirectory()
   const at = { directory: `${root}/store`, stateDirectory: `${root}/state` }
   return { ...at, identity: await generateIdentity(), stretch: leastStretch }
+}
+
+const token = `ghp_${'A1b2'.repeat(9)}`
+
+async function cardOf(options: { readonly name?: string }): Promise<string> {
+  return formatDeviceCard(await generateIdentity(), options)
 }
 
 describe('a store that is made with owners', () => {
@@ -69,6 +77,22 @@ describe('a store that is made with owners', () => {
     await expect(createStore({ ...place, ...options })).rejects.toMatchObject({
       code: 'invalid_input',
     })
+    expect(existsSync(place.directory)).toBe(false)
+  })
+
+  type Cards = (place: { readonly identity: Identity }) => Promise<readonly string[]>
+
+  test.each<[string, string, Cards]>([
+    ['a card twice', 'invalid_input', async () => Array(2).fill(await cardOf({}))],
+    ['that of this device', 'invalid_input', async (place) => [formatDeviceCard(place.identity)]],
+    ['too many', 'invalid_input', () => Promise.all(Array.from({ length: 250 }, () => cardOf({})))],
+    ['a refused name', 'sensitive_content', async () => [await cardOf({ name: token })]],
+  ])('is not made of what could not be added: %s', async (_, code, cards) => {
+    const place = await places()
+    const owners = await cards(place)
+    const { actor } = author
+    const made = createStore({ ...place, owners, actor, guard: secretGuard })
+    await expect(made).rejects.toMatchObject({ code })
     expect(existsSync(place.directory)).toBe(false)
   })
 

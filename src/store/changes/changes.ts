@@ -75,16 +75,15 @@ export async function planChanges(
 ): Promise<PlannedChanges> {
   const state = new PlannedState(context)
   const touched: (string | undefined)[] = []
-  let paths: PlannedChanges['paths'] = []
   const build = function* (): Generator<undefined, void> {
     for (const change of changes) {
       yield
       touched.push(yield* plan(state, change))
     }
-    paths = touched.map((id) => (id === undefined ? undefined : state.findLive(id)?.path))
   }
   await state.readAhead(changes.flatMap((change) => readBy(context.snapshot, change)))
   const rows = await planRows(state, build())
+  const paths = touched.map((id) => (id === undefined ? undefined : state.findLive(id)?.path))
   return { rows, paths }
 }
 

@@ -93,17 +93,21 @@ describe('T43: a join is refused record_late', () => {
   })
 })
 
+/** Once the sides are joined, what is built on the other side's late branch is late too. */
+async function expectLate(late: Forge, world: Clones): Promise<void> {
+  const { left, right } = world
+  left.joinWith(right)
+  expect(await verdicts(left)).toEqual(accepted)
+  changeLate(late, world)
+  goOn(late, world)
+  left.merge(late)
+  expect(await verdicts(left)).toEqual(refused('record_late'))
+}
+
 describe('T43: a merge is refused record_late', () => {
   test('of what the enrolled device built on, when a join has let it in', async () => {
     const world = rightOf([enrol])
-    const { left, right } = world
-    const late = right.fork()
-    left.joinWith(right)
-    expect(await verdicts(left)).toEqual(accepted)
-    changeLate(late, world)
-    goOn(late, world)
-    left.merge(late)
-    expect(await verdicts(left)).toEqual(refused('record_late'))
+    await expectLate(world.right.fork(), world)
   })
 
   test('of what it built on, if one of two removals did not know it', async () => {
@@ -115,12 +119,7 @@ describe('T43: a merge is refused record_late', () => {
     const late = right.fork()
     removeDevice(right, writer, { author: reader })
     removeDevice(left, second)
-    left.joinWith(right)
-    expect(await verdicts(left)).toEqual(accepted)
-    changeLate(late, world)
-    goOn(late, world)
-    left.merge(late)
-    expect(await verdicts(left)).toEqual(refused('record_late'))
+    await expectLate(late, { ...world, right })
   })
 })
 

@@ -19,10 +19,11 @@ export async function openDefaultStore(
   variables: Variables = process.env,
   options: DefaultStoreOptions = {},
 ): Promise<MemoryStore> {
-  const { identityFile, identityIsNamed, ...places } = defaultPlaces(variables)
+  const found = defaultPlaces(variables)
+  const { identityFile, identityIsNamed, directory, stateDirectory } = found
   await loadSodium()
   const identity = findIdentity({ identityFile, identityIsNamed })
-  if (identity !== undefined) return openStore({ ...options, ...places, identity })
+  if (identity !== undefined) return openStore({ ...options, directory, stateDirectory, identity })
   throw new StoreError(
     'invalid_identity',
     `There is no identity file at ${identityFile}: \`gitlocket init\` creates it, and a store`,

@@ -14,6 +14,8 @@ export interface DefaultPlaces {
   readonly identityFile: string
   /** The user has named it. */
   readonly identityIsNamed: boolean
+  /** Where `gitlocket serve` keeps its stores. */
+  readonly serverDirectory: string
 }
 
 /** Absolute paths. docs/CLI.md lists the variables. */
@@ -28,6 +30,7 @@ export function defaultPlaces(variables: Variables): DefaultPlaces {
     stateDirectory: place('GITLOCKET_STATE_DIRECTORY', state),
     identityFile: place('GITLOCKET_IDENTITY_FILE', join(config, 'identity')),
     identityIsNamed: findVariable(variables, 'GITLOCKET_IDENTITY_FILE') !== undefined,
+    serverDirectory: join(data, 'server'),
   }
 }
 

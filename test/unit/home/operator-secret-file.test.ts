@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { loadSodium } from '../../../src/crypto/sodium.ts'
+import { ensureOperatorSecret } from '../../../src/home/operator-secret-file.ts'
+import { parseOperatorSecret } from '../../../src/keys/identity.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
+
+await loadSodium()
+
+test('an operator secret is made once, next to the identity file, for its owner alone', async () => {
+  const home = join(temporaryDirectory(), 'config')
+  const place = { identityFile: join(home, 'identity') }
+  const made = await ensureOperatorSecret(place)
+  expect(made).toMatchObject({ path: join(home, 'operator-secret'), isNew: true })
+  expect(() => parseOperatorSecret(made.operatorSecret)).not.toThrow()
+  expect(statSync(made.path).mode & 0o777).toBe(0o600)
+  expect(await ensureOperatorSecret(place)).toEqual({ ...made, isNew: false })
+  expect(readdirSync(home)).toEqual(['operator-secret'])
+})
+
+test('a file that holds anything else is refused and left as it is', async () => {
+  const home = temporaryDirectory()
+  const path = join(home, 'operator-secret')
+  writeFileSync(path, 'GLKO1-typo\n')
+  const found = ensureOperatorSecret({ identityFile: join(home, 'identity') })
+  await expect(found).rejects.toMatchObject({ code: 'invalid_identity' })
+  expect(readFileSync(path, 'utf8')).toBe('GLKO1-typo\n')
+})

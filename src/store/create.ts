@@ -3,6 +3,7 @@
 import { assert, StoreError } from '../errors.ts'
 import type { Actor } from '../format/change-record.ts'
 import { type DeviceCard, parseDeviceCard } from '../format/device-card.ts'
+import { formatId } from '../format/id.ts'
 import { zeroHash } from '../format/record.ts'
 import { checkSettings, type Settings } from '../format/settings.ts'
 import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
@@ -51,6 +52,9 @@ export interface CreateOptions extends StorePlaces, GuardOptions, StoreEnvironme
   readonly actor?: Actor
 }
 
+/** All but where it is to be. */
+type NewStore = Omit<CreateOptions, 'directory'>
+
 /** The recovery key is returned here and nowhere else. */
 export interface CreatedStore<RecoveryKey = string> {
   readonly store: MemoryStore
@@ -69,10 +73,22 @@ export function createStore(options: CreateOptions): Promise<CreatedStore<string
 export async function createStore(
   options: CreateOptions,
 ): Promise<CreatedStore<string | undefined>> {
-  const { identity } = checkPlaces(options)
-  const owners = checkOwners(options)
-  const environment = environmentOf(options)
-  const { storeId, epoch, built, snapshot, recoveryKey } = await found(options, owners, environment)
+  const { directory } = checkPlaces(options)
+  return createStoreAt(options, async () => directory)
+}
+
+/**
+ * @internal As above, for a host that names directories after stores: `place` learns the new id,
+ * `memstore_…`, before anything of the store is on disk, and gives the directory.
+ */
+export async function createStoreAt(
+  given: NewStore,
+  place: (storeId: string) => Promise<string>,
+): Promise<CreatedStore<string | undefined>> {
+  const owners = checkOwners(given)
+  const environment = environmentOf(given)
+  const { storeId, epoch, built, snapshot, recoveryKey } = await found(given, owners, environment)
+  const options = { ...given, directory: await place(formatId('store', storeId)) }
   const objects = await createDiskObjectStore({
     directory: options.directory,
     ...storageOf(options),
@@ -90,10 +106,10 @@ export async function createStore(
     await objects.close().catch(() => undefined)
     throw error
   }
-  const { commit } = snapshot.head
+  const { identity, guard } = options
   const epochs = new Map([[epoch.kid, epoch]])
-  const known = { cachedHeight: -1, counted: { commit, commits: 1 } }
-  const parts = { objects, storeId, identity, epochs, snapshot, guard: options.guard }
+  const known = { cachedHeight: -1, counted: { commit: snapshot.head.commit, commits: 1 } }
+  const parts = { objects, storeId, identity, epochs, snapshot, guard }
   const session = new StoreSession({ ...parts, ...files, ...known, ...environment })
   const store = new MemoryStore(session)
   try {
@@ -106,7 +122,7 @@ export async function createStore(
 }
 
 /** What the cards of the owners say. All is refused here that would leave a store without them. */
-function checkOwners({ owners, actor, identity }: CreateOptions): readonly DeviceCard[] {
+function checkOwners({ owners, actor, identity }: NewStore): readonly DeviceCard[] {
   if (owners === undefined) return []
   if (!Array.isArray(owners) || owners.length === 0 || actor === undefined) {
     throw new StoreError(
@@ -126,7 +142,7 @@ function checkOwners({ owners, actor, identity }: CreateOptions): readonly Devic
   throw new StoreError('invalid_input', `A store has at most ${devicesMax} devices`)
 }
 
-async function addOwners(store: MemoryStore, { owners = [], actor }: CreateOptions): Promise<void> {
+async function addOwners(store: MemoryStore, { owners = [], actor }: NewStore): Promise<void> {
   for (const card of owners) {
     assert(actor !== undefined, 'owners are added by the founder')
     await store.as({ actor }).devices.add(card, 'owner')
@@ -135,7 +151,7 @@ async function addOwners(store: MemoryStore, { owners = [], actor }: CreateOptio
 
 /** The first keyring, settings and commit, in RAM. */
 async function found(
-  options: CreateOptions,
+  options: NewStore,
   owners: readonly DeviceCard[],
   { clock, random, stretch }: Pick<Required<StoreEnvironment>, 'clock' | 'random' | 'stretch'>,
 ): Promise<{
@@ -169,7 +185,7 @@ async function found(
   return { storeId, recoveryKey: recoveryKeyOf(storeId), epoch, ...built }
 }
 
-function initialSettings(options: CreateOptions): Settings {
+function initialSettings(options: NewStore): Settings {
   const { contentBytes = contentBytesDefault, memories = memoriesDefault } = options.limits ?? {}
   const { name = 'agent memory', description = '', metadata = {} } = options
   return {

@@ -1,6 +1,6 @@
 // Stores that no key on paper recovers: owners are given by their cards, or an operator secret.
 
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
   createStore,
@@ -12,6 +12,7 @@ import {
   openStore,
   secretGuard,
 } from '../../../src/index.ts'
+import { createStoreAt } from '../../../src/store/create.ts'
 import { readStore } from '../../support/reference/store.ts'
 import { author, leastStretch } from '../../support/stores.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
@@ -100,5 +101,29 @@ describe('a store that is made with owners', () => {
     const place = await places()
     const owners = [formatDeviceCard(await generateIdentity())]
     await expect(createStore({ ...place, owners })).rejects.toThrow(/actor/)
+  })
+})
+
+describe('a store that is made for a host', () => {
+  test('tells its id before anything of it is on disk, and lies where the host says', async () => {
+    const { directory, ...rest } = await places()
+    const root = `${directory}s`
+    let told = ''
+    const { store } = await createStoreAt(rest, async (storeId) => {
+      expect([existsSync(root), existsSync(rest.stateDirectory)]).toEqual([false, false])
+      mkdirSync(root)
+      told = storeId
+      return `${root}/${storeId}`
+    })
+    expect(store.id).toBe(told)
+    await store.close()
+    await (await openStore({ ...rest, directory: `${root}/${told}`, storeId: told })).close()
+  })
+
+  test('leaves nothing if the host finds no place for it', async () => {
+    const { directory: _, ...rest } = await places()
+    const failing = createStoreAt(rest, async () => Promise.reject(new Error('no place')))
+    await expect(failing).rejects.toThrow('no place')
+    expect(existsSync(rest.stateDirectory)).toBe(false)
   })
 })

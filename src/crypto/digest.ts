@@ -35,6 +35,11 @@ export function sha512(bytes: Uint8Array): Uint8Array {
   return digest('sha512', bytes)
 }
 
+/** In constant time, for what is as good as a secret. Lengths are public. */
+export function equalSecrets(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && sodium.memcmp(a, b)
+}
+
 /** Copies the result: node's may be part of a larger, shared buffer. */
 function digest(algorithm: string, bytes: Uint8Array): Uint8Array {
   return new Uint8Array(hash(algorithm, bytes, 'buffer'))

@@ -1,6 +1,6 @@
-// Files that only this device reads: the anchor and the index caches, sealed under keys of the
-// identity's local secret (FORMAT §3 type 6, §4). A file that is missing, damaged or from another
-// device has no value; the caller decides whether that is an error.
+// Files that only this device reads: the anchor, the index caches and what a server of many stores
+// keeps, sealed under keys of the identity's local secret (FORMAT §3 type 6, §4). A file that is
+// missing, damaged or from another device has no value; the caller decides whether that is wrong.
 
 import { dirname } from 'node:path'
 import { type Sealed, utf8, utf8Text } from '../../bytes.ts'
@@ -24,13 +24,18 @@ export const cacheRole = {
   reads: 4,
   remotes: 5,
   leftOut: 6,
+  // 7 is that of a search index.
+  catalogue: 8,
+  credentials: 9,
+  freshness: 10,
+  cursor: 11,
 } as const
 export type CacheRole = keyof typeof cacheRole
 
 export interface CachePlace {
   readonly path: string
   readonly role: CacheRole
-  /** Distinguishes the files of one role; 0 for the anchor. */
+  /** Distinguishes the files of one role; 0 if there is one. */
   readonly generation: number
 }
 
@@ -163,7 +168,7 @@ export function journalSecretOf({ localSecret }: Identity): Uint8Array {
 
 function keysFor(owner: CacheOwner, place: CachePlace): EnvelopeKeys {
   const { localSecret } = owner.identity
-  const subkey = place.role === 'anchor' ? 2 : 1
+  const subkey = place.role === 'anchor' || place.role === 'freshness' ? 2 : 1
   return {
     kid: NO_EPOCH,
     key: deriveKey(localSecret, subkey, KEYS_CONTEXT),

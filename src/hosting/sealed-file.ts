@@ -1,0 +1,302 @@
+// A JSON value in a file that only this identity reads, replaced as a whole with each change, so
+// that no history keeps what was removed. How new it is, its generation, is kept outside, in the
+// state directory: an old copy that was put back is noticed (FORMAT §9). First the file is durable,
+// then its freshness, then the change is answered. Several processes change it, one at a time.
+
+import { basename, dirname } from 'node:path'
+import { toHex, utf8, utf8Text } from '../bytes.ts'
+import { hash256 } from '../crypto/digest.ts'
+import { atomicWrite, makeDurableDirectory, targetOf } from '../disk/disk.ts'
+import type { ProcessLock } from '../disk/process-lock.ts'
+import { assert, hasCode, StoreError } from '../errors.ts'
+import { lockWaitMsDefault } from '../limits.ts'
+import {
+  type CacheOwner,
+  type CachePlace,
+  cacheRole,
+  openCache,
+  otherRelease,
+  readCache,
+  sealCache,
+  untilPadding,
+  writeCache,
+} from '../store/local/sealed-cache.ts'
+
+export interface SealedFileParts<T> {
+  readonly owner: CacheOwner
+  /** What it is, and what errors call it. */
+  readonly role: 'catalogue' | 'credentials'
+  readonly path: string
+  /** Outside of what is backed up and put back together with the file. */
+  readonly freshnessPath: string
+  readonly lock: ProcessLock
+  /** The value of a file that was never written. */
+  readonly first: () => T
+  /** Told once of each file that is refused while the last good value stays in force. */
+  readonly notice: (error: StoreError) => void
+}
+
+interface Generation {
+  readonly generation: number
+  /** Of the file's bytes, in hex. */
+  readonly digest: string
+}
+
+interface FreshnessFile extends Generation {
+  readonly version: 1
+}
+
+interface State<T> extends Generation {
+  readonly value: T
+}
+
+interface Pending<T> {
+  readonly change: (now: T) => T
+  readonly resolve: (value: T) => void
+  readonly reject: (error: unknown) => void
+}
+
+const VERSION = 1
+
+export class SealedFile<T extends object> {
+  readonly #parts: SealedFileParts<T>
+  readonly #place: CachePlace
+  readonly #freshness: CachePlace
+  readonly #pending: Pending<T>[] = []
+  #state: State<T> | undefined
+  /** The newest generation that the state directory knows. */
+  #known = 0
+  /** Identifies the version of the file that was read last. */
+  #seen: string | undefined
+  #busy = false
+  /** Then the file on the disk may be one that is not durable yet. */
+  #writing = false
+  #wasRolledBack = false
+
+  private constructor(parts: SealedFileParts<T>) {
+    const { path, role, freshnessPath } = parts
+    this.#parts = parts
+    this.#place = { path, role, generation: 0 }
+    this.#freshness = { path: freshnessPath, role: 'freshness', generation: cacheRole[role] }
+  }
+
+  /**
+   * Writes the first file if there never was one. Throws `rolled_back` for an old one, `wrong_key`
+   * for one that is damaged or of another identity.
+   */
+  static async open<T extends object>(
+    parts: SealedFileParts<T>,
+    acceptRolledBack: boolean,
+  ): Promise<SealedFile<T>> {
+    const file = new SealedFile(parts)
+    await parts.lock.hold(lockWaitMsDefault, () => file.#open(acceptRolledBack))
+    return file
+  }
+
+  /** Whether an older file was accepted when this was opened. */
+  get wasRolledBack(): boolean {
+    return this.#wasRolledBack
+  }
+
+  /** The newest verified value, whichever process wrote it. Costs a stat. */
+  read(): T {
+    if (!this.#writing) this.#reload()
+    return this.#current().value
+  }
+
+  /**
+   * Replaces the value by what `change` makes of it; the same object is no change. Resolves when
+   * that is durable, with the value that was written. Changes that wait together share one write; a
+   * change that throws is left out, and rejects alone. It must be pure.
+   */
+  update(change: (now: T) => T): Promise<T> {
+    const result = new Promise<T>((resolve, reject) => {
+      this.#pending.push({ change, resolve, reject })
+    })
+    void this.#work()
+    return result
+  }
+
+  /** The bytes of the value that `read` gives, for a copy; undefined while they are replaced. */
+  bytes(): Uint8Array | undefined {
+    const { owner, path } = this.#parts
+    this.read()
+    const bytes = owner.disk.readFile(path)
+    return bytes && digestOf(bytes) === this.#current().digest ? bytes : undefined
+  }
+
+  async #open(acceptRolledBack: boolean): Promise<void> {
+    const { path, owner, first } = this.#parts
+    this.#removeLeftovers()
+    const known = this.#readFreshness(acceptRolledBack)
+    this.#known = known?.generation ?? 0
+    const found = this.#readFile()
+    const isOld = isBehind(found, known)
+    if (isOld && !acceptRolledBack) throw this.#rolledBack(found === undefined)
+    this.#wasRolledBack = isOld
+    const generation = Math.max(this.#known, found?.generation ?? 0)
+    this.#state = found
+    // Beyond all that there ever was: an accepted file must not be replaced by a later old one.
+    if (found === undefined || isOld) await this.#write(found?.value ?? first(), generation + 1)
+    else if (found.generation > this.#known) await this.#writeFreshness(found)
+    this.#seen = identityOf(owner, path)
+  }
+
+  /** What a crash left half-written may hold what was removed since. */
+  #removeLeftovers(): void {
+    const { path, owner } = this.#parts
+    const directory = dirname(path)
+    for (const name of owner.disk.list(directory)) {
+      if (targetOf(name) === basename(path)) owner.disk.remove(`${directory}/${name}`)
+    }
+  }
+
+  async #work(): Promise<void> {
+    if (this.#busy) return
+    this.#busy = true
+    while (this.#pending.length > 0) await this.#turn()
+    this.#busy = false
+  }
+
+  async #turn(): Promise<void> {
+    const batch: Pending<T>[] = []
+    try {
+      await this.#parts.lock.hold(lockWaitMsDefault, async () => {
+        batch.push(...this.#pending.splice(0))
+        await this.#apply(batch)
+      })
+    } catch (error) {
+      const failed = batch.length > 0 ? batch : this.#pending.splice(0)
+      for (const { reject } of failed) reject(error)
+    }
+  }
+
+  async #apply(batch: readonly Pending<T>[]): Promise<void> {
+    this.#reload()
+    const before = this.#current()
+    let { value } = before
+    const applied: Pending<T>[] = []
+    for (const pending of batch) {
+      try {
+        value = pending.change(value)
+        applied.push(pending)
+      } catch (error) {
+        pending.reject(error)
+      }
+    }
+    const generation = Math.max(before.generation, this.#known)
+    if (value !== before.value) await this.#write(value, generation + 1)
+    else if (before.generation > this.#known) await this.#writeFreshness(before)
+    for (const { resolve } of applied) resolve(value)
+  }
+
+  /** Takes over what another process wrote. A file that is refused leaves the state as it is. */
+  #reload(): void {
+    const { owner, path, notice } = this.#parts
+    const identity = identityOf(owner, path)
+    if (identity === this.#seen) return
+    this.#seen = identity
+    try {
+      const known = this.#readFreshness(false)
+      const found = this.#readFile()
+      if (found === undefined || isBehind(found, known) || isBehind(found, this.#state)) {
+        throw this.#rolledBack(found === undefined)
+      }
+      this.#state = found
+      this.#known = Math.max(this.#known, known?.generation ?? 0)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      if (hasCode(error, 'storage_failed', 'storage_denied')) this.#seen = undefined
+      notice(error)
+    }
+    // Its writer may have died before it noted how new the file is.
+    if (this.#current().generation > this.#known) this.update((now) => now).catch(() => undefined)
+  }
+
+  /** Before the file, which may be replaced in between: a newer one is accepted. */
+  #readFreshness(renew: boolean): FreshnessFile | undefined {
+    const { owner, role } = this.#parts
+    try {
+      return readCache<FreshnessFile>(owner, this.#freshness, VERSION)
+    } catch (error) {
+      if (hasCode(error, 'upgrade_required')) throw error
+      if (renew) return undefined
+      throw new StoreError(
+        'anchor_corrupt',
+        `The file that reveals old ${role} is damaged, or belongs to another identity`,
+        { cause: error },
+      )
+    }
+  }
+
+  #readFile(): State<T> | undefined {
+    const { owner, path, role } = this.#parts
+    const bytes = owner.disk.readFile(path)
+    if (bytes === undefined) return undefined
+    let plaintext: Uint8Array
+    try {
+      plaintext = openCache(owner, this.#place, bytes)
+    } catch (error) {
+      const problem = `The ${role} of the server: damaged, or written by another identity`
+      throw new StoreError('wrong_key', problem, { cause: error })
+    }
+    // Authenticated as this device's: with this version it has the shape that we write.
+    const file: { version: number; generation: number; value: T } = JSON.parse(
+      utf8Text(untilPadding(plaintext)),
+    )
+    if (file.version !== VERSION) throw otherRelease()
+    return { generation: file.generation, digest: digestOf(bytes), value: file.value }
+  }
+
+  async #write(value: T, generation: number): Promise<void> {
+    const { owner, path } = this.#parts
+    this.#writing = true
+    try {
+      const text = JSON.stringify({ version: VERSION, generation, value })
+      const bytes = sealCache(owner, this.#place, utf8(text))
+      const state = { generation, digest: digestOf(bytes), value }
+      await makeDurableDirectory(owner.disk, dirname(path))
+      await atomicWrite(owner.disk, path, bytes)
+      await this.#writeFreshness(state)
+      this.#state = state
+      this.#seen = identityOf(owner, path)
+    } finally {
+      this.#writing = false
+    }
+  }
+
+  async #writeFreshness({ generation, digest }: Generation): Promise<void> {
+    const file: FreshnessFile = { version: VERSION, generation, digest }
+    await writeCache(this.#parts.owner, this.#freshness, file)
+    this.#known = generation
+  }
+
+  #current(): State<T> {
+    assert(this.#state !== undefined, 'a sealed file is opened first')
+    return this.#state
+  }
+
+  #rolledBack(isMissing: boolean): StoreError {
+    const { role } = this.#parts
+    const found = isMissing ? 'is gone' : 'is older than what was written last'
+    return new StoreError(
+      'rolled_back',
+      `The file ${role} of the server ${found}: put the newest back, or accept it as it is`,
+    )
+  }
+}
+
+function isBehind(found: Generation | undefined, known: Generation | undefined): boolean {
+  if (known === undefined) return false
+  if (found === undefined || found.generation < known.generation) return true
+  return found.generation === known.generation && found.digest !== known.digest
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return toHex(hash256(bytes))
+}
+
+function identityOf({ disk }: CacheOwner, path: string): string {
+  const status = disk.stat(path)
+  return status === undefined ? '' : `${status.inode} ${status.mtimeMs} ${status.size}`
+}

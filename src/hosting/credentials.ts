@@ -1,0 +1,231 @@
+// The API keys and the sessions of a server, in a sealed file: hashes of their tokens, never the
+// tokens. A token has 256 random bits, so one hash is enough, and names its key or session, so that
+// there is one hash to compare. Must not know stores but by their ids.
+
+import { fromHex } from '../bytes.ts'
+import { equalSecrets, sha256OfText } from '../crypto/digest.ts'
+import { StoreError } from '../errors.ts'
+import { checkName } from './catalogue.ts'
+import type { DataDirectory, HostNotice } from './data-directory.ts'
+import type { Access, Caller } from './host.ts'
+import { newHostingId } from './ids.ts'
+import { SealedFile } from './sealed-file.ts'
+
+/** Times are ms since 1970. */
+export interface ApiKey {
+  /** `apikey_…`: public, and the actor of what is written with the key. */
+  readonly keyId: string
+  readonly name: string
+  readonly workspaceId: string
+  readonly createdAt: number
+  /** Undefined as long as the key works. It stays listed. */
+  readonly revokedAt: number | undefined
+}
+
+interface Secret {
+  /** SHA-256 of the token, in hex. */
+  readonly hash: string
+}
+
+interface StoredSession extends Secret {
+  readonly sessionId: string
+  readonly keyId: string
+  readonly workspaceId: string
+  readonly expiresAt: number
+  readonly attached: readonly (readonly [storeId: string, access: Access])[]
+}
+
+interface CredentialsValue {
+  readonly keys: readonly (ApiKey & Secret)[]
+  readonly sessions: readonly StoredSession[]
+}
+
+/** What the index of the file finds by the digits of a token. */
+interface Known extends Secret {
+  readonly caller: Caller
+  /** Infinity for a key. */
+  readonly expiresAt: number
+}
+
+type TokenKind = 'glk' | 'gls'
+
+const SECRET_BYTES = 32
+const tokenForm = /^(?:glk|gls)_[0-9a-z]{26}_[A-Za-z0-9_-]{43}$/
+/** Of no token. */
+const noHash = '0'.repeat(64)
+
+export class Credentials {
+  readonly #directory: DataDirectory
+  readonly #file: SealedFile<CredentialsValue>
+  #indexed: CredentialsValue | undefined
+  #known: ReadonlyMap<string, Known> = new Map()
+
+  private constructor(directory: DataDirectory, file: SealedFile<CredentialsValue>) {
+    this.#directory = directory
+    this.#file = file
+  }
+
+  static async open(
+    directory: DataDirectory,
+    notice: (notice: HostNotice) => void,
+    acceptRolledBack: boolean,
+  ): Promise<Credentials> {
+    const role = 'credentials'
+    const file = await SealedFile.open<CredentialsValue>(
+      {
+        owner: directory.owner,
+        role,
+        ...directory.file(role),
+        first: () => ({ keys: [], sessions: [] }),
+        notice: (error) => notice({ about: role, error }),
+      },
+      acceptRolledBack,
+    )
+    return new Credentials(directory, file)
+  }
+
+  /** Whose token it is. An unknown one costs as much as one with a wrong secret. */
+  authenticate(token: string): Caller | undefined {
+    if (!tokenForm.test(token)) return undefined
+    const known = this.#index().get(nameOf(token))
+    const hash = sha256OfText(token)
+    const isRight = equalSecrets(fromHex(hash), fromHex(known?.hash ?? noHash))
+    if (known === undefined || !isRight) return undefined
+    return known.expiresAt > this.#directory.clock() ? known.caller : undefined
+  }
+
+  /** Oldest first. */
+  keys(): readonly ApiKey[] {
+    return this.#file.read().keys.map(withoutHash)
+  }
+
+  /** The token is returned here and nowhere else. */
+  async createKey(
+    workspaceId: string,
+    name: string,
+  ): Promise<{ readonly key: ApiKey; readonly token: string }> {
+    const { random, clock } = this.#directory
+    const keyId = newHostingId('apikey_', random)
+    const token = this.#newToken('glk', keyId)
+    const times = { createdAt: clock(), revokedAt: undefined }
+    const key: ApiKey = { keyId, name: checkName(name), workspaceId, ...times }
+    await this.#update(({ keys, sessions }) => {
+      return { keys: [...keys, { ...key, hash: sha256OfText(token) }], sessions }
+    })
+    return { key, token }
+  }
+
+  /** Ends a key and its sessions, at their next request. Throws `not_found`. */
+  async revokeKey(keyId: string): Promise<ApiKey> {
+    const revokedAt = this.#directory.clock()
+    const { keys } = await this.#update((now) => {
+      const key = getKey(now.keys, keyId)
+      if (key.revokedAt !== undefined) return now
+      return {
+        keys: now.keys.map((one) => (one === key ? { ...key, revokedAt } : one)),
+        sessions: now.sessions.filter((session) => session.keyId !== keyId),
+      }
+    })
+    return withoutHash(getKey(keys, keyId))
+  }
+
+  async createSession(
+    { keyId, workspaceId }: Pick<Caller, 'keyId' | 'workspaceId'>,
+    attached: ReadonlyMap<string, Access>,
+    lifeMs: number,
+  ): Promise<{ readonly sessionId: string; readonly token: string; readonly expiresAt: number }> {
+    const { random, clock } = this.#directory
+    const sessionId = newHostingId('sesn_', random)
+    const token = this.#newToken('gls', sessionId)
+    const expiresAt = clock() + lifeMs
+    const hash = sha256OfText(token)
+    await this.#update(({ keys, sessions }) => {
+      // It may have been revoked since the request was authenticated.
+      if (getKey(keys, keyId).revokedAt !== undefined) throw noKey()
+      const session = { sessionId, keyId, workspaceId, expiresAt, hash, attached: [...attached] }
+      return { keys, sessions: [...sessions, session] }
+    })
+    return { sessionId, token, expiresAt }
+  }
+
+  /** Throws `not_found`, also for a session of another workspace. */
+  async endSession(workspaceId: string, sessionId: string): Promise<void> {
+    await this.#update(({ keys, sessions }) => {
+      const found = sessions.find((one) => one.sessionId === sessionId)
+      if (found === undefined || found.workspaceId !== workspaceId) throw noSession()
+      return { keys, sessions: sessions.filter((one) => one !== found) }
+    })
+  }
+
+  bytes(): Uint8Array | undefined {
+    return this.#file.bytes()
+  }
+
+  /** Every write leaves out what has expired. */
+  #update(change: (now: CredentialsValue) => CredentialsValue): Promise<CredentialsValue> {
+    return this.#file.update((now) => {
+      const time = this.#directory.clock()
+      const sessions = now.sessions.filter(({ expiresAt }) => expiresAt > time)
+      const live = sessions.length < now.sessions.length ? { ...now, sessions } : now
+      return change(live)
+    })
+  }
+
+  #newToken(kind: TokenKind, id: string): string {
+    const secret = Buffer.from(this.#directory.random(SECRET_BYTES)).toString('base64url')
+    return `${kind}_${digitsOf(id)}_${secret}`
+  }
+
+  #index(): ReadonlyMap<string, Known> {
+    const value = this.#file.read()
+    if (value === this.#indexed) return this.#known
+    const keys = value.keys.filter(({ revokedAt }) => revokedAt === undefined)
+    this.#known = new Map([
+      ...keys.map((key) => [`glk_${digitsOf(key.keyId)}`, knownKey(key)] as const),
+      ...value.sessions.map(
+        (one) => [`gls_${digitsOf(one.sessionId)}`, knownSession(one)] as const,
+      ),
+    ])
+    this.#indexed = value
+    return this.#known
+  }
+}
+
+function knownKey({ keyId, workspaceId, hash }: ApiKey & Secret): Known {
+  const actor = { type: 'api', id: keyId } as const
+  return { hash, expiresAt: Infinity, caller: { actor, workspaceId, keyId, attached: undefined } }
+}
+
+function knownSession(session: StoredSession): Known {
+  const { sessionId, keyId, workspaceId, expiresAt, hash } = session
+  const actor = { type: 'session', id: sessionId } as const
+  const attached = new Map(session.attached)
+  return { hash, expiresAt, caller: { actor, workspaceId, keyId, attached } }
+}
+
+/** The kind and the digits of the id. */
+function nameOf(token: string): string {
+  return token.slice(0, token.indexOf('_', 4))
+}
+
+function digitsOf(id: string): string {
+  return id.slice(id.indexOf('_') + 1)
+}
+
+function withoutHash({ keyId, name, workspaceId, createdAt, revokedAt }: ApiKey): ApiKey {
+  return { keyId, name, workspaceId, createdAt, revokedAt }
+}
+
+function getKey(keys: CredentialsValue['keys'], keyId: string): ApiKey & Secret {
+  const found = keys.find((key) => key.keyId === keyId)
+  if (found === undefined) throw noKey()
+  return found
+}
+
+function noKey(): StoreError {
+  return new StoreError('not_found', 'There is no such API key')
+}
+
+function noSession(): StoreError {
+  return new StoreError('not_found', 'There is no such session')
+}

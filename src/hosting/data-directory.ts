@@ -1,0 +1,137 @@
+// Where a server of many stores keeps what, and the locks of its processes. Decides no more than
+// names and order.
+
+import { type Clock, systemClock } from '../clock.ts'
+import { type Random, systemRandom } from '../crypto/random.ts'
+import { type Disk, makeDurableDirectory, systemDisk } from '../disk/disk.ts'
+import { isHeldByLive, isOwnerFile, LockIdentity, ProcessLock } from '../disk/process-lock.ts'
+import { hasCode, StoreError } from '../errors.ts'
+import type { Identity } from '../keys/identity.ts'
+import type { CacheOwner } from '../store/local/sealed-cache.ts'
+
+export interface HostPlaces {
+  /** The stores, the list of them, and the credentials. */
+  readonly dataDirectory: string
+  /** For what reveals old copies of those: outside, and not backed up with them. */
+  readonly stateDirectory: string
+  readonly identity: Identity
+  readonly clock?: Clock
+  /** @internal Replaced in tests. */
+  readonly random?: Random
+  /** @internal Replaced in tests. */
+  readonly disk?: Disk
+}
+
+/** About the server itself, or about a store of it, by its id: for people who run it. */
+export interface HostNotice {
+  readonly about: string
+  readonly error: unknown
+}
+
+/** What belongs to no store. */
+const NO_STORE = '0'.repeat(32)
+
+export class DataDirectory {
+  readonly disk: Disk
+  readonly random: Random
+  readonly clock: Clock
+  readonly identity: Identity
+  readonly path: string
+  /** For the anchors of the stores. */
+  readonly storeStates: string
+  readonly stores: string
+  readonly unfinished: string
+  readonly #state: string
+  readonly #locks: LockIdentity
+
+  constructor({ dataDirectory, stateDirectory, identity, ...environment }: HostPlaces) {
+    const { disk = systemDisk, random = systemRandom, clock = systemClock } = environment
+    this.disk = disk
+    this.random = random
+    this.clock = clock
+    this.identity = identity
+    this.path = dataDirectory
+    this.stores = `${dataDirectory}/stores`
+    this.unfinished = `${dataDirectory}/unfinished`
+    this.storeStates = `${stateDirectory}/stores`
+    this.#state = stateDirectory
+    this.#locks = new LockIdentity(disk, this.#own, random)
+  }
+
+  get #own(): string {
+    return `${this.path}/gitlocket`
+  }
+
+  get owner(): CacheOwner {
+    const { disk, identity, random } = this
+    return { disk, identity, random, storeId: NO_STORE }
+  }
+
+  async make(): Promise<void> {
+    for (const path of [this.#own, this.stores, this.unfinished, this.#state]) {
+      await makeDurableDirectory(this.disk, path)
+    }
+  }
+
+  /** Which stores have a directory. */
+  storeIds(): readonly string[] {
+    return this.disk.list(this.stores)
+  }
+
+  storePath(storeId: string): string {
+    return `${this.stores}/${storeId}`
+  }
+
+  /** Where a sealed file is, and its freshness. */
+  file(role: 'catalogue' | 'credentials'): {
+    readonly path: string
+    readonly freshnessPath: string
+    readonly lock: ProcessLock
+  } {
+    const lock = this.#lock(`${role}.lock`, role)
+    return { path: `${this.path}/${role}`, freshnessPath: `${this.#state}/${role}`, lock }
+  }
+
+  /** Holds the lock of the one server until the result is called. Throws `locked`. */
+  async holdForLife(): Promise<() => Promise<void>> {
+    const lock = this.#lock('server.lock', 'server')
+    try {
+      return await new Promise((resolve, reject) => {
+        const held = lock.hold(0, () => {
+          return new Promise<void>((release) => {
+            resolve(async () => {
+              release()
+              await held
+            })
+          })
+        })
+        held.catch(reject)
+      })
+    } catch (error) {
+      if (!hasCode(error, 'locked')) throw error
+      const problem = 'Another server has this data directory open: end it, or use its address'
+      throw new StoreError('locked', problem, { cause: error })
+    }
+  }
+
+  /** Removes what locks of dead processes left. Under the lock of the server. */
+  async sweepLocks(): Promise<void> {
+    for (const name of this.disk.list(this.#own)) {
+      const path = `${this.#own}/${name}`
+      if (!isOwnerFile(name) || (await isHeldByLive(this.disk, path))) continue
+      this.disk.remove(path)
+      this.disk.remove(`${path}.sock`)
+    }
+  }
+
+  /** When no lock is held any more. */
+  async close(): Promise<void> {
+    await this.#locks.remove()
+  }
+
+  #lock(name: string, purpose: string): ProcessLock {
+    const { disk, random } = this
+    const path = `${this.#own}/${name}`
+    return new ProcessLock({ disk, identity: this.#locks, path, random, purpose })
+  }
+}

@@ -1,0 +1,67 @@
+// What a session reaches, and where its client mounts it (Memory Stores API §10.6).
+
+import { StoreError } from '../errors.ts'
+import type { HostedStore, SessionRequest, SessionResource } from './host.ts'
+
+const storesMax = 8
+const secondsMin = 60
+const secondsMax = 86_400
+const MOUNT = '/mnt/memory/'
+
+/** Throws `invalid_input`, `store_archived`, and what `get` throws for one that is not there. */
+export function planResources(
+  { resources, expiresIn }: SessionRequest,
+  get: (storeId: string) => HostedStore,
+): readonly SessionResource[] {
+  const ids = resources.map((one) => one.memory_store_id)
+  if (ids.length === 0 || ids.length > storesMax || new Set(ids).size < ids.length) {
+    throw invalid(`A session has 1 to ${storesMax} memory stores, each of them once`, 'resources')
+  }
+  if (!Number.isInteger(expiresIn) || expiresIn < secondsMin || expiresIn > secondsMax) {
+    const right = `an integer from ${secondsMin} to ${secondsMax}`
+    throw invalid(`The seconds until a session expires must be ${right}`, 'expires_in')
+  }
+  const stores = ids.map(get)
+  if (stores.some(({ archivedAt }) => archivedAt !== undefined)) {
+    throw new StoreError('store_archived', 'An archived memory store cannot be attached')
+  }
+  const paths = mountPaths(stores)
+  return resources.map((resource, index) => ({
+    type: 'memory_store',
+    memory_store_id: resource.memory_store_id,
+    access: resource.access,
+    instructions: resource.instructions,
+    name: stores[index]?.name ?? '',
+    description: stores[index]?.description ?? '',
+    mount_path: paths[index] ?? '',
+  }))
+}
+
+/** Of different stores, different paths, whatever their names are. */
+function mountPaths(stores: readonly HostedStore[]): readonly string[] {
+  const slugs = stores.map(({ name }) => slugOf(name))
+  const withId = stores.map(({ storeId }, index) => {
+    return [slugs[index], storeId.slice(-idDigits)].filter(Boolean).join('-')
+  })
+  const short = withId.map((long, index) => {
+    const slug = slugs[index] ?? ''
+    const isOwn = slug !== '' && slugs.indexOf(slug) === slugs.lastIndexOf(slug)
+    return isOwn ? slug : long
+  })
+  const isClear = new Set(short).size === stores.length
+  return (isClear ? short : withId).map((name) => MOUNT + name)
+}
+
+/** Enough to tell eight stores apart: a hundred and twenty bits. */
+const idDigits = 24
+
+function slugOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+}
+
+function invalid(message: string, parameter: string): StoreError {
+  return new StoreError('invalid_input', message, { details: { parameter } })
+}

@@ -1,0 +1,73 @@
+// Syncs the stores of a server that have a remote, one after another, again and again. A failure is
+// told, and tried again in the next round.
+
+import { asciiText } from '../bytes.ts'
+import type { Actor } from '../format/change-record.ts'
+import { lineFileBytesMax } from '../limits.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import type { DataDirectory, HostNotice } from './data-directory.ts'
+
+export interface BackgroundSyncParts {
+  readonly directory: DataDirectory
+  readonly everyMs: number
+  readonly storeIds: () => readonly string[]
+  /** Works with an open store. */
+  readonly use: (storeId: string, work: (store: MemoryStore) => Promise<void>) => Promise<void>
+  readonly notice: (notice: HostNotice) => void
+}
+
+const actor: Actor = { type: 'service_account', id: 'gitlocket-server' }
+
+export class BackgroundSync {
+  readonly #parts: BackgroundSyncParts
+  readonly #ending = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+  #round: Promise<void> = Promise.resolve()
+
+  constructor(parts: BackgroundSyncParts) {
+    this.#parts = parts
+    this.#schedule()
+  }
+
+  /** Ends a running sync, and waits for it. */
+  async stop(): Promise<void> {
+    this.#ending.abort()
+    clearTimeout(this.#timer)
+    await this.#round
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => {
+      this.#round = this.#syncAll().finally(() => {
+        if (!this.#ending.signal.aborted) this.#schedule()
+      })
+    }, this.#parts.everyMs)
+    this.#timer.unref()
+  }
+
+  async #syncAll(): Promise<void> {
+    const { storeIds, use, notice } = this.#parts
+    const { signal } = this.#ending
+    for (const about of storeIds()) {
+      if (signal.aborted) return
+      try {
+        if (!this.#hasRemote(about)) continue
+        await use(about, async (store) => {
+          for (const { name } of await store.remotes.list()) {
+            await store.as({ actor }).sync({ remote: name, signal })
+          }
+        })
+      } catch (error) {
+        if (!signal.aborted) notice({ about, error })
+      }
+    }
+  }
+
+  /** Without opening the store: most have none. */
+  #hasRemote(storeId: string): boolean {
+    const { directory } = this.#parts
+    const file = `${directory.storePath(storeId)}/config`
+    const config = directory.disk.readFile(file, lineFileBytesMax)
+    return config !== undefined && /^\s*\[remote /m.test(asciiText(config))
+  }
+}

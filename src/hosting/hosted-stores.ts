@@ -1,0 +1,185 @@
+// The stores of a server on the disk: made, opened, changed and erased in step with the catalogue.
+// A store that is half made or half erased has a marker: at the next start it is erased, unless the
+// catalogue has it. Without a marker nothing is ever erased.
+
+import { Gate } from '../async.ts'
+import { StoreError } from '../errors.ts'
+import type { Actor } from '../format/change-record.ts'
+import { findId } from '../format/id.ts'
+import type { Settings } from '../format/settings.ts'
+import type { StretchParameters } from '../limits.ts'
+import { createStoreAt } from '../store/create.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import { openStore } from '../store/open.ts'
+import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
+import type { StoreInfo } from '../store/store-report.ts'
+import { type Catalogue, missing } from './catalogue.ts'
+import type { DataDirectory, HostNotice } from './data-directory.ts'
+import type { Caller, HostedStore } from './host.ts'
+import type { StorePool } from './store-pool.ts'
+
+/** Who recovers the stores that a server makes: one of these, or it makes none. */
+export interface HostRecovery {
+  /** `GLKO1-…`, from `generateOperatorSecret`. */
+  readonly operatorSecret?: string | undefined
+  /** Device cards. */
+  readonly owners?: readonly string[] | undefined
+}
+
+export interface HostedStoresParts {
+  readonly directory: DataDirectory
+  readonly catalogue: Catalogue
+  readonly recovery: HostRecovery
+  readonly notice: (notice: HostNotice) => void
+  readonly stretch: StretchParameters | undefined
+}
+
+export class HostedStores {
+  readonly #parts: HostedStoresParts
+  readonly #gates = new WeakMap<MemoryStore, Gate>()
+  /** Those that did not open, and why: each is told of once. */
+  readonly #failed = new Map<string, unknown>()
+
+  constructor(parts: HostedStoresParts) {
+    this.#parts = parts
+  }
+
+  /** Erases what a crash left half made or half erased. */
+  async sweep(): Promise<void> {
+    const { directory, catalogue, notice } = this.#parts
+    for (const storeId of directory.disk.list(directory.unfinished)) {
+      if (findId('store', storeId) === undefined) continue
+      try {
+        if (catalogue.find(storeId) === undefined) await this.#erase(storeId)
+        else await this.#unmark(storeId)
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error
+        notice({ about: storeId, error })
+      }
+    }
+  }
+
+  /** Rejects with `permission_denied` if nobody could recover the store. */
+  async create(
+    { actor, workspaceId }: Caller,
+    settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
+  ): Promise<HostedStore> {
+    const info = await this.#make(actor, settings)
+    const store = await this.#parts.catalogue.add(workspaceId, info)
+    await this.#unmark(info.storeId)
+    return store
+  }
+
+  /** Opens a store that the catalogue has, and lets the catalogue follow what others changed. */
+  async open(storeId: string): Promise<MemoryStore> {
+    const { directory, catalogue } = this.#parts
+    if (catalogue.find(storeId) === undefined) missing()
+    try {
+      const place = { directory: directory.storePath(storeId), storeId }
+      const store = await openStore({ ...this.#options(), ...place })
+      await this.#followFirst(store)
+      this.#failed.delete(storeId)
+      return store
+    } catch (error) {
+      this.#tellOnce(storeId, error)
+      throw error
+    }
+  }
+
+  /** Brings the catalogue up to a store. Of several at once, the last one brings the newest. */
+  follow(store: MemoryStore): Promise<HostedStore> {
+    const gate = this.#gates.get(store) ?? new Gate()
+    this.#gates.set(store, gate)
+    return gate.run(async () => this.#parts.catalogue.follow(await store.info()))
+  }
+
+  async #followFirst(store: MemoryStore): Promise<void> {
+    try {
+      await this.follow(store)
+    } catch (error) {
+      await store.close().catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** For everybody it is gone once the catalogue has lost it. Rejects with `not_found`. */
+  async delete(storeId: string, pool: StorePool): Promise<void> {
+    await this.#mark(storeId)
+    await this.#parts.catalogue.remove(storeId)
+    await pool.forget(storeId)
+    await this.#erase(storeId)
+  }
+
+  async #make(
+    actor: Actor,
+    settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
+  ): Promise<StoreInfo> {
+    const { directory, recovery } = this.#parts
+    const { operatorSecret, owners } = recovery
+    if (operatorSecret === undefined && owners === undefined) throw unrecoverable()
+    let marked: string | undefined
+    const place = async (storeId: string): Promise<string> => {
+      await this.#mark(storeId)
+      marked = storeId
+      return directory.storePath(storeId)
+    }
+    try {
+      const who = { actor, ...(operatorSecret && { operatorSecret }), ...(owners && { owners }) }
+      const { store } = await createStoreAt({ ...this.#options(), ...settings, ...who }, place)
+      try {
+        return await store.info()
+      } finally {
+        await store.close()
+      }
+    } catch (error) {
+      // If this fails too, the next start erases it.
+      if (marked !== undefined) await this.#erase(marked).catch(() => undefined)
+      throw error
+    }
+  }
+
+  #options(): StoreEnvironment & Omit<StorePlaces, 'directory'> {
+    const { directory, stretch } = this.#parts
+    const { disk, random, clock, identity, storeStates: stateDirectory } = directory
+    return { disk, random, clock, identity, stateDirectory, ...(stretch && { stretch }) }
+  }
+
+  async #mark(storeId: string): Promise<void> {
+    const { disk, unfinished } = this.#parts.directory
+    const path = `${unfinished}/${storeId}`
+    if (disk.stat(path) === undefined) disk.close(disk.open(path, 'wx'))
+    await disk.syncDirectory(unfinished)
+  }
+
+  /** Durably: with an older catalogue, the marker would have the store erased. */
+  async #unmark(storeId: string): Promise<void> {
+    const { disk, unfinished } = this.#parts.directory
+    disk.remove(`${unfinished}/${storeId}`)
+    await disk.syncDirectory(unfinished)
+  }
+
+  /** The store, its caches and its state. Of a link, the link. */
+  async #erase(storeId: string): Promise<void> {
+    const { disk, stores, storeStates } = this.#parts.directory
+    for (const parent of [stores, storeStates]) {
+      disk.removeTree(`${parent}/${storeId}`)
+      if (disk.stat(parent) !== undefined) await disk.syncDirectory(parent)
+    }
+    await this.#unmark(storeId)
+  }
+
+  #tellOnce(storeId: string, error: unknown): void {
+    const why = error instanceof StoreError ? error.code : error
+    if (this.#failed.get(storeId) === why) return
+    this.#failed.set(storeId, why)
+    this.#parts.notice({ about: storeId, error })
+  }
+}
+
+function unrecoverable(): StoreError {
+  return new StoreError(
+    'permission_denied',
+    'This server makes no memory stores, since nobody could recover them: ' +
+      'start it with an operator secret, or with the device cards of owners',
+  )
+}

@@ -1,0 +1,204 @@
+// Opens the data directory of a server: the one process that makes, changes and erases its stores.
+// Answers for a caller: what he cannot see does not exist for him. Must not know HTTP.
+
+import { StoreError } from '../errors.ts'
+import type { Settings } from '../format/settings.ts'
+import type { StretchParameters } from '../limits.ts'
+import type { Page } from '../page.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import type { StoreWriter } from '../store/store-writer.ts'
+import { BackgroundSync } from './background-sync.ts'
+import { Catalogue, isIn, missing, type StoreScope } from './catalogue.ts'
+import { Credentials } from './credentials.ts'
+import { createCursors } from './cursors.ts'
+import { DataDirectory, type HostNotice, type HostPlaces } from './data-directory.ts'
+import type {
+  Caller,
+  CreatedSession,
+  Cursors,
+  Host,
+  HostedStore,
+  HostedStoreQuery,
+  SessionRequest,
+} from './host.ts'
+import { HostedStores, type HostRecovery } from './hosted-stores.ts'
+import { planResources } from './session-resources.ts'
+import { StorePool } from './store-pool.ts'
+
+export interface HostOptions extends HostPlaces, HostRecovery {
+  /** Syncs the stores that have a remote, with this pause between the rounds. Default: never. */
+  readonly syncEveryMs?: number
+  /** Accepts once a catalogue and credentials that were put back to an older state. */
+  readonly acceptRolledBack?: boolean
+  /** Told what goes wrong beside the requests. Says no name, text or token. */
+  readonly notice?: (notice: HostNotice) => void
+  /** @internal Replaced in tests. */
+  readonly stretch?: StretchParameters
+}
+
+/**
+ * Throws `locked` if another server has the directory open, `rolled_back` if an older catalogue or
+ * older credentials were put back, `wrong_key`, `upgrade_required` or a storage code.
+ */
+export async function openHost(options: HostOptions): Promise<Host> {
+  const directory = new DataDirectory(options)
+  await directory.make()
+  const unlock = await directory.holdForLife()
+  try {
+    return await openParts(directory, options, unlock)
+  } catch (error) {
+    await unlock()
+    await directory.close()
+    throw error
+  }
+}
+
+async function openParts(
+  directory: DataDirectory,
+  options: HostOptions,
+  unlock: () => Promise<void>,
+): Promise<Host> {
+  const { notice = () => undefined, acceptRolledBack = false, stretch, syncEveryMs } = options
+  await directory.sweepLocks()
+  const catalogue = await Catalogue.open(directory, notice, acceptRolledBack)
+  const credentials = await Credentials.open(directory, notice, acceptRolledBack)
+  const recovery = { operatorSecret: options.operatorSecret, owners: options.owners }
+  const stores = new HostedStores({ directory, catalogue, recovery, notice, stretch })
+  // An older catalogue does not know what was made since.
+  if (!catalogue.wasRolledBack) await stores.sweep()
+  const pool = new StorePool({ open: (storeId) => stores.open(storeId) })
+  const sync =
+    syncEveryMs === undefined
+      ? undefined
+      : new BackgroundSync({
+          directory,
+          notice,
+          everyMs: syncEveryMs,
+          storeIds: () => catalogue.stores.map(({ storeId }) => storeId),
+          use: (storeId, work) =>
+            pool.use(storeId, async (store) => {
+              await work(store)
+              await stores.follow(store)
+            }),
+        })
+  return new OpenHost({ directory, catalogue, credentials, stores, pool, sync, unlock })
+}
+
+interface OpenHostParts {
+  readonly directory: DataDirectory
+  readonly catalogue: Catalogue
+  readonly credentials: Credentials
+  readonly stores: HostedStores
+  readonly pool: StorePool
+  readonly sync: BackgroundSync | undefined
+  readonly unlock: () => Promise<void>
+}
+
+class OpenHost implements Host {
+  readonly cursors: Cursors
+  readonly #parts: OpenHostParts
+  /** Changes that are under way. */
+  readonly #running = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(parts: OpenHostParts) {
+    this.#parts = parts
+    this.cursors = createCursors(parts.directory.owner)
+  }
+
+  authenticate(token: string): Caller | undefined {
+    return this.#parts.credentials.authenticate(token)
+  }
+
+  list(caller: Caller, query: HostedStoreQuery): Page<HostedStore> {
+    return this.#parts.catalogue.page(scopeOf(caller), query, this.cursors)
+  }
+
+  get(caller: Caller, storeId: string): HostedStore {
+    const store = this.#parts.catalogue.find(storeId)
+    return store !== undefined && isIn(scopeOf(caller), store) ? store : missing()
+  }
+
+  create(
+    caller: Caller,
+    settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
+  ): Promise<HostedStore> {
+    return this.#run(() => this.#parts.stores.create(caller, settings))
+  }
+
+  delete(caller: Caller, storeId: string): Promise<void> {
+    return this.#run(async () => {
+      this.get(caller, storeId)
+      await this.#parts.stores.delete(storeId, this.#parts.pool)
+    })
+  }
+
+  updateSettings(
+    caller: Caller,
+    storeId: string,
+    change: (now: Settings) => Partial<Settings>,
+  ): Promise<HostedStore> {
+    return this.use(caller, storeId, async (store, me) => {
+      await me.settings.update(change)
+      return this.#parts.stores.follow(store)
+    })
+  }
+
+  use<T>(
+    caller: Caller,
+    storeId: string,
+    work: (store: MemoryStore, me: StoreWriter) => Promise<T>,
+  ): Promise<T> {
+    return this.#run(async () => {
+      this.get(caller, storeId)
+      const { actor } = caller
+      return this.#parts.pool.use(storeId, (store) => work(store, store.as({ actor })))
+    })
+  }
+
+  createSession(caller: Caller, request: SessionRequest): Promise<CreatedSession> {
+    return this.#run(async () => {
+      const resources = planResources(request, (storeId) => this.get(caller, storeId))
+      const attached = new Map(resources.map((one) => [one.memory_store_id, one.access] as const))
+      const lifeMs = request.expiresIn * 1000
+      const made = await this.#parts.credentials.createSession(caller, attached, lifeMs)
+      return { ...made, resources }
+    })
+  }
+
+  endSession({ workspaceId }: Caller, sessionId: string): Promise<void> {
+    return this.#run(() => this.#parts.credentials.endSession(workspaceId, sessionId))
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const { sync, pool, unlock, directory } = this.#parts
+    await sync?.stop()
+    await Promise.allSettled(this.#running)
+    try {
+      await pool.close()
+    } finally {
+      await unlock()
+      await directory.close()
+    }
+  }
+
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw new StoreError('store_closed', 'The server is stopping')
+    const running = work()
+    this.#running.add(running)
+    try {
+      return await running
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+}
+
+function scopeOf({ actor, workspaceId, attached }: Caller): StoreScope {
+  return { workspaceId, attached, name: attached === undefined ? workspaceId : actor.id }
+}

@@ -1,0 +1,174 @@
+// A sealed file: what is written is found again by every process, once it is durable; a copy that
+// is older than what was written is refused.
+
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { expect, test } from 'vitest'
+import { DataDirectory } from '../../../src/hosting/data-directory.ts'
+import { SealedFile } from '../../../src/hosting/sealed-file.ts'
+import { generateIdentity } from '../../../src/index.ts'
+import { type HostPlace, newHostPlace } from '../../support/hosts.ts'
+
+interface Value {
+  readonly words: readonly string[]
+}
+
+interface Opened {
+  readonly file: SealedFile<Value>
+  readonly codes: string[]
+  readonly path: string
+  readonly freshnessPath: string
+}
+
+async function open(place: HostPlace, acceptRolledBack = false): Promise<Opened> {
+  const directory = new DataDirectory(place)
+  await directory.make()
+  const codes: string[] = []
+  const where = directory.file('catalogue')
+  const parts = {
+    owner: directory.owner,
+    role: 'catalogue',
+    ...where,
+    first: () => ({ words: [] }),
+    notice: ({ code }: { code: string }) => codes.push(code),
+  } as const
+  return { file: await SealedFile.open<Value>(parts, acceptRolledBack), codes, ...where }
+}
+
+const plus =
+  (word: string) =>
+  ({ words }: Value): Value => ({ words: [...words, word] })
+
+async function twoGenerations(): Promise<Opened & { place: HostPlace; old: string }> {
+  const place = newHostPlace()
+  const opened = await open(place)
+  await opened.file.update(plus('secret-word'))
+  const old = `${opened.path}.old`
+  copyFileSync(opened.path, old)
+  await opened.file.update(plus('b'))
+  return { ...opened, place, old }
+}
+
+test('a value is found again, and is not readable on the disk', async () => {
+  const { place, path } = await twoGenerations()
+  expect((await open(place)).file.read()).toEqual({ words: ['secret-word', 'b'] })
+  expect(readFileSync(path, 'latin1')).not.toContain('secret-word')
+})
+
+test('changes of many at once are all made, share writes, and fail alone', async () => {
+  const { file, path } = await open(newHostPlace())
+  const words = Array.from({ length: 20 }, (_, index) => `word ${index}`)
+  const failing = file.update(() => {
+    throw new Error('not this one')
+  })
+  const results = words.map((word) => file.update(plus(word)))
+  await expect(failing).rejects.toThrow('not this one')
+  expect(await Promise.all(results)).toContainEqual({ words })
+  expect(file.read()).toEqual({ words })
+  const { mtimeMs, ino } = statSync(path)
+  expect(await file.update((now) => now), 'no change').toEqual({ words })
+  const after = statSync(path)
+  expect([after.mtimeMs, after.ino], 'no write').toEqual([mtimeMs, ino])
+})
+
+test('two processes change it, and each sees what the other wrote', async () => {
+  const place = newHostPlace()
+  const [first, second] = [await open(place), await open(place)]
+  const writes = ['a', 'b', 'c', 'd'].map((word, index) => {
+    return (index % 2 === 0 ? first : second).file.update(plus(word))
+  })
+  await Promise.all(writes)
+  expect(new Set(first.file.read().words)).toEqual(new Set(['a', 'b', 'c', 'd']))
+  expect(second.file.read()).toEqual(first.file.read())
+  expect([...first.codes, ...second.codes]).toEqual([])
+})
+
+test('an old file, and none, are refused at opening unless they are accepted', async () => {
+  const { place, path, old } = await twoGenerations()
+  copyFileSync(path, `${path}.new`)
+  copyFileSync(old, path)
+  await expect(open(place)).rejects.toMatchObject({ code: 'rolled_back', message: /catalogue/ })
+  rmSync(path)
+  await expect(open(place)).rejects.toMatchObject({ code: 'rolled_back' })
+  copyFileSync(old, path)
+  const accepted = await open(place, true)
+  expect(accepted.file.wasRolledBack).toBe(true)
+  expect(accepted.file.read()).toEqual({ words: ['secret-word'] })
+  expect((await open(place)).file.wasRolledBack, 'once').toBe(false)
+  copyFileSync(`${path}.new`, path)
+  await expect(open(place), 'the one left behind').rejects.toMatchObject({ code: 'rolled_back' })
+})
+
+test('a file of the same generation that is another one is refused', async () => {
+  const place = newHostPlace()
+  const { path, file, freshnessPath } = await open(place)
+  copyFileSync(path, `${path}.first`)
+  copyFileSync(freshnessPath, `${freshnessPath}.first`)
+  await file.update(plus('a'))
+  copyFileSync(path, `${path}.a`)
+  copyFileSync(`${path}.first`, path)
+  copyFileSync(`${freshnessPath}.first`, freshnessPath)
+  await (await open(place)).file.update(plus('b'))
+  copyFileSync(`${path}.a`, path)
+  await expect(open(place)).rejects.toMatchObject({ code: 'rolled_back' })
+})
+
+test('a newer file than its freshness is accepted, and the freshness follows', async () => {
+  const place = newHostPlace()
+  const { path, file, freshnessPath } = await open(place)
+  copyFileSync(path, `${path}.old`)
+  copyFileSync(freshnessPath, `${freshnessPath}.old`)
+  await file.update(plus('a'))
+  copyFileSync(`${freshnessPath}.old`, freshnessPath)
+  expect((await open(place)).file.read()).toEqual({ words: ['a'] })
+  copyFileSync(`${path}.old`, path)
+  await expect(open(place)).rejects.toMatchObject({ code: 'rolled_back' })
+})
+
+test('while it is open, a refused file is told once, and reads and writes go on', async () => {
+  const { place, file, path, old, codes } = await twoGenerations()
+  copyFileSync(old, path)
+  expect([file.read(), file.read()]).toEqual(Array(2).fill({ words: ['secret-word', 'b'] }))
+  expect(codes).toEqual(['rolled_back'])
+  writeFileSync(path, 'no envelope')
+  expect(file.read()).toEqual({ words: ['secret-word', 'b'] })
+  rmSync(path)
+  expect(file.read()).toEqual({ words: ['secret-word', 'b'] })
+  expect(codes).toEqual(['rolled_back', 'wrong_key', 'rolled_back'])
+  await file.update(plus('c'))
+  expect((await open(place)).file.read()).toEqual({ words: ['secret-word', 'b', 'c'] })
+})
+
+test('without its state directory a file is taken as it is', async () => {
+  const { place, path, old } = await twoGenerations()
+  rmSync(place.stateDirectory, { recursive: true })
+  copyFileSync(old, path)
+  expect((await open(place)).file.read()).toEqual({ words: ['secret-word'] })
+  expect(existsSync(`${place.stateDirectory}/catalogue`)).toBe(true)
+})
+
+test('of another identity, or damaged, it is refused', async () => {
+  const { place, path, freshnessPath } = await twoGenerations()
+  const stranger = { ...place, identity: await generateIdentity() }
+  await expect(open(stranger)).rejects.toMatchObject({ code: 'anchor_corrupt' })
+  rmSync(freshnessPath)
+  await expect(open(stranger)).rejects.toMatchObject({ code: 'wrong_key' })
+  writeFileSync(path, readFileSync(path).subarray(0, -1))
+  await expect(open(place)).rejects.toMatchObject({ code: 'wrong_key' })
+  writeFileSync(freshnessPath, 'damaged')
+  await expect(open(place)).rejects.toMatchObject({ code: 'anchor_corrupt' })
+})
+
+test('what a crash left half-written is removed when it is opened', async () => {
+  const { place, path } = await twoGenerations()
+  writeFileSync(`${path}.0123456789abcdef.tmp`, 'half')
+  await open(place)
+  expect(readdirSync(place.dataDirectory).filter((name) => name.endsWith('.tmp'))).toEqual([])
+})

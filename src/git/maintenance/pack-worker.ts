@@ -3,6 +3,7 @@
 // thread per job: it releases all its memory. Must not decide what is packed.
 
 import { Worker } from 'node:worker_threads'
+import { Turns } from '../../async.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { KIBIBYTE } from '../../limits.ts'
@@ -21,6 +22,10 @@ const inlineIndexBytesMax = 64 * KIBIBYTE
 
 /** How long a cancelled check may go on; a single object takes longer only if it is hostile. */
 const cancelMsMax = 50
+
+/** A thread takes some twenty megabytes: a server that packs many stores at once has them wait. */
+const threadsMax = 2
+const threads = new Turns(threadsMax)
 
 /** The young generation of a thread, which works on buffers; the default is 48. */
 const youngMegabytes = 6
@@ -66,6 +71,14 @@ export async function packInWorker(
 ): Promise<PackResult> {
   const entry = findWorker(import.meta.url, 'pack-job-worker')
   if (entry === undefined) return packHere(job, options)
+  return threads.run(() => packInThread(entry, job, options))
+}
+
+async function packInThread(
+  entry: URL,
+  job: PackJob,
+  options: CompactOptions,
+): Promise<PackResult> {
   const { signal } = options
   const request = encodeRequest(job)
   const cancelled = new Int32Array(new SharedArrayBuffer(4))

@@ -201,6 +201,13 @@ export class JournalFile {
     this.#slabs.reuse()
   }
 
+  /** Called when nothing reads this journal any more. */
+  giveUpMemory(): void {
+    this.#frames = []
+    this.#slabs.retire()
+    this.#slabs.reuse()
+  }
+
   /** Overwrites everything after the last batch with zeros, durably. */
   async scrub(): Promise<void> {
     if (this.#open() === undefined) return

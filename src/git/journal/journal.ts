@@ -10,7 +10,7 @@ import type { Transition } from '../object-store.ts'
 import { decodeTree, findLinks, type Oid } from '../objects/object.ts'
 import { JournalFile, type JournalNews } from './journal-file.ts'
 import { type Frame, type JournalObject, saltBytes } from './journal-frame.ts'
-import { JournalMemory } from './journal-memory.ts'
+import { journalMemory } from './journal-memory.ts'
 import { journalNames } from './journal-survey.ts'
 
 export interface Sealing {
@@ -45,7 +45,7 @@ export class Journal {
     this.#directory = directory
     this.#random = random
     const [a, b] = journalNames
-    const parts = { disk, isQuiet, memory: new JournalMemory() }
+    const parts = { disk, isQuiet, memory: journalMemory }
     this.#files = [
       new JournalFile({ ...parts, path: `${directory}/${a}` }),
       new JournalFile({ ...parts, path: `${directory}/${b}` }),
@@ -198,8 +198,13 @@ export class Journal {
     for (const file of this.#files) await file.sync()
   }
 
+  /** Its objects are gone as well: other journals use their memory. */
   close(): void {
-    for (const file of this.#files) file.close()
+    this.#objects = new Map()
+    for (const file of this.#files) {
+      file.close()
+      file.giveUpMemory()
+    }
   }
 
   get #newer(): JournalFile {

@@ -1,6 +1,7 @@
 // The stores of a server on the disk: made, opened, changed and erased in step with the catalogue.
 // A store that is half made or half erased has a marker: at the next start it is erased, unless the
-// catalogue has it. Without a marker nothing is ever erased.
+// catalogue has it. Without a marker nothing is ever erased. One whose settings are being changed
+// has another marker, so that the catalogue follows at the next start.
 
 import { Gate } from '../async.ts'
 import { StoreError } from '../errors.ts'
@@ -13,6 +14,7 @@ import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
 import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
 import type { StoreInfo } from '../store/store-report.ts'
+import type { StoreWriter } from '../store/store-writer.ts'
 import { type Catalogue, missing } from './catalogue.ts'
 import type { DataDirectory, HostNotice } from './data-directory.ts'
 import type { Caller, HostedStore } from './host.ts'
@@ -34,6 +36,9 @@ export interface HostedStoresParts {
   readonly stretch: StretchParameters | undefined
 }
 
+/** Ends the marker of a store whose settings are being changed. */
+const changed = '.changed'
+
 export class HostedStores {
   readonly #parts: HostedStoresParts
   readonly #gates = new WeakMap<MemoryStore, Gate>()
@@ -44,14 +49,17 @@ export class HostedStores {
     this.#parts = parts
   }
 
-  /** Erases what a crash left half made or half erased. */
+  /** Completes or erases what a crash left half done. */
   async sweep(): Promise<void> {
     const { directory, catalogue, notice } = this.#parts
-    for (const storeId of directory.disk.list(directory.unfinished)) {
+    for (const marker of directory.disk.list(directory.unfinished)) {
+      const storeId = marker.replace(changed, '')
       if (findId('store', storeId) === undefined) continue
+      const isKnown = catalogue.find(storeId) !== undefined
       try {
-        if (catalogue.find(storeId) === undefined) await this.#erase(storeId)
-        else await this.#unmark(storeId)
+        if (isKnown && marker !== storeId) await (await this.open(storeId)).close()
+        if (isKnown || marker !== storeId) await this.#unmark(marker)
+        else await this.#erase(storeId)
       } catch (error) {
         if (!(error instanceof StoreError)) throw error
         notice({ about: storeId, error })
@@ -86,11 +94,41 @@ export class HostedStores {
     }
   }
 
-  /** Brings the catalogue up to a store. Of several at once, the last one brings the newest. */
+  /** Brings the catalogue up to a store. */
   follow(store: MemoryStore): Promise<HostedStore> {
+    return this.#inTurn(store, () => this.#follow(store))
+  }
+
+  /** Changes the settings of a store, and what the catalogue says of them, also after a crash. */
+  updateSettings(
+    store: MemoryStore,
+    me: StoreWriter,
+    change: (now: Settings) => Partial<Settings>,
+  ): Promise<HostedStore> {
+    const marker = store.id + changed
+    return this.#inTurn(store, async () => {
+      await this.#mark(marker)
+      try {
+        await me.settings.update(change)
+      } catch (error) {
+        await this.#unmark(marker)
+        throw error
+      }
+      const hosted = await this.#follow(store)
+      await this.#unmark(marker)
+      return hosted
+    })
+  }
+
+  /** Of several at once, the last one brings the newest. */
+  #inTurn(store: MemoryStore, work: () => Promise<HostedStore>): Promise<HostedStore> {
     const gate = this.#gates.get(store) ?? new Gate()
     this.#gates.set(store, gate)
-    return gate.run(async () => this.#parts.catalogue.follow(await store.info()))
+    return gate.run(work)
+  }
+
+  async #follow(store: MemoryStore): Promise<HostedStore> {
+    return this.#parts.catalogue.follow(await store.info())
   }
 
   async #followFirst(store: MemoryStore): Promise<void> {
@@ -144,17 +182,17 @@ export class HostedStores {
     return { disk, random, clock, identity, stateDirectory, ...(stretch && { stretch }) }
   }
 
-  async #mark(storeId: string): Promise<void> {
+  async #mark(marker: string): Promise<void> {
     const { disk, unfinished } = this.#parts.directory
-    const path = `${unfinished}/${storeId}`
+    const path = `${unfinished}/${marker}`
     if (disk.stat(path) === undefined) disk.close(disk.open(path, 'wx'))
     await disk.syncDirectory(unfinished)
   }
 
   /** Durably: with an older catalogue, the marker would have the store erased. */
-  async #unmark(storeId: string): Promise<void> {
+  async #unmark(marker: string): Promise<void> {
     const { disk, unfinished } = this.#parts.directory
-    disk.remove(`${unfinished}/${storeId}`)
+    disk.remove(`${unfinished}/${marker}`)
     await disk.syncDirectory(unfinished)
   }
 
@@ -165,6 +203,7 @@ export class HostedStores {
       disk.removeTree(`${parent}/${storeId}`)
       if (disk.stat(parent) !== undefined) await disk.syncDirectory(parent)
     }
+    await this.#unmark(storeId + changed)
     await this.#unmark(storeId)
   }
 

@@ -138,9 +138,8 @@ class OpenHost implements Host {
     storeId: string,
     change: (now: Settings) => Partial<Settings>,
   ): Promise<HostedStore> {
-    return this.use(caller, storeId, async (store, me) => {
-      await me.settings.update(change)
-      return this.#parts.stores.follow(store)
+    return this.use(caller, storeId, (store, me) => {
+      return this.#parts.stores.updateSettings(store, me, change)
     })
   }
 

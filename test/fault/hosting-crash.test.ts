@@ -1,0 +1,167 @@
+// A server dies, or the power fails, at every file operation of what it does to stores, keys and
+// sessions. When it starts again there is the old state or the new one and nothing half done, what
+// was answered is there, and of a store that was erased there is no trace.
+
+import { readdirSync, rmSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { openHostAdministration } from '../../src/hosting/administration.ts'
+import type { Caller, Host } from '../../src/hosting/host.ts'
+import { openHost } from '../../src/hosting/open-host.ts'
+import { everyDeath, killed, unplugged } from '../support/deaths.ts'
+import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
+import { callerOf, type HostPlace, newHost, newHostPlace, settings } from '../support/hosts.ts'
+import { full } from '../support/seed.ts'
+import { leastStretch } from '../support/stores.ts'
+import { copyDirectory, temporaryDirectory } from '../support/temporary.ts'
+
+/** What each run starts from: two stores and a key. */
+interface Start {
+  readonly root: string
+  readonly token: string
+  readonly storeId: string
+  /** The API key that a run revokes. */
+  readonly keyId: string
+}
+
+/** What there is, as a caller and whoever runs the server see it. */
+interface Seen {
+  readonly stores: readonly object[]
+  readonly keys: readonly object[]
+  readonly workspaces: readonly string[]
+}
+
+interface Running {
+  readonly place: HostPlace
+  readonly disk: FaultyDisk
+  readonly host: Host
+  readonly caller: Caller
+  readonly start: Start
+}
+
+const files = ['catalogue', 'credentials', 'gitlocket', 'stores', 'unfinished']
+
+type Step = (running: Running) => Promise<unknown>
+
+const administered =
+  (
+    work: (
+      administration: Awaited<ReturnType<typeof openHostAdministration>>,
+      start: Start,
+    ) => Promise<unknown>,
+  ): Step =>
+  async ({ place, disk, start }) => {
+    const administration = await openHostAdministration({ ...place, disk })
+    await work(administration, start)
+    await administration.close()
+  }
+
+const steps: Readonly<Record<string, Step>> = {
+  'makes a store': ({ host, caller }) => host.create(caller, { ...settings, name: 'third' }),
+  'archives a store': ({ host, caller, start }) =>
+    host.updateSettings(caller, start.storeId, () => ({ archivedAt: 1 })),
+  'erases a store': ({ host, caller, start }) => host.delete(caller, start.storeId),
+  'makes a key': administered((one) => one.createKey('second')),
+  'revokes a key': administered((one, { keyId }) => one.revokeKey(keyId)),
+  'makes a workspace': administered((one) => one.createWorkspace('other')),
+  'makes a session': ({ host, caller, start }) => {
+    const resource = {
+      memory_store_id: start.storeId,
+      access: 'read_only',
+      instructions: null,
+    } as const
+    return host.createSession(caller, { resources: [resource], expiresIn: 60 })
+  },
+}
+
+function placeIn(root: string): HostPlace {
+  return newHostPlace(root)
+}
+
+async function begin(): Promise<Start> {
+  const root = temporaryDirectory()
+  const { host, caller, token, place } = await newHost({}, placeIn(root))
+  const { storeId } = await host.create(caller, { ...settings, name: 'first' })
+  await host.create(caller, { ...settings, name: 'second' })
+  await host.use(caller, storeId, (_, me) => me.write('/a.md', 'kept'))
+  await host.close()
+  const administration = await openHostAdministration(place)
+  const { key } = await administration.createKey('to be revoked')
+  await administration.close()
+  return { root, token, storeId, keyId: key.keyId }
+}
+
+/** The run itself; whether the step was answered, and what it took. */
+async function run(
+  start: Start,
+  step: Step,
+  fault?: Fault,
+): Promise<{ readonly root: string; readonly answered: boolean; readonly disk: FaultyDisk }> {
+  const root = `${temporaryDirectory()}/run`
+  copyDirectory(start.root, root)
+  const disk = new FaultyDisk(fault)
+  const place = placeIn(root)
+  let answered = false
+  try {
+    const host = await openHost({ ...place, disk, stretch: leastStretch })
+    await step({ place, disk, host, caller: callerOf(host, start.token), start })
+    answered = true
+    await host.close()
+  } catch (error) {
+    if (!disk.dead) throw error
+  } finally {
+    disk.release()
+  }
+  return { root, answered, disk }
+}
+
+async function see(root: string, token: string): Promise<Seen> {
+  const place = placeIn(root)
+  const host = await openHost({ ...place, stretch: leastStretch })
+  const caller = callerOf(host, token)
+  const { data } = host.list(caller, { limit: 100, includeArchived: true })
+  const ids = data.map(({ storeId }) => storeId)
+  for (const { storeId, name, archivedAt } of data) {
+    const info = await host.use(caller, storeId, (store) => store.info())
+    expect(info.settings).toMatchObject({ name, archivedAt })
+  }
+  const administration = await openHostAdministration(place)
+  const keys = administration.keys().map(({ name, revokedAt }) => [name, revokedAt !== undefined])
+  const workspaces = administration.workspaces().map(({ name }) => name)
+  await administration.close()
+  await host.close()
+  for (const parent of [`${place.dataDirectory}/stores`, `${place.stateDirectory}/stores`]) {
+    expect(readdirSync(parent), parent).toEqual(ids.toSorted())
+  }
+  expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([])
+  expect(readdirSync(place.dataDirectory), 'no half of a file').toEqual(files)
+  const stores = data.map(({ name, archivedAt }) => [name, archivedAt])
+  return { stores, keys, workspaces }
+}
+
+const deaths = full ? everyDeath : [killed, unplugged]
+const stride = full ? 1 : 9
+
+describe.each(Object.entries(steps))('a server that %s', (_, step) => {
+  test.each(deaths)(
+    'dies $moment an operation, losing $loss, and has the old state or the new one',
+    { tags: 'slow' },
+    async (death) => {
+      const start = await begin()
+      const idle = await run(start, async () => {})
+      const before = await see(idle.root, start.token)
+      const whole = await run(start, step)
+      const after = await see(whole.root, start.token)
+      let answers = 0
+      for (let at = 1; at <= whole.disk.operations; at += stride) {
+        const { root, answered, disk } = await run(start, step, { kind: 'death', at, ...death })
+        const what = `at ${at}: ${disk.log[at - 1]}`
+        const seen = await see(root, start.token)
+        if (answered) expect(seen, what).toEqual(after)
+        else expect([before, after], what).toContainEqual(seen)
+        if (answered) answers += 1
+        rmSync(root, { recursive: true })
+      }
+      expect(answers).toBeLessThan(whole.disk.operations)
+    },
+  )
+})

@@ -1,8 +1,12 @@
 // What a host offers: stores of workspaces, made, listed, changed and erased.
 
-import { existsSync, readdirSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { callerOf, newHost, settings } from '../../support/hosts.ts'
+import { openHost } from '../../../src/hosting/open-host.ts'
+import { openStore } from '../../../src/index.ts'
+import { callerOf, newHost, newHostPlace, newToken, settings } from '../../support/hosts.ts'
+import { leastStretch } from '../../support/stores.ts'
+import { copyDirectory, temporaryDirectory } from '../../support/temporary.ts'
 
 test('a store is made, written, listed, changed, found again and erased', async () => {
   const { host, place, caller, token } = await newHost()
@@ -27,4 +31,173 @@ test('a store is made, written, listed, changed, found again and erased', async 
   expect(readdirSync(`${place.stateDirectory}/stores`)).toEqual([])
   expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([])
   await again.host.close()
+})
+
+test('of changes of settings at once, all are made, and the list has the last', async () => {
+  const { host, caller } = await newHost()
+  const { storeId } = await host.create(caller, { ...settings, metadata: {} })
+  const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
+  const changes = keys.map((key) =>
+    host.updateSettings(caller, storeId, ({ metadata }) => ({
+      metadata: { ...metadata, [key]: '' },
+    })),
+  )
+  await Promise.all(changes)
+  expect(Object.keys(host.get(caller, storeId).metadata).toSorted()).toEqual(keys)
+  await host.close()
+})
+
+test('refused settings change nothing', async () => {
+  const { host, caller, place } = await newHost()
+  const refused = { code: 'invalid_input' }
+  await expect(host.create(caller, { ...settings, name: '' })).rejects.toMatchObject(refused)
+  const made = await host.create(caller, settings)
+  const change = host.updateSettings(caller, made.storeId, () => ({ name: '\n' }))
+  await expect(change).rejects.toMatchObject(refused)
+  expect(host.list(caller, { limit: 20 }).data).toEqual([made])
+  expect(readdirSync(`${place.dataDirectory}/stores`)).toEqual([made.storeId])
+  expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([])
+  await host.close()
+})
+
+test('stores are listed newest first, in pages that a restart does not end', async () => {
+  let time = Date.UTC(2100, 0, 1)
+  const clock = (): number => time
+  const { host, caller, token, place } = await newHost({ clock })
+  const made: string[] = []
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    made.push((await host.create(caller, { ...settings, name })).storeId)
+    // Two of one time.
+    if (name !== 'b') time += 1000
+  }
+  await host.updateSettings(caller, made[3] ?? '', () => ({ archivedAt: time }))
+  const namesOf = (page: { data: readonly { name: string }[] }): string =>
+    page.data.map(({ name }) => name).join('')
+  const all = namesOf(host.list(caller, { limit: 20, includeArchived: true }))
+  expect(['edcba', 'edbca']).toContain(all)
+  const live = all.replace('d', '')
+  const first = host.list(caller, { limit: 2 })
+  await host.close()
+  const again = (await newHost({ clock }, place)).host
+  const same = callerOf(again, token)
+  const second = again.list(same, { limit: 2, page: first.nextPage })
+  expect([namesOf(first), namesOf(second)]).toEqual([live.slice(0, 2), live.slice(2, 4)])
+  expect(second.nextPage).toBeUndefined()
+  const since = time - 3000
+  expect(namesOf(again.list(same, { limit: 9, since, until: time - 1000 }))).toBe(live.slice(0, -1))
+  for (const page of ['', 'page_', 'page_AAAA', `${first.nextPage}A`, first.nextPage ?? '']) {
+    const query = { limit: 2, page, includeArchived: true }
+    const invalid = expect.objectContaining({ code: 'invalid_input' })
+    expect(() => again.list(same, query), page).toThrow(invalid)
+  }
+  await again.close()
+})
+
+test('a second server is refused, and the directory is free after the first', async () => {
+  const { host, place } = await newHost()
+  await expect(newHost({}, place)).rejects.toMatchObject({ code: 'locked', message: /server/ })
+  await host.close()
+  const again = await newHost({}, place)
+  await again.host.close()
+})
+
+test('a server that nobody could recover the stores of makes none', async () => {
+  const { operatorSecret, ...place } = newHostPlace()
+  const host = await openHost({ ...place, stretch: leastStretch })
+  const caller = callerOf(host, await newToken({ ...place, operatorSecret }))
+  await expect(host.create(caller, settings)).rejects.toMatchObject({ code: 'permission_denied' })
+  expect(host.list(caller, { limit: 20 }).data).toEqual([])
+  expect(readdirSync(`${place.dataDirectory}/stores`)).toEqual([])
+  await host.close()
+})
+
+test('a store that is missing or swapped is named once, and the rest is served', async () => {
+  const { host, caller, token, place } = await newHost()
+  const [lost, swapped, kept] = [
+    await host.create(caller, settings),
+    await host.create(caller, settings),
+    await host.create(caller, settings),
+  ].map(({ storeId }) => storeId)
+  await host.close()
+  const stores = `${place.dataDirectory}/stores`
+  rmSync(`${stores}/${lost}`, { recursive: true })
+  rmSync(`${stores}/${swapped}`, { recursive: true })
+  copyDirectory(`${stores}/${kept}`, `${stores}/${swapped}`)
+  const { host: again, notices } = await newHost({}, place)
+  const same = callerOf(again, token)
+  const read = async (storeId = ''): Promise<unknown> =>
+    again.use(same, storeId, (store) => store.read('/a.md')).catch((error: unknown) => error)
+  for (let times = 0; times < 2; times += 1) {
+    expect(await read(lost)).toMatchObject({ code: 'not_a_store' })
+    expect(await read(swapped)).toMatchObject({ code: 'store_id_mismatch' })
+    expect(await read(kept)).toBeUndefined()
+  }
+  expect(notices).toMatchObject([
+    { about: lost, error: { code: 'not_a_store' } },
+    { about: swapped, error: { code: 'store_id_mismatch' } },
+  ])
+  await again.delete(same, lost ?? '')
+  expect(again.list(same, { limit: 20 }).data).toHaveLength(2)
+  await again.close()
+})
+
+test('the list follows settings that others changed when the store opens again', async () => {
+  const { host, caller, token, place } = await newHost()
+  const { storeId } = await host.create(caller, settings)
+  await host.close()
+  const directory = `${place.dataDirectory}/stores/${storeId}`
+  const states = { directory, stateDirectory: `${place.stateDirectory}/stores` }
+  const store = await openStore({ ...states, identity: place.identity })
+  await store.as({ actor: { type: 'user', id: 'me' } }).settings.update({ name: 'by hand' })
+  await store.close()
+  const again = (await newHost({}, place)).host
+  const same = callerOf(again, token)
+  expect(again.get(same, storeId).name).toBe('notes')
+  await again.use(same, storeId, async () => {})
+  expect(again.get(same, storeId).name).toBe('by hand')
+  await again.close()
+})
+
+test('an old list of stores is refused, and if it is accepted, nothing is erased', async () => {
+  const { host, caller, token, place } = await newHost()
+  const first = await host.create(caller, settings)
+  const file = `${place.dataDirectory}/catalogue`
+  copyFileSync(file, `${file}.old`)
+  const second = await host.create(caller, settings)
+  copyFileSync(`${file}.old`, file)
+  expect(host.list(caller, { limit: 20 }).data, 'the newest stays in force').toHaveLength(2)
+  await host.close()
+  await expect(newHost({}, place)).rejects.toMatchObject({ code: 'rolled_back' })
+  writeFileSync(`${place.dataDirectory}/unfinished/${second.storeId}`, '')
+  const accepted = (await newHost({ acceptRolledBack: true }, place)).host
+  expect(accepted.list(callerOf(accepted, token), { limit: 20 }).data).toEqual([first])
+  expect(existsSync(`${place.dataDirectory}/stores/${second.storeId}`)).toBe(true)
+  await accepted.close()
+  rmSync(file)
+  rmSync(`${place.stateDirectory}/catalogue`)
+  await expect(newHost({}, place), 'stores without a list').rejects.toMatchObject({
+    code: 'rolled_back',
+  })
+})
+
+test('what is no marker of a store, and what a link leads to, is left alone', async () => {
+  const { host, place } = await newHost()
+  await host.close()
+  const elsewhere = temporaryDirectory()
+  writeFileSync(`${elsewhere}/kept`, '')
+  const storeId = `memstore_${'0'.repeat(26)}`
+  symlinkSync(elsewhere, `${place.dataDirectory}/stores/${storeId}`)
+  writeFileSync(`${place.dataDirectory}/unfinished/${storeId}`, '')
+  writeFileSync(`${place.dataDirectory}/unfinished/other`, '')
+  const again = await newHost({}, place)
+  expect(readdirSync(elsewhere)).toEqual(['kept'])
+  expect(readdirSync(`${place.dataDirectory}/stores`)).toEqual([])
+  expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual(['other'])
+  await again.host.close()
+})
+
+test('after its end a host takes nothing on', async () => {
+  const { host, caller } = await newHost()
+  await Promise.all([host.create(caller, settings), host.close()])
+  await expect(host.create(caller, settings)).rejects.toMatchObject({ code: 'store_closed' })
 })

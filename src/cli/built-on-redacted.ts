@@ -1,10 +1,11 @@
 // Versions that may hold a redacted text, as text and as JSON, with what to type.
 
+import type { Wire } from '../api/wire.ts'
 import type { BuiltOnRedacted } from '../store/redaction/built-on.ts'
 import { listOf } from './lists.ts'
 import { visible } from './output.ts'
 import { countText } from './sizes.ts'
-import { type Wire, wire } from './wire.ts'
+import { wire } from './wire.ts'
 
 /** At most this many redacted versions are named in the command. */
 const NAMED_MAX = 8

@@ -2,6 +2,7 @@
 // same on the current state and on a past one.
 
 import type { MemoryReader } from '../api/operations.ts'
+import { timestamp } from '../api/wire.ts'
 import type { PastView } from '../store/history/past.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Answer, Input } from './command.ts'
@@ -10,7 +11,6 @@ import { withStore } from './open-store.ts'
 import { pointOf } from './points.ts'
 import { withProgress } from './progress.ts'
 import { countText } from './sizes.ts'
-import { timestamp } from './wire.ts'
 
 /** Runs `work` on the current state of the store, or on that of the point that --at names. */
 export function withReader(

@@ -1,9 +1,10 @@
 // Devices that have not acknowledged a redaction yet, as text and as JSON.
 
+import { timestamp, type Wire } from '../api/wire.ts'
 import type { PendingDevice } from '../store/redaction/acknowledgement.ts'
 import { deviceText } from './device-text.ts'
 import { timeAgo } from './times.ts'
-import { timestamp, type Wire, wire } from './wire.ts'
+import { wire } from './wire.ts'
 
 const cannotBeKnown =
   'These may not write, so that it cannot be known whether they have taken redactions over:'

@@ -1,5 +1,6 @@
 // Parses points of the history: a time, a version or a commit.
 
+import { timestamp } from '../api/wire.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { Point } from '../store/history/points.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
@@ -8,7 +9,6 @@ import type { Context } from './context.ts'
 import { withProgress } from './progress.ts'
 import { findTime } from './times.ts'
 import { resolveVersion } from './versions-text.ts'
-import { timestamp } from './wire.ts'
 
 export async function pointOf(
   context: Context,

@@ -1,10 +1,11 @@
 // Describes new keys, an epoch of the format, in the same text wherever they come into use: what
 // they protect, and what they cannot take back.
 
+import type { Wire } from '../api/wire.ts'
 import type { KeysChanged } from '../store/devices/device-changes.ts'
 import type { ResidualAccess } from '../store/devices/residual-access.ts'
 import { countText } from './sizes.ts'
-import { type Wire, wire } from './wire.ts'
+import { wire } from './wire.ts'
 
 /** What a holder of none but older keys cannot do. */
 const withoutKeys = 'cannot read what is written from now on'

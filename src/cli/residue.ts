@@ -1,5 +1,6 @@
 // The search for residue of redacted versions, which `verify --absence` and `redact --prove` share.
 
+import type { Wire } from '../api/wire.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { RedactionCertificate } from '../store/redaction/certificate.ts'
 import type { ResidueReport } from '../store/redaction/residue.ts'
@@ -8,7 +9,7 @@ import type { Context } from './context.ts'
 import { listOf } from './lists.ts'
 import { withProgress } from './progress.ts'
 import { countText, sizeText } from './sizes.ts'
-import { type Wire, wire } from './wire.ts'
+import { wire } from './wire.ts'
 
 export type Found = ResidueReport
 

@@ -1,5 +1,6 @@
 // The report of a sync, as text and as JSON.
 
+import type { Wire } from '../api/wire.ts'
 import { formatId } from '../format/id.ts'
 import type { Conflict } from '../store/history/conflicts.ts'
 import type { MergeOutcome } from '../store/merge/plan.ts'
@@ -12,7 +13,7 @@ import { listOf } from './lists.ts'
 import { visible } from './output.ts'
 import { pendingDeviceJson, pendingDeviceLines } from './pending-devices.ts'
 import { countText, sizeText } from './sizes.ts'
-import { type Wire, wire } from './wire.ts'
+import { wire } from './wire.ts'
 
 const kinds: Readonly<Record<MergeOutcome['kind'], string>> = {
   merged: 'edits of both sides merged',

@@ -1,9 +1,9 @@
 // Parses and formats times for users: `--since 7d` or a date, `3 hours ago`.
 
+import { timestamp } from '../api/wire.ts'
 import { StoreError } from '../errors.ts'
 import type { ClockLeap } from '../store/session/writer-clock.ts'
 import type { Context } from './context.ts'
-import { timestamp } from './wire.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
   s: 1000,

@@ -1,5 +1,6 @@
 // Versions on the command line: how they are named, and how `log` and `show` print one.
 
+import { timestamp } from '../api/wire.ts'
 import { StoreError } from '../errors.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
@@ -7,7 +8,6 @@ import { type DeviceNames, deviceText } from './device-text.ts'
 import type { Ink } from './ink.ts'
 import { shortId } from './short-id.ts'
 import { localTime, timeAgo } from './times.ts'
-import { timestamp } from './wire.ts'
 
 const PREFIX = 'memver_'
 const ID_DIGITS = 26

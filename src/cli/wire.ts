@@ -1,13 +1,11 @@
 // The JSON of memories, versions and listings: names and shapes of Anthropic's Memory Stores API,
 // and names of the same style for facts beyond it. Pure.
 
-import type { Actor } from '../format/change-record.ts'
+import { actorJson, timestamp, type Wire } from '../api/wire.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { Memory } from '../store/snapshot/memory-info.ts'
 import type { DeviceNames } from './device-text.ts'
-
-export type Wire = Readonly<Record<string, unknown>>
 
 /** Fields that Anthropic's API names in another way than ours does. */
 const wireNames: Readonly<Record<string, string>> = {
@@ -79,11 +77,6 @@ export function answerJson(command: string, json: unknown): unknown {
   return { type: command.replaceAll(/[ -]/g, '_'), ...json }
 }
 
-/** A page of a list. A list that is complete has no cursor to go on from. */
-export function pageJson(data: readonly unknown[], nextPage?: string): Wire {
-  return { data, next_page: nextPage ?? null }
-}
-
 /** A directory and everything below it, flat, in the order of a listing. */
 export function listingJson(listing: DirectoryListing): readonly Wire[] {
   const { type, path, sizeBytes, children } = listing
@@ -94,21 +87,4 @@ export function listingJson(listing: DirectoryListing): readonly Wire[] {
     sizeBytes,
   }
   return [wire(item), ...children.flatMap(listingJson)]
-}
-
-/** RFC 3339, in UTC. */
-export function timestamp(milliseconds: number): string {
-  return new Date(milliseconds).toISOString()
-}
-
-const actorIdNames: Readonly<Record<Actor['type'], string>> = {
-  api: 'api_key_id',
-  user: 'user_id',
-  service_account: 'service_account_id',
-  session: 'session_id',
-}
-
-export function actorJson(actor: Actor | undefined): Readonly<Record<string, string>> | null {
-  if (actor === undefined) return null
-  return { type: `${actor.type}_actor`, [actorIdNames[actor.type]]: actor.id }
 }

@@ -1,6 +1,7 @@
 // `audit`: verifies the trail and lists who did what when, with the identity of an auditor or any
 // other device. Reads neither contents nor paths, even if the identity could.
 
+import { actorJson, pageJson, type Wire } from '../../api/wire.ts'
 import type { AccessChange, AuditedVersion, AuditEntry } from '../../store/audit/audit-trail.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import type { LeftOut } from '../../store/audit/left-out.ts'
@@ -10,7 +11,7 @@ import { type DeviceNames, deviceText, namesInTrail } from '../device-text.ts'
 import { auditHere } from '../open-store.ts'
 import { countText } from '../sizes.ts'
 import { parseTime, type TimeFormat, timeFormat } from '../times.ts'
-import { actorJson, pageJson, type Wire, wire } from '../wire.ts'
+import { wire } from '../wire.ts'
 
 /** How the facts of entries are worded. */
 interface TextOptions {

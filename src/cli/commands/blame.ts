@@ -1,5 +1,6 @@
 // `blame`: which version each line of a memory came from, and who wrote it.
 
+import { pageJson } from '../../api/wire.ts'
 import type { BlameLine } from '../../store/history/blame.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -10,7 +11,7 @@ import { loadHistory, pointOf } from '../points.ts'
 import { shortId } from '../short-id.ts'
 import { storePath } from '../store-path.ts'
 import { authorText, shortDate } from '../versions-text.ts'
-import { namedVersionJson, pageJson } from '../wire.ts'
+import { namedVersionJson } from '../wire.ts'
 
 export function blame(context: Context, input: Input): Promise<Answer> {
   const typed = input.argument(0)

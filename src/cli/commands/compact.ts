@@ -1,5 +1,6 @@
 // `compact`: merges everything into one pack. Drops only objects that redactions have condemned.
 
+import type { Wire } from '../../api/wire.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { Answer } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -7,7 +8,7 @@ import { withStore } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { foreignListsParagraph } from '../residue.ts'
 import { countText, sizeText } from '../sizes.ts'
-import { type Wire, wire } from '../wire.ts'
+import { wire } from '../wire.ts'
 
 type Storage = StoreStatus['storage']
 

@@ -1,6 +1,7 @@
 // `conflicts`: lists what merges have combined, and from which versions, until the user of this
 // device has marked it as looked at.
 
+import { pageJson, type Wire } from '../../api/wire.ts'
 import type { Conflict } from '../../store/history/conflicts.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { CommandError, usageError } from '../command-error.ts'
@@ -13,7 +14,7 @@ import { markSeen, readSeen } from '../seen-conflicts.ts'
 import { countText } from '../sizes.ts'
 import { type TimeFormat, timeFormat } from '../times.ts'
 import { resolveVersion } from '../versions-text.ts'
-import { pageJson, type Wire, wire } from '../wire.ts'
+import { wire } from '../wire.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 10_000

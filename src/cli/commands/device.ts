@@ -2,6 +2,7 @@
 // A card travels over untrusted channels, so the user confirms its fingerprint before anything is
 // changed. The store decides what each change means.
 
+import { pageJson, type Wire } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
 import { isLower } from '../../format/directory-join.ts'
@@ -33,7 +34,7 @@ import {
 import { getNewPassphrase } from '../secrets.ts'
 import { countText } from '../sizes.ts'
 import { timeAgo } from '../times.ts'
-import { pageJson, type Wire, wire } from '../wire.ts'
+import { wire } from '../wire.ts'
 
 const PREFIX = 'dev_'
 const ID_DIGITS = 26

@@ -1,5 +1,6 @@
 // `diff`: compares two versions, or all memories at two points in time.
 
+import { pageJson, type Wire } from '../../api/wire.ts'
 import type { Difference } from '../../store/history/history-diff.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { usageError } from '../command-error.ts'
@@ -14,7 +15,7 @@ import { getPoint, loadHistory, pointJson, pointOf } from '../points.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
 import { findBase, versionPatch } from '../version-patch.ts'
-import { pageJson, versionJson, type Wire, wire } from '../wire.ts'
+import { versionJson, wire } from '../wire.ts'
 
 export function diff(context: Context, input: Input): Promise<Answer> {
   checkOptions(input)

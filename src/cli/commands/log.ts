@@ -1,6 +1,7 @@
 // `log` and `show`: versions as git prints commits, a page at a time, so that the first lines of a
 // long history appear immediately.
 
+import { pageJson, type Wire } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import type { FullVersion, Version, VersionFilter } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -18,7 +19,7 @@ import { storePath } from '../store-path.ts'
 import { parseTime } from '../times.ts'
 import { findVersionPatch } from '../version-patch.ts'
 import { resolveVersion, versionLine, versionText } from '../versions-text.ts'
-import { namedVersionJson, pageJson, type Wire } from '../wire.ts'
+import { namedVersionJson } from '../wire.ts'
 
 /** Versions that are read before the first of them shows. */
 const PAGE = 200

@@ -1,6 +1,7 @@
 // `ls` and `cat`: print a directory or a memory of the store, current or past.
 
 import type { MemoryReader } from '../../api/operations.ts'
+import { pageJson } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import type { Memory } from '../../store/snapshot/memory-info.ts'
@@ -9,7 +10,7 @@ import type { Context } from '../context.ts'
 import { withReader } from '../past.ts'
 import { sizeText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
-import { listingJson, memoryJson, pageJson } from '../wire.ts'
+import { listingJson, memoryJson } from '../wire.ts'
 
 /** Lists every name, including hidden ones. */
 export function ls(context: Context, input: Input): Promise<Answer> {

@@ -1,6 +1,7 @@
 // `remote add|list|remove`: manages the remotes of the store, which `git remote` shows too. Needs
 // no keys: it works for an auditor, and if the store does not open.
 
+import { pageJson, type Wire } from '../../api/wire.ts'
 import { hasCode } from '../../errors.ts'
 import { addRemote, listRemotes, removeRemote } from '../../store/clone-remotes.ts'
 import { CommandError } from '../command-error.ts'
@@ -8,7 +9,6 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { checkIsDirectory } from '../open-store.ts'
 import { unknownRemoteHint } from '../remote-failure.ts'
-import { pageJson, type Wire } from '../wire.ts'
 
 export async function remoteAdd(context: Context, input: Input): Promise<Answer> {
   const added = addRemote(directoryOf(context), input.argument(0), input.argument(1))

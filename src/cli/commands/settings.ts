@@ -1,6 +1,7 @@
 // `settings`: shows and changes the settings of the store. The library checks that an owner changes
 // them.
 
+import type { Wire } from '../../api/wire.ts'
 import type { Settings } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
 import { guardMetadataKey } from '../../store/guard/guard.ts'
@@ -8,7 +9,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
-import { type Wire, wire } from '../wire.ts'
+import { wire } from '../wire.ts'
 
 export function settings(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)

@@ -1,6 +1,7 @@
 // `status` on the machine of an auditor, which cannot open the store: what its verified trail
 // shows, and what the clone knows of its remotes. In the words of `status`.
 
+import type { Wire } from '../../api/wire.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { listReportedDevices } from '../../store/report/access-events.ts'
@@ -9,7 +10,7 @@ import type { Context } from '../context.ts'
 import { deviceText, namesInTrail } from '../device-text.ts'
 import { auditHere } from '../open-store.ts'
 import { countText, numberText } from '../sizes.ts'
-import { type Wire, wire } from '../wire.ts'
+import { wire } from '../wire.ts'
 
 type Remotes = Awaited<ReturnType<typeof listRemotes>>
 

@@ -1,6 +1,7 @@
 // `status` and `verify`: report the state of the store, verify its whole history, and search for
 // residue of redacted versions.
 
+import { timestamp, type Wire } from '../../api/wire.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { RemoteStatus } from '../../store/sync/remote-status.ts'
@@ -16,7 +17,7 @@ import { erasedText, reclaimableJson, repeatedText } from '../reclaimable.ts'
 import { residueExitCode, residueJson, residueLines, searchResidue } from '../residue.ts'
 import { countText, numberText, sizeText } from '../sizes.ts'
 import { clockText, timeFormat } from '../times.ts'
-import { timestamp, type Wire, wire } from '../wire.ts'
+import { wire } from '../wire.ts'
 import { packedBytes, storageJson } from './compact.ts'
 import { guardText, settingsJson } from './settings.ts'
 

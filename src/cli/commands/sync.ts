@@ -3,6 +3,7 @@
 // happened.
 
 import { syncExitCodes } from '../../api/exit-codes.ts'
+import { pageJson } from '../../api/wire.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -19,7 +20,6 @@ import { errorJson, exitCodeOf } from '../output.ts'
 import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { reportJson, reportText, wasCombined } from '../sync-text.ts'
-import { pageJson } from '../wire.ts'
 
 type Half = 'pull' | 'push' | undefined
 

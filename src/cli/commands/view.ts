@@ -8,13 +8,14 @@ import {
   type ViewResult,
 } from '../../api/operations.ts'
 import { parseInput } from '../../api/schemas.ts'
+import { pageJson } from '../../api/wire.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withReader } from '../past.ts'
 import { storePath } from '../store-path.ts'
-import { listingJson, pageJson } from '../wire.ts'
+import { listingJson } from '../wire.ts'
 
 /** Shows numbered lines, or two levels of a directory without hidden names. */
 export function view(context: Context, input: Input): Promise<Answer> {

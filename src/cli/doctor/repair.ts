@@ -4,6 +4,7 @@
 import { afterBackup } from '../../api/advice.ts'
 import { surfaceOf } from '../../api/error-surface.ts'
 import type { ExitCode } from '../../api/exit-codes.ts'
+import { timestamp, type Wire } from '../../api/wire.ts'
 import { repairStore } from '../../store/repair/repair.ts'
 import type { LostChange, LostObject, RepairReport } from '../../store/repair/report.ts'
 import type { Answer, Input } from '../command.ts'
@@ -12,7 +13,7 @@ import { checkIsDirectory, getIdentity } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { countText } from '../sizes.ts'
-import { timestamp, type Wire, wire } from '../wire.ts'
+import { wire } from '../wire.ts'
 
 const DAMAGED: ExitCode = 11
 const BEHIND: ExitCode = 12

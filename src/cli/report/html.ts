@@ -1,9 +1,9 @@
 // Pieces of HTML that cannot be broken by what is put into them: a template escapes every value
 // that is not such a piece itself. Pure.
 
+import { timestamp } from '../../api/wire.ts'
 import type { ReportedDevice } from '../../store/report/access-events.ts'
 import { visible } from '../output.ts'
-import { timestamp } from '../wire.ts'
 import { stylesheet } from './stylesheet.ts'
 
 /** Markup; only `html` makes it, and `style`, of constants. */

@@ -1,10 +1,11 @@
 // A report as JSON, in the vocabulary of all answers. Pure.
 
+import { actorJson, timestamp, type Wire } from '../../api/wire.ts'
 import type { AccessEvent, Authorship, ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction, WriteCount } from '../../store/report/audit-report.ts'
 import { pendingDeviceJson } from '../pending-devices.ts'
 import { searchedJson } from '../residue.ts'
-import { actorJson, timestamp, type Wire, wire } from '../wire.ts'
+import { wire } from '../wire.ts'
 import { limitsOf } from './wording.ts'
 
 /** `createdAt` is when the report was made, by the clock of this machine. */

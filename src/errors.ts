@@ -24,6 +24,9 @@ export type RequestCode =
   | 'version_current'
   | 'sensitive_content'
   | 'cancelled'
+  | 'unauthenticated'
+  | 'request_too_large'
+  | 'rate_limited'
 
 /** The store cannot be opened, or not with this key. */
 export type OpenCode =

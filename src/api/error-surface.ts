@@ -9,11 +9,14 @@ import type { ExitCode } from './exit-codes.ts'
 /** `error.type` of an answer of the Memory Stores API. */
 export type WireErrorType =
   | 'invalid_request_error'
+  | 'authentication_error'
   | 'permission_error'
   | 'not_found_error'
   | 'conflict_error'
   | 'memory_path_conflict_error'
   | 'memory_precondition_failed_error'
+  | 'request_too_large'
+  | 'rate_limit_error'
   | 'api_error'
   | 'timeout_error'
 
@@ -82,6 +85,21 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     type: 'invalid_request_error',
   }),
   cancelled: row(504, 'timeout_error', 130, 'Start again; what was done before stays done', true),
+
+  unauthenticated: row(
+    401,
+    'authentication_error',
+    6,
+    'Send an API key of this server that is not revoked, or the token of a session that runs',
+  ),
+  request_too_large: row(413, 'request_too_large', 5, 'Send less in one request'),
+  rate_limited: row(
+    429,
+    'rate_limit_error',
+    10,
+    'Send fewer requests at once; this one was not begun',
+    true,
+  ),
 
   not_a_store: unopened(
     'Check the path of the store; `gitlocket init` creates one, `gitlocket join` clones one',

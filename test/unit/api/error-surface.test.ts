@@ -13,9 +13,12 @@ const rows = Object.entries(errorSurface)
 /** Memory Stores API §2. */
 const typesByStatus: Readonly<Record<number, readonly string[]>> = {
   400: ['invalid_request_error'],
+  401: ['authentication_error'],
   403: ['permission_error'],
   404: ['not_found_error'],
   409: ['memory_path_conflict_error', 'memory_precondition_failed_error', 'conflict_error'],
+  413: ['request_too_large'],
+  429: ['rate_limit_error'],
   500: ['api_error'],
   504: ['timeout_error'],
 }

@@ -1,0 +1,38 @@
+// How the Memory Stores API answers what failed (§2): status, headers and body for an error.
+
+import { type ErrorDetails, StoreError } from '../errors.ts'
+import { surfaceOf } from './error-surface.ts'
+import type { Wire } from './wire.ts'
+
+export interface ErrorAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Wire
+}
+
+export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
+  const { status, type } = surfaceOf(error)
+  const described = error instanceof StoreError && status < 500 ? error : undefined
+  // What is wrong with a store or with the machine is for its operator alone.
+  const message = described?.message ?? 'The server failed; its log has the error of this request'
+  const conflict =
+    type === 'memory_path_conflict_error' ? conflictOf(described?.details ?? {}) : undefined
+  const isFinal =
+    type === 'memory_precondition_failed_error' || Boolean(conflict?.conflicting_memory_id)
+  return {
+    status,
+    headers: {
+      // SDKs repeat a 409 that does not say this.
+      ...(isFinal && { 'x-should-retry': 'false' }),
+      ...(status === 429 && { 'retry-after': '1' }),
+    },
+    body: { type: 'error', error: { type, message, ...conflict }, request_id: requestId },
+  }
+}
+
+function conflictOf({ memoryId, path }: ErrorDetails): {
+  readonly conflicting_memory_id: string
+  readonly conflicting_path: string
+} {
+  return { conflicting_memory_id: memoryId ?? '', conflicting_path: path ?? '' }
+}

@@ -132,3 +132,8 @@ export const purgeWaitMs: number = 300_000
 
 /** The memory tool refuses to show a file with more lines. */
 export const viewLinesMax: number = 999_999
+
+/** Memory Stores API §9. */
+export const sessionInstructionsCharactersMax: number = 4096
+/** Of a session that does not say how long it is to last. */
+export const sessionSecondsDefault: number = 3600

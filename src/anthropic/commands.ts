@@ -3,7 +3,7 @@
 // decide anything that an operation decides.
 
 import * as operations from '../api/operations.ts'
-import type { Operation, OperationContext } from '../api/operations.ts'
+import type { Effect, Operation, OperationContext } from '../api/operations.ts'
 import { parseInput } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
 import { Refusal } from './refusal.ts'
@@ -13,7 +13,7 @@ import { parseNewToolPath, parseToolPath, toolPathOf } from './tool-path.ts'
 export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename'
 
 export interface Command {
-  readonly effect: 'read' | 'write'
+  readonly effect: Effect
   /** The answer. Throws a Refusal, or an error that `refusalOf` turns into one. */
   readonly run: (context: OperationContext, input: unknown) => Promise<string>
 }

@@ -1,9 +1,10 @@
-// The operations on the memories of a store, each described once for all adapters: the handlers of
-// the memory tool and the command line. Paths are store paths; results are data, which the adapters
-// word; failures are StoreErrors.
+// What an operation is, and those of the memory tool, each described once for all adapters: the
+// handlers of the memory tool and the command line. Paths are store paths; results are data, which
+// the adapters word; failures are StoreErrors.
 
 import type { z } from 'zod'
 import { StoreError } from '../errors.ts'
+import type { Access } from '../hosting/host.ts'
 import { viewLinesMax } from '../limits.ts'
 import type { Applied } from '../store/changes/apply.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
@@ -29,7 +30,7 @@ import type {
   ViewInput,
 } from './schemas.ts'
 
-export type Access = 'read_write' | 'read_only'
+export type { Access }
 
 /** A store, or its state at a point of the past. */
 export type MemoryReader = Pick<MemoryStore, 'read' | 'list'>
@@ -40,15 +41,18 @@ export interface OperationContext {
   readonly access: Access
 }
 
-export interface Operation<Input, Result> {
+/** `manage` is what the token of a session never may: stores, sessions, redactions. */
+export type Effect = 'read' | 'write' | 'manage'
+
+export interface Operation<Input, Result, Context = OperationContext> {
   readonly name: string
-  readonly effect: 'read' | 'write'
+  readonly effect: Effect
   readonly input: z.ZodType<Input>
   /**
    * Expects a parsed input. A write is queued before this returns, so that calls take effect in
    * the order in which they are made.
    */
-  readonly run: (context: OperationContext, input: Input) => Promise<Result>
+  readonly run: (context: Context, input: Input) => Promise<Result>
 }
 
 /** Consecutive lines of a text. */
@@ -130,15 +134,22 @@ export const rename: Operation<RenameInput, Applied> = {
 }
 
 /** Runs an operation on an input that `parseInput` gave. Throws `read_only` first. */
-export async function runOperation<Input, Result>(
-  operation: Operation<Input, Result>,
-  context: OperationContext,
+export async function runOperation<Input, Result, Context extends OperationContext>(
+  operation: Operation<Input, Result, Context>,
+  context: Context,
   input: Input,
 ): Promise<Result> {
-  if (operation.effect === 'write' && context.access === 'read_only') {
-    throw new StoreError('read_only', `The access is read-only: ${operation.name} is refused`)
-  }
+  checkAccess(operation, context.access)
   return operation.run(context, input)
+}
+
+/** Throws `read_only`. */
+export function checkAccess(
+  { name, effect }: { readonly name: string; readonly effect: Effect },
+  access: Access,
+): void {
+  if (effect === 'read' || access === 'read_write') return
+  throw new StoreError('read_only', `The access is read-only: ${name} is refused`)
 }
 
 /** Whether `path` lies below `directory`, at any depth. */

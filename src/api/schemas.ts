@@ -102,19 +102,19 @@ function isMissing(input: unknown, parameter: string): boolean {
 }
 
 /** Unknown parameters are ignored, so that newer callers work. */
-function parameters<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {
+export function parameters<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {
   const names = Object.keys(shape).join(', ')
   return z.object(shape, { error: `The input should be an object with the parameters ${names}` })
 }
 
 // Each field has one sentence, which is its description and its error.
 
-function pathText(what: string): z.ZodString {
+export function pathText(what: string): z.ZodString {
   const expected = `a string, ${what}`
   return z.string({ error: expected }).describe(expected)
 }
 
-function text(what: string): z.ZodString {
+export function text(what: string): z.ZodString {
   const expected = `a string of well-formed Unicode without NUL characters, ${what}`
   return z
     .string({ error: expected })

@@ -1,9 +1,66 @@
-// The parts of objects of the Memory Stores API (§3, §4) that the server and the command line give
-// alike. Pure.
+// The objects of the Memory Stores API (§3), for everything that gives or prints them: exactly the
+// keys that it names, all of them always present. Pure.
 
 import type { Actor } from '../format/change-record.ts'
+import type { HostedStore } from '../hosting/host.ts'
+import type { Version } from '../store/history/versions.ts'
+import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
+import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
 
 export type Wire = Readonly<Record<string, unknown>>
+
+export function storeObject(store: HostedStore): Wire {
+  const { storeId, name, description, metadata, createdAt, updatedAt, archivedAt } = store
+  return {
+    id: storeId,
+    type: 'memory_store',
+    name,
+    description,
+    metadata,
+    created_at: timestamp(createdAt),
+    updated_at: timestamp(updatedAt),
+    archived_at: timeOrNull(archivedAt),
+  }
+}
+
+/** Without a content unless one is given. */
+export function memoryObject(storeId: string, memory: MemoryInfo, content?: string): Wire {
+  return {
+    id: memory.memoryId,
+    type: 'memory',
+    memory_store_id: storeId,
+    memory_version_id: memory.versionId,
+    path: memory.path,
+    content: content ?? null,
+    content_sha256: memory.sha256,
+    content_size_bytes: memory.sizeBytes,
+    created_at: timestamp(memory.createdAt),
+    updated_at: timestamp(memory.updatedAt),
+  }
+}
+
+export function listedObject(storeId: string, item: ListedMemory | MemoryPrefix): Wire {
+  if (item.type === 'memory_prefix') return { type: item.type, path: item.path }
+  return memoryObject(storeId, item, item.content)
+}
+
+export function versionObject(storeId: string, version: Version, content?: string): Wire {
+  return {
+    id: version.versionId,
+    type: 'memory_version',
+    memory_id: version.memoryId,
+    memory_store_id: storeId,
+    operation: version.operation,
+    path: version.path ?? null,
+    content: content ?? null,
+    content_sha256: version.sha256 ?? null,
+    content_size_bytes: version.sizeBytes ?? null,
+    created_at: timestamp(version.createdAt),
+    created_by: actorJson(version.createdBy),
+    redacted_at: timeOrNull(version.redactedAt),
+    redacted_by: actorJson(version.redactedBy),
+  }
+}
 
 /** A page of a list. A list that is complete has no cursor to go on from. */
 export function pageJson(data: readonly unknown[], nextPage?: string): Wire {
@@ -13,6 +70,10 @@ export function pageJson(data: readonly unknown[], nextPage?: string): Wire {
 /** RFC 3339, in UTC. */
 export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
+}
+
+function timeOrNull(milliseconds: number | undefined): string | null {
+  return milliseconds === undefined ? null : timestamp(milliseconds)
 }
 
 const actorIdNames: Readonly<Record<Actor['type'], string>> = {

@@ -78,7 +78,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   transport: ['git', 'disk', 'crypto'],
   text: [],
   store: ['text', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
-  api: ['store', 'text', 'format', 'keys'],
+  api: ['hosting', 'store', 'text', 'format', 'keys'],
   anthropic: ['api', 'store'],
   home: ['store', 'keys', 'crypto'],
   hosting: ['home', 'store', 'keys', 'git', 'disk', 'format', 'crypto'],

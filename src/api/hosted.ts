@@ -1,0 +1,79 @@
+// The operations of the Memory Stores API on a host of many stores: who may call which, and the
+// store that one of them works with.
+
+import type { Clock } from '../clock.ts'
+import { StoreError } from '../errors.ts'
+import type { Caller, Cursors, Host } from '../hosting/host.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import {
+  checkAccess,
+  type Effect,
+  type Operation,
+  type OperationContext,
+  runOperation,
+} from './operations.ts'
+import { parseInput } from './schemas.ts'
+import type { Wire } from './wire.ts'
+
+/** For what happens in one store; a server of one store can make it, too. */
+export interface StoreContext extends OperationContext {
+  readonly store: MemoryStore
+  readonly cursors: Cursors
+}
+
+/** For what is about stores and sessions. */
+export interface HostContext {
+  readonly host: Host
+  readonly caller: Caller
+  readonly clock: Clock
+}
+
+export type StoreOperation<Input> = Operation<Input, Wire, StoreContext>
+export type HostOperation<Input> = Operation<Input, Wire, HostContext>
+
+/** Any of them. */
+export interface HostedOperation {
+  readonly name: string
+  readonly effect: Effect
+  /** Parses the input, whose `memory_store_id` names the store. */
+  readonly run: (context: HostContext, input: Wire) => Promise<Wire>
+}
+
+export function onHost<Input>(operation: HostOperation<Input>): HostedOperation {
+  const { name, effect, input: schema } = operation
+  const run = async (context: HostContext, input: Wire): Promise<Wire> =>
+    operation.run(context, parseInput(schema, input))
+  return { name, effect, run }
+}
+
+export function inStore<Input>(operation: StoreOperation<Input>): HostedOperation {
+  const { name, effect, input: schema } = operation
+  const run = async ({ host, caller }: HostContext, input: Wire): Promise<Wire> => {
+    const storeId = String(input['memory_store_id'])
+    const parsed = parseInput(schema, input)
+    const { cursors } = host
+    const access = caller.attached?.get(storeId) ?? 'read_write'
+    return host.use(caller, storeId, (store, me) =>
+      runOperation(operation, { store, me, access, cursors }, parsed),
+    )
+  }
+  return { name, effect, run }
+}
+
+/**
+ * Refuses what a session may not, before anything else of a request is looked at. Throws
+ * `not_found` for a store that is not attached, `read_only` or `permission_denied`.
+ */
+export function checkMayCall(
+  { attached }: Caller,
+  operation: Pick<HostedOperation, 'name' | 'effect'>,
+  storeId: string | undefined,
+): void {
+  if (attached === undefined) return
+  const access = storeId === undefined ? 'read_write' : attached.get(storeId)
+  if (access === undefined) throw new StoreError('not_found', 'There is no such memory store')
+  if (operation.effect === 'manage') {
+    throw new StoreError('permission_denied', `A session is refused ${operation.name}`)
+  }
+  checkAccess(operation, access)
+}

@@ -1,0 +1,85 @@
+// The operations on sessions, whose tokens reach some stores for some time (Memory Stores API
+// §10.5, §10.6).
+
+import { z } from 'zod'
+import type { Access } from '../hosting/host.ts'
+import { sessionInstructionsCharactersMax, sessionSecondsDefault } from '../limits.ts'
+import type { HostOperation } from './hosted.ts'
+import { parameters } from './schemas.ts'
+import { idField } from './wire-fields.ts'
+import { timestamp } from './wire.ts'
+
+interface Resource {
+  readonly memory_store_id: string
+  readonly access?: Access | null | undefined
+  readonly instructions?: string | null | undefined
+}
+
+interface CreateSession {
+  readonly resources: readonly Resource[]
+  readonly expires_in?: number | null | undefined
+}
+
+interface EndSession {
+  readonly session_id: string
+}
+
+/** The answer is what `SessionMemoryStores.download` of the SDK takes as a session. */
+export const createSession: HostOperation<CreateSession> = {
+  name: 'the creation of sessions',
+  effect: 'manage',
+  input: parameters({
+    resources: resourcesField(),
+    expires_in: z.number({ error: 'a number of seconds' }).nullish(),
+  }),
+  run: async ({ host, caller }, { resources, expires_in: expiresIn }) => {
+    const { sessionId, token, expiresAt, ...made } = await host.createSession(caller, {
+      resources: resources.map(({ memory_store_id, access, instructions }) => ({
+        memory_store_id,
+        access: access ?? 'read_write',
+        instructions: instructions ?? null,
+      })),
+      expiresIn: expiresIn ?? sessionSecondsDefault,
+    })
+    return {
+      id: sessionId,
+      token,
+      expires_at: timestamp(expiresAt),
+      resources: made.resources,
+    }
+  },
+}
+
+export const endSession: HostOperation<EndSession> = {
+  name: 'the end of sessions',
+  effect: 'manage',
+  input: parameters({ session_id: idField('the session') }),
+  run: async ({ host, caller }, { session_id: id }) => {
+    await host.endSession(caller, id)
+    return { id, type: 'session_ended' }
+  },
+}
+
+/** How many there may be, and which, is for the host. */
+function resourcesField(): z.ZodType<readonly Resource[]> {
+  const error = {
+    error:
+      'a list of {type: memory_store, memory_store_id, access?, instructions?}; access is ' +
+      'read_write or read_only, and instructions have at most ' +
+      `${sessionInstructionsCharactersMax} characters`,
+  }
+  const instructions = z
+    .string(error)
+    .refine((text) => text.isWellFormed(), error)
+    .refine((text) => Array.from(text).length <= sessionInstructionsCharactersMax, error)
+  const resource = z.object(
+    {
+      type: z.literal('memory_store', error),
+      memory_store_id: z.string(error),
+      access: z.enum(['read_write', 'read_only'], error).nullish(),
+      instructions: instructions.nullish(),
+    },
+    error,
+  )
+  return z.array(resource, error)
+}

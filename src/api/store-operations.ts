@@ -1,0 +1,152 @@
+// The operations on memory stores (Memory Stores API §5).
+
+import { z } from 'zod'
+import { StoreError } from '../errors.ts'
+import { checkSettings, type Settings } from '../format/settings.ts'
+import { contentBytesDefault, memoriesDefault } from '../limits.ts'
+import type { HostOperation } from './hosted.ts'
+import { parameters } from './schemas.ts'
+import { idField, pageFields, type PageInput, timeFields, type TimesInput } from './wire-fields.ts'
+import { pageJson, storeObject } from './wire.ts'
+
+interface CreateStore {
+  readonly name: string
+  readonly description?: string | null | undefined
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined
+}
+
+interface ListStores extends PageInput, TimesInput {
+  readonly include_archived: boolean
+}
+
+interface OneStore {
+  readonly memory_store_id: string
+}
+
+type MetadataPatch = Readonly<Record<string, string | null>>
+
+interface UpdateStore extends OneStore {
+  readonly name?: string | null | undefined
+  readonly description?: string | null | undefined
+  readonly metadata?: MetadataPatch | null | undefined
+}
+
+const storeId = idField('the memory store')
+
+export const createStore: HostOperation<CreateStore> = {
+  name: 'the creation of memory stores',
+  effect: 'manage',
+  input: parameters({
+    name: plainText('the name'),
+    description: plainText('the description').nullish(),
+    metadata: pairsOf<Readonly<Record<string, string>>>('strings', isText).nullish(),
+  }),
+  run: async ({ host, caller }, { name, description, metadata }) => {
+    const settings = { name, description: description ?? '', metadata: metadata ?? {} }
+    // Before anything of the store is made.
+    checkSettings({ ...settings, archivedAt: undefined, limits: limitsDefault })
+    return storeObject(await host.create(caller, settings))
+  },
+}
+
+const limitsDefault = { contentBytes: contentBytesDefault, memories: memoriesDefault }
+
+export const listStores: HostOperation<ListStores> = {
+  name: 'the list of memory stores',
+  effect: 'read',
+  input: parameters({
+    include_archived: z.boolean({ error: 'true or false' }).default(false),
+    ...timeFields,
+    ...pageFields,
+  }),
+  run: async ({ host, caller }, { include_archived: includeArchived, limit, page, ...times }) => {
+    const since = times['created_at[gte]']
+    const until = times['created_at[lte]']
+    const found = host.list(caller, { includeArchived, since, until, limit, page })
+    return pageJson(found.data.map(storeObject), found.nextPage)
+  },
+}
+
+export const retrieveStore: HostOperation<OneStore> = {
+  name: 'the retrieval of memory stores',
+  effect: 'read',
+  input: parameters({ memory_store_id: storeId }),
+  run: async ({ host, caller }, { memory_store_id: id }) => storeObject(host.get(caller, id)),
+}
+
+export const updateStore: HostOperation<UpdateStore> = {
+  name: 'the update of memory stores',
+  effect: 'manage',
+  input: parameters({
+    memory_store_id: storeId,
+    name: plainText('the new name').nullish(),
+    description: plainText('the new description').nullish(),
+    metadata: pairsOf<MetadataPatch>('strings, or null to remove one', isTextOrNull).nullish(),
+  }),
+  run: async ({ host, caller }, { memory_store_id: id, ...patch }) =>
+    storeObject(await host.updateSettings(caller, id, (now) => patched(now, patch))),
+}
+
+/** Only ever sets the time once. */
+export const archiveStore: HostOperation<OneStore> = {
+  name: 'the archiving of memory stores',
+  effect: 'manage',
+  input: parameters({ memory_store_id: storeId }),
+  run: async ({ host, caller, clock }, { memory_store_id: id }) => {
+    const archivedAt = clock()
+    const change = (now: Settings) => (now.archivedAt === undefined ? { archivedAt } : {})
+    return storeObject(await host.updateSettings(caller, id, change))
+  },
+}
+
+export const deleteStore: HostOperation<OneStore> = {
+  name: 'the deletion of memory stores',
+  effect: 'manage',
+  input: parameters({ memory_store_id: storeId }),
+  run: async ({ host, caller }, { memory_store_id: id }) => {
+    await host.delete(caller, id)
+    return { id, type: 'memory_store_deleted' }
+  },
+}
+
+/** Fields that are absent or null stay. Throws `store_archived`, also if nothing would change. */
+function patched(now: Settings, patch: Omit<UpdateStore, keyof OneStore>): Partial<Settings> {
+  if (now.archivedAt !== undefined) {
+    throw new StoreError('store_archived', 'The store is archived: it cannot be changed')
+  }
+  const metadata = new Map(Object.entries(now.metadata))
+  for (const [key, value] of Object.entries(patch.metadata ?? {})) {
+    if (value === null) metadata.delete(key)
+    else metadata.set(key, value)
+  }
+  return {
+    name: patch.name ?? now.name,
+    description: patch.description ?? now.description,
+    metadata: Object.fromEntries(metadata),
+  }
+}
+
+/** `checkSettings` decides about its length and characters. */
+function plainText(what: string): z.ZodString {
+  return z.string({ error: `a string, ${what}` })
+}
+
+/** A record of zod would lose a key such as `__proto__`. */
+function pairsOf<T>(what: string, fits: (value: unknown) => boolean): z.ZodType<T> {
+  return z.custom<T>(
+    (value) =>
+      typeof value === 'object' &&
+      value !== null &&
+      !Array.isArray(value) &&
+      Object.values(value).every(fits),
+    { error: `an object whose values are ${what}` },
+  )
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isTextOrNull(value: unknown): boolean {
+  return value === null || isText(value)
+}

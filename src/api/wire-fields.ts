@@ -1,0 +1,85 @@
+// The fields that inputs of the Memory Stores API have in common (§4): views, limits, times.
+
+import { z } from 'zod'
+
+export type View = 'basic' | 'full'
+
+export interface PageInput {
+  readonly limit: number
+  readonly page?: string | undefined
+}
+
+export interface TimesInput {
+  /** Inclusive, ms since 1970. */
+  readonly 'created_at[gte]'?: number | undefined
+  readonly 'created_at[lte]'?: number | undefined
+}
+
+const LIMIT_DEFAULT = 20
+const LIMIT_MAX = 100
+
+export function idField(what: string): z.ZodString {
+  const expected = `a string, the id of ${what}`
+  return z.string({ error: expected }).describe(expected)
+}
+
+export function viewField(): z.ZodOptional<z.ZodEnum<{ basic: 'basic'; full: 'full' }>> {
+  return z.enum(['basic', 'full'], { error: 'basic or full' }).optional()
+}
+
+/** 64 lower-case hex digits. */
+export function hashField(): z.ZodString {
+  const expected = 'a SHA-256 as 64 lower-case hexadecimal digits'
+  return z.string({ error: expected }).regex(/^[0-9a-f]{64}$/, { error: expected })
+}
+
+type Field<T> = z.ZodType<T>
+
+export const pageFields: {
+  readonly limit: Field<number>
+  readonly page: Field<string | undefined>
+} = {
+  limit: limitField(),
+  page: z.string({ error: 'the next_page of the page before' }).optional(),
+}
+
+export const timeFields: {
+  readonly 'created_at[gte]': Field<number | undefined>
+  readonly 'created_at[lte]': Field<number | undefined>
+} = {
+  'created_at[gte]': timeField().optional(),
+  'created_at[lte]': timeField().optional(),
+}
+
+function limitField(): z.ZodType<number> {
+  const expected = `an integer from 1 to ${LIMIT_MAX}`
+  return z
+    .int({ error: expected })
+    .min(1, { error: expected })
+    .max(LIMIT_MAX, { error: expected })
+    .default(LIMIT_DEFAULT)
+}
+
+function timeField(): z.ZodType<number> {
+  const expected = 'a time as in RFC 3339, such as 2026-01-31T12:00:00Z'
+  return z.string({ error: expected }).transform((text, context) => {
+    const time = findTime(text)
+    if (time !== undefined) return time
+    context.addIssue({ code: 'custom', message: expected })
+    return z.NEVER
+  })
+}
+
+const RFC_3339 = new RegExp(
+  String.raw`^(\d{4}-\d\d-(\d\d))T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?` +
+    String.raw`(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$`,
+  'i',
+)
+
+/** Milliseconds since 1970; what is finer is cut off, as in the times that are returned. */
+function findTime(text: string): number | undefined {
+  const [match, date = '', day, time = '', fraction = '', offset = ''] = RFC_3339.exec(text) ?? []
+  if (match === undefined || new Date(date).getUTCDate() !== Number(day)) return undefined
+  const milliseconds = fraction.slice(0, 3).padEnd(3, '0')
+  return Date.parse(`${date}T${time}.${milliseconds}${offset.toUpperCase()}`)
+}

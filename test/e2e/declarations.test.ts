@@ -8,7 +8,9 @@ import type * as TypeScript from '../../node_modules/@arethetypeswrong/core/node
 import { full } from '../support/seed.ts'
 
 const dist = fileURLToPath(new URL('../../dist/', import.meta.url))
-const entries = [`${dist}index.d.ts`, `${dist}anthropic/memory-tool.d.ts`]
+const entries = ['index', 'anthropic/memory-tool', 'server/server'].map((name) => {
+  return `${dist}${name}.d.ts`
+})
 
 // The compiler of @arethetypeswrong/core; TypeScript 7 has no such interface.
 const require = createRequire(createRequire(import.meta.url).resolve('@arethetypeswrong/core'))

@@ -58,6 +58,7 @@ const order: readonly string[] = [
   'index',
   'api',
   'anthropic',
+  'server',
   'cli',
   'tour',
 ]
@@ -80,6 +81,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   store: ['text', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
   api: ['hosting', 'store', 'text', 'format', 'keys'],
   anthropic: ['api', 'store'],
+  server: ['api', 'hosting', 'crypto'],
   home: ['store', 'keys', 'crypto'],
   hosting: ['home', 'store', 'keys', 'git', 'disk', 'format', 'crypto'],
   index: ['home', 'store', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
@@ -95,9 +97,11 @@ const narrow: Readonly<Record<string, readonly string[]>> = {
 /** Who may import a package: layers, or the beginning of paths. One that has no row is refused. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   '@anthropic-ai/sdk': ['anthropic'],
+  '@hono/node-server': ['server'],
   '@scure/bip39': ['src/format/fingerprint.ts'],
   'isomorphic-git': ['transport'],
   diff: ['cli', 'src/text/line-matches.ts'],
+  hono: ['server'],
   'libsodium-wrappers': ['crypto'],
   'libsodium-wrappers-sumo': ['crypto'],
   'node:buffer': ['home', 'cli'],
@@ -105,8 +109,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:crypto': ['crypto'],
   'node:events': ['store', 'cli'],
   'node:fs': ['disk', 'git', 'home', 'cli', 'tour', 'src/worker-url.ts'],
-  'node:http': ['transport'],
-  'node:https': ['transport'],
+  'node:http': ['server', 'transport'],
+  'node:https': ['server', 'transport'],
   'node:net': ['src/disk/life-socket.ts'],
   'node:os': ['home', 'cli', 'tour', 'src/store/verify/verify-pool.ts'],
   'node:path': ['disk', 'git', 'store', 'home', 'hosting', 'cli', 'tour'],

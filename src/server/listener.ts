@@ -1,0 +1,151 @@
+// The socket: listens with limits on what clients send and how slowly, and closes without cutting
+// off a request that is being answered.
+
+import { createServer, IncomingMessage, type Server as HttpServer, ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { getRequestListener } from '@hono/node-server'
+import { errorAnswer } from '../api/error-envelope.ts'
+import { assert, type ErrorCode, StoreError } from '../errors.ts'
+import { type Connection, jsonAnswer, send } from './answer.ts'
+import { newRequestId } from './exchange.ts'
+import type { HttpOptions, ServerLimits } from './options.ts'
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+  /** For the `baseURL` of a client. */
+  readonly url: string
+}
+
+const HOST_DEFAULT = '127.0.0.1'
+const CHECK_MS = 1000
+
+export class Listener {
+  readonly #server: HttpServer
+  readonly #limits: ServerLimits
+
+  private constructor(server: HttpServer, limits: ServerLimits) {
+    this.#server = server
+    this.#limits = limits
+  }
+
+  /** Throws `invalid_input` for an address that is not this machine's own, without TLS. */
+  static async open(
+    options: HttpOptions,
+    limits: ServerLimits,
+    fetch: (request: Request, connection: Connection) => Response | Promise<Response>,
+  ): Promise<{ readonly listener: Listener; readonly address: Address }> {
+    const { host = HOST_DEFAULT, port = 0, tls, behindProxy = false } = options
+    if (tls === undefined && !behindProxy && !isLoopback(host)) {
+      throw new StoreError(
+        'invalid_input',
+        'Without TLS, the server listens on this machine alone: give it a certificate and its ' +
+          'key, or say that a proxy speaks TLS for it',
+      )
+    }
+    const server = makeServer(tls, limits, fetch)
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, host, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+    return { listener: new Listener(server, limits), address: addressOf(server, host, tls) }
+  }
+
+  /** Resolves when all connections have ended, of themselves or cut off. */
+  async close(): Promise<void> {
+    const server = this.#server
+    const closed = new Promise((resolve) => {
+      server.close(resolve)
+    })
+    server.closeIdleConnections()
+    // A connection whose answer is under way waits for another request after it.
+    const idle = setInterval(() => server.closeIdleConnections(), CHECK_MS / 10)
+    const late = setTimeout(() => server.closeAllConnections(), this.#limits.closeMs)
+    await closed
+    clearInterval(idle)
+    clearTimeout(late)
+  }
+}
+
+function makeServer(
+  tls: HttpOptions['tls'],
+  limits: ServerLimits,
+  fetch: (request: Request, connection: Connection) => Response | Promise<Response>,
+): HttpServer {
+  const { headerBytes, headersMs, requestMs, keepAliveMs } = limits
+  const bounds = {
+    maxHeaderSize: headerBytes,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: keepAliveMs,
+    connectionsCheckingInterval: CHECK_MS,
+  }
+  const answer = getRequestListener(
+    (request, { incoming, outgoing }) => fetch(request, connectionOf(incoming, outgoing)),
+    { overrideGlobalObjects: false, autoCleanupIncoming: false, errorHandler: refuse },
+  )
+  // It never rejects.
+  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
+    void answer(incoming, outgoing)
+  const server =
+    tls === undefined
+      ? createServer(bounds, onRequest)
+      : createTlsServer({ ...bounds, ...tls }, onRequest)
+  server.maxHeadersCount = limits.headers
+  server.maxConnections = limits.connections
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    socket.end(rawAnswer(error.code))
+  })
+  return server
+}
+
+/** The server speaks no HTTP/2, whose messages are of other classes. */
+function connectionOf(incoming: unknown, outgoing: unknown): Connection {
+  assert(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse, 'HTTP/1')
+  return { incoming, outgoing }
+}
+
+/** Of a request whose address or host is none. */
+function refuse(): Response {
+  return send(refusal('invalid_input', 'The request is malformed'), {})
+}
+
+/** To bytes that are no request, or too slow. */
+function rawAnswer(code: string | undefined): string {
+  const isSlow = code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const { status, headers, body } = refusal(
+    'invalid_input',
+    isSlow ? 'The request took too long' : 'The request is malformed',
+  )
+  const lines = Object.entries({
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const first = isSlow ? '408 Request Timeout' : `${status} Bad Request`
+  return `HTTP/1.1 ${first}\r\n${lines.join('')}\r\n${body}`
+}
+
+function refusal(code: ErrorCode, message: string): ReturnType<typeof jsonAnswer> {
+  const requestId = newRequestId()
+  const { status, headers, body } = errorAnswer(new StoreError(code, message), requestId)
+  return jsonAnswer(status, body, { ...headers, 'request-id': requestId })
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+function addressOf(server: HttpServer, host: string, tls: HttpOptions['tls']): Address {
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const name = host.includes(':') ? `[${host}]` : host
+  return { host, port, url: `${tls === undefined ? 'http' : 'https'}://${name}:${port}` }
+}

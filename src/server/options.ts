@@ -1,0 +1,54 @@
+// The options of a server, and what they are by default.
+
+import type { Clock } from '../clock.ts'
+import { MEBIBYTE } from '../limits.ts'
+import type { LogLine } from './exchange.ts'
+
+export interface ServerLimits {
+  /** Of one request: more is refused, and not read. */
+  readonly bodyBytes: number
+  readonly headerBytes: number
+  readonly headers: number
+  readonly connections: number
+  /** How long a client may take to send its headers, and the whole of a request. */
+  readonly headersMs: number
+  readonly requestMs: number
+  /** How long a connection may wait for its next request. */
+  readonly keepAliveMs: number
+  /** How long requests may take to end once the server closes. */
+  readonly closeMs: number
+  readonly inFlightPerKey: number
+  readonly requestsPerSecondPerKey: number
+}
+
+export interface HttpOptions {
+  /** Where to listen: `127.0.0.1` by default. */
+  readonly host?: string | undefined
+  /** 0, the default: any that is free. */
+  readonly port?: number | undefined
+  /** PEM. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+  /** A proxy of this machine's operator speaks TLS with the clients. */
+  readonly behindProxy?: boolean | undefined
+  /** Names by which clients reach the server, besides those of this machine itself. */
+  readonly allowedHosts?: readonly string[] | undefined
+  /** Origins whose web pages may ask: none by default. */
+  readonly allowedOrigins?: readonly string[] | undefined
+  readonly limits?: Partial<ServerLimits> | undefined
+  /** Gets a line for each request, to be written as JSON. */
+  readonly log?: ((line: LogLine) => void) | undefined
+  readonly clock?: Clock
+}
+
+export const limitsDefault: ServerLimits = {
+  bodyBytes: MEBIBYTE,
+  headerBytes: 16_384,
+  headers: 100,
+  connections: 1024,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  keepAliveMs: 65_000,
+  closeMs: 10_000,
+  inFlightPerKey: 512,
+  requestsPerSecondPerKey: 10_000,
+}

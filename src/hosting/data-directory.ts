@@ -1,7 +1,10 @@
 // Where a server of many stores keeps what, and the locks of its processes. Decides no more than
 // names and order.
 
+import { resolve } from 'node:path'
+import { toHex, utf8 } from '../bytes.ts'
 import { type Clock, systemClock } from '../clock.ts'
+import { hash256 } from '../crypto/digest.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { type Disk, makeDurableDirectory, systemDisk } from '../disk/disk.ts'
 import { isHeldByLive, isOwnerFile, LockIdentity, ProcessLock } from '../disk/process-lock.ts'
@@ -31,13 +34,18 @@ export interface HostNotice {
 /** What belongs to no store. */
 const NO_STORE = '0'.repeat(32)
 
+/** One state directory serves several data directories, whose names can be long. */
+function nameOf(dataDirectory: string): string {
+  return toHex(hash256(utf8(dataDirectory)).subarray(0, 16))
+}
+
 export class DataDirectory {
   readonly disk: Disk
   readonly random: Random
   readonly clock: Clock
   readonly identity: Identity
   readonly path: string
-  /** For the anchors of the stores. */
+  /** For the anchors of the stores: where the command line looks for them too. */
   readonly storeStates: string
   readonly stores: string
   readonly unfinished: string
@@ -50,11 +58,11 @@ export class DataDirectory {
     this.random = random
     this.clock = clock
     this.identity = identity
-    this.path = dataDirectory
-    this.stores = `${dataDirectory}/stores`
-    this.unfinished = `${dataDirectory}/unfinished`
-    this.storeStates = `${stateDirectory}/stores`
-    this.#state = stateDirectory
+    this.path = resolve(dataDirectory)
+    this.stores = `${this.path}/stores`
+    this.unfinished = `${this.path}/unfinished`
+    this.storeStates = stateDirectory
+    this.#state = `${stateDirectory}/servers/${nameOf(this.path)}`
     this.#locks = new LockIdentity(disk, this.#own, random)
   }
 

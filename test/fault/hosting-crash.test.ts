@@ -129,9 +129,8 @@ async function see(root: string, token: string): Promise<Seen> {
   const workspaces = administration.workspaces().map(({ name }) => name)
   await administration.close()
   await host.close()
-  for (const parent of [`${place.dataDirectory}/stores`, `${place.stateDirectory}/stores`]) {
-    expect(readdirSync(parent), parent).toEqual(ids.toSorted())
-  }
+  expect(readdirSync(`${place.dataDirectory}/stores`)).toEqual(ids.toSorted())
+  expect(readdirSync(place.stateDirectory)).toEqual([...ids.toSorted(), 'servers'])
   expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([])
   expect(readdirSync(place.dataDirectory), 'no half of a file').toEqual(files)
   const stores = data.map(({ name, archivedAt }) => [name, archivedAt])

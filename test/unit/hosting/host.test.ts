@@ -28,7 +28,7 @@ test('a store is made, written, listed, changed, found again and erased', async 
   expect(again.host.list(same, { limit: 20 }).data).toEqual([])
   await expect(again.host.delete(same, made.storeId)).rejects.toThrow(/no such/)
   expect(existsSync(`${place.dataDirectory}/stores/${made.storeId}`)).toBe(false)
-  expect(readdirSync(`${place.stateDirectory}/stores`)).toEqual([])
+  expect(readdirSync(place.stateDirectory)).toEqual(['servers'])
   expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([])
   await again.host.close()
 })
@@ -146,8 +146,8 @@ test('the list follows settings that others changed when the store opens again',
   const { storeId } = await host.create(caller, settings)
   await host.close()
   const directory = `${place.dataDirectory}/stores/${storeId}`
-  const states = { directory, stateDirectory: `${place.stateDirectory}/stores` }
-  const store = await openStore({ ...states, identity: place.identity })
+  const { identity, stateDirectory } = place
+  const store = await openStore({ directory, stateDirectory, identity })
   await store.as({ actor: { type: 'user', id: 'me' } }).settings.update({ name: 'by hand' })
   await store.close()
   const again = (await newHost({}, place)).host
@@ -174,7 +174,7 @@ test('an old list of stores is refused, and if it is accepted, nothing is erased
   expect(existsSync(`${place.dataDirectory}/stores/${second.storeId}`)).toBe(true)
   await accepted.close()
   rmSync(file)
-  rmSync(`${place.stateDirectory}/catalogue`)
+  rmSync(`${place.stateDirectory}/servers`, { recursive: true })
   await expect(newHost({}, place), 'stores without a list').rejects.toMatchObject({
     code: 'rolled_back',
   })

@@ -150,8 +150,9 @@ test('without its state directory a file is taken as it is', async () => {
   const { place, path, old } = await twoGenerations()
   rmSync(place.stateDirectory, { recursive: true })
   copyFileSync(old, path)
-  expect((await open(place)).file.read()).toEqual({ words: ['secret-word'] })
-  expect(existsSync(`${place.stateDirectory}/catalogue`)).toBe(true)
+  const { file, freshnessPath } = await open(place)
+  expect(file.read()).toEqual({ words: ['secret-word'] })
+  expect(existsSync(freshnessPath)).toBe(true)
 })
 
 test('of another identity, or damaged, it is refused', async () => {

@@ -256,7 +256,9 @@ export const systemDisk: Disk = {
     })
   },
   removeTree(path) {
-    attempt('remove a directory', () => rmSync(path, { recursive: true, force: true }))
+    // Another process may put a file there meanwhile.
+    const again = { maxRetries: 3, retryDelay: 10 }
+    attempt('remove a directory', () => rmSync(path, { recursive: true, force: true, ...again }))
   },
   async syncDirectory(path) {
     const fd = attempt('open a directory', () => openSync(path, directoryFlags))

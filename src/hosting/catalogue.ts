@@ -120,10 +120,11 @@ export class Catalogue {
   /** Replaces what is known of a store by what it says itself. Throws `not_found`. */
   async follow(info: StoreInfo): Promise<HostedStore> {
     const { storeId } = info
+    const known = this.find(storeId)
+    if (known !== undefined && isSame(known, describe(known.workspaceId, info))) return known
     const value = await this.#file.update((now) => {
       const before = getStore(now, storeId)
       const after = describe(before.workspaceId, info)
-      if (JSON.stringify(before) === JSON.stringify(after)) return now
       return { ...now, stores: now.stores.map((one) => (one === before ? after : one)) }
     })
     return getStore(value, storeId)
@@ -146,8 +147,9 @@ export class Catalogue {
     return workspace
   }
 
-  bytes(): Uint8Array | undefined {
-    return this.#file.bytes()
+  /** For a copy. */
+  snapshot(): Promise<{ readonly value: CatalogueValue; readonly bytes: Uint8Array }> {
+    return this.#file.snapshot()
   }
 }
 
@@ -156,6 +158,10 @@ function describe(workspaceId: string, { storeId, settings, ...times }: StoreInf
   const { name, description, metadata, archivedAt } = settings
   const { createdAt, updatedAt } = times
   return { storeId, workspaceId, name, description, metadata, archivedAt, createdAt, updatedAt }
+}
+
+function isSame(a: HostedStore, b: HostedStore): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
 }
 
 /** A name for people. Throws `invalid_input`. */

@@ -157,8 +157,9 @@ export class Credentials {
     })
   }
 
-  bytes(): Uint8Array | undefined {
-    return this.#file.bytes()
+  /** For a copy. */
+  snapshot(): Promise<{ readonly value: CredentialsValue; readonly bytes: Uint8Array }> {
+    return this.#file.snapshot()
   }
 
   /** Every write leaves out what has expired. */

@@ -117,12 +117,16 @@ export class SealedFile<T extends object> {
     return result
   }
 
-  /** The bytes of the value that `read` gives, for a copy; undefined while they are replaced. */
-  bytes(): Uint8Array | undefined {
-    const { owner, path } = this.#parts
-    this.read()
-    const bytes = owner.disk.readFile(path)
-    return bytes && digestOf(bytes) === this.#current().digest ? bytes : undefined
+  /** The newest value and the file that holds it. Rejects with `rolled_back` if it is refused. */
+  async snapshot(): Promise<{ readonly value: T; readonly bytes: Uint8Array }> {
+    const { lock, owner, path } = this.#parts
+    return lock.hold(lockWaitMsDefault, async () => {
+      this.#reload()
+      const { value, digest } = this.#current()
+      const bytes = owner.disk.readFile(path)
+      if (bytes !== undefined && digestOf(bytes) === digest) return { value, bytes }
+      throw this.#rolledBack(bytes === undefined)
+    })
   }
 
   async #open(acceptRolledBack: boolean): Promise<void> {

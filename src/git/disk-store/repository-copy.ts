@@ -1,0 +1,42 @@
+// Holds a repository still while somebody copies its files, also beside the process that has it
+// open: first packs alone, while writers continue, then the rest, while they wait. Must not copy.
+
+import { lockWaitMsDefault, purgeWaitMs } from '../../limits.ts'
+import { journalNames } from '../journal/journal-survey.ts'
+import { intentPattern } from '../purge/purge-intent.ts'
+import { checkRepository, makeOwnDirectory, ownDirectoryName } from '../refs/repository.ts'
+import { type DiskObjectStoreOptions, openStoreParts } from './store-parts.ts'
+
+export interface CopySteps {
+  /** Packs are added meanwhile, and none is changed or removed. */
+  readonly packs: () => Promise<void>
+  /** Nothing is changed. */
+  readonly rest: () => Promise<void>
+}
+
+/** Throws what `checkRepository` throws, `locked`, and what the steps throw. */
+export async function holdStill(options: DiskObjectStoreOptions, steps: CopySteps): Promise<void> {
+  const { disk, files, checkpointLock, writerLock, packer } = openStoreParts(options)
+  checkRepository(disk, files.directory)
+  await makeOwnDirectory(files)
+  try {
+    // As long as a redaction may need to erase.
+    await checkpointLock.hold(purgeWaitMs, async () => {
+      await steps.packs()
+      await writerLock.hold(lockWaitMsDefault, () => steps.rest())
+    })
+  } finally {
+    await packer.close()
+    await files.identity.remove()
+  }
+}
+
+/** Whether a file, by its path in the repository, is one of a complete copy. */
+export function isOfCopy(path: string): boolean {
+  const [first, second = ''] = path.split('/')
+  if (first === ownDirectoryName) {
+    // The rest is of running processes, or can be made again.
+    return journalNames.some((name) => name === second) || intentPattern.test(second)
+  }
+  return first !== 'hooks' && !/\.lock$|(?:^|\/)tmp_[^/]*$/.test(path)
+}

@@ -1,0 +1,174 @@
+// A consistent copy of a data directory, made beside the running server, and its way back. Each
+// store is copied while it holds still, and the catalogue last, so that the copy has every store
+// that the catalogue lists. What is copied stays sealed, and is of use with the identity alone.
+
+import { atomicWrite, type Disk, makeDurableDirectory } from '../disk/disk.ts'
+import { StoreError } from '../errors.ts'
+import { holdStill, isOfCopy } from '../git/disk-store/repository-copy.ts'
+import { openStore } from '../store/open.ts'
+import { Catalogue } from './catalogue.ts'
+import { Credentials } from './credentials.ts'
+import { DataDirectory, type HostNotice, type HostPlaces } from './data-directory.ts'
+import { copyFiles } from './durable-copy.ts'
+
+export interface BackupOptions extends HostPlaces {
+  /** Told of each store that could not be copied or opened. */
+  readonly notice?: (notice: HostNotice) => void
+}
+
+export interface BackupReport {
+  /** How many are listed, and there. */
+  readonly stores: number
+  /** `memstore_…`: listed, but could not be copied or opened. */
+  readonly failed: readonly string[]
+}
+
+/**
+ * Copies the data directory into an absent or empty one. Rejects with `not_found` if there is no
+ * server's data, with `invalid_input` for another target, and as opening the server does.
+ */
+export async function backupHost(options: BackupOptions, target: string): Promise<BackupReport> {
+  const directory = new DataDirectory(options)
+  const { disk } = directory
+  const { notice = () => undefined } = options
+  checkHasData(disk, options.dataDirectory)
+  checkIsEmpty(disk, target)
+  await makeDurableDirectory(disk, `${target}/stores`)
+  try {
+    const catalogue = await Catalogue.open(directory, notice, false)
+    const credentials = await Credentials.open(directory, notice, false)
+    const copied = new Map<string, boolean>()
+    for (;;) {
+      // Before the catalogue, which then has every workspace that a key names.
+      const secrets = await credentials.snapshot()
+      const { value, bytes } = await catalogue.snapshot()
+      const listed = value.stores.map(({ storeId }) => storeId)
+      const next = listed.filter((storeId) => !copied.has(storeId))
+      for (const storeId of next) {
+        copied.set(storeId, await copyStore(directory, catalogue, { storeId, target, notice }))
+      }
+      if (next.length > 0) continue
+      await removeOthers(disk, `${target}/stores`, listed)
+      await atomicWrite(disk, `${target}/credentials`, secrets.bytes)
+      // Last: without it, a copy is none.
+      await atomicWrite(disk, `${target}/catalogue`, bytes)
+      return reportOf(listed, (storeId) => copied.get(storeId) === true)
+    }
+  } finally {
+    await directory.close()
+  }
+}
+
+/**
+ * Puts a backup into an absent or empty data directory, opens each store, and accepts once that all
+ * are older than what the state directory knows. Keys that were revoked since the backup work
+ * again. Rejects with `not_found` if there is no whole backup, `invalid_input` for a data directory
+ * that is not empty, and with `wrong_key` for the backup of another identity.
+ */
+export async function restoreHost(source: string, options: BackupOptions): Promise<BackupReport> {
+  const directory = new DataDirectory(options)
+  const { disk, path } = directory
+  const { notice = () => undefined } = options
+  checkHasData(disk, source)
+  checkIsEmpty(disk, path)
+  await directory.make()
+  try {
+    const unlock = await directory.holdForLife()
+    try {
+      // First, since they tell whose the backup is.
+      await copyFiles(disk, source, path, (file) => file === 'credentials')
+      await Credentials.open(directory, notice, true)
+      await copyFiles(disk, `${source}/stores`, directory.stores, () => true)
+      await copyFiles(disk, source, path, (file) => file === 'catalogue')
+      const { stores } = await Catalogue.open(directory, notice, true)
+      return await acceptStores(
+        directory,
+        stores.map(({ storeId }) => storeId),
+        notice,
+      )
+    } finally {
+      await unlock()
+    }
+  } finally {
+    await directory.close()
+  }
+}
+
+interface CopyTask extends Required<Pick<BackupOptions, 'notice'>> {
+  readonly storeId: string
+  readonly target: string
+}
+
+function isPack(path: string): boolean {
+  return path.startsWith('objects/pack/') && isOfCopy(path)
+}
+
+/** False if it could not be copied, also if it has just been erased. */
+async function copyStore(
+  directory: DataDirectory,
+  catalogue: Catalogue,
+  { storeId, target, notice }: CopyTask,
+): Promise<boolean> {
+  const { disk, random } = directory
+  const from = directory.storePath(storeId)
+  const to = `${target}/stores/${storeId}`
+  try {
+    await holdStill(
+      { directory: from, disk, random },
+      {
+        packs: () => copyFiles(disk, from, to, isPack),
+        rest: () => copyFiles(disk, from, to, isOfCopy),
+      },
+    )
+    return true
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    disk.removeTree(to)
+    if (catalogue.find(storeId) !== undefined) notice({ about: storeId, error })
+    return false
+  }
+}
+
+/** Those that were erased while the copy was made. */
+async function removeOthers(disk: Disk, stores: string, listed: readonly string[]): Promise<void> {
+  const kept = new Set(listed)
+  for (const name of disk.list(stores)) if (!kept.has(name)) disk.removeTree(`${stores}/${name}`)
+  await disk.syncDirectory(stores)
+}
+
+async function acceptStores(
+  directory: DataDirectory,
+  storeIds: readonly string[],
+  notice: (notice: HostNotice) => void,
+): Promise<BackupReport> {
+  const { disk, random, clock, identity, storeStates: stateDirectory } = directory
+  const opened = new Set<string>()
+  for (const storeId of storeIds) {
+    const place = { directory: directory.storePath(storeId), stateDirectory, storeId }
+    try {
+      const how = { disk, random, clock, identity, acceptRolledBack: true }
+      const store = await openStore({ ...place, ...how })
+      await store.close()
+      opened.add(storeId)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      notice({ about: storeId, error })
+    }
+  }
+  return reportOf(storeIds, (storeId) => opened.has(storeId))
+}
+
+function reportOf(listed: readonly string[], isThere: (storeId: string) => boolean): BackupReport {
+  const failed = listed.filter((storeId) => !isThere(storeId))
+  return { stores: listed.length - failed.length, failed }
+}
+
+function checkHasData(disk: Disk, directory: string): void {
+  if (disk.stat(`${directory}/catalogue`) !== undefined) return
+  throw new StoreError('not_found', 'There is no data of a server, or no whole backup')
+}
+
+function checkIsEmpty(disk: Disk, directory: string): void {
+  if (disk.list(directory).length === 0) return
+  throw new StoreError('invalid_input', 'The directory to copy to must be absent or empty')
+}

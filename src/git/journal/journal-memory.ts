@@ -6,7 +6,7 @@ import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
 
 /** Larger allocations have their own buffer. */
 const slabBytes = MEBIBYTE
-/** The first of a file: most journals of a process with many stores are packed before it is full. */
+/** The first of a file. Of many stores, most journals are packed before it is full. */
 const firstSlabBytes = 128 * KIBIBYTE
 /**
  * Free slabs of a size to keep: enough for two journals when packing is slow. Shared buffers beyond

@@ -1,0 +1,53 @@
+// One store in the pool: waiting for a place, opening, open, or leaving. Must not decide which.
+
+import type { MemoryStore } from '../store/memory-store.ts'
+
+export class PooledStore {
+  /** `memstore_…` */
+  readonly storeId: string
+  /** Who works with it, or waits until it is open. */
+  users = 0
+  /** Rejects if it cannot be opened. */
+  readonly opened: Promise<MemoryStore>
+  /** Resolves when it is closed, or could not be opened. */
+  readonly gone: Promise<void>
+  /** Closes it when nobody has used it for a while. */
+  idle: NodeJS.Timeout | undefined
+  #store: MemoryStore | undefined
+  #settle: ((opening: Promise<MemoryStore>) => void) | undefined
+  #finish: (() => void) | undefined
+
+  constructor(storeId: string) {
+    this.storeId = storeId
+    this.opened = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+    this.gone = new Promise((resolve) => {
+      this.#finish = resolve
+    })
+    // Whoever uses it is told; nobody may be left that does.
+    this.opened.catch(() => undefined)
+  }
+
+  get isOpen(): boolean {
+    return this.#store !== undefined
+  }
+
+  /** Throws what `open` throws. */
+  async start(open: () => Promise<MemoryStore>): Promise<void> {
+    const opening = open()
+    this.#settle?.(opening)
+    this.#store = await opening
+  }
+
+  /** A failure loses nothing: what was acknowledged is durable, and the next opening finds it. */
+  async close(): Promise<void> {
+    clearTimeout(this.idle)
+    await this.#store?.close().catch(() => undefined)
+  }
+
+  /** Once it holds no place any more. */
+  end(): void {
+    this.#finish?.()
+  }
+}

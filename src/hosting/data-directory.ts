@@ -104,10 +104,10 @@ export class DataDirectory {
   async holdForLife(): Promise<() => Promise<void>> {
     const lock = this.#lock('server.lock', 'server')
     try {
-      return await new Promise((resolve, reject) => {
+      return await new Promise((succeed, reject) => {
         const held = lock.hold(0, () => {
           return new Promise<void>((release) => {
-            resolve(async () => {
+            succeed(async () => {
               release()
               await held
             })

@@ -9,7 +9,7 @@ import type { Actor } from '../format/change-record.ts'
 import { findId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
 import type { StretchParameters } from '../limits.ts'
-import { createStoreAt } from '../store/create.ts'
+import { type CreateOptions, createStoreAt } from '../store/create.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
 import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
@@ -34,6 +34,8 @@ export interface HostedStoresParts {
   readonly recovery: HostRecovery
   readonly notice: (notice: HostNotice) => void
   readonly stretch: StretchParameters | undefined
+  /** Of the stores that it makes. */
+  readonly storeLimits: CreateOptions['limits'] | undefined
 }
 
 /** Ends the marker of a store whose settings are being changed. */
@@ -152,7 +154,7 @@ export class HostedStores {
     actor: Actor,
     settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
   ): Promise<StoreInfo> {
-    const { directory, recovery } = this.#parts
+    const { directory, recovery, storeLimits: limits } = this.#parts
     const { operatorSecret, owners } = recovery
     if (operatorSecret === undefined && owners === undefined) throw unrecoverable()
     let marked: string | undefined
@@ -162,7 +164,12 @@ export class HostedStores {
       return directory.storePath(storeId)
     }
     try {
-      const who = { actor, ...(operatorSecret && { operatorSecret }), ...(owners && { owners }) }
+      const who = {
+        actor,
+        ...(limits && { limits }),
+        ...(operatorSecret && { operatorSecret }),
+        ...(owners && { owners }),
+      }
       const { store } = await createStoreAt({ ...this.#options(), ...settings, ...who }, place)
       try {
         return await store.info()

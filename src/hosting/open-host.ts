@@ -5,6 +5,7 @@ import { StoreError } from '../errors.ts'
 import type { Settings } from '../format/settings.ts'
 import type { StretchParameters } from '../limits.ts'
 import type { Page } from '../page.ts'
+import type { CreateOptions } from '../store/create.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { StoreWriter } from '../store/store-writer.ts'
 import { BackgroundSync } from './background-sync.ts'
@@ -28,6 +29,14 @@ import { StorePool } from './store-pool.ts'
 export interface HostOptions extends HostPlaces, HostRecovery {
   /** Syncs the stores that have a remote, with this pause between the rounds. Default: never. */
   readonly syncEveryMs?: number
+  /** How many stores may be open at once: 200 by default. */
+  readonly maxOpen?: number
+  /** What the process is to hold at most, all of Node.js included: 512 MiB by default. */
+  readonly maxBytes?: number
+  /** How long a store stays open that nobody uses: a minute by default. */
+  readonly idleMs?: number
+  /** Of the stores that it makes; defaults as `createStore`. */
+  readonly storeLimits?: CreateOptions['limits']
   /** Accepts once a catalogue and credentials that were put back to an older state. */
   readonly acceptRolledBack?: boolean
   /** Told what goes wrong beside the requests. Says no name, text or token. */
@@ -63,10 +72,16 @@ async function openParts(
   const catalogue = await Catalogue.open(directory, notice, acceptRolledBack)
   const credentials = await Credentials.open(directory, notice, acceptRolledBack)
   const recovery = { operatorSecret: options.operatorSecret, owners: options.owners }
-  const stores = new HostedStores({ directory, catalogue, recovery, notice, stretch })
+  const { storeLimits } = options
+  const stores = new HostedStores({ directory, catalogue, recovery, notice, stretch, storeLimits })
   // An older catalogue does not know what was made since.
   if (!catalogue.wasRolledBack) await stores.sweep()
-  const pool = new StorePool({ open: (storeId) => stores.open(storeId) })
+  const pool = new StorePool({
+    open: (storeId) => stores.open(storeId),
+    maxOpen: options.maxOpen,
+    maxBytes: options.maxBytes,
+    idleMs: options.idleMs,
+  })
   const sync =
     syncEveryMs === undefined
       ? undefined

@@ -19,6 +19,9 @@ export interface Environment {
   readonly storeDirectory: string
   readonly identityFile: string
   readonly identityIsNamed: boolean
+  /** The text of an identity, for a machine that has no file for it. */
+  readonly identityText: string | undefined
+  readonly serverDirectory: string
   readonly stateDirectory: string
   readonly passphraseFile: string | undefined
   readonly newPassphraseFile: string | undefined
@@ -55,6 +58,10 @@ export const variables: readonly Variable[] = [
     summary: 'The secret of this device; else `$XDG_CONFIG_HOME/gitlocket/identity`',
   },
   {
+    name: 'GITLOCKET_IDENTITY',
+    summary: 'The secret itself, for `serve` and what manages it, where there is no such file',
+  },
+  {
     name: 'GITLOCKET_STATE_DIRECTORY',
     summary: 'State outside the store that reveals a rollback; else `$XDG_STATE_HOME/gitlocket`',
   },
@@ -72,7 +79,8 @@ export const variables: readonly Variable[] = [
   },
   {
     name: 'GITLOCKET_OPERATOR_SECRET_FILE',
-    summary: 'A file with an operator secret, for `init`, `join`, `recover`, `key recovery`',
+    summary:
+      'A file with an operator secret, for `init`, `join`, `recover`, `key recovery`, `serve`',
   },
   {
     name: 'GITLOCKET_TOKEN',
@@ -103,6 +111,7 @@ export function readEnvironment(storeOption: string | undefined): Environment {
   return {
     storeDirectory: storeOption === undefined ? directory : resolve(storeOption),
     ...places,
+    identityText: takeVariable('GITLOCKET_IDENTITY'),
     passphraseFile: variable('GITLOCKET_PASSPHRASE_FILE'),
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
     recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
@@ -117,6 +126,13 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     searchPath: variable('PATH') ?? '/usr/bin:/bin',
     terminal: readTerminal(),
   }
+}
+
+/** A secret: no program that this one starts is to have it. */
+function takeVariable(name: string): string | undefined {
+  const value = variable(name)
+  delete process.env[name]
+  return value
 }
 
 /** Whether unexpected errors are printed with their stack; that may show plaintext. */

@@ -7,6 +7,7 @@ import { auditCommands, deviceCommands } from './table-devices.ts'
 import { eraseCommands, historyCommands, undoCommands } from './table-history.ts'
 import { keyCommands } from './table-keys.ts'
 import { memoryCommands } from './table-memories.ts'
+import { serveCommands } from './table-serve.ts'
 import { syncCommands } from './table-sync.ts'
 
 /** Commands for one task. */
@@ -37,6 +38,7 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: 'Erase', commands: eraseCommands },
   { title: 'Share a store between machines', commands: syncCommands },
   { title: 'Decide who may read and write', commands: [...deviceCommands, ...keyCommands] },
+  { title: 'Serve many stores', commands: serveCommands },
   { title: 'Audit', commands: auditCommands },
   { title: 'Set up a shell', commands: [completionCommand] },
 ]

@@ -70,6 +70,13 @@ const calls: readonly Call[] = [
   ['sync', page],
   ['remote remove other', 'remote_remove'],
   ['conflicts', page],
+  ['workspace create other', 'workspace'],
+  ['workspace list', page],
+  ['api-key create', 'api_key'],
+  ['api-key list', page],
+  ['api-key revoke KEY', 'api_key'],
+  ['serve backup copy', 'serve_backup'],
+  ['serve restore copy --data elsewhere-served', 'serve_restore'],
   ['completion bash', 'completion'],
   ['recover', 'recover'],
   ['doctor --repair', 'doctor'],
@@ -93,6 +100,7 @@ test('every answer is a page or says its type', { tags: 'slow', timeout: 120_000
     const json = JSON.parse(stdout)
     found.push([words, typeOf(json)])
     filled['STORE'] ??= json.memory_store_id
+    if (json.type === 'api_key') filled['KEY'] = json.id
     filled['VERSION'] = json.memory_version_ids?.[0] ?? filled['VERSION'] ?? ''
   }
   expect(found).toEqual(calls)

@@ -21,6 +21,8 @@ function context(terminal: Terminal, noColour = false): Context {
     storeDirectory: '',
     identityFile: '',
     identityIsNamed: false,
+    identityText: undefined,
+    serverDirectory: '',
     stateDirectory: '',
     passphraseFile: undefined,
     newPassphraseFile: undefined,

@@ -1,0 +1,99 @@
+// `api-key create|list|revoke`, `workspace create|list`: who may use a server. They work beside it,
+// and it notices with its next request.
+
+import { pageJson, type Wire } from '../../api/wire.ts'
+import { type HostAdministration, openHostAdministration } from '../../hosting/administration.ts'
+import type { Workspace } from '../../hosting/catalogue.ts'
+import type { ApiKey } from '../../hosting/credentials.ts'
+import type { Answer, Input } from '../command.ts'
+import type { Context } from '../context.ts'
+import { withServerPlace } from '../server-place.ts'
+import { timeFormat } from '../times.ts'
+import { wire } from '../wire.ts'
+
+export function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
+  return administering(context, input, async (host) => {
+    const name = input.text('name') ?? 'key'
+    const { key, token } = await host.createKey(name, input.text('workspace'))
+    return {
+      text: [
+        `Created the API key ${key.keyId} in the workspace ${key.workspaceId}`,
+        '',
+        'Shown this once:',
+        '',
+        `  ${token}`,
+        '',
+      ].join('\n'),
+      json: { ...keyJson(key), token },
+    }
+  })
+}
+
+export function apiKeyList(context: Context, input: Input): Promise<Answer> {
+  return administering(context, input, async (host) => {
+    const keys = host.keys()
+    const time = timeFormat(context)
+    const lines = keys.map(({ keyId, workspaceId, name, createdAt, revokedAt }) => {
+      const state = revokedAt === undefined ? 'active' : `revoked ${time(revokedAt)}`
+      return `${keyId}  ${workspaceId}  ${time(createdAt)}  ${state}  ${name}\n`
+    })
+    const none = 'There is no API key; `gitlocket api-key create` makes one\n'
+    return {
+      text: keys.length === 0 ? none : lines.join(''),
+      json: pageJson(keys.map(keyJson)),
+      paged: true,
+    }
+  })
+}
+
+export function apiKeyRevoke(context: Context, input: Input): Promise<Answer> {
+  return administering(context, input, async (host) => {
+    const key = await host.revokeKey(input.argument(0))
+    return { text: `Revoked ${key.keyId}, and ended its sessions\n`, json: keyJson(key) }
+  })
+}
+
+export function workspaceCreate(context: Context, input: Input): Promise<Answer> {
+  return administering(context, input, async (host) => {
+    const workspace = await host.createWorkspace(input.argument(0))
+    const next = `Next: gitlocket api-key create --workspace ${workspace.workspaceId}`
+    return {
+      text: `Created the workspace ${workspace.workspaceId}\n\n${next}\n`,
+      json: workspaceJson(workspace),
+    }
+  })
+}
+
+export function workspaceList(context: Context, input: Input): Promise<Answer> {
+  return administering(context, input, async (host) => {
+    const workspaces = host.workspaces()
+    const time = timeFormat(context)
+    const lines = workspaces.map(({ workspaceId, name, createdAt }) => {
+      return `${workspaceId}  ${time(createdAt)}  ${name}\n`
+    })
+    return { text: lines.join(''), json: pageJson(workspaces.map(workspaceJson)), paged: true }
+  })
+}
+
+function administering(
+  context: Context,
+  input: Input,
+  work: (host: HostAdministration) => Promise<Answer>,
+): Promise<Answer> {
+  return withServerPlace(context, input, async (place) => {
+    const host = await openHostAdministration({ ...place, clock: context.clock })
+    try {
+      return await work(host)
+    } finally {
+      await host.close()
+    }
+  })
+}
+
+function keyJson({ keyId, ...key }: ApiKey): Wire {
+  return wire({ type: 'api_key', id: keyId, ...key })
+}
+
+function workspaceJson({ workspaceId, ...workspace }: Workspace): Wire {
+  return wire({ type: 'workspace', id: workspaceId, ...workspace })
+}

@@ -1,0 +1,240 @@
+// `serve` as an unattended process, and the verbs that manage it while it runs.
+
+import type { ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { bareRemote } from '../support/clones.ts'
+import { type Ended, ended, type Home, newHome } from './cli-process.ts'
+
+interface Served {
+  readonly url: string
+  readonly child: ChildProcess
+  /** Ends it with a signal. */
+  stop(signal?: NodeJS.Signals): Promise<Ended>
+}
+
+async function serve(
+  home: Home,
+  words: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> {
+  const child = home.start(['serve', '--port', '0', ...words], env)
+  const end = ended(child)
+  const url = await Promise.race([
+    new Promise<string>((resolve) => {
+      child.stdout?.on('data', (chunk: Buffer) => {
+        const found = /https?:\/\/[^\s"]+/.exec(chunk.toString())
+        if (found !== null) resolve(found[0])
+      })
+    }),
+    end.then(({ stderr }) => Promise.reject(new Error(`It did not start: ${stderr}`))),
+  ])
+  return {
+    url,
+    child,
+    stop: (signal = 'SIGTERM') => {
+      child.kill(signal)
+      return end
+    },
+  }
+}
+
+interface Asked {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+async function ask(url: string, token: string, path: string, json?: object): Promise<Asked> {
+  const response = await fetch(`${url}/v1/${path}`, {
+    method: json === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'anthropic-beta': 'agent-memory-2026-07-22',
+      ...(json && { 'content-type': 'application/json' }),
+    },
+    ...(json && { body: JSON.stringify(json) }),
+  })
+  return { status: response.status, body: Object(await response.json()) }
+}
+
+async function newKey(home: Home, ...words: readonly string[]): Promise<string> {
+  return String((await home.json('api-key', 'create', ...words))['token'])
+}
+
+const dataOf = (home: Home): string => join(home.directory, '.local/share/gitlocket/server')
+
+describe('serve', { tags: 'slow' }, () => {
+  test('serves until SIGTERM, logs no path and no text, and ends with 0', async () => {
+    const home = newHome()
+    const token = await newKey(home)
+    const server = await serve(home)
+    const store = await ask(server.url, token, 'memory_stores', { name: 'canary-name' })
+    const memories = `memory_stores/${String(store.body['id'])}/memories`
+    const memory = { path: '/canary-path.md', content: 'canary-content' }
+    expect(await ask(server.url, token, memories, memory)).toMatchObject({ status: 200 })
+    expect(await ask(server.url, token, memories, memory)).toMatchObject({ status: 409 })
+    const { exitCode, stdout, stderr } = await server.stop()
+    expect(exitCode).toBe(0)
+    expect(stdout).toBe(`Serving on ${server.url}\n`)
+    const [made, ...lines] = stderr.trimEnd().split('\n')
+    expect(made).toMatch(/^Made an operator secret at .*: keep a copy elsewhere/)
+    const route = '/v1/memory_stores/:memory_store_id/memories'
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { method: 'POST', route: '/v1/memory_stores', status: 200 },
+      { method: 'POST', route, status: 200 },
+      { method: 'POST', route, status: 409, error: 'path_conflict' },
+    ])
+    expect(stderr).not.toMatch(/canary/)
+    expect(stderr).not.toContain(token)
+    expect(readFileSync(join(home.directory, '.config/gitlocket/operator-secret'), 'utf8')).toMatch(
+      /^GLKO1-/,
+    )
+  })
+
+  test('prints JSON with --json, and ends on Ctrl-C too', async () => {
+    const home = newHome()
+    const server = await serve(home, ['--json'])
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    const { exitCode, stdout } = await server.stop('SIGINT')
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { type: 'serve', url: server.url },
+      { type: 'serve', ended: true },
+    ])
+    expect(exitCode).toBe(0)
+  })
+
+  test('takes keys and workspaces that are made and revoked while it runs', async () => {
+    const home = newHome()
+    const server = await serve(home)
+    const workspace = await home.json('workspace', 'create', 'other')
+    const first = await newKey(home, '--name', 'first')
+    const second = await newKey(home, '--workspace', String(workspace['id']))
+    const store = await ask(server.url, first, 'memory_stores', { name: 'notes' })
+    const path = `memory_stores/${String(store.body['id'])}`
+    expect(await ask(server.url, first, path)).toMatchObject({ status: 200 })
+    expect(await ask(server.url, second, path)).toMatchObject({ status: 404 })
+    const { data } = await home.json('api-key', 'list')
+    const [{ id }] = Object(data)
+    expect(await home.ok('api-key', 'revoke', id)).toBe(`Revoked ${id}, and ended its sessions\n`)
+    expect(await ask(server.url, first, path)).toMatchObject({ status: 401 })
+    expect(await home.ok('api-key', 'list')).toContain(`${id}  `)
+    expect((await home.json('workspace', 'list'))['data']).toMatchObject([
+      { name: 'default' },
+      { name: 'other' },
+    ])
+    expect((await server.stop()).exitCode).toBe(0)
+  })
+
+  test('shares its stores with the command line, which it follows', async () => {
+    const home = newHome()
+    const token = await newKey(home)
+    const server = await serve(home)
+    const { body } = await ask(server.url, token, 'memory_stores', { name: 'notes' })
+    const id = String(body['id'])
+    const store = ['--store', join(dataOf(home), 'stores', id)]
+    await home.ok(...store, 'create', 'a.md', '--text', 'by hand')
+    const listed = await ask(server.url, token, `memory_stores/${id}/memories`)
+    expect(listed.body['data']).toMatchObject([{ path: '/a.md' }])
+    await home.ok(...store, 'settings', '--name', 'renamed')
+    await server.stop()
+    const again = await serve(home)
+    await ask(again.url, token, `memory_stores/${id}/memories`)
+    const after = await ask(again.url, token, `memory_stores/${id}`)
+    expect(after.body).toMatchObject({ name: 'renamed' })
+    await again.stop()
+  })
+
+  test('syncs the stores that have a remote', async () => {
+    const home = newHome()
+    const token = await newKey(home)
+    const server = await serve(home, ['--sync', '1s'])
+    const { body } = await ask(server.url, token, 'memory_stores', { name: 'notes' })
+    const remote = bareRemote()
+    const store = join(dataOf(home), 'stores', String(body['id']))
+    await home.ok('--store', store, 'remote', 'add', 'origin', remote)
+    for (let waited = 0; !existsSync(join(remote, 'refs/heads/main')); waited += 50) {
+      if (waited > 20_000) throw new Error('Nothing was pushed')
+      await new Promise((done) => setTimeout(done, 50))
+    }
+    expect((await server.stop()).exitCode).toBe(0)
+  })
+})
+
+describe('a server refuses', { tags: 'slow' }, () => {
+  test('a second one, addresses of the network without TLS, and half an option', async () => {
+    const home = newHome()
+    const server = await serve(home)
+    expect(await home.run(['serve', '--port', '0'])).toMatchObject({ exitCode: 10 })
+    await server.stop()
+    expect(await home.run(['serve', '--host', '0.0.0.0'])).toMatchObject({ exitCode: 2 })
+    expect(await home.run(['serve', '--tls-cert', 'x'])).toMatchObject({ exitCode: 2 })
+    expect(await home.run(['serve', '--max-memory', '1M'])).toMatchObject({ exitCode: 2 })
+  })
+
+  test('to start on the stores of an identity that is gone, and takes it as a variable', async () => {
+    const home = newHome()
+    await newKey(home)
+    const text = readFileSync(home.identityFile, 'utf8')
+    renameSync(home.identityFile, `${home.identityFile}.away`)
+    const { exitCode, stderr } = await home.run(['serve', '--port', '0'])
+    expect([exitCode, stderr]).toEqual([8, expect.stringContaining('no identity file')])
+    const server = await serve(home, [], { GITLOCKET_IDENTITY: text })
+    expect((await server.stop()).exitCode).toBe(0)
+    expect(existsSync(home.identityFile)).toBe(false)
+  })
+})
+
+describe('if the machine of a server is lost', { tags: 'slow' }, () => {
+  /** Its only store, as anybody may have a copy of it. */
+  async function storeMadeBy(home: Home, words: readonly string[] = []): Promise<string> {
+    const token = await newKey(home)
+    const server = await serve(home, words)
+    const { body } = await ask(server.url, token, 'memory_stores', { name: 'notes' })
+    expect((await server.stop()).exitCode).toBe(0)
+    return join(dataOf(home), 'stores', String(body['id']))
+  }
+
+  test('the operator secret recovers a store', async () => {
+    const [home, other] = [newHome(), newHome()]
+    const store = await storeMadeBy(home)
+    const GITLOCKET_OPERATOR_SECRET_FILE = join(home.directory, '.config/gitlocket/operator-secret')
+    const joined = await other.call(['--store', 'clone', 'join', store], {
+      GITLOCKET_OPERATOR_SECRET_FILE,
+    })
+    expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('owner') })
+  })
+
+  test('an owner whose card the server had opens a store, which has no recovery key', async () => {
+    const [home, other] = [newHome(), newHome()]
+    const { card } = await other.json('device', 'card')
+    const store = await storeMadeBy(home, ['--owner-card', home.file('card', String(card))])
+    await other.ok('--store', 'clone', 'join', `${store}#${store.split('/').at(-1) ?? ''}`)
+    expect(await other.json('--store', 'clone', 'status')).toMatchObject({ role: 'owner' })
+    expect(existsSync(join(home.directory, '.config/gitlocket/operator-secret'))).toBe(false)
+  })
+
+  test('a backup that was made while it ran is restored, with its keys', async () => {
+    const home = newHome()
+    const token = await newKey(home)
+    const server = await serve(home)
+    const { body } = await ask(server.url, token, 'memory_stores', { name: 'notes' })
+    const path = `memory_stores/${String(body['id'])}`
+    await ask(server.url, token, `${path}/memories`, { path: '/a.md', content: 'a' })
+    const backup = join(home.directory, 'backup')
+    expect(await home.json('serve', 'backup', backup)).toMatchObject({ stores: 1, failed: [] })
+    await ask(server.url, token, `${path}/memories`, { path: '/b.md', content: 'b' })
+    await server.stop()
+    const lost = `${dataOf(home)}.lost`
+    renameSync(dataOf(home), lost)
+    const { exitCode, stderr } = await home.run(['serve', '--port', '0'])
+    expect([exitCode, stderr]).toEqual([12, expect.stringContaining('--accept-rolled-back')])
+    rmSync(dataOf(home), { recursive: true })
+    expect(await home.ok('serve', 'restore', backup)).toMatch(/^Restored to .*: 1 store\n$/)
+    const again = await serve(home)
+    const listed = await ask(again.url, token, `${path}/memories`)
+    expect(listed.body['data']).toMatchObject([{ path: '/a.md' }])
+    expect((await again.stop()).exitCode).toBe(0)
+  })
+})

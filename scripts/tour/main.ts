@@ -12,6 +12,7 @@ import { showCommand } from './programs.ts'
 import { replay } from './replay.ts'
 import { heading, inFull, isFull, print, style } from './screen.ts'
 import { showSecondMachine } from './second-machine.ts'
+import { showServer } from './server.ts'
 import { guardedSession, poisonedSession, sessions } from './transcript.ts'
 import type { Session } from './transcript/call.ts'
 
@@ -41,6 +42,7 @@ async function tour(): Promise<void> {
   await showSecondMachine(place, recoveryKey, withStore)
   const signers = await withStore(place, (opened) => opened.maintenance.allowedSigners())
   showHostView(place, signers, erasure)
+  await withStore(place, (opened) => showServer(place, opened))
   showNext(place)
 }
 

@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url'
 import { childEnvironment, type Place } from './place.ts'
 import { isFull, print, printBlock, printCommand } from './screen.ts'
 
-const commandLine = fileURLToPath(new URL('./cli/main.js', import.meta.resolve('gitlocket')))
+export const commandLine: string = fileURLToPath(
+  new URL('./cli/main.js', import.meta.resolve('gitlocket')),
+)
 
 /**
  * How many lines of an answer are shown, of a short tour with a number below 0 the last ones; with
@@ -21,6 +23,18 @@ export function showCommand(place: Place, args: readonly string[], linesMax: Lin
   const shown = ['gitlocket', ...args]
   const program = [execPath, commandLine, ...args]
   show(shown, run(place, shown, program).toString(), linesMax)
+}
+
+/** The answer of a command as JSON, without showing it. */
+export function askCommand(
+  place: Place,
+  args: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const all = [...args, '--json']
+  const answer: Record<string, unknown> = JSON.parse(
+    run(place, ['gitlocket', ...all], [execPath, commandLine, ...all]).toString(),
+  )
+  return answer
 }
 
 /** Shows a git command in the store and the first lines of its output. */

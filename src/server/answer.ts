@@ -17,7 +17,7 @@ export interface Connection {
 }
 
 /** How long a client that is still sending has to read the answer before it is cut off. */
-const LINGER_MS = 500
+export const LINGER_MS = 500
 
 const always = {
   'content-type': 'application/json',
@@ -33,11 +33,14 @@ export function jsonAnswer(
   return { status, headers: { ...always, ...headers }, body: JSON.stringify(json) }
 }
 
-export function send({ status, headers, body }: Answer, connection: Connection): Response {
+export async function send(answer: Answer, connection: Connection): Promise<Response> {
+  const { status, headers, body } = answer
   const { incoming, outgoing } = connection
   if (incoming === undefined || outgoing === undefined) {
     return new Response(body, { status, headers })
   }
+  // The body may have come with the headers, and be parsed after them.
+  if (!incoming.complete) await new Promise(setImmediate)
   const length = Buffer.byteLength(body)
   if (incoming.complete) {
     outgoing.writeHead(status, { ...headers, 'content-length': length })

@@ -1,12 +1,19 @@
 // The socket: listens with limits on what clients send and how slowly, and closes without cutting
 // off a request that is being answered.
 
-import { createServer, IncomingMessage, type Server as HttpServer, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import {
+  createServer,
+  IncomingMessage,
+  type Server as HttpServer,
+  type ServerOptions,
+  ServerResponse,
+} from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { getRequestListener } from '@hono/node-server'
 import { errorAnswer } from '../api/error-envelope.ts'
 import { assert, type ErrorCode, StoreError } from '../errors.ts'
-import { type Connection, jsonAnswer, send } from './answer.ts'
+import { type Connection, jsonAnswer, LINGER_MS, send } from './answer.ts'
 import { newRequestId } from './exchange.ts'
 import type { HttpOptions, ServerLimits } from './options.ts'
 
@@ -44,13 +51,12 @@ export class Listener {
       )
     }
     const server = makeServer(tls, limits, fetch)
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(port, host, () => {
-        server.off('error', reject)
-        resolve()
-      })
-    })
+    server.listen(port, host)
+    try {
+      await once(server, 'listening')
+    } catch (error) {
+      throw new StoreError('invalid_input', 'The address cannot be listened on', { cause: error })
+    }
     return { listener: new Listener(server, limits), address: addressOf(server, host, tls) }
   }
 
@@ -81,7 +87,7 @@ function makeServer(
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveMs,
-    connectionsCheckingInterval: CHECK_MS,
+    connectionsCheckingInterval: Math.min(CHECK_MS, headersMs),
   }
   const answer = getRequestListener(
     (request, { incoming, outgoing }) => fetch(request, connectionOf(incoming, outgoing)),
@@ -91,19 +97,33 @@ function makeServer(
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
     void answer(incoming, outgoing)
   const server =
-    tls === undefined
-      ? createServer(bounds, onRequest)
-      : createTlsServer({ ...bounds, ...tls }, onRequest)
+    tls === undefined ? createServer(bounds, onRequest) : makeTlsServer(bounds, tls, onRequest)
   server.maxHeadersCount = limits.headers
   server.maxConnections = limits.connections
+  server.timeout = limits.stillMs
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
     }
     socket.end(rawAnswer(error.code))
+    setTimeout(() => socket.destroy(), LINGER_MS)
   })
   return server
+}
+
+function makeTlsServer(
+  bounds: ServerOptions,
+  tls: NonNullable<HttpOptions['tls']>,
+  onRequest: (incoming: IncomingMessage, outgoing: ServerResponse) => void,
+): HttpServer {
+  try {
+    return createTlsServer({ ...bounds, ...tls }, onRequest)
+  } catch (error) {
+    throw new StoreError('invalid_input', 'The certificate or its key cannot be used', {
+      cause: error,
+    })
+  }
 }
 
 /** The server speaks no HTTP/2, whose messages are of other classes. */
@@ -113,24 +133,26 @@ function connectionOf(incoming: unknown, outgoing: unknown): Connection {
 }
 
 /** Of a request whose address or host is none. */
-function refuse(): Response {
+function refuse(): Promise<Response> {
   return send(refusal('invalid_input', 'The request is malformed'), {})
 }
 
-/** To bytes that are no request, or too slow. */
-function rawAnswer(code: string | undefined): string {
-  const isSlow = code === 'ERR_HTTP_REQUEST_TIMEOUT'
-  const { status, headers, body } = refusal(
-    'invalid_input',
-    isSlow ? 'The request took too long' : 'The request is malformed',
-  )
+/** Of Node's codes for bytes that are no request; any other is a 400. */
+const rawStatuses: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+}
+
+/** To bytes that are no request, too long or too slow: there is no message to answer. */
+function rawAnswer(code: string = ''): string {
+  const status = rawStatuses[code] ?? '400 Bad Request'
+  const { headers, body } = refusal('invalid_input', 'The request is malformed, or took too long')
   const lines = Object.entries({
     ...headers,
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`)
-  const first = isSlow ? '408 Request Timeout' : `${status} Bad Request`
-  return `HTTP/1.1 ${first}\r\n${lines.join('')}\r\n${body}`
+  return `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`
 }
 
 function refusal(code: ErrorCode, message: string): ReturnType<typeof jsonAnswer> {

@@ -13,8 +13,9 @@ export interface ServerLimits {
   /** How long a client may take to send its headers, and the whole of a request. */
   readonly headersMs: number
   readonly requestMs: number
-  /** How long a connection may wait for its next request. */
+  /** How long a connection may wait for its next request, and be still during one. */
   readonly keepAliveMs: number
+  readonly stillMs: number
   /** How long requests may take to end once the server closes. */
   readonly closeMs: number
   readonly inFlightPerKey: number
@@ -48,6 +49,7 @@ export const limitsDefault: ServerLimits = {
   headersMs: 10_000,
   requestMs: 30_000,
   keepAliveMs: 65_000,
+  stillMs: 300_000,
   closeMs: 10_000,
   inFlightPerKey: 512,
   requestsPerSecondPerKey: 10_000,

@@ -107,7 +107,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:buffer': ['home', 'cli'],
   'node:child_process': ['cli', 'tour', 'transport'],
   'node:crypto': ['crypto'],
-  'node:events': ['store', 'cli'],
+  'node:events': ['store', 'server', 'cli'],
   'node:fs': ['disk', 'git', 'home', 'cli', 'tour', 'src/worker-url.ts'],
   'node:http': ['server', 'transport'],
   'node:https': ['server', 'transport'],

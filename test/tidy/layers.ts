@@ -10,6 +10,7 @@ const base: ReadonlySet<string> = new Set([
   'async',
   'limits',
   'bytes',
+  'cache-budget',
   'clock',
   'page',
   'time-slice',

@@ -2,6 +2,7 @@
 // and the packer. Must not read or write a file.
 
 import { resolve } from 'node:path'
+import type { CacheBudget } from '../../cache-budget.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import { type Disk, systemDisk } from '../../disk/disk.ts'
 import { LockIdentity, ProcessLock } from '../../disk/process-lock.ts'
@@ -25,6 +26,7 @@ export interface DiskObjectStoreOptions {
   /** Idle time after a write before the journal is packed; Infinity disables this. */
   readonly idleMs?: number
   readonly packer?: Packer
+  readonly cacheBudget?: CacheBudget
   /**
    * 32 bytes that only this device knows: what it notes for itself in the directory, such as what a
    * redaction erases, is authenticated with them. Without them nothing is erased.
@@ -70,7 +72,7 @@ export function openStoreParts(options: DiskObjectStoreOptions): StoreParts {
     checkpointLock: lock('checkpoint.lock', 'checkpoint'),
     journal: new Journal({ disk, directory: ownDirectory, random, isQuiet }),
     branch: new Branch(disk, directory),
-    packs: new PackSet(disk, packDirectory),
+    packs: new PackSet(disk, packDirectory, { cacheBudget: options.cacheBudget }),
     packer: options.packer ?? workerPacker(packDirectory),
   }
 }

@@ -3,13 +3,15 @@
 // would be garbage for a full collection. Must be cleared when a pack is closed: a key is only a
 // pack's serial number and an offset.
 
+import { CacheBudget, type CacheShare } from '../../cache-budget.ts'
 import type { GitObject } from '../objects/object.ts'
 
 /** A larger object would evict too many others. */
 const objectBytesMax = 65_536
 const ringBytesMin = 65_536
-/** Roughly the average size of a tree; a row takes 20 bytes. */
+/** Roughly the average size of a tree. */
 const bytesPerRow = 256
+const rowBytes = 20
 const rowsMin = 1024
 /** A key is in one of this many rows, starting at its first row. */
 const rowsPerKey = 4
@@ -30,13 +32,16 @@ interface Memory {
 
 export class DeltaBaseCache {
   readonly #bytesMax: number
+  readonly #share: CacheShare
   #memory: Memory | undefined
   #lap = firstLap
   /** Where the next object is written; later bytes are from the previous lap. */
   #next = 0
 
-  constructor(bytesMax: number) {
+  /** Of a job that ends, it has a budget of its own. */
+  constructor(bytesMax: number, budget: CacheBudget = new CacheBudget(Infinity)) {
     this.#bytesMax = bytesMax
+    this.#share = budget.share(() => this.clear())
   }
 
   /** A copy. */
@@ -50,6 +55,7 @@ export class DeltaBaseCache {
     const memory = this.#memory
     const row = memory && this.#findRow(memory, key)
     if (memory === undefined || row === undefined) return undefined
+    this.#share.touch()
     const start = memory.starts[row] ?? 0
     return { type: 'tree', body: memory.ring.subarray(start, start + (memory.lengths[row] ?? 0)) }
   }
@@ -58,6 +64,7 @@ export class DeltaBaseCache {
   add(key: number, { type, body }: { readonly type: string; readonly body: Uint8Array }): void {
     if (type !== 'tree' || body.length > Math.min(objectBytesMax, this.#bytesMax)) return
     const memory = this.#withRoomFor(body.length)
+    if (memory === undefined || body.length > memory.ring.length) return
     if (this.#findRow(memory, key) !== undefined) return
     if (this.#next + body.length > memory.ring.length) {
       this.#next = 0
@@ -70,21 +77,25 @@ export class DeltaBaseCache {
 
   clear(): void {
     this.#memory = undefined
+    this.#share.shrink(this.#share.bytes)
     this.#lap = firstLap
     this.#next = 0
   }
 
   /**
-   * Doubles the ring while it may grow, since most stores need a small part of it. It wraps around
-   * only at its full size, so that no object in it ever moves.
+   * Doubles the ring while it may grow, since most stores need a small part of it. It grows no more
+   * once it has wrapped around, so that no object in it ever moves. Undefined if the budget has no
+   * room for the smallest.
    */
-  #withRoomFor(length: number): Memory {
+  #withRoomFor(length: number): Memory | undefined {
     const old = this.#memory
+    if (old !== undefined && this.#lap > firstLap) return old
     let size = old?.ring.length ?? Math.min(ringBytesMin, this.#bytesMax)
     while (size < this.#bytesMax && this.#next + length > size) {
       size = Math.min(2 * size, this.#bytesMax)
     }
     if (old?.ring.length === size) return old
+    if (!this.#share.grow(memoryBytes(size) - this.#share.bytes)) return old
     const memory = newMemory(size)
     this.#memory = memory
     if (old === undefined) return memory
@@ -137,8 +148,16 @@ function firstRow({ keys }: Memory, key: number): number {
   return Math.imul(word, multiplier) >>> (Math.clz32(keys.length) + 1)
 }
 
+function rowsOf(bytes: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(rowsMin, bytes / bytesPerRow)))
+}
+
+function memoryBytes(bytes: number): number {
+  return bytes + rowsOf(bytes) * rowBytes
+}
+
 function newMemory(bytes: number): Memory {
-  const rows = 2 ** Math.ceil(Math.log2(Math.max(rowsMin, bytes / bytesPerRow)))
+  const rows = rowsOf(bytes)
   return {
     ring: new Uint8Array(bytes),
     keys: new Float64Array(rows),

@@ -3,6 +3,7 @@
 // know journals or loose objects.
 
 import { fromHex, toHex } from '../../bytes.ts'
+import { type CacheBudget, cachesOfProcess } from '../../cache-budget.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -22,6 +23,12 @@ export interface PackSetEntry extends PackStatus {
   readonly kept: boolean
 }
 
+export interface PackSetOptions {
+  /** A larger index is not kept in RAM. */
+  readonly indexBytesMax?: number
+  readonly cacheBudget?: CacheBudget | undefined
+}
+
 export class PackSet {
   readonly #disk: Disk
   readonly #directory: string
@@ -30,17 +37,16 @@ export class PackSet {
   /** Neighbours in a history are neighbours in a pack: the last used pack is searched first. */
   #byUse: readonly Pack[] = []
   readonly #damaged = new Set<string>()
-  readonly #cache = new DeltaBaseCache(deltaCacheBytes)
+  readonly #cache: DeltaBaseCache
   #listing = ''
 
-  /**
-   * `directory` is `objects/pack`; an index larger than `indexBytesMax` is not kept in RAM. Reads
-   * nothing before the first `rescan`.
-   */
-  constructor(disk: Disk, directory: string, indexBytesMax: number = packIndexBytesMax) {
+  /** `directory` is `objects/pack`. Reads nothing before the first `rescan`. */
+  constructor(disk: Disk, directory: string, options: PackSetOptions = {}) {
+    const { indexBytesMax = packIndexBytesMax, cacheBudget = cachesOfProcess } = options
     this.#disk = disk
     this.#directory = directory
     this.#indexBytesMax = indexBytesMax
+    this.#cache = new DeltaBaseCache(deltaCacheBytes, cacheBudget)
   }
 
   /**

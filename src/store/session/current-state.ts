@@ -3,6 +3,7 @@
 // with those of other processes. Must not decide what is written.
 
 import { Gate } from '../../async.ts'
+import type { CacheBudget } from '../../cache-budget.ts'
 import { assert, StoreError } from '../../errors.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
@@ -26,6 +27,7 @@ export interface StateParts extends LocalFilesParts {
   readonly epochs: ReadonlyMap<string, EpochKeys>
   readonly snapshot: Snapshot
   readonly seenRemotes: RemoteStateFile
+  readonly cacheBudget: CacheBudget
 }
 
 export class CurrentState {
@@ -36,7 +38,7 @@ export class CurrentState {
   readonly local: LocalFiles
   readonly #gate = new Gate()
   readonly #held: HeldHistory
-  readonly #cache = new ContentCache()
+  readonly #cache: ContentCache
   #epochs: Epochs
   #snapshot: Snapshot
   #rewrites = 0
@@ -48,6 +50,7 @@ export class CurrentState {
     this.storeId = parts.storeId
     this.identity = parts.identity
     this.seenRemotes = parts.seenRemotes
+    this.#cache = new ContentCache(parts.cacheBudget)
     this.#epochs = parts.epochs
     this.#snapshot = parts.snapshot
     this.local = new LocalFiles(parts)

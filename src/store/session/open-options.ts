@@ -1,6 +1,7 @@
 // What a store is opened with, and where it and what belongs to it lie. Reads nothing.
 
 import type { Progress } from '../../async.ts'
+import { type CacheBudget, cachesOfProcess } from '../../cache-budget.ts'
 import { type Clock, systemClock } from '../../clock.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import { type Disk, systemDisk } from '../../disk/disk.ts'
@@ -32,6 +33,8 @@ export interface StoreEnvironment {
   readonly stretch?: StretchParameters
   /** @internal Where packs are made; a worker thread by default. */
   readonly packer?: Packer
+  /** @internal What caches may hold; by default together with all other stores of the process. */
+  readonly cacheBudget?: CacheBudget
 }
 
 /** The locations of a store and of what belongs to it. */
@@ -64,16 +67,17 @@ export function environmentOf(
   options: StoreEnvironment,
 ): Required<Omit<StoreEnvironment, 'packer'>> {
   const { clock = systemClock, random = systemRandom, disk = systemDisk } = options
-  const { stretch = standardStretch } = options
-  return { clock, random, disk, stretch }
+  const { stretch = standardStretch, cacheBudget = cachesOfProcess } = options
+  return { clock, random, disk, stretch, cacheBudget }
 }
 
 /** What an object store of this device is opened with. */
 export function storageOf(
   options: StoreEnvironment & Pick<StorePlaces, 'identity'>,
 ): StoreEnvironment & { readonly secret: Uint8Array } {
-  const { disk, packer, identity } = options
-  return { ...(disk && { disk }), ...(packer && { packer }), secret: journalSecretOf(identity) }
+  const { disk, packer, cacheBudget, identity } = options
+  const given = { ...(disk && { disk }), ...(packer && { packer }) }
+  return { ...given, ...(cacheBudget && { cacheBudget }), secret: journalSecretOf(identity) }
 }
 
 export function unlockOf(options: OpenOptions): Unlock {

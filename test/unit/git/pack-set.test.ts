@@ -199,7 +199,7 @@ describe('PackSet', () => {
 
 describe('PackSet with indexes that stay in their files', () => {
   function openPaged(directory: string): PackSet {
-    const set = new PackSet(systemDisk, directory, 0)
+    const set = new PackSet(systemDisk, directory, { indexBytesMax: 0 })
     set.rescan()
     return set
   }

@@ -2,10 +2,9 @@
 // message, at any moment, finds no text, path, reason, actor, session or name of a store. FORMAT §0
 // (1), §11.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inflateSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
@@ -14,6 +13,7 @@ import { generateIdentity } from '../../src/keys/identity.ts'
 import { createStore } from '../../src/store/create.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
 import { openStore } from '../../src/store/open.ts'
+import { filesBelow, findIn, search } from '../support/canaries.ts'
 import { countingRandom } from '../support/forge-seal.ts'
 import { leastStretch } from '../support/stores.ts'
 import { gitBytes, sharedDirectory } from '../support/temporary.ts'
@@ -55,20 +55,20 @@ beforeAll(async () => {
     actor: author.actor,
   })
   await work(store)
-  const journal = search(root)
+  const journal = search(canaries, root)
   await store.maintenance.checkpoint()
-  const checkpointed = search(root)
+  const checkpointed = search(canaries, root)
   await fillHistory(store)
   await store.close()
-  const closed = search(root)
+  const closed = search(canaries, root)
   const again = await openStore({ ...places, identity: await identity })
   await again.read(`/${directory}/${path}.md`)
   await again.history.versions({ path: `/${directory}` })
-  const reopened = search(root)
+  const reopened = search(canaries, root)
   await again.close()
   const temporary = temporaryFiles()
     .filter((name) => !before.includes(name))
-    .flatMap((name) => search(join(tmpdir(), name)))
+    .flatMap((name) => search(canaries, join(tmpdir(), name)))
   found = { journal, checkpointed, closed, reopened, temporary, objects: searchObjects() }
 })
 
@@ -96,13 +96,15 @@ async function fillHistory(store: MemoryStore): Promise<void> {
 }
 
 test('T1: the search finds what is planted', () => {
-  expect(findIn(utf8(`x${content}y`))).toHaveLength(1)
-  expect(findIn(Buffer.from(path, 'utf16le'))).toHaveLength(1)
+  expect(findIn(canaries, utf8(`x${content}y`))).toHaveLength(1)
+  expect(findIn(canaries, Buffer.from(path, 'utf16le'))).toHaveLength(1)
   for (const prefix of ['', 'x', 'xx']) {
-    expect(findIn(utf8(Buffer.from(`${prefix}${session}`).toString('base64')))).toHaveLength(1)
+    expect(
+      findIn(canaries, utf8(Buffer.from(`${prefix}${session}`).toString('base64'))),
+    ).toHaveLength(1)
   }
-  expect(findIn(utf8(Buffer.from(reason).toString('hex')))).toHaveLength(1)
-  expect(findIn(sha256(utf8(content)))).toHaveLength(1)
+  expect(findIn(canaries, utf8(Buffer.from(reason).toString('hex')))).toHaveLength(1)
+  expect(findIn(canaries, sha256(utf8(content)))).toHaveLength(1)
 })
 
 test.each(['journal', 'checkpointed', 'closed', 'reopened', 'temporary', 'objects'])(
@@ -175,7 +177,7 @@ describe('T1: the message of an error repeats nothing', () => {
     const error = await caught(() => act(store))
     await store.close()
     expect(error?.code).toBe(code)
-    expect(findIn(utf8(textOf(error)))).toEqual([])
+    expect(findIn(canaries, utf8(textOf(error)))).toEqual([])
   })
 
   test('wrong_key: the passphrase and the path of the store', { tags: 'slow' }, async () => {
@@ -183,7 +185,7 @@ describe('T1: the message of an error repeats nothing', () => {
     const wrong = { ...places, identity: stranger, passphrase: `${passphrase}x` }
     const error = await caught(() => openStore(wrong))
     expect(error?.code).toBe('wrong_key')
-    expect(findIn(utf8(textOf(error)))).toEqual([])
+    expect(findIn(canaries, utf8(textOf(error)))).toEqual([])
     expect(error?.message).not.toContain(root)
   })
 })
@@ -203,86 +205,11 @@ function textOf(error: unknown): string {
   return error instanceof Error ? `${error.message}\n${textOf(error.cause)}` : String(error)
 }
 
-/** The canaries in the files at or below a path, as they are and inflated wherever that works. */
-function search(at: string): readonly string[] {
-  return filesBelow(at).flatMap((name) => {
-    const bytes = orGone(() => readFileSync(name), Buffer.alloc(0))
-    const all = [Buffer.from(name), bytes, ...inflatedParts(bytes)]
-    return all.flatMap((part) => findIn(part)).map((what) => `${what} in ${name.slice(at.length)}`)
-  })
-}
-
-/** Returns `otherwise` for a file that another test has deleted meanwhile. */
-function orGone<T>(read: () => T, otherwise: T): T {
-  try {
-    return read()
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    // A socket has no bytes.
-    if (code === 'ENOENT' || code === 'ENXIO') return otherwise
-    throw error
-  }
-}
-
 /** The canaries in every object, as git reads them. */
 function searchObjects(): readonly string[] {
   const all = gitBytes(['cat-file', '--batch-all-objects', '--batch'], places.directory)
   expect(all.length).toBeGreaterThan(100_000)
-  return findIn(all)
-}
-
-function findIn(bytes: Uint8Array): readonly string[] {
-  const haystack = Buffer.from(bytes)
-  return Object.entries(canaries).flatMap(([what, text]) =>
-    formsOf(text).some((form) => haystack.includes(form)) ? [what] : [],
-  )
-}
-
-const forms = new Map<string, readonly Buffer[]>()
-
-/** The text as it might lie somewhere: plain, wide, hex, base64 at each alignment, or its hash. */
-function formsOf(text: string): readonly Buffer[] {
-  const known = forms.get(text)
-  if (known !== undefined) return known
-  const plain = Buffer.from(text)
-  const base64 = [0, 1, 2].map((shift) => {
-    const whole = Buffer.concat([Buffer.alloc(shift), plain]).toString('base64')
-    return Buffer.from(whole.slice(shift === 0 ? 0 : 4, -4))
-  })
-  const hash = Buffer.from(sha256(plain))
-  const made = [
-    plain,
-    Buffer.from(text.toLowerCase()),
-    Buffer.from(text, 'utf16le'),
-    Buffer.from(plain.toString('hex')),
-    hash,
-    Buffer.from(hash.toString('hex')),
-    ...base64,
-  ]
-  forms.set(text, made)
-  return made
-}
-
-/** What zlib makes of the bytes behind each of its headers. */
-function inflatedParts(bytes: Buffer): readonly Buffer[] {
-  const parts: Buffer[] = []
-  for (let at = bytes.indexOf(0x78); at !== -1; at = bytes.indexOf(0x78, at + 1)) {
-    const check = (bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0)
-    if (check % 31 !== 0) continue
-    try {
-      parts.push(inflateSync(bytes.subarray(at), { maxOutputLength: 1 << 24 }))
-    } catch {
-      // Not the beginning of a stream.
-    }
-  }
-  return parts
-}
-
-function filesBelow(at: string): readonly string[] {
-  const status = statSync(at, { throwIfNoEntry: false })
-  if (status === undefined) return []
-  if (!status.isDirectory()) return [at]
-  return orGone(() => readdirSync(at), []).flatMap((name) => filesBelow(join(at, name)))
+  return findIn(canaries, all)
 }
 
 /** Other tests have directories of their own there. */

@@ -9,9 +9,9 @@ export const timestamp: unknown = expect.stringMatching(
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/,
 )
 
-export const storeId: unknown = expect.stringMatching(/^memstore_[A-Za-z0-9_-]+$/)
-export const memoryId: unknown = expect.stringMatching(/^mem_[A-Za-z0-9_-]+$/)
-export const versionId: unknown = expect.stringMatching(/^memver_[A-Za-z0-9_-]+$/)
+const storeId: unknown = expect.stringMatching(/^memstore_[A-Za-z0-9_-]+$/)
+const memoryId: unknown = expect.stringMatching(/^mem_[A-Za-z0-9_-]+$/)
+const versionId: unknown = expect.stringMatching(/^memver_[A-Za-z0-9_-]+$/)
 
 export function storeObject(fields: object): object {
   return {

@@ -1,6 +1,6 @@
 // One run of the command line: reads arguments and environment, runs one command and prints its
-// answer. Besides this file, only pager.ts, commands/watch.ts and commands/serve.ts write to standard
-// output. Leaves signals and the end of the process to main.ts.
+// answer. Besides this file, only pager.ts, commands/watch.ts and commands/serve.ts write to
+// standard output. Leaves signals and the end of the process to main.ts.
 
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'

@@ -173,7 +173,7 @@ describe('a server refuses', { tags: 'slow' }, () => {
     expect(await home.run(['serve', '--max-memory', '1M'])).toMatchObject({ exitCode: 2 })
   })
 
-  test('to start on the stores of an identity that is gone, and takes it as a variable', async () => {
+  test('to start on stores whose identity is gone, and takes that as a variable', async () => {
     const home = newHome()
     await newKey(home)
     const text = readFileSync(home.identityFile, 'utf8')

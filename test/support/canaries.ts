@@ -1,5 +1,5 @@
-// Looks for texts that must not be anywhere: in files, in what zlib makes of their parts, and in any
-// form in which they might lie there.
+// Looks for texts that must not be anywhere: in files, in what zlib makes of their parts and in
+// any form in which they might lie there.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../support/temporary.ts'
 
 await loadSodium()
 
-test('an operator secret is made once, next to the identity file, for its owner alone', async () => {
+test('an operator secret is made once, next to the identity, for its owner alone', async () => {
   const home = join(temporaryDirectory(), 'config')
   const place = { identityFile: join(home, 'identity') }
   const made = await ensureOperatorSecret(place)

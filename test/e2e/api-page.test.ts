@@ -68,7 +68,7 @@ test('what the documents name of a store exists', async () => {
 })
 
 describe('it names', () => {
-  test.each(['index', 'anthropic/memory-tool'])('each export of %s', (file) => {
+  test.each(['index', 'anthropic/memory-tool', 'server/server'])('each export of %s', (file) => {
     const { bare } = sourceFile(file, readFileSync(`${root}/src/${file}.ts`, 'utf8'))
     const missing = exportsOf(bare).filter((name) => !new RegExp(`\\b${name}\\b`).test(page))
     expect(missing).toEqual([])

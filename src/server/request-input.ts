@@ -35,8 +35,8 @@ function valueOf(name: string, text: string): unknown {
 
 function decode(text: string): string {
   const decoded = decodeURIComponentOrUndefined(text.replaceAll('+', ' '))
-  if (decoded !== undefined && !decoded.includes('\0')) return decoded
-  throw invalid('The query must be percent-encoded UTF-8 without NUL characters')
+  if (decoded !== undefined) return decoded
+  throw invalid('The query must be percent-encoded UTF-8')
 }
 
 function decodeURIComponentOrUndefined(text: string): string | undefined {

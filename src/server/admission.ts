@@ -15,11 +15,13 @@ const betas: readonly string[] = ['agent-memory-2026-07-22', 'managed-agents-202
 
 /**
  * Refuses what a web page asks, unless its origin is allowed, and a host name that is not ours: one
- * that an attacker's DNS lets point here (rebinding). Throws `permission_denied`.
+ * that an attacker's DNS lets point here (rebinding). Of a target that names a host, that one
+ * counts too (RFC 9112, 3.2.2). Throws `permission_denied`.
  */
 export function checkDoorway({ url, headers }: Request, { hosts, origins }: Doorways): void {
-  const host = headers.get('host') ?? new URL(url).host
-  if (!hosts.has(host.replace(/:\d{1,5}$/, '').toLowerCase())) {
+  const target = new URL(url).host
+  const named = [target, headers.get('host') ?? target]
+  if (!named.every((host) => hosts.has(host.replace(/:\d{1,5}$/, '').toLowerCase()))) {
     throw new StoreError('permission_denied', 'The server is not reached by this host name')
   }
   const origin = headers.get('origin')

@@ -66,16 +66,22 @@ export function nextOperatorKey(
   secret: Uint8Array,
   known: ReadonlySet<string>,
 ): Uint8Array {
-  for (let counter = 0; counter < operatorKeys; counter += 1) {
-    const key = operatorRecoveryKey(storeId, secret, counter)
-    const { signing } = recoveryKeyIdentity(storeId, key)
-    if (!known.has(toHex(signing.publicKey))) return key
+  for (const [counter, signingKey] of operatorSigningKeys(storeId, secret).entries()) {
+    if (!known.has(toHex(signingKey))) return operatorRecoveryKey(storeId, secret, counter)
   }
   throw new StoreError(
     'store_full',
     `The store has had all ${operatorKeys} recovery keys that this operator secret gives for it: ` +
       'make a new operator secret',
   )
+}
+
+/** The signing keys of all recovery keys that an operator secret gives for a store, in order. */
+export function operatorSigningKeys(storeId: string, secret: Uint8Array): readonly Uint8Array[] {
+  return Array.from({ length: operatorKeys }, (_, counter) => {
+    const key = operatorRecoveryKey(storeId, secret, counter)
+    return recoveryKeyIdentity(storeId, key).signing.publicKey
+  })
 }
 
 /** A newly chosen passphrase. */

@@ -1,9 +1,12 @@
 // `store.devices`: who may read and write.
 
 import type { WorkOptions } from '../async.ts'
+import { parseOperatorSecret } from '../keys/identity.ts'
 import { type Device, listDevices, namesEver, namesIn } from './devices/devices.ts'
+import { isRecoveredBy } from './devices/secrets.ts'
 import type { History } from './history/history.ts'
 import { retryAfterRedaction } from './history/retry-after-redaction.ts'
+import { checkText } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 
 export class StoreDevices {
@@ -19,6 +22,15 @@ export class StoreDevices {
     const list = (history: History): Promise<readonly Device[]> =>
       this.#session.reading((snapshot) => listDevices(this.#session, snapshot, history))
     return retryAfterRedaction(this.#session, list, options)
+  }
+
+  /** Whether the store has recovery keys, and all of them follow from this operator secret. */
+  isRecoveredBy(operatorSecret: string): Promise<boolean> {
+    const { storeId } = this.#session
+    return this.#session.reading((snapshot) => {
+      const secret = parseOperatorSecret(checkText(operatorSecret, 'The operator secret'))
+      return isRecoveredBy(storeId, snapshot, secret)
+    })
   }
 
   /** The name of every device, `dev_…`, that the store has or had. A name may be empty. */

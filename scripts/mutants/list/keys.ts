@@ -338,8 +338,8 @@ export const keys: readonly MutatedFile[] = [
     file: 'keys/recovery.ts',
     mutants: [
       {
-        line: 'if (!known.has(toHex(signing.publicKey))) return key',
-        becomes: 'return signing && key',
+        line: 'if (!known.has(toHex(signingKey))) return',
+        becomes: 'if (signingKey.length > 0) return',
         test: 'unit/store/keys.test.ts',
         name: 'gives a store a key that it never had, and opens it by that',
       },

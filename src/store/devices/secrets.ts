@@ -1,6 +1,8 @@
-// Counts what opens a store besides its devices: passphrases and recovery keys. Knows none of them.
+// What opens a store besides its devices: passphrases and recovery keys. Keeps none of them.
 
+import { equalBytes } from '../../bytes.ts'
 import type { RecoveryEntry } from '../../format/directory.ts'
+import { operatorSigningKeys } from '../../keys/recovery.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /** What opens the store besides its devices: several passphrases only after keyrings joined. */
@@ -14,4 +16,18 @@ export function countSecrets({ keyring }: Pick<Snapshot, 'keyring'>): Secrets {
     return keyring.directory.recovery.filter((entry) => entry.type === type).length
   }
   return { passphrases: count('passphrase'), recoveryKeys: count('recovery') }
+}
+
+/** Whether there are recovery keys, and all of them follow from an operator secret. */
+export function isRecoveredBy(
+  storeId: string,
+  { keyring }: Pick<Snapshot, 'keyring'>,
+  operatorSecret: Uint8Array,
+): boolean {
+  const entries = keyring.directory.recovery.filter(({ type }) => type === 'recovery')
+  const own = operatorSigningKeys(storeId, operatorSecret)
+  const follows = ({ signingKey }: RecoveryEntry): boolean => {
+    return own.some((key) => equalBytes(key, signingKey))
+  }
+  return entries.length > 0 && entries.every(follows)
 }

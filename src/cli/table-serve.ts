@@ -1,6 +1,7 @@
 // The verbs of a server of many stores; a part of table.ts.
 
 import type { Command, Option } from './command.ts'
+import { authorOptions } from './options.ts'
 
 /** Options of every verb about a server. */
 const placeOptions: readonly Option[] = [
@@ -86,6 +87,23 @@ export const serveCommands: readonly Command[] = [
         'are written to.',
     ],
     run: async (...call) => (await import('./commands/serve-backup.ts')).serveRestore(...call),
+  },
+  {
+    name: 'serve rotate-operator',
+    destroys: true,
+    summary: 'Have the operator secret recover all stores of a server, and no earlier one',
+    positionals: [],
+    options: [
+      ...placeOptions,
+      ...authorOptions.filter(({ name }) => name === 'actor' || name === 'session'),
+    ],
+    notes: [
+      'Put the new secret, from `key operator`, where `serve` takes it from, and restart the ' +
+        'server, so that new stores have it; then run this. It may be repeated, also after it ' +
+        'was interrupted. An earlier secret opens nothing that is written from then on.',
+    ],
+    run: async (...call) =>
+      (await import('./commands/serve-backup.ts')).serveRotateOperator(...call),
   },
   {
     name: 'api-key create',

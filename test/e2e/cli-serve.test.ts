@@ -206,6 +206,21 @@ describe('if the machine of a server is lost', { tags: 'slow' }, () => {
     expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('owner') })
   })
 
+  test('a new operator secret takes the place of one that is known', async () => {
+    const [home, other] = [newHome(), newHome()]
+    const store = await storeMadeBy(home)
+    const file = join(home.directory, '.config/gitlocket/operator-secret')
+    renameSync(file, `${file}.old`)
+    home.file('new', String((await home.json('key', 'operator'))['operator_secret']))
+    renameSync(join(home.directory, 'new'), file)
+    expect(await home.json('serve', 'rotate-operator')).toMatchObject({ rotated: 1, failed: [] })
+    expect(await home.json('serve', 'rotate-operator')).toMatchObject({ rotated: 0, unchanged: 1 })
+    const joining = (secret: string) =>
+      other.call(['--store', 'clone', 'join', store], { GITLOCKET_OPERATOR_SECRET_FILE: secret })
+    expect(await joining(`${file}.old`)).toMatchObject({ exitCode: 8 })
+    expect(await joining(file)).toMatchObject({ exitCode: 0 })
+  })
+
   test('an owner whose card the server had opens a store, which has no recovery key', async () => {
     const [home, other] = [newHome(), newHome()]
     const { card } = await other.json('device', 'card')

@@ -76,6 +76,7 @@ const calls: readonly Call[] = [
   ['api-key list', page],
   ['api-key revoke KEY', 'api_key'],
   ['serve backup copy', 'serve_backup'],
+  ['serve rotate-operator', 'serve_rotate_operator'],
   ['serve restore copy --data elsewhere-served', 'serve_restore'],
   ['completion bash', 'completion'],
   ['recover', 'recover'],

@@ -1,10 +1,16 @@
-// `serve backup|restore`: a copy of all stores of a server, made while it runs, and its way back.
+// `serve backup|restore|rotate-operator`: what is done for all stores of a server at once, for the
+// day on which its machine or its operator secret is lost.
 
 import { resolve } from 'node:path'
+import { ensureOperatorSecret } from '../../home/operator-secret-file.ts'
 import { backupHost, type BackupReport, restoreHost } from '../../hosting/backup.ts'
 import type { HostNotice } from '../../hosting/data-directory.ts'
+import { rotateHostOperator } from '../../hosting/rotate-operator.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { authorOf } from '../options.ts'
+import { withProgress } from '../progress.ts'
+import { findOperatorSecret } from '../secrets.ts'
 import { withServerPlace } from '../server-place.ts'
 import { countText } from '../sizes.ts'
 
@@ -22,6 +28,30 @@ export function serveRestore(context: Context, input: Input): Promise<Answer> {
       return restoreHost(source, { ...place, notice })
     }),
   )
+}
+
+export async function serveRotateOperator(context: Context, input: Input): Promise<Answer> {
+  const { signal } = context.interrupts
+  const { actor } = authorOf(context, input)
+  return withServerPlace(context, input, async (place) => {
+    const operatorSecret = findOperatorSecret(context) ?? (await nearIdentity(context))
+    const report = await withProgress(context, 'Rotating', (progress) =>
+      rotateHostOperator({ ...place, operatorSecret, actor, progress, signal }),
+    )
+    const { rotated, unchanged, failed } = report
+    const stores = countText(rotated, 'store', 'stores')
+    const before = unchanged === 0 ? '' : `; ${unchanged} had it before`
+    return {
+      text: `The operator secret recovers ${stores} now, and earlier ones do not${before}\n`,
+      json: { rotated, unchanged, failed: failed.map(({ storeId }) => storeId) },
+      failures: failed.map(({ error }) => error),
+      ...(failed.length > 0 && { exitCode: INCOMPLETE }),
+    }
+  })
+}
+
+async function nearIdentity({ environment }: Context): Promise<string> {
+  return (await ensureOperatorSecret(environment)).operatorSecret
 }
 
 async function reporting(

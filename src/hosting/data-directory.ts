@@ -50,7 +50,8 @@ export class DataDirectory {
   readonly stores: string
   readonly unfinished: string
   readonly #state: string
-  readonly #locks: LockIdentity
+  readonly #identity: LockIdentity
+  readonly #locks: ProcessLock[] = []
 
   constructor({ dataDirectory, stateDirectory, identity, ...environment }: HostPlaces) {
     const { disk = systemDisk, random = systemRandom, clock = systemClock } = environment
@@ -63,7 +64,7 @@ export class DataDirectory {
     this.unfinished = `${this.path}/unfinished`
     this.storeStates = stateDirectory
     this.#state = `${stateDirectory}/servers/${nameOf(this.path)}`
-    this.#locks = new LockIdentity(disk, this.#own, random)
+    this.#identity = new LockIdentity(disk, this.#own, random)
   }
 
   get #own(): string {
@@ -132,14 +133,17 @@ export class DataDirectory {
     }
   }
 
-  /** When no lock is held any more. */
+  /** When no work under a lock goes on. Releases what could not be released then. */
   async close(): Promise<void> {
-    await this.#locks.remove()
+    for (const lock of this.#locks) lock.abandon()
+    await this.#identity.remove()
   }
 
   #lock(name: string, purpose: string): ProcessLock {
     const { disk, random } = this
     const path = `${this.#own}/${name}`
-    return new ProcessLock({ disk, identity: this.#locks, path, random, purpose })
+    const lock = new ProcessLock({ disk, identity: this.#identity, path, random, purpose })
+    this.#locks.push(lock)
+    return lock
   }
 }

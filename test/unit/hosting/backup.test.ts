@@ -7,59 +7,64 @@ import { generateIdentity } from '../../../src/index.ts'
 import { callerOf, newHost, newToken, settings } from '../../support/hosts.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
-test('a backup that is made under writes has a state of each store that was', async () => {
-  const { host, caller, token, place } = await newHost()
-  const ids: string[] = []
-  for (const name of ['a', 'b', 'c']) {
-    ids.push((await host.create(caller, { ...settings, name })).storeId)
-  }
-  const ending = new AbortController()
-  const { signal } = ending
-  const acknowledged = ids.map(() => 0)
-  const writers = ids.map(async (storeId, index) => {
-    for (let count = 1; !signal.aborted; count += 1) {
-      await host.use(caller, storeId, async (store, me) => {
-        await me.write(`/${count}.md`, String(count).repeat(2000))
-        if (count % 7 === 0) await store.maintenance.checkpoint()
-      })
-      acknowledged[index] = count
+test(
+  'a backup made under writes has a state of each store that was',
+  { tags: 'slow' },
+  async () => {
+    const { host, caller, token, place } = await newHost()
+    const ids: string[] = []
+    for (const name of ['a', 'b', 'c']) {
+      ids.push((await host.create(caller, { ...settings, name })).storeId)
     }
-  })
-  const churn = (async () => {
-    while (!signal.aborted) {
-      const { storeId } = await host.create(caller, settings)
-      await host.delete(caller, storeId)
-    }
-  })()
-  while (acknowledged.some((count) => count < 10)) await new Promise((done) => setTimeout(done, 5))
-  const before = [...acknowledged]
-  const target = `${temporaryDirectory()}/backup`
-  const report = await backupHost(place, target)
-  const after = [...acknowledged]
-  ending.abort()
-  await Promise.all([...writers, churn])
-  await host.close()
-  expect(report.failed).toEqual([])
-  expect(readdirSync(target)).toEqual(['catalogue', 'credentials', 'stores'])
-
-  rmSync(place.dataDirectory, { recursive: true })
-  expect(await restoreHost(target, place)).toEqual(report)
-  const { host: again, notices } = await newHost({}, place)
-  const same = callerOf(again, token)
-  expect(again.list(same, { limit: 100 }).data).toHaveLength(report.stores)
-  for (const [index, storeId] of ids.entries()) {
-    const listing = await again.use(same, storeId, async (store, me) => {
-      await me.write('/after.md', 'written after')
-      await store.maintenance.verify()
-      return store.list('/')
+    const ending = new AbortController()
+    const { signal } = ending
+    const acknowledged = ids.map(() => 0)
+    const writers = ids.map(async (storeId, index) => {
+      for (let count = 1; !signal.aborted; count += 1) {
+        await host.use(caller, storeId, async (store, me) => {
+          await me.write(`/${count}.md`, String(count).repeat(2000))
+          if (count % 7 === 0) await store.maintenance.checkpoint()
+        })
+        acknowledged[index] = count
+      }
     })
-    const counts = (listing?.children ?? []).length - 1
-    expect(counts).toBeGreaterThanOrEqual(before[index] ?? Infinity)
-    expect(counts).toBeLessThanOrEqual((after[index] ?? 0) + 1)
-  }
-  expect(notices).toEqual([])
-  await again.close()
-})
+    const churn = (async () => {
+      while (!signal.aborted) {
+        const { storeId } = await host.create(caller, settings)
+        await host.delete(caller, storeId)
+      }
+    })()
+    while (acknowledged.some((count) => count < 10))
+      await new Promise((done) => setTimeout(done, 5))
+    const before = [...acknowledged]
+    const target = `${temporaryDirectory()}/backup`
+    const report = await backupHost(place, target)
+    const after = [...acknowledged]
+    ending.abort()
+    await Promise.all([...writers, churn])
+    await host.close()
+    expect(report.failed).toEqual([])
+    expect(readdirSync(target)).toEqual(['catalogue', 'credentials', 'stores'])
+
+    rmSync(place.dataDirectory, { recursive: true })
+    expect(await restoreHost(target, place)).toEqual(report)
+    const { host: again, notices } = await newHost({}, place)
+    const same = callerOf(again, token)
+    expect(again.list(same, { limit: 100 }).data).toHaveLength(report.stores)
+    for (const [index, storeId] of ids.entries()) {
+      const listing = await again.use(same, storeId, async (store, me) => {
+        await me.write('/after.md', 'written after')
+        await store.maintenance.verify()
+        return store.list('/')
+      })
+      const counts = (listing?.children ?? []).length - 1
+      expect(counts).toBeGreaterThanOrEqual(before[index] ?? Infinity)
+      expect(counts).toBeLessThanOrEqual((after[index] ?? 0) + 1)
+    }
+    expect(notices).toEqual([])
+    await again.close()
+  },
+)
 
 test('it is restored where the state directory is lost, and where it knows more', async () => {
   const { host, caller, token, place } = await newHost()

@@ -146,8 +146,7 @@ export class HostedStores {
   async delete(storeId: string, pool: StorePool): Promise<void> {
     await this.#mark(storeId)
     await this.#parts.catalogue.remove(storeId)
-    await pool.forget(storeId)
-    await this.#erase(storeId)
+    await pool.forget(storeId, () => this.#erase(storeId))
   }
 
   async #make(

@@ -76,12 +76,9 @@ async function openParts(
   const stores = new HostedStores({ directory, catalogue, recovery, notice, stretch, storeLimits })
   // An older catalogue does not know what was made since.
   if (!catalogue.wasRolledBack) await stores.sweep()
-  const pool = new StorePool({
-    open: (storeId) => stores.open(storeId),
-    maxOpen: options.maxOpen,
-    maxBytes: options.maxBytes,
-    idleMs: options.idleMs,
-  })
+  const { maxOpen, maxBytes, idleMs } = options
+  const open = (storeId: string): Promise<MemoryStore> => stores.open(storeId)
+  const pool = new StorePool({ open, maxOpen, maxBytes, idleMs })
   const sync =
     syncEveryMs === undefined
       ? undefined

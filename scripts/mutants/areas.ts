@@ -6,6 +6,7 @@ import { disk } from './list/disk.ts'
 import { durability } from './list/durability.ts'
 import { handlers } from './list/handlers.ts'
 import { history } from './list/history.ts'
+import { hosting } from './list/hosting.ts'
 import { journal } from './list/journal.ts'
 import { keys } from './list/keys.ts'
 import { merge } from './list/merge.ts'
@@ -20,6 +21,7 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   verification,
   access,
   keys,
+  hosting,
   journal,
   disk,
   durability,

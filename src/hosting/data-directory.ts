@@ -62,8 +62,8 @@ export class DataDirectory {
     this.path = resolve(dataDirectory)
     this.stores = `${this.path}/stores`
     this.unfinished = `${this.path}/unfinished`
-    this.storeStates = stateDirectory
-    this.#state = `${stateDirectory}/servers/${nameOf(this.path)}`
+    this.storeStates = resolve(stateDirectory)
+    this.#state = `${this.storeStates}/servers/${nameOf(this.path)}`
     this.#identity = new LockIdentity(disk, this.#own, random)
   }
 
@@ -74,6 +74,16 @@ export class DataDirectory {
   get owner(): CacheOwner {
     const { disk, identity, random } = this
     return { disk, identity, random, storeId: NO_STORE }
+  }
+
+  /** What is wrong with the places, though all would work. */
+  checkApart(): void {
+    if (!`${this.storeStates}/`.startsWith(`${this.path}/`)) return
+    throw new StoreError(
+      'invalid_input',
+      'The state directory should be outside of the data directory: else who puts back an old ' +
+        'copy of the one puts back the other, and it is not noticed',
+    )
   }
 
   async make(): Promise<void> {

@@ -110,14 +110,12 @@ export class HostedStores {
     const marker = store.id + changed
     return this.#inTurn(store, async () => {
       await this.#mark(marker)
-      try {
-        await me.settings.update(change)
-      } catch (error) {
-        await this.#unmark(marker)
-        throw error
-      }
+      const updating = me.settings.update(change)
+      await updating.catch(() => undefined)
+      // Also after an error, which the disk may have had when the change was made.
       const hosted = await this.#follow(store)
       await this.#unmark(marker)
+      await updating
       return hosted
     })
   }

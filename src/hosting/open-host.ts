@@ -68,6 +68,11 @@ async function openParts(
   unlock: () => Promise<void>,
 ): Promise<Host> {
   const { notice = () => undefined, acceptRolledBack = false, stretch, syncEveryMs } = options
+  try {
+    directory.checkApart()
+  } catch (error) {
+    notice({ about: 'state', error })
+  }
   await directory.sweepLocks()
   const catalogue = await Catalogue.open(directory, notice, acceptRolledBack)
   const credentials = await Credentials.open(directory, notice, acceptRolledBack)

@@ -101,6 +101,14 @@ test('a second server is refused, and the directory is free after the first', as
   await again.host.close()
 })
 
+test('a state directory inside of the data directory is told of', async () => {
+  const place = newHostPlace()
+  const stateDirectory = `${place.dataDirectory}/state`
+  const { host, notices } = await newHost({}, { ...place, stateDirectory })
+  expect(notices).toMatchObject([{ about: 'state', error: { code: 'invalid_input' } }])
+  await host.close()
+})
+
 test('a server that nobody could recover the stores of makes none', async () => {
   const { operatorSecret, ...place } = newHostPlace()
   const host = await openHost({ ...place, stretch: leastStretch })

@@ -22,6 +22,8 @@ export class BackgroundSync {
   readonly #parts: BackgroundSyncParts
   readonly #ending = new AbortController()
   #timer: NodeJS.Timeout | undefined
+  /** The store that is synced now. */
+  #current: { readonly storeId: string; readonly leaving: AbortController } | undefined
   #round: Promise<void> = Promise.resolve()
 
   constructor(parts: BackgroundSyncParts) {
@@ -36,6 +38,11 @@ export class BackgroundSync {
     await this.#round
   }
 
+  /** Ends the sync of a store that is to be erased: a remote may be slow. */
+  leave(storeId: string): void {
+    if (this.#current?.storeId === storeId) this.#current.leaving.abort()
+  }
+
   #schedule(): void {
     this.#timer = setTimeout(() => {
       this.#round = this.#syncAll().finally(() => {
@@ -46,21 +53,27 @@ export class BackgroundSync {
   }
 
   async #syncAll(): Promise<void> {
-    const { storeIds, use, notice } = this.#parts
-    const { signal } = this.#ending
-    for (const about of storeIds()) {
-      if (signal.aborted) return
+    const { storeIds, notice } = this.#parts
+    for (const storeId of storeIds()) {
+      if (this.#ending.signal.aborted) return
+      const leaving = new AbortController()
+      const signal = AbortSignal.any([this.#ending.signal, leaving.signal])
+      this.#current = { storeId, leaving }
       try {
-        if (!this.#hasRemote(about)) continue
-        await use(about, async (store) => {
-          for (const { name } of await store.remotes.list()) {
-            await store.as({ actor }).sync({ remote: name, signal })
-          }
-        })
+        if (this.#hasRemote(storeId)) await this.#sync(storeId, signal)
       } catch (error) {
-        if (!signal.aborted) notice({ about, error })
+        if (!signal.aborted) notice({ about: storeId, error })
       }
+      this.#current = undefined
     }
+  }
+
+  #sync(storeId: string, signal: AbortSignal): Promise<void> {
+    return this.#parts.use(storeId, async (store) => {
+      for (const { name } of await store.remotes.list()) {
+        await store.as({ actor }).sync({ remote: name, signal })
+      }
+    })
   }
 
   /** Without opening the store: most have none. */

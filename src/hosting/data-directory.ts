@@ -115,10 +115,10 @@ export class DataDirectory {
   async holdForLife(): Promise<() => Promise<void>> {
     const lock = this.#lock('server.lock', 'server')
     try {
-      return await new Promise((succeed, reject) => {
+      return await new Promise((done, reject) => {
         const held = lock.hold(0, () => {
           return new Promise<void>((release) => {
-            succeed(async () => {
+            done(async () => {
               release()
               await held
             })

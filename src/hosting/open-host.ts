@@ -146,7 +146,9 @@ class OpenHost implements Host {
   delete(caller: Caller, storeId: string): Promise<void> {
     return this.#run(async () => {
       this.get(caller, storeId)
-      await this.#parts.stores.delete(storeId, this.#parts.pool)
+      const { stores, pool, sync } = this.#parts
+      sync?.leave(storeId)
+      await stores.delete(storeId, pool)
     })
   }
 

@@ -2,11 +2,12 @@
 // their results into answers; decides nothing.
 
 import { Hono } from 'hono'
+import { errorAnswer } from '../api/error-envelope.ts'
 import { systemClock } from '../clock.ts'
 import type { Host } from '../hosting/host.ts'
 import { type HostOptions, openHost } from '../hosting/open-host.ts'
 import { type Connection, jsonAnswer, send } from './answer.ts'
-import { exchange, type ExchangeContext } from './exchange.ts'
+import { exchange, type ExchangeContext, newRequestId } from './exchange.ts'
 import { KeyLimits } from './key-limits.ts'
 import { type Address, Listener } from './listener.ts'
 import { type HttpOptions, limitsDefault } from './options.ts'
@@ -77,6 +78,10 @@ function makeApp(context: ExchangeContext): Hono<{ Bindings: Connection }> {
     )
   }
   for (const route of routes) add(route)
+  app.onError((error, { env }) => {
+    const { status, body } = errorAnswer(error, newRequestId())
+    return send(jsonAnswer(status, body, {}), env)
+  })
   app.notFound(async ({ req, env }) => {
     return send(await exchange(context, req.raw, undefined, {}), env)
   })

@@ -2,12 +2,16 @@
 
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
+import { request as secureRequest } from 'node:https'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { makeCertificate } from '../../support/git-server.ts'
 import { newServedStore, serveStores } from '../../support/served-stores.ts'
+import { requires } from '../../support/tools.ts'
 
 const STORES = '/v1/memory_stores'
+const openssl = requires('openssl')
 
 /** Sends bytes as they are, and reads until the server closes. */
 async function sendRaw(port: number, ...parts: readonly string[]): Promise<string> {
@@ -62,6 +66,25 @@ test('a client that sends too much gets the answer', { tags: 'slow' }, async () 
   const init = { method: 'POST', headers: { ...headers, ...beta }, body: 'x'.repeat(5_000_000) }
   expect((await fetch(url + STORES, init)).status).toBe(413)
 })
+
+test(
+  'speaks TLS with a certificate, then also where others reach it',
+  {
+    skip: openssl.missing,
+  },
+  async () => {
+    const tls = makeCertificate()
+    const { server, token } = await serveStores({ host: '0.0.0.0', tls })
+    const { port } = await server.listen()
+    const headers = { 'x-api-key': token, 'anthropic-beta': 'agent-memory-2026-07-22' }
+    const asked = secureRequest({ port, host: '127.0.0.1', path: STORES, headers, ca: tls.cert })
+    const answered = once(asked, 'response')
+    asked.end()
+    const [response] = await answered
+    expect(response.statusCode).toBe(200)
+    expect(JSON.parse(await text(response))).toEqual({ data: [], next_page: null })
+  },
+)
 
 test('says where it listens: the same, however often it is asked', async () => {
   const { server } = await serveStores()

@@ -13,6 +13,7 @@ import { merge } from './list/merge.ts'
 import { purge } from './list/purge.ts'
 import { redaction } from './list/redaction.ts'
 import { remoteWork } from './list/remote-work.ts'
+import { server } from './list/server.ts'
 import { sync } from './list/sync.ts'
 import { verification } from './list/verification.ts'
 import type { MutatedFile } from './mutant.ts'
@@ -28,6 +29,7 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   purge,
   redaction,
   remoteWork,
+  server,
   sync,
   merge,
   history,

@@ -162,6 +162,14 @@ describe('a session', () => {
     }
   })
 
+  test('is refused a write before its body is looked at', async () => {
+    const served = await serveStores()
+    const store = await newServedStore(served)
+    const headers = { 'x-api-key': undefined, ...(await newSession(served, store, 'read_only')) }
+    const { status } = await served.ask('POST', `${store}/memories`, { body: '[', headers })
+    expect(status).toBe(403)
+  })
+
   test('ends when a key says so, not when a session does', async () => {
     const served = await serveStores()
     const store = await newServedStore(served)

@@ -1,0 +1,157 @@
+// What a server of many stores refuses before it does anything, and what it answers.
+
+import type { MutatedFile } from '../mutant.ts'
+
+export const server: readonly MutatedFile[] = [
+  {
+    file: 'api/hosted.ts',
+    mutants: [
+      {
+        line: `if (access === undefined) throw`,
+        becomes: `if (storeId === '') throw`,
+        test: 'unit/api/store-operations.test.ts',
+        name: 'a session reaches its stores alone, manages nothing, and writes where it may',
+      },
+      {
+        line: `if (operation.effect === 'manage') {`,
+        becomes: `if (operation.name === 'manage') {`,
+        test: 'unit/api/store-operations.test.ts',
+        name: 'a session reaches its stores alone, manages nothing, and writes where it may',
+      },
+      {
+        line: `  checkAccess(operation, access)`,
+        becomes: ``,
+        test: 'unit/api/store-operations.test.ts',
+        name: 'a session is refused a write before its body is looked at',
+      },
+    ],
+  },
+  {
+    file: 'api/memory-operations.ts',
+    mutants: [
+      {
+        line: `if (now?.versionId === left.versionId) return now.content`,
+        becomes: `if (now !== undefined) return now.content`,
+        test: 'unit/api/memory-operations.test.ts',
+        name: 'update answers what it left, although another write follows at once',
+      },
+    ],
+  },
+  {
+    file: 'api/version-operations.ts',
+    mutants: [
+      {
+        line: `current: 'refuse'`,
+        becomes: `current: 'overwrite'`,
+        test: 'unit/api/memory-operations.test.ts',
+        name: 'redaction leaves the current version of a live memory',
+      },
+      {
+        line: `if (authors.length > 1) return emptyPage`,
+        becomes: ``,
+        test: 'unit/api/memory-operations.test.ts',
+        name: 'the list of versions by two authors, which no version has',
+      },
+    ],
+  },
+  {
+    file: 'api/wire-pages.ts',
+    mutants: [
+      {
+        line: `const name = JSON.stringify(list)`,
+        becomes: `const name = JSON.stringify(list.slice(0, 1))`,
+        test: 'unit/api/memory-operations.test.ts',
+        name: 'the list of memories has cursors of its own: of these filters, and of this store',
+      },
+    ],
+  },
+  {
+    file: 'server/admission.ts',
+    mutants: [
+      {
+        line: `token === undefined || others.length > 0 ?`,
+        becomes: `token === undefined ?`,
+        test: 'unit/server/admission.test.ts',
+        name: 'a request with credentials that disagree',
+      },
+      {
+        line: `if (!hosts.has(`,
+        becomes: `if (hosts.size === 0 && !hosts.has(`,
+        test: 'unit/server/admission.test.ts',
+        name: 'a request to a host name of somebody else',
+      },
+      {
+        line: `if (origin === null || origins.has(origin)) return`,
+        becomes: `return`,
+        test: 'unit/server/admission.test.ts',
+        name: 'a request of a web page',
+      },
+      {
+        line: `if (workspace !== null && workspace !== caller.workspaceId) {`,
+        becomes: `if (workspace === '') {`,
+        test: 'unit/server/admission.test.ts',
+        name: 'a request to another workspace',
+      },
+    ],
+  },
+  {
+    file: 'server/exchange.ts',
+    mutants: [
+      {
+        line: `  } finally {
+    leave()
+  }`,
+        becomes: `  } finally {
+    void leave
+  }`,
+        test: 'unit/server/admission.test.ts',
+        name: 'one key may make so many requests at once',
+      },
+    ],
+  },
+  {
+    file: 'server/request-input.ts',
+    mutants: [
+      {
+        line: `if (length !== null && Number(length) > bytesMax) throw tooLarge(bytesMax)`,
+        becomes: ``,
+        test: 'unit/server/request-input.test.ts',
+        name: 'the body that claims to be too long is not read',
+      },
+      {
+        line: `if (length > bytesMax) throw tooLarge(bytesMax)`,
+        becomes: ``,
+        test: 'unit/server/request-input.test.ts',
+        name: 'the body may hold a megabyte, and no more',
+      },
+      {
+        line: `if (found.has(key)) throw`,
+        becomes: `if (key === '') throw`,
+        test: 'unit/server/request-input.test.ts',
+        name: 'the query limit=1&limit=1: 400',
+      },
+    ],
+  },
+  {
+    file: 'server/answer.ts',
+    mutants: [
+      {
+        line: `if (!incoming.complete) await new Promise(setImmediate)`,
+        becomes: ``,
+        test: 'unit/server/listener.test.ts',
+        name: 'answers requests of one connection one after another, refused ones too',
+      },
+    ],
+  },
+  {
+    file: 'server/listener.ts',
+    mutants: [
+      {
+        line: `if (tls === undefined && !behindProxy && !isLoopback(host)) {`,
+        becomes: `if (tls === undefined && host === '') {`,
+        test: 'unit/server/listener.test.ts',
+        name: 'listens on this machine alone without TLS, unless a proxy has it',
+      },
+    ],
+  },
+]

@@ -76,9 +76,13 @@ const RFC_3339 = new RegExp(
   'i',
 )
 
-/** Milliseconds since 1970; what is finer is cut off, as in the times that are returned. */
+/**
+ * Milliseconds since 1970; what is finer is cut off, as in the times that are returned. The plus
+ * sign of an offset is read as a space if nobody has encoded it.
+ */
 function findTime(text: string): number | undefined {
-  const [match, date = '', day, time = '', fraction = '', offset = ''] = RFC_3339.exec(text) ?? []
+  const found = RFC_3339.exec(text.replace(/ (?=\d\d:\d\d$)/, '+'))
+  const [match, date = '', day, time = '', fraction = '', offset = ''] = found ?? []
   if (match === undefined || new Date(date).getUTCDate() !== Number(day)) return undefined
   const milliseconds = fraction.slice(0, 3).padEnd(3, '0')
   return Date.parse(`${date}T${time}.${milliseconds}${offset.toUpperCase()}`)

@@ -56,13 +56,21 @@ onServers('directories', (at) => {
       },
     )
 
-    test.each(['/a/', '/none/', '/B/', '/b/2/x/', '/b/2/y/z/', '/b%2F2/', '/*/', '/b/./'])(
-      'that matches nothing gives an empty page: %s',
-      async (prefix) => {
-        const { data, next_page } = await store.get(`/memories?${encoded(prefix)}`)
-        expect({ data, next_page }).toEqual({ data: [], next_page: null })
-      },
-    )
+    test.each([
+      '/a/',
+      '/none/',
+      '/B/',
+      '/b/2/x/',
+      '/b/2/y/z/',
+      '/b%2F2/',
+      '/*/',
+      '/b/./',
+      '/e\u0301/',
+      '/\0/',
+    ])('that matches nothing gives an empty page: %s', async (prefix) => {
+      const { data, next_page } = await store.get(`/memories?${encoded(prefix)}`)
+      expect({ data, next_page }).toEqual({ data: [], next_page: null })
+    })
 
     test.each(['', 'b/', '/b', 'b', '//b'])('refused: %j', async (prefix) => {
       expectRefused(await at.caller.get(`${store.path}/memories?${encoded(prefix)}`), 400)

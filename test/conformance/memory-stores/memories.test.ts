@@ -128,6 +128,19 @@ onServers('memories', (at) => {
       expect(await store.versions()).toHaveLength(before + 1)
     })
 
+    test('12: a precondition of older clients overwrites nothing', async () => {
+      const precondition = { type: 'not_exists' }
+      const { id } = await store.create('/upsert', 'a')
+      expectPathConflict(
+        await create({ path: '/upsert', content: 'b', precondition }),
+        id,
+        '/upsert',
+      )
+      expect(await full(id)).toMatchObject({ content: 'a' })
+      const { status } = await create({ path: '/upsert2', content: 'b', precondition })
+      expect([200, 400]).toContain(status)
+    })
+
     test('content that is refused is refused before the path is looked at', async () => {
       await store.create('/form')
       expectRefused(await create({ path: '/form', content: 1 }), 400)

@@ -69,6 +69,16 @@ onServers('sessions', (at) => {
       ])
     })
 
+    test('what it has is taken for another one', async () => {
+      const { resources } = await at.session([written, attached(read, { access: 'read_only' })])
+      expect((await at.session(resources)).resources).toEqual(resources)
+    })
+
+    test('null for access and instructions is as if they were absent', async () => {
+      const { resources } = await at.session([attached(read, { access: null, instructions: null })])
+      expect(resources).toMatchObject([{ access: 'read_write', instructions: null }])
+    })
+
     test('name and description are what they were then', async () => {
       const store = await at.store({ name: 'Then', description: 'then' })
       const { resources } = await at.session([store])

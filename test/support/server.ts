@@ -9,7 +9,7 @@ import { leastStretch } from './stores.ts'
 export type ServerSettings = Omit<
   ServerOptions,
   'dataDirectory' | 'stateDirectory' | 'identity' | 'operatorSecret'
-> & { readonly maxOpen?: number }
+>
 
 export interface HostedKey {
   /** `apikey_…` */

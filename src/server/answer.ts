@@ -3,6 +3,9 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { errorAnswer } from '../api/error-envelope.ts'
+import { toHex } from '../bytes.ts'
+import { systemRandom } from '../crypto/random.ts'
 
 export interface Answer {
   readonly status: number
@@ -31,6 +34,19 @@ export function jsonAnswer(
   headers: Readonly<Record<string, string>>,
 ): Answer {
   return { status, headers: { ...always, ...headers }, body: JSON.stringify(json) }
+}
+
+/** Of a request that has no route or caller to name. */
+export function refusalOf(error: unknown): Answer {
+  const requestId = newRequestId()
+  const { status, headers, body } = errorAnswer(error, requestId)
+  return jsonAnswer(status, body, { ...headers, 'request-id': requestId })
+}
+
+const ID_BYTES = 12
+
+export function newRequestId(): string {
+  return `req_${toHex(systemRandom(ID_BYTES))}`
 }
 
 export async function send(answer: Answer, connection: Connection): Promise<Response> {

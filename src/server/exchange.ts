@@ -3,13 +3,11 @@
 
 import { errorAnswer } from '../api/error-envelope.ts'
 import { checkMayCall } from '../api/hosted.ts'
-import { toHex } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
-import { systemRandom } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller, Host } from '../hosting/host.ts'
 import { authenticate, checkDoorway, checkHeaders, type Doorways } from './admission.ts'
-import { type Answer, jsonAnswer } from './answer.ts'
+import { type Answer, jsonAnswer, newRequestId } from './answer.ts'
 import type { KeyLimits } from './key-limits.ts'
 import { readBody, readQuery } from './request-input.ts'
 import type { Route } from './routes.ts'
@@ -99,10 +97,4 @@ async function answerTo(
 function headersOf(requestId: string, caller: Caller | undefined): Record<string, string> {
   const workspace = caller && { 'anthropic-workspace-id': caller.workspaceId }
   return { 'request-id': requestId, ...workspace }
-}
-
-const ID_BYTES = 12
-
-export function newRequestId(): string {
-  return `req_${toHex(systemRandom(ID_BYTES))}`
 }

@@ -11,10 +11,8 @@ import {
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { getRequestListener } from '@hono/node-server'
-import { errorAnswer } from '../api/error-envelope.ts'
-import { assert, type ErrorCode, StoreError } from '../errors.ts'
-import { type Connection, jsonAnswer, LINGER_MS, send } from './answer.ts'
-import { newRequestId } from './exchange.ts'
+import { assert, StoreError } from '../errors.ts'
+import { type Connection, LINGER_MS, refusalOf, send } from './answer.ts'
 import type { HttpOptions, ServerLimits } from './options.ts'
 
 export interface Address {
@@ -134,7 +132,7 @@ function connectionOf(incoming: unknown, outgoing: unknown): Connection {
 
 /** Of a request whose address or host is none. */
 function refuse(): Promise<Response> {
-  return send(refusal('invalid_input', 'The request is malformed'), {})
+  return send(refusalOf(new StoreError('invalid_input', 'The request is malformed')), {})
 }
 
 /** Of Node's codes for bytes that are no request; any other is a 400. */
@@ -146,19 +144,14 @@ const rawStatuses: Readonly<Record<string, string>> = {
 /** To bytes that are no request, too long or too slow: there is no message to answer. */
 function rawAnswer(code: string = ''): string {
   const status = rawStatuses[code] ?? '400 Bad Request'
-  const { headers, body } = refusal('invalid_input', 'The request is malformed, or took too long')
+  const problem = 'The request is malformed, or took too long'
+  const { headers, body } = refusalOf(new StoreError('invalid_input', problem))
   const lines = Object.entries({
     ...headers,
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`
-}
-
-function refusal(code: ErrorCode, message: string): ReturnType<typeof jsonAnswer> {
-  const requestId = newRequestId()
-  const { status, headers, body } = errorAnswer(new StoreError(code, message), requestId)
-  return jsonAnswer(status, body, { ...headers, 'request-id': requestId })
 }
 
 function isLoopback(host: string): boolean {

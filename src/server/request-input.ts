@@ -28,7 +28,8 @@ export function readQuery(url: string, names: readonly string[]): Fields {
 
 /** Operations take these as what they are in JSON; what is none of that stays text. */
 function valueOf(name: string, text: string): unknown {
-  if (name === 'limit' || name === 'depth') return /^\d{1,9}$/.test(text) ? Number(text) : text
+  const isNumber = name === 'limit' || name === 'depth'
+  if (isNumber && /^(?:0|[1-9]\d{0,8})$/.test(text)) return Number(text)
   if (name === 'include_archived') return text === 'true' || (text === 'false' ? false : text)
   return text
 }

@@ -2,12 +2,11 @@
 // their results into answers; decides nothing.
 
 import { Hono } from 'hono'
-import { errorAnswer } from '../api/error-envelope.ts'
 import { systemClock } from '../clock.ts'
 import type { Host } from '../hosting/host.ts'
 import { type HostOptions, openHost } from '../hosting/open-host.ts'
-import { type Connection, jsonAnswer, send } from './answer.ts'
-import { exchange, type ExchangeContext, newRequestId } from './exchange.ts'
+import { type Connection, jsonAnswer, newRequestId, refusalOf, send } from './answer.ts'
+import { exchange, type ExchangeContext } from './exchange.ts'
 import { KeyLimits } from './key-limits.ts'
 import { type Address, Listener } from './listener.ts'
 import { type HttpOptions, limitsDefault } from './options.ts'
@@ -71,17 +70,16 @@ function serveHost(host: Host, options: HttpOptions): Server {
 
 function makeApp(context: ExchangeContext): Hono<{ Bindings: Connection }> {
   const app = new Hono<{ Bindings: Connection }>()
-  app.get('/healthz', ({ env }) => send(jsonAnswer(200, { status: 'ok' }, {}), env))
+  app.get('/healthz', ({ env }) => {
+    return send(jsonAnswer(200, { status: 'ok' }, { 'request-id': newRequestId() }), env)
+  })
   const add = (route: Route): void => {
     app.on(route.method, route.path, async ({ req, env }) =>
       send(await exchange(context, req.raw, route, req.param()), env),
     )
   }
   for (const route of routes) add(route)
-  app.onError((error, { env }) => {
-    const { status, body } = errorAnswer(error, newRequestId())
-    return send(jsonAnswer(status, body, {}), env)
-  })
+  app.onError((error, { env }) => send(refusalOf(error), env))
   app.notFound(async ({ req, env }) => {
     return send(await exchange(context, req.raw, undefined, {}), env)
   })

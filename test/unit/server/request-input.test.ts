@@ -15,6 +15,7 @@ describe('the query', () => {
     ['limit=1.5', 400],
     ['limit=%2B1', 400],
     ['limit=', 400],
+    ['limit=01', 400],
     ['include_archived=true', 200],
     ['include_archived=1', 400],
     ['page=page_unknown', 400],

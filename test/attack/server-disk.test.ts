@@ -1,6 +1,6 @@
 // T59: whoever has the disk of a server, but not its identity, brings nothing back by old files,
-// has nothing erased, exchanges no stores and makes no file that is believed. What is wrong with one
-// store is told, and the others are served.
+// has nothing erased, exchanges no stores and makes no file that is believed. What is wrong with
+// one store is told, and the others are served.
 
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'

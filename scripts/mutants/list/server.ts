@@ -75,8 +75,8 @@ export const server: readonly MutatedFile[] = [
         name: 'a request with credentials that disagree',
       },
       {
-        line: `if (!hosts.has(`,
-        becomes: `if (hosts.size === 0 && !hosts.has(`,
+        line: `if (!named.every(`,
+        becomes: `if (!named.some(`,
         test: 'unit/server/admission.test.ts',
         name: 'a request to a host name of somebody else',
       },

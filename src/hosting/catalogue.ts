@@ -55,6 +55,7 @@ export class Catalogue {
     const file = await SealedFile.open<CatalogueValue>(
       {
         owner: directory.owner,
+        clock: directory.clock,
         role,
         ...directory.file(role),
         first: () => {

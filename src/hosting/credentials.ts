@@ -74,6 +74,7 @@ export class Credentials {
     const file = await SealedFile.open<CredentialsValue>(
       {
         owner: directory.owner,
+        clock: directory.clock,
         role,
         ...directory.file(role),
         first: () => ({ keys: [], sessions: [] }),

@@ -5,8 +5,9 @@
 
 import { basename, dirname } from 'node:path'
 import { toHex, utf8, utf8Text } from '../bytes.ts'
+import type { Clock } from '../clock.ts'
 import { hash256 } from '../crypto/digest.ts'
-import { atomicWrite, makeDurableDirectory, targetOf } from '../disk/disk.ts'
+import { atomicWrite, type FileStatus, makeDurableDirectory, targetOf } from '../disk/disk.ts'
 import type { ProcessLock } from '../disk/process-lock.ts'
 import { assert, hasCode, StoreError } from '../errors.ts'
 import { lockWaitMsDefault } from '../limits.ts'
@@ -30,6 +31,7 @@ export interface SealedFileParts<T> {
   /** Outside of what is backed up and put back together with the file. */
   readonly freshnessPath: string
   readonly lock: ProcessLock
+  readonly clock: Clock
   /** The value of a file that was never written. */
   readonly first: () => T
   /** Told once of each file that is refused while the last good value stays in force. */
@@ -57,6 +59,8 @@ interface Pending<T> {
 }
 
 const VERSION = 1
+/** More than file systems round the times of files to. */
+const TICK_MS = 20
 
 export class SealedFile<T extends object> {
   readonly #parts: SealedFileParts<T>
@@ -68,6 +72,9 @@ export class SealedFile<T extends object> {
   #known = 0
   /** Identifies the version of the file that was read last. */
   #seen: string | undefined
+  #seenDigest: string | undefined
+  /** Whether every later version has another identity. */
+  #isSettled = false
   #busy = false
   /** Then the file on the disk may be one that is not durable yet. */
   #writing = false
@@ -130,7 +137,7 @@ export class SealedFile<T extends object> {
   }
 
   async #open(acceptRolledBack: boolean): Promise<void> {
-    const { path, owner, first } = this.#parts
+    const { first } = this.#parts
     this.#removeLeftovers()
     const known = this.#readFreshness(acceptRolledBack)
     this.#known = known?.generation ?? 0
@@ -143,7 +150,7 @@ export class SealedFile<T extends object> {
     // Beyond all that there ever was: an accepted file must not be replaced by a later old one.
     if (found === undefined || isOld) await this.#write(found?.value ?? first(), generation + 1)
     else if (found.generation > this.#known) await this.#writeFreshness(found)
-    this.#seen = identityOf(owner, path)
+    this.#note()
   }
 
   /** What a crash left half-written may hold what was removed since. */
@@ -196,10 +203,8 @@ export class SealedFile<T extends object> {
 
   /** Takes over what another process wrote. A file that is refused leaves the state as it is. */
   #reload(): void {
-    const { owner, path, notice } = this.#parts
-    const identity = identityOf(owner, path)
-    if (identity === this.#seen) return
-    this.#seen = identity
+    const { notice } = this.#parts
+    if (!this.#look()) return
     try {
       const known = this.#readFreshness(false)
       const found = this.#readFile()
@@ -215,6 +220,36 @@ export class SealedFile<T extends object> {
     }
     // Its writer may have died before it noted how new the file is.
     if (this.#current().generation > this.#known) this.update((now) => now).catch(() => undefined)
+  }
+
+  /** The file is the one that was read or written last. */
+  #note(): void {
+    const { owner, path } = this.#parts
+    this.#seen = identityOf(owner.disk.stat(path))
+    this.#isSettled = false
+  }
+
+  /** Whether the file may be another one than was seen last. */
+  #look(): boolean {
+    const { owner, path, clock } = this.#parts
+    const status = owner.disk.stat(path)
+    const identity = identityOf(status)
+    const isKnown = identity === this.#seen
+    if (isKnown && this.#isSettled) return false
+    this.#seen = identity
+    this.#isSettled = status === undefined || Math.abs(clock() - status.mtimeMs) > TICK_MS
+    return !isKnown || this.#isOther()
+  }
+
+  /**
+   * A file that was replaced twice within a tick of the clock of the file system may look as it did
+   * before: its number is given again. So it is compared as long as it is that young, as git does
+   * with its index.
+   */
+  #isOther(): boolean {
+    const { owner, path } = this.#parts
+    const bytes = owner.disk.readFile(path)
+    return (bytes && digestOf(bytes)) !== this.#seenDigest
   }
 
   /** Before the file, which may be replaced in between: a newer one is accepted. */
@@ -236,6 +271,7 @@ export class SealedFile<T extends object> {
   #readFile(): State<T> | undefined {
     const { owner, path, role } = this.#parts
     const bytes = owner.disk.readFile(path)
+    this.#seenDigest = bytes && digestOf(bytes)
     if (bytes === undefined) return undefined
     let plaintext: Uint8Array
     try {
@@ -263,7 +299,8 @@ export class SealedFile<T extends object> {
       await atomicWrite(owner.disk, path, bytes)
       await this.#writeFreshness(state)
       this.#state = state
-      this.#seen = identityOf(owner, path)
+      this.#seenDigest = state.digest
+      this.#note()
     } finally {
       this.#writing = false
     }
@@ -300,7 +337,6 @@ function digestOf(bytes: Uint8Array): string {
   return toHex(hash256(bytes))
 }
 
-function identityOf({ disk }: CacheOwner, path: string): string {
-  const status = disk.stat(path)
+function identityOf(status: FileStatus | undefined): string {
   return status === undefined ? '' : `${status.inode} ${status.mtimeMs} ${status.size}`
 }

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { expect, test } from 'vitest'
-import { DataDirectory } from '../../../src/hosting/data-directory.ts'
+import { DataDirectory, type HostPlaces } from '../../../src/hosting/data-directory.ts'
 import { SealedFile } from '../../../src/hosting/sealed-file.ts'
 import { generateIdentity } from '../../../src/index.ts'
 import { type HostPlace, newHostPlace } from '../../support/hosts.ts'
@@ -27,13 +27,14 @@ interface Opened {
   readonly freshnessPath: string
 }
 
-async function open(place: HostPlace, acceptRolledBack = false): Promise<Opened> {
+async function open(place: HostPlaces, acceptRolledBack = false): Promise<Opened> {
   const directory = new DataDirectory(place)
   await directory.make()
   const codes: string[] = []
   const where = directory.file('catalogue')
   const parts = {
     owner: directory.owner,
+    clock: directory.clock,
     role: 'catalogue',
     ...where,
     first: () => ({ words: [] }),
@@ -144,6 +145,19 @@ test('while it is open, a refused file is told once, and reads and writes go on'
   expect(codes).toEqual(['rolled_back', 'wrong_key', 'rolled_back'])
   await file.update(plus('c'))
   expect((await open(place)).file.read()).toEqual({ words: ['secret-word', 'b', 'c'] })
+})
+
+test('a file that was replaced and looks as before is read again while it is young', async () => {
+  const { place, path } = await twoGenerations()
+  const directory = new DataDirectory(place)
+  const status = directory.disk.stat(path)
+  // A file system that gives a number and a time again.
+  const disk = { ...directory.disk, stat: (of: string) => (of === path ? status : statOf(of)) }
+  const statOf = directory.disk.stat.bind(directory.disk)
+  const reader = await open({ ...place, disk })
+  const writer = await open(place)
+  await writer.file.update(plus('c'))
+  expect(reader.file.read().words.at(-1)).toBe('c')
 })
 
 test('without its state directory a file is taken as it is', async () => {

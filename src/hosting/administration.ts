@@ -1,8 +1,10 @@
-// Keys and workspaces of a server, for whoever runs it: works whether the server runs or not, which
+// Keys, workspaces and stores of a server, for whoever runs it: works whether the server runs or not, which
 // notices at its next request.
 
 import { StoreError } from '../errors.ts'
-import { Catalogue, type Workspace } from './catalogue.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import { openStore } from '../store/open.ts'
+import { Catalogue, missing, type Workspace } from './catalogue.ts'
 import { type ApiKey, Credentials } from './credentials.ts'
 import { DataDirectory, type HostNotice, type HostPlaces } from './data-directory.ts'
 
@@ -19,6 +21,10 @@ export interface HostAdministration {
   ): Promise<{ readonly key: ApiKey; readonly token: string }>
   /** Rejects with `not_found`. A revoked key stays revoked. */
   revokeKey(keyId: string): Promise<ApiKey>
+  /** `memstore_…`, of all workspaces. */
+  storeIds(): readonly string[]
+  /** Opens a store, also beside the server. Rejects with `not_found`, and as `openStore` does. */
+  use<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -59,6 +65,16 @@ function administrationOf(
       return credentials.createKey(found.workspaceId, name)
     },
     revokeKey: (keyId) => credentials.revokeKey(keyId),
+    storeIds: () => catalogue.stores.map(({ storeId }) => storeId),
+    async use(storeId, work) {
+      if (catalogue.find(storeId) === undefined) missing()
+      const store = await openStore(directory.placeOf(storeId))
+      try {
+        return await work(store)
+      } finally {
+        await store.close()
+      }
+    },
     close: () => directory.close(),
   }
 }

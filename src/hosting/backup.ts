@@ -141,13 +141,10 @@ async function acceptStores(
   storeIds: readonly string[],
   notice: (notice: HostNotice) => void,
 ): Promise<BackupReport> {
-  const { disk, random, clock, identity, storeStates: stateDirectory } = directory
   const opened = new Set<string>()
   for (const storeId of storeIds) {
-    const place = { directory: directory.storePath(storeId), stateDirectory, storeId }
     try {
-      const how = { disk, random, clock, identity, acceptRolledBack: true }
-      const store = await openStore({ ...place, ...how })
+      const store = await openStore({ ...directory.placeOf(storeId), acceptRolledBack: true })
       await store.close()
       opened.add(storeId)
     } catch (error) {

@@ -11,6 +11,7 @@ import { isHeldByLive, isOwnerFile, LockIdentity, ProcessLock } from '../disk/pr
 import { hasCode, StoreError } from '../errors.ts'
 import type { Identity } from '../keys/identity.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
+import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
 
 export interface HostPlaces {
   /** The stores, the list of them, and the credentials. */
@@ -99,6 +100,13 @@ export class DataDirectory {
 
   storePath(storeId: string): string {
     return `${this.stores}/${storeId}`
+  }
+
+  /** What a store is opened with. */
+  placeOf(storeId: string): StorePlaces & StoreEnvironment & { readonly storeId: string } {
+    const { disk, random, clock, identity, storeStates: stateDirectory } = this
+    const directory = this.storePath(storeId)
+    return { disk, random, clock, identity, stateDirectory, directory, storeId }
   }
 
   /** Where a sealed file is, and its freshness. */

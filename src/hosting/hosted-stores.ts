@@ -85,8 +85,7 @@ export class HostedStores {
     const { directory, catalogue } = this.#parts
     if (catalogue.find(storeId) === undefined) missing()
     try {
-      const place = { directory: directory.storePath(storeId), storeId }
-      const store = await openStore({ ...this.#options(), ...place })
+      const store = await openStore(directory.placeOf(storeId))
       await this.#followFirst(store)
       this.#failed.delete(storeId)
       return store

@@ -2,8 +2,10 @@
 
 import { copyFileSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { openHostAdministration } from '../../../src/hosting/administration.ts'
 import { openHost } from '../../../src/hosting/open-host.ts'
-import { openStore } from '../../../src/index.ts'
+import { rotateOperator } from '../../../src/hosting/rotate-operator.ts'
+import { generateOperatorSecret, type MemoryStore, openStore } from '../../../src/index.ts'
 import { callerOf, newHost, newHostPlace, newToken, settings } from '../../support/hosts.ts'
 import { leastStretch } from '../../support/stores.ts'
 import { copyDirectory, temporaryDirectory } from '../../support/temporary.ts'
@@ -208,4 +210,25 @@ test('after its end a host takes nothing on', async () => {
   const { host, caller } = await newHost()
   await Promise.all([host.create(caller, settings), host.close()])
   await expect(host.create(caller, settings)).rejects.toMatchObject({ code: 'store_closed' })
+})
+
+test('who runs the server rotates its operator secret, also while it runs', async () => {
+  const { host, caller, place } = await newHost()
+  const { storeId } = await host.create(caller, settings)
+  const administration = await openHostAdministration(place)
+  const operatorSecret = await generateOperatorSecret()
+  const rotation = {
+    storeIds: administration.storeIds(),
+    use: (id: string, work: (store: MemoryStore) => Promise<boolean>) =>
+      administration.use(id, work),
+    operatorSecret,
+    actor: { type: 'user', id: 'operator' } as const,
+  }
+  expect(await rotateOperator(rotation)).toEqual({ rotated: 1, unchanged: 0, failed: [] })
+  await expect(administration.use('memstore_no', async () => {})).rejects.toMatchObject({
+    code: 'not_found',
+  })
+  await administration.close()
+  await host.use(caller, storeId, (_, me) => me.write('/a.md', 'after'))
+  await host.close()
 })

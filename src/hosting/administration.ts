@@ -1,5 +1,5 @@
-// Keys, workspaces and stores of a server, for whoever runs it: works whether the server runs or not, which
-// notices at its next request.
+// Keys, workspaces and stores of a server, for whoever runs it: works whether the server runs or
+// not, which notices at its next request.
 
 import { StoreError } from '../errors.ts'
 import type { MemoryStore } from '../store/memory-store.ts'

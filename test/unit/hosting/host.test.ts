@@ -1,14 +1,37 @@
 // What a host offers: stores of workspaces, made, listed, changed and erased.
 
-import { copyFileSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { expect, test } from 'vitest'
+import { systemDisk } from '../../../src/disk/disk.ts'
+import { filesBelow } from '../../../src/disk/file-sweep.ts'
 import { openHostAdministration } from '../../../src/hosting/administration.ts'
+import { Catalogue } from '../../../src/hosting/catalogue.ts'
+import { DataDirectory } from '../../../src/hosting/data-directory.ts'
 import { openHost } from '../../../src/hosting/open-host.ts'
 import { rotateOperator } from '../../../src/hosting/rotate-operator.ts'
 import { generateOperatorSecret, type MemoryStore, openStore } from '../../../src/index.ts'
-import { callerOf, newHost, newHostPlace, newToken, settings } from '../../support/hosts.ts'
+import {
+  callerOf,
+  type HostPlace,
+  newHost,
+  newHostPlace,
+  newToken,
+  settings,
+} from '../../support/hosts.ts'
 import { leastStretch } from '../../support/stores.ts'
 import { copyDirectory, temporaryDirectory } from '../../support/temporary.ts'
+
+function openCatalogue(place: HostPlace): Promise<Catalogue> {
+  return Catalogue.open(new DataDirectory(place), () => undefined, false)
+}
 
 test('a store is made, written, listed, changed, found again and erased', async () => {
   const { host, place, caller, token } = await newHost()
@@ -101,6 +124,30 @@ test('a second server is refused, and the directory is free after the first', as
   await host.close()
   const again = await newHost({}, place)
   await again.host.close()
+})
+
+test('no name is readable on the disk, and of an erased store none is left', async () => {
+  const { host, caller, place } = await newHost()
+  const secret = {
+    name: 'canary-name',
+    description: 'canary-text',
+    metadata: { canary: 'c-value' },
+  }
+  const { storeId } = await host.create(caller, secret)
+  const resource = { memory_store_id: storeId, access: 'read_only', instructions: null } as const
+  await host.createSession(caller, { resources: [resource], expiresIn: 60 })
+  const isOnDisk = (text: string): boolean =>
+    [place.dataDirectory, place.stateDirectory]
+      .flatMap((directory) => filesBelow(systemDisk, directory))
+      .filter((path) => !path.endsWith('.sock'))
+      .some((path) => path.includes(text) || readFileSync(path).includes(text))
+  expect(isOnDisk('canary')).toBe(false)
+  expect(isOnDisk(storeId)).toBe(true)
+  await host.delete(caller, storeId)
+  expect(isOnDisk(storeId)).toBe(false)
+  const { value } = await (await openCatalogue(place)).snapshot()
+  expect(JSON.stringify(value)).not.toContain('canary')
+  await host.close()
 })
 
 test('a state directory inside of the data directory is told of', async () => {

@@ -1,4 +1,4 @@
-// Looks for texts that must not be anywhere: in files, in what zlib makes of their parts and in
+// Looks for texts that must not be anywhere: in files, in what zlib makes of their parts, and in
 // any form in which they might lie there.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'

@@ -76,9 +76,15 @@ export const server: readonly MutatedFile[] = [
       },
       {
         line: `if (!named.every(`,
-        becomes: `if (!named.some(`,
+        becomes: `if (hosts.size === 0 && !named.every(`,
         test: 'unit/server/admission.test.ts',
         name: 'a request to a host name of somebody else',
+      },
+      {
+        line: `const named = [target, headers.get('host') ?? target]`,
+        becomes: `const named = [headers.get('host') ?? target]`,
+        test: 'attack/server-origins.test.ts',
+        name: 'a target that names a host: http://evil.example/v1/memory_stores',
       },
       {
         line: `if (origin === null || origins.has(origin)) return`,

@@ -133,7 +133,7 @@ onServers('listing', (at) => {
   })
 
   describe('4.4: what changes meanwhile', () => {
-    test('memories: nothing is repeated, nothing that stays is skipped', async () => {
+    test('memories: nothing is repeated or skipped', { tags: 'slow' }, async () => {
       const base = await at.store()
       const made: Json[] = []
       for (let n = 10; n < 30; n++) made.push(await base.create(`/${n}`))

@@ -84,7 +84,7 @@ onServers('sync client', (at) => {
         (await store.memories('view=full')).map(({ path, content }) => [path, content]),
       )
 
-    test('download brings every memory, over pages', async () => {
+    test('download brings every memory, over pages', { tags: 'slow' }, async () => {
       const store = await at.store({ name: 'Down' })
       for (let n = 10; n < 35; n++) await store.create(`/dir/${n}.md`, `text ${n}\r\n`)
       await store.create('/é b%.md', '\u00e9\n')
@@ -158,7 +158,7 @@ onServers('sync client', (at) => {
       expect(await contents(store)).toEqual({ '/b.md': 'b', '/c.md': 'c' })
     })
 
-    test('10.2: a flush sends many files and deletes nothing', async () => {
+    test('10.2: a flush sends many files and deletes nothing', { tags: 'slow' }, async () => {
       const store = await at.store({ name: 'Flush' })
       await store.create('/kept.md', 'kept')
       const { client, remove, write } = await mounted([store])

@@ -164,10 +164,10 @@ function canExist(path: string): boolean {
 }
 
 function prefixField(): z.ZodType<string> {
-  const expected = 'a path that starts and ends with a slash'
+  const expected = 'a path without NUL characters that starts and ends with a slash'
   return z
     .string({ error: expected })
-    .refine((prefix) => prefix.startsWith('/') && prefix.endsWith('/'), { error: expected })
+    .regex(/^\/(?:[^\0]*\/)?$/, { error: expected })
     .default('/')
 }
 

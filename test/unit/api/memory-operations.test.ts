@@ -100,7 +100,7 @@ describe('the list of memories', () => {
     expect(await listed(context, { path_prefix: '/../' })).toEqual([])
   })
 
-  test.each(['', 'a/', '/a'])('refuses the prefix %j', async (prefix) => {
+  test.each(['', 'a/', '/a', '/\0/'])('refuses the prefix %j', async (prefix) => {
     const context = await newContext()
     const list = async (): Promise<unknown> => listed(context, { path_prefix: prefix })
     await expect(list()).rejects.toMatchObject({ code: 'invalid_input' })

@@ -7,7 +7,8 @@ import { contentBytesDefault, memoriesDefault } from '../limits.ts'
 import type { HostOperation } from './hosted.ts'
 import { parameters } from './schemas.ts'
 import { idField, pageFields, type PageInput, timeFields, type TimesInput } from './wire-fields.ts'
-import { pageJson, storeObject } from './wire.ts'
+import { readPage } from './wire-pages.ts'
+import { storeObject } from './wire.ts'
 
 interface CreateStore {
   readonly name: string
@@ -59,11 +60,16 @@ export const listStores: HostOperation<ListStores> = {
     ...timeFields,
     ...pageFields,
   }),
-  run: async ({ host, caller }, { include_archived: includeArchived, limit, page, ...times }) => {
+  run: ({ host, caller }, { include_archived: includeArchived, limit, page, ...times }) => {
     const since = times['created_at[gte]']
     const until = times['created_at[lte]']
-    const found = host.list(caller, { includeArchived, since, until, limit, page })
-    return pageJson(found.data.map(storeObject), found.nextPage)
+    const session = caller.attached && caller.actor.id
+    return readPage(host.cursors, page, {
+      list: ['stores', caller.workspaceId, session, includeArchived, since, until],
+      toWire: storeObject,
+      read: async (after) =>
+        host.list(caller, { includeArchived, since, until, limit, page: after }),
+    })
   },
 }
 

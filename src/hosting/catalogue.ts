@@ -8,7 +8,7 @@ import { storeNameCharactersMax } from '../limits.ts'
 import type { Page } from '../page.ts'
 import type { StoreInfo } from '../store/store-report.ts'
 import type { DataDirectory, HostNotice } from './data-directory.ts'
-import type { Cursors, HostedStore, HostedStoreQuery } from './host.ts'
+import type { HostedStore, HostedStoreQuery } from './host.ts'
 import { newHostingId } from './ids.ts'
 import { SealedFile } from './sealed-file.ts'
 
@@ -31,8 +31,6 @@ export interface CatalogueValue {
 export interface StoreScope {
   readonly workspaceId: string
   readonly attached: ReadonlyMap<string, unknown> | undefined
-  /** Names the scope in cursors. */
-  readonly name: string
 }
 
 export class Catalogue {
@@ -91,10 +89,9 @@ export class Catalogue {
     return this.#byId.get(storeId)
   }
 
-  page(scope: StoreScope, query: HostedStoreQuery, cursors: Cursors): Page<HostedStore> {
+  page(scope: StoreScope, query: HostedStoreQuery): Page<HostedStore> {
     const { includeArchived = false, since = -Infinity, until = Infinity, limit } = query
-    const list = JSON.stringify(['stores', scope.name, includeArchived, `${since} ${until}`])
-    const after = query.page === undefined ? undefined : parsePlace(cursors.open(list, query.page))
+    const after = query.page === undefined ? undefined : parsePlace(query.page)
     const data: HostedStore[] = []
     for (const store of this.stores) {
       if (store.createdAt < since) break
@@ -103,7 +100,7 @@ export class Catalogue {
       if (!includeArchived && store.archivedAt !== undefined) continue
       const last = data.at(-1)
       if (last !== undefined && data.length === limit) {
-        return { data, nextPage: cursors.seal(list, formatPlace(last)) }
+        return { data, nextPage: formatPlace(last) }
       }
       data.push(store)
     }

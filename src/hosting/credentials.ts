@@ -50,6 +50,8 @@ interface Known extends Secret {
 type TokenKind = 'glk' | 'gls'
 
 const SECRET_BYTES = 32
+/** Of one key at a time: every request finds its session among them, and each change writes them. */
+const sessionsMax = 10_000
 const tokenForm = /^(?:glk|gls)_[0-9a-z]{26}_[A-Za-z0-9_-]{43}$/
 /** Of no token. */
 const noHash = '0'.repeat(64)
@@ -143,6 +145,7 @@ export class Credentials {
     await this.#update(({ keys, sessions }) => {
       // It may have been revoked since the request was authenticated.
       if (getKey(keys, keyId).revokedAt !== undefined) throw noKey()
+      if (sessions.filter((one) => one.keyId === keyId).length >= sessionsMax) throw tooMany()
       const session = { sessionId, keyId, workspaceId, expiresAt, hash, attached: [...attached] }
       return { keys, sessions: [...sessions, session] }
     })
@@ -226,6 +229,11 @@ function getKey(keys: CredentialsValue['keys'], keyId: string): ApiKey & Secret 
 
 function noKey(): StoreError {
   return new StoreError('not_found', 'There is no such API key')
+}
+
+function tooMany(): StoreError {
+  const problem = `An API key has at most ${sessionsMax} sessions at a time: end some, or wait`
+  return new StoreError('rate_limited', problem)
 }
 
 function noSession(): StoreError {

@@ -4,11 +4,11 @@
 // has another marker, so that the catalogue follows at the next start.
 
 import { Gate } from '../async.ts'
+import type { CacheBudget } from '../cache-budget.ts'
 import { StoreError } from '../errors.ts'
 import type { Actor } from '../format/change-record.ts'
 import { findId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
-import type { StretchParameters } from '../limits.ts'
 import { type CreateOptions, createStoreAt } from '../store/create.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
@@ -33,7 +33,8 @@ export interface HostedStoresParts {
   readonly catalogue: Catalogue
   readonly recovery: HostRecovery
   readonly notice: (notice: HostNotice) => void
-  readonly stretch: StretchParameters | undefined
+  /** For the caches of all stores that it opens. */
+  readonly cacheBudget: CacheBudget
   /** Of the stores that it makes. */
   readonly storeLimits: CreateOptions['limits'] | undefined
 }
@@ -180,9 +181,9 @@ export class HostedStores {
   }
 
   #options(): StoreEnvironment & Omit<StorePlaces, 'directory'> {
-    const { directory, stretch } = this.#parts
+    const { directory, cacheBudget } = this.#parts
     const { disk, random, clock, identity, storeStates: stateDirectory } = directory
-    return { disk, random, clock, identity, stateDirectory, ...(stretch && { stretch }) }
+    return { disk, random, clock, identity, stateDirectory, cacheBudget }
   }
 
   async #mark(marker: string): Promise<void> {

@@ -1,9 +1,9 @@
 // Opens the data directory of a server: the one process that makes, changes and erases its stores.
 // Answers for a caller: what he cannot see does not exist for him. Must not know HTTP.
 
+import { CacheBudget } from '../cache-budget.ts'
 import { StoreError } from '../errors.ts'
 import type { Settings } from '../format/settings.ts'
-import type { StretchParameters } from '../limits.ts'
 import type { Page } from '../page.ts'
 import type { CreateOptions } from '../store/create.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
@@ -24,7 +24,10 @@ import type {
 } from './host.ts'
 import { HostedStores, type HostRecovery } from './hosted-stores.ts'
 import { planResources } from './session-resources.ts'
-import { StorePool } from './store-pool.ts'
+import { maxBytesDefault, StorePool } from './store-pool.ts'
+
+/** Of what the process may hold, the caches of all stores together. */
+const CACHES_SHARE = 8
 
 export interface HostOptions extends HostPlaces, HostRecovery {
   /** Syncs the stores that have a remote, with this pause between the rounds. Default: never. */
@@ -41,8 +44,6 @@ export interface HostOptions extends HostPlaces, HostRecovery {
   readonly acceptRolledBack?: boolean
   /** Told what goes wrong beside the requests. Says no name, text or token. */
   readonly notice?: (notice: HostNotice) => void
-  /** @internal Replaced in tests. */
-  readonly stretch?: StretchParameters
 }
 
 /**
@@ -67,7 +68,7 @@ async function openParts(
   options: HostOptions,
   unlock: () => Promise<void>,
 ): Promise<Host> {
-  const { notice = () => undefined, acceptRolledBack = false, stretch, syncEveryMs } = options
+  const { notice = () => undefined, acceptRolledBack = false, syncEveryMs } = options
   try {
     directory.checkApart()
   } catch (error) {
@@ -77,11 +78,13 @@ async function openParts(
   const catalogue = await Catalogue.open(directory, notice, acceptRolledBack)
   const credentials = await Credentials.open(directory, notice, acceptRolledBack)
   const recovery = { operatorSecret: options.operatorSecret, owners: options.owners }
-  const { storeLimits } = options
-  const stores = new HostedStores({ directory, catalogue, recovery, notice, stretch, storeLimits })
+  const { storeLimits, maxBytes = maxBytesDefault } = options
+  const cacheBudget = new CacheBudget(maxBytes / CACHES_SHARE)
+  const made = { recovery, storeLimits, cacheBudget }
+  const stores = new HostedStores({ directory, catalogue, notice, ...made })
   // An older catalogue does not know what was made since.
   if (!catalogue.wasRolledBack) await stores.sweep()
-  const { maxOpen, maxBytes, idleMs } = options
+  const { maxOpen, idleMs } = options
   const open = (storeId: string): Promise<MemoryStore> => stores.open(storeId)
   const pool = new StorePool({ open, maxOpen, maxBytes, idleMs })
   const sync =
@@ -128,7 +131,7 @@ class OpenHost implements Host {
   }
 
   list(caller: Caller, query: HostedStoreQuery): Page<HostedStore> {
-    return this.#parts.catalogue.page(scopeOf(caller), query, this.cursors)
+    return this.#parts.catalogue.page(scopeOf(caller), query)
   }
 
   get(caller: Caller, storeId: string): HostedStore {
@@ -217,6 +220,6 @@ class OpenHost implements Host {
   }
 }
 
-function scopeOf({ actor, workspaceId, attached }: Caller): StoreScope {
-  return { workspaceId, attached, name: attached === undefined ? workspaceId : actor.id }
+function scopeOf({ workspaceId, attached }: Caller): StoreScope {
+  return { workspaceId, attached }
 }

@@ -22,7 +22,7 @@ export interface StorePoolOptions {
 }
 
 const maxOpenDefault = 200
-const maxBytesDefault = 512 * MEBIBYTE
+export const maxBytesDefault: number = 512 * MEBIBYTE
 const idleMsDefault = 60_000
 /** Opening is work of this thread alone: more at a time are no faster, and hold more. */
 const openingMax = 4

@@ -53,7 +53,7 @@ export class Listener {
     try {
       await once(server, 'listening')
     } catch (error) {
-      throw new StoreError('invalid_input', 'The address cannot be listened on', { cause: error })
+      throw new StoreError('invalid_input', whyNot(error), { cause: error })
     }
     return { listener: new Listener(server, limits), address: addressOf(server, host, tls) }
   }
@@ -72,6 +72,17 @@ export class Listener {
     clearInterval(idle)
     clearTimeout(late)
   }
+}
+
+const problems: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'Another program listens there: choose another port, or 0 for a free one',
+  EACCES: 'This user may not listen there: choose a port from 1024 on',
+  EADDRNOTAVAIL: 'This machine does not have that address',
+}
+
+function whyNot(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return problems[code] ?? 'The address cannot be listened on'
 }
 
 function makeServer(

@@ -12,7 +12,6 @@ import { everyDeath, failedOnce, fullOnce, killed, unplugged } from '../support/
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
 import { callerOf, type HostPlace, newHost, newHostPlace, settings } from '../support/hosts.ts'
 import { full } from '../support/seed.ts'
-import { leastStretch } from '../support/stores.ts'
 import { copyDirectory, temporaryDirectory } from '../support/temporary.ts'
 
 /** What each run starts from: two stores and a key. */
@@ -118,7 +117,7 @@ async function run(
   const place = newHostPlace(root)
   let answered = false
   try {
-    const host = await openHost({ ...place, disk, stretch: leastStretch })
+    const host = await openHost({ ...place, disk })
     await step({ place, disk, host, caller: callerOf(host, start.token), start })
     answered = true
     await host.close()
@@ -132,7 +131,7 @@ async function run(
 
 async function see(root: string, token: string): Promise<Seen> {
   const place = newHostPlace(root)
-  const host = await openHost({ ...place, stretch: leastStretch })
+  const host = await openHost({ ...place })
   const caller = callerOf(host, token)
   const { data } = host.list(caller, { limit: 100, includeArchived: true })
   const ids = data.map(({ storeId }) => storeId)
@@ -194,7 +193,7 @@ describe.each(Object.entries(ofCallers))('a server that %s', (_, step) => {
         copyDirectory(start.root, root)
         const disk = new FaultyDisk({ kind: 'error', at, times, code })
         const place = newHostPlace(root)
-        const open = (): Promise<Host> => openHost({ ...place, disk, stretch: leastStretch })
+        const open = (): Promise<Host> => openHost({ ...place, disk })
         const host = await open().catch(open)
         const caller = callerOf(host, start.token)
         await insist(step, { place, disk, host, caller, start })

@@ -5,7 +5,6 @@ import type { HostNotice } from '../../src/hosting/data-directory.ts'
 import type { Caller, Host } from '../../src/hosting/host.ts'
 import { type HostOptions, openHost } from '../../src/hosting/open-host.ts'
 import { generateIdentity, generateOperatorSecret, type Identity } from '../../src/index.ts'
-import { leastStretch } from './stores.ts'
 import { temporaryDirectory } from './temporary.ts'
 
 export interface HostPlace {
@@ -42,7 +41,7 @@ export async function newHost(
 ): Promise<OpenedHost> {
   const notices: HostNotice[] = []
   const notice = (one: HostNotice): number => notices.push(one)
-  const host = await openHost({ ...place, stretch: leastStretch, notice, ...options })
+  const host = await openHost({ ...place, notice, ...options })
   const token = await newToken(place)
   return { host, place, token, notices, caller: callerOf(host, token) }
 }

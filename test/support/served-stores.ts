@@ -3,7 +3,6 @@
 import { onTestFinished } from 'vitest'
 import { createServer, type Server, type ServerOptions } from '../../src/server/server.ts'
 import { newHostPlace, newToken } from './hosts.ts'
-import { leastStretch } from './stores.ts'
 
 export interface Asked {
   readonly status: number
@@ -29,7 +28,7 @@ export interface Served {
 export async function serveStores(options: Partial<ServerOptions> = {}): Promise<Served> {
   const place = newHostPlace()
   const token = await newToken(place)
-  const server = await createServer({ ...place, stretch: leastStretch, ...options })
+  const server = await createServer({ ...place, ...options })
   onTestFinished(() => server.close())
   const ask: Served['ask'] = async (method, path, { body, headers = {} } = {}) => {
     const sent = {

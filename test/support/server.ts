@@ -2,9 +2,8 @@
 // the tests of the server that knows how it is put together.
 
 import { openHostAdministration } from '../../src/hosting/administration.ts'
-import { generateIdentity, generateOperatorSecret } from '../../src/keys/identity.ts'
 import { createServer, type ServerOptions } from '../../src/server/server.ts'
-import { leastStretch } from './stores.ts'
+import { newHostPlace } from './hosts.ts'
 
 export type ServerSettings = Omit<
   ServerOptions,
@@ -26,25 +25,15 @@ export interface StartedServer {
   close(): Promise<void>
 }
 
-/** Shared: making one takes longer than a test. */
-const secrets = Promise.all([generateIdentity(), generateOperatorSecret()])
-
 /** On what is below `root`, if anything is. */
 export async function startServer(
   root: string,
   settings: ServerSettings = {},
 ): Promise<StartedServer> {
-  const [identity, operatorSecret] = await secrets
-  const directories = { dataDirectory: `${root}/data`, stateDirectory: `${root}/state` }
-  const places = { ...directories, identity }
-  const server = await createServer({
-    ...places,
-    operatorSecret,
-    stretch: leastStretch,
-    ...settings,
-  })
+  const place = newHostPlace(root)
+  const server = await createServer({ ...place, ...settings })
   const { url } = await server.listen()
-  const administration = await openHostAdministration(places)
+  const administration = await openHostAdministration(place)
   return {
     url,
     workspace: async (name) => (await administration.createWorkspace(name)).workspaceId,

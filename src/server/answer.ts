@@ -70,3 +70,9 @@ export async function send(answer: Answer, connection: Connection): Promise<Resp
   }
   return RESPONSE_ALREADY_SENT
 }
+
+/** Calls it when the answer has left, or the client has. */
+export function whenSent({ outgoing }: Connection, act: () => void): void {
+  if (outgoing === undefined || outgoing.destroyed || outgoing.writableFinished) act()
+  else outgoing.once('close', act)
+}

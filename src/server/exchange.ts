@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller, Host } from '../hosting/host.ts'
 import { authenticate, checkDoorway, checkHeaders, type Doorways } from './admission.ts'
-import { type Answer, jsonAnswer, newRequestId } from './answer.ts'
+import { type Answer, type Connection, jsonAnswer, newRequestId, whenSent } from './answer.ts'
 import type { KeyLimits } from './key-limits.ts'
 import { readBody, readQuery } from './request-input.ts'
 import type { Route } from './routes.ts'
@@ -41,6 +41,7 @@ export async function exchange(
   request: Request,
   route: Route | undefined,
   parameters: Readonly<Record<string, string>>,
+  connection: Connection,
 ): Promise<Answer> {
   const { clock, log } = context
   const startedAt = clock()
@@ -49,7 +50,7 @@ export async function exchange(
   let answer: Answer
   let error: unknown
   try {
-    const json = await answerTo(context, request, route, parameters, found)
+    const json = await answerTo(context, request, route, parameters, { found, connection })
     answer = jsonAnswer(200, json, headersOf(requestId, found.caller))
   } catch (thrown) {
     error = thrown
@@ -73,7 +74,7 @@ async function answerTo(
   request: Request,
   route: Route | undefined,
   parameters: Readonly<Record<string, string>>,
-  found: { caller?: Caller },
+  { found, connection }: { readonly found: { caller?: Caller }; readonly connection: Connection },
 ): Promise<unknown> {
   checkDoorway(request, doorways)
   const caller = authenticate(request.headers, host)
@@ -90,7 +91,8 @@ async function answerTo(
     const input = { ...fields, ...query, ...parameters }
     return await operation.run({ host, caller, clock }, input)
   } finally {
-    leave()
+    // An answer that nobody reads takes memory as long as it waits.
+    whenSent(connection, leave)
   }
 }
 

@@ -25,7 +25,7 @@ export class KeyLimits {
     this.#clock = clock
   }
 
-  /** Returns what to call when the request has ended. Throws `rate_limited`. */
+  /** Returns what to call when the answer of the request has left. Throws `rate_limited`. */
   enter(keyId: string): () => void {
     const { inFlightPerKey, requestsPerSecondPerKey: perSecond } = this.#limits
     const now = this.#clock()

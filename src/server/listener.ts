@@ -14,6 +14,7 @@ import { getRequestListener } from '@hono/node-server'
 import { assert, StoreError } from '../errors.ts'
 import { type Connection, LINGER_MS, refusalOf, send } from './answer.ts'
 import type { HttpOptions, ServerLimits } from './options.ts'
+import { Turns } from './turns.ts'
 
 export interface Address {
   readonly host: string
@@ -102,9 +103,10 @@ function makeServer(
     (request, { incoming, outgoing }) => fetch(request, connectionOf(incoming, outgoing)),
     { overrideGlobalObjects: false, autoCleanupIncoming: false, errorHandler: refuse },
   )
+  const turns = new Turns()
   // It never rejects.
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
-    void answer(incoming, outgoing)
+    turns.take(incoming, outgoing, () => void answer(incoming, outgoing))
   const server =
     tls === undefined ? createServer(bounds, onRequest) : makeTlsServer(bounds, tls, onRequest)
   server.maxHeadersCount = limits.headers

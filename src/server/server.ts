@@ -75,13 +75,13 @@ function makeApp(context: ExchangeContext): Hono<{ Bindings: Connection }> {
   })
   const add = (route: Route): void => {
     app.on(route.method, route.path, async ({ req, env }) =>
-      send(await exchange(context, req.raw, route, req.param()), env),
+      send(await exchange(context, req.raw, route, req.param(), env), env),
     )
   }
   for (const route of routes) add(route)
   app.onError((error, { env }) => send(refusalOf(error), env))
   app.notFound(async ({ req, env }) => {
-    return send(await exchange(context, req.raw, undefined, {}), env)
+    return send(await exchange(context, req.raw, undefined, {}, env), env)
   })
   return app
 }

@@ -3,12 +3,17 @@
 
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
+import type { LogLine } from '../../src/server/exchange.ts'
 import { exchangeBytes, expectDone, expectRefused, statusesIn } from '../support/http-caller.ts'
 import { type RunningServer, runningServer, storesPath } from '../support/running-server.ts'
 import { full } from '../support/seed.ts'
 
 const connections = full ? 1024 : 48
-const at = runningServer({ limits: { headersMs: 300, requestMs: 600, keepAliveMs: 1000 } })
+const log: LogLine[] = []
+const at = runningServer({
+  limits: { headersMs: 300, requestMs: 600, keepAliveMs: 1000 },
+  log: (line) => log.push(line),
+})
 const crowded = runningServer({ limits: { connections } })
 const few = runningServer({ limits: { inFlightPerKey: 4 } })
 let now = Date.now()
@@ -63,6 +68,57 @@ describe('T56: a connection that is slow is ended', { tags: 'slow' }, () => {
     for (const status of statusesIn(said)) expect([400, 401, 408]).toContain(status)
     await serves(at)
   })
+})
+
+describe('T56: a client that does not read or does not stay', { tags: 'slow' }, () => {
+  test('is asked no more than what a connection holds', async () => {
+    const store = await at.store()
+    for (let n = 0; n < 20; n++) await store.create(`/${n}`, 'x'.repeat(100_000))
+    const key = `x-api-key: ${at.key.secret}`
+    const ask = `${head(at, `GET ${store.path}/memories?view=full HTTP/1.1`, key)}\r\n`
+    const socket = connect(Number(new URL(at.url).port), '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.pause()
+    const before = log.length
+    socket.write(ask.repeat(300))
+    await settledLog()
+    // Each answer is two megabytes, more than sockets hold: the others wait until somebody reads.
+    expect(log.length - before).toBeLessThan(10)
+    await serves(at)
+    socket.destroy()
+  })
+
+  test('has its request done or not, and nothing fails', async () => {
+    const store = await at.store()
+    const body = (n: number): string => `{"path":"/${n}","content":"${'x'.repeat(50_000)}"}`
+    const key = `x-api-key: ${at.key.secret}`
+    const first = `POST ${store.path}/memories HTTP/1.1`
+    for (let n = 0; n < 40; n++) {
+      const whole = `${head(at, first, key, `content-length: ${body(n).length}`)}\r\n${body(n)}`
+      const socket = connect(Number(new URL(at.url).port), '127.0.0.1')
+      socket.on('error', () => undefined)
+      // Some go away in the middle of the body, some before the answer.
+      const sent = n % 2 === 0 ? whole : whole.slice(0, -20_000)
+      await new Promise<void>((resolve) => {
+        socket.write(sent, () => resolve())
+      })
+      socket.destroy()
+    }
+    await settledLog()
+    for (const { path, content } of await store.memories('view=full')) {
+      expect(Number(path.slice(1)) % 2).toBe(0)
+      expect(content).toHaveLength(50_000)
+    }
+    expect(log.filter(({ status }) => status >= 500)).toEqual([])
+  })
+
+  /** Until no more requests are answered. */
+  const settledLog = async (): Promise<void> => {
+    for (let seen = -1; seen < log.length;) {
+      seen = log.length
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+  }
 })
 
 describe('T56: what is too much is refused and not read', () => {
@@ -192,6 +248,25 @@ test('T56: connections beyond the limit keep out nobody who comes later', async 
 })
 
 describe('T56: one key does not take the share of others', () => {
+  test('an answer that nobody reads counts', { tags: 'slow' }, async () => {
+    const store = await few.store()
+    for (let n = 0; n < 20; n++) await store.create(`/${n}`, 'x'.repeat(100_000))
+    const key = `x-api-key: ${few.key.secret}`
+    const ask = `${head(few, `GET ${store.path}/memories?view=full HTTP/1.1`, key)}\r\n`
+    const sockets = Array.from({ length: 4 }, () => {
+      const socket = connect(Number(new URL(few.url).port), '127.0.0.1')
+      socket.on('error', () => undefined)
+      socket.pause()
+      // More than the buffers of the two sockets hold.
+      socket.write(ask.repeat(8))
+      return socket
+    })
+    await expect.poll(async () => (await few.caller.get(store.path)).status).toBe(429)
+    await serves(few)
+    for (const socket of sockets) socket.destroy()
+    await expect.poll(async () => (await few.caller.get(store.path)).status).toBe(200)
+  })
+
   test('so many requests at once: the others are asked to wait', async () => {
     const asked = Array.from({ length: 40 }, () => few.caller.post(storesPath, { name: 'a' }))
     const answers = await Promise.all(asked)

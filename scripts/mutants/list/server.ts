@@ -104,12 +104,14 @@ export const server: readonly MutatedFile[] = [
     file: 'server/exchange.ts',
     mutants: [
       {
-        line: `  } finally {
-    leave()
-  }`,
-        becomes: `  } finally {
-    void leave
-  }`,
+        line: `whenSent(connection, leave)`,
+        becomes: `leave()`,
+        test: 'attack/server-load.test.ts',
+        name: 'an answer that nobody reads counts',
+      },
+      {
+        line: `whenSent(connection, leave)`,
+        becomes: `void leave`,
         test: 'unit/server/admission.test.ts',
         name: 'one key may make so many requests at once',
       },
@@ -157,6 +159,17 @@ export const server: readonly MutatedFile[] = [
         becomes: `if (tls === undefined && host === '') {`,
         test: 'unit/server/listener.test.ts',
         name: 'listens on this machine alone without TLS, unless a proxy has it',
+      },
+    ],
+  },
+  {
+    file: 'server/turns.ts',
+    mutants: [
+      {
+        line: `if (ahead === undefined || ahead.writableFinished) {`,
+        becomes: `if (ahead !== outgoing) {`,
+        test: 'attack/server-load.test.ts',
+        name: 'is asked no more than what a connection holds',
       },
     ],
   },

@@ -50,7 +50,7 @@ interface Known extends Secret {
 type TokenKind = 'glk' | 'gls'
 
 const SECRET_BYTES = 32
-/** Of one key at a time: every request finds its session among them, and each change writes them. */
+/** Of one key at a time: a request finds its session among them, and each change writes all. */
 const sessionsMax = 10_000
 const tokenForm = /^(?:glk|gls)_[0-9a-z]{26}_[A-Za-z0-9_-]{43}$/
 /** Of no token. */

@@ -33,6 +33,8 @@ export class Writer {
   readonly #upkeep: Upkeep
   #queue: Command[] = []
   #running: Promise<void> | undefined
+  /** Whether the batch before was of several commands. */
+  #isShared = false
 
   constructor(state: CurrentState, upkeep: Upkeep) {
     this.#state = state
@@ -72,7 +74,11 @@ export class Writer {
     // Commands of the same turn of the event loop join the first batch.
     await Promise.resolve()
     try {
-      while (this.#queue.length > 0) await this.#lockAndWrite()
+      while (this.#queue.length > 0) {
+        // Others write too: those whose requests have arrived already join this batch.
+        if (this.#isShared) await nextTurn()
+        await this.#lockAndWrite()
+      }
     } finally {
       this.#running = undefined
     }
@@ -144,9 +150,14 @@ export class Writer {
       for (const command of accepted) command.reject(error)
       return
     }
+    this.#isShared = accepted.length > 1
     for (const command of accepted) command.resolve()
     this.#upkeep.written(made)
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function sizeOf(objects: readonly NewObject[]): number {

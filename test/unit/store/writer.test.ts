@@ -32,3 +32,29 @@ test('submitted commands finish while others keep submitting', async () => {
   await busy
   await session.close()
 })
+
+test('where others write too, what arrives in the same turn shares a batch', async () => {
+  const { store, place } = await newStore()
+  await store.close()
+  const { directory, stateDirectory, identity } = place
+  const objects = await openDiskObjectStore({ directory })
+  const { session } = await openSession(objects, { directory, stateDirectory, identity })
+  let batches = 0
+  const exclusive = objects.exclusive.bind(objects)
+  objects.exclusive = (work, ...others) => {
+    batches += 1
+    return exclusive(work, ...others)
+  }
+  const submit = (): Promise<unknown> =>
+    session.writing(async () => ({ built: undefined, result: undefined }))
+  const twoOfOneTurn = (): Promise<unknown> => {
+    const second = new Promise((resolve) => setImmediate(() => resolve(submit())))
+    return Promise.all([submit(), second])
+  }
+  await twoOfOneTurn()
+  expect(batches, 'after nobody else').toBe(2)
+  await Promise.all([submit(), submit()])
+  await twoOfOneTurn()
+  expect(batches).toBe(4)
+  await session.close()
+})

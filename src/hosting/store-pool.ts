@@ -31,9 +31,12 @@ const capacityAtFirst = 16
 const samplingMs = 250
 /** After stores were closed, so many samples pass: their memory is free at the next collections. */
 const patience = 4
-/** Of `maxBytes`: above it, stores are closed; above the second, no more than now are open. */
+/** Of `maxBytes`: above it, stores are closed. */
 const highShare = 0.8
-const lowShare = 0.65
+/** What a process may come to hold besides until that shows: writes to many stores at once. */
+const marginBytes = 96 * MEBIBYTE
+/** Of the bytes above which stores are closed: above it, no more than now are open. */
+const lowShare = 0.8
 
 export class StorePool {
   readonly #options: StorePoolOptions
@@ -221,13 +224,14 @@ export class StorePool {
    */
   #sample(): void {
     const { maxBytes = maxBytesDefault, maxOpen = maxOpenDefault } = this.#options
-    const held = this.#held() / maxBytes
+    const most = Math.min(highShare * maxBytes, maxBytes - marginBytes)
+    const held = this.#held() / Math.max(most, maxBytes / 2)
     const more = this.#capacity + Math.ceil(this.#capacity / 8)
     if (held < lowShare) this.#capacity = Math.min(maxOpen, more)
     if (this.#wait > 0) this.#wait -= 1
-    else if (held > highShare) {
+    else if (held > 1) {
       this.#wait = patience
-      const kept = Math.min(this.#capacity, this.size) * Math.min(0.75, (highShare / held) ** 2)
+      const kept = Math.min(this.#capacity, this.size) * Math.min(0.75, held ** -2)
       this.#capacity = Math.max(1, Math.floor(kept))
     }
     this.#makeRoom()

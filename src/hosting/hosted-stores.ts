@@ -83,10 +83,10 @@ export class HostedStores {
 
   /** Opens a store that the catalogue has, and lets the catalogue follow what others changed. */
   async open(storeId: string): Promise<MemoryStore> {
-    const { directory, catalogue } = this.#parts
+    const { directory, catalogue, cacheBudget } = this.#parts
     if (catalogue.find(storeId) === undefined) missing()
     try {
-      const store = await openStore(directory.placeOf(storeId))
+      const store = await openStore({ ...directory.placeOf(storeId), cacheBudget })
       await this.#followFirst(store)
       this.#failed.delete(storeId)
       return store

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { expect, test } from 'vitest'
+import { cachesOfProcess } from '../../../src/cache-budget.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { filesBelow } from '../../../src/disk/file-sweep.ts'
 import { openHostAdministration } from '../../../src/hosting/administration.ts'
@@ -245,6 +246,18 @@ test('what is no marker of a store, and what a link leads to, is left alone', as
   expect(readdirSync(`${place.dataDirectory}/stores`)).toEqual([])
   expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual(['other'])
   await again.host.close()
+})
+
+test('its stores have a share of its memory for their caches, and not that of others', async () => {
+  const { host, caller } = await newHost()
+  const { storeId } = await host.create(caller, settings)
+  const before = cachesOfProcess.bytes
+  await host.use(caller, storeId, async (store, me) => {
+    const { versionIds } = await me.write('/a.md', 'a content')
+    for (const id of versionIds) await store.history.version(id)
+    expect(cachesOfProcess.bytes).toBe(before)
+  })
+  await host.close()
 })
 
 test('after its end a host takes nothing on', async () => {

@@ -52,12 +52,13 @@ export interface HostOptions extends HostPlaces, HostRecovery {
  */
 export async function openHost(options: HostOptions): Promise<Host> {
   const directory = new DataDirectory(options)
-  await directory.make()
-  const unlock = await directory.holdForLife()
+  let unlock: (() => Promise<void>) | undefined
   try {
+    await directory.make()
+    unlock = await directory.holdForLife()
     return await openParts(directory, options, unlock)
   } catch (error) {
-    await unlock()
+    await unlock?.()
     await directory.close()
     throw error
   }

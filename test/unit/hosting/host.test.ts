@@ -115,7 +115,9 @@ test('stores are listed newest first, in pages that a restart does not end', asy
 
 test('a second server is refused, and the directory is free after the first', async () => {
   const { host, place } = await newHost()
+  const files = readdirSync(`${place.dataDirectory}/gitlocket`)
   await expect(newHost({}, place)).rejects.toMatchObject({ code: 'locked', message: /server/ })
+  expect(readdirSync(`${place.dataDirectory}/gitlocket`), 'nothing of the second').toEqual(files)
   await host.close()
   const again = await newHost({}, place)
   await again.host.close()

@@ -1,6 +1,7 @@
 // Syncs the stores of a server that have a remote, one after another, again and again. A failure is
 // told, and tried again in the next round.
 
+import { pause } from '../async.ts'
 import { asciiText } from '../bytes.ts'
 import type { Actor } from '../format/change-record.ts'
 import { lineFileBytesMax } from '../limits.ts'
@@ -45,7 +46,7 @@ export class BackgroundSync {
 
   #schedule(): void {
     this.#timer = setTimeout(() => {
-      this.#round = this.#syncAll().finally(() => {
+      this.#round = this.#told('catalogue', this.#ending.signal, () => this.#syncAll()).then(() => {
         if (!this.#ending.signal.aborted) this.#schedule()
       })
     }, this.#parts.everyMs)
@@ -53,27 +54,38 @@ export class BackgroundSync {
   }
 
   async #syncAll(): Promise<void> {
-    const { storeIds, notice } = this.#parts
-    for (const storeId of storeIds()) {
+    for (const storeId of this.#parts.storeIds()) {
+      // Ten thousand stores without a remote: requests go on meanwhile.
+      await pause(undefined)
       if (this.#ending.signal.aborted) return
       const leaving = new AbortController()
       const signal = AbortSignal.any([this.#ending.signal, leaving.signal])
       this.#current = { storeId, leaving }
-      try {
+      await this.#told(storeId, signal, async () => {
         if (this.#hasRemote(storeId)) await this.#sync(storeId, signal)
-      } catch (error) {
-        if (!signal.aborted) notice({ about: storeId, error })
-      }
+      })
       this.#current = undefined
     }
   }
 
+  /** A remote that fails does not keep the others of the store from being synced. */
   #sync(storeId: string, signal: AbortSignal): Promise<void> {
     return this.#parts.use(storeId, async (store) => {
       for (const { name } of await store.remotes.list()) {
-        await store.as({ actor }).sync({ remote: name, signal })
+        await this.#told(storeId, signal, async () => {
+          await store.as({ actor }).sync({ remote: name, signal })
+        })
       }
     })
+  }
+
+  /** Nobody waits for this work: an error is told, unless it was ended. */
+  async #told(about: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!signal.aborted) this.#parts.notice({ about, error })
+    }
   }
 
   /** Without opening the store: most have none. */
@@ -81,6 +93,6 @@ export class BackgroundSync {
     const { directory } = this.#parts
     const file = `${directory.storePath(storeId)}/config`
     const config = directory.disk.readFile(file, lineFileBytesMax)
-    return config !== undefined && /^\s*\[remote /m.test(asciiText(config))
+    return config !== undefined && /^[ \t]*\[remote /m.test(asciiText(config))
   }
 }

@@ -18,7 +18,6 @@ import type { StoreWriter } from '../store/store-writer.ts'
 import { type Catalogue, missing } from './catalogue.ts'
 import type { DataDirectory, HostNotice } from './data-directory.ts'
 import type { Caller, HostedStore } from './host.ts'
-import type { StorePool } from './store-pool.ts'
 
 /** Who recovers the stores that a server makes: one of these, or it makes none. */
 export interface HostRecovery {
@@ -141,10 +140,14 @@ export class HostedStores {
   }
 
   /** For everybody it is gone once the catalogue has lost it. Rejects with `not_found`. */
-  async delete(storeId: string, pool: StorePool): Promise<void> {
+  async delete(
+    storeId: string,
+    whenUnused: (erase: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
     await this.#mark(storeId)
     await this.#parts.catalogue.remove(storeId)
-    await pool.forget(storeId, () => this.#erase(storeId))
+    await whenUnused(() => this.#erase(storeId))
+    this.#failed.delete(storeId)
   }
 
   async #make(

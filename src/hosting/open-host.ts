@@ -151,8 +151,11 @@ class OpenHost implements Host {
     return this.#run(async () => {
       this.get(caller, storeId)
       const { stores, pool, sync } = this.#parts
-      sync?.leave(storeId)
-      await stores.delete(storeId, pool)
+      await stores.delete(storeId, (erase) => {
+        // Not before: what syncs it now may have begun since, and nothing begins after this.
+        sync?.leave(storeId)
+        return pool.forget(storeId, erase)
+      })
     })
   }
 

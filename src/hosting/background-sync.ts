@@ -46,8 +46,9 @@ export class BackgroundSync {
 
   #schedule(): void {
     this.#timer = setTimeout(() => {
-      this.#round = this.#told('catalogue', this.#ending.signal, () => this.#syncAll()).then(() => {
-        if (!this.#ending.signal.aborted) this.#schedule()
+      const { signal } = this.#ending
+      this.#round = this.#told('catalogue', signal, () => this.#syncAll()).finally(() => {
+        if (!signal.aborted) this.#schedule()
       })
     }, this.#parts.everyMs)
     this.#timer.unref()

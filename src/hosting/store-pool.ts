@@ -155,6 +155,8 @@ export class StorePool {
   #makeRoom(): void {
     for (const pooled of this.#waiting) {
       if (this.#opening >= openingMax || this.size >= this.#capacity) break
+      // Opened when its predecessor has left: until then it would keep a place from others.
+      if (this.#leaving.has(pooled.storeId)) continue
       this.#waiting.delete(pooled)
       this.#open.add(pooled)
       void this.#start(pooled)
@@ -180,14 +182,9 @@ export class StorePool {
   async #start(pooled: PooledStore): Promise<void> {
     const { storeId } = pooled
     this.#opening += 1
-    // Its predecessor may still be leaving.
-    const before = this.#leaving.get(storeId)?.gone
     this.#sampling ??= setInterval(() => this.#sample(), samplingMs).unref()
     try {
-      await pooled.start(async () => {
-        await before
-        return this.#options.open(storeId)
-      })
+      await pooled.start(() => this.#options.open(storeId))
     } catch {
       // Not remembered: the next use tries again. Those who wait are told.
       this.#open.delete(pooled)

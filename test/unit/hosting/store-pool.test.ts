@@ -139,6 +139,20 @@ describe('a pool of stores', () => {
     await world.pool.close()
   })
 
+  test('a store that waits for its predecessor keeps no place from others', async () => {
+    const world = await newWorld(3)
+    const [a = '', b = '', c = ''] = world.ids
+    const [long, short] = [longUse(world, a), longUse(world, b)]
+    await Promise.all([long.beginning, short.beginning])
+    const [third, again] = [world.pool.use(c, idOf), world.pool.use(a, idOf)]
+    short.end()
+    expect(await third).toBe(c)
+    expect(await world.pool.use(b, idOf)).toBe(b)
+    long.end()
+    expect(await again).toBe(a)
+    await world.pool.close()
+  })
+
   test('works through many stores with places for two, each write in its store', async () => {
     const world = await newWorld(5)
     const uses = Array.from({ length: 60 }, (_, n) =>

@@ -79,6 +79,8 @@ export class SealedFile<T extends object> {
   /** Then the file on the disk may be one that is not durable yet. */
   #writing = false
   #wasRolledBack = false
+  /** Why the file on the disk is not taken. */
+  #refused: StoreError | undefined
 
   private constructor(parts: SealedFileParts<T>) {
     const { path, role, freshnessPath } = parts
@@ -149,7 +151,7 @@ export class SealedFile<T extends object> {
     this.#state = found
     // Beyond all that there ever was: an accepted file must not be replaced by a later old one.
     if (found === undefined || isOld) await this.#write(found?.value ?? first(), generation + 1)
-    else if (found.generation > this.#known) await this.#writeFreshness(found)
+    else if (found.generation > this.#known) await this.#adopt(found)
     this.#note()
   }
 
@@ -185,6 +187,7 @@ export class SealedFile<T extends object> {
   async #apply(batch: readonly Pending<T>[]): Promise<void> {
     this.#reload()
     const before = this.#current()
+    this.#checkNewest(before)
     let { value } = before
     const applied: Pending<T>[] = []
     for (const pending of batch) {
@@ -197,7 +200,7 @@ export class SealedFile<T extends object> {
     }
     const generation = Math.max(before.generation, this.#known)
     if (value !== before.value) await this.#write(value, generation + 1)
-    else if (before.generation > this.#known) await this.#writeFreshness(before)
+    else if (before.generation > this.#known) await this.#adopt(before)
     for (const { resolve } of applied) resolve(value)
   }
 
@@ -207,19 +210,30 @@ export class SealedFile<T extends object> {
     if (!this.#look()) return
     try {
       const known = this.#readFreshness(false)
+      this.#known = Math.max(this.#known, known?.generation ?? 0)
       const found = this.#readFile()
       if (found === undefined || isBehind(found, known) || isBehind(found, this.#state)) {
         throw this.#rolledBack(found === undefined)
       }
       this.#state = found
-      this.#known = Math.max(this.#known, known?.generation ?? 0)
+      this.#refused = undefined
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
-      if (hasCode(error, 'storage_failed', 'storage_denied')) this.#seen = undefined
+      if (isOfDisk(error)) this.#seen = undefined
+      this.#refused = error
       notice(error)
     }
     // Its writer may have died before it noted how new the file is.
     if (this.#current().generation > this.#known) this.update((now) => now).catch(() => undefined)
+  }
+
+  /**
+   * A file that was refused may be replaced by what is here, unless another process wrote it since:
+   * a key that it revoked would work again.
+   */
+  #checkNewest({ generation }: Generation): void {
+    const error = this.#refused
+    if (error !== undefined && (isOfDisk(error) || generation < this.#known)) throw error
   }
 
   /** The file is the one that was read or written last. */
@@ -299,11 +313,19 @@ export class SealedFile<T extends object> {
       await atomicWrite(owner.disk, path, bytes)
       await this.#writeFreshness(state)
       this.#state = state
+      this.#refused = undefined
       this.#seenDigest = state.digest
       this.#note()
     } finally {
       this.#writing = false
     }
+  }
+
+  /** Notes a file that another process wrote, and may not have made durable before it died. */
+  async #adopt(found: Generation): Promise<void> {
+    const { owner, path } = this.#parts
+    await owner.disk.syncDirectory(dirname(path))
+    await this.#writeFreshness(found)
   }
 
   async #writeFreshness({ generation, digest }: Generation): Promise<void> {
@@ -331,6 +353,10 @@ function isBehind(found: Generation | undefined, known: Generation | undefined):
   if (known === undefined) return false
   if (found === undefined || found.generation < known.generation) return true
   return found.generation === known.generation && found.digest !== known.digest
+}
+
+function isOfDisk(error: StoreError): boolean {
+  return hasCode(error, 'storage_failed', 'storage_denied')
 }
 
 function digestOf(bytes: Uint8Array): string {

@@ -10,7 +10,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { expect, test } from 'vitest'
+import { dirname } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
+import { StoreError } from '../../../src/errors.ts'
 import { DataDirectory, type HostPlaces } from '../../../src/hosting/data-directory.ts'
 import { SealedFile } from '../../../src/hosting/sealed-file.ts'
 import { generateIdentity } from '../../../src/index.ts'
@@ -186,4 +189,56 @@ test('what a crash left half-written is removed when it is opened', async () => 
   writeFileSync(`${path}.0123456789abcdef.tmp`, 'half')
   await open(place)
   expect(readdirSync(place.dataDirectory).filter((name) => name.endsWith('.tmp'))).toEqual([])
+})
+
+test('what another process wrote is not undone where it cannot be read', async () => {
+  const place = newHostPlace()
+  const first = await open(place)
+  const { path } = first
+  let isDamaged = false
+  const readFile = (of: string, limit?: number): Uint8Array | undefined => {
+    if (isDamaged && of === path) throw new StoreError('storage_failed', 'the disk')
+    return systemDisk.readFile(of, limit)
+  }
+  const second = await open({ ...place, disk: { ...systemDisk, readFile } })
+  await first.file.update(plus('a'))
+  isDamaged = true
+  await expect(second.file.update(plus('b'))).rejects.toMatchObject({ code: 'storage_failed' })
+  isDamaged = false
+  expect(await second.file.update(plus('b'))).toEqual({ words: ['a', 'b'] })
+  await first.file.update(plus('c'))
+  writeFileSync(path, 'damaged')
+  for (const _ of [1, 2]) {
+    await expect(second.file.update(plus('d'))).rejects.toMatchObject({ code: 'wrong_key' })
+  }
+  expect(readFileSync(path, 'latin1')).toBe('damaged')
+})
+
+test('a file of a process that died is made durable before its freshness', async () => {
+  const place = newHostPlace()
+  const { path, file, freshnessPath } = await open(place)
+  const older = readFileSync(freshnessPath)
+  await file.update(plus('a'))
+  const steps: string[] = []
+  const disk: Disk = {
+    ...systemDisk,
+    rename(from, to) {
+      if (to === freshnessPath) steps.push(to)
+      systemDisk.rename(from, to)
+    },
+    async syncDirectory(of) {
+      steps.push(of)
+      await systemDisk.syncDirectory(of)
+    },
+  }
+  writeFileSync(freshnessPath, older)
+  const found = await open({ ...place, disk })
+  const inOrder = [dirname(path), freshnessPath, dirname(freshnessPath)]
+  expect(steps).toEqual(inOrder)
+  const between = readFileSync(freshnessPath)
+  await file.update(plus('b'))
+  writeFileSync(freshnessPath, between)
+  steps.length = 0
+  expect(found.file.read().words).toContain('b')
+  await vi.waitFor(() => expect(steps).toEqual(inOrder))
 })

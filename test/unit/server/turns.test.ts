@@ -26,7 +26,10 @@ async function connected() {
       else acting.push(outgoing)
     })
   }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close().closeAllConnections())
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
   await once(server, 'listening')
   const address = server.address()
   const client = connect(typeof address === 'object' ? (address?.port ?? 0) : 0, '127.0.0.1')

@@ -10,6 +10,7 @@ import {
   ServerResponse,
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { assert, StoreError } from '../errors.ts'
 import { type Connection, LINGER_MS, refusalOf, send } from './answer.ts'
@@ -29,10 +30,15 @@ const CHECK_MS = 1000
 export class Listener {
   readonly #server: HttpServer
   readonly #limits: ServerLimits
+  readonly #sockets = new Set<Socket>()
 
   private constructor(server: HttpServer, limits: ServerLimits) {
     this.#server = server
     this.#limits = limits
+    server.on('connection', (socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
   }
 
   /** Throws `invalid_input` for an address that is not this machine's own, without TLS. */
@@ -50,13 +56,14 @@ export class Listener {
       )
     }
     const server = makeServer(tls, limits, fetch)
+    const listener = new Listener(server, limits)
     server.listen(port, host)
     try {
       await once(server, 'listening')
     } catch (error) {
       throw new StoreError('invalid_input', whyNot(error), { cause: error })
     }
-    return { listener: new Listener(server, limits), address: addressOf(server, host, tls) }
+    return { listener, address: addressOf(server, host, tls) }
   }
 
   /** Resolves when all connections have ended, of themselves or cut off. */
@@ -68,7 +75,9 @@ export class Listener {
     server.closeIdleConnections()
     // A connection whose answer is under way waits for another request after it.
     const idle = setInterval(() => server.closeIdleConnections(), CHECK_MS / 10)
-    const late = setTimeout(() => server.closeAllConnections(), this.#limits.closeMs)
+    // Those too whose TLS has not begun, which Node's list of connections lacks.
+    const cutOff = (): void => this.#sockets.forEach((socket) => void socket.destroy())
+    const late = setTimeout(cutOff, this.#limits.closeMs)
     await closed
     clearInterval(idle)
     clearTimeout(late)
@@ -129,7 +138,10 @@ function makeTlsServer(
   onRequest: (incoming: IncomingMessage, outgoing: ServerResponse) => void,
 ): HttpServer {
   try {
-    return createTlsServer({ ...bounds, ...tls }, onRequest)
+    return createTlsServer(
+      { ...bounds, handshakeTimeout: bounds.headersTimeout, ...tls },
+      onRequest,
+    )
   } catch (error) {
     throw new StoreError('invalid_input', 'The certificate or its key cannot be used', {
       cause: error,

@@ -196,3 +196,19 @@ test('cuts off what does not end', { tags: 'slow' }, async () => {
   await server.close()
   expect(await answer.catch(() => '')).toBe('')
 })
+
+test(
+  'cuts off who begins no handshake',
+  { tags: 'slow', skip: openssl.missing, timeout: 10_000 },
+  async () => {
+    const limits = { closeMs: 100 }
+    const { server } = await serveStores({ tls: makeCertificate(), limits })
+    const { port } = await server.listen()
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    await server.close()
+    // Of itself, after the time for headers.
+    const patient = await serveStores({ tls: makeCertificate(), limits: { headersMs: 100 } })
+    expect(await sendRaw((await patient.server.listen()).port)).toBe('')
+  },
+)

@@ -10,7 +10,6 @@ import {
   ServerResponse,
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { assert, StoreError } from '../errors.ts'
 import { type Connection, LINGER_MS, refusalOf, send } from './answer.ts'
@@ -30,7 +29,7 @@ const CHECK_MS = 1000
 export class Listener {
   readonly #server: HttpServer
   readonly #limits: ServerLimits
-  readonly #sockets = new Set<Socket>()
+  readonly #sockets = new Set<IncomingMessage['socket']>()
 
   private constructor(server: HttpServer, limits: ServerLimits) {
     this.#server = server

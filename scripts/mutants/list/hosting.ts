@@ -23,10 +23,22 @@ export const hosting: readonly MutatedFile[] = [
         name: 'a file of the same generation that is another one is refused',
       },
       {
-        line: 'else if (found.generation > this.#known) await this.#writeFreshness(found)',
+        line: 'else if (found.generation > this.#known) await this.#adopt(found)',
         becomes: '',
         test: sealedFile,
         name: 'a newer file than its freshness is accepted, and the freshness follows',
+      },
+      {
+        line: '(isOfDisk(error) || generation < this.#known)',
+        becomes: 'false',
+        test: sealedFile,
+        name: 'what another process wrote is not undone where it cannot be read',
+      },
+      {
+        line: 'await owner.disk.syncDirectory(dirname(path))',
+        becomes: '',
+        test: sealedFile,
+        name: 'a file of a process that died is made durable before its freshness',
       },
       {
         line: 'isBehind(found, known) || isBehind(found, this.#state)',

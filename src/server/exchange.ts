@@ -6,10 +6,11 @@ import { checkMayCall } from '../api/hosted.ts'
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller, Host } from '../hosting/host.ts'
+import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
 import { authenticate, checkDoorway, checkHeaders, type Doorways } from './admission.ts'
 import { type Answer, type Connection, jsonAnswer, newRequestId, whenSent } from './answer.ts'
-import type { KeyLimits } from './key-limits.ts'
-import { readBody, readQuery } from './request-input.ts'
+import type { KeyLimits, Stay } from './key-limits.ts'
+import { readBody, readQuery, sentBytes } from './request-input.ts'
 import type { Route } from './routes.ts'
 
 /** What is known of a request that has been answered; nothing that it holds. */
@@ -35,6 +36,16 @@ export interface ExchangeContext {
   readonly log: (line: LogLine) => void
 }
 
+/** Who asks, as soon as that is known. */
+interface Found {
+  caller?: Caller
+  stay?: Stay
+}
+
+/** Set aside for an answer until its size is known: for a page of a list, and for any other. */
+const PAGE_BYTES = 4 * MEBIBYTE
+const ANSWER_BYTES = 128 * KIBIBYTE
+
 /** `parameters` are those of the path. */
 export async function exchange(
   context: ExchangeContext,
@@ -46,17 +57,18 @@ export async function exchange(
   const { clock, log } = context
   const startedAt = clock()
   const requestId = newRequestId()
-  const found: { caller?: Caller } = {}
+  const found: Found = {}
   let answer: Answer
   let error: unknown
   try {
-    const json = await answerTo(context, request, route, parameters, { found, connection })
+    const json = await answerTo(context, request, route, parameters, found)
     answer = jsonAnswer(200, json, headersOf(requestId, found.caller))
   } catch (thrown) {
     error = thrown
     const { status, headers, body } = errorAnswer(thrown, requestId)
     answer = jsonAnswer(status, body, { ...headersOf(requestId, found.caller), ...headers })
   }
+  keepUntilSent(found, answer, connection)
   log({
     request_id: requestId,
     method: request.method,
@@ -74,26 +86,32 @@ async function answerTo(
   request: Request,
   route: Route | undefined,
   parameters: Readonly<Record<string, string>>,
-  { found, connection }: { readonly found: { caller?: Caller }; readonly connection: Connection },
+  found: Found,
 ): Promise<unknown> {
   checkDoorway(request, doorways)
   const caller = authenticate(request.headers, host)
   found.caller = caller
-  const leave = limits.enter(caller.keyId)
-  try {
-    if (route === undefined) throw new StoreError('not_found', 'There is no such route')
-    checkHeaders(request.headers, caller, route.beta)
-    const { operation, body } = route
-    checkMayCall(caller, operation, parameters['memory_store_id'])
-    const query = readQuery(request.url, route.query)
-    const fields = body === undefined ? {} : await readBody(request, body, bodyBytesMax)
-    // Names are of one place each; if not, the path counts most.
-    const input = { ...fields, ...query, ...parameters }
-    return await operation.run({ host, caller, clock }, input)
-  } finally {
-    // An answer that nobody reads takes memory as long as it waits.
-    whenSent(connection, leave)
-  }
+  const stay = limits.enter(caller.keyId)
+  found.stay = stay
+  if (route === undefined) throw new StoreError('not_found', 'There is no such route')
+  checkHeaders(request.headers, caller, route.beta)
+  const { operation, body } = route
+  checkMayCall(caller, operation, parameters['memory_store_id'])
+  const query = readQuery(request.url, route.query)
+  const ofBody = body === undefined ? 0 : sentBytes(request.headers, bodyBytesMax)
+  await stay.hold(ofBody + (route.query.includes('limit') ? PAGE_BYTES : ANSWER_BYTES))
+  const fields = body === undefined ? {} : await readBody(request, body, bodyBytesMax)
+  // Names are of one place each; if not, the path counts most.
+  const input = { ...fields, ...query, ...parameters }
+  return operation.run({ host, caller, clock }, input)
+}
+
+/** An answer that nobody reads takes memory as long as it waits. */
+function keepUntilSent({ stay }: Found, { body }: Answer, connection: Connection): void {
+  if (stay === undefined) return
+  stay.holdOnly(body.length)
+  const { leave } = stay
+  whenSent(connection, leave)
 }
 
 function headersOf(requestId: string, caller: Caller | undefined): Record<string, string> {

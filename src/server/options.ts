@@ -20,6 +20,8 @@ export interface ServerLimits {
   readonly closeMs: number
   readonly inFlightPerKey: number
   readonly requestsPerSecondPerKey: number
+  /** Bodies and answers of its requests, together: what needs more waits. */
+  readonly heldBytesPerKey: number
 }
 
 export interface HttpOptions {
@@ -53,4 +55,6 @@ export const limitsDefault: ServerLimits = {
   closeMs: 10_000,
   inFlightPerKey: 512,
   requestsPerSecondPerKey: 10_000,
+  // Of a server that may hold 512 MiB: sixteen lists, or 512 requests of other kinds.
+  heldBytesPerKey: 64 * MEBIBYTE,
 }

@@ -53,6 +53,11 @@ export interface BodyRules {
   readonly optional?: boolean
 }
 
+/** How much of a body will be read at most. */
+export function sentBytes(headers: Headers, bytesMax: number): number {
+  return Math.min(Number(headers.get('content-length') ?? bytesMax), bytesMax)
+}
+
 /** The fields with these names. Throws `invalid_input` or `request_too_large`. */
 export async function readBody(
   request: Request,

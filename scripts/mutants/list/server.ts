@@ -118,6 +118,17 @@ export const server: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'server/held-bytes.ts',
+    mutants: [
+      {
+        line: `return this.#held === 0 || this.#held + bytes <= this.#max`,
+        becomes: `return this.#held + bytes <= this.#max + bytes`,
+        test: 'unit/server/held-bytes.test.ts',
+        name: 'bytes are given as they are left',
+      },
+    ],
+  },
+  {
     file: 'server/request-input.ts',
     mutants: [
       {
@@ -166,10 +177,16 @@ export const server: readonly MutatedFile[] = [
     file: 'server/turns.ts',
     mutants: [
       {
-        line: `if (ahead === undefined || ahead.writableFinished) {`,
-        becomes: `if (ahead !== outgoing) {`,
+        line: `if (line === undefined || line.last.writableFinished) {`,
+        becomes: `if (line?.last !== outgoing) {`,
         test: 'attack/server-load.test.ts',
         name: 'is asked no more than what a connection holds',
+      },
+      {
+        line: `if (line.waiting >= waitingMax) {`,
+        becomes: `if (line.waiting < 0) {`,
+        test: 'unit/server/turns.test.ts',
+        name: 'many are not kept',
       },
     ],
   },

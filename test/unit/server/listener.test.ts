@@ -212,3 +212,30 @@ test(
     expect(await sendRaw((await patient.server.listen()).port)).toBe('')
   },
 )
+
+test('a key whose answers nobody reads waits until they have left', { tags: 'slow' }, async () => {
+  const served = await serveStores({ limits: { heldBytesPerKey: 1_000_000 } })
+  const store = await newServedStore(served)
+  const content = 'x'.repeat(100_000)
+  for (let n = 0; n < 20; n += 1) {
+    await served.ask('POST', `${store}/memories`, { body: { path: `/${n}`, content } })
+  }
+  const { port } = await served.server.listen()
+  const pages = `GET ${store}/memories?view=full HTTP/1.1`
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.pause()
+  // More than the buffers of the two sockets hold.
+  const head = headOf(served.token).replace(/^.*/, pages)
+  socket.write(head.repeat(8))
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  let isAnswered = false
+  const asked = served.ask('GET', store).then(({ status }) => {
+    isAnswered = true
+    return status
+  })
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(isAnswered).toBe(false)
+  socket.destroy()
+  expect(await asked).toBe(200)
+})

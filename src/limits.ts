@@ -134,6 +134,7 @@ export const purgeWaitMs: number = 300_000
 export const viewLinesMax: number = 999_999
 
 /** Memory Stores API §9. */
+export const sessionStoresMax: number = 8
 export const sessionInstructionsCharactersMax: number = 4096
 /** Of a session that does not say how long it is to last. */
 export const sessionSecondsDefault: number = 3600

@@ -3,7 +3,11 @@
 
 import { z } from 'zod'
 import type { Access } from '../hosting/host.ts'
-import { sessionInstructionsCharactersMax, sessionSecondsDefault } from '../limits.ts'
+import {
+  sessionInstructionsCharactersMax,
+  sessionSecondsDefault,
+  sessionStoresMax,
+} from '../limits.ts'
 import type { HostOperation } from './hosted.ts'
 import { parameters } from './schemas.ts'
 import { idField } from './wire-fields.ts'
@@ -60,11 +64,12 @@ export const endSession: HostOperation<EndSession> = {
   },
 }
 
-/** How many there may be, and which, is for the host. */
+/** Which there may be is for the host. */
 function resourcesField(): z.ZodType<readonly Resource[]> {
   const error = {
     error:
-      'a list of {type: memory_store, memory_store_id, access?, instructions?}; access is ' +
+      `a list of at most ${sessionStoresMax} ` +
+      '{type: memory_store, memory_store_id, access?, instructions?}; access is ' +
       'read_write or read_only, and instructions have at most ' +
       `${sessionInstructionsCharactersMax} characters`,
   }
@@ -81,5 +86,10 @@ function resourcesField(): z.ZodType<readonly Resource[]> {
     },
     error,
   )
-  return z.array(resource, error)
+  // Before each is looked at: of half a million, that takes a second.
+  const short = z.custom<readonly unknown[]>(
+    (value) => Array.isArray(value) && value.length <= sessionStoresMax,
+    error,
+  )
+  return short.pipe(z.array(resource, error))
 }

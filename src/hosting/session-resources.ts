@@ -1,9 +1,9 @@
 // What a session reaches, and where its client mounts it (Memory Stores API §10.6).
 
 import { StoreError } from '../errors.ts'
+import { sessionStoresMax } from '../limits.ts'
 import type { HostedStore, SessionRequest, SessionResource } from './host.ts'
 
-const storesMax = 8
 const secondsMin = 60
 const secondsMax = 86_400
 const MOUNT = '/mnt/memory/'
@@ -14,8 +14,11 @@ export function planResources(
   get: (storeId: string) => HostedStore,
 ): readonly SessionResource[] {
   const ids = resources.map((one) => one.memory_store_id)
-  if (ids.length === 0 || ids.length > storesMax || new Set(ids).size < ids.length) {
-    throw invalid(`A session has 1 to ${storesMax} memory stores, each of them once`, 'resources')
+  if (ids.length === 0 || ids.length > sessionStoresMax || new Set(ids).size < ids.length) {
+    throw invalid(
+      `A session has 1 to ${sessionStoresMax} memory stores, each of them once`,
+      'resources',
+    )
   }
   if (!Number.isInteger(expiresIn) || expiresIn < secondsMin || expiresIn > secondsMax) {
     const right = `an integer from ${secondsMin} to ${secondsMax}`

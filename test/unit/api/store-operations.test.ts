@@ -1,6 +1,7 @@
 // The operations on memory stores and sessions: patches, archives, and what a session may.
 
 import { describe, expect, test } from 'vitest'
+import { createSession } from '../../../src/api/session-operations.ts'
 import { newServedStore, serveStores, type Served } from '../../support/served-stores.ts'
 
 const SESSIONS = '/v1/gitlocket/sessions'
@@ -125,6 +126,22 @@ describe('a session', () => {
     }
     const body = { ...more, resources: resources.map((one) => ({ ...store, ...one })) }
     expect(await served.ask('POST', SESSIONS, { body })).toMatchObject(invalid)
+  })
+
+  test('is refused for many stores before one is looked at: there may be half a million', () => {
+    let looks = 0
+    const resource = {
+      get type() {
+        looks += 1
+        return 'memory_store'
+      },
+      memory_store_id: 'memstore_x',
+    }
+    const isTaken = (count: number): boolean =>
+      createSession.input.safeParse({ resources: Array.from({ length: count }, () => resource) })
+        .success
+    expect([isTaken(9), looks]).toEqual([false, 0])
+    expect(isTaken(8)).toBe(true)
   })
 
   test('reaches its stores alone, manages nothing, and writes where it may', async () => {

@@ -39,14 +39,19 @@ export async function withServerPlace<T>(
     work({ ...directories, identity: found }).catch((error: unknown) => {
       throw about(directories, error)
     })
-  return identity === undefined ? withIdentityFile(environment, run) : run(identity)
+  if (identity !== undefined) return run(identity)
+  // A server that cannot listen has sealed its files before.
+  return withIdentityFile(environment, run, () => hasServer(directories))
+}
+
+function hasServer({ dataDirectory }: Directories): boolean {
+  return existsSync(join(dataDirectory, SEALED))
 }
 
 /** Errors name the store by default, which this is not about. */
 function about({ dataDirectory }: Directories, error: unknown): unknown {
   if (!(error instanceof StoreError) || error instanceof CommandError) return error
   const { code, details, cause } = error
-  const options = { place: `server: ${dataDirectory}`, details, cause }
   const advice = hints[code] ?? errorSurface[code].advice
   return new CommandError(code, plainMessage(error, 'The server'), advice, options)
 }
@@ -63,15 +68,16 @@ const hints: Partial<Record<ErrorCode, string>> = {
 /** Undefined for a machine that has none and needs none yet. */
 async function findServerIdentity(
   context: Context,
-  { dataDirectory }: Directories,
+  directories: Directories,
 ): Promise<Identity | undefined> {
   const { identityText, identityFile } = context.environment
   if (identityText !== undefined) return parseIdentity(identityText)
   const found = findIdentity(context.environment)
-  if (found !== undefined || !existsSync(join(dataDirectory, SEALED))) return found
+  if (found !== undefined || !hasServer(directories)) return found
   if (canAsk(context)) {
     return parseIdentity(await askSecret(context, 'Identity', 'GITLOCKET_IDENTITY'))
   }
+  const { dataDirectory } = directories
   throw new CommandError(
     'invalid_identity',
     `There are stores in ${dataDirectory}, and no identity file at ${identityFile}`,

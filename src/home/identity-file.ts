@@ -45,11 +45,13 @@ function checkPrivate(path: string, { mode, uid }: Stats): void {
 
 /**
  * Runs `work` with the identity in the file, which is created if it is missing. If `work` fails
- * before the store could have learnt of a new identity, the file is removed again.
+ * before anything could have learnt of a new identity, the file is removed again: never if it
+ * `isUsed`.
  */
 export async function withIdentityFile<T>(
   place: IdentityPlace,
   work: (identity: Identity) => Promise<T>,
+  isUsed: () => boolean = () => false,
 ): Promise<T> {
   const existing = findIdentity(place)
   if (existing !== undefined) return work(existing)
@@ -59,7 +61,7 @@ export async function withIdentityFile<T>(
   try {
     return await work(identity)
   } catch (error) {
-    if (failedBeforeWriting(error)) {
+    if (failedBeforeWriting(error) && !isUsed()) {
       attempt('remove the identity file', path, () => rmSync(path, { force: true }))
     }
     throw error

@@ -173,6 +173,15 @@ describe('a server refuses', { tags: 'slow' }, () => {
     expect(await home.run(['serve', '--max-memory', '1M'])).toMatchObject({ exitCode: 2 })
   })
 
+  test('its first start, and starts again with the identity that was made then', async () => {
+    for (const words of [['serve', '--host', '0.0.0.0'], ['workspace', 'create', '']]) {
+      const home = newHome()
+      expect(await home.run(words)).toMatchObject({ exitCode: 2 })
+      expect(existsSync(home.identityFile)).toBe(true)
+      expect((await (await serve(home)).stop()).exitCode).toBe(0)
+    }
+  })
+
   test('to start on stores whose identity is gone, and takes that as a variable', async () => {
     const home = newHome()
     await newKey(home)

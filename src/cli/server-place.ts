@@ -82,5 +82,6 @@ async function findServerIdentity(
     'invalid_identity',
     `There are stores in ${dataDirectory}, and no identity file at ${identityFile}`,
     'Restore the identity file from its copy, or name it with GITLOCKET_IDENTITY_FILE',
+    { place: `server: ${dataDirectory}` },
   )
 }

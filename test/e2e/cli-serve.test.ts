@@ -189,6 +189,7 @@ describe('a server refuses', { tags: 'slow' }, () => {
     renameSync(home.identityFile, `${home.identityFile}.away`)
     const { exitCode, stderr } = await home.run(['serve', '--port', '0'])
     expect([exitCode, stderr]).toEqual([8, expect.stringContaining('no identity file')])
+    expect(stderr).toContain(`\nserver: ${dataOf(home)}\n`)
     const server = await serve(home, [], { GITLOCKET_IDENTITY: text })
     expect((await server.stop()).exitCode).toBe(0)
     expect(existsSync(home.identityFile)).toBe(false)

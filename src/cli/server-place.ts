@@ -52,6 +52,7 @@ function hasServer({ dataDirectory }: Directories): boolean {
 function about({ dataDirectory }: Directories, error: unknown): unknown {
   if (!(error instanceof StoreError) || error instanceof CommandError) return error
   const { code, details, cause } = error
+  const options = { place: `server: ${dataDirectory}`, details, cause }
   const advice = hints[code] ?? errorSurface[code].advice
   return new CommandError(code, plainMessage(error, 'The server'), advice, options)
 }

@@ -174,7 +174,10 @@ describe('a server refuses', { tags: 'slow' }, () => {
   })
 
   test('its first start, and starts again with the identity that was made then', async () => {
-    for (const words of [['serve', '--host', '0.0.0.0'], ['workspace', 'create', '']]) {
+    for (const words of [
+      ['serve', '--host', '0.0.0.0'],
+      ['workspace', 'create', ''],
+    ]) {
       const home = newHome()
       expect(await home.run(words)).toMatchObject({ exitCode: 2 })
       expect(existsSync(home.identityFile)).toBe(true)

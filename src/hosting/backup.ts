@@ -2,6 +2,7 @@
 // store is copied while it holds still, and the catalogue last, so that the copy has every store
 // that the catalogue lists. What is copied stays sealed, and is of use with the identity alone.
 
+import { basename } from 'node:path'
 import { atomicWrite, type Disk, makeDurableDirectory } from '../disk/disk.ts'
 import { StoreError } from '../errors.ts'
 import { holdStill, isOfCopy } from '../git/disk-store/repository-copy.ts'
@@ -63,35 +64,47 @@ export async function backupHost(options: BackupOptions, target: string): Promis
  * Puts a backup into an absent or empty data directory, opens each store, and accepts once that all
  * are older than what the state directory knows. Keys that were revoked since the backup work
  * again. Rejects with `not_found` if there is no whole backup, `invalid_input` for a data directory
- * that is not empty, and with `wrong_key` for the backup of another identity.
+ * that is not empty, and with `wrong_key` for the backup of another identity; then nothing of it
+ * stays, and it can be tried again.
  */
 export async function restoreHost(source: string, options: BackupOptions): Promise<BackupReport> {
   const directory = new DataDirectory(options)
   const { disk, path } = directory
   const { notice = () => undefined } = options
   checkHasData(disk, source)
-  checkIsEmpty(disk, path)
+  checkIsEmpty(disk, path, basename(directory.locks))
   await directory.make()
   try {
     const unlock = await directory.holdForLife()
     try {
-      // First, since they tell whose the backup is.
-      await copyFiles(disk, source, path, (file) => file === 'credentials')
-      await Credentials.open(directory, notice, true)
-      await copyFiles(disk, `${source}/stores`, directory.stores, () => true)
-      await copyFiles(disk, source, path, (file) => file === 'catalogue')
-      const { stores } = await Catalogue.open(directory, notice, true)
-      return await acceptStores(
-        directory,
-        stores.map(({ storeId }) => storeId),
-        notice,
-      )
+      return await restoreFiles(directory, source, notice)
+    } catch (error) {
+      for (const name of disk.list(path)) {
+        if (`${path}/${name}` !== directory.locks) disk.removeTree(`${path}/${name}`)
+      }
+      throw error
     } finally {
       await unlock()
     }
   } finally {
     await directory.close()
   }
+}
+
+async function restoreFiles(
+  directory: DataDirectory,
+  source: string,
+  notice: (notice: HostNotice) => void,
+): Promise<BackupReport> {
+  const { disk, path } = directory
+  // First, since they tell whose the backup is.
+  await copyFiles(disk, source, path, (file) => file === 'credentials')
+  await Credentials.open(directory, notice, true)
+  await copyFiles(disk, `${source}/stores`, directory.stores, () => true)
+  await copyFiles(disk, source, path, (file) => file === 'catalogue')
+  const { stores } = await Catalogue.open(directory, notice, true)
+  const storeIds = stores.map(({ storeId }) => storeId)
+  return acceptStores(directory, storeIds, notice)
 }
 
 interface CopyTask extends Required<Pick<BackupOptions, 'notice'>> {
@@ -165,7 +178,7 @@ function checkHasData(disk: Disk, directory: string): void {
   throw new StoreError('not_found', 'There is no data of a server, or no whole backup')
 }
 
-function checkIsEmpty(disk: Disk, directory: string): void {
-  if (disk.list(directory).length === 0) return
+function checkIsEmpty(disk: Disk, directory: string, ignored?: string): void {
+  if (disk.list(directory).every((name) => name === ignored)) return
   throw new StoreError('invalid_input', 'The directory to copy to must be absent or empty')
 }

@@ -65,10 +65,11 @@ export class DataDirectory {
     this.unfinished = `${this.path}/unfinished`
     this.storeStates = resolve(stateDirectory)
     this.#state = `${this.storeStates}/servers/${nameOf(this.path)}`
-    this.#identity = new LockIdentity(disk, this.#own, random)
+    this.#identity = new LockIdentity(disk, this.locks, random)
   }
 
-  get #own(): string {
+  /** Of locks alone: a directory with nothing else is empty. */
+  get locks(): string {
     return `${this.path}/gitlocket`
   }
 
@@ -88,7 +89,7 @@ export class DataDirectory {
   }
 
   async make(): Promise<void> {
-    for (const path of [this.#own, this.stores, this.unfinished, this.#state]) {
+    for (const path of [this.locks, this.stores, this.unfinished, this.#state]) {
       await makeDurableDirectory(this.disk, path)
     }
   }
@@ -143,8 +144,8 @@ export class DataDirectory {
 
   /** Removes what locks of dead processes left. Under the lock of the server. */
   async sweepLocks(): Promise<void> {
-    for (const name of this.disk.list(this.#own)) {
-      const path = `${this.#own}/${name}`
+    for (const name of this.disk.list(this.locks)) {
+      const path = `${this.locks}/${name}`
       if (!isOwnerFile(name) || (await isHeldByLive(this.disk, path))) continue
       this.disk.remove(path)
       this.disk.remove(`${path}.sock`)
@@ -159,7 +160,7 @@ export class DataDirectory {
 
   #lock(name: string, purpose: string): ProcessLock {
     const { disk, random } = this
-    const path = `${this.#own}/${name}`
+    const path = `${this.locks}/${name}`
     const lock = new ProcessLock({ disk, identity: this.#identity, path, random, purpose })
     this.#locks.push(lock)
     return lock

@@ -113,5 +113,7 @@ test('what no server can start on is refused, and a lost store is named', async 
     identity: await generateIdentity(),
   }
   await expect(restoreHost(target, stranger)).rejects.toMatchObject({ code: 'wrong_key' })
+  const found = { ...stranger, identity: place.identity }
+  expect(await restoreHost(target, found)).toEqual({ stores: 1, failed: [lost.storeId] })
   await host.close()
 })

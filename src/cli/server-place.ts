@@ -60,6 +60,9 @@ function about({ dataDirectory }: Directories, error: unknown): unknown {
 /** Where the usual advice is about a store. */
 const hints: Partial<Record<ErrorCode, string>> = {
   locked: 'Use the address of that server, or end it',
+  not_found:
+    'Look at what there is with `gitlocket api-key list` and `gitlocket workspace list`; ' +
+    '--data names the directory of another server',
   wrong_key: 'Use the identity with which the server was started first',
   rolled_back:
     'If a backup was put back on purpose, start it with `gitlocket serve --accept-rolled-back`; ' +

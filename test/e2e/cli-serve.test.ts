@@ -120,6 +120,8 @@ describe('serve', { tags: 'slow' }, () => {
     expect(await home.ok('api-key', 'revoke', id)).toBe(`Revoked ${id}, and ended its sessions\n`)
     expect(await ask(server.url, first, path)).toMatchObject({ status: 401 })
     expect(await home.ok('api-key', 'list')).toContain(`${id}  `)
+    const unknown = await home.run(['api-key', 'revoke', 'apikey_none'])
+    expect([unknown.exitCode, unknown.stderr]).toEqual([3, expect.stringContaining('api-key list')])
     expect((await home.json('workspace', 'list'))['data']).toMatchObject([
       { name: 'default' },
       { name: 'other' },

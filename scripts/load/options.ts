@@ -1,18 +1,13 @@
 // The command line of `npm run load`.
 
 import { parseArgs } from 'node:util'
+import type { Plan } from './load.ts'
 
-export interface Options {
+export interface Options extends Plan {
   readonly url: string
   readonly key: string
-  readonly stores: number
-  readonly clients: number
-  readonly seconds: number
-  /** Seconds between two kills; 0 for none. */
-  readonly killEvery: number
   /** MiB that the server may hold; undefined if it is not to be checked. */
   readonly maxMemory: number | undefined
-  readonly seed: string
   /** Measures updates against those of the library, instead. */
   readonly ratio: boolean
   /** Starts the server in the foreground; it has to be one process. */

@@ -13,6 +13,7 @@ import { measureConcurrent } from './sections/concurrent.ts'
 import { measureHistory } from './sections/history.ts'
 import { measureRedaction } from './sections/redaction.ts'
 import { measureRevert } from './sections/revert.ts'
+import { measureServer } from './sections/server.ts'
 import { measureSync } from './sections/sync.ts'
 import { measureVerification } from './sections/verification.ts'
 import { measureViews } from './sections/views.ts'
@@ -36,6 +37,7 @@ const measure: Readonly<Record<SectionName, (bench: Bench) => Promise<Section>>>
   verification: async ({ site }) => measureVerification(await site()),
   compact: async ({ site }) => measureCompact(await site()),
   sync: async ({ site }) => measureSync(await site()),
+  server: ({ context }) => measureServer(context),
   history: async ({ site }) => measureHistory(await site()),
 }
 

@@ -26,8 +26,30 @@ export interface Scale {
   readonly transfers: number
   /** Changes in each of two clones that diverge. */
   readonly apart: number
+  readonly server: ServerScale
   /** A history for `git gc --aggressive`, which takes too long on the long one. */
   readonly small: HistorySize
+}
+
+export interface ServerScale {
+  /** Turns of each that takes guarded updates. */
+  readonly turns: number
+  /** Stores of 1,000 memories, and as many of 10, each opened once in so many lives. */
+  readonly closed: number
+  readonly lives: number
+  /** Stores of 10 memories that are open and idle. */
+  readonly idle: number
+  /** Of a store with few versions and of one with many: how many, and redactions of it. */
+  readonly redactions: readonly {
+    readonly versions: number
+    readonly times: number
+  }[]
+  readonly loads: readonly {
+    readonly stores: number
+    readonly maxOpen: number
+    readonly seconds: number
+    readonly killEvery: number
+  }[]
 }
 
 const scales: Readonly<Record<Scale['mode'], Scale>> = {
@@ -46,6 +68,20 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     rewrites: 1,
     transfers: 2,
     apart: 100,
+    server: {
+      turns: 10,
+      closed: 3,
+      lives: 2,
+      idle: 40,
+      redactions: [
+        { versions: 100, times: 5 },
+        { versions: 1_000, times: 2 },
+      ],
+      loads: [
+        { stores: 50, maxOpen: 200, seconds: 10, killEvery: 4 },
+        { stores: 100, maxOpen: 20, seconds: 10, killEvery: 4 },
+      ],
+    },
     small: { commits: 1_000, memories: 100, recent: 0 },
   },
   default: {
@@ -63,6 +99,20 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     rewrites: 3,
     transfers: 10,
     apart: 1_000,
+    server: {
+      turns: 100,
+      closed: 10,
+      lives: 3,
+      idle: 200,
+      redactions: [
+        { versions: 100, times: 20 },
+        { versions: 10_000, times: 3 },
+      ],
+      loads: [
+        { stores: 50, maxOpen: 200, seconds: 120, killEvery: 20 },
+        { stores: 1_000, maxOpen: 200, seconds: 120, killEvery: 20 },
+      ],
+    },
     small: { commits: 10_000, memories: 1_000, recent: 0 },
   },
   full: {
@@ -80,6 +130,20 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     rewrites: 5,
     transfers: 30,
     apart: 1_000,
+    server: {
+      turns: 400,
+      closed: 20,
+      lives: 5,
+      idle: 200,
+      redactions: [
+        { versions: 100, times: 40 },
+        { versions: 10_000, times: 5 },
+      ],
+      loads: [
+        { stores: 50, maxOpen: 200, seconds: 300, killEvery: 20 },
+        { stores: 1_000, maxOpen: 200, seconds: 300, killEvery: 20 },
+      ],
+    },
     small: { commits: 20_000, memories: 2_000, recent: 0 },
   },
 }
@@ -93,6 +157,7 @@ export const sectionNames = [
   'verification',
   'compact',
   'sync',
+  'server',
   'history',
 ] as const
 export type SectionName = (typeof sectionNames)[number]

@@ -49,3 +49,8 @@ export function bytes(value: number): string {
   if (value >= 1e6) return `${digits(value / 1e6)} MB`
   return `${digits(value / 1e3)} kB`
 }
+
+/** What `VmRSS` and `--max-memory` are given in. */
+export function mebibytes(value: number): string {
+  return `${digits(value)} MiB`
+}

@@ -153,7 +153,7 @@ function outcomeOf(answer: Answer): 'acknowledged' | 'refused' | 'lost' {
   return answer.status === 200 ? 'acknowledged' : 'refused'
 }
 
-async function inParallel<T>(
+export async function inParallel<T>(
   lanes: number,
   items: readonly T[],
   work: (item: T) => Promise<void>,

@@ -173,6 +173,10 @@ describe('a server refuses', { tags: 'slow' }, () => {
     expect(await home.run(['serve', '--host', '0.0.0.0'])).toMatchObject({ exitCode: 2 })
     expect(await home.run(['serve', '--tls-cert', 'x'])).toMatchObject({ exitCode: 2 })
     expect(await home.run(['serve', '--max-memory', '1M'])).toMatchObject({ exitCode: 2 })
+    for (const interval of ['0s', '5w']) {
+      const refused = home.run(['serve', '--host', '0.0.0.0', '--sync', interval])
+      expect((await refused).stderr).toContain('--sync must be')
+    }
   })
 
   test('its first start, and starts again with the identity that was made then', async () => {

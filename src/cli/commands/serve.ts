@@ -70,7 +70,7 @@ async function recoveryOf(context: Context, input: Input): Promise<HostRecovery>
 }
 
 function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof ServerPlace> {
-  const sync = input.text('sync')
+  const syncEveryMs = syncOf(input)
   const tls = tlsOf(input)
   return {
     host: input.text('host'),
@@ -85,12 +85,24 @@ function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof Se
       contentBytes: input.integer('content-limit', 1, contentBytesFormatMax) ?? contentBytesDefault,
       memories: input.integer('memory-limit', 1, memoriesMax) ?? memoriesDefault,
     },
-    ...(sync !== undefined && { syncEveryMs: parseDuration('sync', sync) }),
+    ...(syncEveryMs !== undefined && { syncEveryMs }),
     acceptRolledBack: input.flag('accept-rolled-back'),
     clock: context.clock,
     log: (line) => printLine({ time: timestamp(context.clock()), ...line }),
     notice: (notice) => printLine(noticeOf(context, notice)),
   }
+}
+
+const SYNC_MS_MIN = 1000
+/** A timer with more than 24 days would run out at once. */
+const SYNC_MS_MAX = 7 * 24 * 3_600_000
+
+function syncOf(input: Input): number | undefined {
+  const text = input.text('sync')
+  if (text === undefined) return undefined
+  const everyMs = parseDuration('sync', text)
+  if (everyMs >= SYNC_MS_MIN && everyMs <= SYNC_MS_MAX) return everyMs
+  throw usageError('--sync must be a duration such as 5m, from 1s to 7d', 'serve')
 }
 
 function tlsOf(input: Input): ServerOptions['tls'] {

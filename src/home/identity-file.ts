@@ -3,14 +3,14 @@
 // reads none that others can read.
 
 import { rmSync, type Stats } from 'node:fs'
-import { hasCode, StoreError } from '../errors.ts'
+import { hasCode } from '../errors.ts'
 import {
   decodeIdentity,
   formatIdentity,
   generateIdentity,
   type Identity,
 } from '../keys/identity.ts'
-import { attempt, findTextFile, writeSecretFile } from './files.ts'
+import { attempt, checkPrivate, findTextFile, writeSecretFile } from './files.ts'
 import type { DefaultPlaces } from './places.ts'
 
 type IdentityPlace = Pick<DefaultPlaces, 'identityFile' | 'identityIsNamed'>
@@ -20,27 +20,11 @@ export function findIdentity({
   identityFile,
   identityIsNamed,
 }: IdentityPlace): Identity | undefined {
-  const check = (found: Stats): void => checkPrivate(identityFile, found)
-  const text = findTextFile('the identity file', identityFile, identityIsNamed, check)
+  const what = 'the identity file'
+  const harm = 'reads every memory and writes in the name of this machine'
+  const check = (found: Stats): void => checkPrivate(what, identityFile, harm, found)
+  const text = findTextFile(what, identityFile, identityIsNamed, check)
   return text === undefined ? undefined : decodeIdentity(text)
-}
-
-/** The permissions of group and others. */
-const FOREIGN = 0o077
-
-/**
- * As ssh does for its keys: refused, not mended, since the secret may be known already and only the
- * user can tell. A file of another user, such as a secret that an orchestrator mounts, is not ours
- * to judge.
- */
-function checkPrivate(path: string, { mode, uid }: Stats): void {
-  if ((mode & FOREIGN) === 0 || uid !== process.geteuid?.()) return
-  throw new StoreError(
-    'invalid_identity',
-    `Other users can open the identity file (mode ${(mode & 0o777).toString(8)}): who has read ` +
-      'it reads every memory and writes in the name of this machine. It is used again after ' +
-      `\`chmod 600 ${path}\``,
-  )
 }
 
 /**

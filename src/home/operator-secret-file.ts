@@ -1,10 +1,11 @@
 // The file with the operator secret of a server, which recovers every store that it makes. It lies
 // next to the identity file; a new one is durable before a store depends on it.
 
+import type { Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StoreError } from '../errors.ts'
 import { generateOperatorSecret, parseOperatorSecret } from '../keys/identity.ts'
-import { findTextFile, writeSecretFile } from './files.ts'
+import { checkPrivate, findTextFile, writeSecretFile } from './files.ts'
 import type { DefaultPlaces } from './places.ts'
 
 const what = 'the file with the operator secret'
@@ -21,7 +22,8 @@ export async function ensureOperatorSecret({
   identityFile,
 }: Pick<DefaultPlaces, 'identityFile'>): Promise<OperatorSecretFile> {
   const path = join(dirname(identityFile), 'operator-secret')
-  const found = findTextFile(what, path, false)?.trim()
+  const check = (file: Stats): void => checkPrivate(what, path, 'recovers every store', file)
+  const found = findTextFile(what, path, false, check)?.trim()
   if (found !== undefined) return { path, operatorSecret: checked(found, path), isNew: false }
   const operatorSecret = await generateOperatorSecret()
   writeSecretFile(what, path, `${operatorSecret}\n`)

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadSodium } from '../../../src/crypto/sodium.ts'
@@ -22,8 +22,18 @@ test('an operator secret is made once, next to the identity, for its owner alone
 test('a file that holds anything else is refused and left as it is', async () => {
   const home = temporaryDirectory()
   const path = join(home, 'operator-secret')
-  writeFileSync(path, 'GLKO1-typo\n')
+  writeFileSync(path, 'GLKO1-typo\n', { mode: 0o600 })
   const found = ensureOperatorSecret({ identityFile: join(home, 'identity') })
   await expect(found).rejects.toMatchObject({ code: 'invalid_identity' })
   expect(readFileSync(path, 'utf8')).toBe('GLKO1-typo\n')
+})
+
+test('a file that others can open is refused, as the identity file is', async () => {
+  const place = { identityFile: join(temporaryDirectory(), 'identity') }
+  const { path } = await ensureOperatorSecret(place)
+  chmodSync(path, 0o640)
+  await expect(ensureOperatorSecret(place)).rejects.toMatchObject({
+    code: 'invalid_identity',
+    message: /operator secret \(mode 640\).*chmod 600/,
+  })
 })

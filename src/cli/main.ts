@@ -5,6 +5,8 @@ import { listenForInterrupts } from './interrupts.ts'
 import { runProgram } from './program.ts'
 
 endQuietlyWithoutReader()
+// A server goes on without the reader of its log, which may be restarted.
+process.stderr.on('error', () => undefined)
 process.exitCode = await runProgram(process.argv.slice(2), listenForInterrupts)
 
 /** A reader that closes the pipe, as in `gitlocket log | head`, is no failure. */

@@ -92,6 +92,16 @@ describe('serve', { tags: 'slow' }, () => {
     )
   })
 
+  test('goes on without a reader of its log', async () => {
+    const home = newHome()
+    const server = await serve(home)
+    server.child.stderr?.destroy()
+    for (const status of [401, 401, 401]) {
+      expect((await ask(server.url, 'nobody', 'memory_stores')).status).toBe(status)
+    }
+    expect((await server.stop()).exitCode).toBe(0)
+  })
+
   test('prints JSON with --json, and ends on Ctrl-C too', async () => {
     const home = newHome()
     const server = await serve(home, ['--json'])

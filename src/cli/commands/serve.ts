@@ -48,8 +48,8 @@ async function run({ interrupts }: Context, input: Input, server: Server): Promi
       if (signal.aborted) resolve()
     })
   } finally {
-    setTimeout(() => process.exit(0), STOP_MS).unref()
-    await server.close()
+    const late = setTimeout(() => process.exit(0), STOP_MS)
+    await server.close().finally(() => clearTimeout(late))
   }
 }
 

@@ -120,6 +120,8 @@ function makeServer(
   server.maxHeadersCount = limits.headers
   server.maxConnections = limits.connections
   server.timeout = limits.stillMs
+  // Of an expectation that it does not know, Node would answer itself.
+  server.on('checkExpectation', onRequest)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()

@@ -48,6 +48,15 @@ test('listens on this machine alone without TLS, unless a proxy has it', async (
   expect((await proxied.server.listen()).port).toBeGreaterThan(0)
 })
 
+test('ignores an expectation that it does not know', async () => {
+  const { server, token } = await serveStores()
+  const { port } = await server.listen()
+  const head = headOf(token, 'expect: miracles', 'connection: close', 'content-length: 12')
+  const answer = await sendRaw(port, head, '{"name":"a"}')
+  expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+  expect(bodyOf(answer)).toMatchObject({ name: 'a' })
+})
+
 test('says that it cannot listen: the port is taken, the certificate is none', async () => {
   const { server } = await serveStores()
   const { port } = await server.listen()

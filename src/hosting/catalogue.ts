@@ -52,9 +52,6 @@ export class Catalogue {
     const role = 'catalogue'
     const file = await SealedFile.open<CatalogueValue>(
       {
-        owner: directory.owner,
-        clock: directory.clock,
-        role,
         ...directory.file(role),
         first: () => {
           if (!acceptRolledBack && directory.storeIds().length > 0) throw lost()

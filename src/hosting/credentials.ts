@@ -75,9 +75,6 @@ export class Credentials {
     const role = 'credentials'
     const file = await SealedFile.open<CredentialsValue>(
       {
-        owner: directory.owner,
-        clock: directory.clock,
-        role,
         ...directory.file(role),
         first: () => ({ keys: [], sessions: [] }),
         notice: (error) => notice({ about: role, error }),

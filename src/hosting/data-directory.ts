@@ -12,6 +12,7 @@ import { hasCode, StoreError } from '../errors.ts'
 import type { Identity } from '../keys/identity.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
+import type { SealedFilePlace } from './sealed-file.ts'
 
 export interface HostPlaces {
   /** The stores, the list of them, and the credentials. */
@@ -111,13 +112,10 @@ export class DataDirectory {
   }
 
   /** Where a sealed file is, and its freshness. */
-  file(role: 'catalogue' | 'credentials'): {
-    readonly path: string
-    readonly freshnessPath: string
-    readonly lock: ProcessLock
-  } {
-    const lock = this.#lock(`${role}.lock`, role)
-    return { path: `${this.path}/${role}`, freshnessPath: `${this.#state}/${role}`, lock }
+  file(role: 'catalogue' | 'credentials'): SealedFilePlace {
+    const { owner, clock } = this
+    const paths = { path: `${this.path}/${role}`, freshnessPath: `${this.#state}/${role}` }
+    return { owner, clock, role, ...paths, lock: this.#lock(`${role}.lock`, role) }
   }
 
   /** Holds the lock of the one server until the result is called. Throws `locked`. */

@@ -23,7 +23,7 @@ import {
   writeCache,
 } from '../store/local/sealed-cache.ts'
 
-export interface SealedFileParts<T> {
+export interface SealedFilePlace {
   readonly owner: CacheOwner
   /** What it is, and what errors call it. */
   readonly role: 'catalogue' | 'credentials'
@@ -32,6 +32,9 @@ export interface SealedFileParts<T> {
   readonly freshnessPath: string
   readonly lock: ProcessLock
   readonly clock: Clock
+}
+
+export interface SealedFileParts<T> extends SealedFilePlace {
   /** The value of a file that was never written. */
   readonly first: () => T
   /** Told once of each file that is refused while the last good value stays in force. */

@@ -36,9 +36,6 @@ async function open(place: HostPlaces, acceptRolledBack = false): Promise<Opened
   const codes: string[] = []
   const where = directory.file('catalogue')
   const parts = {
-    owner: directory.owner,
-    clock: directory.clock,
-    role: 'catalogue',
     ...where,
     first: () => ({ words: [] }),
     notice: ({ code }: { code: string }) => codes.push(code),

@@ -134,24 +134,6 @@ export function writeSecretFile(what: string, path: string, text: string): void 
   })
 }
 
-/** The permissions of group and others. */
-const FOREIGN = 0o077
-
-/**
- * As ssh does for its keys: refused, not mended, since the secret may be known already and only the
- * user can tell. A file of another user, such as a secret that an orchestrator mounts, is not ours
- * to judge. `harm` is what can be done by whoever has read it.
- */
-export function checkPrivate(what: string, path: string, harm: string, found: Stats): void {
-  const { mode, uid } = found
-  if ((mode & FOREIGN) === 0 || uid !== process.geteuid?.()) return
-  throw new StoreError(
-    'invalid_identity',
-    `Other users can open ${what} (mode ${(mode & 0o777).toString(8)}): who has read it ${harm}. ` +
-      `It is used again after \`chmod 600 ${path}\``,
-  )
-}
-
 /** Creates a directory and its missing parents, each 0700 whatever the umask. */
 export function makeDirectory(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 })

@@ -3,14 +3,14 @@
 // reads none that others can read.
 
 import { rmSync, type Stats } from 'node:fs'
-import { hasCode } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import {
   decodeIdentity,
   formatIdentity,
   generateIdentity,
   type Identity,
 } from '../keys/identity.ts'
-import { attempt, checkPrivate, findTextFile, writeSecretFile } from './files.ts'
+import { attempt, findTextFile, writeSecretFile } from './files.ts'
 import type { DefaultPlaces } from './places.ts'
 
 type IdentityPlace = Pick<DefaultPlaces, 'identityFile' | 'identityIsNamed'>
@@ -25,6 +25,24 @@ export function findIdentity({
   const check = (found: Stats): void => checkPrivate(what, identityFile, harm, found)
   const text = findTextFile(what, identityFile, identityIsNamed, check)
   return text === undefined ? undefined : decodeIdentity(text)
+}
+
+/** The permissions of group and others. */
+const FOREIGN = 0o077
+
+/**
+ * As ssh does for its keys: refused, not mended, since the secret may be known already and only the
+ * user can tell. A file of another user, such as a secret that an orchestrator mounts, is not ours
+ * to judge. `harm` is what can be done by whoever has read it.
+ */
+export function checkPrivate(what: string, path: string, harm: string, found: Stats): void {
+  const { mode, uid } = found
+  if ((mode & FOREIGN) === 0 || uid !== process.geteuid?.()) return
+  throw new StoreError(
+    'invalid_identity',
+    `Other users can open ${what} (mode ${(mode & 0o777).toString(8)}): who has read it ${harm}. ` +
+      `It is used again after \`chmod 600 ${path}\``,
+  )
 }
 
 /**

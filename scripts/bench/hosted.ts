@@ -114,8 +114,9 @@ export async function readMemory(client: Client, { path }: HostedMemory): Promis
   textOf(await client.ask('GET', path), 'content')
 }
 
-/** How many stores the server holds files of open, on Linux. */
+/** How many stores the server holds files of open, on Linux; elsewhere NaN. */
 export function openStores({ server }: Hosted): number {
+  if (process.platform !== 'linux') return Number.NaN
   const directory = `/proc/${server.pid}/fd`
   const found = readdirSync(directory).map((name) => storeOf(join(directory, name)))
   return new Set(found.filter((id) => id !== undefined)).size

@@ -2,7 +2,7 @@
 // wait meanwhile. They send at fixed times, whether or not they were answered: else a stall would
 // be seen once only.
 
-import type { Client } from '../../load/client.ts'
+import { type Client, textOf } from '../../load/client.ts'
 import { inParallel } from '../../load/load.ts'
 import { rest } from '../../load/server-process.ts'
 import { httpUpdater, type Update } from '../../load/updates.ts'
@@ -55,7 +55,8 @@ export async function measureRedactions(context: RunContext): Promise<Section> {
       for (const { path, firstVersionId } of store.memories.slice(0, times)) {
         await others.during(() => rest(quietMs), quiet)
         const request = `${path.replace(/\/memories\/.*/, '')}/memory_versions/${firstVersionId}`
-        const redact = () => hosted.client.ask('POST', `${request}/redact`)
+        const redact = async () =>
+          textOf(await hosted.client.ask('POST', `${request}/redact`), 'redacted_at')
         await others.during(async () => {
           redacted.times.push(await timed(redact))
         }, redacted.waits)
@@ -73,7 +74,8 @@ async function storeOfVersions(client: Client, versions: number): Promise<Hosted
   const more = versions / redactedMemories - 1
   await inParallel(redactedMemories, store.memories, async ({ path }) => {
     for (let n = 0; n < more; n += 1) {
-      await client.ask('POST', path, { content: `${n}\n${noteText(choose)}` })
+      const content = `${n}\n${noteText(choose)}`
+      textOf(await client.ask('POST', path, { content }), 'id')
     }
   })
   return store

@@ -23,7 +23,7 @@ const warmUpStores = 4
 const readsWhenOpen = 10
 const settleMs = 1_000
 /** The server keeps more stores open by and by. */
-const openingAttempts = 100
+const openingAttempts = 20
 
 interface Reads {
   readonly memories: number
@@ -87,12 +87,11 @@ interface Held {
 async function holdOpen(hosted: Hosted, stores: readonly HostedStore[]): Promise<Held> {
   await rest(settleMs)
   const before = lookAt(hosted.server.pid)
-  for (let n = 0; n < openingAttempts && openStores(hosted) < stores.length; n += 1) {
-    for (const { memories } of stores) {
-      const [memory] = memories
-      if (memory !== undefined) await readMemory(hosted.client, memory)
-    }
-  }
+  let attempts = 0
+  do {
+    for (const store of stores) await readStore(hosted, store)
+    attempts += 1
+  } while (attempts < openingAttempts && openStores(hosted) < stores.length)
   await rest(settleMs)
   return { before, after: lookAt(hosted.server.pid), open: openStores(hosted) }
 }

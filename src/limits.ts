@@ -121,6 +121,8 @@ export const packWorkBytesMin: number = 256 * MEBIBYTE
 export const deltaCacheBytes: number = 16 * MEBIBYTE
 /** The index of a pack is kept in RAM up to this size: seventy thousand objects. */
 export const packIndexBytesMax: number = 2 * MEBIBYTE
+/** The list of a server's stores, and its credentials: each change writes all of it. */
+export const sealedFileBytesMax: number = 64 * MEBIBYTE
 /** A larger certificate of a redaction is not read: five million objects. */
 export const certificateBytesMax: number = 256 * MEBIBYTE
 /** The signature of a larger report is not verified: some million lines. */

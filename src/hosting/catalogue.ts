@@ -104,6 +104,11 @@ export class Catalogue {
     return { data, nextPage: undefined }
   }
 
+  /** Throws `store_full`. */
+  checkRoom(): void {
+    this.#file.checkRoom()
+  }
+
   async add(workspaceId: string, info: StoreInfo): Promise<HostedStore> {
     const store = describe(workspaceId, info)
     await this.#file.update(({ workspaces, stores }) => {

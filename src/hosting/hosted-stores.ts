@@ -41,6 +41,9 @@ export interface HostedStoresParts {
 /** Ends the marker of a store whose settings are being changed. */
 const changed = '.changed'
 
+/** After which a store whose files could not be erased is erased again. */
+const RETRY_MS = 60_000
+
 export class HostedStores {
   readonly #parts: HostedStoresParts
   readonly #gates = new WeakMap<MemoryStore, Gate>()
@@ -69,7 +72,7 @@ export class HostedStores {
     }
   }
 
-  /** Rejects with `permission_denied` if nobody could recover the store. */
+  /** Rejects with `permission_denied` if nobody could recover the store, and `store_full`. */
   async create(
     { actor, workspaceId }: Caller,
     settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
@@ -146,17 +149,21 @@ export class HostedStores {
   ): Promise<void> {
     await this.#mark(storeId)
     await this.#parts.catalogue.remove(storeId)
-    await whenUnused(() => this.#erase(storeId))
     this.#failed.delete(storeId)
+    await whenUnused(() => this.#erase(storeId)).catch((error: unknown) => {
+      this.#eraseLater(storeId)
+      throw error
+    })
   }
 
   async #make(
     actor: Actor,
     settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
   ): Promise<StoreInfo> {
-    const { directory, recovery, storeLimits: limits } = this.#parts
+    const { directory, catalogue, recovery, storeLimits: limits } = this.#parts
     const { operatorSecret, owners } = recovery
     if (operatorSecret === undefined && owners === undefined) throw unrecoverable()
+    catalogue.checkRoom()
     let marked: string | undefined
     const place = async (storeId: string): Promise<string> => {
       await this.#mark(storeId)
@@ -212,6 +219,12 @@ export class HostedStores {
     }
     await this.#unmark(storeId + changed)
     await this.#unmark(storeId)
+  }
+
+  /** Nobody asks for it again: it is in no list. If the process ends first, the next start does. */
+  #eraseLater(storeId: string): void {
+    const again = (): void => void this.#erase(storeId).catch(() => this.#eraseLater(storeId))
+    setTimeout(again, RETRY_MS).unref()
   }
 
   #tellOnce(storeId: string, error: unknown): void {

@@ -10,7 +10,7 @@ import { hash256 } from '../crypto/digest.ts'
 import { atomicWrite, type FileStatus, makeDurableDirectory, targetOf } from '../disk/disk.ts'
 import type { ProcessLock } from '../disk/process-lock.ts'
 import { assert, hasCode, StoreError } from '../errors.ts'
-import { lockWaitMsDefault } from '../limits.ts'
+import { lockWaitMsDefault, MEBIBYTE, sealedFileBytesMax } from '../limits.ts'
 import {
   type CacheOwner,
   type CachePlace,
@@ -53,6 +53,8 @@ interface FreshnessFile extends Generation {
 
 interface State<T> extends Generation {
   readonly value: T
+  /** Of the file, in bytes. */
+  readonly size: number
 }
 
 interface Pending<T> {
@@ -108,6 +110,11 @@ export class SealedFile<T extends object> {
   /** Whether an older file was accepted when this was opened. */
   get wasRolledBack(): boolean {
     return this.#wasRolledBack
+  }
+
+  /** Throws `store_full` if what is to be added has no room: before anything else is made of it. */
+  checkRoom(): void {
+    if (this.#current().size > sealedFileBytesMax - MEBIBYTE) throw this.#full()
   }
 
   /** The newest verified value, whichever process wrote it. Costs a stat. */
@@ -302,7 +309,12 @@ export class SealedFile<T extends object> {
       utf8Text(untilPadding(plaintext)),
     )
     if (file.version !== VERSION) throw otherRelease()
-    return { generation: file.generation, digest: digestOf(bytes), value: file.value }
+    return {
+      generation: file.generation,
+      digest: digestOf(bytes),
+      value: file.value,
+      size: bytes.length,
+    }
   }
 
   async #write(value: T, generation: number): Promise<void> {
@@ -310,8 +322,9 @@ export class SealedFile<T extends object> {
     this.#writing = true
     try {
       const text = JSON.stringify({ version: VERSION, generation, value })
+      if (text.length > sealedFileBytesMax) throw this.#full()
       const bytes = sealCache(owner, this.#place, utf8(text))
-      const state = { generation, digest: digestOf(bytes), value }
+      const state = { generation, digest: digestOf(bytes), value, size: bytes.length }
       await makeDurableDirectory(owner.disk, dirname(path))
       await atomicWrite(owner.disk, path, bytes)
       await this.#writeFreshness(state)
@@ -340,6 +353,11 @@ export class SealedFile<T extends object> {
   #current(): State<T> {
     assert(this.#state !== undefined, 'a sealed file is opened first')
     return this.#state
+  }
+
+  #full(): StoreError {
+    const problem = `The ${this.#parts.role} of the server have no room for more`
+    return new StoreError('store_full', problem, { details: { limit: sealedFileBytesMax } })
   }
 
   #rolledBack(isMissing: boolean): StoreError {

@@ -25,6 +25,8 @@ export interface LogLine {
   readonly key_id: string | null
   /** The code of the error; `unexpected` for one that has none. */
   readonly error?: string
+  /** Where that was thrown: the newest calls, by file and line. */
+  readonly at?: readonly string[]
 }
 
 export interface ExchangeContext {
@@ -76,7 +78,7 @@ export async function exchange(
     status: answer.status,
     ms: Math.max(0, clock() - startedAt),
     key_id: found.caller?.keyId ?? null,
-    ...(error !== undefined && { error: error instanceof StoreError ? error.code : 'unexpected' }),
+    ...(error !== undefined && failureOf(error)),
   })
   return answer
 }
@@ -112,6 +114,19 @@ function keepUntilSent({ stay }: Found, { body }: Answer, connection: Connection
   stay.holdOnly(body.length)
   const { leave } = stay
   whenSent(connection, leave)
+}
+
+const FRAMES_MAX = 5
+
+/** Of an error without a code the place alone: its message may hold anything. */
+function failureOf(error: unknown): Pick<LogLine, 'error' | 'at'> {
+  if (error instanceof StoreError) return { error: error.code }
+  if (!(error instanceof Error)) return { error: 'unexpected' }
+  const { stack = '', name, message } = error
+  const start = `${name}: ${message}\n`
+  const calls = stack.startsWith(start) ? stack.slice(start.length) : ''
+  const frames = [...calls.matchAll(/([\w.-]+:\d+:\d+)\)?$/gm)].map(([, place = '']) => place)
+  return { error: 'unexpected', at: frames.slice(0, FRAMES_MAX) }
 }
 
 function headersOf(requestId: string, caller: Caller | undefined): Record<string, string> {

@@ -72,15 +72,17 @@ async function recoveryOf(context: Context, input: Input): Promise<HostRecovery>
 function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof ServerPlace> {
   const syncEveryMs = syncOf(input)
   const tls = tlsOf(input)
+  const maxBytes = bytesOf(input, 'max-memory') ?? BYTES
   return {
     host: input.text('host'),
     port: input.integer('port', 0, 65_535) ?? PORT,
     ...(tls && { tls }),
+    limits: { heldBytesPerKey: maxBytes / 8 },
     behindProxy: input.flag('behind-proxy'),
     allowedHosts: input.texts('allow-host'),
     allowedOrigins: input.texts('allow-origin'),
     maxOpen: input.integer('max-open', 1, 100_000) ?? OPEN,
-    maxBytes: bytesOf(input, 'max-memory') ?? BYTES,
+    maxBytes,
     storeLimits: {
       contentBytes: input.integer('content-limit', 1, contentBytesFormatMax) ?? contentBytesDefault,
       memories: input.integer('memory-limit', 1, memoriesMax) ?? memoriesDefault,
@@ -118,7 +120,7 @@ function tlsOf(input: Input): ServerOptions['tls'] {
 }
 
 const units: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 }
-const BYTES_MIN = 128 * 2 ** 20
+const BYTES_MIN = 64 * 2 ** 20
 
 /** `512M`, `2G`. */
 function bytesOf(input: Input, option: string): number | undefined {
@@ -127,7 +129,7 @@ function bytesOf(input: Input, option: string): number | undefined {
   const match = /^(\d{1,12})([KMG]?)$/.exec(text)
   const bytes = match === null ? 0 : Number(match[1]) * (units[match[2] ?? ''] ?? 0)
   if (bytes >= BYTES_MIN) return bytes
-  throw usageError(`--${option} must be a size such as 512M, and at least 128M`, 'serve')
+  throw usageError(`--${option} must be a size such as 512M, and at least 64M`, 'serve')
 }
 
 /** What goes wrong beside the requests. The message of an error is of no memory and no name. */

@@ -9,10 +9,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { cachesOfProcess } from '../../../src/cache-budget.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { filesBelow } from '../../../src/disk/file-sweep.ts'
+import { StoreError } from '../../../src/errors.ts'
 import { openHostAdministration } from '../../../src/hosting/administration.ts'
 import { Catalogue } from '../../../src/hosting/catalogue.ts'
 import { DataDirectory } from '../../../src/hosting/data-directory.ts'
@@ -286,5 +287,29 @@ test('who runs the server rotates its operator secret, also while it runs', asyn
   })
   await administration.close()
   await host.use(caller, storeId, (_, me) => me.write('/a.md', 'after'))
+  await host.close()
+})
+
+test('a store whose files could not be erased is erased later', async () => {
+  let failing = true
+  const removeTree = (path: string): void => {
+    if (failing && path.includes('memstore_')) {
+      throw new StoreError('storage_failed', 'The disk has failed')
+    }
+    systemDisk.removeTree(path)
+  }
+  const { host, caller, place } = await newHost({ disk: { ...systemDisk, removeTree } })
+  const { storeId } = await host.create(caller, settings)
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  await expect(host.delete(caller, storeId)).rejects.toMatchObject({ code: 'storage_failed' })
+  expect(() => host.get(caller, storeId)).toThrow(/no such/)
+  vi.advanceTimersByTime(60_000)
+  await new Promise(setImmediate)
+  expect(existsSync(`${place.dataDirectory}/stores/${storeId}`)).toBe(true)
+  failing = false
+  vi.advanceTimersByTime(60_000)
+  await vi.waitFor(() => expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([]))
+  expect(existsSync(`${place.dataDirectory}/stores/${storeId}`)).toBe(false)
   await host.close()
 })

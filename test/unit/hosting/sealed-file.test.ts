@@ -239,3 +239,14 @@ test('a file of a process that died is made durable before its freshness', async
   expect(found.file.read().words).toContain('b')
   await vi.waitFor(() => expect(steps).toEqual(inOrder))
 })
+
+test('a value that would be too large is refused, and nothing is written', async () => {
+  const { file, path } = await twoGenerations()
+  const before = readFileSync(path)
+  await expect(file.update(plus('x'.repeat(64 * 2 ** 20)))).rejects.toMatchObject({
+    code: 'store_full',
+  })
+  expect(readFileSync(path)).toEqual(before)
+  expect(await file.update(plus('c'))).toEqual({ words: ['secret-word', 'b', 'c'] })
+  expect(() => file.checkRoom()).not.toThrow()
+})

@@ -1,6 +1,7 @@
 // The log: a line for each request, with nothing of what it holds.
 
 import { expect, test } from 'vitest'
+import { type FileStatus, systemDisk } from '../../../src/disk/disk.ts'
 import type { LogLine } from '../../../src/server/server.ts'
 import { newServedStore, serveStores } from '../../support/served-stores.ts'
 
@@ -27,4 +28,23 @@ test('a line says route, status and key, and no path, query, content or token', 
   ])
   expect(JSON.stringify(lines)).not.toContain('canary')
   expect(JSON.stringify(lines)).not.toContain(served.token)
+})
+
+test('a line of an error without a code says where it was thrown, not its message', async () => {
+  const lines: LogLine[] = []
+  let failing = false
+  const stat = (path: string): FileStatus | undefined => {
+    if (failing) throw new TypeError('canary-message\n    at canary.js:1:1')
+    return systemDisk.stat(path)
+  }
+  const disk = { ...systemDisk, stat }
+  const served = await serveStores({ log: (line) => lines.push(line), disk })
+  failing = true
+  const { status, json } = await served.ask('GET', '/v1/memory_stores')
+  failing = false
+  expect([status, json.error.type]).toEqual([500, 'api_error'])
+  const line = lines.at(-1)
+  expect(line).toMatchObject({ status: 500, error: 'unexpected' })
+  expect(line?.at?.[0]).toMatch(/^log\.test\.ts:\d+:\d+$/)
+  expect(JSON.stringify([line, json])).not.toContain('canary')
 })

@@ -78,7 +78,12 @@ export class HostedStores {
     settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
   ): Promise<HostedStore> {
     const info = await this.#make(actor, settings)
-    const store = await this.#parts.catalogue.add(workspaceId, info)
+    const { catalogue } = this.#parts
+    const store = await catalogue.add(workspaceId, info).catch(async (error: unknown) => {
+      // If this fails too, the next start erases it.
+      await this.#eraseUnlisted(info.storeId).catch(() => undefined)
+      throw error
+    })
     await this.#unmark(info.storeId)
     return store
   }
@@ -219,6 +224,12 @@ export class HostedStores {
     }
     await this.#unmark(storeId + changed)
     await this.#unmark(storeId)
+  }
+
+  /** As the file is now: a write that failed late may have put the store into the list. */
+  async #eraseUnlisted(storeId: string): Promise<void> {
+    const { value } = await this.#parts.catalogue.snapshot()
+    if (value.stores.every((one) => one.storeId !== storeId)) await this.#erase(storeId)
   }
 
   /** Nobody asks for it again: it is in no list. If the process ends first, the next start does. */

@@ -313,3 +313,22 @@ test('a store whose files could not be erased is erased later', async () => {
   expect(existsSync(`${place.dataDirectory}/stores/${storeId}`)).toBe(false)
   await host.close()
 })
+
+test('a store that could not be listed leaves nothing behind', async () => {
+  let failing = false
+  const rename = (from: string, to: string): void => {
+    if (failing && to.endsWith('/catalogue')) {
+      failing = false
+      throw new StoreError('storage_full', 'The disk is full')
+    }
+    systemDisk.rename(from, to)
+  }
+  const { host, caller, place } = await newHost({ disk: { ...systemDisk, rename } })
+  failing = true
+  await expect(host.create(caller, settings)).rejects.toMatchObject({ code: 'storage_full' })
+  expect(readdirSync(`${place.dataDirectory}/stores`)).toEqual([])
+  expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([])
+  const { storeId } = await host.create(caller, settings)
+  expect(readdirSync(`${place.dataDirectory}/stores`)).toEqual([storeId])
+  await host.close()
+})

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { errorSurface, plainMessage } from '../api/error-surface.ts'
 import { type ErrorCode, StoreError } from '../errors.ts'
 import { findIdentity, withIdentityFile } from '../home/identity-file.ts'
+import { type HostAdministration, openHostAdministration } from '../hosting/administration.ts'
 import { type Identity, parseIdentity } from '../keys/identity.ts'
 import { CommandError } from './command-error.ts'
 import type { Input } from './command.ts'
@@ -46,6 +47,22 @@ export async function withServerPlace<T>(
 
 function hasServer({ dataDirectory }: Directories): boolean {
   return existsSync(join(dataDirectory, SEALED))
+}
+
+/** What can be managed beside the server. */
+export function withAdministration<T>(
+  context: Context,
+  input: Input,
+  work: (host: HostAdministration) => Promise<T>,
+): Promise<T> {
+  return withServerPlace(context, input, async (place) => {
+    const host = await openHostAdministration({ ...place, clock: context.clock })
+    try {
+      return await work(host)
+    } finally {
+      await host.close()
+    }
+  })
 }
 
 /** Errors name the store by default, which this is not about. */

@@ -6,10 +6,7 @@ import type { WorkOptions } from '../async.ts'
 import { StoreError } from '../errors.ts'
 import type { Actor } from '../format/change-record.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import { openStore } from '../store/open.ts'
 import { checkNotCancelled } from '../time-slice.ts'
-import { Catalogue } from './catalogue.ts'
-import { DataDirectory, type HostPlaces } from './data-directory.ts'
 
 export interface Rotation extends WorkOptions {
   /** `memstore_…`, of all stores. */
@@ -31,29 +28,6 @@ export interface RotationReport {
   /** Stores that only the new secret recovered before. */
   readonly unchanged: number
   readonly failed: readonly { readonly storeId: string; readonly error: StoreError }[]
-}
-
-/** The same for all that a data directory has, also while a server runs on it. */
-export async function rotateHostOperator(
-  options: HostPlaces & Omit<Rotation, 'storeIds' | 'use'>,
-): Promise<RotationReport> {
-  const directory = new DataDirectory(options)
-  const { disk, random, clock, identity, storeStates: stateDirectory } = directory
-  await directory.make()
-  try {
-    const { stores } = await Catalogue.open(directory, () => undefined, false)
-    return await rotateOperator({
-      ...options,
-      storeIds: stores.map(({ storeId }) => storeId),
-      use: async (storeId, work) => {
-        const place = { directory: directory.storePath(storeId), stateDirectory, storeId }
-        await using store = await openStore({ ...place, disk, random, clock, identity })
-        return await work(store)
-      },
-    })
-  } finally {
-    await directory.close()
-  }
 }
 
 /** One store after another; a failure does not keep the others. Throws `cancelled`. */

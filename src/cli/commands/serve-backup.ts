@@ -5,13 +5,13 @@ import { resolve } from 'node:path'
 import { ensureOperatorSecret } from '../../home/operator-secret-file.ts'
 import { backupHost, type BackupReport, restoreHost } from '../../hosting/backup.ts'
 import type { HostNotice } from '../../hosting/data-directory.ts'
-import { rotateHostOperator } from '../../hosting/rotate-operator.ts'
+import { rotateOperator } from '../../hosting/rotate-operator.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { authorOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { findOperatorSecret } from '../secrets.ts'
-import { withServerPlace } from '../server-place.ts'
+import { withAdministration, withServerPlace } from '../server-place.ts'
 import { countText } from '../sizes.ts'
 
 export function serveBackup(context: Context, input: Input): Promise<Answer> {
@@ -33,10 +33,17 @@ export function serveRestore(context: Context, input: Input): Promise<Answer> {
 export async function serveRotateOperator(context: Context, input: Input): Promise<Answer> {
   const { signal } = context.interrupts
   const { actor } = authorOf(context, input)
-  return withServerPlace(context, input, async (place) => {
+  return withAdministration(context, input, async (host) => {
     const operatorSecret = findOperatorSecret(context) ?? (await nearIdentity(context))
     const report = await withProgress(context, 'Rotating', (progress) =>
-      rotateHostOperator({ ...place, operatorSecret, actor, progress, signal }),
+      rotateOperator({
+        storeIds: host.storeIds(),
+        use: (storeId, rotate) => host.use(storeId, rotate),
+        operatorSecret,
+        actor,
+        progress,
+        signal,
+      }),
     )
     const { rotated, unchanged, failed } = report
     const stores = countText(rotated, 'store', 'stores')

@@ -2,17 +2,16 @@
 // and it notices with its next request.
 
 import { pageJson, type Wire } from '../../api/wire.ts'
-import { type HostAdministration, openHostAdministration } from '../../hosting/administration.ts'
 import type { Workspace } from '../../hosting/catalogue.ts'
 import type { ApiKey } from '../../hosting/credentials.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { withServerPlace } from '../server-place.ts'
+import { withAdministration } from '../server-place.ts'
 import { timeFormat } from '../times.ts'
 import { wire } from '../wire.ts'
 
 export function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
-  return administering(context, input, async (host) => {
+  return withAdministration(context, input, async (host) => {
     const name = input.text('name') ?? 'key'
     const { key, token } = await host.createKey(name, input.text('workspace'))
     return {
@@ -30,7 +29,7 @@ export function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
 }
 
 export function apiKeyList(context: Context, input: Input): Promise<Answer> {
-  return administering(context, input, async (host) => {
+  return withAdministration(context, input, async (host) => {
     const keys = host.keys()
     const time = timeFormat(context)
     const lines = keys.map(({ keyId, workspaceId, name, createdAt, revokedAt }) => {
@@ -47,14 +46,14 @@ export function apiKeyList(context: Context, input: Input): Promise<Answer> {
 }
 
 export function apiKeyRevoke(context: Context, input: Input): Promise<Answer> {
-  return administering(context, input, async (host) => {
+  return withAdministration(context, input, async (host) => {
     const key = await host.revokeKey(input.argument(0))
     return { text: `Revoked ${key.keyId}, and ended its sessions\n`, json: keyJson(key) }
   })
 }
 
 export function workspaceCreate(context: Context, input: Input): Promise<Answer> {
-  return administering(context, input, async (host) => {
+  return withAdministration(context, input, async (host) => {
     const workspace = await host.createWorkspace(input.argument(0))
     const next = `Next: gitlocket api-key create --workspace ${workspace.workspaceId}`
     return {
@@ -65,28 +64,13 @@ export function workspaceCreate(context: Context, input: Input): Promise<Answer>
 }
 
 export function workspaceList(context: Context, input: Input): Promise<Answer> {
-  return administering(context, input, async (host) => {
+  return withAdministration(context, input, async (host) => {
     const workspaces = host.workspaces()
     const time = timeFormat(context)
     const lines = workspaces.map(({ workspaceId, name, createdAt }) => {
       return `${workspaceId}  ${time(createdAt)}  ${name}\n`
     })
     return { text: lines.join(''), json: pageJson(workspaces.map(workspaceJson)), paged: true }
-  })
-}
-
-function administering(
-  context: Context,
-  input: Input,
-  work: (host: HostAdministration) => Promise<Answer>,
-): Promise<Answer> {
-  return withServerPlace(context, input, async (place) => {
-    const host = await openHostAdministration({ ...place, clock: context.clock })
-    try {
-      return await work(host)
-    } finally {
-      await host.close()
-    }
   })
 }
 

@@ -91,6 +91,7 @@ export type {
 } from './store/history/history-diff.ts'
 export type { DirectoryListing } from './store/snapshot/listing.ts'
 export type { ListedMemory, MemoryPrefix, MemoryQuery } from './store/memories.ts'
+export type { SearchHit, SearchQuery } from './store/search/search-query.ts'
 export type { MemoryStore } from './store/memory-store.ts'
 export type { StoreDevices } from './store/store-devices.ts'
 export type { StoreHistory } from './store/store-history.ts'

@@ -2,19 +2,22 @@
 // `betaMemoryTool`, and the whole tool for `client.beta.messages.toolRunner`. The types are written
 // out here, so that they fit every generation of the SDK and need none of them.
 
-import type { Access, OperationContext } from '../api/operations.ts'
+import type { Access } from '../api/operations.ts'
 import { StoreError } from '../errors.ts'
+import type { CommandName } from '../memory-tool/commands.ts'
+import type { Mount } from '../memory-tool/mount.ts'
+import { refusalOf } from '../memory-tool/refusal.ts'
+import { commandOf, commandRunner } from '../memory-tool/run-command.ts'
+import { ToolSpace } from '../memory-tool/tool-space.ts'
 import type { Author } from '../store/commits/commit-context.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import { type Command, type CommandName, commands } from './commands.ts'
-import { Refusal, refusalOf, toolError, type ToolErrorClass } from './refusal.ts'
-import { turnOrder } from './turn-order.ts'
+import { toolError, type ToolErrorClass } from './tool-error.ts'
 
 export type { Access } from '../api/operations.ts'
-export type { CommandName } from './commands.ts'
-export type { ToolErrorClass } from './refusal.ts'
-export { memoryToolDescription, memoryToolSchema } from './schema.ts'
-export type { JsonSchema, MemoryToolSchema } from './schema.ts'
+export type { CommandName } from '../memory-tool/commands.ts'
+export { memoryToolDescription, memoryToolSchema } from '../memory-tool/schema.ts'
+export type { JsonSchema, MemoryToolSchema } from '../memory-tool/schema.ts'
+export type { ToolErrorClass } from './tool-error.ts'
 
 /** The options that do not say who the author is. */
 export interface CommonMemoryToolOptions {
@@ -74,28 +77,18 @@ export function memoryToolHandlers(
   store: MemoryStore,
   options: MemoryToolOptions,
 ): MemoryToolHandlers {
-  const context: OperationContext = {
-    store,
-    me: store.as(authorOf(options)),
-    access: options.access ?? 'read_write',
-  }
-  const inOrder = turnOrder()
+  const run = commandRunner(ToolSpace.ofOne(mountOf(store, options)))
   const handler =
-    ({ effect, run }: Command): MemoryToolHandler =>
-    async (input) => {
-      try {
-        return await inOrder(effect, () => run(context, input))
-      } catch (error) {
-        throw await toolError(refusalOf(error), options.ToolError)
-      }
-    }
+    (name: CommandName): MemoryToolHandler =>
+    (input) =>
+      answering(options, () => run(name, input))
   const handlers: MemoryToolHandlers = {
-    view: handler(commands.view),
-    create: handler(commands.create),
-    str_replace: handler(commands.str_replace),
-    insert: handler(commands.insert),
-    delete: handler(commands.delete),
-    rename: handler(commands.rename),
+    view: handler('view'),
+    create: handler('create'),
+    str_replace: handler('str_replace'),
+    insert: handler('insert'),
+    delete: handler('delete'),
+    rename: handler('rename'),
   }
   // The SDK calls `handlers[command]` with a command that the model names.
   return Object.setPrototypeOf(handlers, null)
@@ -107,17 +100,39 @@ export function memoryTool(
   options: MemoryToolOptions,
   extraProps: MemoryToolProps = {},
 ): MemoryTool {
-  const handlers = memoryToolHandlers(store, options)
+  const run = commandRunner(ToolSpace.ofOne(mountOf(store, options)))
   return {
     ...extraProps,
     type: 'memory_20250818',
     name: 'memory',
     parse: (input) => input,
-    run: async (input) => {
-      const name = findCommand(input)
-      if (name !== undefined) return handlers[name](input)
-      throw await toolError(noSuchCommand(), options.ToolError)
-    },
+    run: (input) => answering(options, () => run(commandOf(input), input)),
+  }
+}
+
+/** What `work` answers. Throws what is meant for the model. */
+async function answering(
+  { ToolError }: CommonMemoryToolOptions,
+  work: () => Promise<string>,
+): Promise<string> {
+  try {
+    return await work()
+  } catch (error) {
+    throw await toolError(refusalOf(error), ToolError)
+  }
+}
+
+function mountOf(store: MemoryStore, options: MemoryToolOptions): Mount {
+  const access = options.access ?? 'read_write'
+  const context = { store, me: store.as(authorOf(options)), access }
+  return {
+    name: 'memories',
+    storeId: store.id,
+    access,
+    description: '',
+    instructions: undefined,
+    root: '/',
+    use: (work) => work(context),
   }
 }
 
@@ -132,19 +147,4 @@ function authorOf(options: MemoryToolOptions): Author {
 
 function sessionActor(session: string): Author['actor'] {
   return { type: 'session', id: session }
-}
-
-function findCommand(input: unknown): CommandName | undefined {
-  if (typeof input !== 'object' || input === null) return undefined
-  const name: unknown = Reflect.get(input, 'command')
-  return typeof name === 'string' && isCommand(name) ? name : undefined
-}
-
-function isCommand(name: string): name is CommandName {
-  return Object.hasOwn(commands, name)
-}
-
-function noSuchCommand(): Refusal {
-  const names = Object.keys(commands).join(', ')
-  return new Refusal(`Invalid \`command\` parameter: it should be one of ${names}`)
 }

@@ -13,6 +13,8 @@ import { openPast, type PastView } from './history/past.ts'
 import type { Point } from './history/points.ts'
 import { type ListedMemory, listMemories, type MemoryPrefix, type MemoryQuery } from './memories.ts'
 import { checkOptions, checkPoint, checkText } from './request-check.ts'
+import type { SearchHit, SearchQuery } from './search/search-query.ts'
+import { searchStore } from './search/search.ts'
 import type { StoreSession } from './session/session.ts'
 import { type DirectoryListing, listDirectory } from './snapshot/listing.ts'
 import type { LiveMemory } from './snapshot/live-memory.ts'
@@ -99,6 +101,11 @@ export class MemoryStore {
   memories(query: MemoryQuery): Paged<ListedMemory | MemoryPrefix>
   memories(query: MemoryQuery = {}): Paged<ListedMemory | MemoryPrefix> {
     return listMemories(this.#session, query)
+  }
+
+  /** Memories by what they say, the best first. Rejects with `invalid_input` or `invalid_path`. */
+  search(query: SearchQuery): Paged<SearchHit> {
+    return searchStore(this.#session, query)
   }
 
   /** The store as it was at a point of its history. */

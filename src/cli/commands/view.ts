@@ -1,6 +1,5 @@
 // `view`: a memory or a directory as an agent sees it, through the operation of the memory tool.
 
-import { formatSize, renderSnippet } from '../../anthropic/render.ts'
 import {
   type Lines,
   view as viewOperation,
@@ -9,6 +8,7 @@ import {
 } from '../../api/operations.ts'
 import { parseInput } from '../../api/schemas.ts'
 import { pageJson } from '../../api/wire.ts'
+import { formatSize, renderSnippet } from '../../memory-tool/render.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'

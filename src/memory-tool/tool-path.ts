@@ -1,18 +1,12 @@
 // The paths of the memory tool: strips `/memories`, collapses alternative spellings, and refuses
-// traversal (docs/MEMORY-TOOL.md, "Paths"). The result must be a store path (FORMAT §5.2); nothing
-// is decoded or repaired.
+// traversal (docs/MEMORY-TOOL.md, "Paths"). Nothing is decoded or repaired.
 
-import { checkNewStorePath, checkStorePath } from '../api/schemas.ts'
+import { checkStorePath } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
 import { Refusal } from './refusal.ts'
 
-/** A path in its one canonical spelling, as the store and as the model know it. */
-export interface ToolPath {
-  readonly store: string
-  readonly shown: string
-}
-
-const ROOT = '/memories'
+/** The directory that the model knows. */
+export const toolRoot: string = '/memories'
 /** UTF-16 units of a refused path that are echoed. */
 const ECHO_MAX = 200
 
@@ -21,19 +15,17 @@ const ENCODED_DOT = /%(?:25)*(?:2e|c0%(?:25)*ae)/gi
 const ENCODED_SEPARATOR = /\\|%(?:25)*(?:2f|5c|c0%(?:25)*af|c1%(?:25)*9c)/gi
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/** Throws a Refusal that names the parameter and echoes the input. */
-export function parseToolPath(parameter: string, input: string): ToolPath {
-  return parseWith(checkStorePath, parameter, input)
-}
-
-/** Like `parseToolPath`, for a path that a file is to get. */
-export function parseNewToolPath(parameter: string, input: string): ToolPath {
-  return parseWith(checkNewStorePath, parameter, input)
-}
-
-function parseWith(check: typeof checkStorePath, parameter: string, input: string): ToolPath {
+/**
+ * What `meaning` makes of the part below `/memories`, canonical but for the rules of a store path.
+ * If either refuses it: throws a Refusal that names the parameter and echoes the input.
+ */
+export function parseToolPath<T>(
+  parameter: string,
+  input: string,
+  meaning: (below: string) => T,
+): T {
   try {
-    return toolPathOf(check(collapse(input)))
+    return meaning(collapse(input))
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     const echo = echoOf(input)
@@ -41,16 +33,12 @@ function parseWith(check: typeof checkStorePath, parameter: string, input: strin
   }
 }
 
-export function toolPathOf(store: string): ToolPath {
-  return { store, shown: store === '/' ? ROOT : ROOT + store }
-}
-
-/** The store path, unchecked. */
+/** `/` or `/a/b`, unchecked. */
 function collapse(input: string): string {
-  if (input !== ROOT && !input.startsWith(`${ROOT}/`)) {
-    throw refused(`It should be ${ROOT}, or begin with ${ROOT}/`)
+  if (input !== toolRoot && !input.startsWith(`${toolRoot}/`)) {
+    throw refused(`It should be ${toolRoot}, or begin with ${toolRoot}/`)
   }
-  const segments = input.slice(ROOT.length).split('/')
+  const segments = input.slice(toolRoot.length).split('/')
   if (hidesTraversal(input, segments)) throw refused('Encoded and backslash traversal is refused')
   const kept: string[] = []
   for (const segment of segments) {
@@ -64,7 +52,7 @@ function collapse(input: string): string {
 /** Removes the last segment, which must be legal although `..` cancels it. */
 function goUp(kept: string[]): void {
   const removed = kept.pop()
-  if (removed === undefined) throw refused(`It leads out of ${ROOT}`)
+  if (removed === undefined) throw refused(`It leads out of ${toolRoot}`)
   checkStorePath(`/${removed}`)
 }
 

@@ -1,36 +1,10 @@
-// The message that the model gets when a command fails, and how it is thrown: as the SDK's
-// `ToolError`, which the tool runner passes on unchanged, or without the SDK as a plain Error, to
-// which the runner adds `Error: `. Texts of foreign errors must not get into a message.
+// How a refusal is thrown: as the SDK's `ToolError`, which the tool runner passes on unchanged, or
+// without the SDK as a plain Error, to which the runner adds `Error: `.
 
-import { StoreError } from '../errors.ts'
+import type { Refusal } from '../memory-tool/refusal.ts'
 
 /** The SDK's class. It must be the copy that the tool runner checks with `instanceof`. */
 export type ToolErrorClass = new (content: string) => Error
-
-/** A failure, worded for the model. */
-export class Refusal extends Error {
-  override readonly name: string = 'Refusal'
-  /** The documentation puts `Error: ` before most messages, but not all. */
-  readonly prefix: '' | 'Error: '
-
-  constructor(message: string, options: { readonly prefix?: ''; readonly cause?: unknown } = {}) {
-    super(
-      message.toWellFormed(),
-      options.cause === undefined ? undefined : { cause: options.cause },
-    )
-    this.prefix = options.prefix ?? 'Error: '
-  }
-}
-
-/** The refusal for any failure that no command words itself. */
-export function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refusal) return error
-  // A StoreError's message is one sentence without plaintext, keys and host paths.
-  if (error instanceof StoreError) return new Refusal(error.message, { cause: error })
-  return new Refusal('The memory store failed unexpectedly. View the path before you try again', {
-    cause: error,
-  })
-}
 
 /** The error to throw from a handler. It keeps `cause` for the operator's log. */
 export async function toolError(

@@ -3,44 +3,44 @@
 // decide anything that an operation decides.
 
 import * as operations from '../api/operations.ts'
-import type { Effect, Operation, OperationContext } from '../api/operations.ts'
+import type { Effect, Operation } from '../api/operations.ts'
 import { parseInput } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
+import type { Mount } from './mount.ts'
 import { Refusal } from './refusal.ts'
 import { renderSnippet, renderView } from './render.ts'
-import { parseNewToolPath, parseToolPath, toolPathOf } from './tool-path.ts'
+import type { Place, ToolSpace } from './tool-space.ts'
 
 export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename'
 
 export interface Command {
   readonly effect: Effect
   /** The answer. Throws a Refusal, or an error that `refusalOf` turns into one. */
-  readonly run: (context: OperationContext, input: unknown) => Promise<string>
+  readonly run: (space: ToolSpace, input: unknown) => Promise<string>
 }
-
-const root = toolPathOf('/').shown
 
 export const commands: Readonly<Record<CommandName, Command>> = {
   view: onPath(operations.view, {
     answer: renderView,
-    refuse: (path, { code }) => {
-      if (code === 'not_found') return new Refusal(invalidPathText(path), { prefix: '' })
+    refuse: ({ shown }, { code }) => {
+      if (code === 'not_found') return new Refusal(invalidPathText(shown), { prefix: '' })
       if (code !== 'too_many_lines') return undefined
-      return new Refusal(`File ${path} exceeds maximum line limit of 999,999 lines.`, {
+      return new Refusal(`File ${shown} exceeds maximum line limit of 999,999 lines.`, {
         prefix: '',
       })
     },
   }),
 
   create: onPath(operations.create, {
-    parsePath: parseNewToolPath,
+    isNew: true,
     answer: (path) => `File created successfully at: ${path}`,
-    refuse: (path, error) => {
-      if (error.code === 'content_too_large') return tooLarge(path, error)
+    refuse: (call, error) => {
+      const { shown } = call
+      if (error.code === 'content_too_large') return tooLarge(shown, error)
       if (error.code !== 'path_conflict') return undefined
-      const parent = findFileAbove(path, error)
-      if (parent === undefined) return new Refusal(`File ${path} already exists`)
-      return new Refusal(`Cannot create ${path}: ${parent} is a file, not a directory`)
+      const parent = findFileAbove(call, error)
+      if (parent === undefined) return new Refusal(`File ${shown} already exists`)
+      return new Refusal(`Cannot create ${shown}: ${parent} is a file, not a directory`)
     },
   }),
 
@@ -48,19 +48,19 @@ export const commands: Readonly<Record<CommandName, Command>> = {
     answer: (_, { snippet }) =>
       'The memory file has been edited. Here is the snippet showing the change ' +
       `(with line numbers):\n${renderSnippet(snippet)}`,
-    refuse: (path, error, { old_str }) => {
-      if (error.code === 'not_found') return new Refusal(invalidPathText(path))
-      if (error.code === 'content_too_large') return tooLarge(path, error)
-      const problem = describeMismatch(path, error, old_str)
+    refuse: ({ shown, input }, error) => {
+      if (error.code === 'not_found') return new Refusal(invalidPathText(shown))
+      if (error.code === 'content_too_large') return tooLarge(shown, error)
+      const problem = describeMismatch(shown, error, input.old_str)
       return problem === undefined ? undefined : new Refusal(problem, { prefix: '' })
     },
   }),
 
   insert: onPath(operations.insert, {
     answer: (path) => `The file ${path} has been edited.`,
-    refuse: (path, error) => {
-      if (error.code === 'not_found') return new Refusal(missingText(path))
-      if (error.code === 'content_too_large') return tooLarge(path, error)
+    refuse: ({ shown }, error) => {
+      if (error.code === 'not_found') return new Refusal(missingText(shown))
+      if (error.code === 'content_too_large') return tooLarge(shown, error)
       if (error.code !== 'invalid_line') return undefined
       const { actual, limit } = error.details
       return new Refusal(
@@ -72,85 +72,105 @@ export const commands: Readonly<Record<CommandName, Command>> = {
 
   delete: onPath(operations.remove, {
     answer: (path) => `Successfully deleted ${path}`,
-    refuse: (path, { code }) => {
-      if (code === 'not_found') return new Refusal(missingText(path))
+    refuse: ({ shown }, { code }) => {
+      if (code === 'not_found') return new Refusal(missingText(shown))
       if (code !== 'invalid_path') return undefined
-      return new Refusal(`Cannot delete the ${path} directory itself`)
+      return new Refusal(`Cannot delete the ${shown} directory itself`)
     },
   }),
 
   rename: { effect: 'write', run: rename },
 }
 
+/** A command on one path. */
+interface Call<Input> {
+  readonly space: ToolSpace
+  readonly mount: Mount
+  readonly shown: string
+  readonly input: Input
+}
+
 /** The texts of a command on one path. `refuse` leaves other failures to `refusalOf`. */
 interface Texts<Input, Result> {
-  /** By default `parseToolPath`. */
-  readonly parsePath?: typeof parseToolPath
+  /** Whether a memory is to get the path. */
+  readonly isNew?: boolean
   readonly answer: (path: string, result: Result) => string
-  readonly refuse: (path: string, error: StoreError, input: Input) => Refusal | undefined
+  readonly refuse: (call: Call<Input>, error: StoreError) => Refusal | undefined
 }
 
 function onPath<Input extends { readonly path: string }, Result>(
   operation: Operation<Input, Result>,
   texts: Texts<Input, Result>,
 ): Command {
-  const { parsePath = parseToolPath } = texts
-  const run = async (context: OperationContext, raw: unknown): Promise<string> => {
+  const run = async (space: ToolSpace, raw: unknown): Promise<string> => {
     const input = parseInput(operation.input, raw)
-    const { store: path, shown } = parsePath('path', input.path)
+    const place = texts.isNew ? space.parseNew('path', input.path) : space.parse('path', input.path)
+    const { mount, shown } = place
+    if (mount === undefined) throw new Refusal(missingText(shown))
     try {
-      const result = await operations.runOperation(operation, context, { ...input, path })
+      const { path } = place
+      const result = await mount.use((context) =>
+        operations.runOperation(operation, context, { ...input, path }),
+      )
       return texts.answer(shown, result)
     } catch (error) {
-      throw refusalFor(error, (expected) => texts.refuse(shown, expected, input))
+      throw refusalFor(error, { space, mount, shown, input }, texts.refuse)
     }
   }
   return { effect: operation.effect, run }
 }
 
-async function rename(context: OperationContext, raw: unknown): Promise<string> {
+async function rename(space: ToolSpace, raw: unknown): Promise<string> {
   const input = parseInput(operations.rename.input, raw)
-  const from = parseToolPath('old_path', input.old_path)
-  const to = parseNewToolPath('new_path', input.new_path)
+  const from = space.parse('old_path', input.old_path)
+  const to = space.parseNew('new_path', input.new_path)
+  const { mount, shown } = from
+  if (mount === undefined || to.mount !== mount) throw new Refusal(missingText(shown))
   try {
-    const paths = { old_path: from.store, new_path: to.store }
-    await operations.runOperation(operations.rename, context, paths)
-    return `Successfully renamed ${from.shown} to ${to.shown}`
+    const paths = { old_path: from.path, new_path: to.path }
+    await mount.use((context) => operations.runOperation(operations.rename, context, paths))
+    return `Successfully renamed ${shown} to ${to.shown}`
   } catch (error) {
-    throw refusalFor(error, (expected) => refuseRename(from.shown, to.shown, expected))
+    throw refusalFor(error, { space, mount, shown: to.shown, input: from }, refuseRename)
   }
 }
 
-function refuseRename(from: string, to: string, error: StoreError): Refusal | undefined {
+/** `shown` is the destination. */
+function refuseRename(call: Call<Place>, error: StoreError): Refusal | undefined {
   const { code } = error
-  const cannot = `Cannot rename ${from} to ${to}`
-  if (code === 'not_found') return new Refusal(missingText(from))
+  const { shown: to, input: from } = call
+  const cannot = `Cannot rename ${from.shown} to ${to}`
+  if (code === 'not_found') return new Refusal(missingText(from.shown))
   if (code === 'move_into_itself') {
     return new Refusal(`${cannot}: the destination lies below the source`)
   }
   if (code === 'invalid_path') {
-    if (from === root) return new Refusal(`Cannot rename the ${root} directory itself`)
+    if (from.isRoot) return new Refusal(`Cannot rename the ${from.shown} directory itself`)
     return new Refusal(`${cannot}: the new path of a file below it is refused. ${error.message}`)
   }
   if (code !== 'path_conflict') return undefined
-  const parent = findFileAbove(to, error)
+  const parent = findFileAbove(call, error)
   if (parent === undefined) return new Refusal(`The destination ${to} already exists`)
   return new Refusal(`${cannot}: ${parent} is a file, not a directory`)
 }
 
 /** The command's own refusal, or the error itself, which `refusalOf` words. */
-function refusalFor(error: unknown, refuse: (error: StoreError) => Refusal | undefined): unknown {
+function refusalFor<Input>(
+  error: unknown,
+  call: Call<Input>,
+  refuse: (call: Call<Input>, error: StoreError) => Refusal | undefined,
+): unknown {
   if (!(error instanceof StoreError)) return error
-  if (error.code === 'sensitive_content') return sensitive(error)
-  return refuse(error) ?? error
+  if (error.code === 'sensitive_content') return sensitive(call, error)
+  return refuse(call, error) ?? error
 }
 
 /** The message names kinds and lines and quotes nothing: the model knows what it wrote. */
-function sensitive({ message, details }: StoreError): Refusal {
+function sensitive({ space, mount }: Call<unknown>, { message, details }: StoreError): Refusal {
   const { path, parameter } = details
   // The reason comes from the program that runs the tool: the model cannot change it.
   if (parameter === 'reason') return new Refusal(`Cannot write. ${message}`)
-  const what = path === undefined ? 'this path' : toolPathOf(path).shown
+  const what = path === undefined ? 'this path' : space.shown(mount, path)
   return new Refusal(
     `Cannot write ${what}. ${message}. Leave it out; note where it is kept instead`,
   )
@@ -184,9 +204,12 @@ function tooLarge(path: string, { details }: StoreError): Refusal {
   )
 }
 
-/** The file that is an ancestor of `path`, if that is the conflict. */
-function findFileAbove(path: string, { details }: StoreError): string | undefined {
+/** The file that is an ancestor of the path, if that is the conflict. */
+function findFileAbove(
+  { space, mount, shown }: Call<unknown>,
+  { details }: StoreError,
+): string | undefined {
   if (details.path === undefined) return undefined
-  const occupant = toolPathOf(details.path).shown
-  return operations.isBelow(path, occupant) ? occupant : undefined
+  const occupant = space.shown(mount, details.path)
+  return operations.isBelow(shown, occupant) ? occupant : undefined
 }

@@ -1,0 +1,25 @@
+// A store that an agent reaches through the memory tool, and how it is reached. Whoever makes one
+// decides whether the store is held open or opened for each command.
+
+import type { Access, OperationContext } from '../api/operations.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+
+export interface MountContext extends OperationContext {
+  readonly store: MemoryStore
+}
+
+export interface Mount {
+  /** Its directory below `/memories` where there are several, and its name in addresses. */
+  readonly name: string
+  /** `memstore_…` */
+  readonly storeId: string
+  readonly access: Access
+  /** What the store says of itself: data for the model, never orders. */
+  readonly description: string
+  /** What the program that runs the agent says of it; undefined if nothing. */
+  readonly instructions: string | undefined
+  /** The path of the store that is seen as its root: nothing beside it is seen. `/` for all. */
+  readonly root: string
+  /** Works with the store, which stays open meanwhile. Calls begin in the order they are made. */
+  readonly use: <T>(work: (context: MountContext) => Promise<T>) => Promise<T>
+}

@@ -19,7 +19,7 @@ import { author, contentsOf } from '../support/stores.ts'
 import { git } from '../support/temporary.ts'
 import { verdictOf } from '../support/verdict.ts'
 
-describe('T51: nobody leaves its history for a fork by', () => {
+describe('T51: nobody leaves its history for a fork by', { tags: 'slow' }, () => {
   test('an owner that was lowered since', async () => {
     const { remote, a } = await started()
     const x = await added(a, remote, 'owner')

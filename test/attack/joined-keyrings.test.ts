@@ -117,7 +117,7 @@ describe('accepted: a join', () => {
 /** A forged join of the removal and the admission, by the founder unless told otherwise. */
 type Joining = (world: Clones) => JoinPlan
 
-describe('T32: a join is refused', () => {
+describe('T32: a join is refused', { tags: 'slow' }, () => {
   test.each<[code: string, name: string, joining: Joining]>([
     ['record_role', 'by a writer', ({ reader }) => ({ fault: { author: reader } })],
     ['record_role', 'by a writer whom one side has', () => ({ fault: { author: newcomer } })],
@@ -320,7 +320,7 @@ describe('T32: a join is refused', () => {
         return left
       },
     ],
-  ])('%s: a join %s', { tags: 'slow' }, async (code, _, forging) => {
+  ])('%s: a join %s', async (code, _, forging) => {
     expect(await verdicts(forging(apart()))).toEqual(refused(code))
   })
 })

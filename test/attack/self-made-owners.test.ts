@@ -23,7 +23,7 @@ function raiseEachOther(line: Forge, lowered: Identity, helper: Identity): void 
   change(line, lowered, { role: 'owner' }, helper)
 }
 
-describe('T50: a join refuses what a lowered owner', () => {
+describe('T50: a join refuses what a lowered owner', { tags: 'slow' }, () => {
   test.each<Role>(['writer', 'reader', 'auditor'])('and its helper make of a %s', async (role) => {
     const { left, right, second } = clones()
     change(left, second, { role })
@@ -102,7 +102,7 @@ describe('T50: a join refuses what a lowered owner', () => {
   })
 })
 
-test('T50: an owner that an owner for both sides has added decides too', async () => {
+test('T50: an owner that an owner for both sides has added decides too', { tags: 'slow' }, async () => {
   const { left, right, second, writer } = clones()
   change(left, writer, { role: 'reader' })
   const added = await generateIdentity(right.random)

@@ -4,18 +4,18 @@ import type { MutatedFile } from '../mutant.ts'
 
 export const handlers: readonly MutatedFile[] = [
   {
-    file: 'anthropic/turn-order.ts',
+    file: 'memory-tool/turn-order.ts',
     mutants: [
       {
         line: 'if (effect !== current) ready = settled',
         becomes: '',
-        test: 'unit/anthropic/turn-order.test.ts',
+        test: 'unit/memory-tool/turn-order.test.ts',
         name: 'a read waits for every write before it, not only for the last one',
       },
       {
         line: 'if (effect !== current) ready = settled',
         becomes: 'ready = settled',
-        test: 'unit/anthropic/turn-order.test.ts',
+        test: 'unit/memory-tool/turn-order.test.ts',
         name: 'calls of one kind do not wait for each other',
       },
       {
@@ -23,7 +23,7 @@ export const handlers: readonly MutatedFile[] = [
       () => before,`,
         becomes: `() => undefined,
       () => undefined,`,
-        test: 'unit/anthropic/turn-order.test.ts',
+        test: 'unit/memory-tool/turn-order.test.ts',
         name: 'a write waits for every read before it, not only for the last one',
       },
       {
@@ -31,19 +31,19 @@ export const handlers: readonly MutatedFile[] = [
     )`,
         becomes: `() => undefined,
     )`,
-        test: 'unit/anthropic/turn-order.test.ts',
+        test: 'unit/memory-tool/turn-order.test.ts',
         name: 'a call that fails fails alone, and those after it still wait for the others',
       },
       {
         line: 'current = effect',
         becomes: '',
-        test: 'unit/anthropic/turn-order.test.ts',
+        test: 'unit/memory-tool/turn-order.test.ts',
         name: 'a call waits for all that was before it, however often the kind changed',
       },
     ],
   },
   {
-    file: 'anthropic/commands.ts',
+    file: 'memory-tool/commands.ts',
     mutants: [
       {
         line: `Refusal(invalidPathText(path), { prefix: '' })`,
@@ -183,7 +183,7 @@ export const handlers: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'anthropic/render.ts',
+    file: 'memory-tool/render.ts',
     mutants: [
       {
         line: 'if (length > ROWS_MAX && rows.length > 0) break',

@@ -3,6 +3,7 @@
 import { StoreError } from '../errors.ts'
 import { sessionStoresMax } from '../limits.ts'
 import type { HostedStore, SessionRequest, SessionResource } from './host.ts'
+import { mountNames } from './mount-names.ts'
 
 const secondsMin = 60
 const secondsMax = 86_400
@@ -28,7 +29,7 @@ export function planResources(
   if (stores.some(({ archivedAt }) => archivedAt !== undefined)) {
     throw new StoreError('store_archived', 'An archived memory store cannot be attached')
   }
-  const paths = mountPaths(stores)
+  const names = mountNames(stores)
   return resources.map((resource, index) => ({
     type: 'memory_store',
     memory_store_id: resource.memory_store_id,
@@ -36,33 +37,8 @@ export function planResources(
     instructions: resource.instructions,
     name: stores[index]?.name ?? '',
     description: stores[index]?.description ?? '',
-    mount_path: paths[index] ?? '',
+    mount_path: MOUNT + names[index],
   }))
-}
-
-/** Of different stores, different paths, whatever their names are. */
-function mountPaths(stores: readonly HostedStore[]): readonly string[] {
-  const slugs = stores.map(({ name }) => slugOf(name))
-  const withId = stores.map(({ storeId }, index) => {
-    return [slugs[index], storeId.slice(-idDigits)].filter(Boolean).join('-')
-  })
-  const short = withId.map((long, index) => {
-    const slug = slugs[index] ?? ''
-    const isOwn = slug !== '' && slugs.indexOf(slug) === slugs.lastIndexOf(slug)
-    return isOwn ? slug : long
-  })
-  const isClear = new Set(short).size === stores.length
-  return (isClear ? short : withId).map((name) => MOUNT + name)
-}
-
-/** Enough to tell eight stores apart: a hundred and twenty bits. */
-const idDigits = 24
-
-function slugOf(name: string): string {
-  return name
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-|-$/g, '')
 }
 
 function invalid(message: string, parameter: string): StoreError {

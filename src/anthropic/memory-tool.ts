@@ -5,23 +5,23 @@
 import type { Access } from '../api/operations.ts'
 import { StoreError } from '../errors.ts'
 import type { CommandName } from '../memory-tool/commands.ts'
-import type { Mount } from '../memory-tool/mount.ts'
+import type { Mount, MountContext, MountInfo } from '../memory-tool/mount.ts'
 import { refusalOf } from '../memory-tool/refusal.ts'
-import { commandOf, commandRunner } from '../memory-tool/run-command.ts'
-import { ToolSpace } from '../memory-tool/tool-space.ts'
+import { commandOf, commandRunner, type RunCommand } from '../memory-tool/run-command.ts'
 import type { Author } from '../store/commits/commit-context.ts'
-import type { MemoryStore } from '../store/memory-store.ts'
+import { checkGiven, describeMounts, type MemoryMounts, spaceOf } from './mounts.ts'
 import { toolError, type ToolErrorClass } from './tool-error.ts'
 
 export type { Access } from '../api/operations.ts'
 export type { CommandName } from '../memory-tool/commands.ts'
 export { memoryToolDescription, memoryToolSchema } from '../memory-tool/schema.ts'
 export type { JsonSchema, MemoryToolSchema } from '../memory-tool/schema.ts'
+export type { MemoryMount, MemoryMounts } from './mounts.ts'
 export type { ToolErrorClass } from './tool-error.ts'
 
 /** The options that do not say who the author is. */
 export interface CommonMemoryToolOptions {
-  /** `read_only` refuses every command but `view`; the default is `read_write`. */
+  /** `read_only` refuses every command but `view`, in each store; the default is `read_write`. */
   readonly access?: Access | undefined
   /** Why the changes are made, at most 4,096 bytes; stored encrypted with each of them. */
   readonly reason?: string | undefined
@@ -71,13 +71,13 @@ export interface MemoryTool extends MemoryToolProps {
 /**
  * Handlers for the SDK's `betaMemoryTool`. A handler that resolves has made the change durable; one
  * that rejects has changed nothing, and what it throws is meant for the model. Throws
- * `invalid_input` if the options name no valid actor.
+ * `invalid_input` if the options name no valid actor, or the stores cannot lie beside each other.
  */
 export function memoryToolHandlers(
-  store: MemoryStore,
+  stores: MemoryMounts,
   options: MemoryToolOptions,
 ): MemoryToolHandlers {
-  const run = commandRunner(ToolSpace.ofOne(mountOf(store, options)))
+  const run = runnerOf(stores, options)
   const handler =
     (name: CommandName): MemoryToolHandler =>
     (input) =>
@@ -96,11 +96,11 @@ export function memoryToolHandlers(
 
 /** The whole tool, for the `tools` of `client.beta.messages.toolRunner`. */
 export function memoryTool(
-  store: MemoryStore,
+  stores: MemoryMounts,
   options: MemoryToolOptions,
   extraProps: MemoryToolProps = {},
 ): MemoryTool {
-  const run = commandRunner(ToolSpace.ofOne(mountOf(store, options)))
+  const run = runnerOf(stores, options)
   return {
     ...extraProps,
     type: 'memory_20250818',
@@ -122,18 +122,32 @@ async function answering(
   }
 }
 
-function mountOf(store: MemoryStore, options: MemoryToolOptions): Mount {
-  const access = options.access ?? 'read_write'
-  const context = { store, me: store.as(authorOf(options)), access }
-  return {
-    name: 'memories',
-    storeId: store.id,
-    access,
-    description: '',
-    instructions: undefined,
-    root: '/',
-    use: (work) => work(context),
+/** The stores are asked for their names before the first command. */
+function runnerOf(stores: MemoryMounts, options: MemoryToolOptions): RunCommand {
+  const given = checkGiven(stores)
+  const author = authorOf(options)
+  const opened = given.mounts.map(({ store }) => ({ store, me: store.as(author) }))
+  const make = async (): Promise<RunCommand> => {
+    const infos = await describeMounts(given, options.access)
+    const mounts = infos.flatMap((info, index) => {
+      const open = opened[index]
+      return open === undefined ? [] : mountOf(info, open)
+    })
+    return commandRunner(spaceOf(given, mounts))
   }
+  let made: Promise<RunCommand> | undefined
+  return async (name, input) => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined
+      throw error
+    })
+    return (await made)(name, input)
+  }
+}
+
+function mountOf(info: MountInfo, open: Omit<MountContext, 'access'>): Mount {
+  const context = { ...open, access: info.access }
+  return { ...info, use: (work) => work(context) }
 }
 
 function authorOf(options: MemoryToolOptions): Author {

@@ -72,7 +72,7 @@ export interface EditResult extends Applied {
 }
 
 /** Levels of a directory that `view` lists. */
-const LISTING_DEPTH = 2
+export const listingDepth = 2
 /** Occurrences beyond this number are not reported. */
 const OCCURRENCES_MAX = 1000
 const SNIPPET_MARGIN = 2
@@ -165,11 +165,19 @@ export async function viewPath(reader: MemoryReader, input: ViewInput): Promise<
     const { content, ...info } = memory
     return viewLines(info, content, input.view_range)
   }
-  const listing = await reader.list(path, { depth: LISTING_DEPTH })
+  const listing = await reader.list(path, { depth: listingDepth })
   if (listing === undefined) throw notFound(path)
   // A file replaced the directory between the two calls.
   if (listing.type === 'file') return viewPath(reader, input)
-  if (input.view_range === undefined) return { type: 'directory', listing }
+  return viewListing(listing, input)
+}
+
+/** What `view` makes of a directory. Throws `invalid_input` if lines of it are asked for. */
+export function viewListing(
+  listing: DirectoryListing,
+  { path, view_range }: ViewInput,
+): ViewResult & { readonly type: 'directory' } {
+  if (view_range === undefined) return { type: 'directory', listing }
   throw new StoreError(
     'invalid_input',
     'Invalid `view_range` parameter: a directory has no lines; leave it out',

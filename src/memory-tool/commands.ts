@@ -6,10 +6,12 @@ import * as operations from '../api/operations.ts'
 import type { Effect, Operation } from '../api/operations.ts'
 import { parseInput } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
+import { listMount, listMounts } from './listing.ts'
 import type { Mount } from './mount.ts'
 import { Refusal } from './refusal.ts'
 import { renderSnippet, renderView } from './render.ts'
-import type { Place, ToolSpace } from './tool-space.ts'
+import { toolRoot } from './tool-path.ts'
+import type { Nowhere, Place, ToolSpace } from './tool-space.ts'
 
 export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename'
 
@@ -20,20 +22,13 @@ export interface Command {
 }
 
 export const commands: Readonly<Record<CommandName, Command>> = {
-  view: onPath(operations.view, {
-    answer: renderView,
-    refuse: ({ shown }, { code }) => {
-      if (code === 'not_found') return new Refusal(invalidPathText(shown), { prefix: '' })
-      if (code !== 'too_many_lines') return undefined
-      return new Refusal(`File ${shown} exceeds maximum line limit of 999,999 lines.`, {
-        prefix: '',
-      })
-    },
-  }),
+  view: { effect: 'read', run: view },
 
   create: onPath(operations.create, {
     isNew: true,
     answer: (path) => `File created successfully at: ${path}`,
+    atRoot: (path) => new Refusal(`File ${path} already exists`),
+    nowhere: (path, space) => new Refusal(`Cannot create ${path}: ${noFilesText(space)}`),
     refuse: (call, error) => {
       const { shown } = call
       if (error.code === 'content_too_large') return tooLarge(shown, error)
@@ -48,6 +43,8 @@ export const commands: Readonly<Record<CommandName, Command>> = {
     answer: (_, { snippet }) =>
       'The memory file has been edited. Here is the snippet showing the change ' +
       `(with line numbers):\n${renderSnippet(snippet)}`,
+    atRoot: (path) => new Refusal(invalidPathText(path)),
+    nowhere: (path, space) => new Refusal(`${invalidPathText(path)} ${directoriesText(space)}`),
     refuse: ({ shown, input }, error) => {
       if (error.code === 'not_found') return new Refusal(invalidPathText(shown))
       if (error.code === 'content_too_large') return tooLarge(shown, error)
@@ -58,6 +55,8 @@ export const commands: Readonly<Record<CommandName, Command>> = {
 
   insert: onPath(operations.insert, {
     answer: (path) => `The file ${path} has been edited.`,
+    atRoot: (path) => new Refusal(missingText(path)),
+    nowhere: notMounted,
     refuse: ({ shown }, error) => {
       if (error.code === 'not_found') return new Refusal(missingText(shown))
       if (error.code === 'content_too_large') return tooLarge(shown, error)
@@ -72,11 +71,10 @@ export const commands: Readonly<Record<CommandName, Command>> = {
 
   delete: onPath(operations.remove, {
     answer: (path) => `Successfully deleted ${path}`,
-    refuse: ({ shown }, { code }) => {
-      if (code === 'not_found') return new Refusal(missingText(shown))
-      if (code !== 'invalid_path') return undefined
-      return new Refusal(`Cannot delete the ${shown} directory itself`)
-    },
+    atRoot: (path) => new Refusal(`Cannot delete the ${path} directory itself`),
+    nowhere: notMounted,
+    refuse: ({ shown }, { code }) =>
+      code === 'not_found' ? new Refusal(missingText(shown)) : undefined,
   }),
 
   rename: { effect: 'write', run: rename },
@@ -90,11 +88,15 @@ interface Call<Input> {
   readonly input: Input
 }
 
-/** The texts of a command on one path. `refuse` leaves other failures to `refusalOf`. */
+/** The texts of a writing command on one path. `refuse` leaves other failures to `refusalOf`. */
 interface Texts<Input, Result> {
   /** Whether a memory is to get the path. */
   readonly isNew?: boolean
   readonly answer: (path: string, result: Result) => string
+  /** For `/memories` and the root of a store: directories, whatever is in a store. */
+  readonly atRoot: (path: string) => Refusal
+  /** For a path that is in no store. */
+  readonly nowhere: (path: string, space: ToolSpace) => Refusal
   readonly refuse: (call: Call<Input>, error: StoreError) => Refusal | undefined
 }
 
@@ -106,7 +108,9 @@ function onPath<Input extends { readonly path: string }, Result>(
     const input = parseInput(operation.input, raw)
     const place = texts.isNew ? space.parseNew('path', input.path) : space.parse('path', input.path)
     const { mount, shown } = place
-    if (mount === undefined) throw new Refusal(missingText(shown))
+    checkMay(operation, space, mount)
+    if (place.isRoot) throw texts.atRoot(shown)
+    if (mount === undefined) throw texts.nowhere(shown, space)
     try {
       const { path } = place
       const result = await mount.use((context) =>
@@ -120,19 +124,62 @@ function onPath<Input extends { readonly path: string }, Result>(
   return { effect: operation.effect, run }
 }
 
+async function view(space: ToolSpace, raw: unknown): Promise<string> {
+  const input = parseInput(operations.view.input, raw)
+  const place = space.parse('path', input.path)
+  const { mount, shown } = place
+  if (place.isRoot) {
+    const listing = await (mount === undefined ? listMounts(space) : listMount(mount))
+    return renderView(shown, operations.viewListing(listing, input))
+  }
+  if (mount === undefined) {
+    throw new Refusal(`${invalidPathText(shown)} ${directoriesText(space)}`, { prefix: '' })
+  }
+  try {
+    const { path } = place
+    const result = await mount.use((context) =>
+      operations.runOperation(operations.view, context, { ...input, path }),
+    )
+    return renderView(shown, result)
+  } catch (error) {
+    throw refusalFor(error, { space, mount, shown, input }, refuseView)
+  }
+}
+
+function refuseView({ shown }: Call<unknown>, { code }: StoreError): Refusal | undefined {
+  if (code === 'not_found') return new Refusal(invalidPathText(shown), { prefix: '' })
+  if (code !== 'too_many_lines') return undefined
+  return new Refusal(`File ${shown} exceeds maximum line limit of 999,999 lines.`, { prefix: '' })
+}
+
 async function rename(space: ToolSpace, raw: unknown): Promise<string> {
   const input = parseInput(operations.rename.input, raw)
   const from = space.parse('old_path', input.old_path)
   const to = space.parseNew('new_path', input.new_path)
-  const { mount, shown } = from
-  if (mount === undefined || to.mount !== mount) throw new Refusal(missingText(shown))
+  checkMay(operations.rename, space, from.mount)
+  checkMay(operations.rename, space, to.mount)
+  const { mount } = from
+  if (from.isRoot) throw new Refusal(`Cannot rename the ${from.shown} directory itself`)
+  if (mount === undefined) throw notMounted(from.shown, space)
+  if (to.mount !== mount) throw leadsOut(space, from.shown, to)
   try {
     const paths = { old_path: from.path, new_path: to.path }
     await mount.use((context) => operations.runOperation(operations.rename, context, paths))
-    return `Successfully renamed ${shown} to ${to.shown}`
+    return `Successfully renamed ${from.shown} to ${to.shown}`
   } catch (error) {
     throw refusalFor(error, { space, mount, shown: to.shown, input: from }, refuseRename)
   }
+}
+
+/** Of a rename to a path that the store does not have. */
+function leadsOut(space: ToolSpace, from: string, to: Place | Nowhere): Refusal {
+  if (to.isRoot) return new Refusal(`The destination ${to.shown} already exists`)
+  const cannot = `Cannot rename ${from} to ${to.shown}`
+  if (to.mount === undefined) return new Refusal(`${cannot}: ${noFilesText(space)}`)
+  return new Refusal(
+    `${cannot}: they are in different stores, which have no commit in common. ` +
+      `Create ${to.shown}, then delete ${from}`,
+  )
 }
 
 /** `shown` is the destination. */
@@ -145,13 +192,29 @@ function refuseRename(call: Call<Place>, error: StoreError): Refusal | undefined
     return new Refusal(`${cannot}: the destination lies below the source`)
   }
   if (code === 'invalid_path') {
-    if (from.isRoot) return new Refusal(`Cannot rename the ${from.shown} directory itself`)
     return new Refusal(`${cannot}: the new path of a file below it is refused. ${error.message}`)
   }
   if (code !== 'path_conflict') return undefined
   const parent = findFileAbove(call, error)
   if (parent === undefined) return new Refusal(`The destination ${to} already exists`)
   return new Refusal(`${cannot}: ${parent} is a file, not a directory`)
+}
+
+/** Before anything of the store is looked at. Throws a Refusal. */
+function checkMay(
+  operation: Pick<Operation<unknown, unknown>, 'name' | 'effect'>,
+  space: ToolSpace,
+  mount: Mount | undefined,
+): void {
+  if (mount === undefined) return
+  try {
+    operations.checkAccess(operation, mount.access)
+  } catch (cause) {
+    const where = space.directoryOf(mount)
+    throw new Refusal(`The access to ${where} is read-only: ${operation.name} is refused`, {
+      cause,
+    })
+  }
 }
 
 /** The command's own refusal, or the error itself, which `refusalOf` words. */
@@ -182,6 +245,19 @@ function missingText(path: string): string {
 
 function invalidPathText(path: string): string {
   return `${missingText(path)}. Please provide a valid path.`
+}
+
+/** Of a path that no store has. */
+function notMounted(path: string, space: ToolSpace): Refusal {
+  return new Refusal(`${missingText(path)}. ${directoriesText(space)}`)
+}
+
+function noFilesText(space: ToolSpace): string {
+  return `${toolRoot} itself takes no files. ${directoriesText(space)}`
+}
+
+function directoriesText(space: ToolSpace): string {
+  return `The directories are ${space.mounts.map((mount) => space.directoryOf(mount)).join(', ')}`
 }
 
 function describeMismatch(path: string, error: StoreError, oldText: string): string | undefined {

@@ -8,7 +8,8 @@ export interface MountContext extends OperationContext {
   readonly store: MemoryStore
 }
 
-export interface Mount {
+/** What is known of a mount without its store. */
+export interface MountInfo {
   /** Its directory below `/memories` where there are several, and its name in addresses. */
   readonly name: string
   /** `memstore_…` */
@@ -20,6 +21,9 @@ export interface Mount {
   readonly instructions: string | undefined
   /** The path of the store that is seen as its root: nothing beside it is seen. `/` for all. */
   readonly root: string
+}
+
+export interface Mount extends MountInfo {
   /** Works with the store, which stays open meanwhile. Calls begin in the order they are made. */
   readonly use: <T>(work: (context: MountContext) => Promise<T>) => Promise<T>
 }

@@ -74,6 +74,7 @@ function addRows(rows: string[], above: string, children: readonly DirectoryList
   }
 }
 
-function isHidden(name: string): boolean {
+/** Whether a listing leaves it out. */
+export function isHidden(name: string): boolean {
   return name.startsWith('.') || name === 'node_modules'
 }

@@ -3,12 +3,13 @@
 // is mounted.
 
 import { checkNewStorePath, checkStorePath } from '../api/schemas.ts'
-import type { Mount } from './mount.ts'
+import { checkMounts } from './mount-rules.ts'
+import type { Mount, MountInfo } from './mount.ts'
 import { parseToolPath, toolRoot } from './tool-path.ts'
 
 /** A path in its one canonical spelling, as a store and as the model know it. */
-export interface Place {
-  readonly mount: Mount
+export interface Place<Mounted extends MountInfo = Mount> {
+  readonly mount: Mounted
   /** The path in the store. */
   readonly path: string
   readonly shown: string
@@ -23,58 +24,64 @@ export interface Nowhere {
   readonly isRoot: boolean
 }
 
-export class ToolSpace {
-  readonly mounts: readonly Mount[]
+/** Of mounts that can be used, or only described. */
+export class ToolSpace<Mounted extends MountInfo = Mount> {
+  readonly mounts: readonly Mounted[]
   readonly #isOne: boolean
 
-  private constructor(mounts: readonly Mount[], isOne: boolean) {
+  private constructor(mounts: readonly Mounted[], isOne: boolean) {
     this.mounts = mounts
     this.#isOne = isOne
   }
 
   /** The store is `/memories`. */
-  static ofOne(mount: Mount): ToolSpace {
+  static ofOne<Mounted extends MountInfo>(mount: Mounted): ToolSpace<Mounted> {
     return new ToolSpace([mount], true)
   }
 
-  /** Each store is a directory of `/memories`, whatever their number. */
-  static ofSeveral(mounts: readonly Mount[]): ToolSpace {
+  /** Each store is a directory of `/memories`, whatever their number. Throws `invalid_input`. */
+  static ofSeveral<Mounted extends MountInfo>(mounts: readonly Mounted[]): ToolSpace<Mounted> {
+    checkMounts(mounts)
     return new ToolSpace(mounts, false)
   }
 
   /** Throws a Refusal that names the parameter and echoes the input. */
-  parse(parameter: string, input: string): Place | Nowhere {
+  parse(parameter: string, input: string): Place<Mounted> | Nowhere {
     return parseToolPath(parameter, input, (below) => this.#find(below, checkStorePath))
   }
 
   /** Like `parse`, for a path that a memory is to get. */
-  parseNew(parameter: string, input: string): Place | Nowhere {
+  parseNew(parameter: string, input: string): Place<Mounted> | Nowhere {
     return parseToolPath(parameter, input, (below) => this.#find(below, checkNewStorePath))
   }
 
-  /** How the model knows a path of a store. */
-  shown({ name, root }: Mount, path: string): string {
-    const directory = this.#isOne ? toolRoot : `${toolRoot}/${name}`
-    const below = root === '/' ? path : path.slice(root.length) || '/'
-    return below === '/' ? directory : directory + below
+  /** The directory of a store. */
+  directoryOf({ name }: MountInfo): string {
+    return this.#isOne ? toolRoot : `${toolRoot}/${name}`
   }
 
-  #find(below: string, check: (path: string) => string): Place | Nowhere {
+  /** How the model knows a path of a store. What lies above or beside its root, it never knows. */
+  shown(mount: MountInfo, path: string): string {
+    const directory = this.directoryOf(mount)
+    const above = mount.root === '/' ? '' : mount.root
+    return path.startsWith(`${above}/`) && path !== '/'
+      ? directory + path.slice(above.length)
+      : directory
+  }
+
+  #find(below: string, check: (path: string) => string): Place<Mounted> | Nowhere {
     const [only] = this.mounts
-    if (this.#isOne && only !== undefined) return this.#placeIn(only, check(below), check)
+    if (this.#isOne && only !== undefined) return this.#placeIn(only, below, check)
     const [, name = '', ...rest] = below.split('/')
     const mount = this.mounts.find((one) => one.name === name)
-    if (mount !== undefined) return this.#placeIn(mount, check(`/${rest.join('/')}`), check)
-    return {
-      mount: undefined,
-      shown: toolRoot + check(below).replace(/^\/$/, ''),
-      isRoot: below === '/',
-    }
+    if (mount !== undefined) return this.#placeIn(mount, `/${rest.join('/')}`, check)
+    const isRoot = check(below) === '/'
+    return { mount: undefined, shown: isRoot ? toolRoot : toolRoot + below, isRoot }
   }
 
-  #placeIn(mount: Mount, below: string, check: (path: string) => string): Place {
-    const { root } = mount
-    const path = root === '/' ? below : check(below === '/' ? root : root + below)
-    return { mount, path, shown: this.shown(mount, path), isRoot: below === '/' }
+  #placeIn(mount: Mounted, below: string, check: (path: string) => string): Place<Mounted> {
+    const isRoot = check(below) === '/'
+    const path = mount.root === '/' ? below : check(mount.root + (isRoot ? '' : below))
+    return { mount, path, shown: this.shown(mount, path), isRoot }
   }
 }

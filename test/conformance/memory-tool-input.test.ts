@@ -216,7 +216,7 @@ describe('options', () => {
     expect(await handlers.view({ path: '/memories/a' })).toMatch(/\tx$/)
     for (const command of commandNames.slice(1)) {
       expect(await outcomeOf(handlers[command](valid[command]))).toEqual({
-        text: `Error: The access is read-only: ${command} is refused`,
+        text: `Error: The access to /memories is read-only: ${command} is refused`,
         refused: true,
       })
     }

@@ -83,7 +83,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   text: [],
   store: ['text', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
   api: ['hosting', 'store', 'text', 'format', 'keys'],
-  'memory-tool': ['api', 'store'],
+  'memory-tool': ['api', 'hosting', 'store'],
   anthropic: ['memory-tool', 'api', 'store'],
   server: ['api', 'hosting', 'crypto'],
   home: ['store', 'keys', 'crypto'],

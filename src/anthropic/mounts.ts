@@ -1,0 +1,93 @@
+// What a program gives the memory tool to work with: one store, or several as directories. Checked
+// when it is given; what the stores say of themselves is asked for later.
+
+import type { Access } from '../api/operations.ts'
+import { StoreError } from '../errors.ts'
+import { sessionInstructionsCharactersMax } from '../limits.ts'
+import { checkMounts, checkMountName, chooseNames } from '../memory-tool/mount-rules.ts'
+import type { MountInfo } from '../memory-tool/mount.ts'
+import { ToolSpace } from '../memory-tool/tool-space.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+
+/** One of several stores. */
+export interface MemoryMount {
+  readonly store: MemoryStore
+  /** Its directory below `/memories`: one segment of a path. Else made of the store's name. */
+  readonly mount?: string | undefined
+  /** `read_only` refuses every command but `view`; the default is `read_write`. */
+  readonly access?: Access | undefined
+  /** What the model is to do with the store, at most 4,096 characters; for `memoryPrompt`. */
+  readonly instructions?: string | undefined
+}
+
+/** One store, which is `/memories` itself, or one to eight, each a directory of it. */
+export type MemoryMounts = MemoryStore | readonly MemoryMount[]
+
+/** What was given, checked, and no longer the caller's to change. */
+export interface Given {
+  readonly isOne: boolean
+  readonly mounts: readonly MemoryMount[]
+}
+
+/** Throws `invalid_input` for stores that cannot lie beside each other. */
+export function checkGiven(given: MemoryMounts): Given {
+  if (!isSeveral(given)) return { isOne: true, mounts: [{ store: given }] }
+  const mounts = given.map((mount) => ({ ...mount }))
+  for (const { mount, instructions } of mounts) {
+    if (mount !== undefined) checkMountName(mount)
+    if (instructions !== undefined) checkInstructions(instructions)
+  }
+  // Names that are made of those of the stores clash with none, whatever they will be.
+  const named = mounts.map(({ store, mount }) => ({ storeId: store.id, name: '', mount }))
+  const names = chooseNames(named)
+  checkMounts(named.map(({ storeId }, index) => ({ storeId, name: names[index] ?? '' })))
+  return { isOne: false, mounts }
+}
+
+/** A mount without the way to its store, for each that is given. `access` limits that of all. */
+export async function describeMounts(
+  { mounts }: Given,
+  access: Access | undefined,
+): Promise<readonly MountInfo[]> {
+  const infos = await Promise.all(mounts.map(({ store }) => store.info()))
+  const names = chooseNames(
+    infos.map(({ storeId, settings }, index) => {
+      return { storeId, name: settings.name, mount: mounts[index]?.mount }
+    }),
+  )
+  return mounts.map(({ store, instructions, ...mount }, index): MountInfo => {
+    const isFree = [access, mount.access].every((one = 'read_write') => one === 'read_write')
+    return {
+      name: names[index] ?? store.id,
+      storeId: store.id,
+      access: isFree ? 'read_write' : 'read_only',
+      description: infos[index]?.settings.description ?? '',
+      instructions,
+      root: '/',
+    }
+  })
+}
+
+export function spaceOf<Mounted extends MountInfo>(
+  { isOne }: Given,
+  mounts: readonly Mounted[],
+): ToolSpace<Mounted> {
+  const [only] = mounts
+  return isOne && only !== undefined ? ToolSpace.ofOne(only) : ToolSpace.ofSeveral(mounts)
+}
+
+function isSeveral(given: MemoryMounts): given is readonly MemoryMount[] {
+  return Array.isArray(given)
+}
+
+function checkInstructions(text: unknown): void {
+  const max = sessionInstructionsCharactersMax
+  if (typeof text === 'string' && text.isWellFormed() && Array.from(text).length <= max) return
+  throw new StoreError(
+    'invalid_input',
+    `Instructions must be a text of at most ${max} characters`,
+    {
+      details: { parameter: 'instructions', limit: max },
+    },
+  )
+}

@@ -6,6 +6,7 @@ import type { Access } from '../api/operations.ts'
 import { StoreError } from '../errors.ts'
 import type { CommandName } from '../memory-tool/commands.ts'
 import type { Mount, MountContext, MountInfo } from '../memory-tool/mount.ts'
+import { renderPrompt } from '../memory-tool/prompt.ts'
 import { refusalOf } from '../memory-tool/refusal.ts'
 import { commandOf, commandRunner, type RunCommand } from '../memory-tool/run-command.ts'
 import type { Author } from '../store/commits/commit-context.ts'
@@ -108,6 +109,18 @@ export function memoryTool(
     parse: (input) => input,
     run: (input) => answering(options, () => run(commandOf(input), input)),
   }
+}
+
+/**
+ * The section of a system prompt that says how the memory is used, and which stores are there, with
+ * their access, descriptions and instructions.
+ */
+export async function memoryPrompt(
+  stores: MemoryMounts,
+  { access }: Pick<CommonMemoryToolOptions, 'access'> = {},
+): Promise<string> {
+  const given = checkGiven(stores)
+  return renderPrompt(spaceOf(given, await describeMounts(given, access)))
 }
 
 /** What `work` answers. Throws what is meant for the model. */

@@ -27,13 +27,20 @@ import { type PlanContext, PlannedState } from './planned-state.ts'
  */
 export type Change =
   | { readonly type: 'create'; readonly path: string; readonly content: string }
-  /** Creates the memory or replaces its content. */
-  | { readonly type: 'write'; readonly path: string; readonly content: string }
+  /** Creates the memory or replaces its content; with an expected hash, there must be one. */
+  | {
+      readonly type: 'write'
+      readonly path: string
+      readonly content: string
+      /** Not looked at if the memory has the content already. */
+      readonly expectedSha256?: string | undefined
+    }
   | {
       readonly type: 'edit'
       readonly path: string
       /** The new content, from the current one. Must be pure: it may run more than once. */
       readonly edit: (content: string) => string
+      readonly expectedSha256?: string | undefined
     }
   /** Content, path or both of one memory, in one version (Memory Stores API §6.5 to §6.8). */
   | {
@@ -44,7 +51,12 @@ export type Change =
       /** Not looked at if the memory has the content and the path already. */
       readonly expectedSha256?: string | undefined
     }
-  | { readonly type: 'delete'; readonly path: string }
+  /** A directory has no hash to expect. */
+  | {
+      readonly type: 'delete'
+      readonly path: string
+      readonly expectedSha256?: string | undefined
+    }
   | {
       readonly type: 'delete'
       readonly memoryId: string
@@ -102,7 +114,9 @@ export function planStates(
 
 /** The memories whose contents a change needs, as far as known before planning. */
 function readBy({ paths }: Snapshot, change: Change): readonly LiveMemory[] {
-  if (change.type !== 'write' && change.type !== 'edit' && change.type !== 'rename') return []
+  if (change.type === 'create' || change.type === 'update') return []
+  if (!('path' in change)) return []
+  if (change.type === 'delete' && change.expectedSha256 === undefined) return []
   if (typeof change.path !== 'string') return []
   const node = paths.find(change.path)
   if (change.type !== 'rename') return node?.memory === undefined ? [] : [node.memory]
@@ -130,18 +144,15 @@ function* plan(state: PlannedState, change: Change): Generator<undefined, string
   switch (change.type) {
     case 'create':
       return create(state, change.path, change.content)
-    case 'write': {
-      const memory = state.paths.findMemory(checkPath(change.path))
-      if (memory === undefined) return create(state, change.path, change.content)
-      return setContent(state, memory, change)
-    }
+    case 'write':
+      return write(state, change)
     case 'edit':
-      return edit(state, change.path, change.edit)
+      return edit(state, change)
     case 'update':
       return updateById(state, change)
     case 'delete':
       if ('memoryId' in change) return deleteById(state, change)
-      return yield* deleteAll(state, change.path)
+      return yield* deleteAll(state, change)
     case 'rename':
       return yield* rename(state, change.path, change.to)
     default:
@@ -160,12 +171,25 @@ function create(state: PlannedState, path: string, content: string): string {
   return state.create(path, content)
 }
 
-function edit(state: PlannedState, path: string, change: (content: string) => string): string {
-  if (typeof change !== 'function')
+function write(state: PlannedState, change: Extract<Change, { readonly type: 'write' }>): string {
+  const { path, content } = change
+  checkExpected(change)
+  const memory = state.paths.findMemory(checkPath(path))
+  if (memory !== undefined) return setContent(state, memory, change)
+  if (change.expectedSha256 !== undefined) throw notFound(path)
+  return create(state, path, content)
+}
+
+function edit(state: PlannedState, change: Extract<Change, { readonly type: 'edit' }>): string {
+  const { path } = change
+  if (typeof change.edit !== 'function')
     throw new StoreError('invalid_input', 'The edit of a change must be a function')
+  checkExpected(change)
   const memory = state.paths.findMemory(checkPath(path))
   if (memory === undefined) throw notFound(path)
-  return setContent(state, memory, { content: change(state.contentOf(memory)) })
+  const before = state.contentOf(memory)
+  checkExpected(change, path, () => sha256OfText(before))
+  return setContent(state, memory, { content: change.edit(before) })
 }
 
 /** Equal content and path change nothing, and are tested before the expected hash. */
@@ -191,15 +215,18 @@ function updateById(state: PlannedState, change: MemoryUpdate): string {
   return memoryId
 }
 
-/** Gives a memory a content, unless it has it. */
+/** Gives a memory a content, unless it has it, which is tested before the expected hash. */
 function setContent(
   state: PlannedState,
   memory: LiveMemory,
-  { content }: { readonly content: string },
+  change: { readonly content: string; readonly expectedSha256?: string | undefined },
 ): string {
   const { memoryId, path, created } = memory
+  const { content } = change
   state.checkContent(path, content)
-  if (content === state.contentOf(memory)) return memoryId
+  const before = state.contentOf(memory)
+  if (content === before) return memoryId
+  checkExpected(change, path, () => sha256OfText(before))
   state.remove(memory)
   state.place({ memoryId, path, content, created })
   return memoryId
@@ -214,11 +241,33 @@ function deleteById(
   state.remove(memory)
 }
 
-function* deleteAll(state: PlannedState, path: string): Generator<undefined, undefined> {
-  for (const memory of getAllBelow(state, path)) {
+function* deleteAll(
+  state: PlannedState,
+  change: Extract<Change, { readonly path: string; readonly type: 'delete' }>,
+): Generator<undefined, undefined> {
+  const { path } = change
+  checkExpected(change)
+  const memories = getAllBelow(state, path)
+  if (change.expectedSha256 !== undefined) checkIsExpected(state, change)
+  for (const memory of memories) {
     state.remove(memory)
     yield
   }
+}
+
+function checkIsExpected(
+  state: PlannedState,
+  change: { readonly path: string; readonly expectedSha256?: string | undefined },
+): void {
+  const { path } = change
+  const memory = state.paths.findMemory(path)
+  if (memory !== undefined) {
+    checkExpected(change, path, () => sha256OfText(state.contentOf(memory)))
+    return
+  }
+  throw new StoreError('invalid_input', 'A directory has no SHA-256 to expect', {
+    details: { path, parameter: 'expectedSha256' },
+  })
 }
 
 function* rename(

@@ -2,10 +2,8 @@
 // packed files of gitlocket and one generation of the SDK: type-checked, and run in a separate
 // process against a scripted Messages API.
 
-import { spawn, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type MemoryStore, openStore, parseIdentity } from '../../src/index.ts'
 import {
@@ -17,12 +15,15 @@ import {
 } from '../support/messages-api.ts'
 import { sample } from '../support/seed.ts'
 import { sharedDirectory } from '../support/temporary.ts'
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const sdks: readonly (readonly [generation: string, directory: string])[] = [
-  ['0.x', 'anthropic-sdk-0'],
-  ['1.x', '@anthropic-ai/sdk'],
-]
+import {
+  commandOf,
+  type Finished,
+  installPackage,
+  root,
+  run,
+  sdks,
+  typeErrorsOf,
+} from './reader-project.ts'
 
 const notes = '/memories/notes.md'
 const inserts = Array.from({ length: 8 }, (_, index) => `insert_${index}`)
@@ -136,7 +137,7 @@ describe.each(sample(sdks, 2))(
         [text('Nothing yet.')],
       ])
       onTestFinished(() => later.close())
-      const commandLine = join(project, 'node_modules', 'gitlocket', 'src', 'bin', 'gitlocket.cjs')
+      const commandLine = commandOf(project)
       const initialised = await run(project, commandLine, later, ['init'])
       expect(initialised).toMatchObject({ code: 0, stderr: '' })
       const { code, stdout, stderr } = await run(project, 'remember.mjs', later)
@@ -148,7 +149,7 @@ describe.each(sample(sdks, 2))(
       const look = memoryCall('look', { command: 'view', path: '/memories' })
       const later = await startMessagesApi([[look], [text('Nothing yet.')]])
       onTestFinished(() => later.close())
-      const commandLine = join(project, 'node_modules', 'gitlocket', 'src', 'bin', 'gitlocket.cjs')
+      const commandLine = commandOf(project)
       expect(await run(project, commandLine, later, ['init'])).toMatchObject({ code: 0 })
       expect(await run(project, 'loop.mjs', later)).toEqual({ code: 0, stdout: '', stderr: '' })
       expect(resultsOf(later.received.at(-1))['look']?.['content']).toContain('/memories')
@@ -156,12 +157,7 @@ describe.each(sample(sdks, 2))(
     })
 
     test.each(['agent.mjs', 'remember.mjs'])('%s type-checks', { tags: 'slow' }, (program) => {
-      const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-      const options = ['--allowJs', '--checkJs', '--noEmit', '--strict', '--skipLibCheck']
-      const types = ['--types', 'node', '--module', 'nodenext', '--target', 'es2023']
-      const args = [tsc, ...options, ...types, program]
-      const { stdout } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' })
-      expect(stdout).toBe('')
+      expect(typeErrorsOf(project, program)).toBe('')
     })
   },
 )
@@ -171,27 +167,12 @@ function result(fields: Readonly<Record<string, unknown>>): unknown {
   return { type: 'tool_result', tool_use_id: expect.any(String), ...fields }
 }
 
-/** A project with the programs, gitlocket as it is packed, and one SDK; dependencies are links. */
+/** The package and its SDK, and the programs beside them. */
 function install(sdk: string, project: string): void {
-  const modules = join(project, 'node_modules')
-  const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  mkdirSync(join(modules, 'gitlocket'), { recursive: true })
-  cpSync(join(root, 'package.json'), join(modules, 'gitlocket', 'package.json'))
-  for (const folder of ['src/bin', 'dist']) {
-    cpSync(join(root, folder), join(modules, 'gitlocket', folder), { recursive: true })
-  }
-  link(join(root, 'node_modules', sdk), join(modules, '@anthropic-ai', 'sdk'))
-  for (const name of [...dependenciesOf(manifest), '@types/node']) {
-    link(join(root, 'node_modules', name), join(modules, name))
-  }
+  installPackage(sdk, project)
   writeFileSync(join(project, 'agent.mjs'), programOf('docs/AGENT.md', 'agent.mjs'))
   writeFileSync(join(project, 'loop.mjs'), loopOf('docs/MEMORY-TOOL.md'))
   writeFileSync(join(project, 'remember.mjs'), programOf('README.md', 'remember.mjs'))
-}
-
-function link(target: string, path: string): void {
-  mkdirSync(dirname(path), { recursive: true })
-  symlinkSync(target, path)
 }
 
 /** The fence after the comment that names the file. */
@@ -216,39 +197,6 @@ await store.close()
 `
 }
 
-interface Finished {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** The API answers from this process, so the program must not block it. */
-function run(
-  project: string,
-  program: string,
-  api: MessagesApi,
-  args: readonly string[] = ['Write it down'],
-): Promise<Finished> {
-  const child = spawn(process.execPath, [program, ...args], {
-    cwd: project,
-    env: {
-      PATH: process.env['PATH'],
-      HOME: project,
-      AGENT_HOME: join(project, 'home'),
-      ANTHROPIC_API_KEY: 'sk-local',
-      ANTHROPIC_BASE_URL: api.url,
-    },
-  })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk))
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk))
-  return new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ code, stdout, stderr }))
-  })
-}
-
 async function open(project: string): Promise<MemoryStore> {
   const home = join(project, 'home')
   return openStore({
@@ -256,9 +204,4 @@ async function open(project: string): Promise<MemoryStore> {
     stateDirectory: join(home, 'state'),
     identity: await parseIdentity(readFileSync(join(home, 'identity'), 'utf8')),
   })
-}
-
-function dependenciesOf(manifest: unknown): string[] {
-  const isManifest = typeof manifest === 'object' && manifest !== null && 'dependencies' in manifest
-  return isManifest ? Object.keys(Object(manifest.dependencies)) : []
 }

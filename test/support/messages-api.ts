@@ -1,16 +1,24 @@
 // A scripted Messages API on a local port, for the real SDK over real HTTP: it answers each request
-// with the next reply of a script, and refuses, as the real one would, what the API does not allow.
-// Holds message threads, which the newer generation of the SDK uses. Knows nothing of gitlocket.
+// with the next reply of a script, streamed if it is asked to, and refuses, as the real one would,
+// what the API does not allow. Holds message threads, which the newer generation of the SDK uses.
+// Knows nothing of gitlocket.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
-
-type Block = Readonly<Record<string, unknown>>
-
-interface Message {
-  readonly role: string
-  readonly content: string | readonly Block[]
-}
+import {
+  betasOf,
+  type Block,
+  blocksOf,
+  checkBody,
+  checkMessages,
+  checkRequest,
+  isToolResult,
+  isToolUse,
+  type Message,
+  messageOf,
+  recordOf,
+} from './messages-api-rules.ts'
+import { eventOf, eventsOf } from './messages-api-stream.ts'
 
 export interface Received {
   readonly betas: readonly string[]
@@ -27,18 +35,45 @@ export interface MessagesApi {
   close(): Promise<void>
 }
 
+/** Stops a stream after so many events. */
+interface Halt {
+  readonly after: number
+  /** `wait` for the client to go, `break` the connection, or send an error as the last event. */
+  readonly then: 'wait' | 'break' | Block
+  /** Called when it has stopped. */
+  readonly reached?: () => void
+}
+
+export interface Reply {
+  readonly content: readonly Block[]
+  /** Default: `tool_use` if there is a call, else `end_turn`. */
+  readonly stopReason?: string
+  readonly stopDetails?: Block
+  readonly inputTokens?: number
+  readonly halt?: Halt
+}
+
+/** An answer that is an error, as if the API were overloaded or the key wrong. */
+export interface Failure {
+  readonly status: number
+  readonly type: string
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The content alone is a reply. */
+export type Turn = readonly Block[] | Reply | Failure
+
 export function text(words: string): Block {
   return { type: 'text', text: words }
 }
 
-export function memoryCall(id: string, input: Readonly<Record<string, unknown>>): Block {
+export function memoryCall(id: string, input: unknown): Block {
   return { type: 'tool_use', id, name: 'memory', input }
 }
 
 /** Starts it. A reply with a tool call asks for results; one without ends the conversation. */
-export async function startMessagesApi(
-  script: readonly (readonly Block[])[],
-): Promise<MessagesApi> {
+export async function startMessagesApi(script: readonly Turn[]): Promise<MessagesApi> {
   const conversation = new Conversation(script)
   const server = createServer((request, response) => void answer(conversation, request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -46,42 +81,52 @@ export async function startMessagesApi(
     url: `http://127.0.0.1:${portOf(server)}`,
     received: conversation.received,
     refusals: conversation.refusals,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
   }
+}
+
+interface Answer {
+  readonly message: Block
+  readonly isStreamed: boolean
+  readonly halt: Halt | undefined
 }
 
 class Conversation {
   readonly received: Received[] = []
   readonly refusals: string[] = []
-  readonly #script: readonly (readonly Block[])[]
+  readonly #script: readonly Turn[]
+  readonly #given: Block[] = []
   #held: readonly Message[] = []
+  #turn = 0
+  #paused = false
 
-  constructor(script: readonly (readonly Block[])[]) {
+  constructor(script: readonly Turn[]) {
     this.#script = script
   }
 
-  /** The reply to a request. Throws what the API would refuse. */
-  reply(request: IncomingMessage, json: string): Block {
+  /** The answer to a request. Throws what the API would refuse. */
+  reply(request: IncomingMessage, json: string): Answer | Failure {
     checkRequest(request)
+    const betas = betasOf(request)
     const body = recordOf(JSON.parse(json), 'body')
+    checkBody(body, betas)
     const messages = this.#messagesOf(body)
-    checkResults(messages)
-    const turn = this.received.length
-    const content = this.#script[turn]
-    if (content === undefined) throw new Error('The script has no reply left')
-    this.received.push({ betas: betasOf(request), body, messages })
-    this.#held = [...messages, { role: 'assistant', content }]
-    const stopReason = content.some(isToolUse) ? 'tool_use' : 'end_turn'
-    return {
-      id: `msg_${turn}`,
-      type: 'message',
-      role: 'assistant',
-      model: body['model'],
-      content,
-      stop_reason: stopReason,
-      stop_sequence: null,
-      usage: { input_tokens: 100, output_tokens: 10 },
-    }
+    checkMessages(messages, this.#given, this.#paused)
+    const next = this.#script[this.#turn]
+    if (next === undefined) throw new Error('The script has no reply left')
+    this.#turn += 1
+    this.received.push({ betas, body, messages })
+    if ('status' in next) return next
+    const reply = 'content' in next ? next : { content: next }
+    this.#given.push(...reply.content)
+    this.#held = [...messages, { role: 'assistant', content: reply.content }]
+    const message = messageFor(reply, `msg_${this.#turn - 1}`, body)
+    this.#paused = message['stop_reason'] === 'pause_turn'
+    return { message, isStreamed: body['stream'] === true, halt: reply.halt }
   }
 
   #messagesOf(body: Block): readonly Message[] {
@@ -90,8 +135,23 @@ class Conversation {
     if (body['thread'] === undefined) return sent
     const { type, previous_message_id: previous } = recordOf(body['thread'], 'thread')
     if (type === 'create') return sent
-    if (previous !== `msg_${this.received.length - 1}`) throw new Error('thread: not found')
+    if (previous !== `msg_${this.#turn - 1}`) throw new Error('thread: not found')
     return [...this.#held, ...sent]
+  }
+}
+
+function messageFor(reply: Reply, id: string, body: Block): Block {
+  const { content, stopReason, stopDetails, inputTokens } = reply
+  return {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model: body['model'],
+    content,
+    stop_reason: stopReason ?? (content.some(isToolUse) ? 'tool_use' : 'end_turn'),
+    stop_details: stopDetails ?? null,
+    stop_sequence: null,
+    usage: { input_tokens: inputTokens ?? 100, output_tokens: 10 },
   }
 }
 
@@ -101,77 +161,42 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const json = await readText(request)
-  response.setHeader('content-type', 'application/json')
   try {
-    response.end(JSON.stringify(conversation.reply(request, json)))
+    const found = conversation.reply(request, json)
+    if ('status' in found) return fail(response, found)
+    if (found.isStreamed) return stream(response, found)
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(found.message))
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     conversation.refusals.push(message)
-    response.statusCode = 400
-    response.end(
-      JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }),
-    )
+    fail(response, { status: 400, type: 'invalid_request_error', message })
   }
 }
 
-function checkRequest({ method, url = '', headers }: IncomingMessage): void {
-  if (method !== 'POST' || url.split('?')[0] !== '/v1/messages') {
-    throw new Error(`${method} ${url}: no such endpoint`)
-  }
-  const credential = headers['x-api-key'] ?? headers.authorization
-  if (credential === undefined) throw new Error('x-api-key: header is required')
-  if (headers['anthropic-version'] === undefined) {
-    throw new Error('anthropic-version: header is required')
-  }
+function fail(response: ServerResponse, { status, type, message, headers }: Failure): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(JSON.stringify({ type: 'error', error: { type, message } }))
 }
 
-/** Each tool call is answered once, in the message right after it, and nothing else is. */
-function checkResults(messages: readonly Message[]): void {
-  for (const [index, message] of messages.entries()) {
-    if (message.role !== 'assistant') continue
-    const calls = blocksOf(message).filter(isToolUse)
-    const results = blocksOf(messages[index + 1]).filter(isToolResult)
-    const asked = calls.map((call) => call['id'])
-    const answered = results.map((result) => result['tool_use_id'])
-    if (asked.length !== answered.length || asked.some((id) => !answered.includes(id))) {
-      throw new Error(`messages.${index + 1}: each tool_use needs its tool_result`)
-    }
+function stream(response: ServerResponse, { message, halt }: Answer): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  const events = eventsOf(message)
+  for (const event of events.slice(0, halt?.after)) response.write(event)
+  if (halt === undefined) {
+    response.end()
+    return
   }
+  const { then } = halt
+  if (then === 'break') setImmediate(() => response.destroy())
+  else if (then !== 'wait') response.end(eventOf(then))
+  halt.reached?.()
 }
 
 /** The results of tools in the newest message of a request, by the id of the call. */
 export function resultsOf(received: Received | undefined): Readonly<Record<string, Block>> {
   const results = blocksOf(received?.messages.at(-1)).filter(isToolResult)
   return Object.fromEntries(results.map((result) => [result['tool_use_id'], result]))
-}
-
-function blocksOf(message: Message | undefined): readonly Block[] {
-  return message === undefined || typeof message.content === 'string' ? [] : message.content
-}
-
-function isToolUse(block: Block): boolean {
-  return block['type'] === 'tool_use'
-}
-
-function isToolResult(block: Block): boolean {
-  return block['type'] === 'tool_result'
-}
-
-function messageOf(value: unknown): Message {
-  const { role, content } = recordOf(value, 'message')
-  if (typeof role !== 'string') throw new Error('role: should be text')
-  if (typeof content === 'string') return { role, content }
-  if (!Array.isArray(content)) throw new Error('content: should be text or a list')
-  return { role, content: content.map((block) => recordOf(block, 'content')) }
-}
-
-function recordOf(value: unknown, name: string): Block {
-  if (typeof value === 'object' && value !== null) return { ...value }
-  throw new Error(`${name}: should be an object`)
-}
-
-function betasOf({ headers }: IncomingMessage): readonly string[] {
-  return [headers['anthropic-beta'] ?? []].flat().flatMap((value) => value.split(','))
 }
 
 function portOf(server: Server): number {

@@ -122,6 +122,14 @@ export function text(what: string): z.ZodString {
     .describe(expected)
 }
 
+export function objectField(what: string): z.ZodType<object> {
+  const expected = `an object, ${what}`
+  return z.custom<object>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    { error: expected },
+  )
+}
+
 function searchText(): z.ZodString {
   const expected = 'a string that is not empty, the text to replace'
   return z.string({ error: expected }).min(1, { error: expected }).describe(expected)

@@ -6,6 +6,7 @@ import * as memories from '../api/memory-operations.ts'
 import * as sessions from '../api/session-operations.ts'
 import * as stores from '../api/store-operations.ts'
 import * as versions from '../api/version-operations.ts'
+import { runMemoryTool } from '../memory-tool/hosted-tool.ts'
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -29,6 +30,7 @@ const MEMORY = `${MEMORIES}/:memory_id`
 const VERSIONS = `${STORE}/memory_versions`
 const VERSION = `${VERSIONS}/:memory_version_id`
 const SESSIONS = '/v1/gitlocket/sessions'
+const TOOL = '/v1/gitlocket/memory_tool'
 
 const page = ['limit', 'page']
 const times = ['created_at[gte]', 'created_at[lte]']
@@ -63,6 +65,7 @@ export const routes: readonly Route[] = [
   // Ours: no SDK sends the header of a beta here.
   { ...post(SESSIONS, onHost(sessions.createSession), ['resources', 'expires_in']), beta: false },
   { ...remove(`${SESSIONS}/:session_id`, onHost(sessions.endSession)), beta: false },
+  { ...post(TOOL, onHost(runMemoryTool), ['input', 'memory_store_id']), beta: false },
 ]
 
 function get(path: string, operation: HostedOperation, query: readonly string[] = []): Route {

@@ -85,7 +85,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   api: ['hosting', 'store', 'text', 'format', 'keys'],
   'memory-tool': ['api', 'hosting', 'store'],
   anthropic: ['memory-tool', 'api', 'store'],
-  server: ['api', 'hosting', 'crypto'],
+  server: ['memory-tool', 'api', 'hosting', 'crypto'],
   home: ['store', 'keys', 'crypto'],
   hosting: ['home', 'store', 'keys', 'git', 'disk', 'format', 'crypto'],
   index: ['home', 'store', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],

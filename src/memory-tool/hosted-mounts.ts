@@ -1,0 +1,52 @@
+// The stores of a server that a caller reaches through the memory tool. A store is held open for
+// one command and no longer.
+
+import { StoreError } from '../errors.ts'
+import type { Caller, Host, HostedStore } from '../hosting/host.ts'
+import { mountNames } from '../hosting/mount-names.ts'
+import { sessionStoresMax } from '../limits.ts'
+import type { Mount } from './mount.ts'
+
+/**
+ * Of these stores, or of all that are attached to the session, by their names as they are now.
+ * Throws `not_found` for a store that the caller cannot see, and `invalid_input` for an API key
+ * that names none.
+ */
+export function hostedMounts(
+  host: Host,
+  caller: Caller,
+  storeIds?: readonly string[],
+): readonly Mount[] {
+  const stores = storeIds?.map((id) => host.get(caller, id)) ?? attachedStores(host, caller)
+  const names = mountNames(stores)
+  return stores.map((store, index) => {
+    return mountOf(host, caller, store, names[index] ?? store.storeId)
+  })
+}
+
+/** In the order in which they were attached. One that was deleted since is no longer there. */
+function attachedStores(host: Host, caller: Caller): readonly HostedStore[] {
+  const { attached } = caller
+  if (attached === undefined) {
+    const problem = 'Missing `memory_store_id` parameter: only a session has stores of its own'
+    throw new StoreError('invalid_input', problem, { details: { parameter: 'memory_store_id' } })
+  }
+  const { data } = host.list(caller, { includeArchived: true, limit: sessionStoresMax })
+  const stores = [...attached.keys()].flatMap((id) => data.filter(({ storeId }) => storeId === id))
+  if (stores.length > 0) return stores
+  throw new StoreError('not_found', 'No memory store of the session is left')
+}
+
+function mountOf(host: Host, caller: Caller, store: HostedStore, name: string): Mount {
+  const { storeId, description } = store
+  const access = caller.attached?.get(storeId) ?? 'read_write'
+  return {
+    name,
+    storeId,
+    access,
+    description,
+    instructions: undefined,
+    root: '/',
+    use: (work) => host.use(caller, storeId, (open, me) => work({ store: open, me, access })),
+  }
+}

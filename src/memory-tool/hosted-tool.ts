@@ -1,0 +1,39 @@
+// The operation behind `POST /v1/gitlocket/memory_tool`: one command of the memory tool on stores
+// of a server. What the model is to read is an answer, not an error of the request.
+
+import { surfaceOf } from '../api/error-surface.ts'
+import type { HostOperation } from '../api/hosted.ts'
+import { objectField, parameters } from '../api/schemas.ts'
+import { idField } from '../api/wire-fields.ts'
+import { hostedMounts } from './hosted-mounts.ts'
+import { Refusal } from './refusal.ts'
+import { commandRunner } from './run-command.ts'
+import { answerTool } from './tool-answer.ts'
+import { ToolSpace } from './tool-space.ts'
+
+interface RunMemoryTool {
+  readonly input: object
+  readonly memory_store_id?: string | null | undefined
+}
+
+/** A store that is named is `/memories`; those of a session are directories of it. */
+export const runMemoryTool: HostOperation<RunMemoryTool> = {
+  name: 'the memory tool',
+  effect: 'write',
+  input: parameters({
+    input: objectField('the input of the memory tool as the model wrote it'),
+    memory_store_id: idField('the memory store').nullish(),
+  }),
+  run: async ({ host, caller }, { input, memory_store_id: storeId }) => {
+    const isOne = typeof storeId === 'string'
+    const mounts = hostedMounts(host, caller, isOne ? [storeId] : undefined)
+    const [only] = mounts
+    const space = isOne && only !== undefined ? ToolSpace.ofOne(only) : ToolSpace.ofSeveral(mounts)
+    return { ...(await answerTool(commandRunner(space), input, isFault)) }
+  },
+}
+
+/** What is wrong with a store or with the machine is for the operator alone. */
+function isFault(error: unknown): boolean {
+  return !(error instanceof Refusal) && surfaceOf(error).status >= 500
+}

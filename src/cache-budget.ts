@@ -107,3 +107,5 @@ export class CacheShare {
 
 /** Of all stores that this process opens without another one. */
 export const cachesOfProcess: CacheBudget = new CacheBudget(64 * MEBIBYTE)
+/** The same, of indexes for searches: one that does not fit is worth nothing. */
+export const indexesOfProcess: CacheBudget = new CacheBudget(256 * MEBIBYTE)

@@ -5,16 +5,16 @@
 import type { WorkOptions } from '../async.ts'
 import { findId, formatId } from '../format/id.ts'
 import { checkPath } from '../format/path.ts'
-import type { Paged } from '../page.ts'
+import { type Page, type Paged, paged } from '../page.ts'
 import { checkAuthor } from './commits/author.ts'
 import type { Author } from './commits/commit-context.ts'
 import { readMemory } from './history/contents.ts'
 import { openPast, type PastView } from './history/past.ts'
 import type { Point } from './history/points.ts'
 import { type ListedMemory, listMemories, type MemoryPrefix, type MemoryQuery } from './memories.ts'
-import { checkOptions, checkPoint, checkText } from './request-check.ts'
+import { checkOptions, checkPoint, checkSearch, checkText } from './request-check.ts'
 import type { SearchHit, SearchQuery } from './search/search-query.ts'
-import { searchStore } from './search/search.ts'
+import { StoreSearch } from './search/search.ts'
 import type { StoreSession } from './session/session.ts'
 import { type DirectoryListing, listDirectory } from './snapshot/listing.ts'
 import type { LiveMemory } from './snapshot/live-memory.ts'
@@ -33,6 +33,7 @@ import { type StoreChange, type WatchOptions, watchStore } from './watch.ts'
  */
 export class MemoryStore {
   readonly #session: StoreSession
+  readonly #search: StoreSearch
   /** What was: versions, differences, who wrote what. */
   readonly history: StoreHistory
   /** Who may read and write. */
@@ -45,6 +46,7 @@ export class MemoryStore {
   /** @internal Use `createStore` or `openStore`. */
   constructor(session: StoreSession) {
     this.#session = session
+    this.#search = new StoreSearch(session)
     this.history = new StoreHistory(session)
     this.devices = new StoreDevices(session)
     this.remotes = new StoreRemotes(session)
@@ -105,7 +107,11 @@ export class MemoryStore {
 
   /** Memories by what they say, the best first. Rejects with `invalid_input` or `invalid_path`. */
   search(query: SearchQuery): Paged<SearchHit> {
-    return searchStore(this.#session, query)
+    // Of the query as it is now, whatever becomes of the object.
+    const asked = typeof query === 'object' && query !== null ? { ...query } : query
+    const read = async (after?: string): Promise<Page<SearchHit>> =>
+      this.#search.page({ ...checkSearch(asked), after })
+    return paged(read, asked?.after)
   }
 
   /** The store as it was at a point of its history. */

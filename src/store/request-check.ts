@@ -7,6 +7,7 @@ import type { Point } from './history/points.ts'
 import type { RedactionRequest } from './redaction/redaction-plan.ts'
 import type { ReportOptions } from './report/audit-report.ts'
 import type { RestoreRequest, RollbackRequest } from './revert/restore.ts'
+import type { SearchQuery } from './search/search-query.ts'
 import type { StorePlaces } from './session/open-options.ts'
 
 /** An object of any kind; `what` begins the sentence. Throws `invalid_input`. */
@@ -87,6 +88,13 @@ export function checkBlame(memory: string, options: BlameOptions): void {
   checkMemory(memory)
   const { at } = checkOptions(options)
   if (at !== undefined) checkPoint(at)
+}
+
+/** Throws `invalid_input`. */
+export function checkSearch(query: SearchQuery): SearchQuery {
+  const { at } = checkObject(query, 'The query')
+  if (at !== undefined) checkPoint(at)
+  return query
 }
 
 function checkMemory(memory: unknown): void {

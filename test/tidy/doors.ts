@@ -84,9 +84,11 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'store/repair': ['repair', 'report'],
   'store/revert': ['restore', 'revert', 'revert-plan', 'undo'],
+  'store/search': ['search', 'search-query'],
   'store/session': [
     'current-head',
     'freshness',
+    'held-texts',
     'one-state',
     'open-options',
     'open-session',

@@ -129,6 +129,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:worker_threads': ['crypto', 'git', 'store'],
   'node:zlib': ['git'],
   'node-diff3': ['text'],
+  minisearch: ['src/store/search/term-index.ts'],
   zod: ['api'],
 }
 

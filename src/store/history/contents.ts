@@ -35,6 +35,11 @@ export function readMemory(source: ContentSource, memory: LiveMemory): string {
   return content
 }
 
+/** The same for a reader of all memories, who would only push others out of the cache. */
+export function readOnce(source: ContentSource, memory: LiveMemory): string {
+  return source.cache.find(memory.versionId) ?? openMemory(source, memory.blob, memory).content
+}
+
 /**
  * The content of a version; undefined for a deletion and once redacted. `known` is the version's
  * blob, if the caller has its id.

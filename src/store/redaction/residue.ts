@@ -1,6 +1,6 @@
 // Searches all that the store keeps for redacted versions (FORMAT §10): opens every object of any
-// kind by trial, reachable or not, and reads every cache of this device. Must not trust what a
-// redaction has reported.
+// kind by trial, reachable or not, and looks at every cache of this device and at what this process
+// holds of texts for searches. Must not trust what a redaction has reported.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -40,7 +40,7 @@ export interface ResidueReport {
   readonly objects: number
   /** The size of the journal in bytes; `objects` includes those in it. */
   readonly journalBytes: number
-  /** The number of versions that the caches of this device describe. */
+  /** The number of versions that the caches of this device, and indexes in RAM, describe. */
   readonly cached: number
   /** The number of objects that the next checkpoint erases: until then they may be found. */
   readonly pending: number
@@ -83,7 +83,8 @@ export async function findResidue(
   const found = await searchAll(session.objects, stored, { search, unwanted }, options)
   const evidence = await searchEvidence(session, { search, unwanted }, options)
   for (const left of evidence.found) found.push({ ...left, place: 'evidence' })
-  const cached = versionsInCaches(await session.local.read(session.contents))
+  const files = await session.local.read(session.contents)
+  const cached = [...versionsInCaches(files), ...session.heldVersionIds]
   found.push(...cached.filter((id) => redacted.has(id)).map(cacheResidue))
   const { journalBytes, purgePending, putAside } = session.objects.status()
   const searched = {

@@ -1,29 +1,131 @@
-// Finds memories by what they say.
+// `store.search`: decides what is searched and in which way, and makes a page of hits of what was
+// found. Must not show what is redacted by the time of the answer.
 
-import { type Page, type Paged, paged } from '../../page.ts'
-import { readMemory } from '../history/contents.ts'
+import { hasCode } from '../../errors.ts'
+import type { Page } from '../../page.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import type { StoreSession } from '../session/session.ts'
-import { describeMemory } from '../snapshot/memory-info.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import { type CheckedQuery, checkedQuery } from './checked-query.ts'
+import { encodeCursor } from './cursor.ts'
+import { type Finder, indexed, matching, scanning } from './finders.ts'
+import { LiveIndex } from './live-index.ts'
+import { pastSource, VersionSource } from './past-sources.ts'
+import { parseQuery, type QueryWord } from './query-words.ts'
 import type { SearchHit, SearchQuery } from './search-query.ts'
+import type { Ranked } from './selection.ts'
+import { lineOf, snippetOf } from './snippet.ts'
+import { liveSource, type Source } from './sources.ts'
+import type { Searchable } from './term-index.ts'
 
-export function searchStore(session: StoreSession, query: SearchQuery): Paged<SearchHit> {
-  return paged((after) => readPage(session, { ...query, after }), query.after)
+/** In a store of fewer memories every search scans: that takes some milliseconds. */
+const INDEXED_MIN = 256
+/** How often a search starts over because a hit was changed meanwhile. */
+const TRIES = 3
+
+export class StoreSearch {
+  readonly #session: StoreSession
+  readonly #index: LiveIndex
+  /** The first search scans: a store that is opened for one search needs no index. */
+  #isFirst = true
+
+  constructor(session: StoreSession) {
+    this.#session = session
+    this.#index = new LiveIndex(session.indexBudget)
+    session.holdTexts(this.#index)
+  }
+
+  /** Throws `invalid_input`, `invalid_path`, `not_found` for a point, or `cancelled`. */
+  async page(query: SearchQuery): Promise<Page<SearchHit>> {
+    const asked = checkedQuery(query)
+    for (let tries = 1; ; tries += 1) {
+      const { rewrites } = this.#session
+      try {
+        const page = await this.#find(asked, tries === TRIES)
+        if (page !== undefined) return page
+      } catch (error) {
+        if (!hasCode(error, 'object_missing')) throw error
+        await this.#session.reading(() => undefined)
+        // Unless another process redacted meanwhile and has erased what was read.
+        if (this.#session.rewrites === rewrites) throw error
+      }
+    }
+  }
+
+  async #find(asked: CheckedQuery, isLast: boolean): Promise<Page<SearchHit> | undefined> {
+    const { path, at, allVersions, signal, progress } = asked
+    const session = this.#session
+    if (at !== undefined) {
+      const source = await pastSource(session, path, at, { signal, progress })
+      return pageOf(source, finderOf(source, asked), asked, isLast)
+    }
+    if (allVersions === true) {
+      const source = new VersionSource(session, path)
+      return pageOf(source, finderOf(source, asked), asked, isLast)
+    }
+    const source = liveSource(session, path)
+    return pageOf(source, await this.#liveFinder(source, asked), asked, isLast)
+  }
+
+  async #liveFinder(source: Source<LiveMemory>, asked: CheckedQuery): Promise<Finder<LiveMemory>> {
+    const finder = finderOf(source, asked)
+    if (asked.regex === true) return finder
+    const count = await this.#session.reading((snapshot) => snapshot.count)
+    const isFirst = this.#isFirst
+    this.#isFirst = false
+    if (isFirst || count < INDEXED_MIN) return finder
+    const words = wordsIn(asked)
+    return indexed(this.#index, liveSource(this.#session, '/'), words, asked.path, finder)
+  }
 }
 
-function readPage(
-  session: StoreSession,
-  { query, limit = 20 }: SearchQuery,
-): Promise<Page<SearchHit>> {
-  const wanted = query.toLowerCase()
-  return session.reading((snapshot) => {
-    const data: SearchHit[] = []
-    for (const { live } of snapshot.current.live()) {
-      const lines = readMemory(session.contents, live).split('\n')
-      const index = lines.findIndex((line) => line.toLowerCase().includes(wanted))
-      if (index === -1 || data.length === limit) continue
-      const snippet = (lines[index] ?? '').slice(0, 200)
-      data.push({ memory: describeMemory(live), score: 1, line: index + 1, snippet })
+function finderOf<D extends Searchable>(source: Source<D>, asked: CheckedQuery): Finder<D> {
+  if (asked.regex === true) return matching(source, asked.query)
+  return scanning(source, wordsIn(asked))
+}
+
+function wordsIn({ query, prefix = true, fuzzy = false }: CheckedQuery): readonly QueryWord[] {
+  return parseQuery(query, { prefix, fuzzy })
+}
+
+/** Undefined if a hit was changed meanwhile; the last try leaves it out. */
+async function pageOf<D extends Searchable>(
+  source: Source<D>,
+  finder: Finder<D>,
+  asked: CheckedQuery,
+  isLast: boolean,
+): Promise<Page<SearchHit> | undefined> {
+  const { limit, place, digest, signal } = asked
+  const found = await finder.best({ most: limit + 1, after: place }, asked)
+  const shown = found.slice(0, limit)
+  const slice = new TimeSlice(signal)
+  const hits = new Map<D, SearchHit>()
+  for (const ranked of shown) {
+    const content = await source.contentOf(ranked.document)
+    if (content !== undefined) {
+      hits.set(ranked.document, await hitOf(source, finder, ranked, content, slice))
     }
-    return { data, nextPage: undefined }
-  })
+    if (slice.isOver()) await slice.next()
+  }
+  const there = await source.stillThere([...hits.keys()])
+  if (there.size < shown.length && !isLast) return undefined
+  const data = [...hits].filter(([document]) => there.has(document)).map(([, hit]) => hit)
+  const last = found.length > limit ? shown.at(-1) : undefined
+  return { data, nextPage: last && encodeCursor(digest, { ...last.document, score: last.score }) }
+}
+
+async function hitOf<D extends Searchable>(
+  source: Source<D>,
+  finder: Finder<D>,
+  ranked: Ranked<D>,
+  content: string,
+  slice: TimeSlice,
+): Promise<SearchHit> {
+  const { document, score } = ranked
+  const spot = await finder.spot(ranked, content, slice)
+  const snippet =
+    spot === undefined
+      ? snippetOf(document.path, 0)
+      : snippetOf(lineOf(content, spot.line), spot.at)
+  return { memory: source.describe(document), score, line: spot?.line, snippet }
 }

@@ -20,6 +20,7 @@ import type { RemoteStateFile } from '../local/remote-state-file.ts'
 import type { KeyringState, Snapshot, Undo } from '../snapshot/snapshot.ts'
 import { followHead } from './follow.ts'
 import { HeldHistory } from './held-history.ts'
+import type { HeldTexts } from './held-texts.ts'
 
 export interface StateParts extends LocalFilesParts {
   readonly storeId: string
@@ -39,6 +40,7 @@ export class CurrentState {
   readonly #gate = new Gate()
   readonly #held: HeldHistory
   readonly #cache: ContentCache
+  readonly #texts: HeldTexts[] = []
   #epochs: Epochs
   #snapshot: Snapshot
   #rewrites = 0
@@ -95,6 +97,16 @@ export class CurrentState {
     const { storeId, epochs } = this
     const read = (oid: Oid) => this.#batch.get(oid) ?? this.objects.read(oid)
     return { objects: { read }, storeId, epochs, cache: this.#cache }
+  }
+
+  /** What is to be forgotten together with the contents that are cached here. */
+  holdTexts(texts: HeldTexts): void {
+    this.#texts.push(texts)
+  }
+
+  /** The versions whose texts are held elsewhere in RAM, ids in hex. */
+  get heldVersionIds(): readonly string[] {
+    return this.#texts.flatMap(({ versionIds }) => versionIds)
   }
 
   /** Whether the batch that is being written has objects. */
@@ -192,14 +204,14 @@ export class CurrentState {
     rewritten: ReadonlyMap<number, Oid>,
     versionIds: ReadonlySet<string>,
   ): Promise<void> {
-    this.#cache.clear()
+    this.clear()
     this.#rewrites += 1
     await this.#held.forget(oldHead, rewritten, versionIds)
   }
 
   /** After redactions of others were adopted: the history is read again from git. */
   forgetAll(): void {
-    this.#cache.clear()
+    this.clear()
     this.#rewrites += 1
     this.history.isSuperseded = true
   }
@@ -212,6 +224,7 @@ export class CurrentState {
   /** Plaintexts leave RAM. */
   clear(): void {
     this.#cache.clear()
+    for (const texts of this.#texts) texts.clear()
   }
 
   /** Opening a keyring is slow compared with a command, so only a new one is opened. */

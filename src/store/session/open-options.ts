@@ -1,7 +1,7 @@
 // What a store is opened with, and where it and what belongs to it lie. Reads nothing.
 
 import type { Progress } from '../../async.ts'
-import { type CacheBudget, cachesOfProcess } from '../../cache-budget.ts'
+import { type CacheBudget, cachesOfProcess, indexesOfProcess } from '../../cache-budget.ts'
 import { type Clock, systemClock } from '../../clock.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import { type Disk, systemDisk } from '../../disk/disk.ts'
@@ -35,6 +35,8 @@ export interface StoreEnvironment {
   readonly packer?: Packer
   /** @internal What caches may hold; by default together with all other stores of the process. */
   readonly cacheBudget?: CacheBudget
+  /** @internal What indexes for searches may hold; by default `cacheBudget`, or as that does. */
+  readonly indexBudget?: CacheBudget
 }
 
 /** The locations of a store and of what belongs to it. */
@@ -68,7 +70,9 @@ export function environmentOf(
 ): Required<Omit<StoreEnvironment, 'packer'>> {
   const { clock = systemClock, random = systemRandom, disk = systemDisk } = options
   const { stretch = standardStretch, cacheBudget = cachesOfProcess } = options
-  return { clock, random, disk, stretch, cacheBudget }
+  // Where caches have a bound of their own, such as in a server, indexes share it.
+  const { indexBudget = options.cacheBudget ?? indexesOfProcess } = options
+  return { clock, random, disk, stretch, cacheBudget, indexBudget }
 }
 
 /** What an object store of this device is opened with. */

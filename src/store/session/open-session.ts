@@ -23,7 +23,7 @@ export async function openSession(
   options: OpenOptions,
 ): Promise<{ readonly session: StoreSession; readonly opened: OpenedKeyring }> {
   const { identity, guard, signal } = options
-  const { clock, random, stretch, cacheBudget } = environmentOf(options)
+  const { clock, random, stretch, cacheBudget, indexBudget } = environmentOf(options)
   const storeId = readStoreId(objects)
   checkExpected(storeId, options.storeId)
   // Reads the anchor before the head: otherwise a commit in between would look like a rollback.
@@ -38,8 +38,8 @@ export async function openSession(
   const { snapshot } = found
   if (options.acceptRolledBack !== true) await keepUp(source, anchor, snapshot)
   const parts = { ...found, objects, storeId, identity, epochs: opened.epochs, anchor, caches }
-  const local = { cacheDirectory, cacheBudget, clock, random, stretch, guard, seenRemotes }
-  const session = new StoreSession({ ...parts, ...local })
+  const local = { cacheDirectory, cacheBudget, indexBudget, clock, random }
+  const session = new StoreSession({ ...parts, ...local, stretch, guard, seenRemotes })
   if (options.acceptRolledBack === true) {
     await objects.exclusive(async () => {
       checkIsHead(objects, snapshot.head.commit)

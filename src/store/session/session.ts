@@ -3,6 +3,7 @@
 // (writer.ts) and the idle work (upkeep.ts).
 
 import { Gate, type WorkOptions } from '../../async.ts'
+import type { CacheBudget } from '../../cache-budget.ts'
 import type { Random } from '../../crypto/random.ts'
 import { assert, hasCode, StoreError } from '../../errors.ts'
 import { zeroHash } from '../../format/record.ts'
@@ -33,6 +34,7 @@ import type { Reads } from '../local/reads.ts'
 import type { LeftLate, RemoteStateFile } from '../local/remote-state-file.ts'
 import type { Head, KeyringState, Snapshot, Undo } from '../snapshot/snapshot.ts'
 import { CurrentState, type StateParts } from './current-state.ts'
+import type { HeldTexts } from './held-texts.ts'
 import { Upkeep } from './upkeep.ts'
 import { WriterClock } from './writer-clock.ts'
 import { type Build, Writer } from './writer.ts'
@@ -40,6 +42,7 @@ import { type Build, Writer } from './writer.ts'
 export interface SessionParts extends StateParts {
   readonly random: Random
   readonly stretch: StretchParameters
+  readonly indexBudget: CacheBudget
   /** The caller's own, in addition to that of the settings. */
   readonly guard: ContentGuard | undefined
 }
@@ -50,6 +53,8 @@ export class StoreSession {
   readonly identity: Identity
   readonly random: Random
   readonly stretch: StretchParameters
+  /** Of what indexes over contents may hold. */
+  readonly indexBudget: CacheBudget
   readonly clock: WriterClock
   readonly reads: Reads
   readonly seenRemotes: RemoteStateFile
@@ -70,6 +75,7 @@ export class StoreSession {
     this.identity = state.identity
     this.random = parts.random
     this.stretch = parts.stretch
+    this.indexBudget = parts.indexBudget
     this.clock = new WriterClock(parts.clock)
     this.reads = state.local.reads
     this.seenRemotes = state.seenRemotes
@@ -101,6 +107,16 @@ export class StoreSession {
   /** Where contents are read from: a batch sees what it has made and not stored yet. */
   get contents(): ContentSource {
     return this.#state.contents
+  }
+
+  /** Call once for what keeps texts in RAM: it is to forget them where the session does. */
+  holdTexts(texts: HeldTexts): void {
+    this.#state.holdTexts(texts)
+  }
+
+  /** The versions whose texts are held so, ids in hex. */
+  get heldVersionIds(): readonly string[] {
+    return this.#state.heldVersionIds
   }
 
   /** The newest head, which may not be on disk yet. */

@@ -1,0 +1,43 @@
+// Cursors of searches: the place of the last hit of a page, bound to what was searched for. They
+// hold nothing that the caller has not seen in that hit.
+
+import { toHex, utf8 } from '../../bytes.ts'
+import { hash256 } from '../../crypto/digest.ts'
+import { StoreError } from '../../errors.ts'
+import type { SearchQuery } from './search-query.ts'
+import type { Place } from './selection.ts'
+
+const DIGEST_BYTES = 8
+
+/** What decides which hits there are and in what order, in a few digits. */
+export function digestOf(query: SearchQuery): string {
+  const { prefix = true, fuzzy = false, regex = false, path = '/', allVersions = false } = query
+  const asked = [query.query, prefix, fuzzy, regex, path, query.at ?? null, allVersions]
+  return toHex(hash256(utf8(JSON.stringify(asked))).subarray(0, DIGEST_BYTES))
+}
+
+export function encodeCursor(digest: string, { score, path, versionId }: Place): string {
+  return Buffer.from(JSON.stringify([digest, score, path, versionId])).toString('base64url')
+}
+
+/** Throws `invalid_input` for a cursor of another query, and for anything else. */
+export function decodeCursor(digest: string, cursor: string): Place {
+  const [of, score, path, versionId, ...others] = parts(cursor)
+  const fits =
+    of === digest &&
+    typeof score === 'number' &&
+    typeof path === 'string' &&
+    typeof versionId === 'string' &&
+    others.length === 0
+  if (fits) return { score, path, versionId }
+  throw new StoreError('invalid_input', 'The cursor belongs to another query')
+}
+
+function parts(cursor: string): readonly unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return Array.isArray(parsed) ? parsed : []
+  } catch {
+    return []
+  }
+}

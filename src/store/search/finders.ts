@@ -1,0 +1,96 @@
+// The ways to find: by words in an index that is made for one search or kept for the next, and by a
+// regular expression in a thread. Each gives the best documents of a source.
+
+import type { WorkOptions } from '../../async.ts'
+import { inSlices, type TimeSlice } from '../../time-slice.ts'
+import { isAtOrBelow } from '../history/versions.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { LiveIndex } from './live-index.ts'
+import { type QueryWord, weightOf } from './query-words.ts'
+import { rank } from './ranking.ts'
+import { RegexCollection } from './regex-collection.ts'
+import { RegexThread } from './regex-thread.ts'
+import type { Ranked, SelectionOptions } from './selection.ts'
+import { findBestLine, type Spot } from './snippet.ts'
+import type { Source } from './sources.ts'
+import { type Searchable, TermIndex } from './term-index.ts'
+
+export interface Finder<D extends Searchable> {
+  best(selection: SelectionOptions, options: WorkOptions): Promise<readonly Ranked<D>[]>
+  /** Undefined if only the path matches. */
+  spot(found: Ranked<D>, content: string, slice: TimeSlice): Promise<Spot | undefined>
+}
+
+/** Different words of texts whose comparison with a fuzzy word is remembered. */
+const REMEMBERED_MAX = 65_536
+
+/** Reads all documents, and makes an index of the terms that match. */
+export function scanning<D extends Searchable>(
+  source: Source<D>,
+  words: readonly QueryWord[],
+): Finder<D> {
+  return {
+    async best(selection, options) {
+      const terms = new TermIndex<D>(matcherOf(words))
+      await source.collect(terms, options)
+      return inSlices(
+        rank(terms, words, () => true, selection),
+        options.signal,
+      )
+    },
+    spot: (_, content, slice) => findBestLine(content, words, slice),
+  }
+}
+
+/** Reads what is new since the last search; scans if the index is lost. */
+export function indexed(
+  index: LiveIndex,
+  whole: Source<LiveMemory>,
+  words: readonly QueryWord[],
+  path: string,
+  otherwise: Finder<LiveMemory>,
+): Finder<LiveMemory> {
+  const isWanted = (memory: LiveMemory): boolean => isAtOrBelow(memory.path, path)
+  return {
+    async best(selection, options) {
+      const best = await index.use(async (terms) => {
+        await whole.collect(index, options)
+        return inSlices(rank(terms, words, isWanted, selection), options.signal)
+      })
+      return best ?? otherwise.best(selection, options)
+    },
+    spot: (found, content, slice) => otherwise.spot(found, content, slice),
+  }
+}
+
+export function matching<D extends Searchable>(source: Source<D>, pattern: string): Finder<D> {
+  return {
+    async best(selection, options) {
+      const thread = await RegexThread.start(pattern)
+      try {
+        const collection = new RegexCollection<D>(thread)
+        await source.collect(collection, options)
+        await collection.settle()
+        return await inSlices(collection.rank(selection), options.signal)
+      } finally {
+        await thread.end()
+      }
+    },
+    spot: async ({ spot }) => spot,
+  }
+}
+
+function matcherOf(words: readonly QueryWord[]): (term: string) => boolean {
+  const compare = (term: string): boolean => words.some((word) => weightOf(word, term) > 0)
+  // Comparing whole words and beginnings is faster than remembering them.
+  if (words.every(({ distance }) => distance === 0)) return compare
+  let remembered = new Map<string, boolean>()
+  return (term) => {
+    const known = remembered.get(term)
+    if (known !== undefined) return known
+    if (remembered.size === REMEMBERED_MAX) remembered = new Map()
+    const matches = compare(term)
+    remembered.set(term, matches)
+    return matches
+  }
+}

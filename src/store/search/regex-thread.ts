@@ -1,0 +1,101 @@
+// A thread that matches one regular expression, within bounds of time and memory: an expression
+// that backtracks may take years, and no engine says so beforehand. The thread holds texts in RAM
+// and ends with the search.
+
+import { Worker } from 'node:worker_threads'
+import { StoreError } from '../../errors.ts'
+import { findWorker } from '../../worker-url.ts'
+import type { Spot } from './snippet.ts'
+
+export interface RegexText {
+  readonly path: string
+  readonly content: string
+}
+
+export interface RegexMatch {
+  /** The number of lines that match. */
+  readonly lines: number
+  /** The first of them. */
+  readonly spot: Spot | undefined
+  /** Whether the path matches. */
+  readonly path: boolean
+}
+
+/** For all texts of one search together. */
+const MATCHING_MS_MAX = 2000
+/** A text has at most 16 MiB, and is there as it came and in lines. */
+const resourceLimits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 }
+
+type Reply = readonly RegexMatch[] | undefined
+
+export class RegexThread {
+  readonly #worker: Worker
+  #left = MATCHING_MS_MAX
+
+  private constructor(worker: Worker) {
+    this.#worker = worker
+  }
+
+  /** Throws `invalid_input` for what is no regular expression. */
+  static async start(source: string): Promise<RegexThread> {
+    checkSyntax(source)
+    const entry = findWorker(import.meta.url, 'regex-worker')
+    // In a bundle. Here, nothing could end it.
+    if (entry === undefined) throw refusal('cannot be searched for without its thread')
+    const thread = new RegexThread(new Worker(entry, { workerData: source, resourceLimits }))
+    await thread.#reply()
+    return thread
+  }
+
+  /** One match for each text. Throws `invalid_input` if it takes too long; then call `end`. */
+  async match(texts: readonly RegexText[]): Promise<readonly RegexMatch[]> {
+    const began = performance.now()
+    this.#worker.postMessage(texts)
+    const matches = await this.#reply(Math.max(0, this.#left))
+    this.#left -= performance.now() - began
+    if (matches === undefined) throw refusal('is too large; search for less at once')
+    return matches
+  }
+
+  /** Resolves when the thread is gone. */
+  async end(): Promise<void> {
+    await this.#worker.terminate()
+  }
+
+  #reply(milliseconds?: number): Promise<Reply> {
+    const worker = this.#worker
+    return new Promise<Reply>((resolve, reject) => {
+      const refuse = (why: string) => (): void => {
+        stop()
+        reject(refusal(why))
+      }
+      const take = (reply: Reply): void => {
+        stop()
+        resolve(reply)
+      }
+      const giveUp = refuse('takes too long; make it simpler')
+      // It had no memory left, which ends the thread alone.
+      const die = refuse('needs too much memory; make it simpler')
+      const timer = milliseconds === undefined ? undefined : setTimeout(giveUp, milliseconds)
+      const stop = (): void => {
+        clearTimeout(timer)
+        worker.off('message', take).off('error', die)
+      }
+      worker.on('message', take).on('error', die)
+    })
+  }
+}
+
+/** Without the sentence of the engine, which repeats the expression. */
+function checkSyntax(source: string): void {
+  const compile = (): RegExp => new RegExp(source, 'iu')
+  try {
+    compile()
+  } catch {
+    throw refusal('is not valid in JavaScript with the flags iu')
+  }
+}
+
+function refusal(why: string): StoreError {
+  return new StoreError('invalid_input', `The regular expression ${why}`)
+}

@@ -1,0 +1,134 @@
+// The words of a text, in the form in which they are compared: what differs only in case, accents
+// or the way in which Unicode writes it is one word. Both sides of a search go through here. Pure.
+
+/** A word as it is compared. */
+export interface Word {
+  readonly term: string
+  /** Where it begins in the text, and how long it is there, in UTF-16 units. */
+  readonly at: number
+  readonly length: number
+}
+
+/** A part of a text that is short enough for one step of work. */
+export interface Chunk {
+  readonly text: string
+  /** Where it begins. */
+  readonly at: number
+}
+
+/** Longer words are cut, on both sides: a text of one long word must not make a deep tree. */
+export const termLengthMax: number = 64
+/** A hundred kilobytes take several milliseconds. */
+const CHUNK_LENGTH = 4096
+/** How far before its end a chunk looks for a place between two words. */
+const CHUNK_MARGIN = 256
+
+/** Scripts without spaces between words. Of these, each pair of neighbours is a word. */
+const unspaced =
+  String.raw`\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Yi}` +
+  String.raw`\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Tibetan}\p{scx=Javanese}`
+/** Soft hyphens and joiners, which nobody sees; they do not end a word. */
+const unseen = String.raw`\u00ad\u200b-\u200d\u2060\ufeff`
+const wordCharacter = String.raw`[\p{L}\p{N}\p{M}${unseen}]`
+const unspacedCharacter = String.raw`(?=${wordCharacter})[${unspaced}]`
+
+const word = new RegExp(
+  String.raw`(?<unspaced>(?:${unspacedCharacter})+)` +
+    `|(?:(?!${unspacedCharacter})${wordCharacter})+` +
+    String.raw`|\p{Extended_Pictographic}`,
+  'gu',
+)
+const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text)
+const unseenCharacters = new RegExp(`[${unseen}]`, 'gu')
+const firstUnspaced = new RegExp(`^(?:${unspacedCharacter})`, 'u')
+
+/** Whether terms of this beginning are pairs of characters, and not words. */
+export function isUnspaced(term: string): boolean {
+  return !isAscii(term) && firstUnspaced.test(term)
+}
+
+/** All words, in the order of the text. For a text of any length, see `chunksOf`. */
+export function wordsOf(text: string): readonly Word[] {
+  const words: Word[] = []
+  if (isAscii(text)) addAsciiWords(text, words)
+  else for (const found of text.matchAll(word)) addWord(found, words)
+  return words
+}
+
+/** The chunks of a text, cut between words unless one is very long. */
+export function* chunksOf(text: string): Generator<Chunk> {
+  for (let at = 0; at < text.length;) {
+    const end = endOfChunk(text, at)
+    yield { text: text.slice(at, end), at }
+    at = end
+  }
+}
+
+/** A text as it is compared: `ﬁancé` and `FIANCE` are one. Accents are not told apart. */
+export function fold(text: string): string {
+  if (isAscii(text)) return text.toLowerCase()
+  return text
+    .normalize('NFKD')
+    .replaceAll(/[\u0300-\u036f]/g, '')
+    .replaceAll(unseenCharacters, '')
+    .toUpperCase()
+    .toLowerCase()
+    .replaceAll('ς', 'σ')
+    .normalize('NFKC')
+}
+
+function addAsciiWords(text: string, words: Word[]): void {
+  const folded = text.toLowerCase()
+  let start = -1
+  for (let at = 0; at <= folded.length; at += 1) {
+    const code = folded.charCodeAt(at)
+    const isWord = (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
+    if (isWord) start = start === -1 ? at : start
+    else if (start !== -1) {
+      const term = folded.slice(start, Math.min(at, start + termLengthMax))
+      words.push({ term, at: start, length: at - start })
+      start = -1
+    }
+  }
+}
+
+function addWord({ 0: found, index, groups }: RegExpExecArray, words: Word[]): void {
+  if (groups?.['unspaced'] !== undefined) return addPairs(found, index, words)
+  const folded = fold(found)
+  // Folding may find punctuation in a character, such as the stroke in ½.
+  const parts = folded.match(word) ?? []
+  for (const part of parts) words.push({ term: cut(part), at: index, length: found.length })
+}
+
+/** Each character with the next one, and the last one alone, so that a prefix finds each. */
+function addPairs(run: string, index: number, words: Word[]): void {
+  let at = index
+  const characters = Array.from(run)
+  for (const [number, character] of characters.entries()) {
+    const pair = character + (characters[number + 1] ?? '')
+    const term = fold(pair)
+    if (term !== '') words.push({ term: cut(term), at, length: pair.length })
+    at += character.length
+  }
+}
+
+function cut(term: string): string {
+  if (term.length <= termLengthMax) return term
+  return term.slice(0, endOfCharacter(term, termLengthMax))
+}
+
+function endOfChunk(text: string, at: number): number {
+  const end = at + CHUNK_LENGTH
+  if (end >= text.length) return text.length
+  for (let place = end; place > end - CHUNK_MARGIN; place -= 1) {
+    const code = text.charCodeAt(place)
+    if (code <= 32) return place
+  }
+  return endOfCharacter(text, end)
+}
+
+/** The same place, or one before it, so that no surrogate pair is cut. */
+function endOfCharacter(text: string, at: number): number {
+  const code = text.charCodeAt(at)
+  return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
+}

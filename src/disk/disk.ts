@@ -276,22 +276,34 @@ export const systemDisk: Disk = {
 /**
  * Replaces a file atomically: after a crash it holds the old bytes or the new ones. Nobody can
  * guess the temporary name and put a link there. One writer at a time: it removes what others left.
+ * `ready` gets the new file once its bytes are durable; if it throws, nothing is replaced.
  */
-export async function atomicWrite(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
-  const directory = dirname(path)
-  for (const name of disk.list(directory)) {
-    if (targetOf(name) === basename(path)) disk.remove(`${directory}/${name}`)
-  }
+export async function atomicWrite(
+  disk: Disk,
+  path: string,
+  bytes: Uint8Array,
+  ready: (fd: number) => void = () => undefined,
+): Promise<void> {
+  removeTemporary(disk, path)
   const temporary = `${path}.${toHex(systemRandom(8))}.tmp`
   const fd = disk.open(temporary, 'wx')
   try {
     disk.write(fd, bytes, 0)
     await disk.sync(fd)
+    ready(fd)
   } finally {
     disk.close(fd)
   }
   disk.rename(temporary, path)
   await disk.syncDirectory(dirname(path))
+}
+
+/** Removes what an `atomicWrite` of this file has left that was cut off. */
+export function removeTemporary(disk: Disk, path: string): void {
+  const directory = dirname(path)
+  for (const name of disk.list(directory)) {
+    if (targetOf(name) === basename(path)) disk.remove(`${directory}/${name}`)
+  }
 }
 
 /** The name that a temporary file of `atomicWrite` was to have; undefined for any other file. */

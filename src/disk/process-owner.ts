@@ -29,6 +29,11 @@ export function thisProcess(): ProcessOwner {
   return self
 }
 
+/** The identity of another process that runs in this container. */
+export function ownerOf(other: number): ProcessOwner {
+  return { ...thisProcess(), pid: other, startTime: startTimeOf(String(other)) ?? '' }
+}
+
 /**
  * Whether the process still runs. `socket` is its socket, if it can be reached from here. 'ended'
  * is certain: breaking the lock of a live process loses data.

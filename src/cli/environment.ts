@@ -1,9 +1,9 @@
 // The only file of cli/ that reads environment variables and inspects the standard streams. All
 // others get these facts as a value. docs/CLI.md lists the variables.
 
-import { hostname } from 'node:os'
-import { resolve } from 'node:path'
-import { defaultPlaces, findVariable } from '../home/places.ts'
+import { homedir, hostname } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type DefaultPlaces, defaultPlaces, findVariable } from '../home/places.ts'
 
 export interface Terminal {
   readonly input: boolean
@@ -43,6 +43,20 @@ export interface Environment {
   /** `PATH`, to find git and the editor. */
   readonly searchPath: string
   readonly terminal: Terminal
+}
+
+/** What is known of the agent programs of this user. */
+export interface AgentEnvironment {
+  readonly platform: NodeJS.Platform
+  readonly homeDirectory: string
+  /** Where desktop programs keep what the user has set. */
+  readonly configDirectory: string
+  /** CLAUDE_CONFIG_DIR. */
+  readonly claudeDirectory: string | undefined
+  /** The session that has started this process, by the agent program's own id. */
+  readonly session: string | undefined
+  /** Where a program that was started with no variable but HOME looks for the store. */
+  readonly usualPlaces: DefaultPlaces
 }
 
 export interface Variable {
@@ -102,6 +116,14 @@ export const variables: readonly Variable[] = [
     name: 'GITLOCKET_PAGER, PAGER',
     summary: 'The pager for long answers on a terminal, `cat` for none; else `less -FRX`',
   },
+  {
+    name: 'CLAUDE_CONFIG_DIR',
+    summary: 'Where Claude Code keeps its files, for `setup claude-code`; else the home',
+  },
+  {
+    name: 'CLAUDE_CODE_SESSION_ID',
+    summary: 'Set by Claude Code: the session that `mcp` records, unless a hook knows a newer one',
+  },
   { name: 'NO_COLOR', summary: 'No colours, unless --color says otherwise' },
 ]
 
@@ -126,6 +148,32 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     searchPath: variable('PATH') ?? '/usr/bin:/bin',
     terminal: readTerminal(),
   }
+}
+
+export function readAgentEnvironment(): AgentEnvironment {
+  const homeDirectory = variable('HOME') ?? homedir()
+  const { platform } = process
+  return {
+    platform,
+    homeDirectory,
+    configDirectory:
+      platform === 'darwin'
+        ? join(homeDirectory, 'Library/Application Support')
+        : (variable('XDG_CONFIG_HOME') ?? join(homeDirectory, '.config')),
+    claudeDirectory: variable('CLAUDE_CONFIG_DIR'),
+    session: variable('CLAUDE_CODE_SESSION_ID'),
+    usualPlaces: defaultPlaces({ HOME: homeDirectory }),
+  }
+}
+
+/** The few variables that a desktop gives to the programs that it starts, with additions. */
+export function desktopVariables(others: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const names = ['HOME', 'LOGNAME', 'USER', 'PATH', 'LANG', 'TMPDIR']
+  const kept = names.flatMap((name) => {
+    const value = variable(name)
+    return value === undefined ? [] : [[name, value]]
+  })
+  return { ...Object.fromEntries(kept), ...others }
 }
 
 /** A secret: no program that this one starts is to have it. */

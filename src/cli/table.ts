@@ -2,6 +2,7 @@
 // it runs, so that help and typing errors stay fast.
 
 import type { Command } from './command.ts'
+import { agentCommands } from './table-agents.ts'
 import { careCommands } from './table-care.ts'
 import { auditCommands, deviceCommands } from './table-devices.ts'
 import { eraseCommands, historyCommands, undoCommands } from './table-history.ts'
@@ -38,6 +39,7 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: 'Erase', commands: eraseCommands },
   { title: 'Share a store between machines', commands: syncCommands },
   { title: 'Decide who may read and write', commands: [...deviceCommands, ...keyCommands] },
+  { title: 'Connect agent programs', commands: agentCommands },
   { title: 'Serve many stores', commands: serveCommands },
   { title: 'Audit', commands: auditCommands },
   { title: 'Set up a shell', commands: [completionCommand] },

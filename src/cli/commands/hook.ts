@@ -1,0 +1,73 @@
+// `hook session-start`: what an agent program runs when a session begins. It must never break or
+// delay that session: whatever goes wrong is a line on standard error, and the exit code is 0.
+
+import { StoreError } from '../../errors.ts'
+import { findIdentity } from '../../home/identity-file.ts'
+import { openStore } from '../../store/open.ts'
+import type { Answer } from '../command.ts'
+import type { Context } from '../context.ts'
+import { readStandardInput } from '../files.ts'
+import { closing } from '../open-store.ts'
+import { errorText } from '../output.ts'
+import { noteAgentSession, sessionId } from '../setup/agent-session.ts'
+import { isObject } from '../setup/json-text.ts'
+import { sessionContext } from '../setup/session-context.ts'
+
+/** The agent program waits this long before its user can begin. */
+const PATIENCE_MS = 3000
+
+export async function sessionStart(context: Context): Promise<Answer> {
+  const late = new AbortController()
+  const timer = setTimeout(() => {
+    late.abort(new StoreError('cancelled', 'The memories could not be listed in time'))
+  }, PATIENCE_MS)
+  try {
+    return await inTime(late.signal, () => greet(context, late.signal))
+  } catch (error) {
+    const [line = ''] = errorText(error, false, undefined).split('\n')
+    return { text: '', json: {}, note: line }
+  } finally {
+    clearTimeout(timer)
+    // Whoever has started the hook may leave it open.
+    process.stdin.destroy()
+  }
+}
+
+function inTime<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+    work().then(resolve, reject)
+  })
+}
+
+async function greet(context: Context, signal: AbortSignal): Promise<Answer> {
+  const note = await noteSession(context)
+  const { storeDirectory: directory, stateDirectory } = context.environment
+  const identity = findIdentity(context.environment)
+  if (identity === undefined) throw new StoreError('not_a_store', 'There is no store yet')
+  const store = await openStore({ directory, stateDirectory, identity, signal })
+  const text = await closing(store, async (open) => {
+    const memories = []
+    for await (const memory of open.memories({ limit: 1000 })) memories.push(memory)
+    return sessionContext(memories, context.clock())
+  })
+  const json = {
+    hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: text },
+  }
+  return { text: `${JSON.stringify(json)}\n`, json, ...(note !== undefined && { note }) }
+}
+
+/** Notes whose session this is. Returns a remark if it cannot: the memories are shown anyway. */
+async function noteSession({ environment }: Context): Promise<string | undefined> {
+  if (environment.terminal.input) return undefined
+  try {
+    const given: unknown = JSON.parse(await readStandardInput())
+    const session = sessionId(isObject(given) ? given['session_id'] : undefined)
+    if (session === undefined) return 'gitlocket: The hook got no id of a session'
+    await noteAgentSession(environment, session)
+    return undefined
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'gitlocket: The hook got no JSON'
+    return errorText(error, false, undefined).split('\n')[0]
+  }
+}

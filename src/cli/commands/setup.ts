@@ -1,0 +1,141 @@
+// `setup`: connects an agent program to the store. Prints what to run or to paste; with --write it
+// changes the program's file, starts the server as the program would, and says what it found.
+
+import { systemDisk } from '../../disk/disk.ts'
+import { StoreError } from '../../errors.ts'
+import type { Answer, Input } from '../command.ts'
+import type { Context } from '../context.ts'
+import { getIdentity, isStoreHere } from '../open-store.ts'
+import { exitCodeOf } from '../output.ts'
+import { KEY_VARIABLE, SERVER_NAME } from '../setup/clients.ts'
+import { countMemories } from '../setup/connect.ts'
+import { shellLine } from '../setup/launch.ts'
+import { exampleOf, type Plan, planOf, type Proposal, proposalOf } from '../setup/plan.ts'
+import { checkWritable, replaceUserFile, tidy } from '../setup/user-file.ts'
+import { countText } from '../sizes.ts'
+
+export function setup(context: Context, input: Input): Promise<Answer> | Answer {
+  const plan = planOf(context, input)
+  if (input.flag('dry-run')) return difference(plan)
+  return input.flag('write') ? write(context, plan) : instructions(plan)
+}
+
+function instructions(plan: Plan): Answer {
+  const { client, parts } = plan
+  const command = commandOf(plan)
+  const [add, run] = command === undefined ? ['Add', ''] : ['Or add', `  ${shellLine(command)}`]
+  const pieces = parts.map((part, index) => {
+    return `${index === 0 ? add : 'And'} this to ${part.path}:\n\n${indented(exampleOf(part))}`
+  })
+  const check = 'url' in plan.target ? '' : ', and checks the connection'
+  const proposed = parts.map(({ path }) => ({ file: path, status: 'proposed' }))
+  return {
+    text: [
+      ...(run === '' ? [] : [`Run this:\n\n${run}\n`]),
+      ...pieces,
+      `With --write, \`gitlocket setup ${client.name}\` adds it${check}.`,
+      ...keyAdvice(plan),
+      '',
+    ].join('\n'),
+    json: answerJson(plan, proposed),
+  }
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ')
+}
+
+function difference(plan: Plan): Answer {
+  const proposals = plan.parts.map(proposalOf)
+  const found = proposals.map(({ file, text }) => {
+    return { file: file.path, status: text === undefined ? 'unchanged' : 'proposed' }
+  })
+  return { text: proposals.map(differenceText).join(''), json: answerJson(plan, found) }
+}
+
+/** The lines that are new alone: those next to them may hold secrets of other programs. */
+function differenceText({ file, text, lines }: Proposal): string {
+  if (text === undefined) return `${file.path}: nothing to do\n`
+  return `${file.path}: would get\n${lines.map((line) => `+ ${line}\n`).join('')}`
+}
+
+async function write(context: Context, plan: Plan): Promise<Answer> {
+  const { target } = plan
+  if (!('url' in target)) checkHasStore(context)
+  const proposals = plan.parts.map(proposalOf)
+  for (const { file, text } of proposals) if (text !== undefined) checkWritable(file)
+  for (const { file, text } of proposals) {
+    if (text === undefined) tidy(systemDisk, file.target)
+    else await replaceUserFile(systemDisk, file, text)
+  }
+  const done = proposals.map(({ file, text }) => ({
+    file: file.path,
+    status: text === undefined ? 'unchanged' : 'written',
+  }))
+  const lines = proposals.map(({ file, text }) => {
+    return text === undefined ? `${file.path}: nothing to do` : `Wrote ${file.path}`
+  })
+  const advice = [plan.client.next, ...keyAdvice(plan), '']
+  if ('url' in target) {
+    return { text: [...lines, ...advice].join('\n'), json: answerJson(plan, done) }
+  }
+  try {
+    const memories = await countMemories(target, context.interrupts.signal)
+    const connected = `Connected: ${countText(memories, 'memory', 'memories')}`
+    return {
+      text: [...lines, connected, ...advice].join('\n'),
+      json: { ...answerJson(plan, done), memories },
+    }
+  } catch (error) {
+    const text = [...lines, ''].join('\n')
+    const exitCode = exitCodeOf(error)
+    return { text, json: answerJson(plan, done), failures: [error], exitCode }
+  }
+}
+
+function checkHasStore(context: Context): void {
+  getIdentity(context.environment)
+  if (isStoreHere(context)) return
+  throw new StoreError('not_a_store', 'There is no store yet: `gitlocket init` creates one')
+}
+
+/** The program's own command for the server, where it has one. */
+function commandOf({ client, scope, target }: Plan): readonly string[] | undefined {
+  if (client.name !== 'claude-code') return undefined
+  const start = ['claude', 'mcp', 'add']
+  if ('url' in target) {
+    const header = `Authorization: ${client.bearer ?? ''}`
+    const where = ['--transport', 'http', SERVER_NAME, target.url]
+    return [...start, '--scope', scope, ...where, '--header', header]
+  }
+  // --env takes all words up to the next option.
+  const env = Object.entries(target.env).flatMap(([name, value]) => ['--env', `${name}=${value}`])
+  const { command, args } = target
+  return [...start, ...env, '--scope', scope, SERVER_NAME, '--', command, ...args]
+}
+
+function keyAdvice({ client, target }: Plan): readonly string[] {
+  if (!('url' in target)) return []
+  const key = 'an API key of the server (`gitlocket api-key create` there makes one)'
+  return client.input === undefined
+    ? [`${client.title} reads ${key} from the variable ${KEY_VARIABLE}: set it before it starts`]
+    : [`${client.title} asks for ${key}, and keeps it`]
+}
+
+interface FileStatus {
+  readonly file: string
+  readonly status: string
+}
+
+function answerJson(plan: Plan, files: readonly FileStatus[]): Readonly<Record<string, unknown>> {
+  const { client, scope, entry } = plan
+  const command = commandOf(plan)
+  return {
+    client: client.name,
+    scope,
+    name: SERVER_NAME,
+    server: entry,
+    files,
+    command: command ?? null,
+  }
+}

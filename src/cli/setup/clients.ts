@@ -1,0 +1,135 @@
+// The agent programs that `setup` knows: where each keeps its MCP servers, and in which form, by
+// their documentation. A program that is added gets a row here and one in docs/SETUP.md.
+
+import { join } from 'node:path'
+import { StoreError } from '../../errors.ts'
+import type { AgentEnvironment } from '../environment.ts'
+import type { JsonObject, Wanted } from './json-text.ts'
+
+export type Scope = 'user' | 'project'
+
+/** The name of our entry, everywhere. */
+export const SERVER_NAME = 'gitlocket'
+/** A variable of the user's: no file holds what is in it. */
+export const KEY_VARIABLE = 'GITLOCKET_API_KEY'
+const INPUT_ID = 'gitlocket-api-key'
+
+/** A command line, and variables for it beside those that every program has. */
+export interface Launch {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface Client {
+  readonly name: string
+  readonly title: string
+  /** The object that holds the servers. */
+  readonly key: 'mcpServers' | 'servers'
+  /** Undefined if there is no such scope. `project` is the directory of the project. */
+  fileOf(agents: AgentEnvironment, scope: Scope, project: string): string | undefined
+  /** The program wants to be told how it reaches a server. */
+  readonly isTyped: boolean
+  /** The value of a header with the user's key, as the program writes it. */
+  readonly bearer: string | undefined
+  /** What else must be in the file for that header. */
+  readonly input?: Wanted
+  /** What to do once the file is written. */
+  readonly next: string
+}
+
+const userOnly =
+  (file: (agents: AgentEnvironment) => string): Client['fileOf'] =>
+  (agents, scope) =>
+    scope === 'user' ? file(agents) : undefined
+
+export const clients: readonly Client[] = [
+  {
+    name: 'claude-code',
+    title: 'Claude Code',
+    key: 'mcpServers',
+    fileOf: ({ homeDirectory, claudeDirectory }, scope, project) =>
+      scope === 'user'
+        ? join(claudeDirectory ?? homeDirectory, '.claude.json')
+        : join(project, '.mcp.json'),
+    isTyped: true,
+    bearer: `Bearer \${${KEY_VARIABLE}}`,
+    next: 'Start a new session of Claude Code; /mcp there shows the server',
+  },
+  {
+    name: 'claude-desktop',
+    title: 'Claude Desktop',
+    key: 'mcpServers',
+    fileOf: userOnly(({ configDirectory }) => {
+      return join(configDirectory, 'Claude', 'claude_desktop_config.json')
+    }),
+    isTyped: false,
+    bearer: undefined,
+    next: 'Quit Claude Desktop and start it again',
+  },
+  {
+    name: 'cursor',
+    title: 'Cursor',
+    key: 'mcpServers',
+    fileOf: ({ homeDirectory }, scope, project) =>
+      join(scope === 'user' ? homeDirectory : project, '.cursor', 'mcp.json'),
+    isTyped: false,
+    bearer: `Bearer \${env:${KEY_VARIABLE}}`,
+    next: 'Turn the server on in the settings of Cursor, under MCP',
+  },
+  {
+    name: 'vscode',
+    title: 'VS Code',
+    key: 'servers',
+    fileOf: ({ configDirectory }, scope, project) =>
+      scope === 'user'
+        ? join(configDirectory, 'Code', 'User', 'mcp.json')
+        : join(project, '.vscode', 'mcp.json'),
+    isTyped: true,
+    bearer: `Bearer \${input:${INPUT_ID}}`,
+    input: keyInput(),
+    next: 'Run `MCP: List Servers` in VS Code, and start the server there',
+  },
+]
+
+/** A prompt whose answer the program keeps in the keychain. */
+function keyInput(): Wanted {
+  const value = {
+    type: 'promptString',
+    id: INPUT_ID,
+    description: 'API key of the gitlocket server',
+    password: true,
+  }
+  const judge: Wanted['judge'] = (item) => {
+    if (item['id'] !== INPUT_ID) return undefined
+    return item['type'] === value.type && item['password'] === true ? 'same' : 'other'
+  }
+  return { path: ['inputs'], value, judge }
+}
+
+/** What stands for the server in the file of a program. Throws `invalid_input`. */
+export function entryOf(client: Client, target: Launch | { readonly url: string }): JsonObject {
+  return 'url' in target ? remoteEntry(client, target.url) : launchedEntry(client, target)
+}
+
+function launchedEntry({ isTyped }: Client, { command, args, env }: Launch): JsonObject {
+  const words = [command, ...args, ...Object.values(env)]
+  if (words.some((word) => word.includes('${'))) {
+    const sentence = 'A path with "${" cannot be set up: agent programs take it for a variable'
+    throw new StoreError('invalid_input', sentence)
+  }
+  const type = isTyped ? { type: 'stdio' } : {}
+  const variables = Object.keys(env).length > 0 ? { env } : {}
+  return { ...type, command, args, ...variables }
+}
+
+function remoteEntry({ title, isTyped, bearer }: Client, url: string): JsonObject {
+  if (bearer !== undefined) {
+    return { ...(isTyped && { type: 'http' }), url, headers: { Authorization: bearer } }
+  }
+  throw new StoreError(
+    'invalid_input',
+    `The file of ${title} takes no servers at an address: add it there under Settings, ` +
+      'Connectors, or leave out --url to set up the store of this machine',
+  )
+}

@@ -1,0 +1,235 @@
+// Adds one value to the text of a JSON file that belongs to a user, with or without comments:
+// nothing else of the text changes, not a byte. It refuses what it cannot add to. Pure, and its
+// messages show no value of the file, which may be a secret of another program.
+
+import { createScanner, getNodeValue, type Node, type ParseError, parseTree } from 'jsonc-parser'
+import { assert, StoreError } from '../../errors.ts'
+
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject
+export interface JsonObject {
+  readonly [name: string]: Json
+}
+
+/** A value that is to be in the file. */
+export interface Wanted {
+  /** Names from the root on; what is missing there is made. */
+  readonly path: readonly string[]
+  /** Of a property at `path`; without one the value is an item of the list there. */
+  readonly name?: string
+  readonly value: JsonObject
+  /** Whether an item of the list is the value, or is in its place. */
+  readonly judge?: (item: JsonObject) => 'same' | 'other' | undefined
+}
+
+export interface Addition {
+  readonly text: string
+  /** The lines that are new: those of the value, and of what was made to hold it. */
+  readonly lines: readonly string[]
+}
+
+const MARK = '\u{feff}'
+
+/** Undefined if the value is there already. Throws `invalid_input`: `what` names the file. */
+export function addTo(what: string, text: string, wanted: Wanted): Addition | undefined {
+  const mark = text.startsWith(MARK) ? MARK : ''
+  const body = text.slice(mark.length)
+  const added = addToBody(what, body, wanted)
+  if (added === undefined) return undefined
+  assert(addToBody(what, added.text, wanted) === undefined, 'what was added is not there')
+  return { ...added, text: mark + added.text }
+}
+
+function addToBody(what: string, text: string, wanted: Wanted): Addition | undefined {
+  if (text.trim() === '') return newText(text, wanted)
+  const place = findPlace(what, parse(what, text), wanted)
+  return place === undefined ? undefined : insert(text, place)
+}
+
+/** The text of a file that was empty or absent. */
+function newText(text: string, { path, name, value }: Wanted): Addition {
+  const inner = name === undefined ? [value] : { [name]: value }
+  const whole = path.reduceRight<Json>((held, key) => ({ [key]: held }), inner)
+  const lines = JSON.stringify(whole, undefined, 2).split('\n')
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  return { text: lines.join(eol) + eol, lines }
+}
+
+function parse(what: string, text: string): Node {
+  const errors: ParseError[] = []
+  const root = parseDeep(what, text, errors)
+  if (root === undefined || errors.length > 0) throw refused(what, 'it is not valid JSON')
+  if (root.type !== 'object') throw refused(what, 'it holds no JSON object')
+  return root
+}
+
+/** The parser calls itself for each level. */
+function parseDeep(what: string, text: string, errors: ParseError[]): Node | undefined {
+  try {
+    return parseTree(text, errors, { allowTrailingComma: true })
+  } catch (error) {
+    if (error instanceof RangeError) throw refused(what, 'its values are nested too deeply')
+    throw error
+  }
+}
+
+/** An object or a list, and what becomes its last member. */
+interface Place {
+  readonly container: Node
+  readonly name: string | undefined
+  readonly value: Json
+}
+
+/** Undefined if the value is there. */
+function findPlace(what: string, root: Node, wanted: Wanted): Place | undefined {
+  const { path, name, value } = wanted
+  let container = root
+  for (const [index, key] of path.entries()) {
+    const isLast = index === path.length - 1
+    const found = findProperty(what, container, key)
+    if (found === undefined) {
+      const rest = path.slice(index + 1)
+      const inner = name === undefined ? [value] : { [name]: value }
+      const held = rest.reduceRight<Json>((deeper, one) => ({ [one]: deeper }), inner)
+      return { container, name: key, value: held }
+    }
+    const type = isLast && name === undefined ? 'array' : 'object'
+    if (found.type !== type) {
+      throw refused(what, `its "${key}" is no ${type === 'array' ? 'list' : 'object'}`)
+    }
+    container = found
+  }
+  const isThere =
+    name === undefined ? hasItem(what, container, wanted) : hasProperty(what, container, wanted)
+  return isThere ? undefined : { container, name, value }
+}
+
+/** Of two properties with one name, programs take either. */
+function findProperty(what: string, container: Node, name: string): Node | undefined {
+  const found = (container.children ?? []).filter(({ children }) => children?.[0]?.value === name)
+  if (found.length > 1) throw refused(what, `it has "${name}" twice`)
+  return found[0]?.children?.[1]
+}
+
+function hasProperty(what: string, container: Node, { name = '', value }: Wanted): boolean {
+  const found = findProperty(what, container, name)
+  if (found === undefined) return false
+  if (holds(getNodeValue(found), value)) return true
+  throw refused(what, `it has another "${name}"; remove that one, or edit it yourself`)
+}
+
+function hasItem(what: string, container: Node, { judge }: Wanted): boolean {
+  const items: readonly unknown[] = (container.children ?? []).map((item) => getNodeValue(item))
+  const verdicts = new Set(items.map((item) => (isObject(item) ? judge?.(item) : undefined)))
+  if (verdicts.has('same')) return true
+  if (!verdicts.has('other')) return false
+  throw refused(what, 'it has an older or another one of these; remove that one')
+}
+
+/** Whether a value has all that another one has; it may have more properties. */
+export function holds(found: unknown, wanted: Json): boolean {
+  if (Array.isArray(wanted)) {
+    const items: readonly Json[] = wanted
+    return (
+      Array.isArray(found) &&
+      found.length === items.length &&
+      items.every((item, index) => holds(found[index], item))
+    )
+  }
+  if (!isObject(wanted)) return found === wanted
+  if (!isObject(found)) return false
+  return Object.entries(wanted).every(([key, value]) => {
+    return Object.hasOwn(found, key) && holds(found[key], value)
+  })
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function insert(text: string, place: Place): Addition {
+  const { container } = place
+  const last = container.children?.at(-1)
+  const after = last === undefined ? container.offset + 1 : endOf(last)
+  const tail = readTail(text, after, endOf(container) - 1)
+  const style = styleOf(text)
+  const isOnLines =
+    tail.hasLineComment ||
+    text.slice(container.offset, endOf(container)).includes('\n') ||
+    (last === undefined && (style.isOnLines || text.trim() === '{}'))
+  const lines = memberLines(place, isOnLines ? style.unit : undefined)
+  const comma = last === undefined || tail.hasComma ? '' : ','
+  const before = text.slice(0, after) + comma + text.slice(after, tail.end)
+  const behind = text.slice(tail.end)
+  if (!isOnLines) {
+    return { text: `${before}${last === undefined ? '' : ' '}${lines.join('')}${behind}`, lines }
+  }
+  const outer = indentAt(text, container.offset)
+  const isBelow = last !== undefined && startsLine(text, last.offset)
+  const indent = isBelow ? indentAt(text, last.offset) : outer + style.unit
+  const closes = /^[ \t]*\r?\n/.test(behind) ? '' : style.eol + outer
+  const block = lines.map((line) => style.eol + indent + line).join('')
+  return { text: before + block + closes + behind, lines }
+}
+
+function memberLines({ name, value }: Place, unit: string | undefined): readonly string[] {
+  const start = name === undefined ? '' : `${JSON.stringify(name)}: `
+  return (start + JSON.stringify(value, undefined, unit)).split('\n')
+}
+
+interface Tail {
+  /** Behind the last comma or comment, or where it began. */
+  readonly end: number
+  readonly hasComma: boolean
+  readonly hasLineComment: boolean
+}
+
+/** What stands between the last member of an object or a list and its end. */
+function readTail(text: string, from: number, to: number): Tail {
+  const scanner = createScanner(text, false)
+  scanner.setPosition(from)
+  let tail: Tail = { end: from, hasComma: false, hasLineComment: false }
+  for (scanner.scan(); scanner.getTokenOffset() < to; scanner.scan()) {
+    const token = text.slice(scanner.getTokenOffset(), scanner.getPosition())
+    if (token.trim() === '') continue
+    tail = {
+      end: scanner.getPosition(),
+      hasComma: tail.hasComma || token === ',',
+      hasLineComment: tail.hasLineComment || token.startsWith('//'),
+    }
+  }
+  return tail
+}
+
+interface Style {
+  readonly eol: string
+  /** One level of indentation. */
+  readonly unit: string
+  readonly isOnLines: boolean
+}
+
+function styleOf(text: string): Style {
+  return {
+    eol: text.includes('\r\n') ? '\r\n' : '\n',
+    unit: /\n([ \t]+)"/.exec(text)?.[1] ?? '  ',
+    isOnLines: text.trim().includes('\n'),
+  }
+}
+
+function startsLine(text: string, offset: number): boolean {
+  return text.slice(text.lastIndexOf('\n', offset) + 1, offset).trim() === ''
+}
+
+function indentAt(text: string, offset: number): string {
+  return /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset) + 1))?.[0] ?? ''
+}
+
+function endOf({ offset, length }: Node): number {
+  return offset + length
+}
+
+function refused(what: string, problem: string): StoreError {
+  return new StoreError(
+    'invalid_input',
+    `Could not add to ${what}: ${problem}; nothing was changed`,
+  )
+}

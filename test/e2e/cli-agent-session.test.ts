@@ -22,20 +22,21 @@ function start(session: unknown, source = 'startup'): string {
   return JSON.stringify({ session_id: session, source, hook_event_name: 'SessionStart', cwd: '/' })
 }
 
+const moduleAt = (path: string): string => {
+  return JSON.stringify(new URL(`../../dist/${path}`, import.meta.url).href)
+}
+const asksForSession = `
+  const { loadSodium } = await import(${moduleAt('crypto/sodium.js')})
+  const { findAgentSession } = await import(${moduleAt('cli/setup/agent-session.js')})
+  const { readAgentEnvironment, readEnvironment } =
+    await import(${moduleAt('cli/environment.js')})
+  await loadSodium()
+  const found = findAgentSession(readEnvironment(undefined), readAgentEnvironment())
+  console.log(JSON.stringify(found ?? null))`
+
 /** What a child of this process, as an MCP server is one, takes for its session. */
 function sessionOf(home: Home, env: Readonly<Record<string, string>> = {}): string | undefined {
-  const modules = ['setup/agent-session.js', 'environment.js'].map((name) => {
-    return JSON.stringify(new URL(`../../dist/cli/${name}`, import.meta.url).href)
-  })
-  const script = `
-    const [{ findAgentSession }, environment] =
-      await Promise.all([${modules.map((name) => `import(${name})`).join(', ')}])
-    const { loadSodium } = await import(${modules[0]?.replace('cli/setup/agent-session', 'crypto/sodium') ?? ''})
-    await loadSodium()
-    const found = findAgentSession(
-      environment.readEnvironment(undefined), environment.readAgentEnvironment())
-    console.log(JSON.stringify(found ?? null))`
-  const words = ['--input-type=module', '-e', script]
+  const words = ['--input-type=module', '-e', asksForSession]
   const text = execFileSync(process.execPath, words, { env: home.environment(env) }).toString()
   return JSON.parse(text) ?? undefined
 }

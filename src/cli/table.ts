@@ -34,12 +34,12 @@ const completionCommand: Command = {
 export const commandGroups: readonly CommandGroup[] = [
   { title: 'Make a store and look after it', commands: careCommands },
   { title: 'Read and write memories', commands: memoryCommands },
+  { title: 'Connect agent programs', commands: agentCommands },
   { title: 'Look back', commands: historyCommands },
   { title: 'Undo', commands: undoCommands },
   { title: 'Erase', commands: eraseCommands },
   { title: 'Share a store between machines', commands: syncCommands },
   { title: 'Decide who may read and write', commands: [...deviceCommands, ...keyCommands] },
-  { title: 'Connect agent programs', commands: agentCommands },
   { title: 'Serve many stores', commands: serveCommands },
   { title: 'Audit', commands: auditCommands },
   { title: 'Set up a shell', commands: [completionCommand] },

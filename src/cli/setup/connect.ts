@@ -13,7 +13,6 @@ import { shellLine } from './launch.ts'
 const PROTOCOL = '2025-11-25'
 /** A large history is verified before the first answer. */
 const PATIENCE_MS = 60_000
-const PAGE = 1000
 const STDERR_MAX = 2000
 
 /** How many memories the server shows. Throws `remote_unreachable`, with what the server said. */
@@ -45,7 +44,7 @@ async function askForMemories(conversation: Conversation): Promise<number> {
   let next: Json = null
   do {
     const page: JsonObject = typeof next === 'string' ? { page: next } : {}
-    const params = { name: 'memory_list', arguments: { recursive: true, limit: PAGE, ...page } }
+    const params = { name: 'memory_list', arguments: { recursive: true, ...page } }
     const content = (await conversation.ask('tools/call', params))['structuredContent'] ?? null
     if (!isObject(content) || !Array.isArray(content['data'])) throw conversation.failed()
     count += content['data'].length

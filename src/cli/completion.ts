@@ -16,7 +16,7 @@ export const shells: Readonly<Record<string, (commands: readonly Command[]) => s
 const fileNames: ReadonlySet<string | undefined> = new Set([
   'file',
   'directory',
-  'directory-or-file',
+  'source',
   'card-file',
 ])
 

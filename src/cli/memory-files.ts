@@ -1,7 +1,7 @@
 // Maps paths of a store to file names. A store may hold names that are dangerous as files: an agent
 // that writes `/.git/config` must not configure git in the directory of an export.
 
-import { lstatSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
+import { lstatSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import { StoreError } from '../errors.ts'
 import { attempt } from '../home/files.ts'
@@ -51,7 +51,7 @@ export function findCaseTwins(paths: readonly string[]): readonly string[] {
 }
 
 /** Also folds what has no lower case of its own, such as ß: rather one name too many. */
-function foldCase(path: string): string {
+export function foldCase(path: string): string {
   return path.toUpperCase().toLowerCase()
 }
 
@@ -77,33 +77,6 @@ export function ignoresCase(directory: string): boolean {
 export function existingDirectory(path: string): string {
   const found = isRealDirectory(path)
   return found === true || dirname(path) === path ? path : existingDirectory(dirname(path))
-}
-
-export interface FoundFiles {
-  /** Regular files, as paths relative to the directory, with `/` between segments, sorted. */
-  readonly files: readonly string[]
-  /** Symbolic links and devices, which are never followed or read. */
-  readonly leftOut: readonly string[]
-}
-
-/** Everything below a directory. */
-export function findFiles(directory: string): FoundFiles {
-  const files: string[] = []
-  const leftOut: string[] = []
-  const visit = (below: string): void => {
-    const place = join(directory, below)
-    const entries = attempt('list a directory', place, () =>
-      readdirSync(place, { withFileTypes: true }),
-    )
-    for (const entry of entries) {
-      const name = below === '' ? entry.name : `${below}/${entry.name}`
-      if (entry.isDirectory()) visit(name)
-      else if (entry.isFile()) files.push(name)
-      else leftOut.push(name)
-    }
-  }
-  visit('')
-  return { files: files.toSorted(), leftOut: leftOut.toSorted() }
 }
 
 /** Whether the path is a directory itself, not a link to one. Undefined if it does not exist. */

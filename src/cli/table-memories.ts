@@ -140,19 +140,27 @@ export const memoryCommands: readonly Command[] = [
   {
     name: 'import',
     summary: 'Create memories from plain text files, one commit each',
-    positionals: [{ name: 'directory-or-file' }],
+    positionals: [{ name: 'source', optional: true }],
     options: [
       { name: 'to', value: 'path', summary: 'Import below this path; for a single file, its path' },
       {
         name: 'on-conflict',
         value: 'what',
         choices: ['fail', 'skip', 'overwrite'],
-        summary: 'What to do if a path is taken; else fail, before anything is changed',
+        summary: 'What to do if a path has another text; else fail, before anything is changed',
+      },
+      {
+        name: 'skip-unsuitable',
+        summary: 'Leave out what cannot be a memory, such as pictures, and list it',
       },
       { name: 'dry-run', summary: 'Show what would be done' },
       ...authorOptions,
     ],
-    notes: ['Symbolic links are not followed. Files that are not UTF-8 text are refused.'],
-    run: async (...call) => (await import('./commands/import.ts')).importFiles(...call),
+    notes: [
+      'The source is a directory or a file. It is only read, and links in it are not followed.',
+      'A memory that has the text already stays unchanged, so that an import can be repeated. ' +
+        'Each import is a session, unless --session names one: `rollback --session` takes it back.',
+    ],
+    run: async (...call) => (await import('./commands/import.ts')).importMemories(...call),
   },
 ]

@@ -98,7 +98,8 @@ export function readNamed(path: string, limit: number): Uint8Array {
   }
 }
 
-function readUpTo(file: number, limit: number): Uint8Array {
+/** What an open file holds, from where it stands: `limit` bytes and one more if there are more. */
+export function readUpTo(file: number, limit: number): Uint8Array {
   const chunks: Uint8Array[] = []
   let left = limit + 1
   while (left > 0) {
@@ -146,11 +147,18 @@ export function attempt<T>(action: string, path: string, operation: () => T): T 
   try {
     return operation()
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined) throw error
-    const [code, problem] = problems[errno] ?? ['storage_failed', `the system reported ${errno}`]
+    const found = systemProblem(error)
+    if (found === undefined) throw error
+    const [code, problem] = found
     throw new StoreError(code, `Could not ${action} at ${path}: ${problem}`, { cause: error })
   }
+}
+
+/** What a system error means, as the end of a sentence; undefined for any other error. */
+export function systemProblem(error: unknown): readonly [ErrorCode, string] | undefined {
+  const errno = errnoOf(error)
+  if (errno === undefined) return undefined
+  return problems[errno] ?? ['storage_failed', `the system reported ${errno}`]
 }
 
 /** The name of the system's error, such as `ENOENT`, if `error` is one. */

@@ -41,6 +41,9 @@ export interface PermanentText {
   readonly parameter: string
 }
 
+/** A memory after a change; without a content if it is deleted. */
+type GuardedRow = Pick<PlannedRow, 'path' | 'content'>
+
 /** A memory before a change. */
 export interface GuardedText {
   readonly path: string
@@ -79,10 +82,10 @@ export function guardOf(
  * Throws `sensitive_content` for the first row that would add a finding, also one from an older
  * version. `before` gives the state that a row replaces, if there is one.
  */
-export async function checkGuard(
+export async function checkGuard<Row extends GuardedRow>(
   guard: ContentGuard | undefined,
-  rows: readonly PlannedRow[],
-  before: (row: PlannedRow) => GuardedText | undefined,
+  rows: readonly Row[],
+  before: (row: Row) => GuardedText | undefined,
 ): Promise<void> {
   if (guard === undefined) return
   for (const row of rows) {
@@ -103,7 +106,7 @@ export async function checkReason(
   if (guard === undefined || reason === undefined) return
   const found = await guard(reason, '')
   if (found.length === 0) return
-  const message = `The reason of the change would hold sensitive content: ${namesOf(found)}`
+  const message = `The reason of the change would hold sensitive content: ${findingsText(found)}`
   throw new StoreError('sensitive_content', message, { details: { parameter: 'reason' } })
 }
 
@@ -212,13 +215,14 @@ function sensitive(path: string, found: readonly Finding[]): StoreError {
   const lines = found.map(({ line }) => line).filter((line) => line > 0)
   return new StoreError(
     'sensitive_content',
-    `The memory would hold sensitive content: ${namesOf(found)}`,
+    `The memory would hold sensitive content: ${findingsText(found)}`,
     // A path that is itself the secret is not repeated.
     { details: lines.length === found.length ? { path, lines } : { lines } },
   )
 }
 
-function namesOf(found: readonly Finding[]): string {
+/** Kinds and places, and none of the text: `private key in line 3`. */
+export function findingsText(found: readonly Finding[]): string {
   const named = found.slice(0, NAMED_MAX).map(({ rule, line }) => {
     return line === 0 ? `${rule} in its path` : `${rule} in line ${line}`
   })

@@ -1,0 +1,125 @@
+// What an import says: what was written and what not, and why. Pure.
+
+import { CommandError } from '../command-error.ts'
+import type { Answer } from '../command.ts'
+import { listOf } from '../lists.ts'
+import { countText, numberText } from '../sizes.ts'
+import type { Plan } from './plan.ts'
+import type { LeftOut } from './source.ts'
+
+export interface Imported {
+  readonly plan: Plan
+  /** By the rules of the source, and what cannot be a memory. */
+  readonly leftOut: readonly LeftOut[]
+  readonly commits: number
+  readonly session: string
+  readonly dryRun: boolean
+}
+
+/** Names that are shown for one reason. */
+const NAMED_MAX = 3
+
+export function importAnswer(imported: Imported): Answer {
+  const { plan, leftOut, commits, session, dryRun } = imported
+  const changes = plan.jobs.map(({ candidate: { path }, current }) => {
+    return { path, action: current === undefined ? 'create' : 'overwrite' }
+  })
+  const notes = [leftOutNote(leftOut), flaggedNote(plan.flagged, dryRun)]
+    .filter((note) => note !== undefined)
+    .join('\n')
+  return {
+    text: `${summary(imported)}\n${dryRun ? listed(changes) : undoLine(commits, session)}`,
+    json: {
+      imported: plan.jobs.length,
+      commits,
+      unchanged: plan.unchanged,
+      skipped: plan.skipped.length,
+      changes,
+      left_out: leftOut,
+      guard: plan.flagged,
+      session_id: session,
+      dry_run: dryRun,
+    },
+    ...(notes === '' ? {} : { note: notes }),
+  }
+}
+
+function summary({ plan, dryRun }: Imported): string {
+  const { jobs, unchanged, skipped } = plan
+  const count = countText(jobs.length, 'memory', 'memories')
+  const others = [
+    ...(unchanged === 0 ? [] : [`${numberText(unchanged)} unchanged`]),
+    ...(skipped.length === 0 ? [] : [`skipped ${numberText(skipped.length)}`]),
+  ]
+  return [`${dryRun ? 'Would import' : 'Imported'} ${count}`, ...others].join('; ')
+}
+
+function listed(changes: readonly { readonly path: string; readonly action: string }[]): string {
+  if (changes.length === 0) return ''
+  return `${listOf(changes.map(({ path, action }) => `${action} ${path}`))}\n`
+}
+
+function undoLine(commits: number, session: string): string {
+  return commits === 0 ? '' : `\`gitlocket rollback --session ${session}\` takes it back\n`
+}
+
+/** A line for each reason, with some names. All are in the JSON. */
+function leftOutNote(leftOut: readonly LeftOut[]): string | undefined {
+  if (leftOut.length === 0) return undefined
+  const groups = new Map<string, string[]>()
+  for (const { origin, reason } of leftOut) {
+    const names = groups.get(reason) ?? []
+    groups.set(reason, [...names, origin])
+  }
+  const lines = [...groups].map(([reason, names]) => {
+    const more = names.length - NAMED_MAX
+    const shown = [...names.slice(0, NAMED_MAX), ...(more > 0 ? [`and ${more} more`] : [])]
+    return `${reason} (${numberText(names.length)}): ${shown.join(', ')}`
+  })
+  return `Left out:\n${listOf(lines)}`
+}
+
+function flaggedNote(flagged: readonly LeftOut[], dryRun: boolean): string | undefined {
+  if (flagged.length === 0) return undefined
+  const lines = flagged.map(({ origin, reason }) => `${origin}: ${reason}`)
+  const what = dryRun ? 'would be' : 'were'
+  return `Secrets ${what} imported, since the guard of this store is off:\n${listOf(lines)}`
+}
+
+/** The error that refuses an import, with everything that is wrong; undefined if nothing is. */
+export function findRefusal({ unsuitable, conflicts }: Plan): CommandError | undefined {
+  const [first] = unsuitable
+  if (first === undefined && conflicts.length === 0) return undefined
+  const parts = [
+    ...(first === undefined
+      ? []
+      : [
+          [
+            'Some of this cannot be memories; nothing was imported',
+            listOf(unsuitable.map(({ origin, reason }) => `${origin}: ${reason}`)),
+            'Rename, convert or move these, or leave them out with --skip-unsuitable',
+          ] as const,
+        ]),
+    ...(conflicts.length === 0
+      ? []
+      : [
+          [
+            'Some paths are taken; nothing was imported',
+            listOf([...new Set(conflicts)]),
+            'Add --on-conflict skip or --on-conflict overwrite, or import below another path ' +
+              'with --to',
+          ] as const,
+        ]),
+  ]
+  return new CommandError(
+    first?.code ?? 'path_conflict',
+    parts.map(([sentence, list]) => `${sentence}\n${list}`).join('\n'),
+    parts.map(([, , hint]) => hint).join('; '),
+    {
+      facts: {
+        unsuitable: unsuitable.map(({ origin, reason }) => ({ origin, reason })),
+        conflicts,
+      },
+    },
+  )
+}

@@ -1,0 +1,212 @@
+// Reads a tree of plain files that others may change meanwhile. Links are not followed, also where
+// a directory becomes one during the walk; pipes and devices are not opened; nothing is written,
+// and on Linux not even the time of the last access to a file. What the user has named is opened
+// as it was named, links included.
+
+import { isUtf8 } from 'node:buffer'
+import { closeSync, constants, type Dirent, fstatSync, openSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { utf8Text } from '../../bytes.ts'
+import { StoreError } from '../../errors.ts'
+import { attempt, errnoOf, readUpTo, systemProblem } from '../../home/files.ts'
+import { memoriesMax, pathSegmentsMax } from '../../limits.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import { type LeftOut, UnsuitableError } from './source.ts'
+
+/** A larger tree is no place of memories; the user may have named the root of a disk. */
+const ENTRIES_MAX = 2 * memoriesMax
+
+/** Where the system shows the open files of this process: what is opened below is in there. */
+const OPEN_FILES = process.platform === 'linux' ? '/proc/self/fd' : undefined
+
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
+/** Only the owner of a file may ask for it. */
+const O_NOATIME = process.platform === 'linux' ? constants.O_NOATIME : 0
+
+export interface Tree {
+  /** Regular files, as paths relative to the root, with `/` between segments, sorted. */
+  readonly files: readonly string[]
+  readonly leftOut: readonly LeftOut[]
+  readonly unsuitable: readonly LeftOut[]
+}
+
+/** Why a file or a directory with this name is left out; undefined if it is not. */
+export type TreeRule = (name: string, isDirectory: boolean) => string | undefined
+
+/** Everything below a directory, whose names begin with `root` where it is reported. */
+export async function findTree(
+  root: string,
+  rule: TreeRule,
+  signal: AbortSignal | undefined,
+): Promise<Tree> {
+  const walk = new Walk(root, rule, signal)
+  const held = attempt('list a directory', root, () => openRoot(root))
+  try {
+    await walk.visit(held, '', 1)
+  } finally {
+    held.close()
+  }
+  const { files, leftOut, unsuitable } = walk
+  return { files: files.toSorted(), leftOut: sorted(leftOut), unsuitable: sorted(unsuitable) }
+}
+
+/** At most `limit` bytes, and one more, of a file of the tree. Throws an `UnsuitableError`. */
+export function readInTree(root: string, name: string, limit: number): Uint8Array {
+  const segments = name.split('/')
+  const last = segments.pop() ?? ''
+  return suitably(() => {
+    let held = openRoot(root)
+    try {
+      for (const segment of segments) {
+        const next = held.open(segment)
+        held.close()
+        held = next
+      }
+      return readRegular(held.place(last), O_NOFOLLOW, limit)
+    } finally {
+      held.close()
+    }
+  })
+}
+
+/** The same for a file that the user has named. */
+export function readNamedFile(path: string, limit: number): Uint8Array {
+  return suitably(() => readRegular(path, 0, limit))
+}
+
+/** A directory that stays the same one, whatever its path comes to mean. */
+class HeldDirectory {
+  readonly #file: number
+  readonly #path: string
+
+  constructor(file: number, path: string) {
+    this.#file = file
+    this.#path = path
+  }
+
+  place(name: string): string {
+    return OPEN_FILES === undefined
+      ? join(this.#path, name)
+      : `${OPEN_FILES}/${this.#file}${name === '' ? '' : `/${name}`}`
+  }
+
+  open(name: string): HeldDirectory {
+    const flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+    return new HeldDirectory(openSync(this.place(name), flags), join(this.#path, name))
+  }
+
+  entries(): readonly Dirent<Buffer>[] {
+    return readdirSync(this.place(''), { withFileTypes: true, encoding: 'buffer' })
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+}
+
+function openRoot(path: string): HeldDirectory {
+  return new HeldDirectory(openSync(path, O_RDONLY | O_DIRECTORY), path)
+}
+
+class Walk {
+  readonly files: string[] = []
+  readonly leftOut: LeftOut[] = []
+  readonly unsuitable: LeftOut[] = []
+  readonly #root: string
+  readonly #rule: TreeRule
+  readonly #slice: TimeSlice
+  #entries = 0
+
+  constructor(root: string, rule: TreeRule, signal: AbortSignal | undefined) {
+    this.#root = root
+    this.#rule = rule
+    this.#slice = new TimeSlice(signal)
+  }
+
+  async visit(held: HeldDirectory, below: string, depth: number): Promise<void> {
+    for (const entry of suitably(() => held.entries())) {
+      if (this.#slice.isOver()) await this.#slice.next()
+      this.#entries += 1
+      if (this.#entries > ENTRIES_MAX) throw tooLarge()
+      const name = `${below}${entry.name.toString()}`
+      if (!isUtf8(entry.name)) this.#refuse(name, 'its name is not UTF-8')
+      else await this.#take(held, entry, name, depth)
+    }
+  }
+
+  async #take(
+    held: HeldDirectory,
+    entry: Dirent<Buffer>,
+    name: string,
+    depth: number,
+  ): Promise<void> {
+    const isDirectory = entry.isDirectory()
+    const own = utf8Text(entry.name)
+    const reason = entry.isSymbolicLink() ? 'symbolic link' : this.#rule(own, isDirectory)
+    if (reason !== undefined) this.leftOut.push({ origin: join(this.#root, name), reason })
+    else if (entry.isFile()) this.files.push(name)
+    else if (!isDirectory) this.leftOut.push({ origin: join(this.#root, name), reason: special })
+    else if (depth > pathSegmentsMax) this.#refuse(name, 'too many directories above it')
+    else await this.#enter(held, own, name, depth)
+  }
+
+  async #enter(held: HeldDirectory, own: string, name: string, depth: number): Promise<void> {
+    let inner: HeldDirectory | undefined
+    try {
+      inner = suitably(() => held.open(own))
+      await this.visit(inner, `${name}/`, depth + 1)
+    } catch (error) {
+      if (!(error instanceof UnsuitableError)) throw error
+      this.#refuse(name, error.message)
+    } finally {
+      inner?.close()
+    }
+  }
+
+  #refuse(name: string, reason: string): void {
+    this.unsuitable.push({ origin: join(this.#root, name), reason })
+  }
+}
+
+const special = 'pipe, socket or device'
+
+function tooLarge(): StoreError {
+  return new StoreError(
+    'invalid_input',
+    `The directory holds more than ${ENTRIES_MAX} entries; name the one with the memories`,
+  )
+}
+
+/** Opening does not wait for the other end of a pipe, should one have taken the file's place. */
+function readRegular(place: string, flags: number, limit: number): Uint8Array {
+  const file = openQuietly(place, O_RDONLY | O_NONBLOCK | flags)
+  try {
+    if (!fstatSync(file).isFile()) throw new UnsuitableError('not a regular file')
+    return readUpTo(file, limit)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function openQuietly(place: string, flags: number): number {
+  try {
+    return openSync(place, flags | O_NOATIME)
+  } catch (error) {
+    if (errnoOf(error) !== 'EPERM') throw error
+    return openSync(place, flags)
+  }
+}
+
+/** Turns an error of the system into a reason. */
+function suitably<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const problem = systemProblem(error)
+    throw problem === undefined ? error : new UnsuitableError(problem[1], error)
+  }
+}
+
+function sorted(items: readonly LeftOut[]): readonly LeftOut[] {
+  return items.toSorted((a, b) => (a.origin < b.origin ? -1 : 1))
+}

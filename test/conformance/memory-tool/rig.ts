@@ -3,14 +3,15 @@
 // nothing leave the head where it was, an accepted write moves it, and no answer names the host.
 
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type MemoryToolHandlers, memoryToolHandlers } from '../../../src/anthropic/memory-tool.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import type { Author } from '../../../src/store/commits/commit-context.ts'
 import { createStore } from '../../../src/store/create.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
 import { sharedDirectory } from '../../support/temporary.ts'
-import type { Call, Row, Step } from './steps.ts'
+import { corpus } from './corpus.ts'
+import type { Call, Chapter, Row, Step } from './steps.ts'
 
 export interface Outcome {
   readonly text: unknown
@@ -33,14 +34,21 @@ export interface Rig {
 
 const author: Author = { actor: { type: 'user', id: 'test' } }
 
+/** Makes the store of a rig, in its directory. */
+export type MakeStore = (directory: string, limits: Chapter['limits']) => Promise<MemoryStore>
+
+export const makeStore: MakeStore = async (directory, limits = {}) => {
+  const places = { directory: join(directory, 'store'), stateDirectory: join(directory, 'state') }
+  const identity = await generateIdentity()
+  return (await createStore({ ...places, identity, limits })).store
+}
+
 /** Call it once, at the top of a file or of a `describe`. */
-export function rig(limits: { contentBytes?: number; memories?: number } = {}): Rig {
+export function rig(limits: Chapter['limits'] = {}, make: MakeStore = makeStore): Rig {
   const directory = sharedDirectory()
   let made: MemoryStore | undefined
   beforeAll(async () => {
-    const places = { directory: join(directory, 'store'), stateDirectory: join(directory, 'state') }
-    const identity = await generateIdentity()
-    made = (await createStore({ ...places, identity, limits })).store
+    made = await make(directory, limits)
   })
   afterAll(() => made?.close())
   return {
@@ -68,6 +76,26 @@ export function rig(limits: { contentBytes?: number; memories?: number } = {}): 
       }
     },
   }
+}
+
+/** A way to the memory tool that is to give the same texts as the handlers. */
+export interface Door {
+  readonly transport: Transport
+  readonly make?: MakeStore
+  /** What of the corpus cannot be said through it. */
+  readonly lacks: readonly Chapter['needs'][]
+}
+
+/** Defines a test for each row of the corpus, with one store for all chapters of equal limits. */
+export function testCorpus({ transport, make, lacks }: Door): void {
+  const said = corpus.filter(({ needs }) => needs === undefined || !lacks.includes(needs))
+  const groups = new Map(said.map(({ limits }) => [JSON.stringify(limits ?? {}), limits]))
+  describe.each([...groups])('with the limits %s', (key, limits) => {
+    const tool = rig(limits, make)
+    for (const { name, rows, limits: own } of said) {
+      if (JSON.stringify(own ?? {}) === key) tool.rows(`${name}: `, rows, transport)
+    }
+  })
 }
 
 export const throughHandlers: Transport = async (store, { command, input }) =>

@@ -23,6 +23,18 @@ export interface Look {
 export type Step = Call | Look
 export type Row = readonly [rule: string, ...steps: Step[]]
 
+export interface Chapter {
+  readonly name: string
+  /** Of the store. */
+  readonly limits?: { readonly contentBytes?: number; readonly memories?: number }
+  /**
+   * `root`: speaks of `/memories` itself, which no store of several is; `handlers`: inputs that
+   * cannot name a command.
+   */
+  readonly needs?: 'root' | 'handlers'
+  readonly rows: readonly Row[]
+}
+
 export function ok(command: CommandName, input: unknown, text: string | RegExp): Call {
   return { command, input, text, refused: false, noop: command === 'view' }
 }

@@ -1,10 +1,9 @@
 // `str_replace` and `insert` in every corner: what counts as an occurrence, literal replacement,
 // snippets, line ends, limits. A text is stored byte for byte.
 
-import { describe } from 'vitest'
-import { rig } from './memory-tool/rig.ts'
 import {
   type Call,
+  type Chapter,
   content,
   create,
   inserts,
@@ -13,7 +12,7 @@ import {
   ok,
   replaces,
   type Row,
-} from './memory-tool/steps.ts'
+} from './steps.ts'
 
 const a = '/memories/a'
 
@@ -281,26 +280,18 @@ function tooLarge(bytes: number): string {
   )
 }
 
-describe('str_replace', () => {
-  const tool = rig()
-  tool.rows('occurrences: ', occurrences)
-  tool.rows('', replacement)
-  tool.rows('snippet: ', snippets)
-})
+const inserted = insertions.map(([before, line, text, after]): Row => [
+  `${JSON.stringify(text)} into ${JSON.stringify(before)} after line ${line}`,
+  create(a, before),
+  inserts(a, line, text),
+  content('/a', after),
+])
 
-describe('insert', () => {
-  const tool = rig()
-  const rows = insertions.map(([before, line, text, after]): Row => [
-    `${JSON.stringify(text)} into ${JSON.stringify(before)} after line ${line}`,
-    create(a, before),
-    inserts(a, line, text),
-    content('/a', after),
-  ])
-  tool.rows('', rows)
-  tool.rows('insert_line: ', refusedLines)
-})
-
-describe('limits', () => {
-  const tool = rig({ contentBytes: 100, memories: 3 })
-  tool.rows('', limits)
-})
+export const editChapters: readonly Chapter[] = [
+  { name: 'str_replace, occurrences', rows: occurrences },
+  { name: 'str_replace', rows: replacement },
+  { name: 'str_replace, snippet', rows: snippets },
+  { name: 'insert', rows: inserted },
+  { name: 'insert, insert_line', rows: refusedLines },
+  { name: 'limits', limits: { contentBytes: 100, memories: 3 }, rows: limits },
+]

@@ -1,9 +1,8 @@
 // Files and directories: `create` and `rename` at an occupied path, above or below one, and the
 // directories that files imply.
 
-import { describe } from 'vitest'
-import { rig } from './memory-tool/rig.ts'
 import {
+  type Chapter,
   content,
   create,
   deletes,
@@ -15,7 +14,7 @@ import {
   type Row,
   shows,
   type Step,
-} from './memory-tool/steps.ts'
+} from './steps.ts'
 
 function clash(old_path: string, new_path: string, text: string): Step {
   return no('rename', { old_path, new_path }, `Error: ${text}`)
@@ -234,8 +233,7 @@ const renaming: readonly Row[] = [
   ['there and back', create(a, 'x'), renames(a, b), renames(b, a), content('/a', 'x')],
 ]
 
-describe('files and directories', () => {
-  const tool = rig()
-  tool.rows('', filesAndDirectories)
-  tool.rows('rename ', renaming)
-})
+export const fileChapters: readonly Chapter[] = [
+  { name: 'files and directories', rows: filesAndDirectories },
+  { name: 'rename', rows: renaming },
+]

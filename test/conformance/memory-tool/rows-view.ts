@@ -1,8 +1,7 @@
 // `view` in every corner: numbering, ranges, the line limit, truncation, listings and sizes.
 
-import { describe } from 'vitest'
-import { rig } from './memory-tool/rig.ts'
 import {
+  type Chapter,
   create,
   deletes,
   inserts,
@@ -16,7 +15,7 @@ import {
   shows,
   showsRange,
   type Step,
-} from './memory-tool/steps.ts'
+} from './steps.ts'
 
 const five = create('/memories/a', '1\n2\n3\n4\n5\n')
 const a = '/memories/a'
@@ -267,14 +266,6 @@ const sizes: readonly (readonly [bytes: number, text: string])[] = [
   [1_572_864, '1.5M'],
 ]
 
-describe('view', () => {
-  const tool = rig()
-  tool.rows('of a file: ', files)
-  tool.rows('view_range: ', ranges)
-  tool.rows('truncation: ', truncation)
-  tool.rows('of a directory: ', listings)
-})
-
 const tooMany = `File ${a} exceeds maximum line limit of 999,999 lines.`
 const manyLines: readonly Row[] = [
   [
@@ -300,12 +291,20 @@ const manyLines: readonly Row[] = [
   ],
 ]
 
-describe('view, in a store with a high limit', () => {
-  const tool = rig({ contentBytes: 2 ** 21 })
-  const rows = sizes.map(([bytes, text]): Row => [
-    `${bytes} bytes are shown as ${text}`,
-    create(a, 'x'.repeat(bytes)),
-    lists('/memories', text, `${text} a`),
-  ])
-  tool.rows('', [...rows, ...manyLines])
-})
+const sized = sizes.map(([bytes, text]): Row => [
+  `${bytes} bytes are shown as ${text}`,
+  create(a, 'x'.repeat(bytes)),
+  lists('/memories', text, `${text} a`),
+])
+
+export const viewChapters: readonly Chapter[] = [
+  { name: 'view of a file', rows: files },
+  { name: 'view_range', rows: ranges },
+  { name: 'view, truncation', rows: truncation },
+  { name: 'view of a directory', rows: listings },
+  {
+    name: 'view of large files',
+    limits: { contentBytes: 2 ** 21 },
+    rows: [...sized, ...manyLines],
+  },
+]

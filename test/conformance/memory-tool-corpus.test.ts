@@ -1,0 +1,58 @@
+// Every row of the corpus through the handlers, and through the directory of one of several stores:
+// the same texts, with that directory in place of /memories.
+
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { memoryToolHandlers } from '../../src/anthropic/memory-tool.ts'
+import type { MemoryStore } from '../../src/store/memory-store.ts'
+import { author, contentsOf } from '../support/stores.ts'
+import { sharedDirectory } from '../support/temporary.ts'
+import {
+  makeStore,
+  outcomeOf,
+  testCorpus,
+  throughHandlers,
+  type Transport,
+} from './memory-tool/rig.ts'
+
+describe('through the handlers', () => {
+  testCorpus({ transport: throughHandlers, lacks: [] })
+})
+
+describe('through one of several stores', { tags: 'slow' }, () => {
+  const directory = sharedDirectory()
+  const others: { store: MemoryStore; mount: string }[] = []
+  beforeAll(async () => {
+    for (const mount of ['wor', 'work-2']) {
+      const store = await makeStore(join(directory, mount), {})
+      await store.as(author).write('/a', mount)
+      others.push({ store, mount })
+    }
+  })
+  afterAll(() => Promise.all(others.map(({ store }) => store.close())))
+
+  const throughMount: Transport = async (store, { command, input }) => {
+    const mounts = [...others, { store, mount: 'work' }]
+    const handlers = memoryToolHandlers(mounts, { session: 'session' })
+    const { text, refused } = await outcomeOf(handlers[command](below(input)))
+    return { text: String(text).replaceAll('/memories/work', '/memories'), refused }
+  }
+  testCorpus({ transport: throughMount, lacks: ['root'] })
+
+  test('the others are as they were', async () => {
+    expect(await Promise.all(others.map(({ store }) => contentsOf(store)))).toEqual([
+      { '/a': 'wor' },
+      { '/a': 'work-2' },
+    ])
+  })
+})
+
+/** The input with the directory of the store in place of /memories. */
+function below(input: unknown): unknown {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return input
+  const moved = Object.entries(input).map(([name, value]: [string, unknown]) => {
+    const isPath = name.endsWith('path') && typeof value === 'string'
+    return [name, isPath ? value.replace(/^\/memories(?=\/|$)/, '/memories/work') : value]
+  })
+  return Object.fromEntries(moved)
+}

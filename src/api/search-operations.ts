@@ -36,7 +36,7 @@ export const searchMemories: Operation<SearchMemories, Wire, SearchContext> = {
 }
 
 /** A page of hits: the memories without contents, and why they were found. */
-export async function searchPage(store: MemoryStore, query: SearchQuery): Promise<Wire> {
+async function searchPage(store: MemoryStore, query: SearchQuery): Promise<Wire> {
   const { data, nextPage } = await store.search(query)
   return pageJson(
     data.map((hit) => hitObject(store.id, hit)),

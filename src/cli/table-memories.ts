@@ -1,7 +1,7 @@
 // The verbs that read and write memories; a part of table.ts.
 
 import type { Command, Option } from './command.ts'
-import { atOption, authorOptions, contentOptions } from './options.ts'
+import { atOption, authorOptions, colourOption, contentOptions, pointForms } from './options.ts'
 
 const path = { name: 'path' }
 const maybePath = { name: 'path', optional: true }
@@ -10,6 +10,36 @@ const dashNote = 'With -, the text comes from standard input.'
 const diskOption: Option = {
   name: 'allow-disk-temp',
   summary: 'Accept a plaintext file on disk if RAM is no option',
+}
+
+const searchCommand: Command = {
+  name: 'search',
+  aliases: ['grep'],
+  summary: 'Find memories by what they say, the best first, with the line that matches',
+  positionals: [{ name: 'word', repeated: true }],
+  options: [
+    { name: 'path', value: 'path', summary: 'Only memories at or below it' },
+    { name: 'fuzzy', summary: 'Words that differ by a few letters match too' },
+    { name: 'whole-words', summary: 'Words that only begin with those given do not match' },
+    { name: 'regex', short: 'E', summary: 'A regular expression of JavaScript, line by line' },
+    atOption,
+    { name: 'all-versions', summary: 'Every version, not only the newest' },
+    {
+      name: 'limit',
+      short: 'n',
+      value: 'number',
+      summary: 'At most this many, up to 100',
+    },
+    { name: 'after', value: 'cursor', summary: 'Go on after the `next_page` of --json' },
+    colourOption,
+  ],
+  notes: [
+    'Case and accents do not matter, and paths are searched too. Memories with all words come ' +
+      'before those with some. Where a script has no spaces, any part of a text is found. A ' +
+      'regular expression is matched without regard to case, for at most two seconds.',
+    pointForms,
+  ],
+  run: async (...call) => (await import('./commands/search.ts')).search(...call),
 }
 
 export const memoryCommands: readonly Command[] = [
@@ -42,6 +72,7 @@ export const memoryCommands: readonly Command[] = [
     options: [atOption],
     run: async (...call) => (await import('./commands/read.ts')).cat(...call),
   },
+  searchCommand,
   {
     name: 'create',
     summary: 'Create a memory',

@@ -25,6 +25,7 @@ const calls: readonly Call[] = [
   ['ls --at VERSION', page],
   ['ls', page],
   ['cat a.md', 'memory'],
+  ['search one', page],
   ['log', page],
   ['log a.md -p', page],
   ['show VERSION', 'memory_version'],

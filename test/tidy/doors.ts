@@ -84,7 +84,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'store/repair': ['repair', 'report'],
   'store/revert': ['restore', 'revert', 'revert-plan', 'undo'],
-  'store/search': ['search', 'search-query'],
+  'store/search': ['query-words', 'search', 'search-query', 'snippet'],
   'store/session': [
     'current-head',
     'freshness',

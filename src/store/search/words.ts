@@ -17,7 +17,7 @@ export interface Chunk {
 }
 
 /** Longer words are cut, on both sides: a text of one long word must not make a deep tree. */
-export const termLengthMax: number = 64
+const termLengthMax = 64
 /** A hundred kilobytes take several milliseconds. */
 const CHUNK_LENGTH = 4096
 /** How far before its end a chunk looks for a place between two words. */
@@ -65,7 +65,7 @@ export function* chunksOf(text: string): Generator<Chunk> {
 }
 
 /** A text as it is compared: `ﬁancé` and `FIANCE` are one. Accents are not told apart. */
-export function fold(text: string): string {
+function fold(text: string): string {
   if (isAscii(text)) return text.toLowerCase()
   return text
     .normalize('NFKD')

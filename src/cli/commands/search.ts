@@ -1,0 +1,115 @@
+// `search`: which memories say what, a line for each as of `grep`, with who wrote it and when.
+
+import { hitObject } from '../../api/search-operations.ts'
+import { actorJson, pageJson } from '../../api/wire.ts'
+import type { Version } from '../../store/history/versions.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { parseQuery } from '../../store/search/query-words.ts'
+import type { SearchHit, SearchQuery } from '../../store/search/search-query.ts'
+import { matchesIn } from '../../store/search/snippet.ts'
+import type { Answer, Input } from '../command.ts'
+import type { Context } from '../context.ts'
+import { type Ink, inkOf } from '../ink.ts'
+import { withStore } from '../open-store.ts'
+import { pointOf } from '../points.ts'
+import { withProgress } from '../progress.ts'
+import { shortId } from '../short-id.ts'
+import { storePath } from '../store-path.ts'
+import { authorText, shortDate } from '../versions-text.ts'
+
+/** A hit, and the version that it shows. */
+interface Found {
+  readonly hit: SearchHit
+  readonly version: Version
+}
+
+const LIMIT_MAX = 100
+
+export function search(context: Context, input: Input): Promise<Answer> {
+  const ink = inkOf(context, input)
+  return withStore(context, async (store) => {
+    const query = await queryOf(context, input, store)
+    const { data, nextPage } = await withProgress(context, 'Searching', (progress) =>
+      store.search({ ...query, progress, signal: context.interrupts.signal }),
+    )
+    const found: Found[] = []
+    for (const hit of data) {
+      found.push({ hit, version: await store.history.version(hit.memory.versionId) })
+    }
+    const now = context.environment.terminal.output ? context.clock() : undefined
+    const note = noteOf(found.length, nextPage)
+    return {
+      text: found.map((one) => lineOf(ink, query, one, now)).join(''),
+      json: pageJson(
+        found.map((one) => foundJson(store.id, one)),
+        nextPage,
+      ),
+      inked: true,
+      paged: true,
+      ...(note === undefined ? {} : { note }),
+    }
+  })
+}
+
+async function queryOf(context: Context, input: Input, store: MemoryStore): Promise<SearchQuery> {
+  const path = input.text('path')
+  return {
+    query: input.arguments(0).join(' '),
+    prefix: !input.flag('whole-words'),
+    fuzzy: input.flag('fuzzy'),
+    regex: input.flag('regex'),
+    path: path === undefined ? undefined : storePath(path),
+    at: await pointOf(context, input, 'at', store),
+    allVersions: input.flag('all-versions'),
+    limit: input.integer('limit', 1, LIMIT_MAX),
+    after: input.text('after'),
+  }
+}
+
+function noteOf(count: number, nextPage: string | undefined): string | undefined {
+  if (count === 0) return 'Nothing matches'
+  if (nextPage === undefined) return undefined
+  return 'More match: --limit shows up to 100, and --json has the cursor for --after'
+}
+
+/** `/notes.md:12: the line that matches  (user:alice, 2 hours ago)` */
+function lineOf(
+  ink: Ink,
+  query: SearchQuery,
+  { hit, version }: Found,
+  now: number | undefined,
+): string {
+  const { memory, line } = hit
+  const isPast = query.at !== undefined || query.allVersions === true
+  const facts = [
+    ...(isPast ? [shortId(memory.versionId)] : []),
+    authorText(version),
+    shortDate(version, now),
+  ]
+  const place = ink.paint('cyan', memory.path)
+  const shown =
+    line === undefined ? place : `${place}:${line}: ${highlighted(ink, query, hit.snippet)}`
+  return `${shown}  ${ink.paint('dim', `(${facts.join(', ')})`)}\n`
+}
+
+/** What a regular expression has matched is known to its thread alone. */
+function highlighted(ink: Ink, query: SearchQuery, snippet: string): string {
+  if (query.regex === true) return ink.plain(snippet)
+  const { prefix = true, fuzzy = false } = query
+  const parts: string[] = []
+  let at = 0
+  for (const [start, end] of matchesIn(snippet, parseQuery(query.query, { prefix, fuzzy }))) {
+    if (start < at) continue
+    parts.push(ink.plain(snippet.slice(at, start)), ink.paint('bold', snippet.slice(start, end)))
+    at = end
+  }
+  return parts.join('') + ink.plain(snippet.slice(at))
+}
+
+function foundJson(storeId: string, { hit, version }: Found): unknown {
+  return {
+    ...hitObject(storeId, hit),
+    created_by: actorJson(version.createdBy),
+    session_id: version.session ?? null,
+  }
+}

@@ -37,6 +37,9 @@ export interface Environment {
   readonly noColour: boolean
   /** Where the system keeps a user's run-time files, often in RAM. */
   readonly runtimeDirectory: string | undefined
+  readonly homeDirectory: string
+  /** Where the terminal agent of this name keeps what it knows of this user. */
+  readonly claudeDirectory: string
   readonly loginName: string | undefined
   /** What the system calls this machine. */
   readonly hostName: string
@@ -106,6 +109,10 @@ export const variables: readonly Variable[] = [
     name: 'GITLOCKET_TOKEN_HOST',
     summary: 'The host that GITLOCKET_TOKEN is sent to: `host` or `host:port`, as in the address',
   },
+  {
+    name: 'CLAUDE_CONFIG_DIR',
+    summary: 'What `import --from claude-code` reads; else `~/.claude`',
+  },
   { name: 'GIT_SSH_COMMAND, GIT_SSH', summary: 'The ssh command for remotes, as in git' },
   {
     name: 'GIT_SSL_CAINFO',
@@ -130,6 +137,7 @@ export const variables: readonly Variable[] = [
 /** `storeOption` is the value of --store, which takes precedence over the variable. */
 export function readEnvironment(storeOption: string | undefined): Environment {
   const { directory, ...places } = defaultPlaces(process.env)
+  const homeDirectory = variable('HOME') ?? homedir()
   return {
     storeDirectory: storeOption === undefined ? directory : resolve(storeOption),
     ...places,
@@ -143,6 +151,8 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     pager: variable('GITLOCKET_PAGER') ?? variable('PAGER'),
     noColour: variable('NO_COLOR') !== undefined,
     runtimeDirectory: variable('XDG_RUNTIME_DIR'),
+    homeDirectory,
+    claudeDirectory: variable('CLAUDE_CONFIG_DIR') ?? join(homeDirectory, '.claude'),
     hostName: hostname(),
     loginName: variable('LOGNAME') ?? variable('USER'),
     searchPath: variable('PATH') ?? '/usr/bin:/bin',

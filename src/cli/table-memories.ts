@@ -170,9 +170,15 @@ export const memoryCommands: readonly Command[] = [
   },
   {
     name: 'import',
-    summary: 'Create memories from plain text files, one commit each',
+    summary: 'Create memories from files and from other memories of agents, one commit each',
     positionals: [{ name: 'source', optional: true }],
     options: [
+      {
+        name: 'from',
+        value: 'kind',
+        choices: ['claude-code', 'markdown', 'basic-memory'],
+        summary: 'What the source is; else plain files, all that there are',
+      },
       { name: 'to', value: 'path', summary: 'Import below this path; for a single file, its path' },
       {
         name: 'on-conflict',
@@ -188,7 +194,8 @@ export const memoryCommands: readonly Command[] = [
       ...authorOptions,
     ],
     notes: [
-      'The source is a directory or a file. It is only read, and links in it are not followed.',
+      'The source is a directory or a file; claude-code and basic-memory know one by default. ' +
+        'It is only read, and links in it are not followed.',
       'A memory that has the text already stays unchanged, so that an import can be repeated. ' +
         'Each import is a session, unless --session names one: `rollback --session` takes it back.',
     ],

@@ -3,7 +3,10 @@
 
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { findBasicMemory } from '../import/basic-memory.ts'
+import { findClaudeCode } from '../import/claude-code.ts'
 import { findPlainFiles } from '../import/files.ts'
+import { findMarkdown } from '../import/markdown.ts'
 import { checkRoom, type OnConflict, type Plan, planImport } from '../import/plan.ts'
 import { findRefusal, importAnswer } from '../import/report.ts'
 import type { Found, Source } from '../import/source.ts'
@@ -15,6 +18,9 @@ import { withProgress } from '../progress.ts'
 /** By the value of --from; without one, plain files. */
 const sources: Readonly<Record<string, Source>> = {
   files: findPlainFiles,
+  'claude-code': findClaudeCode,
+  markdown: findMarkdown,
+  'basic-memory': findBasicMemory,
 }
 
 const ending = 'What was imported stays, and nothing is half done; run it again to go on'

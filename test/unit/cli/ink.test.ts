@@ -33,6 +33,8 @@ function context(terminal: Terminal, noColour = false): Context {
     pager: undefined,
     noColour,
     runtimeDirectory: undefined,
+    homeDirectory: '',
+    claudeDirectory: '',
     loginName: undefined,
     hostName: '',
     searchPath: '',

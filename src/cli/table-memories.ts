@@ -176,7 +176,7 @@ export const memoryCommands: readonly Command[] = [
       {
         name: 'from',
         value: 'kind',
-        choices: ['claude-code', 'markdown', 'basic-memory'],
+        choices: ['claude-code', 'markdown', 'basic-memory', 'mcp-memory'],
         summary: 'What the source is; else plain files, all that there are',
       },
       { name: 'to', value: 'path', summary: 'Import below this path; for a single file, its path' },

@@ -7,6 +7,7 @@ import { findBasicMemory } from '../import/basic-memory.ts'
 import { findClaudeCode } from '../import/claude-code.ts'
 import { findPlainFiles } from '../import/files.ts'
 import { findMarkdown } from '../import/markdown.ts'
+import { findMcpMemory } from '../import/mcp-memory.ts'
 import { checkRoom, type OnConflict, type Plan, planImport } from '../import/plan.ts'
 import { findRefusal, importAnswer } from '../import/report.ts'
 import type { Found, Source } from '../import/source.ts'
@@ -21,6 +22,7 @@ const sources: Readonly<Record<string, Source>> = {
   'claude-code': findClaudeCode,
   markdown: findMarkdown,
   'basic-memory': findBasicMemory,
+  'mcp-memory': findMcpMemory,
 }
 
 const ending = 'What was imported stays, and nothing is half done; run it again to go on'

@@ -27,6 +27,9 @@ export interface Environment {
   readonly newPassphraseFile: string | undefined
   readonly recoveryKeyFile: string | undefined
   readonly operatorSecretFile: string | undefined
+  /** The key of an account of the Memory Stores API, or a file with it. */
+  readonly anthropicApiKey: string | undefined
+  readonly anthropicApiKeyFile: string | undefined
   /** A file with certificates in PEM, to trust for remotes too. */
   readonly certificatesFile: string | undefined
   /** A shell command, as git takes it. */
@@ -110,6 +113,11 @@ export const variables: readonly Variable[] = [
     summary: 'The host that GITLOCKET_TOKEN is sent to: `host` or `host:port`, as in the address',
   },
   {
+    name: 'ANTHROPIC_API_KEY',
+    summary: 'The key with which `import --from memory-stores` reads a store',
+  },
+  { name: 'ANTHROPIC_API_KEY_FILE', summary: 'A file with that key, which takes precedence' },
+  {
     name: 'CLAUDE_CONFIG_DIR',
     summary: 'What `import --from claude-code` reads; else `~/.claude`',
   },
@@ -146,6 +154,8 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
     recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
     operatorSecretFile: variable('GITLOCKET_OPERATOR_SECRET_FILE'),
+    anthropicApiKey: variable('ANTHROPIC_API_KEY'),
+    anthropicApiKeyFile: variable('ANTHROPIC_API_KEY_FILE'),
     certificatesFile: variable('GIT_SSL_CAINFO'),
     editor: variable('VISUAL') ?? variable('EDITOR'),
     pager: variable('GITLOCKET_PAGER') ?? variable('PAGER'),

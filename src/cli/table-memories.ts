@@ -176,7 +176,7 @@ export const memoryCommands: readonly Command[] = [
       {
         name: 'from',
         value: 'kind',
-        choices: ['claude-code', 'markdown', 'basic-memory', 'mcp-memory'],
+        choices: ['claude-code', 'markdown', 'basic-memory', 'mcp-memory', 'memory-stores'],
         summary: 'What the source is; else plain files, all that there are',
       },
       { name: 'to', value: 'path', summary: 'Import below this path; for a single file, its path' },
@@ -190,12 +190,14 @@ export const memoryCommands: readonly Command[] = [
         name: 'skip-unsuitable',
         summary: 'Leave out what cannot be a memory, such as pictures, and list it',
       },
+      { name: 'url', value: 'address', summary: 'The server of a store; else that of Anthropic' },
       { name: 'dry-run', summary: 'Show what would be done' },
       ...authorOptions,
     ],
     notes: [
-      'The source is a directory or a file; claude-code and basic-memory know one by default. ' +
-        'It is only read, and links in it are not followed.',
+      'The source is a directory or a file, and for memory-stores the id of a store; claude-code ' +
+        'and basic-memory know one by default. It is only read, and links in it are not ' +
+        'followed.',
       'A memory that has the text already stays unchanged, so that an import can be repeated. ' +
         'Each import is a session, unless --session names one: `rollback --session` takes it back.',
     ],

@@ -8,6 +8,7 @@ import { findClaudeCode } from '../import/claude-code.ts'
 import { findPlainFiles } from '../import/files.ts'
 import { findMarkdown } from '../import/markdown.ts'
 import { findMcpMemory } from '../import/mcp-memory.ts'
+import { findMemoryStore } from '../import/memory-stores.ts'
 import { checkRoom, type OnConflict, type Plan, planImport } from '../import/plan.ts'
 import { findRefusal, importAnswer } from '../import/report.ts'
 import type { Found, Source } from '../import/source.ts'
@@ -23,6 +24,7 @@ const sources: Readonly<Record<string, Source>> = {
   markdown: findMarkdown,
   'basic-memory': findBasicMemory,
   'mcp-memory': findMcpMemory,
+  'memory-stores': findMemoryStore,
 }
 
 const ending = 'What was imported stays, and nothing is half done; run it again to go on'

@@ -28,6 +28,8 @@ function context(terminal: Terminal, noColour = false): Context {
     newPassphraseFile: undefined,
     recoveryKeyFile: undefined,
     operatorSecretFile: undefined,
+    anthropicApiKey: undefined,
+    anthropicApiKeyFile: undefined,
     certificatesFile: undefined,
     editor: undefined,
     pager: undefined,

@@ -1,0 +1,137 @@
+// A store of the Memory Stores API: Anthropic's, or a server that speaks it. Its memories keep
+// their paths. All that the server says is hostile: pages, sizes, cursors and hashes are checked.
+
+import { utf8 } from '../../bytes.ts'
+import { sha256OfText } from '../../crypto/digest.ts'
+import { StoreError } from '../../errors.ts'
+import { memoriesMax, MEBIBYTE } from '../../limits.ts'
+import { parseRemoteUrl } from '../../transport/remote-url.ts'
+import { CommandError, usageError } from '../command-error.ts'
+import type { Input } from '../command.ts'
+import type { Context } from '../context.ts'
+import { readSecretFile } from '../files.ts'
+import { withProgress } from '../progress.ts'
+import { ApiClient } from './api-client.ts'
+import { getSource } from './files.ts'
+import { isRecord } from './json.ts'
+import { type Candidate, type Found, type LeftOut, pathBelow } from './source.ts'
+
+const OFFICIAL = 'https://api.anthropic.com'
+/** Memory Stores API §4.3: no page with contents has more. */
+const PAGE_SIZE = 20
+/** The largest store of the official API, 10,000 memories of 100 kB, is smaller. */
+const TOTAL_BYTES_MAX = 1024 * MEBIBYTE
+/** A page may be empty and not the last one. So many in a row never end. */
+const EMPTY_PAGES_MAX = 100
+
+interface Fetched {
+  readonly path: string
+  readonly bytes: Uint8Array
+}
+
+export async function findMemoryStore(context: Context, input: Input): Promise<Found> {
+  const storeId = getSource(input, 'the id of the store, memstore_…,')
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(storeId)) {
+    throw usageError('The source must be the id of a store, memstore_…', 'import')
+  }
+  const client = new ApiClient({
+    url: addressOf(input.text('url') ?? OFFICIAL),
+    key: keyOf(context),
+    signal: context.interrupts.signal,
+  })
+  const listing = new Listing()
+  await withProgress(context, 'Fetching', async (progress) => {
+    let cursor: string | undefined
+    do {
+      const page = cursor === undefined ? '' : `&page=${encodeURIComponent(cursor)}`
+      const query = `view=full&limit=${PAGE_SIZE}${page}`
+      cursor = listing.add(await client.get(`/v1/memory_stores/${storeId}/memories?${query}`))
+      progress(listing.fetched.length, Number.POSITIVE_INFINITY)
+    } while (cursor !== undefined)
+  })
+  const candidates = listing.fetched.map(({ path, bytes }): Candidate => {
+    const name = path.replace(/^\//, '')
+    return { path: pathBelow(input, '/', name), origin: path, read: () => bytes }
+  })
+  return { candidates, leftOut: [], unsuitable: listing.damaged }
+}
+
+/** The pages that were read. */
+class Listing {
+  readonly fetched: Fetched[] = []
+  readonly damaged: LeftOut[] = []
+  readonly #paths = new Set<string>()
+  readonly #cursors = new Set<string>()
+  #bytes = 0
+  #emptyPages = 0
+
+  /** Returns the cursor of the next page, if there is one. */
+  add(page: unknown): string | undefined {
+    if (!isRecord(page) || !Array.isArray(page['data'])) throw malformed('a page has no list')
+    const { data, next_page: next = null } = page
+    if (data.length > PAGE_SIZE) throw malformed('a page has more memories than were asked for')
+    for (const item of data) this.#addMemory(item)
+    this.#emptyPages = data.length === 0 ? this.#emptyPages + 1 : 0
+    if (next === null) return undefined
+    if (typeof next !== 'string' || !next.isWellFormed()) throw malformed('a cursor is no text')
+    if (this.#cursors.has(next) || this.#emptyPages >= EMPTY_PAGES_MAX) {
+      throw malformed('its pages have no end')
+    }
+    this.#cursors.add(next)
+    return next
+  }
+
+  #addMemory(item: unknown): void {
+    if (!isRecord(item) || item['type'] !== 'memory') throw malformed('an item is no memory')
+    const { path, content, content_sha256: hash } = item
+    if (typeof path !== 'string' || !path.isWellFormed() || !path.startsWith('/')) {
+      throw malformed('a memory has no path')
+    }
+    // Also when one was moved meanwhile: then the next run finds it once.
+    if (this.#paths.has(path)) throw malformed('it lists a path twice')
+    this.#paths.add(path)
+    if (this.#paths.size > memoriesMax) throw malformed(`it has more than ${memoriesMax} memories`)
+    if (typeof content !== 'string') throw malformed('a memory has no content')
+    if (!content.isWellFormed() || sha256OfText(content) !== hash) {
+      this.damaged.push({ origin: path, reason: 'its content does not have the hash that it says' })
+      return
+    }
+    const bytes = utf8(content)
+    this.#bytes += bytes.length
+    if (this.#bytes > TOTAL_BYTES_MAX)
+      throw malformed(`it holds more than ${TOTAL_BYTES_MAX} bytes`)
+    this.fetched.push({ path, bytes })
+  }
+}
+
+function malformed(problem: string): StoreError {
+  return new CommandError(
+    'remote_protocol',
+    `The server does not answer as one of memory stores: ${problem}. Nothing was imported`,
+    'Check that --url is the address of such a server, and run it again',
+    { place: '' },
+  )
+}
+
+function addressOf(text: string): string {
+  const url = parseRemoteUrl(text)
+  if (url.kind === 'http') return url.text
+  throw usageError('--url must be the address of a server, https://…', 'import')
+}
+
+/** From a file or a variable, never from an argument, which every process can read. */
+function keyOf({ environment }: Context): string {
+  const { anthropicApiKeyFile: file, anthropicApiKey } = environment
+  const key = file === undefined ? anthropicApiKey : readSecretFile('the API key', file)
+  if (key === undefined) {
+    throw new CommandError(
+      'unauthenticated',
+      'There is no API key to read the store with',
+      'Set ANTHROPIC_API_KEY, or name a file that holds the key with ANTHROPIC_API_KEY_FILE',
+      { place: '' },
+    )
+  }
+  // A header holds nothing else, and an error about one would repeat it.
+  if (/^[\u0021-\u007e]+$/.test(key)) return key
+  throw new StoreError('invalid_input', 'The API key must be printable ASCII without spaces')
+}

@@ -197,7 +197,7 @@ export const memoryCommands: readonly Command[] = [
     notes: [
       'The source is a directory or a file, and for memory-stores the id of a store; claude-code ' +
         'and basic-memory know one by default. It is only read, and links in it are not ' +
-        'followed.',
+        'followed. docs/IMPORT.md says what is taken from each.',
       'A memory that has the text already stays unchanged, so that an import can be repeated. ' +
         'Each import is a session, unless --session names one: `rollback --session` takes it back.',
     ],

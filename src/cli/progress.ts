@@ -36,17 +36,21 @@ export async function withProgress<T>(
   }
 }
 
-/** `Verifying  [######------]  50 %  1,000 of 2,000  250/s  4 s left` */
+/**
+ * `Verifying  [######------]  50 %  1,000 of 2,000  250/s  4 s left`, or `Fetching  1,000  250/s`
+ * if nobody knows how much there is: then `total` is infinite.
+ */
 export function progressLine(
   title: string,
   done: number,
   total: number,
   elapsedMs: number,
 ): string {
+  const rate = done === 0 || elapsedMs === 0 ? '' : `  ${rateText((done * 1000) / elapsedMs)}`
+  if (total === Number.POSITIVE_INFINITY) return `${title}  ${done.toLocaleString('en')}${rate}`
   const share = total === 0 ? 1 : Math.min(done / total, 1)
   const cells = Math.round(share * BAR_CELLS)
   const bar = '#'.repeat(cells) + '-'.repeat(BAR_CELLS - cells)
-  const rate = done === 0 || elapsedMs === 0 ? '' : `  ${rateText((done * 1000) / elapsedMs)}`
   const remaining = share === 0 ? '' : `  ${durationText((elapsedMs / share) * (1 - share))} left`
   const counts = `${done.toLocaleString('en')} of ${total.toLocaleString('en')}`
   return `${title}  [${bar}]  ${Math.floor(share * 100)} %  ${counts}${rate}${remaining}`

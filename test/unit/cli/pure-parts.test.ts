@@ -167,6 +167,7 @@ describe('on the screen', () => {
     [5, 10, 'Work  [############------------]  50 %  5 of 10  0.6/s  8 s left'],
     [10, 10, 'Work  [########################]  100 %  10 of 10  1.3/s  0 s left'],
     [1, 1000, 'Work  [------------------------]  0 %  1 of 1,000  0.1/s  134 min left'],
+    [1000, Infinity, 'Work  1,000  125/s'],
   ])('%d of %d', (done, total, line) => {
     expect(progressLine('Work', done, total, 8000)).toBe(line)
   })

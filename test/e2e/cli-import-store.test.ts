@@ -183,6 +183,17 @@ describe('a hostile server', () => {
     expect(thief.asked).toHaveLength(0)
   })
 
+  test('an address where nobody listens, and a connection that ends', async () => {
+    const home = await newHomeWithStore()
+    const nobody = await run(home, 'http://127.0.0.1:1', KEY)
+    expect(nobody.stderr).toContain('The server cannot be reached. Nothing was imported')
+    const { url, asked } = await hostile((request, response) => {
+      if (asked.length > 1) json(response, one)
+      else request.socket.destroy()
+    })
+    expect((await run(home, url, KEY)).stdout).toMatch(/^Imported 1 memory\n/)
+  })
+
   test('a wrong hash is refused by path, or left out', async () => {
     const home = await newHomeWithStore()
     const wrong = { ...memory('/b.md'), content: 'changed on the way' }

@@ -31,6 +31,24 @@ export interface HostContext {
 export type StoreOperation<Input> = Operation<Input, Wire, StoreContext>
 export type HostOperation<Input> = Operation<Input, Wire, HostContext>
 
+/** A request at a path that an adapter of another protocol answers, on the server's door. */
+export interface HostedCall {
+  readonly host: Host
+  readonly caller: Caller
+  /** Its body has been received. */
+  readonly request: Request
+  /** For the log of the operator: an error of which the caller learns no more than that it is. */
+  readonly tell: (error: unknown) => void
+}
+
+/** A path of a server that an adapter of another protocol answers: `mcpRoute` makes one. */
+export interface HostedRoute {
+  /** `/mcp` */
+  readonly path: string
+  /** @internal What it throws is answered as the error of an operation is. */
+  readonly handle: (call: HostedCall) => Promise<Response>
+}
+
 /** Any of them. */
 export interface HostedOperation {
   readonly name: string

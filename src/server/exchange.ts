@@ -2,7 +2,7 @@
 // is looked at before the credential.
 
 import { errorAnswer } from '../api/error-envelope.ts'
-import { checkMayCall } from '../api/hosted.ts'
+import { checkMayCall, type HostedRoute } from '../api/hosted.ts'
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller, Host } from '../hosting/host.ts'
@@ -10,7 +10,7 @@ import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
 import { authenticate, checkDoorway, checkHeaders, type Doorways } from './admission.ts'
 import { type Answer, type Connection, jsonAnswer, newRequestId, whenSent } from './answer.ts'
 import type { KeyLimits, Stay } from './key-limits.ts'
-import { readBody, readQuery, sentBytes } from './request-input.ts'
+import { readBody, readBytes, readQuery, sentBytes } from './request-input.ts'
 import type { Route } from './routes.ts'
 
 /** What is known of a request that has been answered; nothing that it holds. */
@@ -42,6 +42,8 @@ export interface ExchangeContext {
 interface Found {
   caller?: Caller
   stay?: Stay
+  /** What went wrong behind an answer that does not say so. */
+  fault?: unknown
 }
 
 /** Set aside for an answer until its size is known: for a page of a list, and for any other. */
@@ -52,7 +54,7 @@ const ANSWER_BYTES = 128 * KIBIBYTE
 export async function exchange(
   context: ExchangeContext,
   request: Request,
-  route: Route | undefined,
+  route: Route | HostedRoute | undefined,
   parameters: Readonly<Record<string, string>>,
   connection: Connection,
 ): Promise<Answer> {
@@ -61,12 +63,11 @@ export async function exchange(
   const requestId = newRequestId()
   const found: Found = {}
   let answer: Answer
-  let error: unknown
   try {
-    const json = await answerTo(context, request, route, parameters, found)
-    answer = jsonAnswer(200, json, headersOf(requestId, found.caller))
+    const own = await answerTo(context, request, route, parameters, found)
+    answer = { ...own, headers: { ...own.headers, ...headersOf(requestId, found.caller) } }
   } catch (thrown) {
-    error = thrown
+    found.fault = thrown
     const { status, headers, body } = errorAnswer(thrown, requestId)
     answer = jsonAnswer(status, body, { ...headersOf(requestId, found.caller), ...headers })
   }
@@ -78,24 +79,26 @@ export async function exchange(
     status: answer.status,
     ms: Math.max(0, clock() - startedAt),
     key_id: found.caller?.keyId ?? null,
-    ...(error !== undefined && failureOf(error)),
+    ...(found.fault !== undefined && failureOf(found.fault)),
   })
   return answer
 }
 
 async function answerTo(
-  { host, clock, doorways, limits, bodyBytesMax }: ExchangeContext,
+  context: ExchangeContext,
   request: Request,
-  route: Route | undefined,
+  route: Route | HostedRoute | undefined,
   parameters: Readonly<Record<string, string>>,
   found: Found,
-): Promise<unknown> {
+): Promise<Answer> {
+  const { host, clock, doorways, limits, bodyBytesMax } = context
   checkDoorway(request, doorways)
   const caller = authenticate(request.headers, host)
   found.caller = caller
   const stay = limits.enter(caller.keyId)
   found.stay = stay
   if (route === undefined) throw new StoreError('not_found', 'There is no such route')
+  if ('handle' in route) return answerOfGuest(context, request, route, { caller, stay, found })
   checkHeaders(request.headers, caller, route.beta)
   const { operation, body } = route
   checkMayCall(caller, operation, parameters['memory_store_id'])
@@ -105,7 +108,27 @@ async function answerTo(
   const fields = body === undefined ? {} : await readBody(request, body, bodyBytesMax)
   // Names are of one place each; if not, the path counts most.
   const input = { ...fields, ...query, ...parameters }
-  return operation.run({ host, caller, clock }, input)
+  return jsonAnswer(200, await operation.run({ host, caller, clock }, input), {})
+}
+
+/** What another adapter answers, as a whole. */
+async function answerOfGuest(
+  { host, bodyBytesMax }: ExchangeContext,
+  request: Request,
+  route: HostedRoute,
+  { caller, stay, found }: { readonly caller: Caller; readonly stay: Stay; readonly found: Found },
+): Promise<Answer> {
+  const { method, url, headers } = request
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  await stay.hold((hasBody ? sentBytes(headers, bodyBytesMax) : 0) + PAGE_BYTES)
+  const body = hasBody ? await readBytes(request, bodyBytesMax) : null
+  const received = new Request(url, { method, headers, body })
+  const tell = (error: unknown): void => {
+    found.fault ??= error
+  }
+  const response = await route.handle({ host, caller, request: received, tell })
+  const own = Object.fromEntries(response.headers)
+  return { ...jsonAnswer(response.status, '', own), body: await response.text() }
 }
 
 /** An answer that nobody reads takes memory as long as it waits. */

@@ -1,5 +1,6 @@
 // The options of a server, and what they are by default.
 
+import type { HostedRoute } from '../api/hosted.ts'
 import type { Clock } from '../clock.ts'
 import { MEBIBYTE } from '../limits.ts'
 import type { LogLine } from './exchange.ts'
@@ -37,6 +38,8 @@ export interface HttpOptions {
   readonly allowedHosts?: readonly string[] | undefined
   /** Origins whose web pages may ask: none by default. */
   readonly allowedOrigins?: readonly string[] | undefined
+  /** What other adapters answer, such as `mcpRoute` of `gitlocket/mcp`, by any method. */
+  readonly routes?: readonly HostedRoute[] | undefined
   readonly limits?: Partial<ServerLimits> | undefined
   /** Gets a line for each request, to be written as JSON. */
   readonly log?: ((line: LogLine) => void) | undefined

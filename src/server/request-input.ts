@@ -92,7 +92,11 @@ function checkContentType(contentType: string): void {
   throw invalid('The content type of a body must be application/json, in UTF-8')
 }
 
-async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array> {
+/** Throws `invalid_input` or `request_too_large`. */
+export async function readBytes(
+  request: Request,
+  bytesMax: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   const length = request.headers.get('content-length')
   if (length !== null && Number(length) > bytesMax) throw tooLarge(bytesMax)
   if (length === '0') return new Uint8Array()
@@ -110,7 +114,7 @@ async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array
 async function readStream(
   stream: ReadableStream<Uint8Array> | null,
   bytesMax: number,
-): Promise<Uint8Array> {
+): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let length = 0
   const reader = stream?.getReader()

@@ -2,6 +2,7 @@
 // their results into answers; decides nothing.
 
 import { Hono } from 'hono'
+import type { HostedRoute } from '../api/hosted.ts'
 import { systemClock } from '../clock.ts'
 import type { Host } from '../hosting/host.ts'
 import { type HostOptions, openHost } from '../hosting/open-host.ts'
@@ -13,6 +14,7 @@ import { type HttpOptions, limitsDefault } from './options.ts'
 import { type Route, routes } from './routes.ts'
 
 export { type HostAdministration, openHostAdministration } from '../hosting/administration.ts'
+export type { HostedRoute } from '../api/hosted.ts'
 export type { Workspace } from '../hosting/catalogue.ts'
 export type { ApiKey } from '../hosting/credentials.ts'
 export type { HostNotice, HostPlaces } from '../hosting/data-directory.ts'
@@ -45,14 +47,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 function serveHost(host: Host, options: HttpOptions): Server {
   const limits = { ...limitsDefault, ...options.limits }
   const clock = options.clock ?? systemClock
-  const app = makeApp({
-    host,
-    clock,
-    doorways: { hosts: hostsOf(options), origins: new Set(options.allowedOrigins) },
-    limits: new KeyLimits(limits, clock),
-    bodyBytesMax: limits.bodyBytes,
-    log: options.log ?? (() => undefined),
-  })
+  const app = makeApp(
+    {
+      host,
+      clock,
+      doorways: { hosts: hostsOf(options), origins: new Set(options.allowedOrigins) },
+      limits: new KeyLimits(limits, clock),
+      bodyBytesMax: limits.bodyBytes,
+      log: options.log ?? (() => undefined),
+    },
+    options.routes ?? [],
+  )
   let listening: Promise<{ readonly listener: Listener; readonly address: Address }> | undefined
   return {
     fetch: async (request) => app.fetch(request, {}),
@@ -68,23 +73,30 @@ function serveHost(host: Host, options: HttpOptions): Server {
   }
 }
 
-function makeApp(context: ExchangeContext): Hono<{ Bindings: Connection }> {
+function makeApp(
+  context: ExchangeContext,
+  guests: readonly HostedRoute[],
+): Hono<{ Bindings: Connection }> {
   const app = new Hono<{ Bindings: Connection }>()
   app.get('/healthz', ({ env }) => {
     return send(jsonAnswer(200, { status: 'ok' }, { 'request-id': newRequestId() }), env)
   })
-  const add = (route: Route): void => {
-    app.on(route.method, route.path, async ({ req, env }) =>
+  const add = (methods: string[], route: Route | HostedRoute): void => {
+    app.on(methods, route.path, async ({ req, env }) =>
       send(await exchange(context, req.raw, route, req.param(), env), env),
     )
   }
-  for (const route of routes) add(route)
+  for (const route of routes) add([route.method], route)
+  for (const route of guests) add(anyMethod, route)
   app.onError((error, { env }) => send(refusalOf(error), env))
   app.notFound(async ({ req, env }) => {
     return send(await exchange(context, req.raw, undefined, {}, env), env)
   })
   return app
 }
+
+/** An adapter says itself which of them it does not take. */
+const anyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** This machine's own names, and those by which it is reached. */
 function hostsOf({ host, allowedHosts = [] }: HttpOptions): ReadonlySet<string> {

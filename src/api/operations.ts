@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import { StoreError } from '../errors.ts'
 import type { Access } from '../hosting/host.ts'
 import { viewLinesMax } from '../limits.ts'
-import type { Applied } from '../store/changes/apply.ts'
+import type { Applied, AppliedChanges } from '../store/changes/apply.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
@@ -99,7 +99,7 @@ export const strReplace: Operation<StrReplaceInput, EditResult> = {
   name: 'str_replace',
   effect: 'write',
   input: schemas.strReplaceInput,
-  run: replaceText,
+  run: ({ me }, input) => replaceText(me, input),
 }
 
 export const insert: Operation<InsertInput, Applied> = {
@@ -202,17 +202,20 @@ function viewLines(
   return { type: 'file', memory, lineCount, firstLine, lines }
 }
 
-async function replaceText(
-  { me }: OperationContext,
+/** Replaces the only occurrence, in a content that has the expected hash, if there is one. */
+export async function replaceText(
+  me: StoreWriter,
   { path, old_str, new_str = '' }: StrReplaceInput,
-): Promise<EditResult> {
+  expectedSha256?: string,
+): Promise<EditResult & AppliedChanges> {
   let edited: TextEdit | undefined
   const edit = (content: string): string => {
     const offset = findOnly(path, content, old_str)
     edited = replaceAt(content, offset, old_str.length, new_str)
     return edited.text
   }
-  const applied = await me.edit(checkFilePath(path), edit)
+  const change = { type: 'edit', path: checkFilePath(path), edit, expectedSha256 } as const
+  const applied = await me.apply([change])
   return { ...applied, snippet: snippetOf(edited) }
 }
 

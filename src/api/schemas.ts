@@ -34,6 +34,9 @@ export interface DeleteInput {
   readonly path: string
 }
 
+/** JSON Schema of an object. */
+export type ObjectSchema = { type: 'object'; [keyword: string]: unknown }
+
 export interface RenameInput {
   readonly old_path: string
   readonly new_path: string
@@ -79,6 +82,12 @@ export function parseInput<Input>(schema: z.ZodType<Input>, input: unknown): Inp
   const expected = issue?.message ?? 'valid'
   if (typeof parameter !== 'string') throw new StoreError('invalid_input', expected)
   throw invalidParameter(parameter, isMissing(input, parameter), expected)
+}
+
+/** What a schema takes, as JSON Schema: what it checks beyond that is in the descriptions. */
+export function inputSchemaOf({ input }: { readonly input: z.ZodType }): ObjectSchema {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' })
+  return { ...schema, type: 'object' }
 }
 
 /** The path itself, if it is the root or a path of FORMAT §5.2. Throws `invalid_path`. */
@@ -130,7 +139,7 @@ export function objectField(what: string): z.ZodType<object> {
   )
 }
 
-function searchText(): z.ZodString {
+export function searchText(): z.ZodString {
   const expected = 'a string that is not empty, the text to replace'
   return z.string({ error: expected }).min(1, { error: expected }).describe(expected)
 }

@@ -1,6 +1,8 @@
 // The fields that inputs of the Memory Stores API have in common (§4): views, limits, times.
 
 import { z } from 'zod'
+import { findId } from '../format/id.ts'
+import type { Point } from '../store/history/points.ts'
 
 export type View = 'basic' | 'full'
 
@@ -40,7 +42,7 @@ export const pageFields: {
   readonly page: Field<string | undefined>
 } = {
   limit: limitField(),
-  page: z.string({ error: 'the next_page of the page before' }).optional(),
+  page: cursorField().optional(),
 }
 
 export const timeFields: {
@@ -57,7 +59,13 @@ function limitField(): z.ZodType<number> {
     .int({ error: expected })
     .min(1, { error: expected })
     .max(LIMIT_MAX, { error: expected })
+    .describe(expected)
     .default(LIMIT_DEFAULT)
+}
+
+function cursorField(): z.ZodString {
+  const expected = 'the next_page of the page before'
+  return z.string({ error: expected }).describe(expected)
 }
 
 function timeField(): z.ZodType<number> {
@@ -68,6 +76,20 @@ function timeField(): z.ZodType<number> {
     context.addIssue({ code: 'custom', message: expected })
     return z.NEVER
   })
+}
+
+/** A time, or a version: the state right after it was written. */
+export function pointField(): z.ZodType<Point> {
+  const expected =
+    'the id of a version, memver_…, or a time as in RFC 3339, such as 2026-01-31T12:00:00Z'
+  const point = z.string({ error: expected }).transform((text, context): Point => {
+    if (findId('version', text) !== undefined) return { versionId: text }
+    const time = findTime(text)
+    if (time !== undefined) return { time }
+    context.addIssue({ code: 'custom', message: expected })
+    return z.NEVER
+  })
+  return point.describe(expected)
 }
 
 const RFC_3339 = new RegExp(

@@ -9,6 +9,7 @@ import type { Identity } from '../keys/identity.ts'
 import type { Audit, AuditOptions } from '../store/audit/audit.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
+import type { OpenOptions } from '../store/session/open-options.ts'
 import { CommandError } from './command-error.ts'
 import type { Context } from './context.ts'
 import type { Environment } from './environment.ts'
@@ -46,7 +47,7 @@ export function isStoreHere({ environment }: Context): boolean {
 export async function withStore<T>(
   context: Context,
   work: (store: MemoryStore) => Promise<T>,
-  options: { readonly acceptRolledBack?: boolean } = {},
+  options: Pick<OpenOptions, 'acceptRolledBack' | 'guard'> = {},
 ): Promise<T> {
   const { environment, interrupts } = context
   checkIsHere(environment)

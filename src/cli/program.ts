@@ -1,8 +1,7 @@
 // One run of the command line: reads arguments and environment, runs one command and prints its
-// answer. Besides this file, only pager.ts, commands/watch.ts and commands/serve.ts write to
+// answer. Besides this file, only pager.ts and commands/{watch,serve,mcp}.ts write to
 // standard output. Leaves signals and the end of the process to main.ts.
 
-import { readFileSync } from 'node:fs'
 import { systemClock } from '../clock.ts'
 import { hasCode } from '../errors.ts'
 import { CommandError, usageError } from './command-error.ts'
@@ -12,6 +11,7 @@ import { type Environment, readEnvironment, wantsDebugging } from './environment
 import { commandHelp, overview } from './help.ts'
 import type { Interrupts } from './interrupts.ts'
 import { answerText, errorText, exitCodeOf, visible } from './output.ts'
+import { packageVersion } from './package-version.ts'
 import { withPager } from './pager.ts'
 import { type Invocation, parseCommandLine, wantsJson } from './parse.ts'
 import { commandGroups, commands } from './table.ts'
@@ -88,11 +88,4 @@ function report(error: unknown, json: boolean, store: string | undefined): numbe
   const silent = hasCode(error, 'cancelled') && !json && !(error instanceof CommandError)
   if (!silent) process.stderr.write(errorText(error, json, store))
   return exitCodeOf(error)
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  const manifest: unknown = JSON.parse(text)
-  const isManifest = typeof manifest === 'object' && manifest !== null && 'version' in manifest
-  return isManifest ? String(manifest.version) : 'unknown'
 }

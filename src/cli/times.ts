@@ -3,6 +3,8 @@
 import { timestamp } from '../api/wire.ts'
 import { StoreError } from '../errors.ts'
 import type { ClockLeap } from '../store/session/writer-clock.ts'
+import { usageError } from './command-error.ts'
+import type { Input } from './command.ts'
 import type { Context } from './context.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -42,6 +44,19 @@ export function parseDuration(option: string, text: string): number {
   const duration = findDuration(text)
   if (duration !== undefined) return duration
   throw new StoreError('invalid_input', `--${option} must be a duration such as 36h, 90d or 12w`)
+}
+
+const SYNC_MS_MIN = 1000
+/** A timer with more than 24 days would run out at once. */
+const SYNC_MS_MAX = 7 * 24 * 3_600_000
+
+/** Milliseconds of `--sync 5m`; undefined without it. Throws `invalid_input`. */
+export function syncIntervalOf(input: Input, command: string): number | undefined {
+  const text = input.text('sync')
+  if (text === undefined) return undefined
+  const everyMs = parseDuration('sync', text)
+  if (everyMs >= SYNC_MS_MIN && everyMs <= SYNC_MS_MAX) return everyMs
+  throw usageError('--sync must be a duration such as 5m, from 1s to 7d', command)
 }
 
 function findDuration(text: string): number | undefined {

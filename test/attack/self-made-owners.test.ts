@@ -102,16 +102,20 @@ describe('T50: a join refuses what a lowered owner', { tags: 'slow' }, () => {
   })
 })
 
-test('T50: an owner that an owner for both sides has added decides too', { tags: 'slow' }, async () => {
-  const { left, right, second, writer } = clones()
-  change(left, writer, { role: 'reader' })
-  const added = await generateIdentity(right.random)
-  right.keyring((next) => withMember(next, added, 'owner'), { fault: { author: second } })
-  const more = await generateIdentity(right.random)
-  right.keyring((next) => withMember(next, more, 'reader'), { fault: { author: added } })
-  left.joinWith(right)
-  expect(await verdicts(left)).toEqual(accepted)
-})
+test(
+  'T50: an owner that an owner for both sides has added decides too',
+  { tags: 'slow' },
+  async () => {
+    const { left, right, second, writer } = clones()
+    change(left, writer, { role: 'reader' })
+    const added = await generateIdentity(right.random)
+    right.keyring((next) => withMember(next, added, 'owner'), { fault: { author: second } })
+    const more = await generateIdentity(right.random)
+    right.keyring((next) => withMember(next, more, 'reader'), { fault: { author: added } })
+    left.joinWith(right)
+    expect(await verdicts(left)).toEqual(accepted)
+  },
+)
 
 /** Both clones have a passphrase. */
 async function withPassphrase() {

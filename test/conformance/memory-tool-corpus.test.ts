@@ -1,10 +1,11 @@
-// Every row of the corpus through the handlers, and through the directory of one of several stores:
-// the same texts, with that directory in place of /memories.
+// Every row of the corpus through the handlers, through a client of MCP, and through the directory of
+// one of several stores: the same texts, there with that directory in place of /memories.
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { memoryToolHandlers } from '../../src/anthropic/memory-tool.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
+import { connectTo, type McpCaller } from '../support/mcp-client.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { sharedDirectory } from '../support/temporary.ts'
 import {
@@ -17,6 +18,17 @@ import {
 
 describe('through the handlers', () => {
   testCorpus({ transport: throughHandlers, lacks: [] })
+})
+
+describe('through the official client of MCP', { tags: 'slow' }, () => {
+  const callers = new Map<MemoryStore, Promise<McpCaller>>()
+  const throughMcp: Transport = async (store, { command, input }) => {
+    const caller = callers.get(store) ?? connectTo(store).then((made) => made.caller)
+    callers.set(store, caller)
+    const { text, refused } = await (await caller).call('memory', { ...Object(input), command })
+    return { text, refused }
+  }
+  testCorpus({ transport: throughMcp, lacks: ['handlers'] })
 })
 
 describe('through one of several stores', { tags: 'slow' }, () => {

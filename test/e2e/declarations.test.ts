@@ -8,7 +8,7 @@ import type * as TypeScript from '../../node_modules/@arethetypeswrong/core/node
 import { full } from '../support/seed.ts'
 
 const dist = fileURLToPath(new URL('../../dist/', import.meta.url))
-const entries = ['index', 'anthropic/memory-tool', 'server/server'].map((name) => {
+const entries = ['index', 'anthropic/memory-tool', 'mcp/mcp', 'server/server'].map((name) => {
   return `${dist}${name}.d.ts`
 })
 

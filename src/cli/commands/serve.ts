@@ -12,14 +12,16 @@ import {
   memoriesDefault,
   memoriesMax,
 } from '../../limits.ts'
+import { mcpRoute } from '../../mcp/mcp.ts'
 import { createServer, type Server, type ServerOptions } from '../../server/server.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readTextFile } from '../files.ts'
+import { packageVersion } from '../package-version.ts'
 import { findOperatorSecret } from '../secrets.ts'
 import { type ServerPlace, withServerPlace } from '../server-place.ts'
-import { parseDuration } from '../times.ts'
+import { syncIntervalOf } from '../times.ts'
 
 const PORT = 8787
 const OPEN = 200
@@ -70,7 +72,7 @@ async function recoveryOf(context: Context, input: Input): Promise<HostRecovery>
 }
 
 function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof ServerPlace> {
-  const syncEveryMs = syncOf(input)
+  const syncEveryMs = syncIntervalOf(input, 'serve')
   const tls = tlsOf(input)
   const maxBytes = bytesOf(input, 'max-memory') ?? BYTES
   return {
@@ -90,21 +92,10 @@ function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof Se
     ...(syncEveryMs !== undefined && { syncEveryMs }),
     acceptRolledBack: input.flag('accept-rolled-back'),
     clock: context.clock,
+    routes: [mcpRoute({ version: packageVersion() })],
     log: (line) => printLine({ time: timestamp(context.clock()), ...line }),
     notice: (notice) => printLine(noticeOf(context, notice)),
   }
-}
-
-const SYNC_MS_MIN = 1000
-/** A timer with more than 24 days would run out at once. */
-const SYNC_MS_MAX = 7 * 24 * 3_600_000
-
-function syncOf(input: Input): number | undefined {
-  const text = input.text('sync')
-  if (text === undefined) return undefined
-  const everyMs = parseDuration('sync', text)
-  if (everyMs >= SYNC_MS_MIN && everyMs <= SYNC_MS_MAX) return everyMs
-  throw usageError('--sync must be a duration such as 5m, from 1s to 7d', 'serve')
 }
 
 function tlsOf(input: Input): ServerOptions['tls'] {

@@ -1,0 +1,120 @@
+// `mcp`: the store for one client of the Model Context Protocol, on standard input and output,
+// until either ends. Nothing but the protocol goes to standard output.
+
+import { systemRandom } from '../../crypto/random.ts'
+import { serveMcp } from '../../mcp/mcp.ts'
+import type { Author } from '../../store/commits/commit-context.ts'
+import { secretGuard } from '../../store/guard/guard.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { usageError } from '../command-error.ts'
+import type { Answer, Input } from '../command.ts'
+import type { Context } from '../context.ts'
+import { withStore } from '../open-store.ts'
+import { errorText } from '../output.ts'
+import { packageVersion } from '../package-version.ts'
+import { remoteAccess } from '../remote-access.ts'
+import { repeat } from '../repeat.ts'
+import { storePath } from '../store-path.ts'
+import { syncIntervalOf } from '../times.ts'
+
+/** For the sync at the end: a client that has ended waits a few seconds, then ends us. */
+const LAST_SYNC_MS = 5000
+const syncAuthor: Author = { actor: { type: 'service_account', id: 'gitlocket-mcp' } }
+
+export async function mcp(context: Context, input: Input): Promise<Answer> {
+  if (input.flag('json')) throw usageError('--json has no meaning here: all output is JSON', 'mcp')
+  const everyMs = syncIntervalOf(input, 'mcp')
+  const options = optionsOf(context, input)
+  const guard = input.flag('no-guard') ? {} : { guard: secretGuard }
+  const ending = 'Ended; what was answered is safe'
+  await withStore(
+    context,
+    (store) =>
+      context.interrupts.untilStopped(ending, async () => {
+        const serve = (): Promise<void> => serveUntilEnd(context, store, options)
+        await (everyMs === undefined ? serve() : syncing(context, store, everyMs, serve))
+      }),
+    guard,
+  )
+  return { text: '', json: undefined }
+}
+
+type Options = NonNullable<Parameters<typeof serveMcp>[3]>
+
+function optionsOf({ clock }: Context, input: Input): Options {
+  const path = input.text('path')
+  const session = input.text('session')
+  return {
+    clock,
+    version: packageVersion(),
+    access: input.flag('read-only') ? 'read_only' : 'read_write',
+    path: path === undefined ? '/' : storePath(path),
+    ...(session !== undefined && { author: { actor: { type: 'session', id: session } } }),
+    onError: (error) => void process.stderr.write(errorText(error, false, undefined)),
+  }
+}
+
+async function serveUntilEnd(
+  { interrupts: { signal } }: Context,
+  store: MemoryStore,
+  options: Options,
+): Promise<void> {
+  const connection = await serveMcp(store, process.stdin, process.stdout, options)
+  const stop = (): void => void connection.close()
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
+  await connection.closed
+  signal.removeEventListener('abort', stop)
+}
+
+/** Syncs with all remotes again and again while `work` runs, and once more at its end. */
+async function syncing(
+  context: Context,
+  store: MemoryStore,
+  everyMs: number,
+  work: () => Promise<void>,
+): Promise<void> {
+  const { signal } = context.interrupts
+  const ended = new AbortController()
+  const told = new Map<string, string>()
+  const turn = (until: AbortSignal): Promise<boolean> => syncAll(context, store, told, until)
+  const running = AbortSignal.any([signal, ended.signal])
+  const pace = { seconds: everyMs / 1000, random, signal: running }
+  const rounds = repeat(() => turn(running), pace)
+  try {
+    await work()
+  } finally {
+    ended.abort()
+    await rounds
+    const last = AbortSignal.timeout(LAST_SYNC_MS)
+    await turn(signal.aborted ? last : AbortSignal.any([signal, last]))
+  }
+}
+
+/** Whether all succeeded. Tells a failure once, as long as it lasts. */
+async function syncAll(
+  context: Context,
+  store: MemoryStore,
+  told: Map<string, string>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const access = remoteAccess(context)
+  let isDone = true
+  for (const { name: remote } of await store.remotes.list()) {
+    try {
+      await store.as(syncAuthor).sync({ remote, access, signal })
+      told.delete(remote)
+    } catch (error) {
+      if (signal.aborted) return false
+      isDone = false
+      const text = errorText(error, false, undefined)
+      if (told.get(remote) !== text) process.stderr.write(text)
+      told.set(remote, text)
+    }
+  }
+  return isDone
+}
+
+function random(): number {
+  return (systemRandom(1)[0] ?? 0) / 255
+}

@@ -1,0 +1,116 @@
+// One server of the protocol, for a connection or a request: names the tools and resources, and
+// turns a refusal into a result that the model reads. Whatever else goes wrong says nothing of the
+// host.
+
+import {
+  type CallToolResult,
+  CLIENT_INFO_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { surfaceOf } from '../api/error-surface.ts'
+import type { Effect } from '../api/operations.ts'
+import type { Wire } from '../api/wire.ts'
+import { errorContentOf, Refusal, refusalOf } from '../memory-tool/refusal.ts'
+import type { ToolSpace } from '../memory-tool/tool-space.ts'
+import { effectOf, memoryCommand } from './memory-command.ts'
+import { listResources, readResource, resourceTemplate } from './resources.ts'
+import type { Tool } from './tool-call.ts'
+import { tools } from './tools.ts'
+
+/** What a server serves. */
+export interface Served {
+  readonly space: ToolSpace
+  readonly instructions: string
+  /** Of gitlocket. */
+  readonly version: string
+  /** Told the name that a client gives itself, before each call. */
+  readonly hear: (name: unknown) => void
+  /** Told what is wrong with a store or the machine: it is not for the client. */
+  readonly tell: (error: unknown) => void
+  /** Runs calls in the order in which they were made. */
+  readonly inOrder: <T>(effect: Effect, run: () => Promise<T>) => Promise<T>
+}
+
+const all: ReadonlyMap<string, Tool> = new Map(
+  [memoryCommand, ...tools].map((tool) => [tool.definition.name, tool]),
+)
+
+export function makeServer(served: Served): Server {
+  const { space, instructions, version } = served
+  const server = new Server(
+    { name: 'gitlocket', title: 'gitlocket', version },
+    { capabilities: { tools: {}, resources: {} }, instructions },
+  )
+  server.setRequestHandler('tools/list', () => ({ tools: definitionsFor(space) }))
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const tool = all.get(params.name)
+    if (tool === undefined) throw invalid('There is no such tool')
+    served.hear(nameOf(context, server))
+    return call(served, tool, params.arguments ?? {})
+  })
+  server.setRequestHandler('resources/list', async ({ params }) => {
+    const page = await reading(served, () => listResources(space, params?.cursor))
+    if (page === undefined) throw invalid('The cursor is none of this list')
+    return page
+  })
+  server.setRequestHandler('resources/templates/list', () => ({
+    resourceTemplates: [resourceTemplate],
+  }))
+  server.setRequestHandler('resources/read', async ({ params }) => {
+    const found = await reading(served, () => readResource(space, params.uri))
+    if (found === undefined) throw new ResourceNotFoundError(params.uri)
+    return { contents: [found] }
+  })
+  return server
+}
+
+/** Those that may change something only where one may: a call of them is refused elsewhere. */
+function definitionsFor({ mounts }: ToolSpace): Tool['definition'][] {
+  const mayWrite = mounts.some(({ access }) => access === 'read_write')
+  return [...all.values()].flatMap((tool) => {
+    const { definition } = tool
+    if (mayWrite) return [definition]
+    if (tool !== memoryCommand) return tool.effect === 'read' ? [definition] : []
+    const annotations = { ...definition.annotations, readOnlyHint: true, destructiveHint: false }
+    return [{ ...definition, annotations }]
+  })
+}
+
+async function call(served: Served, tool: Tool, input: Wire): Promise<CallToolResult> {
+  const { space, inOrder, tell } = served
+  try {
+    const { text, value } = await inOrder(effectOf(tool, input), () => tool.run(space, input))
+    return { content: [{ type: 'text', text }], ...(value && { structuredContent: value }) }
+  } catch (error) {
+    if (isFault(error)) tell(error)
+    return { content: [{ type: 'text', text: errorContentOf(error) }], isError: true }
+  }
+}
+
+function isFault(error: unknown): boolean {
+  return !(error instanceof Refusal) && surfaceOf(error).status >= 500
+}
+
+async function reading<T>({ tell }: Served, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isFault(error)) tell(error)
+    throw new ProtocolError(ProtocolErrorCode.InternalError, refusalOf(error).message)
+  }
+}
+
+/** With each request in the protocol of 2026; once, with the first one, in that of 2025. */
+function nameOf({ mcpReq }: ServerContext, server: Server): unknown {
+  const { envelope = {} } = mcpReq
+  const info: unknown = Reflect.get(envelope, CLIENT_INFO_META_KEY) ?? server.getClientVersion()
+  return Reflect.get(Object(info), 'name')
+}
+
+function invalid(message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message)
+}

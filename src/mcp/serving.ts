@@ -1,0 +1,51 @@
+// Who writes through a server of MCP, and in which order: what its calls need besides the stores.
+
+import type { Mount } from '../memory-tool/mount.ts'
+import { ToolSpace } from '../memory-tool/tool-space.ts'
+import type { Author } from '../store/commits/commit-context.ts'
+import { instructionsFor } from './instructions.ts'
+import type { Served } from './protocol.ts'
+
+/** The author of what a client writes, from the name that it gives itself. */
+export type AuthorOf = (name: unknown) => Author
+
+/** Names the author once, when the first call needs him: the name that is heard first counts. */
+export class Scribe {
+  readonly #authorOf: AuthorOf
+  #name: unknown
+  #author: Author | undefined
+
+  constructor(authorOf: AuthorOf, name?: unknown) {
+    this.#authorOf = authorOf
+    this.#name = name
+  }
+
+  readonly hear = (name: unknown): void => {
+    this.#name ??= name
+  }
+
+  readonly author = (): Author => {
+    this.#author ??= this.#authorOf(this.#name)
+    return this.#author
+  }
+}
+
+/** `isOne`: the store is `/memories` itself, and no directory of it. */
+export function serving(
+  mounts: readonly Mount[],
+  isOne: boolean,
+  scribe: Scribe,
+  more: Pick<Served, 'version' | 'inOrder' | 'tell'>,
+): Served {
+  const authored = mounts.map((mount) => withAuthor(mount, scribe.author))
+  const [only] = authored
+  const space = isOne && only !== undefined ? ToolSpace.ofOne(only) : ToolSpace.ofSeveral(authored)
+  return { space, instructions: instructionsFor(space), hear: scribe.hear, ...more }
+}
+
+function withAuthor(mount: Mount, author: () => Author): Mount {
+  return {
+    ...mount,
+    use: (work) => mount.use((context) => work({ ...context, me: context.store.as(author()) })),
+  }
+}

@@ -1,0 +1,106 @@
+// How a tool runs: its input is parsed, its path finds a mount, and an operation of api/ does the
+// work. Must not decide anything that an operation decides.
+
+import type { Tool as Definition } from '@modelcontextprotocol/server'
+import { type Effect, type Operation, runOperation } from '../api/operations.ts'
+import type { PathContext } from '../api/path-operations.ts'
+import { inputSchemaOf, type ObjectSchema, parseInput } from '../api/schemas.ts'
+import type { Wire } from '../api/wire.ts'
+import type { Mount } from '../memory-tool/mount.ts'
+import { Refusal } from '../memory-tool/refusal.ts'
+import { toolRoot } from '../memory-tool/tool-path.ts'
+import type { Nowhere, Place, ToolSpace } from '../memory-tool/tool-space.ts'
+import { refusalAt } from './refusals.ts'
+
+/** What a tool answers: for old clients as text, for others as a value, too. */
+export interface ToolResult {
+  readonly text: string
+  readonly value?: Wire
+}
+
+export interface Tool {
+  readonly definition: Definition
+  readonly effect: Effect
+  /** Throws what `errorContentOf` words. */
+  readonly run: (space: ToolSpace, input: unknown) => Promise<ToolResult>
+}
+
+/** An operation at a place, which the caller knows as `shown`. */
+export interface At {
+  readonly space: ToolSpace
+  readonly mount: Mount
+  readonly shown: string
+}
+
+/** What is particular about the tool of an operation. */
+export interface Shape<Input, Result> {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly outputSchema: ObjectSchema
+  /** Of a write; a read is neither. */
+  readonly hints?: { readonly destructiveHint: boolean; readonly idempotentHint: boolean }
+  /** Whether a memory is to get the path. */
+  readonly isNew?: boolean
+  readonly present: (result: Result, at: At, input: Input) => ToolResult
+  /** The answer where no store is; without it, such a path is refused. */
+  readonly nowhere?: (space: ToolSpace, place: Nowhere, input: Input) => Promise<ToolResult>
+}
+
+export function toolOf<Input extends { readonly path?: string | undefined }, Result>(
+  operation: Operation<Input, Result, PathContext>,
+  { name, title, description, outputSchema, hints, ...shape }: Shape<Input, Result>,
+): Tool {
+  const readOnlyHint = operation.effect === 'read'
+  const annotations = { title, readOnlyHint, ...hints, openWorldHint: false }
+  const inputSchema = inputSchemaOf(operation)
+  return {
+    definition: { name, title, description, inputSchema, outputSchema, annotations },
+    effect: operation.effect,
+    run: async (space, raw) => {
+      const input = parseInput(operation.input, raw)
+      const place = placeOf(space, input, shape.isNew ?? false)
+      if (place.mount === undefined) return runNowhere(space, place, input, shape.nowhere)
+      const at = { space, mount: place.mount, shown: place.shown }
+      return shape.present(await runAt(operation, place, input), at, input)
+    },
+  }
+}
+
+/** Runs an operation where a place is. Throws a refusal that names the place. */
+export async function runAt<Input, Result>(
+  operation: Operation<Input, Result, PathContext>,
+  { mount, path, shown }: Place,
+  input: Input,
+): Promise<Result> {
+  const { root } = mount
+  try {
+    return await mount.use((context) =>
+      runOperation(operation, { ...context, root }, { ...input, path }),
+    )
+  } catch (error) {
+    throw refusalAt(shown, error)
+  }
+}
+
+function placeOf(
+  space: ToolSpace,
+  { path = toolRoot }: { readonly path?: string | undefined },
+  isNew: boolean,
+): Place | Nowhere {
+  return isNew ? space.parseNew('path', path) : space.parse('path', path)
+}
+
+async function runNowhere<Input>(
+  space: ToolSpace,
+  place: Nowhere,
+  input: Input,
+  answer: Shape<Input, unknown>['nowhere'],
+): Promise<ToolResult> {
+  if (answer !== undefined && place.isRoot) return answer(space, place, input)
+  throw new Refusal(
+    place.isRoot
+      ? `${place.shown} holds no memories itself: give a path below one of its directories`
+      : `There is no such file or directory: ${place.shown}`,
+  )
+}

@@ -13,6 +13,15 @@ import type { Author } from '../store/commits/commit-context.ts'
 import { checkGiven, describeMounts, type MemoryMounts, spaceOf } from './mounts.ts'
 import { toolError, type ToolErrorClass } from './tool-error.ts'
 
+export { agentDefaults } from './agent-defaults.ts'
+export type {
+  AgentBeta,
+  AgentDefaults,
+  AgentDefaultsOptions,
+  ClearThinkingEdit,
+  ClearToolUsesEdit,
+  CompactEdit,
+} from './agent-defaults.ts'
 export type { Access } from '../api/operations.ts'
 export type { CommandName } from '../memory-tool/commands.ts'
 export { memoryToolDescription, memoryToolSchema } from '../memory-tool/schema.ts'

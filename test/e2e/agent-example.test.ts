@@ -78,6 +78,7 @@ describe.each(sample(sdks, 2))(
         expect(betas).toContain('context-management-2025-06-27')
         expect(body['context_management']).toEqual({
           edits: [
+            expect.objectContaining({ type: 'clear_thinking_20251015' }),
             expect.objectContaining({
               type: 'clear_tool_uses_20250919',
               exclude_tools: ['memory'],

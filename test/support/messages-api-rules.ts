@@ -47,7 +47,8 @@ export function checkRequest(request: IncomingMessage): void {
 }
 
 export function betasOf({ headers }: IncomingMessage): readonly string[] {
-  return [headers['anthropic-beta'] ?? []].flat().flatMap((value) => value.split(','))
+  const values = [headers['anthropic-beta'] ?? []].flat().flatMap((value) => value.split(','))
+  return values.filter((value) => value !== '')
 }
 
 /** `sent` are the betas of the header. */

@@ -39,9 +39,7 @@ export interface MessagesApi {
 interface Halt {
   readonly after: number
   /** `wait` for the client to go, `break` the connection, or send an error as the last event. */
-  readonly then: 'wait' | 'break' | Block
-  /** Called when it has stopped. */
-  readonly reached?: () => void
+  readonly ending: 'wait' | 'break' | Block
 }
 
 export interface Reply {
@@ -187,10 +185,9 @@ function stream(response: ServerResponse, { message, halt }: Answer): void {
     response.end()
     return
   }
-  const { then } = halt
-  if (then === 'break') setImmediate(() => response.destroy())
-  else if (then !== 'wait') response.end(eventOf(then))
-  halt.reached?.()
+  const { ending } = halt
+  if (ending === 'break') setImmediate(() => response.destroy())
+  else if (ending !== 'wait') response.end(eventOf(ending))
 }
 
 /** The results of tools in the newest message of a request, by the id of the call. */

@@ -56,6 +56,7 @@ export function run(
   program: string,
   api: MessagesApi,
   args: readonly string[] = ['Write it down'],
+  input = '',
 ): Promise<Finished> {
   const child = spawn(process.execPath, [program, ...args], {
     cwd: project,
@@ -71,7 +72,7 @@ export function run(
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk))
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk))
-  child.stdin.end()
+  child.stdin.end(input)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code) => resolve({ code, stdout, stderr }))

@@ -126,6 +126,10 @@ export const variables: readonly Variable[] = [
     name: 'GIT_SSL_CAINFO',
     summary: 'A file with certificates (PEM) to trust for https remotes, besides the usual ones',
   },
+  {
+    name: 'ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL',
+    summary: 'The key and the address of the Messages API, for `chat`; its SDK reads them',
+  },
   { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
   {
     name: 'GITLOCKET_PAGER, PAGER',

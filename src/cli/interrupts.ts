@@ -13,6 +13,11 @@ export interface Interrupts {
   patiently<T>(ending: string, work: () => Promise<T>): Promise<T>
   /** Like `patiently`, for work that runs until Ctrl-C or SIGTERM ends it. */
   untilStopped<T>(ending: string, work: () => Promise<T>): Promise<T>
+  /**
+   * Gives `work` a signal of its own: while it runs, the first Ctrl-C aborts that, and the process
+   * goes on. A second one ends the process immediately.
+   */
+  cancellable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>
   /** While `work` runs, Ctrl-C is left to another program, such as an editor. */
   ignoring<T>(work: () => Promise<T>): Promise<T>
   /** Runs `cleanup` when the process ends, except by kill -9. Returns a function to run it now. */
@@ -31,6 +36,7 @@ class ProcessInterrupts implements Interrupts {
   #ignored = false
   #ending: string | undefined
   #isStoppable = false
+  #cancellable: AbortController | undefined
 
   constructor() {
     process.on('SIGINT', () => this.#interrupt())
@@ -61,6 +67,17 @@ class ProcessInterrupts implements Interrupts {
     }
   }
 
+  async cancellable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const before = this.#cancellable
+    const controller = new AbortController()
+    this.#cancellable = controller
+    try {
+      return await work(controller.signal)
+    } finally {
+      this.#cancellable = before
+    }
+  }
+
   async ignoring<T>(work: () => Promise<T>): Promise<T> {
     this.#ignored = true
     try {
@@ -76,7 +93,11 @@ class ProcessInterrupts implements Interrupts {
 
   #interrupt(): void {
     if (this.#ignored) return
-    if (this.signal.aborted) this.#end()
+    if (this.#cancellable?.signal.aborted === false) {
+      this.#cancellable.abort(new StoreError('cancelled', 'Cancelled'))
+      return
+    }
+    if (this.signal.aborted || this.#cancellable !== undefined) this.#end()
     this.#controller.abort(new StoreError('cancelled', 'Cancelled'))
     if (this.#ending === undefined) setTimeout(() => this.#end(), GRACE_MS).unref()
     else process.stderr.write('\nStopping; Ctrl-C again ends immediately\n')

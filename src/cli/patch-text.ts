@@ -158,7 +158,17 @@ function marked(mark: string, lines: readonly string[], text: string): readonly 
   return [...lines.map((line) => mark + line), ...(ends ? [] : ['\\ No newline at end of file'])]
 }
 
-function countLines({ hunks }: StructuredPatch): { readonly added: number; removed: number } {
+export interface LineCounts {
+  readonly added: number
+  readonly removed: number
+}
+
+/** How many lines a change adds and removes. */
+export function countChangedLines(change: TextChange): LineCounts {
+  return countLines(patchOf(change))
+}
+
+function countLines({ hunks }: StructuredPatch): LineCounts {
   let [added, removed] = [0, 0]
   for (const line of hunks.flatMap(({ lines }) => lines)) {
     if (line.startsWith('+')) added += 1

@@ -1,4 +1,4 @@
-// The verbs that connect agent programs; a part of table.ts.
+// The verbs that give agents the memory: agent programs, and a model itself; a part of table.ts.
 
 import type { Command } from './command.ts'
 import { dryRunOption } from './options.ts'
@@ -42,5 +42,52 @@ export const agentCommands: readonly Command[] = [
         'standard input, and answers in its form. It exits with 0 whatever happens.',
     ],
     run: async (context) => (await import('./commands/hook.ts')).sessionStart(context),
+  },
+  {
+    name: 'mcp',
+    summary: 'Give the store to a client of the Model Context Protocol, such as Claude Code',
+    positionals: [],
+    options: [
+      { name: 'read-only', summary: 'Refuse all that would write' },
+      { name: 'path', value: 'path', summary: 'Only this directory: nothing beside it is seen' },
+      {
+        name: 'session',
+        value: 'id',
+        summary: 'The session to record; else one that is named after the client',
+      },
+      { name: 'sync', value: 'interval', summary: 'Sync with all remotes, such as 5m' },
+      { name: 'no-guard', summary: 'Let texts through in which there seems to be a secret' },
+    ],
+    notes: [
+      'The client starts it, and speaks with it on standard input and output; docs/MCP.md says ' +
+        'how a client is told to. Each run is a session, as `gitlocket log` shows: `gitlocket ' +
+        'rollback --session` takes back what it wrote. Problems go to standard error.',
+      'With --sync it also syncs once at the start and once at the end. A remote that fails does ' +
+        'not keep it from working.',
+    ],
+    run: async (...call) => (await import('./commands/mcp.ts')).mcp(...call),
+  },
+  {
+    name: 'chat',
+    summary: 'Talk to a model that has this store as its memory',
+    positionals: [],
+    options: [
+      { name: 'message', short: 'm', value: 'text', summary: 'Ask this alone, and end' },
+      { name: 'model', value: 'id', summary: 'The model; else claude-sonnet-5' },
+      { name: 'session', value: 'id', summary: 'The session to record; else chat- and the time' },
+      { name: 'read-only', summary: 'The model reads the memory, and cannot change it' },
+      { name: 'no-thinking', summary: 'For models that cannot decide when to think' },
+    ],
+    notes: [
+      'Shows each command of the memory tool, and the versions that it has made. Off a terminal ' +
+        'the message is read from standard input. The answer goes to standard output, all else ' +
+        'to standard error.',
+      'Needs the package `@anthropic-ai/sdk` next to gitlocket, and a key in ANTHROPIC_API_KEY. ' +
+        'The conversation is sent to the API, with what the model reads of the memory; here it ' +
+        'is kept in RAM alone.',
+      'Ctrl-C stops an answer, and what was written until then stays. ' +
+        '`gitlocket rollback --session` takes back what a chat has written.',
+    ],
+    run: async (...call) => (await import('./commands/chat.ts')).chat(...call),
   },
 ]

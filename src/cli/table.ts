@@ -7,7 +7,6 @@ import { careCommands } from './table-care.ts'
 import { auditCommands, deviceCommands } from './table-devices.ts'
 import { eraseCommands, historyCommands, undoCommands } from './table-history.ts'
 import { keyCommands } from './table-keys.ts'
-import { mcpCommands } from './table-mcp.ts'
 import { memoryCommands } from './table-memories.ts'
 import { serveCommands } from './table-serve.ts'
 import { syncCommands } from './table-sync.ts'
@@ -35,7 +34,7 @@ const completionCommand: Command = {
 export const commandGroups: readonly CommandGroup[] = [
   { title: 'Make a store and look after it', commands: careCommands },
   { title: 'Read and write memories', commands: memoryCommands },
-  { title: 'Connect agent programs', commands: [...agentCommands, ...mcpCommands] },
+  { title: 'Give agents the memory', commands: agentCommands },
   { title: 'Look back', commands: historyCommands },
   { title: 'Undo', commands: undoCommands },
   { title: 'Erase', commands: eraseCommands },

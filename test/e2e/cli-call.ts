@@ -83,6 +83,7 @@ const uninterrupted: Interrupts = {
   signal: new AbortController().signal,
   patiently: (_, work) => work(),
   untilStopped: (_, work) => work(),
+  cancellable: (work) => work(new AbortController().signal),
   ignoring: (work) => work(),
   atExit: (cleanup) => cleanup,
 }

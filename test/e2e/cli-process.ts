@@ -25,6 +25,8 @@ export interface Ended {
 export interface RunOptions {
   readonly input?: string | Uint8Array
   readonly env?: Readonly<Record<string, string>>
+  /** The file of another installed command. */
+  readonly program?: string
 }
 
 /** A machine: a home directory, and gitlocket to run there. */
@@ -43,7 +45,7 @@ export class Home {
 
   /** As a process, whatever the exit code. */
   async run(words: readonly string[], options: RunOptions = {}): Promise<Ended> {
-    const child = this.start(words, options.env)
+    const child = this.start(words, options.env, options.program)
     child.stdin?.end(options.input ?? '')
     return ended(child)
   }
@@ -65,8 +67,12 @@ export class Home {
     return JSON.parse(await this.ok(...words, '--json'))
   }
 
-  start(words: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
-    return spawn(process.execPath, [mainFile, ...words], {
+  start(
+    words: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    program = mainFile,
+  ): ChildProcess {
+    return spawn(process.execPath, [program, ...words], {
       cwd: this.directory,
       env: this.environment(env),
       stdio: 'pipe',

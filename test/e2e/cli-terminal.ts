@@ -1,9 +1,9 @@
 // Runs the built command line on a terminal: python3 makes a pseudo-terminal, types an answer when
 // a question shows, and passes on what the screen got.
 
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { type Requirement, requires } from '../support/tools.ts'
-import { type Home, mainFile } from './cli-process.ts'
+import { ended, type Home, mainFile } from './cli-process.ts'
 
 /** Skip without it. */
 export const terminal: Requirement = requires('python3')
@@ -18,6 +18,8 @@ export interface TerminalOptions {
   /** What is typed when a text shows, in order. `\u0003` is Ctrl-C. */
   readonly typed?: readonly (readonly [shown: string, answer: string])[]
   readonly env?: Readonly<Record<string, string>>
+  /** The file of another installed command. */
+  readonly program?: string
 }
 
 export function onTerminal(
@@ -25,14 +27,40 @@ export function onTerminal(
   words: readonly string[],
   options: TerminalOptions = {},
 ): Session {
-  const request = { words: [process.execPath, mainFile, ...words], typed: options.typed ?? [] }
   const { status, stdout, stderr } = spawnSync('python3', ['-c', program], {
-    input: JSON.stringify(request),
-    cwd: home.directory,
-    env: home.environment({ TERM: 'xterm', ...options.env }),
+    ...placeOf(home, options),
+    input: requestOf(words, options),
     encoding: 'utf8',
-    timeout: 30_000,
   })
+  return sessionOf(status, stdout, stderr)
+}
+
+/** The same while this process goes on, for commands that it answers. */
+export async function besideTerminal(
+  home: Home,
+  words: readonly string[],
+  options: TerminalOptions = {},
+): Promise<Session> {
+  const child = spawn('python3', ['-c', program], { ...placeOf(home, options), stdio: 'pipe' })
+  child.stdin.end(requestOf(words, options))
+  const { exitCode, stdout, stderr } = await ended(child)
+  return sessionOf(exitCode, stdout, stderr)
+}
+
+function placeOf(
+  home: Home,
+  { env }: TerminalOptions,
+): { readonly cwd: string; readonly env: NodeJS.ProcessEnv; readonly timeout: number } {
+  const timeout = 30_000
+  return { cwd: home.directory, env: home.environment({ TERM: 'xterm', ...env }), timeout }
+}
+
+function requestOf(words: readonly string[], options: TerminalOptions): string {
+  const command = [process.execPath, options.program ?? mainFile, ...words]
+  return JSON.stringify({ words: command, typed: options.typed ?? [] })
+}
+
+function sessionOf(status: number | null, stdout: string, stderr: string): Session {
   if (status !== 0) throw new Error(`the terminal failed: ${stderr}`)
   const [exitCode, screen] = JSON.parse(stdout)
   return { exitCode, screen: screen.replaceAll('\r\n', '\n') }

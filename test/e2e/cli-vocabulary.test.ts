@@ -4,6 +4,8 @@
 import { expect, test } from 'vitest'
 import { commands } from '../../src/cli/table.ts'
 import { bareRemote } from '../support/clones.ts'
+import { text } from '../support/messages-api.ts'
+import { scripted, variables } from './chat-rig.ts'
 import { newHome } from './cli-process.ts'
 
 type Call = readonly [words: string, type: string]
@@ -39,6 +41,7 @@ const calls: readonly Call[] = [
   ['redact VERSION --overwrite --dry-run', 'redact'],
   ['redact VERSION --overwrite --yes --certificate proof', 'redact'],
   ['certificate verify proof', 'certificate_verify'],
+  ['chat --message hello', 'chat'],
   ['export files', 'export'],
   ['import files --on-conflict skip', 'import'],
   ['status', 'status'],
@@ -90,6 +93,7 @@ const calls: readonly Call[] = [
 
 test('every answer is a page or says its type', { tags: 'slow', timeout: 120_000 }, async () => {
   const [home, other] = [newHome(), newHome()]
+  const api = await scripted([[text('Hello')]])
   const card = await other.json('device', 'card')
   const filled: Record<string, string> = {
     URL: bareRemote(),
@@ -100,7 +104,8 @@ test('every answer is a page or says its type', { tags: 'slow', timeout: 120_000
   for (const [words] of calls) {
     const full = words.replaceAll(/[A-Z]{3,}/g, (name) => filled[name] ?? name).split(' ')
     const session = full[0] === 'append' ? ['--session', 'agent'] : []
-    const { stdout, stderr } = await home.call([...full, ...session, '--json'], { EDITOR: 'true' })
+    const env = { EDITOR: 'true', ...variables(api) }
+    const { stdout, stderr } = await home.call([...full, ...session, '--json'], env)
     expect(stdout, `${words}: ${stderr}`).toMatch(/^\{.*\}\n$/)
     const json = JSON.parse(stdout)
     found.push([words, typeOf(json)])

@@ -102,7 +102,7 @@ const narrow: Readonly<Record<string, readonly string[]>> = {
 
 /** Who may import a package: layers, or the beginning of paths. One that has no row is refused. */
 const packages: Readonly<Record<string, readonly string[]>> = {
-  '@anthropic-ai/sdk': ['anthropic'],
+  '@anthropic-ai/sdk': ['anthropic', 'src/cli/chat'],
   '@hono/node-server': ['server'],
   '@modelcontextprotocol/server': ['mcp'],
   '@scure/bip39': ['src/format/fingerprint.ts'],

@@ -46,6 +46,9 @@ function context(terminal: Terminal, noColour = false): Context {
     signal: new AbortController().signal,
     patiently: <T>(_: string, work: () => Promise<T>) => work(),
     untilStopped: <T>(_: string, work: () => Promise<T>) => work(),
+    cancellable: <T>(work: (signal: AbortSignal) => Promise<T>) => {
+      return work(new AbortController().signal)
+    },
     ignoring: <T>(work: () => Promise<T>) => work(),
     atExit: () => () => undefined,
   }

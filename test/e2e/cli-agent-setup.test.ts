@@ -84,7 +84,7 @@ test.runIf(linux).each(forms)('setup %s says what to add to ~/%s', async (words,
 
 test('the command for claude is one that a shell takes apart again', async () => {
   const home = newHome()
-  const store = join(home.directory, `it's "my" $HOME store`)
+  const store = join(home.directory, `it's "my" $HOME's store`)
   const identity = join(home.directory, 'my identity')
   const { stdout } = await home.call(['--store', store, 'setup', 'claude-code'], {
     GITLOCKET_IDENTITY_FILE: identity,
@@ -135,6 +135,7 @@ describe('a file with', () => {
     const written = readFileSync(file, 'utf8')
     for (const piece of text.split(/[,{}\s]+/)) expect(written).toContain(piece)
     expect(written).toContain('"Bearer ${env:GITLOCKET_API_KEY}"')
+    expect(written.endsWith(text.slice(-2).trimStart())).toBe(true)
     const before = statusOf(file)
     expect(before.mode).toBe(0o640)
     const again = await write(home)

@@ -23,12 +23,12 @@ async function setUp(path: string, disk: FaultyDisk): Promise<void> {
   else await replaceUserFile(disk, file, added.text)
 }
 
-const starts: readonly (readonly [name: string, make: (path: string) => void])[] = [
-  ['with a file', (path) => writeFileSync(path, before, { mode: 0o640 })],
-  ['without a file', () => undefined],
+const starts: readonly (readonly [name: string, mode: number, make: (path: string) => void])[] = [
+  ['with a file', 0o640, (path) => writeFileSync(path, before, { mode: 0o640 })],
+  ['without a file', 0o600, () => undefined],
 ]
 
-describe.each(starts)('%s', (_, make) => {
+describe.each(starts)('%s', (_, startMode, make) => {
   /** The operations of a run without faults, and what it leaves. */
   async function whole(): Promise<{ operations: number; after: string; mode: number }> {
     const path = place()
@@ -52,6 +52,7 @@ describe.each(starts)('%s', (_, make) => {
 
   test('every cut leaves the old file or the new one, and the next run tidies up', async () => {
     const { operations, after, mode } = await whole()
+    expect(mode).toBe(startMode)
     expect(operations).toBeGreaterThanOrEqual(4)
     const seen = new Set<string | undefined>()
     for (let at = 1; at <= operations; at += 1) {

@@ -138,7 +138,7 @@ export function holds(found: unknown, wanted: Json): boolean {
   if (!isObject(wanted)) return found === wanted
   if (!isObject(found)) return false
   return Object.entries(wanted).every(([key, value]) => {
-    return Object.hasOwn(found, key) && holds(found[key], value)
+    return holds(found[key], value)
   })
 }
 
@@ -153,7 +153,6 @@ function insert(text: string, place: Place): Addition {
   const tail = readTail(text, after, endOf(container) - 1)
   const style = styleOf(text)
   const isOnLines =
-    tail.hasLineComment ||
     text.slice(container.offset, endOf(container)).includes('\n') ||
     (last === undefined && (style.isOnLines || text.trim() === '{}'))
   const lines = memberLines(place, isOnLines ? style.unit : undefined)
@@ -180,21 +179,19 @@ interface Tail {
   /** Behind the last comma or comment, or where it began. */
   readonly end: number
   readonly hasComma: boolean
-  readonly hasLineComment: boolean
 }
 
 /** What stands between the last member of an object or a list and its end. */
 function readTail(text: string, from: number, to: number): Tail {
   const scanner = createScanner(text, false)
   scanner.setPosition(from)
-  let tail: Tail = { end: from, hasComma: false, hasLineComment: false }
+  let tail: Tail = { end: from, hasComma: false }
   for (scanner.scan(); scanner.getTokenOffset() < to; scanner.scan()) {
     const token = text.slice(scanner.getTokenOffset(), scanner.getPosition())
     if (token.trim() === '') continue
     tail = {
       end: scanner.getPosition(),
       hasComma: tail.hasComma || token === ',',
-      hasLineComment: tail.hasLineComment || token.startsWith('//'),
     }
   }
   return tail

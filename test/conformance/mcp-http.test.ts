@@ -1,0 +1,174 @@
+// MCP on a server, `/mcp`, through the official client: which stores a credential reaches, in whose
+// name it writes, and what the door of the server refuses before the protocol is looked at.
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import { mcpRoute } from '../../src/mcp/mcp.ts'
+import { connectToServer, type Era, eras, type McpCaller } from '../support/mcp-client.ts'
+import { runningServer, type StoreOnServer } from '../support/running-server.ts'
+
+const lines: { route: string | null; status: number; error?: string }[] = []
+const at = runningServer({
+  routes: [mcpRoute({ version: '9' })],
+  log: (line) => lines.push(line),
+  limits: { requestsPerSecondPerKey: 10_000 },
+})
+let notes: StoreOnServer
+let rules: StoreOnServer
+
+beforeAll(async () => {
+  notes = await at.store({ name: 'My Notes', description: 'What is noted' })
+  rules = await at.store({ name: 'Rules' })
+  await notes.create('/a.md', 'one')
+  await rules.create('/r.md', 'rule')
+})
+
+async function connect(
+  era: Era,
+  { token = at.key.secret, query = '', name = 'Test Client' } = {},
+): Promise<McpCaller> {
+  return connectToServer(`${at.url}/mcp${query}`, { token, era, name })
+}
+
+function pathsIn({ data }: Record<string, unknown>): string[] {
+  return Array.isArray(data) ? data.map((one: unknown) => String(Object(one).path)) : []
+}
+
+describe.each(eras)('in the protocol %s', { tags: 'slow' }, (era) => {
+  test('a key reaches all stores of its workspace', async () => {
+    const caller = await connect(era)
+    expect(caller.client.getServerVersion()).toMatchObject({ name: 'gitlocket', version: '9' })
+    expect(caller.client.getInstructions()).toContain('What is noted')
+    await caller.client.listTools()
+    const roots = pathsIn(await caller.value('memory_list'))
+    expect(roots).toEqual(expect.arrayContaining(['/memories/my-notes/', '/memories/rules/']))
+    const path = `/memories/my-notes/${era}.md`
+    await caller.value('memory_write', { path, content: 'written' })
+    expect(await caller.value('memory_read', { path })).toMatchObject({ content: 'written' })
+    const found = await caller.value('memory_search', { query: 'rule' })
+    expect(pathsIn(found)).toEqual(['/memories/rules/r.md'])
+    const nowhere = await caller.call('memory_history')
+    expect(nowhere).toMatchObject({ refused: true, text: expect.stringMatching(/directories/) })
+    await caller.close()
+  })
+
+  test('what a key writes belongs to a session named after the client', async () => {
+    const caller = await connect(era, { query: `?memory_store_id=${notes.id}`, name: 'An Agent' })
+    const path = `/memories/by-${era}.md`
+    await caller.value('memory_write', { path, content: 'x' })
+    const { data } = await caller.value('memory_history', { path })
+    const session = `An-Agent-${at.key.id.slice(-12)}`
+    expect(data).toMatchObject([{ session, created_by: `api:${at.key.id}` }])
+    await caller.close()
+  })
+
+  test('a session reaches what is attached to it, as it was attached', async () => {
+    const readOnly = { type: 'memory_store', memory_store_id: rules.id, access: 'read_only' }
+    const { id, token } = await at.session([notes, readOnly])
+    const caller = await connect(era, { token, name: 'sesn_00000000000000000000000000' })
+    expect(pathsIn(await caller.value('memory_list'))).toEqual([
+      '/memories/my-notes/',
+      '/memories/rules/',
+    ])
+    const path = `/memories/my-notes/s-${era}.md`
+    await caller.value('memory_write', { path, content: 'x' })
+    const { data } = await caller.value('memory_history', { path })
+    expect(data).toMatchObject([{ session: id, created_by: `session:${id}` }])
+    const refused = await caller.call('memory_write', { path: '/memories/rules/r.md', content: '' })
+    expect(refused).toMatchObject({ refused: true, text: expect.stringMatching(/read-only/) })
+    await caller.close()
+  })
+
+  test('resources are those of all stores, page by page', async () => {
+    const caller = await connect(era)
+    const uris: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await caller.client.request({ method: 'resources/list', params: { cursor } })
+      uris.push(...page.resources.map(({ uri }) => uri))
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+    expect(uris).toContain('memory://rules/r.md')
+    expect(uris).toContain('memory://my-notes/a.md')
+    const { contents } = await caller.client.readResource({ uri: 'memory://rules/r.md' })
+    expect(contents).toMatchObject([{ text: 'rule', mimeType: 'text/markdown' }])
+    await caller.close()
+  })
+})
+
+test('one store that the address names is /memories itself', async () => {
+  const caller = await connect('2026-07-28', { query: `?memory_store_id=${rules.id}` })
+  expect(pathsIn(await caller.value('memory_list'))).toEqual(['/memories/r.md'])
+  const two = `?memory_store_id=${rules.id}&memory_store_id=${notes.id}`
+  const both = await connect('2026-07-28', { query: two })
+  expect(pathsIn(await both.value('memory_list'))).toEqual([
+    '/memories/rules/',
+    '/memories/my-notes/',
+  ])
+})
+
+const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+
+/** A request as any program may send it. */
+async function send(
+  init: RequestInit & { readonly headers?: Record<string, string> },
+  query = '',
+): Promise<Response> {
+  const accept = 'application/json, text/event-stream'
+  const headers = { accept, 'content-type': 'application/json', 'x-api-key': at.key.secret }
+  const body = JSON.stringify(ping)
+  return fetch(`${at.url}/mcp${query}`, {
+    method: 'POST',
+    body,
+    ...init,
+    headers: { ...headers, ...init.headers },
+  })
+}
+
+test.each<[string, Parameters<typeof send>, number]>([
+  ['no credential', [{ headers: { 'x-api-key': '' } }], 401],
+  ['another origin', [{ headers: { origin: 'https://evil.example' } }], 403],
+  ['a body that is too long', [{ body: ' '.repeat(2 ** 20 + 1) }], 413],
+  ['what is no JSON', [{ body: '{' }], 400],
+  ['a batch', [{ body: JSON.stringify([ping, ping]) }], 400],
+  ['another content type', [{ headers: { 'content-type': 'text/plain' } }], 415],
+  ['GET', [{ method: 'GET', body: null }], 405],
+  ['DELETE', [{ method: 'DELETE', body: null }], 405],
+  ['a store of nobody', [{}, '?memory_store_id=memstore_x'], 404],
+  ['nine stores', [{}, `?${'memory_store_id=x&'.repeat(9)}`], 400],
+])('%s is refused', async (_, args, status) => {
+  const before = lines.length
+  const answer = await send(...args)
+  expect(answer.status).toBe(status)
+  expect(answer.headers.get('request-id')).toMatch(/^req_/)
+  await answer.text()
+  expect(lines.slice(before)).toMatchObject([{ route: '/mcp', status }])
+})
+
+test('a store of another workspace is not found', async () => {
+  const answer = await send(
+    { headers: { 'x-api-key': at.foreignKey.secret } },
+    `?memory_store_id=${notes.id}`,
+  )
+  expect(answer.status).toBe(404)
+})
+
+test('a key of a workspace without stores is told so', async () => {
+  const answer = await send({ headers: { 'x-api-key': at.foreignKey.secret } })
+  expect(answer.status).toBe(400)
+  expect(await answer.json()).toMatchObject({
+    error: { message: expect.stringMatching(/memory_store_id/) },
+  })
+})
+
+test('a stream of notifications is refused, and ends', async () => {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const params = { _meta: meta, notifications: { resourcesListChanged: true } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params })
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }
+  const answer = await send({ body, headers })
+  expect(await answer.text()).toContain('"error"')
+})

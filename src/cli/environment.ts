@@ -114,21 +114,17 @@ export const variables: readonly Variable[] = [
   },
   {
     name: 'ANTHROPIC_API_KEY',
-    summary: 'The key with which `import --from memory-stores` reads a store',
+    summary: 'The key for `chat` and `import --from memory-stores`',
   },
-  { name: 'ANTHROPIC_API_KEY_FILE', summary: 'A file with that key, which takes precedence' },
   {
-    name: 'CLAUDE_CONFIG_DIR',
-    summary: 'What `import --from claude-code` reads; else `~/.claude`',
+    name: 'ANTHROPIC_API_KEY_FILE',
+    summary: 'A file with the key for that import, which takes precedence',
   },
+  { name: 'ANTHROPIC_BASE_URL', summary: 'The address of the Messages API, for `chat`' },
   { name: 'GIT_SSH_COMMAND, GIT_SSH', summary: 'The ssh command for remotes, as in git' },
   {
     name: 'GIT_SSL_CAINFO',
     summary: 'A file with certificates (PEM) to trust for https remotes, besides the usual ones',
-  },
-  {
-    name: 'ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL',
-    summary: 'The key and the address of the Messages API, for `chat`; its SDK reads them',
   },
   { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
   {
@@ -137,7 +133,7 @@ export const variables: readonly Variable[] = [
   },
   {
     name: 'CLAUDE_CONFIG_DIR',
-    summary: 'Where Claude Code keeps its files, for `setup claude-code`; else the home',
+    summary: 'Where Claude Code keeps its files, for `setup` and `import`; else the home',
   },
   {
     name: 'CLAUDE_CODE_SESSION_ID',

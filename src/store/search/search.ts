@@ -18,8 +18,6 @@ import { lineOf, snippetOf } from './snippet.ts'
 import { liveSource, type Source } from './sources.ts'
 import type { Searchable } from './term-index.ts'
 
-/** In a store of fewer memories every search scans: that takes some milliseconds. */
-const INDEXED_MIN = 256
 /** How often a search starts over because a hit was changed meanwhile. */
 const TRIES = 3
 
@@ -64,16 +62,15 @@ export class StoreSearch {
       return pageOf(source, finderOf(source, asked), asked, isLast)
     }
     const source = liveSource(session, path)
-    return pageOf(source, await this.#liveFinder(source, asked), asked, isLast)
+    return pageOf(source, this.#liveFinder(source, asked), asked, isLast)
   }
 
-  async #liveFinder(source: Source<LiveMemory>, asked: CheckedQuery): Promise<Finder<LiveMemory>> {
+  #liveFinder(source: Source<LiveMemory>, asked: CheckedQuery): Finder<LiveMemory> {
     const finder = finderOf(source, asked)
     if (asked.regex === true) return finder
-    const count = await this.#session.reading((snapshot) => snapshot.count)
     const isFirst = this.#isFirst
     this.#isFirst = false
-    if (isFirst || count < INDEXED_MIN) return finder
+    if (isFirst) return finder
     const words = wordsIn(asked)
     return indexed(this.#index, liveSource(this.#session, '/'), words, asked.path, finder)
   }

@@ -53,7 +53,7 @@ describe('findTree', () => {
 
   // Elsewhere the system has no names for what is below an open directory.
   test.runIf(process.platform === 'linux')('stays in a directory that was moved away', async () => {
-    writeFileSync(join(secret, 'other.md'), 'secret')
+    writeFileSync(join(secret, 'b/other.md'), 'secret')
     const swapping: TreeRule = (name) => void (name === 'b' && replace('a', secret))
     const { files } = await findTree(root, swapping, undefined)
     expect(files).toEqual(['a/b/c.md', 'z.md'])

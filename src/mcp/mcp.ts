@@ -29,6 +29,8 @@ export interface McpOptions {
   readonly path?: string | undefined
   /** Who writes. By default a session for each connection, named after the client. */
   readonly author?: Author | undefined
+  /** Asked before each change, for a session to write in instead; undefined if there is none. */
+  readonly session?: (() => string | undefined) | undefined
   /** What the program says of the store to the model. */
   readonly instructions?: string | undefined
   /** That clients are told as the version of the server. */
@@ -56,7 +58,7 @@ export async function serveMcp(
 ): Promise<McpConnection> {
   const mount = await mountOf(store, options)
   const transport = new LineTransport(input, output)
-  const scribe = new Scribe(authorOf(options))
+  const scribe = new Scribe(authorOf(options), undefined, options.session)
   const served = serving([mount], true, scribe, { ...commonOf(options), inOrder: turnOrder() })
   const handle = serveStdio(() => makeServer(served), { transport, maxSubscriptions: 0 })
   return { closed: transport.closed, close: () => handle.close() }
@@ -74,7 +76,9 @@ export async function mcpHandler(
   const common = { ...commonOf(options), inOrder }
   const authorFor = authorOf(options)
   return (request) =>
-    handleHttp(request, (name) => serving([mount], true, new Scribe(authorFor, name), common))
+    handleHttp(request, (name) => {
+      return serving([mount], true, new Scribe(authorFor, name, options.session), common)
+    })
 }
 
 /** The route `/mcp` of a server, for its option `routes`. */

@@ -9,15 +9,23 @@ import type { Served } from './protocol.ts'
 /** The author of what a client writes, from the name that it gives itself. */
 export type AuthorOf = (name: unknown) => Author
 
-/** Names the author once, when the first call needs him: the name that is heard first counts. */
+/** Names the session in whose name the client writes now; undefined if it is not known. */
+export type SessionNow = () => string | undefined
+
+/**
+ * Names the author: the session of now if there is one. Else he is named once, when the first call
+ * needs him: the name that is heard first counts.
+ */
 export class Scribe {
   readonly #authorOf: AuthorOf
+  readonly #sessionNow: SessionNow | undefined
   #name: unknown
   #author: Author | undefined
 
-  constructor(authorOf: AuthorOf, name?: unknown) {
+  constructor(authorOf: AuthorOf, name?: unknown, sessionNow?: SessionNow) {
     this.#authorOf = authorOf
     this.#name = name
+    this.#sessionNow = sessionNow
   }
 
   readonly hear = (name: unknown): void => {
@@ -25,6 +33,8 @@ export class Scribe {
   }
 
   readonly author = (): Author => {
+    const session = this.#sessionNow?.()
+    if (session !== undefined) return { actor: { type: 'session', id: session } }
     this.#author ??= this.#authorOf(this.#name)
     return this.#author
   }

@@ -9,11 +9,13 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { readAgentEnvironment } from '../environment.ts'
 import { withStore } from '../open-store.ts'
 import { errorText } from '../output.ts'
 import { packageVersion } from '../package-version.ts'
 import { remoteAccess } from '../remote-access.ts'
 import { repeat } from '../repeat.ts'
+import { findAgentSession } from '../setup/agent-session.ts'
 import { storePath } from '../store-path.ts'
 import { syncIntervalOf } from '../times.ts'
 
@@ -41,7 +43,8 @@ export async function mcp(context: Context, input: Input): Promise<Answer> {
 
 type Options = NonNullable<Parameters<typeof serveMcp>[3]>
 
-function optionsOf({ clock }: Context, input: Input): Options {
+function optionsOf({ clock, environment }: Context, input: Input): Options {
+  const agents = readAgentEnvironment()
   const path = input.text('path')
   const session = input.text('session')
   return {
@@ -49,7 +52,7 @@ function optionsOf({ clock }: Context, input: Input): Options {
     version: packageVersion(),
     access: input.flag('read-only') ? 'read_only' : 'read_write',
     path: path === undefined ? '/' : storePath(path),
-    ...(session !== undefined && { author: { actor: { type: 'session', id: session } } }),
+    session: () => session ?? findAgentSession(environment, agents),
     onError: (error) => void process.stderr.write(errorText(error, false, undefined)),
   }
 }

@@ -161,4 +161,19 @@ describe('an import', () => {
     await store.close()
     rmSync(`${root}/changed`, { recursive: true })
   })
+
+  test('overwrites no memory that has changed since it was planned', async () => {
+    copyDirectory(`${root}/base`, `${root}/planned`)
+    const store = await open('planned')
+    await store.as(author).write('/in/0.md', 'planned')
+    const found = { candidates: candidates.slice(0, 1), leftOut: [], unsuitable: [] }
+    const plan = await planImport(store, found, { onConflict: 'overwrite' })
+    await store.as(author).write('/in/0.md', 'written since')
+    await expect(writeJobs(store, plan.jobs, author, {})).rejects.toMatchObject({
+      code: 'precondition_failed',
+    })
+    expect((await store.read('/in/0.md'))?.content).toBe('written since')
+    await store.close()
+    rmSync(`${root}/planned`, { recursive: true })
+  })
 })

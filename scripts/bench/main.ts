@@ -13,6 +13,7 @@ import { measureConcurrent } from './sections/concurrent.ts'
 import { measureHistory } from './sections/history.ts'
 import { measureRedaction } from './sections/redaction.ts'
 import { measureRevert } from './sections/revert.ts'
+import { measureSearch } from './sections/search.ts'
 import { measureServer } from './sections/server.ts'
 import { measureSync } from './sections/sync.ts'
 import { measureVerification } from './sections/verification.ts'
@@ -38,6 +39,7 @@ const measure: Readonly<Record<SectionName, (bench: Bench) => Promise<Section>>>
   compact: async ({ site }) => measureCompact(await site()),
   sync: async ({ site }) => measureSync(await site()),
   server: ({ context }) => measureServer(context),
+  search: ({ context }) => measureSearch(context),
   history: async ({ site }) => measureHistory(await site()),
 }
 

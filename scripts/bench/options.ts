@@ -26,9 +26,18 @@ export interface Scale {
   readonly transfers: number
   /** Changes in each of two clones that diverge. */
   readonly apart: number
+  readonly search: SearchScale
   readonly server: ServerScale
   /** A history for `git gc --aggressive`, which takes too long on the long one. */
   readonly small: HistorySize
+}
+
+export interface SearchScale {
+  /** Stores of so many memories. */
+  readonly memories: readonly number[]
+  /** Warm searches of each kind, and new processes. */
+  readonly searches: number
+  readonly processes: number
 }
 
 export interface ServerScale {
@@ -68,6 +77,7 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     rewrites: 1,
     transfers: 2,
     apart: 100,
+    search: { memories: [1_000], searches: 60, processes: 3 },
     server: {
       turns: 10,
       closed: 3,
@@ -99,6 +109,7 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     rewrites: 3,
     transfers: 10,
     apart: 1_000,
+    search: { memories: [10_000, 100_000], searches: 400, processes: 7 },
     server: {
       turns: 100,
       closed: 10,
@@ -130,6 +141,7 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     rewrites: 5,
     transfers: 30,
     apart: 1_000,
+    search: { memories: [10_000, 100_000], searches: 2_000, processes: 20 },
     server: {
       turns: 400,
       closed: 20,
@@ -158,6 +170,7 @@ export const sectionNames = [
   'compact',
   'sync',
   'server',
+  'search',
   'history',
 ] as const
 export type SectionName = (typeof sectionNames)[number]

@@ -3,6 +3,7 @@
 export interface Summary {
   readonly n: number
   readonly median: number
+  readonly p95: number
   readonly p99: number
   readonly mean: number
 }
@@ -13,6 +14,7 @@ export function summarize(samples: readonly number[]): Summary {
   return {
     n: sorted.length,
     median: quantile(sorted, 0.5),
+    p95: quantile(sorted, 0.95),
     p99: quantile(sorted, 0.99),
     mean: sum / sorted.length,
   }

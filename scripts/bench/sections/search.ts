@@ -1,5 +1,5 @@
-// Searches: the first one of a process and of an open store, and those with an index; what the index
-// takes, and for how long building it holds up the event loop.
+// Searches: the first one of a process and of an open store, and those with an index; what the
+// index takes, and for how long building it holds up the event loop.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -141,13 +141,13 @@ test('the name that is heard first is that of the whole run', async () => {
   const { store } = await newStore()
   const { caller } = await connectTo(store, { name: 'first' })
   await caller.value('memory_write', { path: '/memories/1.md', content: '' })
-  const _meta = {
+  const meta = {
     'io.modelcontextprotocol/clientInfo': { name: 'second', version: '1' },
     'io.modelcontextprotocol/clientCapabilities': {},
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   }
   const input = { path: '/memories/2.md', content: '' }
-  await caller.client.callTool({ name: 'memory_write', arguments: input, _meta })
+  await caller.client.callTool({ name: 'memory_write', arguments: input, ['_meta']: meta })
   const sessions = await sessionsIn(store)
   expect(new Set(sessions).size).toBe(1)
   expect(sessions[0]).toMatch(/^first-/)

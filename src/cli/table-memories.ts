@@ -203,4 +203,24 @@ export const memoryCommands: readonly Command[] = [
     ],
     run: async (...call) => (await import('./commands/import.ts')).importMemories(...call),
   },
+  {
+    name: 'tool',
+    summary: 'Run commands of the memory tool, for an agent in any language',
+    positionals: [],
+    options: [
+      { name: 'stream', summary: 'One input and one answer a line, until the input ends' },
+      { name: 'read-only', summary: 'Refuse every command but view' },
+      ...authorOptions,
+    ],
+    notes: [
+      'Takes the input of the memory tool, as the model wrote it, as JSON from standard input: ' +
+        '{"command": "view", "path": "/memories"}. Answers on one line with the content of the ' +
+        'tool result: {"content": "…", "is_error": false}. What the tool refuses is an answer, ' +
+        'too, and the exit code is 0.',
+      'With --stream the store stays open, and lines are run in their order: the answer comes ' +
+        'when the change is durable. The end of the input, Ctrl-C and SIGTERM end it; a command ' +
+        'that is being run is still answered.',
+    ],
+    run: async (...call) => (await import('./commands/tool.ts')).tool(...call),
+  },
 ]

@@ -29,7 +29,7 @@ export const runMemoryTool: HostOperation<RunMemoryTool> = {
     const mounts = hostedMounts(host, caller, isOne ? [storeId] : undefined)
     const [only] = mounts
     const space = isOne && only !== undefined ? ToolSpace.ofOne(only) : ToolSpace.ofSeveral(mounts)
-    return { ...(await answerTool(commandRunner(space), input, isFault)) }
+    return { ...(await answerTool(commandRunner(space), () => input, isFault)) }
   },
 }
 

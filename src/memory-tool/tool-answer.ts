@@ -10,13 +10,17 @@ export interface ToolAnswer {
   readonly is_error: boolean
 }
 
-/** Runs the command that an input names. Throws only what is a fault, and not for the model. */
+/**
+ * Runs the command that an input names. What `read` throws is for the model, too. Throws only what
+ * is a fault, and not for the model.
+ */
 export async function answerTool(
   run: RunCommand,
-  input: unknown,
+  read: () => unknown,
   isFault: (error: unknown) => boolean = () => false,
 ): Promise<ToolAnswer> {
   try {
+    const input = await read()
     return { content: await run(commandOf(input), input), is_error: false }
   } catch (error) {
     if (isFault(error)) throw error

@@ -24,6 +24,7 @@ const calls: readonly Call[] = [
   ['mv b/c.md c.md', 'mv'],
   ['view', page],
   ['view a.md', 'memory'],
+  ['tool', 'tool'],
   ['ls --at VERSION', page],
   ['ls', page],
   ['cat a.md', 'memory'],
@@ -104,8 +105,10 @@ test('every answer is a page or says its type', { tags: 'slow', timeout: 120_000
   for (const [words] of calls) {
     const full = words.replaceAll(/[A-Z]{3,}/g, (name) => filled[name] ?? name).split(' ')
     const session = full[0] === 'append' ? ['--session', 'agent'] : []
+    const all = [...full, ...session, '--json']
     const env = { EDITOR: 'true', ...variables(api) }
-    const { stdout, stderr } = await home.call([...full, ...session, '--json'], env)
+    // Only a process has a standard input.
+    const { stdout, stderr } = await (words === 'tool' ? home.run(all) : home.call(all, env))
     expect(stdout, `${words}: ${stderr}`).toMatch(/^\{.*\}\n$/)
     const json = JSON.parse(stdout)
     found.push([words, typeOf(json)])

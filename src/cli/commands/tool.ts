@@ -1,0 +1,105 @@
+// `tool`: the memory tool for programs in any language. Takes the inputs of a model as JSON, and
+// answers each with the content of the tool result, once what it did is durable.
+
+import { textOf } from '../../home/files.ts'
+import { contentBytesFormatMax } from '../../limits.ts'
+import type { Mount } from '../../memory-tool/mount.ts'
+import { Refusal } from '../../memory-tool/refusal.ts'
+import { commandRunner, type RunCommand } from '../../memory-tool/run-command.ts'
+import { answerTool, type ToolAnswer } from '../../memory-tool/tool-answer.ts'
+import { ToolSpace } from '../../memory-tool/tool-space.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { usageError } from '../command-error.ts'
+import type { Answer, Input } from '../command.ts'
+import type { Context } from '../context.ts'
+import { readStandardInput } from '../files.ts'
+import { readLines } from '../lines.ts'
+import { withStore } from '../open-store.ts'
+import { authorOf } from '../options.ts'
+
+/** Of a line; as of standard input where it is one text. */
+const LINE_BYTES_MAX = contentBytesFormatMax
+
+export async function tool(context: Context, input: Input): Promise<Answer> {
+  if (input.flag('stream')) return stream(context, input)
+  const reading = readStandardInput()
+  // Nobody waits for a store while somebody types.
+  await reading.catch(() => undefined)
+  return withStore(context, async (store) => {
+    const run = runnerOf(context, input, store)
+    const answer = await answerTool(run, async () => parse(await reading))
+    return { text: lineOf(answer), json: answer }
+  })
+}
+
+/** Ends with standard input, or by a signal: a command that is being run is still answered. */
+async function stream(context: Context, input: Input): Promise<Answer> {
+  if (input.flag('json')) throw usageError('--stream answers with JSON, without --json', 'tool')
+  const ending = 'Ended; what was answered is safe'
+  await context.interrupts.untilStopped(ending, () =>
+    withStore(context, (store) => answerLines(context, runnerOf(context, input, store))),
+  )
+  return { text: '', json: {} }
+}
+
+/** In their order: a line is looked at when the one before it has been answered. */
+async function answerLines({ interrupts }: Context, run: RunCommand): Promise<void> {
+  const { signal } = interrupts
+  signal.addEventListener('abort', endInput, { once: true })
+  if (signal.aborted) endInput()
+  try {
+    for await (const line of readLines(process.stdin, LINE_BYTES_MAX)) {
+      await print(lineOf(await answerTool(run, () => parseLine(line))))
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+function endInput(): void {
+  process.stdin.destroy()
+}
+
+function runnerOf(context: Context, input: Input, store: MemoryStore): RunCommand {
+  const access = input.flag('read-only') ? 'read_only' : 'read_write'
+  const open = { store, me: store.as(authorOf(context, input)), access } as const
+  const mount: Mount = {
+    name: 'memories',
+    storeId: store.id,
+    access,
+    description: '',
+    instructions: undefined,
+    root: '/',
+    use: (work) => work(open),
+  }
+  return commandRunner(ToolSpace.ofOne(mount))
+}
+
+function parseLine(line: Uint8Array | undefined): unknown {
+  if (line !== undefined) return parse(textOf(line, 'the line'))
+  throw new Refusal(`The line has more than ${LINE_BYTES_MAX} bytes`)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const example = '{"command": "view", "path": "/memories"}'
+    throw new Refusal(`The input is not JSON: it should be an object such as ${example}`)
+  }
+}
+
+/** ASCII alone, so that no reader's encoding or idea of a line end matters. */
+function lineOf(answer: ToolAnswer): string {
+  const text = JSON.stringify(answer).replaceAll(/[^ -~]/g, (unit) => {
+    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+  return `${text}\n`
+}
+
+/** Resolves when the reader, or a pipe, has it. */
+function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+  })
+}

@@ -10,6 +10,7 @@ import { hosting } from './list/hosting.ts'
 import { journal } from './list/journal.ts'
 import { keys } from './list/keys.ts'
 import { merge } from './list/merge.ts'
+import { mounts } from './list/mounts.ts'
 import { purge } from './list/purge.ts'
 import { redaction } from './list/redaction.ts'
 import { remoteWork } from './list/remote-work.ts'
@@ -34,4 +35,5 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   merge,
   history,
   handlers,
+  mounts,
 }

@@ -15,7 +15,7 @@ export interface Interrupts {
   untilStopped<T>(ending: string, work: () => Promise<T>): Promise<T>
   /**
    * Gives `work` a signal of its own: while it runs, the first Ctrl-C aborts that, and the process
-   * goes on. A second one ends the process immediately.
+   * goes on. A second one is meant for the process.
    */
   cancellable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>
   /** While `work` runs, Ctrl-C is left to another program, such as an editor. */
@@ -97,7 +97,7 @@ class ProcessInterrupts implements Interrupts {
       this.#cancellable.abort(new StoreError('cancelled', 'Cancelled'))
       return
     }
-    if (this.signal.aborted || this.#cancellable !== undefined) this.#end()
+    if (this.signal.aborted) this.#end()
     this.#controller.abort(new StoreError('cancelled', 'Cancelled'))
     if (this.#ending === undefined) setTimeout(() => this.#end(), GRACE_MS).unref()
     else process.stderr.write('\nStopping; Ctrl-C again ends immediately\n')

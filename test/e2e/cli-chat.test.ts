@@ -25,12 +25,12 @@ describe.each(sdks)('one message, with SDK %s', { tags: 'slow' }, (_, sdk) => {
       [text('I look first.'), look],
       [create, memoryCall('again', { command: 'create', path: notes, file_text: '' })],
       [{ type: 'thinking', thinking: 'Better so', signature: 'sig' }, memoryCall('edit', edit)],
-      [text('Kept 😀.')],
+      [text('Kept😀.')],
     ])
     const options = { program: commandOf(project) }
     const { stdout, stderr, exitCode } = await pipe(home, api, [], options)
     expect(api.refusals).toEqual([])
-    expect({ stdout, exitCode }).toEqual({ stdout: 'I look first.\nKept 😀.\n', exitCode: 0 })
+    expect({ stdout, exitCode }).toEqual({ stdout: 'I look first.\nKept😀.\n', exitCode: 0 })
     const shown = stderr.replaceAll(/memver_\w{10}/g, 'memver_').replace(rollback, 'ROLLBACK\n')
     expect(shown.split('\n')).toEqual([
       'memory view /memories',

@@ -130,3 +130,15 @@ test('nothing of a conversation reaches the disk in the clear', async () => {
   await pipe(home, api, [], { input: 'canary-asked' })
   expect(search({ said: 'canary-said', asked: 'canary-asked' }, home.directory)).toEqual([])
 })
+
+test('a session that was there before is not shown as what this chat has made', async () => {
+  const home = await newHomeWithStore()
+  await home.ok('create', 'before.md', '--text', 'x', '--session', 'friday')
+  const api = await scripted([[look], [create], [text('Kept.')]])
+  const { stdout } = await ask(home, api, ['--json', '--session', 'friday'])
+  const { commands } = JSON.parse(stdout)
+  const paths = commands.map(({ versions }: { readonly versions: readonly { path: string }[] }) =>
+    versions.map(({ path }) => path),
+  )
+  expect(paths).toEqual([[], ['/notes.md']])
+})

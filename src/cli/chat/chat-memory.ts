@@ -31,6 +31,7 @@ export class ChatMemory {
   readonly #store: MemoryStore
   readonly #session: string
   readonly #tool: MemoryTool
+  /** The newest version of the store, whoever made it, at the last look. */
   #newest: string | undefined
   #hasWritten = false
 
@@ -43,7 +44,7 @@ export class ChatMemory {
   /** Throws `invalid_input` if the session has no valid name. */
   static async open(store: MemoryStore, session: string, access: Access): Promise<ChatMemory> {
     const memory = new ChatMemory(store, session, access)
-    memory.#newest = (await store.history.versions({ session, limit: 1 })).data[0]?.versionId
+    memory.#newest = (await store.history.versions({ limit: 1 })).data[0]?.versionId
     return memory
   }
 
@@ -70,16 +71,17 @@ export class ChatMemory {
     return { input, content, isError, made }
   }
 
-  /** Those of the session since the last call, the oldest first. */
+  /** Those of the session since the last look, the oldest first. Reads what is new alone. */
   async #newVersions(): Promise<readonly Version[]> {
     const found: Version[] = []
-    for await (const version of this.#store.history.versions({ session: this.#session })) {
+    for await (const version of this.#store.history.versions()) {
       if (version.versionId === this.#newest) break
       found.push(version)
     }
     this.#newest = found[0]?.versionId ?? this.#newest
-    this.#hasWritten ||= found.length > 0
-    return found.toReversed()
+    const own = found.filter(({ session }) => session === this.#session)
+    this.#hasWritten ||= own.length > 0
+    return own.toReversed()
   }
 
   /** Undefined if another process has redacted it meanwhile. */

@@ -2,6 +2,7 @@
 // test/tidy.test.ts.
 
 import { access } from './list/access.ts'
+import { agents } from './list/agents.ts'
 import { disk } from './list/disk.ts'
 import { durability } from './list/durability.ts'
 import { handlers } from './list/handlers.ts'
@@ -36,4 +37,5 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   history,
   handlers,
   mounts,
+  agents,
 }

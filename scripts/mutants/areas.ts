@@ -16,6 +16,7 @@ import { purge } from './list/purge.ts'
 import { redaction } from './list/redaction.ts'
 import { remoteWork } from './list/remote-work.ts'
 import { server } from './list/server.ts'
+import { setup } from './list/setup.ts'
 import { sync } from './list/sync.ts'
 import { verification } from './list/verification.ts'
 import type { MutatedFile } from './mutant.ts'
@@ -32,6 +33,7 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   redaction,
   remoteWork,
   server,
+  setup,
   sync,
   merge,
   history,

@@ -1,5 +1,6 @@
-// A client of MCP that calls itself what it likes: its name becomes a part of the session that it
-// writes in, and neither another session, nor an id of a server, nor anything that breaks a line.
+// T62: a client of MCP that calls itself what it likes: its name becomes a part of the session that
+// it writes in, and neither another session, nor an id of a server, nor anything that breaks a
+// line.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { mcpRoute } from '../../src/mcp/mcp.ts'

@@ -1,5 +1,5 @@
-// T1, T13: what a search reads leaves no trace: not in files, not in errors, and after a redaction
-// not in the index either, which `findResidue` searches.
+// T1, T13, T65: what a search reads leaves no trace: not in files, not in errors, and after a
+// redaction not in the index either, which `findResidue` searches.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

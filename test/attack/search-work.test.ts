@@ -1,5 +1,6 @@
-// T15: queries and texts that are made to cost: a search ends at its bounds, holds up nothing else
-// meanwhile and leaves no thread behind, and what it shows of a hostile text is one harmless line.
+// T15, T64: queries and texts that are made to cost: a search ends at its bounds, holds up nothing
+// else meanwhile and leaves no thread behind, and what it shows of a hostile text is one harmless
+// line.
 
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'

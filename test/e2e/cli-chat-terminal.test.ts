@@ -105,15 +105,6 @@ describe.skipIf(terminal.missing)(`a chat${terminal.note}`, { tags: 'slow' }, ()
     expect(screen).not.toContain('rollback')
     expect(api.received[0]?.messages).toEqual([{ role: 'user', content: [text('one\ntwo')] }])
   })
-
-  test('what the model writes cannot drive the terminal', async () => {
-    const home = await newHomeWithStore()
-    const said = '\u001b]0;mine\u0007\u001b[2J\u202egpj.exe\u009b31m\rover 😀'
-    const api = await scripted([[text(said)]])
-    const { screen } = await besideTerminal(home, ['chat', '-m', 'Hello'], { env: variables(api) })
-    const shown = '\\x{1b}]0;mine\\x{7}\\x{1b}[2J\\x{202e}gpj.exe\\x{9b}31m\\x{d}over 😀\n'
-    expect(screen).toBe(shown)
-  })
 })
 
 describe('Ctrl-C', { tags: 'slow' }, () => {

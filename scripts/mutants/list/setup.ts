@@ -3,7 +3,7 @@
 import type { MutatedFile } from '../mutant.ts'
 
 const crash = 'fault/agent-setup-crash.test.ts'
-const hostile = 'e2e/cli-agent-setup-hostile.test.ts'
+const hostile = 'attack/setup-files.test.ts'
 const texts = 'unit/cli/json-text.test.ts'
 const context = 'unit/cli/session-context.test.ts'
 

@@ -1,4 +1,4 @@
-// `setup` on files that somebody else has prepared, such as those of a project that the user has
+// T66: `setup` on files that somebody else has prepared, such as those of a project that the user has
 // cloned: a link that leads to another file of the user, an entry that runs another program, a path
 // that the agent program would expand; and secrets of other programs beside our entry, which must
 // not reach a screen or a log.
@@ -16,8 +16,8 @@ import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readUserFile, replaceUserFile } from '../../src/cli/setup/user-file.ts'
 import { systemDisk } from '../../src/disk/disk.ts'
+import { type Home, newHome, newHomeWithStore } from '../e2e/cli-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
-import { type Home, newHome, newHomeWithStore } from './cli-process.ts'
 
 const url = 'https://memory.example.com/mcp'
 

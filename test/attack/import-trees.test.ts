@@ -1,11 +1,11 @@
-// The tree of an import, while somebody else puts links and pipes where files and directories were.
+// T67: the tree of an import, while somebody else puts links and pipes where files and directories were.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { findTree, readInTree, readNamedFile, type TreeRule } from '../../../src/cli/import/tree.ts'
-import { temporaryDirectory } from '../../support/temporary.ts'
+import { findTree, readInTree, readNamedFile, type TreeRule } from '../../src/cli/import/tree.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
 
 let root = ''
 let secret = ''

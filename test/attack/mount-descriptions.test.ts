@@ -1,4 +1,4 @@
-// T53: whoever may change a store's settings writes its description, and wants an agent to take it
+// T61: whoever may change a store's settings writes its description, and wants an agent to take it
 // for an instruction of the program that runs it: by leaving the quotation, by looking like a
 // heading, another store or the end of a tag, or by being unseen. The honest twin is legible.
 

@@ -9,13 +9,13 @@ export const mounts: readonly MutatedFile[] = [
       {
         line: 'const mount = this.mounts.find((one) => one.name === name)',
         becomes: 'const mount = this.mounts.find((one) => one.name.startsWith(name))',
-        test: 'attack/mounts.test.ts',
+        test: 'attack/mount-paths.test.ts',
         name: 'is reached by no path',
       },
       {
         line: `const path = mount.root === '/' ? below : check(mount.root + (isRoot ? '' : below))`,
         becomes: 'const path = below',
-        test: 'attack/mounts.test.ts',
+        test: 'attack/mount-paths.test.ts',
         name: 'nothing is reached',
       },
     ],
@@ -26,7 +26,7 @@ export const mounts: readonly MutatedFile[] = [
       {
         line: 'checkMay(operation, space, mount)',
         becomes: '',
-        test: 'attack/mounts.test.ts',
+        test: 'attack/mount-paths.test.ts',
         name: 'is not looked at by any other command, and says nothing of what is there',
       },
       {
@@ -43,7 +43,7 @@ export const mounts: readonly MutatedFile[] = [
       {
         line: `if (found?.type === 'directory') return`,
         becomes: 'if (found !== undefined) return',
-        test: 'attack/mounts.test.ts',
+        test: 'attack/mount-paths.test.ts',
         name: 'a root that is a file is an empty directory',
       },
     ],

@@ -1,4 +1,4 @@
-// T53: an agent that was talked into something has some stores, and wants what is beside them: the
+// T60: an agent that was talked into something has some stores, and wants what is beside them: the
 // file of one by the directory of another, a store that is not mounted, what may only be read, or
 // what lies beside or above the part of a store that is mounted. The honest twin of each path is
 // accepted.
@@ -83,7 +83,7 @@ const elsewhere: readonly string[] = [
   'memories/work/a',
 ]
 
-describe('T53: the directory of another store', () => {
+describe('T60: the directory of another store', () => {
   const start = { '/a': 'mine', '/d/b': 'mine' }
 
   async function two(): Promise<{ run: RunCommand; work: MemoryStore; hidden: MemoryStore }> {
@@ -124,7 +124,7 @@ describe('T53: the directory of another store', () => {
   })
 })
 
-describe('T53: what may only be read', () => {
+describe('T60: what may only be read', () => {
   test('is not looked at by any other command, and says nothing of what is there', async () => {
     const { store } = await newStore()
     await store.as(author).write('/there', secret)
@@ -156,7 +156,7 @@ const besides: readonly string[] = [
   '/memories/.anthropic-memory-store',
 ]
 
-describe('T53: beside and above the root of a mount', () => {
+describe('T60: beside and above the root of a mount', () => {
   const outside = { '/top': secret, '/p/beside': secret, '/p/foobar/x': secret, '/p/fo': secret }
   const inside = { '/p/foo/a': 'mine', '/p/foo/d/b': 'mine' }
 

@@ -22,7 +22,7 @@ const path = fc
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant('write' as const), path, content }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('move' as const), path, to: path }) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('delete' as const), path }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('delete' as const), path }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('restore' as const), path }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('redact' as const), at: fc.nat() }) },
 )
@@ -132,6 +132,10 @@ async function run(rounds: readonly Round[]): Promise<void> {
   const scanner = await reopen(place, { indexBudget: new CacheBudget(0) })
   await Promise.all([store.search({ query: 'x' }), scanner.search({ query: 'x' })])
   const world = new World(other)
+  for (const name of ['x', 'dead', 'deadlock-42']) {
+    await store.as(author).write(`/a/${name}.md`, `the ${name}\ndeadlock 東京都`)
+  }
+  await store.search({ query: 'x' })
   for (const [index, { steps, queries }] of rounds.entries()) {
     for (const { step: asked, handle } of steps) {
       const writer = handle === 0 ? store : other

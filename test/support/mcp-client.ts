@@ -63,7 +63,7 @@ export class McpCaller {
 }
 
 /** The client's end of two streams. */
-export class StreamTransport implements Transport {
+class StreamTransport implements Transport {
   readonly input = new PassThrough()
   readonly output = new PassThrough()
   onclose?: () => void

@@ -1,5 +1,5 @@
-// T68: the Messages API, or a model that was talked into something, answers `gitlocket chat` so as to
-// drive the terminal, to forge what the chat shows, to reach what is no memory, or without end.
+// T68: the Messages API, or a model that was talked into something, answers `gitlocket chat` so as
+// to drive the terminal, to forge what the chat shows, to reach what is no memory, or without end.
 
 import { describe, expect, test } from 'vitest'
 import { ask, scripted, variables } from '../e2e/chat-rig.ts'

@@ -1,4 +1,5 @@
-// T67: the tree of an import, while somebody else puts links and pipes where files and directories were.
+// T67: the tree of an import, while somebody else puts links and pipes where files and directories
+// were.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'

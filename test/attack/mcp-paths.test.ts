@@ -1,4 +1,4 @@
-// A client of MCP that is given one directory of a store: nothing beside it is seen, named,
+// T60: a client of MCP that is given one directory of a store: nothing beside it is seen, named,
 // counted, found or changed, by no tool and no resource, whatever path or address it gives.
 
 import { expect, test } from 'vitest'

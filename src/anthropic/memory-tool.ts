@@ -5,12 +5,17 @@
 import type { Access } from '../api/operations.ts'
 import { StoreError } from '../errors.ts'
 import type { CommandName } from '../memory-tool/commands.ts'
+import {
+  checkGiven,
+  describeMounts,
+  type MemoryMounts,
+  spaceOf,
+} from '../memory-tool/given-mounts.ts'
 import type { Mount, MountContext, MountInfo } from '../memory-tool/mount.ts'
 import { renderPrompt } from '../memory-tool/prompt.ts'
 import { refusalOf } from '../memory-tool/refusal.ts'
 import { commandOf, commandRunner, type RunCommand } from '../memory-tool/run-command.ts'
 import type { Author } from '../store/commits/commit-context.ts'
-import { checkGiven, describeMounts, type MemoryMounts, spaceOf } from './mounts.ts'
 import { toolError, type ToolErrorClass } from './tool-error.ts'
 
 export { agentDefaults } from './agent-defaults.ts'
@@ -26,7 +31,7 @@ export type { Access } from '../api/operations.ts'
 export type { CommandName } from '../memory-tool/commands.ts'
 export { memoryToolDescription, memoryToolSchema } from '../memory-tool/schema.ts'
 export type { JsonSchema, MemoryToolSchema } from '../memory-tool/schema.ts'
-export type { MemoryMount, MemoryMounts } from './mounts.ts'
+export type { MemoryMount, MemoryMounts } from '../memory-tool/given-mounts.ts'
 export type { ToolErrorClass } from './tool-error.ts'
 
 /** The options that do not say who the author is. */

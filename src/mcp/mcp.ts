@@ -8,10 +8,11 @@ import type { Access } from '../api/operations.ts'
 import { checkStorePath } from '../api/schemas.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { systemRandom } from '../crypto/random.ts'
+import { StoreError } from '../errors.ts'
+import { checkGiven, describeMounts, type MemoryMounts } from '../memory-tool/given-mounts.ts'
 import type { Mount } from '../memory-tool/mount.ts'
 import { turnOrder } from '../memory-tool/turn-order.ts'
 import type { Author } from '../store/commits/commit-context.ts'
-import type { MemoryStore } from '../store/memory-store.ts'
 import { hostedAuthor, hostedSpace } from './hosted.ts'
 import { handleHttp } from './http.ts'
 import { makeServer, type Served } from './protocol.ts'
@@ -21,17 +22,18 @@ import { LineTransport } from './stdio.ts'
 
 export type { HostedRoute } from '../api/hosted.ts'
 export type { Access } from '../api/operations.ts'
+export type { MemoryMount, MemoryMounts } from '../memory-tool/given-mounts.ts'
 
 export interface McpOptions {
   /** `read_only` refuses all that writes; the default is `read_write`. */
   readonly access?: Access | undefined
-  /** A directory of the store: nothing beside it is seen. `/` by default. */
+  /** Of one store, a directory: nothing beside it is seen. `/` by default. */
   readonly path?: string | undefined
   /** Who writes. By default a session for each connection, named after the client. */
   readonly author?: Author | undefined
   /** Asked before each change, for a session to write in instead; undefined if there is none. */
   readonly session?: (() => string | undefined) | undefined
-  /** What the program says of the store to the model. */
+  /** What the program says of one store to the model. */
   readonly instructions?: string | undefined
   /** That clients are told as the version of the server. */
   readonly version?: string | undefined
@@ -47,37 +49,46 @@ export interface McpConnection {
   close(): Promise<void>
 }
 
+interface Reached {
+  readonly mounts: readonly Mount[]
+  /** The store is `/memories` itself. */
+  readonly isOne: boolean
+}
+
 const VERSION = '1'
 
-/** Serves a store to the client at the other end of two streams. Throws `invalid_path`. */
+/**
+ * Serves stores to the client at the other end of two streams. Throws `invalid_path`, and
+ * `invalid_input` for stores that cannot lie beside each other.
+ */
 export async function serveMcp(
-  store: MemoryStore,
+  stores: MemoryMounts,
   input: Readable,
   output: Writable,
   options: McpOptions = {},
 ): Promise<McpConnection> {
-  const mount = await mountOf(store, options)
+  const { mounts, isOne } = await reached(stores, options)
   const transport = new LineTransport(input, output)
   const scribe = new Scribe(authorOf(options), undefined, options.session)
-  const served = serving([mount], true, scribe, { ...commonOf(options), inOrder: turnOrder() })
+  const served = serving(mounts, isOne, scribe, { ...commonOf(options), inOrder: turnOrder() })
   const handle = serveStdio(() => makeServer(served), { transport, maxSubscriptions: 0 })
   return { closed: transport.closed, close: () => handle.close() }
 }
 
 /**
  * Answers requests of HTTP, which the caller has admitted: it looks at no credential, host name or
- * size. All of them write in the name of one author. Throws `invalid_path`.
+ * size. All of them write in the name of one author. Throws as `serveMcp` does.
  */
 export async function mcpHandler(
-  store: MemoryStore,
+  stores: MemoryMounts,
   options: McpOptions = {},
 ): Promise<(request: Request) => Promise<Response>> {
-  const mount = await mountOf(store, options)
+  const { mounts, isOne } = await reached(stores, options)
   const common = { ...commonOf(options), inOrder }
   const authorFor = authorOf(options)
   return (request) =>
     handleHttp(request, (name) => {
-      return serving([mount], true, new Scribe(authorFor, name, options.session), common)
+      return serving(mounts, isOne, new Scribe(authorFor, name, options.session), common)
     })
 }
 
@@ -112,18 +123,21 @@ function authorOf({ author, clock = systemClock }: McpOptions): AuthorOf {
   }
 }
 
-async function mountOf(store: MemoryStore, options: McpOptions): Promise<Mount> {
-  const { access = 'read_write', path = '/', instructions, author } = options
-  const context = { store, me: store.as(author ?? unnamed), access }
-  return {
-    name: 'memories',
-    storeId: store.id,
-    access,
-    description: (await store.info()).settings.description,
-    instructions,
-    root: checkStorePath(path),
-    use: (work) => work(context),
+async function reached(stores: MemoryMounts, options: McpOptions): Promise<Reached> {
+  const given = checkGiven(stores)
+  const { access, path = '/', instructions, author = unnamed } = options
+  if (!given.isOne && (path !== '/' || instructions !== undefined)) {
+    throw new StoreError('invalid_input', '`path` and `instructions` are options for one store')
   }
+  const one = { name: 'memories', root: checkStorePath(path), instructions }
+  const infos = await describeMounts(given, access)
+  const mounts = infos.flatMap((info, index): readonly Mount[] => {
+    const store = given.mounts[index]?.store
+    if (store === undefined) return []
+    const context = { store, me: store.as(author), access: info.access }
+    return [{ ...info, ...(given.isOne && one), use: (work) => work(context) }]
+  })
+  return { mounts, isOne: given.isOne }
 }
 
 /** Nothing is written in this name: who calls is known when he does. */

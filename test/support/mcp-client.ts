@@ -9,8 +9,12 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { type McpConnection, type McpOptions, serveMcp } from '../../src/mcp/mcp.ts'
-import type { MemoryStore } from '../../src/store/memory-store.ts'
+import {
+  type McpConnection,
+  type McpOptions,
+  type MemoryMounts,
+  serveMcp,
+} from '../../src/mcp/mcp.ts'
 
 export type Era = '2026-07-28' | '2025-11-25' | '2025-06-18'
 
@@ -88,13 +92,13 @@ class StreamTransport implements Transport {
   }
 }
 
-/** A client of a store in this process. */
+/** A client of stores in this process. */
 export async function connectTo(
-  store: MemoryStore,
+  stores: MemoryMounts,
   options: McpOptions & { readonly era?: Era; readonly name?: string } = {},
 ): Promise<{ readonly caller: McpCaller; readonly connection: McpConnection }> {
   const transport = new StreamTransport()
-  const connection = await serveMcp(store, transport.input, transport.output, options)
+  const connection = await serveMcp(stores, transport.input, transport.output, options)
   const caller = await McpCaller.connect(transport, options.era ?? '2026-07-28', options.name)
   return { caller, connection }
 }

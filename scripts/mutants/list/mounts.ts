@@ -88,7 +88,7 @@ export const mounts: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'anthropic/mounts.ts',
+    file: 'memory-tool/given-mounts.ts',
     mutants: [
       {
         line: 'const isFree = [access, mount.access].every(',

@@ -4,10 +4,10 @@
 import type { Access } from '../api/operations.ts'
 import { StoreError } from '../errors.ts'
 import { sessionInstructionsCharactersMax } from '../limits.ts'
-import { checkMounts, checkMountName, chooseNames } from '../memory-tool/mount-rules.ts'
-import type { MountInfo } from '../memory-tool/mount.ts'
-import { ToolSpace } from '../memory-tool/tool-space.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
+import { checkMounts, checkMountName, chooseNames } from './mount-rules.ts'
+import type { MountInfo } from './mount.ts'
+import { ToolSpace } from './tool-space.ts'
 
 /** One of several stores. */
 export interface MemoryMount {

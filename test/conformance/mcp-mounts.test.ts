@@ -1,0 +1,60 @@
+// Several stores by MCP, each a directory of /memories: what the client is told of them, and that
+// every tool stays in the store that a path names, with the access of that one.
+
+import { beforeEach, expect, test } from 'vitest'
+import { hasCode } from '../../src/errors.ts'
+import type { MemoryStore } from '../../src/store/memory-store.ts'
+import { connectTo, type McpCaller } from '../support/mcp-client.ts'
+import { author, contentsOf, newStore } from '../support/stores.ts'
+
+let work: MemoryStore
+let rules: MemoryStore
+let caller: McpCaller
+
+beforeEach(async () => {
+  work = (await newStore()).store
+  rules = (await newStore()).store
+  await work.as(author).write('/a.md', 'a deadlock')
+  await rules.as(author).write('/b.md', 'no deadlock')
+  const stores = [
+    { store: work, mount: 'work', instructions: 'One file per project.' },
+    { store: rules, mount: 'rules', access: 'read_only' as const },
+  ]
+  caller = (await connectTo(stores)).caller
+})
+
+test('the instructions name each with its access, and say what the program says', () => {
+  const instructions = caller.client.getInstructions() ?? ''
+  expect(instructions).toMatch(/^- \/memories\/work \(read and write\)$/m)
+  expect(instructions).toMatch(/^ {2}Instructions: One file per project\.$/m)
+  expect(instructions).toMatch(/^- \/memories\/rules \(read only\)$/m)
+})
+
+test('a list, a search and the resources are of all of them', async () => {
+  const dataOf = ({ data }: Record<string, unknown>): unknown[] => (Array.isArray(data) ? data : [])
+  const pathOf = (item: unknown): unknown => Object(item).path
+  const listed = dataOf(await caller.value('memory_list'))
+  expect(listed.map(pathOf)).toEqual(['/memories/work/', '/memories/rules/'])
+  const found = dataOf(await caller.value('memory_search', { query: 'deadlock' }))
+  expect(found.map(pathOf).toSorted()).toEqual(['/memories/rules/b.md', '/memories/work/a.md'])
+  const { resources } = await caller.client.listResources()
+  const uris = resources.map(({ uri }) => uri)
+  expect(uris.toSorted()).toEqual(['memory://rules/b.md', 'memory://work/a.md'])
+})
+
+test('a write goes to the store of its path, and to none that is read only', async () => {
+  const written = { path: '/memories/work/c.md', content: 'c' }
+  expect(await caller.value('memory_write', written)).toMatchObject({ path: '/memories/work/c.md' })
+  const refused = await caller.call('memory_write', { path: '/memories/rules/c.md', content: 'c' })
+  expect(refused).toMatchObject({ refused: true, text: expect.stringContaining('read-only') })
+  expect(await contentsOf(work)).toEqual({ '/a.md': 'a deadlock', '/c.md': 'c' })
+  expect(await contentsOf(rules)).toEqual({ '/b.md': 'no deadlock' })
+})
+
+test('a directory or instructions for one store are refused for several', async () => {
+  const stores = [{ store: work }, { store: rules }]
+  for (const options of [{ path: '/d' }, { instructions: 'Read.' }]) {
+    const failure: unknown = await connectTo(stores, options).catch((error: unknown) => error)
+    expect(hasCode(failure, 'invalid_input')).toBe(true)
+  }
+})

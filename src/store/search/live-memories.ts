@@ -4,12 +4,11 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
-import { TimeSlice } from '../../time-slice.ts'
+import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { readOnce } from '../history/contents.ts'
 import { isAtOrBelow } from '../history/versions.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /** What collects documents. */
 export interface Collection<D> {
@@ -22,6 +21,8 @@ export interface Collection<D> {
 
 /** Others may write faster than one memory is read: then the search is as of a moment ago. */
 const ROUNDS = 8
+/** At most this many memories between two looks at the clock. */
+const STEP = 1024
 
 /** By memory id. Reads those that are new. Throws `cancelled`, or what reading throws. */
 export async function collectLive(
@@ -32,9 +33,10 @@ export async function collectLive(
 ): Promise<void> {
   const slice = new TimeSlice(signal)
   for (let round = 0; round < ROUNDS; round += 1) {
-    const { changed, gone } = await session.reading((snapshot) =>
-      compare(snapshot, collection, path),
+    const live = await session.reading(({ current }) =>
+      Array.from(current.live(), (version) => version.live),
     )
+    const { changed, gone } = await inSlices(compare(live, collection, path), signal)
     if (changed.length === 0 && gone.length === 0) return
     for (const memoryId of gone) collection.remove(memoryId)
     for (const [index, memory] of changed.entries()) {
@@ -54,21 +56,28 @@ interface Changes {
   readonly gone: readonly string[]
 }
 
-function compare(snapshot: Snapshot, collection: Collection<LiveMemory>, path: string): Changes {
+/** In slices, and outside of a turn, for which writers would wait. */
+function* compare(
+  live: readonly LiveMemory[],
+  collection: Collection<LiveMemory>,
+  path: string,
+): Generator<undefined, Changes> {
   const changed: LiveMemory[] = []
-  let known = 0
-  for (const { live } of snapshot.current.live()) {
-    if (!isAtOrBelow(live.path, path)) continue
-    const old = collection.find(live.memoryId)
-    if (old !== undefined) known += 1
-    if (old?.versionId !== live.versionId) changed.push(live)
+  const there = new Set<string>()
+  for (const [index, memory] of live.entries()) {
+    if (index % STEP === 0) yield
+    if (!isAtOrBelow(memory.path, path)) continue
+    const old = collection.find(memory.memoryId)
+    if (old !== undefined) there.add(memory.memoryId)
+    if (old?.versionId !== memory.versionId) changed.push(memory)
   }
-  if (known === collection.size) return { changed, gone: [] }
-  const isGone = (memoryId: string): boolean => {
-    const live = snapshot.current.get(memoryId)?.live
-    return live === undefined || !isAtOrBelow(live.path, path)
+  if (there.size === collection.size) return { changed, gone: [] }
+  const gone: string[] = []
+  for (const [index, memoryId] of [...collection.keys()].entries()) {
+    if (index % STEP === 0) yield
+    if (!there.has(memoryId)) gone.push(memoryId)
   }
-  return { changed, gone: [...collection.keys()].filter(isGone) }
+  return { changed, gone }
 }
 
 /** Undefined if another process has redacted and erased it: the next comparison shows that. */

@@ -91,6 +91,7 @@ async function scoreLine(
         weights[index] = weight
         first ??= chunk.at + at
       }
+      if (slice.isOver()) await slice.next()
     }
     if (slice.isOver()) await slice.next()
   }

@@ -94,7 +94,11 @@ export class TermIndex<D extends Searchable> {
     const terms = this.#terms
     const counts = new Map<string, number>()
     for (const chunk of chunksOf(content)) {
-      for (const { term } of wordsOf(chunk.text)) this.#count(counts, term)
+      for (const { term } of wordsOf(chunk.text)) {
+        this.#count(counts, term)
+        // Each word is compared with all of a query.
+        if (slice.isOver()) await slice.next()
+      }
       if (slice.isOver()) await slice.next()
     }
     const inPath = new Map<string, number>()
@@ -104,8 +108,8 @@ export class TermIndex<D extends Searchable> {
     this.#versionIds.push(document.versionId)
     this.#slots.set(key, slot)
     this.#bytes += DOCUMENT_BYTES + 2 * document.path.length
-    await this.#post(counts, slot << SLOT_SHIFT, slice)
-    await this.#post(inPath, (slot << SLOT_SHIFT) | PATH, slice)
+    await this.#post(terms, counts, slot << SLOT_SHIFT, slice)
+    await this.#post(terms, inPath, (slot << SLOT_SHIFT) | PATH, slice)
   }
 
   /** Its terms stay until the index is made again. */
@@ -153,8 +157,13 @@ export class TermIndex<D extends Searchable> {
     if (count > 0 || this.#isWanted(term)) counts.set(term, Math.min(count + 1, COUNT_MAX))
   }
 
-  async #post(counts: ReadonlyMap<string, number>, place: number, slice: TimeSlice): Promise<void> {
-    const terms = this.#terms
+  /** To the terms of when the document came: those that are there now may be others. */
+  async #post(
+    terms: SearchableMap<number[]>,
+    counts: ReadonlyMap<string, number>,
+    place: number,
+    slice: TimeSlice,
+  ): Promise<void> {
     let step = 0
     for (const [term, count] of counts) {
       if (terms !== this.#terms) return

@@ -37,6 +37,20 @@ test('T15: a regular expression that backtracks ends', { tags: 'slow' }, async (
   await store.close()
 })
 
+test('T15: many searches at once have few threads', async () => {
+  const { store } = await newStore()
+  await store.as(author).write('/a.md', 'a\n')
+  const before = ports()
+  let most = 0
+  const timer = setInterval(() => (most = Math.max(most, ports())), 1)
+  const all = Array.from({ length: 8 }, () => store.search({ query: '^a$', regex: true }))
+  for (const { data } of await Promise.all(all)) expect(data).toHaveLength(1)
+  clearInterval(timer)
+  expect(most).toBeGreaterThan(before)
+  expect(most).toBeLessThanOrEqual(before + 2)
+  await store.close()
+})
+
 test('T15: what is no regular expression is refused', async () => {
   const { store } = await newStore()
   await store.as(author).write('/a.md', 'a\n')

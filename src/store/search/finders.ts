@@ -1,7 +1,7 @@
 // The ways to find: by words in an index that is made for one search or kept for the next, and by a
 // regular expression in a thread. Each gives the best documents of a source.
 
-import type { WorkOptions } from '../../async.ts'
+import { Turns, type WorkOptions } from '../../async.ts'
 import { inSlices, type TimeSlice } from '../../time-slice.ts'
 import { isAtOrBelow } from '../history/versions.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
@@ -20,6 +20,10 @@ export interface Finder<D extends Searchable> {
   /** Undefined if only the path matches. */
   spot(found: Ranked<D>, content: string, slice: TimeSlice): Promise<Spot | undefined>
 }
+
+/** A thread may take some 270 megabytes: on a server, whose clients may ask for many, they wait. */
+const THREADS_MAX = 2
+const threads = new Turns(THREADS_MAX)
 
 /** Different words of texts whose comparison with a fuzzy word is remembered. */
 const REMEMBERED_MAX = 65_536
@@ -65,17 +69,18 @@ export function indexed(
 
 export function matching<D extends Searchable>(source: Source<D>, pattern: string): Finder<D> {
   return {
-    async best(selection, options) {
-      const thread = await RegexThread.start(pattern)
-      try {
-        const collection = new RegexCollection<D>(thread)
-        await source.collect(collection, options)
-        await collection.settle()
-        return await inSlices(collection.rank(selection), options.signal)
-      } finally {
-        await thread.end()
-      }
-    },
+    best: (selection, options) =>
+      threads.run(async () => {
+        const thread = await RegexThread.start(pattern)
+        try {
+          const collection = new RegexCollection<D>(thread)
+          await source.collect(collection, options)
+          await collection.settle()
+          return await inSlices(collection.rank(selection), options.signal)
+        } finally {
+          await thread.end()
+        }
+      }),
     spot: async ({ spot }) => spot,
   }
 }

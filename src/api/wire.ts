@@ -5,6 +5,7 @@ import type { Actor } from '../format/change-record.ts'
 import type { HostedStore } from '../hosting/host.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
+import type { SearchHit } from '../store/search/search-query.ts'
 import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
 
 export type Wire = Readonly<Record<string, unknown>>
@@ -36,6 +37,17 @@ export function memoryObject(storeId: string, memory: MemoryInfo, content?: stri
     content_size_bytes: memory.sizeBytes,
     created_at: timestamp(memory.createdAt),
     updated_at: timestamp(memory.updatedAt),
+  }
+}
+
+/** Beyond the API: a memory that a search has found, without its content, and where. */
+export function hitObject(storeId: string, { memory, score, line, snippet }: SearchHit): Wire {
+  return {
+    type: 'memory_search_hit',
+    memory: memoryObject(storeId, memory),
+    score,
+    line: line ?? null,
+    snippet,
   }
 }
 

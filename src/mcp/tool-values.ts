@@ -113,7 +113,9 @@ export function hitOf(
   { memory, line, snippet }: SearchHit,
 ): { readonly path: string; readonly line: number | null; readonly snippet: string } & Wire {
   const path = at.space.shown(at.mount, memory.path)
-  return { path, line: line ?? null, snippet, sha256: memory.sha256 }
+  // Where only the path matches, the snippet is that of the store.
+  const shown = line === undefined ? path : snippet
+  return { path, line: line ?? null, snippet: shown, sha256: memory.sha256 }
 }
 
 interface VersionValue extends Wire {

@@ -141,6 +141,20 @@ test.each([
   await expect(caller.client.readResource({ uri })).rejects.toMatchObject({ code: -32_602 })
 })
 
+test('neither a hit nor its cursor says what lies above', async () => {
+  const { caller } = await given()
+  for (const input of [{ query: 'a md' }, { query: 'known more it', limit: 1 }] as const) {
+    const { data, next_page: page } = await caller.value('memory_search', input)
+    expect(data).not.toEqual([])
+    const cursor = Buffer.from(String(page), 'base64url').toString()
+    expect(JSON.stringify([data, cursor])).not.toMatch(/projects|foo/)
+    if (page === null) continue
+    const next = await caller.value('memory_search', { ...input, page })
+    expect(next['data']).not.toEqual(data)
+    expect(next['data']).not.toEqual([])
+  }
+})
+
 test('ids of what lies outside are those of nothing', async () => {
   const { store, caller, hidden } = await given()
   const before = await contentsOf(store)

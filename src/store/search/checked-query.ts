@@ -31,7 +31,7 @@ export function checkedQuery(query: SearchQuery): CheckedQuery {
   }
   checkChoices(query)
   const digest = digestOf(query)
-  const place = after === undefined ? undefined : decodeCursor(digest, after)
+  const place = after === undefined ? undefined : decodeCursor(digest, path, after)
   return { ...query, path, limit, at, place, digest }
 }
 

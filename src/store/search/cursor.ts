@@ -1,5 +1,6 @@
 // Cursors of searches: the place of the last hit of a page, bound to what was searched for. They
-// hold nothing that the caller has not seen in that hit.
+// hold nothing that the caller has not seen in that hit: of its path what lies below the one that is
+// searched, since above it there may be what the caller is not to know.
 
 import { toHex, utf8 } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
@@ -16,21 +17,31 @@ export function digestOf(query: SearchQuery): string {
   return toHex(hash256(utf8(JSON.stringify(asked))).subarray(0, DIGEST_BYTES))
 }
 
-export function encodeCursor(digest: string, { score, path, versionId }: Place): string {
-  return Buffer.from(JSON.stringify([digest, score, path, versionId])).toString('base64url')
+/** `searched` is the path that the query searches. */
+export function encodeCursor(
+  digest: string,
+  searched: string,
+  { score, path, versionId }: Place,
+): string {
+  const below = path.slice(above(searched).length)
+  return Buffer.from(JSON.stringify([digest, score, below, versionId])).toString('base64url')
 }
 
 /** Throws `invalid_input` for a cursor of another query, and for anything else. */
-export function decodeCursor(digest: string, cursor: string): Place {
-  const [of, score, path, versionId, ...others] = parts(cursor)
+export function decodeCursor(digest: string, searched: string, cursor: string): Place {
+  const [of, score, below, versionId, ...others] = parts(cursor)
   const fits =
     of === digest &&
     typeof score === 'number' &&
-    typeof path === 'string' &&
+    typeof below === 'string' &&
     typeof versionId === 'string' &&
     others.length === 0
-  if (fits) return { score, path, versionId }
+  if (fits) return { score, path: above(searched) + below, versionId }
   throw new StoreError('invalid_input', 'The cursor belongs to another query')
+}
+
+function above(searched: string): string {
+  return searched === '/' ? '' : searched
 }
 
 function parts(cursor: string): readonly unknown[] {

@@ -92,7 +92,7 @@ async function pageOf<D extends Searchable>(
   asked: CheckedQuery,
   isLast: boolean,
 ): Promise<Page<SearchHit> | undefined> {
-  const { limit, place, digest, signal } = asked
+  const { limit, place, digest, signal, path } = asked
   const found = await finder.best({ most: limit + 1, after: place }, asked)
   const shown = found.slice(0, limit)
   const slice = new TimeSlice(signal)
@@ -108,7 +108,8 @@ async function pageOf<D extends Searchable>(
   if (there.size < shown.length && !isLast) return undefined
   const data = [...hits].filter(([document]) => there.has(document)).map(([, hit]) => hit)
   const last = found.length > limit ? shown.at(-1) : undefined
-  return { data, nextPage: last && encodeCursor(digest, { ...last.document, score: last.score }) }
+  const nextPage = last && encodeCursor(digest, path, { ...last.document, score: last.score })
+  return { data, nextPage }
 }
 
 async function hitOf<D extends Searchable>(

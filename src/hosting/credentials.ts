@@ -7,7 +7,7 @@ import { equalSecrets, sha256OfText } from '../crypto/digest.ts'
 import { StoreError } from '../errors.ts'
 import { checkName } from './catalogue.ts'
 import type { DataDirectory, HostNotice } from './data-directory.ts'
-import type { Access, Caller } from './host.ts'
+import type { Access, Caller, SessionResource } from './host.ts'
 import { newHostingId } from './ids.ts'
 import { SealedFile } from './sealed-file.ts'
 
@@ -33,6 +33,8 @@ interface StoredSession extends Secret {
   readonly workspaceId: string
   readonly expiresAt: number
   readonly attached: readonly (readonly [storeId: string, access: Access])[]
+  /** Left out by those that knew none. */
+  readonly instructions?: readonly (readonly [storeId: string, text: string])[]
 }
 
 interface CredentialsValue {
@@ -47,12 +49,17 @@ interface Known extends Secret {
   readonly expiresAt: number
 }
 
+/** What is kept of a resource. */
+type Attachment = Pick<SessionResource, 'memory_store_id' | 'access' | 'instructions'>
+
 type TokenKind = 'glk' | 'gls'
 
 const SECRET_BYTES = 32
 /** Of one key at a time: a request finds its session among them, and each change writes all. */
 const sessionsMax = 10_000
 const tokenForm = /^(?:glk|gls)_[0-9a-z]{26}_[A-Za-z0-9_-]{43}$/
+/** Characters of all instructions of one key at a time: each change writes them, too. */
+const instructionsMax = 1_000_000
 /** Of no token. */
 const noHash = '0'.repeat(64)
 
@@ -131,20 +138,28 @@ export class Credentials {
 
   async createSession(
     { keyId, workspaceId }: Pick<Caller, 'keyId' | 'workspaceId'>,
-    attached: ReadonlyMap<string, Access>,
+    resources: readonly Attachment[],
     lifeMs: number,
   ): Promise<{ readonly sessionId: string; readonly token: string; readonly expiresAt: number }> {
     const { random, clock } = this.#directory
     const sessionId = newHostingId('sesn_', random)
     const token = this.#newToken('gls', sessionId)
     const expiresAt = clock() + lifeMs
-    const hash = sha256OfText(token)
+    const reach = reachOf(resources)
+    const session = {
+      sessionId,
+      keyId,
+      workspaceId,
+      expiresAt,
+      hash: sha256OfText(token),
+      ...reach,
+    }
     await this.#update(({ keys, sessions }) => {
       // It may have been revoked since the request was authenticated.
       if (getKey(keys, keyId).revokedAt !== undefined) throw noKey()
-      if (sessions.filter((one) => one.keyId === keyId).length >= sessionsMax) throw tooMany()
-      const session = { sessionId, keyId, workspaceId, expiresAt, hash, attached: [...attached] }
-      return { keys, sessions: [...sessions, session] }
+      const all = [...sessions, session]
+      checkLimits(all.filter((one) => one.keyId === keyId))
+      return { keys, sessions: all }
     })
     return { sessionId, token, expiresAt }
   }
@@ -195,14 +210,45 @@ export class Credentials {
 
 function knownKey({ keyId, workspaceId, hash }: ApiKey & Secret): Known {
   const actor = { type: 'api', id: keyId } as const
-  return { hash, expiresAt: Infinity, caller: { actor, workspaceId, keyId, attached: undefined } }
+  const caller: Caller = {
+    actor,
+    workspaceId,
+    keyId,
+    attached: undefined,
+    instructions: new Map(),
+  }
+  return { hash, expiresAt: Infinity, caller }
 }
 
 function knownSession(session: StoredSession): Known {
   const { sessionId, keyId, workspaceId, expiresAt, hash } = session
   const actor = { type: 'session', id: sessionId } as const
   const attached = new Map(session.attached)
-  return { hash, expiresAt, caller: { actor, workspaceId, keyId, attached } }
+  const instructions = new Map(session.instructions)
+  return { hash, expiresAt, caller: { actor, workspaceId, keyId, attached, instructions } }
+}
+
+function reachOf(
+  resources: readonly Attachment[],
+): Required<Pick<StoredSession, 'attached' | 'instructions'>> {
+  return {
+    attached: resources.map(({ memory_store_id: id, access }) => [id, access] as const),
+    instructions: resources.flatMap(({ memory_store_id: id, instructions }) =>
+      instructions === null ? [] : [[id, instructions] as const],
+    ),
+  }
+}
+
+/** Of the sessions of one key. Throws `rate_limited`. */
+function checkLimits(sessions: readonly StoredSession[]): void {
+  if (sessions.length > sessionsMax) {
+    throw tooMany(`An API key has at most ${sessionsMax} sessions at a time`)
+  }
+  const texts = sessions.flatMap(({ instructions = [] }) => instructions)
+  if (texts.reduce((sum, [, text]) => sum + text.length, 0) > instructionsMax) {
+    const limit = `${instructionsMax} characters of instructions at a time`
+    throw tooMany(`The sessions of an API key have at most ${limit}`)
+  }
 }
 
 /** The kind and the digits of the id. */
@@ -228,9 +274,8 @@ function noKey(): StoreError {
   return new StoreError('not_found', 'There is no such API key')
 }
 
-function tooMany(): StoreError {
-  const problem = `An API key has at most ${sessionsMax} sessions at a time: end some, or wait`
-  return new StoreError('rate_limited', problem)
+function tooMany(limit: string): StoreError {
+  return new StoreError('rate_limited', `${limit}: end some, or wait`)
 }
 
 function noSession(): StoreError {

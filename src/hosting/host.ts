@@ -19,6 +19,8 @@ export interface Caller {
   readonly keyId: string
   /** Of a session: the stores that it reaches, by `memstore_…`. Undefined for a key. */
   readonly attached: ReadonlyMap<string, Access> | undefined
+  /** Of a session: what its program says of these stores to the model, by `memstore_…`. */
+  readonly instructions: ReadonlyMap<string, string>
 }
 
 /** A store as the catalogue knows it: listing opens nothing. Times are ms since 1970. */

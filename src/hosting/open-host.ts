@@ -184,9 +184,8 @@ class OpenHost implements Host {
   createSession(caller: Caller, request: SessionRequest): Promise<CreatedSession> {
     return this.#run(async () => {
       const resources = planResources(request, (storeId) => this.get(caller, storeId))
-      const attached = new Map(resources.map((one) => [one.memory_store_id, one.access] as const))
       const lifeMs = request.expiresIn * 1000
-      const made = await this.#parts.credentials.createSession(caller, attached, lifeMs)
+      const made = await this.#parts.credentials.createSession(caller, resources, lifeMs)
       return { ...made, resources }
     })
   }

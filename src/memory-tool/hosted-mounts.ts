@@ -45,7 +45,7 @@ function mountOf(host: Host, caller: Caller, store: HostedStore, name: string): 
     storeId,
     access,
     description,
-    instructions: undefined,
+    instructions: caller.instructions.get(storeId),
     root: '/',
     use: (work) => host.use(caller, storeId, (open, me) => work({ store: open, me, access })),
   }

@@ -63,12 +63,14 @@ describe.each(eras)('in the protocol %s', { tags: 'slow' }, (era) => {
 
   test('a session reaches what is attached to it, as it was attached', async () => {
     const readOnly = { type: 'memory_store', memory_store_id: rules.id, access: 'read_only' }
-    const { id, token } = await at.session([notes, readOnly])
+    const { id, token } = await at.session([notes, { ...readOnly, instructions: 'Obey them' }])
     const caller = await connect(era, { token, name: 'sesn_00000000000000000000000000' })
     expect(pathsIn(await caller.value('memory_list'))).toEqual([
       '/memories/my-notes/',
       '/memories/rules/',
     ])
+    const rulesInPrompt = '- /memories/rules (read only)\n  Instructions: Obey them\n'
+    expect(caller.client.getInstructions()).toContain(rulesInPrompt)
     const path = `/memories/my-notes/s-${era}.md`
     await caller.value('memory_write', { path, content: 'x' })
     const { data } = await caller.value('memory_history', { path })

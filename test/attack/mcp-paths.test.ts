@@ -47,6 +47,7 @@ test('what is shown lies inside', async () => {
     await caller.call('memory_list', { recursive: true, limit: 1 }),
     await caller.call('memory_search', { query: 'words' }),
     await caller.call('memory_search', { query: 'canary' }),
+    await caller.call('memory_search', { query: 'came.md' }),
     await caller.call('memory_history'),
     await caller.call('memory_history', { path: '/memories/came.md' }),
     await caller.client.listResources(),

@@ -13,7 +13,8 @@ import { RegexThread } from './regex-thread.ts'
 import type { Ranked, SelectionOptions } from './selection.ts'
 import { findBestLine, type Spot } from './snippet.ts'
 import type { Source } from './sources.ts'
-import { type Searchable, TermIndex } from './term-index.ts'
+import { type Searchable, TermIndex, type WantedTerms } from './term-index.ts'
+import { mayHaveWord } from './words.ts'
 
 export interface Finder<D extends Searchable> {
   best(selection: SelectionOptions, options: WorkOptions): Promise<readonly Ranked<D>[]>
@@ -35,7 +36,7 @@ export function scanning<D extends Searchable>(
 ): Finder<D> {
   return {
     async best(selection, options) {
-      const terms = new TermIndex<D>(matcherOf(words))
+      const terms = new TermIndex<D>(wantedBy(words))
       await source.collect(terms, options)
       return inSlices(
         rank(terms, words, () => true, selection),
@@ -85,10 +86,17 @@ export function matching<D extends Searchable>(source: Source<D>, pattern: strin
   }
 }
 
-function matcherOf(words: readonly QueryWord[]): (term: string) => boolean {
+function wantedBy(words: readonly QueryWord[]): WantedTerms {
   const compare = (term: string): boolean => words.some((word) => weightOf(word, term) > 0)
+  if (words.some(({ distance }) => distance > 0)) {
+    return { has: remembering(compare), mayBeIn: () => true }
+  }
   // Comparing whole words and beginnings is faster than remembering them.
-  if (words.every(({ distance }) => distance === 0)) return compare
+  const terms = words.map(({ term }) => term)
+  return { has: compare, mayBeIn: (text) => mayHaveWord(text, terms) }
+}
+
+function remembering(compare: (term: string) => boolean): (term: string) => boolean {
   let remembered = new Map<string, boolean>()
   return (term) => {
     const known = remembered.get(term)

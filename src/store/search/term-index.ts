@@ -28,6 +28,15 @@ export interface Match {
   readonly postings: Postings
 }
 
+/** The terms that an index takes. */
+export interface WantedTerms {
+  readonly has: (term: string) => boolean
+  /** False only if the text has none of them. */
+  readonly mayBeIn: (text: string) => boolean
+}
+
+const everyTerm: WantedTerms = { has: () => true, mayBeIn: () => true }
+
 // A posting fits into 31 bits, which V8 keeps without an object: slot, field, count.
 const SLOT_SHIFT = 11
 const PATH = 1 << 10
@@ -40,13 +49,15 @@ const POSTING_BYTES = 10
 const DOCUMENT_BYTES = 150
 /** At most this many terms between two looks at the clock. */
 const STEP = 256
+/** As few words, since each may be compared with all of a query. */
+const WORDS_STEP = 16
 
 export const slotOf = (posting: number): number => posting >>> SLOT_SHIFT
 export const isPathOf = (posting: number): boolean => (posting & PATH) !== 0
 export const countOf = (posting: number): number => posting & COUNT_MAX
 
 export class TermIndex<D extends Searchable> {
-  readonly #isWanted: (term: string) => boolean
+  readonly #wanted: WantedTerms
   #terms = new SearchableMap<number[]>()
   #documents: (D | undefined)[] = []
   #slots: Map<string, number> = new Map()
@@ -54,8 +65,8 @@ export class TermIndex<D extends Searchable> {
   #versionIds: string[] = []
   #bytes = 0
 
-  constructor(isWanted: (term: string) => boolean = () => true) {
-    this.#isWanted = isWanted
+  constructor(wanted: WantedTerms = everyTerm) {
+    this.#wanted = wanted
   }
 
   /** By slot; undefined where the document is gone. */
@@ -94,15 +105,11 @@ export class TermIndex<D extends Searchable> {
     const terms = this.#terms
     const counts = new Map<string, number>()
     for (const chunk of chunksOf(content)) {
-      for (const { term } of wordsOf(chunk.text)) {
-        this.#count(counts, term)
-        // Each word is compared with all of a query.
-        if (slice.isOver()) await slice.next()
-      }
+      await this.#countAll(counts, chunk.text, slice)
       if (slice.isOver()) await slice.next()
     }
     const inPath = new Map<string, number>()
-    for (const { term } of wordsOf(document.path)) this.#count(inPath, term)
+    await this.#countAll(inPath, document.path, slice)
     if (terms !== this.#terms) return
     const slot = this.#documents.push(document) - 1
     this.#versionIds.push(document.versionId)
@@ -152,9 +159,13 @@ export class TermIndex<D extends Searchable> {
     return [...found.values()].toSorted((a, b) => (a.term < b.term ? -1 : 1))
   }
 
-  #count(counts: Map<string, number>, term: string): void {
-    const count = counts.get(term) ?? 0
-    if (count > 0 || this.#isWanted(term)) counts.set(term, Math.min(count + 1, COUNT_MAX))
+  async #countAll(counts: Map<string, number>, text: string, slice: TimeSlice): Promise<void> {
+    if (!this.#wanted.mayBeIn(text)) return
+    for (const [index, { term }] of wordsOf(text).entries()) {
+      const count = counts.get(term) ?? 0
+      if (count > 0 || this.#wanted.has(term)) counts.set(term, Math.min(count + 1, COUNT_MAX))
+      if (index % WORDS_STEP === 0 && slice.isOver()) await slice.next()
+    }
   }
 
   /** To the terms of when the document came: those that are there now may be others. */

@@ -50,9 +50,30 @@ export function isUnspaced(term: string): boolean {
 /** All words, in the order of the text. For a text of any length, see `chunksOf`. */
 export function wordsOf(text: string): readonly Word[] {
   const words: Word[] = []
-  if (isAscii(text)) addAsciiWords(text, words)
-  else for (const found of text.matchAll(word)) addWord(found, words)
+  let start = -1
+  let isPlain = true
+  for (let at = 0; at <= text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code >= 128 || isLetterOrDigit(code)) {
+      if (start === -1) {
+        start = at
+        isPlain = true
+      }
+      if (code >= 128) isPlain = false
+    } else if (start !== -1) {
+      if (isPlain) addPlainWord(text, start, at, words)
+      else addWords(text.slice(start, at), start, words)
+      start = -1
+    }
+  }
   return words
+}
+
+/** False only if no word of the text begins with one of these terms: faster than `wordsOf`. */
+export function mayHaveWord(text: string, terms: readonly string[]): boolean {
+  if (!isAscii(text)) return true
+  const folded = text.toLowerCase()
+  return terms.some((term) => folded.includes(term))
 }
 
 /** The chunks of a text, cut between words unless one is very long. */
@@ -77,22 +98,22 @@ function fold(text: string): string {
     .normalize('NFKC')
 }
 
-function addAsciiWords(text: string, words: Word[]): void {
-  const folded = text.toLowerCase()
-  let start = -1
-  for (let at = 0; at <= folded.length; at += 1) {
-    const code = folded.charCodeAt(at)
-    const isWord = (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
-    if (isWord) start = start === -1 ? at : start
-    else if (start !== -1) {
-      const term = folded.slice(start, Math.min(at, start + termLengthMax))
-      words.push({ term, at: start, length: at - start })
-      start = -1
-    }
-  }
+/** ASCII alone, whose other characters are in no word. */
+function isLetterOrDigit(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57)
 }
 
-function addWord({ 0: found, index, groups }: RegExpExecArray, words: Word[]): void {
+function addPlainWord(text: string, start: number, end: number, words: Word[]): void {
+  const term = text.slice(start, Math.min(end, start + termLengthMax)).toLowerCase()
+  words.push({ term, at: start, length: end - start })
+}
+
+/** The words of a part between two characters of ASCII that are in no word. */
+function addWords(part: string, at: number, words: Word[]): void {
+  for (const found of part.matchAll(word)) addWord(found, at + found.index, words)
+}
+
+function addWord({ 0: found, groups }: RegExpExecArray, index: number, words: Word[]): void {
   if (groups?.['unspaced'] !== undefined) return addPairs(found, index, words)
   const folded = fold(found)
   // Folding may find punctuation in a character, such as the stroke in ½.

@@ -13,8 +13,8 @@ import { RegexThread } from './regex-thread.ts'
 import type { Ranked, SelectionOptions } from './selection.ts'
 import { findBestLine, type Spot } from './snippet.ts'
 import type { Source } from './sources.ts'
-import { type Searchable, TermIndex, type WantedTerms } from './term-index.ts'
-import { mayHaveWord } from './words.ts'
+import { allTermsOf, type Searchable, TermIndex, type TermsOf } from './term-index.ts'
+import { termsBeginning } from './words.ts'
 
 export interface Finder<D extends Searchable> {
   best(selection: SelectionOptions, options: WorkOptions): Promise<readonly Ranked<D>[]>
@@ -36,7 +36,7 @@ export function scanning<D extends Searchable>(
 ): Finder<D> {
   return {
     async best(selection, options) {
-      const terms = new TermIndex<D>(wantedBy(words))
+      const terms = new TermIndex<D>(termsFor(words))
       await source.collect(terms, options)
       return inSlices(
         rank(terms, words, () => true, selection),
@@ -86,14 +86,21 @@ export function matching<D extends Searchable>(source: Source<D>, pattern: strin
   }
 }
 
-function wantedBy(words: readonly QueryWord[]): WantedTerms {
-  const compare = (term: string): boolean => words.some((word) => weightOf(word, term) > 0)
+function termsFor(words: readonly QueryWord[]): TermsOf {
+  const matches = (term: string): boolean => words.some((word) => weightOf(word, term) > 0)
   if (words.some(({ distance }) => distance > 0)) {
-    return { has: remembering(compare), mayBeIn: () => true }
+    const known = remembering(matches)
+    return (text) => those(allTermsOf(text), known)
   }
-  // Comparing whole words and beginnings is faster than remembering them.
-  const terms = words.map(({ term }) => term)
-  return { has: compare, mayBeIn: (text) => mayHaveWord(text, terms) }
+  const starts = words.map(({ term }) => term)
+  return (text) => those(termsBeginning(text, starts), matches)
+}
+
+function* those(
+  terms: readonly string[],
+  matches: (term: string) => boolean,
+): Generator<string | undefined, void> {
+  for (const term of terms) yield matches(term) ? term : undefined
 }
 
 function remembering(compare: (term: string) => boolean): (term: string) => boolean {

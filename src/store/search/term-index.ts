@@ -28,14 +28,15 @@ export interface Match {
   readonly postings: Postings
 }
 
-/** The terms that an index takes. */
-export interface WantedTerms {
-  readonly has: (term: string) => boolean
-  /** False only if the text has none of them. */
-  readonly mayBeIn: (text: string) => boolean
-}
+/**
+ * The terms of a text that an index takes, one for each word, in any order; undefined for a word
+ * that was looked at in vain, so that a look may pause.
+ */
+export type TermsOf = (text: string) => Iterable<string | undefined>
 
-const everyTerm: WantedTerms = { has: () => true, mayBeIn: () => true }
+export function allTermsOf(text: string): readonly string[] {
+  return wordsOf(text).map(({ term }) => term)
+}
 
 // A posting fits into 31 bits, which V8 keeps without an object: slot, field, count.
 const SLOT_SHIFT = 11
@@ -49,15 +50,15 @@ const POSTING_BYTES = 10
 const DOCUMENT_BYTES = 150
 /** At most this many terms between two looks at the clock. */
 const STEP = 256
-/** As few words, since each may be compared with all of a query. */
-const WORDS_STEP = 16
+/** As few words of a text, since each may be compared with all of a query. */
+const TEXT_STEP = 16
 
 export const slotOf = (posting: number): number => posting >>> SLOT_SHIFT
 export const isPathOf = (posting: number): boolean => (posting & PATH) !== 0
 export const countOf = (posting: number): number => posting & COUNT_MAX
 
 export class TermIndex<D extends Searchable> {
-  readonly #wanted: WantedTerms
+  readonly #termsOf: TermsOf
   #terms = new SearchableMap<number[]>()
   #documents: (D | undefined)[] = []
   #slots: Map<string, number> = new Map()
@@ -65,8 +66,8 @@ export class TermIndex<D extends Searchable> {
   #versionIds: string[] = []
   #bytes = 0
 
-  constructor(wanted: WantedTerms = everyTerm) {
-    this.#wanted = wanted
+  constructor(termsOf: TermsOf = allTermsOf) {
+    this.#termsOf = termsOf
   }
 
   /** By slot; undefined where the document is gone. */
@@ -105,11 +106,11 @@ export class TermIndex<D extends Searchable> {
     const terms = this.#terms
     const counts = new Map<string, number>()
     for (const chunk of chunksOf(content)) {
-      await this.#countAll(counts, chunk.text, slice)
+      await this.#count(counts, chunk.text, slice)
       if (slice.isOver()) await slice.next()
     }
     const inPath = new Map<string, number>()
-    await this.#countAll(inPath, document.path, slice)
+    await this.#count(inPath, document.path, slice)
     if (terms !== this.#terms) return
     const slot = this.#documents.push(document) - 1
     this.#versionIds.push(document.versionId)
@@ -159,12 +160,12 @@ export class TermIndex<D extends Searchable> {
     return [...found.values()].toSorted((a, b) => (a.term < b.term ? -1 : 1))
   }
 
-  async #countAll(counts: Map<string, number>, text: string, slice: TimeSlice): Promise<void> {
-    if (!this.#wanted.mayBeIn(text)) return
-    for (const [index, { term }] of wordsOf(text).entries()) {
-      const count = counts.get(term) ?? 0
-      if (count > 0 || this.#wanted.has(term)) counts.set(term, Math.min(count + 1, COUNT_MAX))
-      if (index % WORDS_STEP === 0 && slice.isOver()) await slice.next()
+  async #count(counts: Map<string, number>, text: string, slice: TimeSlice): Promise<void> {
+    let step = 0
+    for (const term of this.#termsOf(text)) {
+      if (term !== undefined) counts.set(term, Math.min((counts.get(term) ?? 0) + 1, COUNT_MAX))
+      step += 1
+      if (step % TEXT_STEP === 0 && slice.isOver()) await slice.next()
     }
   }
 

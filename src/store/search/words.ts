@@ -69,11 +69,20 @@ export function wordsOf(text: string): readonly Word[] {
   return words
 }
 
-/** False only if no word of the text begins with one of these terms: faster than `wordsOf`. */
-export function mayHaveWord(text: string, terms: readonly string[]): boolean {
-  if (!isAscii(text)) return true
+/** The terms of the words that begin with one of these, in any order: faster than `wordsOf`. */
+export function termsBeginning(text: string, starts: readonly string[]): readonly string[] {
+  if (!isAscii(text)) {
+    const terms = wordsOf(text).map(({ term }) => term)
+    return terms.filter((term) => starts.some((start) => term.startsWith(start)))
+  }
   const folded = text.toLowerCase()
-  return terms.some((term) => folded.includes(term))
+  const places = new Set<number>()
+  for (const start of starts) {
+    for (let at = folded.indexOf(start); at !== -1; at = folded.indexOf(start, at + 1)) {
+      if (!isLetterOrDigit(folded.charCodeAt(at - 1))) places.add(at)
+    }
+  }
+  return [...places].map((at) => folded.slice(at, endOfPlainTerm(folded, at)))
 }
 
 /** The chunks of a text, cut between words unless one is very long. */
@@ -106,6 +115,13 @@ function isLetterOrDigit(code: number): boolean {
 function addPlainWord(text: string, start: number, end: number, words: Word[]): void {
   const term = text.slice(start, Math.min(end, start + termLengthMax)).toLowerCase()
   words.push({ term, at: start, length: end - start })
+}
+
+/** A term is cut, as in `addPlainWord`. */
+function endOfPlainTerm(folded: string, start: number): number {
+  let end = start + 1
+  while (end < start + termLengthMax && isLetterOrDigit(folded.charCodeAt(end))) end += 1
+  return end
 }
 
 /** The words of a part between two characters of ASCII that are in no word. */

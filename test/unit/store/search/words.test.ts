@@ -1,9 +1,9 @@
-// The words of a text: what stands beside a word changes nothing about it, and no text is passed
-// over that has a word in question.
+// The words of a text: what stands beside a word changes nothing about it, and a scan for some words
+// finds all of these.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { mayHaveWord, wordsOf } from '../../../../src/store/search/words.ts'
+import { termsBeginning, wordsOf } from '../../../../src/store/search/words.ts'
 import { seed } from '../../../support/seed.ts'
 
 const long = 'x'.repeat(70)
@@ -12,6 +12,8 @@ const parts =
   `ไทย 한국 한 ǅ İı z\u0338 \u0301 so\u00adft \u200d © 😀 ٣ ${long} É${long}`
 const part = fc.constantFrom(...parts.split(' '))
 const between = fc.constantFrom(' ', '\n', '-', '/', '.', '_', '', ', ')
+
+const termsOf = (text: string): readonly string[] => wordsOf(text).map(({ term }) => term)
 
 test('a word is the same beside any other', () => {
   const texts = fc.array(part, { maxLength: 6 })
@@ -30,8 +32,7 @@ test('a word is the same beside any other', () => {
 })
 
 test('words of ASCII are the runs of letters and digits, up to 64', () => {
-  const terms = (text: string): readonly string[] => wordsOf(text).map(({ term }) => term)
-  expect(terms(`Foo_bar-9 (Z) — it’s ${long}`)).toEqual([
+  expect(termsOf(`Foo_bar-9 (Z) — it’s ${long}`)).toEqual([
     'foo',
     'bar',
     '9',
@@ -42,17 +43,21 @@ test('words of ASCII are the runs of letters and digits, up to 64', () => {
   ])
 })
 
-test('a text that is passed over has no word that begins with the term', () => {
+test('the words that begin with a term are the same without the others', () => {
   const texts = fc.array(fc.tuple(part, between), { maxLength: 6 })
+  const starts = fc.array(fc.tuple(part, fc.nat(3)), { minLength: 1, maxLength: 3 })
   fc.assert(
-    fc.property(texts, part, (some, query) => {
+    fc.property(texts, starts, (some, wanted) => {
       const text = some.flat().join('')
-      for (const { term } of [...wordsOf(text), ...wordsOf(query)]) {
-        const isThere = wordsOf(text).some((word) => word.term.startsWith(term))
-        if (isThere) expect(mayHaveWord(text, ['no', term]), term).toBe(true)
-      }
+      const all = termsOf(text)
+      const cuts = wanted.flatMap(([query, length]) =>
+        termsOf(query).map((term) => (length === 0 ? term : term.slice(0, length))),
+      )
+      const expected = all.filter((term) => cuts.some((start) => term.startsWith(start)))
+      expect(termsBeginning(text, cuts).toSorted()).toEqual(expected.toSorted())
     }),
-    { seed, numRuns: 500 },
+    { seed, numRuns: 1000 },
   )
-  expect(mayHaveWord('A dead lock', ['deadlock'])).toBe(false)
+  const both = termsBeginning('Dead undead deadlock', ['dead', 'deadlock'])
+  expect(both).toEqual(['dead', 'deadlock'])
 })

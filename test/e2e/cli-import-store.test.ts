@@ -183,7 +183,7 @@ describe('a hostile server', () => {
     expect(thief.asked).toHaveLength(0)
   })
 
-  test('an address where nobody listens, and a connection that ends', async () => {
+  test('an address where nobody listens, a connection that ends', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const nobody = await run(home, 'http://127.0.0.1:1', KEY)
     expect(nobody.stderr).toContain('The server cannot be reached. Nothing was imported')

@@ -47,7 +47,7 @@ export function isStoreHere({ environment }: Context): boolean {
 export async function withStore<T>(
   context: Context,
   work: (store: MemoryStore) => Promise<T>,
-  options: Pick<OpenOptions, 'acceptRolledBack' | 'guard'> = {},
+  options: Pick<OpenOptions, 'acceptRolledBack'> = {},
 ): Promise<T> {
   const { environment, interrupts } = context
   checkIsHere(environment)

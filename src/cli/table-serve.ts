@@ -51,6 +51,10 @@ export const serveCommands: readonly Command[] = [
       { name: 'max-memory', value: 'bytes', summary: 'What the process may use; else 512M' },
       { name: 'content-limit', value: 'bytes', summary: 'Of new stores: the largest memory' },
       { name: 'memory-limit', value: 'number', summary: 'Of new stores: how many memories' },
+      {
+        name: 'no-mcp-guard',
+        summary: 'Let texts through at /mcp in which there seems to be a secret',
+      },
       { name: 'accept-rolled-back', summary: 'Accept an older state that was restored on purpose' },
     ],
     notes: [

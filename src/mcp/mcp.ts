@@ -15,8 +15,8 @@ import { turnOrder } from '../memory-tool/turn-order.ts'
 import type { Author } from '../store/commits/commit-context.ts'
 import { hostedAuthor, hostedSpace } from './hosted.ts'
 import { handleHttp } from './http.ts'
-import { makeServer, type Served } from './protocol.ts'
-import { type AuthorOf, Scribe, serving } from './serving.ts'
+import { makeServer } from './protocol.ts'
+import { type AuthorOf, Scribe, serving, type ServingOptions } from './serving.ts'
 import { runSession } from './session-names.ts'
 import { LineTransport } from './stdio.ts'
 
@@ -33,6 +33,8 @@ export interface McpOptions {
   readonly author?: Author | undefined
   /** Asked before each change, for a session to write in instead; undefined if there is none. */
   readonly session?: (() => string | undefined) | undefined
+  /** Whether secrets are refused, also where the store has no guard; true by default. */
+  readonly guard?: boolean | undefined
   /** What the program says of one store to the model. */
   readonly instructions?: string | undefined
   /** That clients are told as the version of the server. */
@@ -93,15 +95,15 @@ export async function mcpHandler(
 }
 
 /** The route `/mcp` of a server, for its option `routes`. */
-export function mcpRoute(options: Pick<McpOptions, 'version'> = {}): HostedRoute {
-  const { version = VERSION } = options
+export function mcpRoute(options: Pick<McpOptions, 'version' | 'guard'> = {}): HostedRoute {
+  const { version = VERSION, guard = true } = options
   return {
     path: '/mcp',
     handle: async ({ host, caller, request, tell }) => {
       const { mounts, isOne } = hostedSpace(host, caller, new URL(request.url).searchParams)
       return handleHttp(request, (name) => {
         const scribe = new Scribe((given) => hostedAuthor(caller, given), name)
-        return serving(mounts, isOne, scribe, { version, tell, inOrder })
+        return serving(mounts, isOne, scribe, { version, tell, inOrder, guard })
       })
     },
   }
@@ -112,8 +114,12 @@ function inOrder<T>(_: unknown, run: () => Promise<T>): Promise<T> {
   return run()
 }
 
-function commonOf({ version = VERSION, onError }: McpOptions): Pick<Served, 'version' | 'tell'> {
-  return { version, tell: onError ?? (() => undefined) }
+function commonOf({
+  version = VERSION,
+  guard = true,
+  onError,
+}: McpOptions): Omit<ServingOptions, 'inOrder'> {
+  return { version, guard, tell: onError ?? (() => undefined) }
 }
 
 function authorOf({ author, clock = systemClock }: McpOptions): AuthorOf {

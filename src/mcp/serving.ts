@@ -3,6 +3,7 @@
 import type { Mount } from '../memory-tool/mount.ts'
 import { ToolSpace } from '../memory-tool/tool-space.ts'
 import type { Author } from '../store/commits/commit-context.ts'
+import { secretGuard } from '../store/guard/guard.ts'
 import { instructionsFor } from './instructions.ts'
 import type { Served } from './protocol.ts'
 
@@ -40,14 +41,20 @@ export class Scribe {
   }
 }
 
+export interface ServingOptions extends Pick<Served, 'version' | 'inOrder' | 'tell'> {
+  /** Whether secrets are refused, also where the store has no guard. */
+  readonly guard: boolean
+}
+
 /** `isOne`: the store is `/memories` itself, and no directory of it. */
 export function serving(
   mounts: readonly Mount[],
   isOne: boolean,
   scribe: Scribe,
-  more: Pick<Served, 'version' | 'inOrder' | 'tell'>,
+  { guard, ...more }: ServingOptions,
 ): Served {
-  const authored = mounts.map((mount) => withAuthor(mount, scribe.author))
+  const author = (): Author => ({ ...scribe.author(), guard: guard ? secretGuard : undefined })
+  const authored = mounts.map((mount) => withAuthor(mount, author))
   const [only] = authored
   const space = isOne && only !== undefined ? ToolSpace.ofOne(only) : ToolSpace.ofSeveral(authored)
   return { space, instructions: instructionsFor(space), hear: scribe.hear, ...more }

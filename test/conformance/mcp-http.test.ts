@@ -108,6 +108,31 @@ test('one store that the address names is /memories itself', async () => {
   ])
 })
 
+test.each(['the key', 'a session'])('the guard is on for %s', async (who) => {
+  const token = who === 'the key' ? at.key.secret : String((await at.session([notes])).token)
+  const caller = await connect('2026-07-28', { token })
+  const content = ['AKIA', 'QYLPMN5HHHFPZAM2'].join('')
+  const path = '/memories/my-notes/secret.md'
+  const refused = { refused: true, text: expect.stringMatching(/Cannot write .*AWS/) }
+  expect(await caller.call('memory_write', { path, content })).toMatchObject(refused)
+  const created = await caller.call('memory', { command: 'create', path, file_text: content })
+  expect(created).toMatchObject(refused)
+  await caller.close()
+})
+
+describe('a server whose operator has switched the guard off', () => {
+  const free = runningServer({ routes: [mcpRoute({ guard: false })] })
+
+  test('lets through what its stores do', async () => {
+    await free.store({ name: 'Notes' })
+    const token = free.key.secret
+    const caller = await connectToServer(`${free.url}/mcp`, { token, era: '2026-07-28', name: 'a' })
+    const content = ['AKIA', 'QYLPMN5HHHFPZAM2'].join('')
+    await caller.value('memory_write', { path: '/memories/notes/a.md', content })
+    await caller.close()
+  })
+})
+
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
 
 /** A request as any program may send it. */

@@ -32,6 +32,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'commit',
     'commit-context',
     'commit-count',
+    'content-guard',
     'count-leading',
     'decoded-commit',
     'divergence',

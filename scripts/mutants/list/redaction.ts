@@ -13,7 +13,7 @@ export const redaction: readonly MutatedFile[] = [
     file: 'store/session/session.ts',
     mutants: [
       {
-        line: 'await this.checkPermanent(authorTexts(author))',
+        line: 'await this.checkPermanent(authorTexts(author), {}, author.guard)',
         becomes: '',
         test: permanent,
         name: 'with a secret as session is refused whatever it writes',
@@ -46,7 +46,7 @@ export const redaction: readonly MutatedFile[] = [
     file: 'store/sync/merge-heads.ts',
     mutants: [
       {
-        line: 'await session.checkContents([], this.#author.reason)',
+        line: 'await session.checkContents([], this.#author)',
         becomes: '',
         test: permanent,
         name: 'with a secret as its reason is refused when it merges',

@@ -4,7 +4,6 @@
 import { systemRandom } from '../../crypto/random.ts'
 import { serveMcp } from '../../mcp/mcp.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
-import { secretGuard } from '../../store/guard/guard.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
@@ -27,16 +26,12 @@ export async function mcp(context: Context, input: Input): Promise<Answer> {
   if (input.flag('json')) throw usageError('--json has no meaning here: all output is JSON', 'mcp')
   const everyMs = syncIntervalOf(input, 'mcp')
   const options = optionsOf(context, input)
-  const guard = input.flag('no-guard') ? {} : { guard: secretGuard }
   const ending = 'Ended; what was answered is safe'
-  await withStore(
-    context,
-    (store) =>
-      context.interrupts.untilStopped(ending, async () => {
-        const serve = (): Promise<void> => serveUntilEnd(context, store, options)
-        await (everyMs === undefined ? serve() : syncing(context, store, everyMs, serve))
-      }),
-    guard,
+  await withStore(context, (store) =>
+    context.interrupts.untilStopped(ending, async () => {
+      const serve = (): Promise<void> => serveUntilEnd(context, store, options)
+      await (everyMs === undefined ? serve() : syncing(context, store, everyMs, serve))
+    }),
   )
   return { text: '', json: undefined }
 }
@@ -50,6 +45,7 @@ function optionsOf({ clock, environment }: Context, input: Input): Options {
   return {
     clock,
     version: packageVersion(),
+    guard: !input.flag('no-guard'),
     access: input.flag('read-only') ? 'read_only' : 'read_write',
     path: path === undefined ? '/' : storePath(path),
     session: () => session ?? findAgentSession(environment, agents),

@@ -92,7 +92,7 @@ function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof Se
     ...(syncEveryMs !== undefined && { syncEveryMs }),
     acceptRolledBack: input.flag('accept-rolled-back'),
     clock: context.clock,
-    routes: [mcpRoute({ version: packageVersion() })],
+    routes: [mcpRoute({ version: packageVersion(), guard: !input.flag('no-mcp-guard') })],
     log: (line) => printLine({ time: timestamp(context.clock()), ...line }),
     notice: (notice) => printLine(noticeOf(context, notice)),
   }

@@ -61,7 +61,7 @@ export async function planImport(
   const { settings } = await store.status()
   const places = new Places()
   for await (const memory of store.memories()) places.add(memory)
-  const hasGuard = guardOf(undefined, settings) !== undefined
+  const hasGuard = guardOf([], settings) !== undefined
   const planner = new Planner(store, places, { onConflict, hasGuard, limits: settings.limits })
   const slice = new TimeSlice(signal)
   for (const [index, candidate] of candidates.entries()) {

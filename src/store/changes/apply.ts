@@ -50,7 +50,7 @@ export function applyChanges(
     if (rows.length === 0) {
       return { built: undefined, result: { ...nothingApplied, memories: memoriesNow() } }
     }
-    await session.checkContents(rows, author.reason)
+    await session.checkContents(rows, author)
     const context = await session.commitContext(now, author)
     const built = await buildChange(context, snapshot, rows, author)
     const versionIds = built.versionIds.map((id) => formatId('version', id))

@@ -144,7 +144,7 @@ async function expireSome(
   const readContent = (memory: LiveMemory): string => readMemory(contents, memory)
   const { rows } = await planChanges({ snapshot, now, readContent }, changes)
   const expired = memories.map(describeMemory)
-  await session.checkContents(rows, author.reason)
+  await session.checkContents(rows, author)
   const withReason = { ...author, reason: author.reason ?? reasonOf(rule) }
   const built = await buildChange(
     await session.commitContext(now, author),

@@ -16,14 +16,14 @@ const actorTypes: readonly ActorType[] = ['api', 'user', 'service_account', 'ses
 export function checkAuthor(author: Author): Author {
   if (!isObject(author)) throw invalid('An author must name an actor: { actor: { type, id } }')
   const actor = checkActor(author.actor)
-  const { session, reason } = author
+  const { session, reason, guard } = author
   if (session !== undefined) checkActorId('The session', session)
   if (actor.type === 'session' && session !== undefined && session !== actor.id) {
     throw invalid('The session of an actor of type session must equal its id')
   }
   if (reason !== undefined) checkReason(reason)
   const defaultSession = actor.type === 'session' ? actor.id : undefined
-  return { actor, session: session ?? defaultSession, reason }
+  return { actor, session: session ?? defaultSession, reason, guard }
 }
 
 /** Returns a copy. Throws `invalid_input`. */

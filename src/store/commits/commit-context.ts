@@ -7,6 +7,7 @@ import type { Actor } from '../../format/change-record.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { DeviceState, Head, KeyringState, SettingsState } from '../snapshot/snapshot.ts'
+import type { ContentGuard } from './content-guard.ts'
 
 /** Who asked for a change, and why. */
 export interface Author {
@@ -14,6 +15,8 @@ export interface Author {
   readonly session?: string | undefined
   /** Free text of at most 4,096 bytes, stored encrypted and removed with a redaction. */
   readonly reason?: string | undefined
+  /** Asked about what is written in this name, besides the guard of the store. */
+  readonly guard?: ContentGuard | undefined
 }
 
 /** The device that signs. `sequence` is the number of the new record. */

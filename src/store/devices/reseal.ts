@@ -48,7 +48,7 @@ function resealSome(session: StoreSession, author: Author): Promise<number> {
       return { memoryId, base, operation: 'modified', path, content, size, sha256, created }
     })
     // The texts have passed the guard when they were written.
-    await session.checkContents([], author.reason)
+    await session.checkContents([], author)
     const context = await session.commitContext(session.nextTime(), author)
     const reason = author.reason ?? 'sealed again under new keys'
     const built = await buildChange(context, snapshot, rows, { ...author, reason })

@@ -6,31 +6,11 @@
 import { StoreError } from '../../errors.ts'
 import type { Settings } from '../../format/settings.ts'
 import type { Author } from '../commits/commit-context.ts'
+import type { ContentGuard, Finding } from '../commits/content-guard.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
 import { findSecrets } from './secret-patterns.ts'
 
-export interface Finding {
-  /** The kind of finding in a few words: `private key`. Shown to the model; none of the text. */
-  readonly rule: string
-  /** 1-based; 0 for the path. */
-  readonly line: number
-  /**
-   * The position in the content (or the path), in UTF-16 units; by default the whole line. Used to
-   * distinguish a new secret from one that the memory already contains.
-   */
-  readonly range?: readonly [start: number, end: number]
-}
-
-/**
- * Returns what must not be written in a content or its path. Also called with an empty path and, as
- * the content, the reason of a change, or what can never be erased: the id of an actor or a
- * session, the name of a device, the name, description and metadata of a store. Other writers wait
- * for it. It must depend only on its arguments. If it throws, nothing is written either.
- */
-export type ContentGuard = (
-  content: string,
-  path: string,
-) => readonly Finding[] | Promise<readonly Finding[]>
+export type { ContentGuard, Finding }
 
 /** A text that no redaction erases. */
 export interface PermanentText {
@@ -64,18 +44,17 @@ export const secretGuard: ContentGuard = (content, path) => [
   ...withLines(content),
 ]
 
-/** The guard for a write: the caller's, and `secretGuard` if the settings enable it. */
+/** The guard for a write: those given, each once, and `secretGuard` if the settings enable it. */
 export function guardOf(
-  own: ContentGuard | undefined,
+  given: readonly (ContentGuard | undefined)[],
   { metadata }: Pick<Settings, 'metadata'>,
 ): ContentGuard | undefined {
+  const own = given.filter((guard) => guard !== undefined)
   const isEnabled = Object.hasOwn(metadata, guardMetadataKey)
-  if (!isEnabled || own === secretGuard) return own
-  if (own === undefined) return secretGuard
-  return async (content, path) => [
-    ...(await secretGuard(content, path)),
-    ...(await own(content, path)),
-  ]
+  const guards = [...new Set(isEnabled ? [secretGuard, ...own] : own)]
+  if (guards.length <= 1) return guards[0]
+  return async (content, path) =>
+    (await Promise.all(guards.map(async (guard) => guard(content, path)))).flat()
 }
 
 /**

@@ -38,7 +38,7 @@ export async function revert(
   if (options.dryRun === true) {
     return session.planning(async () => {
       const { planned, rows } = await planRows(session, plan, options)
-      await session.checkContents(rows, checked.reason)
+      await session.checkContents(rows, checked)
       const { steps, left } = planned
       return { commit: undefined, versionIds: [], steps, left }
     })
@@ -50,7 +50,7 @@ export async function revert(
     if (rows.length === 0) {
       return { built: undefined, result: { commit: undefined, versionIds: [], steps, left } }
     }
-    await session.checkContents(rows, checked.reason)
+    await session.checkContents(rows, checked)
     const context = await session.commitContext(time, checked)
     const reason = checked.reason ?? note
     const built = await buildChange(context, session.snapshot, rows, { ...checked, reason })

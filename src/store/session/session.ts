@@ -199,11 +199,14 @@ export class StoreSession {
 
   /**
    * Throws `sensitive_content`. Call while writing or planning, before the rows are sealed.
-   * `reason` is the author's: reasons that the store generates are not checked.
+   * The reason is the author's: reasons that the store generates are not checked.
    */
-  async checkContents(rows: readonly PlannedRow[], reason: string | undefined): Promise<void> {
+  async checkContents(
+    rows: readonly PlannedRow[],
+    { reason, guard: own }: Pick<Author, 'reason' | 'guard'>,
+  ): Promise<void> {
     const { current, settings } = this.#state.snapshot
-    const guard = guardOf(this.#guard, settings.value)
+    const guard = guardOf([this.#guard, own], settings.value)
     await checkReason(guard, reason)
     return checkGuard(guard, rows, ({ memoryId }) => {
       const live = current.get(memoryId)?.live
@@ -218,9 +221,10 @@ export class StoreSession {
   async checkPermanent(
     texts: readonly PermanentText[],
     metadata: Settings['metadata'] = {},
+    own?: ContentGuard,
   ): Promise<void> {
     const { value } = this.#state.snapshot.settings
-    const guard = guardOf(this.#guard, { metadata: { ...value.metadata, ...metadata } })
+    const guard = guardOf([this.#guard, own], { metadata: { ...value.metadata, ...metadata } })
     await checkPermanent(guard, texts)
   }
 
@@ -229,7 +233,7 @@ export class StoreSession {
    * the guard: `sensitive_content`. Call while writing.
    */
   async commitContext(time: number, author: Author, other?: OtherParent): Promise<CommitContext> {
-    await this.checkPermanent(authorTexts(author))
+    await this.checkPermanent(authorTexts(author), {}, author.guard)
     const { deviceId, signing } = this.identity
     const { devices, head } = this.#state.snapshot
     const last = other?.devices.get(deviceId) ?? devices.get(deviceId)

@@ -159,7 +159,7 @@ class HeadMerger {
       mergeInput({ ...this.#sources(), ours, theirs, divergence, other, open, keepsOurs }),
     )
     // The texts have passed the guard when they were written.
-    await session.checkContents([], this.#author.reason)
+    await session.checkContents([], this.#author)
     const context = await session.commitContext(time, this.#author, other)
     // The epoch of either side may be known to a device that the other has removed.
     const sealing = keyring === undefined ? context : { ...context, epoch: keyring.epoch }

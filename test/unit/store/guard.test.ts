@@ -205,14 +205,26 @@ describe('which guards apply', () => {
   const plain = { metadata: {} }
 
   test("none, the caller's, the one of the settings", () => {
-    expect(guardOf(undefined, plain)).toBeUndefined()
-    expect(guardOf(lineGuard, plain)).toBe(lineGuard)
-    expect(guardOf(undefined, settings)).toBe(secretGuard)
-    expect(guardOf(secretGuard, settings)).toBe(secretGuard)
+    expect(guardOf([undefined], plain)).toBeUndefined()
+    expect(guardOf([lineGuard], plain)).toBe(lineGuard)
+    expect(guardOf([undefined], settings)).toBe(secretGuard)
+    expect(guardOf([secretGuard], settings)).toBe(secretGuard)
+  })
+
+  test('that of an author, for what is written in its name', async () => {
+    const { store } = await newStore()
+    const guarded = store.as({ ...author, guard: lineGuard })
+    const refused = { code: 'sensitive_content' }
+    await expect(guarded.write('/a.md', 'Hey!')).rejects.toMatchObject(refused)
+    const named = store.as({ actor: { type: 'user', id: aws }, guard: secretGuard })
+    await expect(named.write('/a.md', 'a')).rejects.toMatchObject(refused)
+    await store.as(author).write('/a.md', 'Hey!')
+    await guarded.write('/a.md', 'Hey!\nAnd more')
+    await guarded.write('/a.md', '')
   })
 
   test('both', async () => {
-    const both = guardOf(lineGuard, settings)
+    const both = guardOf([lineGuard], settings)
     expect(await both?.(`${aws}\n!`, '/a.md')).toMatchObject([
       { rule: 'AWS access key', line: 1 },
       { rule: 'call', line: 2 },

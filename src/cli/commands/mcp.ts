@@ -48,7 +48,10 @@ function optionsOf({ clock, environment }: Context, input: Input): Options {
     guard: !input.flag('no-guard'),
     access: input.flag('read-only') ? 'read_only' : 'read_write',
     path: path === undefined ? '/' : storePath(path),
-    session: () => session ?? findAgentSession(environment, agents),
+    // An author is checked at the start: no call is to be refused for what --session says.
+    ...(session === undefined
+      ? { session: () => findAgentSession(environment, agents) }
+      : { author: { actor: { type: 'session', id: session } } as const }),
     onError: (error) => void process.stderr.write(errorText(error, false, undefined)),
   }
 }

@@ -161,3 +161,13 @@ test('no key of the user is written, whatever the variables hold', async () => {
     expect(ended.stdout + ended.stderr).not.toContain('s3cr3t')
   }
 })
+
+test('a long hook of a project, which is not ours, is looked at once', async () => {
+  const home = newHome()
+  const hook = { type: 'command', command: 'gitlocket'.repeat(100_000) }
+  const settings = JSON.stringify({ hooks: { SessionStart: [{ hooks: [hook] }] } })
+  home.file('.claude/settings.json', settings)
+  const words = ['setup', 'claude-code', '--hooks', '--dry-run']
+  const { exitCode, stdout } = await home.call(words)
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining('hook session-start')])
+})

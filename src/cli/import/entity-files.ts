@@ -49,8 +49,9 @@ function stemOf(name: string): string {
   return devices.test(foldCase(stem)) ? `_${stem}` : stem
 }
 
+/** Looks at each run once, from its beginning: a name may have millions of dots. */
 function trimmed(text: string): string {
-  return text.replaceAll(/^[-.]+|[-.]+$/g, '')
+  return text.replaceAll(/^[-.]+|(?<![-.])[-.]+$/g, '')
 }
 
 function firstBytes(text: string): string {

@@ -31,7 +31,7 @@ export interface Graph {
 const NEWLINE = 0x0a
 
 export function parseGraph(bytes: Uint8Array): Graph {
-  const entities = new Map<string, Entity>()
+  const entities = new Map<string, Mentions>()
   const relations = new Map<string, Relation>()
   const damaged: { line: number; reason: string }[] = []
   let line = 0
@@ -43,18 +43,25 @@ export function parseGraph(bytes: Uint8Array): Graph {
     at = stop + 1
     if (item === undefined) continue
     if (typeof item === 'string') damaged.push({ line, reason: item })
-    else if ('name' in item) entities.set(item.name, merged(entities.get(item.name), item, line))
+    else if ('name' in item) mention(entities, item, line)
     else relations.set(JSON.stringify([item.from, item.type, item.to]), item)
   }
   const keys = [...relations.keys()].toSorted()
   return {
-    entities: [...entities.values()],
+    entities: Array.from(entities.values(), entityFrom),
     relations: keys.flatMap((key) => relations.get(key) ?? []),
     damaged,
   }
 }
 
 type ParsedEntity = Pick<Entity, 'name' | 'types' | 'observations'>
+
+/** The lines of one name, and the number of the first. */
+interface Mentions {
+  readonly line: number
+  readonly first: ParsedEntity
+  readonly others: ParsedEntity[]
+}
 
 /** The reason if it is damaged; undefined if it is empty. */
 function parseLine(bytes: Uint8Array): ParsedEntity | Relation | string | undefined {
@@ -87,12 +94,20 @@ function relationOf(value: Readonly<Record<string, unknown>>): Relation | string
 }
 
 /** The server keeps names apart, but two of them that write one file do not. */
-function merged(before: Entity | undefined, item: ParsedEntity, line: number): Entity {
-  if (before === undefined) return { ...item, line }
+function mention(entities: Map<string, Mentions>, item: ParsedEntity, line: number): void {
+  const before = entities.get(item.name)
+  if (before === undefined) entities.set(item.name, { line, first: item, others: [] })
+  else before.others.push(item)
+}
+
+function entityFrom({ line, first, others }: Mentions): Entity {
+  if (others.length === 0) return { ...first, line }
+  const all = [first, ...others]
   return {
-    ...before,
-    types: [...new Set([...before.types, ...item.types])],
-    observations: [...new Set([...before.observations, ...item.observations])],
+    name: first.name,
+    line,
+    types: [...new Set(all.flatMap(({ types }) => types))],
+    observations: [...new Set(all.flatMap(({ observations }) => observations))],
   }
 }
 

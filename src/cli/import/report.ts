@@ -68,8 +68,9 @@ function leftOutNote(leftOut: readonly LeftOut[]): string | undefined {
   if (leftOut.length === 0) return undefined
   const groups = new Map<string, string[]>()
   for (const { origin, reason } of leftOut) {
-    const names = groups.get(reason) ?? []
-    groups.set(reason, [...names, origin])
+    const names = groups.get(reason)
+    if (names === undefined) groups.set(reason, [origin])
+    else names.push(origin)
   }
   const lines = [...groups].map(([reason, names]) => {
     const more = names.length - NAMED_MAX

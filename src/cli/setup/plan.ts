@@ -111,7 +111,9 @@ function hookPart(
 
 function isOurs(hook: unknown): boolean {
   const command = isObject(hook) ? hook['command'] : undefined
-  return typeof command === 'string' && /gitlocket.*\bhook session-start\b/.test(command)
+  if (typeof command !== 'string') return false
+  const [, ...rest] = command.split('gitlocket')
+  return /\bhook session-start\b/.test(rest.join('gitlocket'))
 }
 
 /** A file, and its text with what is missing. */

@@ -1,0 +1,42 @@
+// T67: what is made to cost an import much: long names, many lines of one name, a tree of which
+// nothing is wanted. Twice as much takes twice as long: if it took four times as long, each of
+// these tests would run for minutes.
+
+import { expect, test } from 'vitest'
+import { utf8 } from '../../src/bytes.ts'
+import { entityFiles } from '../../src/cli/import/entity-files.ts'
+import { parseGraph } from '../../src/cli/import/knowledge-graph.ts'
+import { importAnswer } from '../../src/cli/import/report.ts'
+
+const MANY = 200_000
+const LINES = 60_000
+
+test('T67: a name of many dots', () => {
+  const name = `a${'.'.repeat(MANY)}a`
+  expect(entityFiles([name]).get(name)).toBe('a.md')
+})
+
+test('T67: many lines of one entity', () => {
+  const lines = Array.from({ length: LINES }, (_, number) => {
+    return JSON.stringify({
+      type: 'entity',
+      name: 'a',
+      entityType: 'b',
+      observations: [`${number}`],
+    })
+  })
+  const { entities } = parseGraph(utf8(lines.join('\n')))
+  expect(entities).toHaveLength(1)
+  expect(entities[0]?.observations).toHaveLength(LINES)
+})
+
+test('T67: many files that are left out', () => {
+  const leftOut = Array.from({ length: MANY }, (_, number) => {
+    return { origin: `${number}.png`, reason: 'not Markdown' }
+  })
+  const plan = { jobs: [], unchanged: 0, skipped: [], conflicts: [], unsuitable: [], flagged: [] }
+  const whole = { ...plan, memories: 0, limit: 1 }
+  const facts = { commits: 0, session: 'import', dryRun: false }
+  const { note } = importAnswer({ plan: whole, leftOut, ...facts })
+  expect(note).toContain('0.png, 1.png, 2.png, and 199997 more')
+})

@@ -1,5 +1,5 @@
-// The words of a text: what stands beside a word changes nothing about it, and a scan for some words
-// finds all of these.
+// The words of a text: what stands beside a word changes nothing about it, and a scan for some
+// words finds all of these.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

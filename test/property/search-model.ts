@@ -44,7 +44,7 @@ function order(a: string, b: string): number {
 }
 
 /** Terms of Latin, Cyrillic and Greek, and pairs of Han: the model knows no other script. */
-export function termsOf(text: string): readonly string[] {
+function termsOf(text: string): readonly string[] {
   const terms: string[] = []
   for (const [run] of text.matchAll(/\p{sc=Han}+|(?:(?!\p{sc=Han})[\p{L}\p{M}\p{N}])+/gu)) {
     if (!/\p{sc=Han}/u.test(run)) terms.push(plain(run))

@@ -51,6 +51,17 @@ test('T15: many searches at once have few threads', async () => {
   await store.close()
 })
 
+test('T64: a query of more words than anybody types is refused', async () => {
+  const { store } = await newStore()
+  const words = (count: number): string => {
+    return Array.from({ length: count }, (_, index) => index.toString(36)).join(' ')
+  }
+  await expect(store.search({ query: words(128) })).resolves.toMatchObject({ data: [] })
+  const refused = store.search({ query: words(129) })
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_input' })
+  await store.close()
+})
+
 test('T15: what is no regular expression is refused', async () => {
   const { store } = await newStore()
   await store.as(author).write('/a.md', 'a\n')

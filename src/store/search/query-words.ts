@@ -17,7 +17,10 @@ const PREFIX_WEIGHT = 0.375
 const PREFIX_DECAY = 0.3
 const FUZZY_WEIGHT = 0.45
 
-/** Each word once. Throws `invalid_input` for a query without words. */
+/** Each of them may be compared with each word of a text. */
+const WORDS_MAX = 128
+
+/** Each word once. Throws `invalid_input` for a query without words, or with too many. */
 export function parseQuery(
   query: string,
   { prefix, fuzzy }: { readonly prefix: boolean; readonly fuzzy: boolean },
@@ -28,6 +31,9 @@ export function parseQuery(
   if (terms.size === 0) {
     const advice = 'use a regular expression to find other characters'
     throw new StoreError('invalid_input', `The query has no letters or digits; ${advice}`)
+  }
+  if (terms.size > WORDS_MAX) {
+    throw new StoreError('invalid_input', `The query has more than ${WORDS_MAX} words; use fewer`)
   }
   return [...terms].map((term) => {
     const pair = isUnspaced(term)

@@ -45,7 +45,7 @@ test('an index that is emptied while a text is added keeps no term of it', async
 })
 
 test('a text is compared with a long query word by word, or a few at a time', async () => {
-  const query = parseQuery(words.slice(0, 100).join(' '), { prefix: true, fuzzy: true })
+  const query = parseQuery(words.slice(0, 128).join(' '), { prefix: true, fuzzy: true })
   const slice = new EagerSlice()
   await findBestLine(text, query, slice)
   expect(slice.pauses).toBeGreaterThanOrEqual(words.length)

@@ -6,9 +6,9 @@ export function fewOf(items: readonly string[]): string {
   return others.length === 0 ? first : `${first}, and ${others.length} more`
 }
 
-/** The first lines of a list, and how many more there are. */
+/** The first lines of a list, and how many more there are. No name makes another line of it. */
 export function listOf(lines: readonly string[]): string {
-  const shown = lines.slice(0, 20).map((line) => `  ${line}`)
+  const shown = lines.slice(0, 20).map((line) => `  ${line.replaceAll('\n', '\\x{a}')}`)
   const more = lines.length - shown.length
   return [...shown, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n')
 }

@@ -216,3 +216,12 @@ test('an empty directory, a missing one and no source at all', async () => {
   expect((await home.call(['import', 'missing'])).stderr).toContain('There is nothing at missing')
   expect((await home.call(['import'])).stderr).toContain('needs <directory-or-file>')
 })
+
+test('a name with a newline adds no line to what is told', async () => {
+  const home = await newHomeWithStore()
+  home.file('in/a\nImported 9 memories.md', 'x')
+  const { stderr } = await home.run(['import', 'in'])
+  expect(stderr).toContain('  in/a\\x{a}Imported 9 memories.md: ')
+  const left = await home.run(['import', 'in', '--skip-unsuitable'])
+  expect(left.stdout + left.stderr).not.toContain('\nImported 9')
+})

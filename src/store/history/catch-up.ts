@@ -22,6 +22,8 @@ export interface CatchUpOptions extends WorkOptions {
 const BATCH = 512
 /** Up to this many commits are read during the walk back and appended in one step. */
 const AT_ONCE = 256
+/** The same for versions: the commit of an import has thousands. */
+const ROWS_AT_ONCE = 1024
 
 /**
  * Keeps the history up to the newest cut that it shares with the past of `head` and replaces all
@@ -37,7 +39,7 @@ export async function catchUp(
   if (history.head?.oid === head) return
   const { missing, kept } = await findMissing(history, source, head, options)
   // No other work may run between truncating and appending.
-  if (missing.length <= (options.atOnce ?? AT_ONCE)) {
+  if (missing.length <= (options.atOnce ?? AT_ONCE) && missing.rows <= ROWS_AT_ONCE) {
     const found = [...missing.inOrder(history, source)]
     history.truncate(kept)
     for (const commit of found) append(history, commit)
@@ -104,6 +106,12 @@ class Missing {
   readonly #names: Records = new Records(OID_BYTES + 4)
   readonly #known: Map<number, Known> = new Map()
   readonly #parents: Map<number, readonly Oid[]> = new Map()
+  #rows = 0
+
+  /** The number of versions in the commits that were read whole. */
+  get rows(): number {
+    return this.#rows
+  }
 
   get length(): number {
     return this.#names.length
@@ -114,6 +122,7 @@ class Missing {
     this.#names.setHex(index, 0, oid)
     this.#names.setU32(index, HEIGHT, height)
     if (known !== undefined) this.#known.set(index, known)
+    this.#rows += known?.rows.length ?? 0
     if (parents !== undefined) this.#parents.set(index, parents)
   }
 

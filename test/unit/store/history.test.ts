@@ -19,6 +19,7 @@ import {
   versionsOf,
 } from '../../support/histories.ts'
 import { author, newStore } from '../../support/stores.ts'
+import { inSlices, mostInOneTurn } from '../../support/turns.ts'
 
 const commits: readonly MadeCommit[] = [
   {},
@@ -233,6 +234,26 @@ describe('catching up', () => {
       await read.close()
     },
   )
+
+  test('gives way between commits of many versions', async () => {
+    const { store, place } = await newStore()
+    for (const name of ['a', 'b', 'c']) {
+      const paths = Array.from({ length: 500 }, (_, n) => `/${name}/${n}`)
+      await store.as(author).apply(paths.map((path) => ({ type: 'create', path, content: path })))
+    }
+    const { contents, close } = await historyOf(store, place)
+    const { objects } = contents
+    objects.refresh()
+    const turns: number[] = []
+    await inSlices((turn) => {
+      const progress = (done: number): void => void (done > 0 && turns.push(turn()))
+      return catchUp(new History(), contents, objects.head ?? '', { progress })
+    })
+    expect(turns).toHaveLength(4)
+    expect(mostInOneTurn(turns)).toBe(1)
+    await close()
+    await store.close()
+  })
 
   test('agrees with what the redacting process makes of its own history', async () => {
     const { store, place } = await newStore()

@@ -241,17 +241,17 @@ describe('catching up', () => {
       const paths = Array.from({ length: 500 }, (_, n) => `/${name}/${n}`)
       await store.as(author).apply(paths.map((path) => ({ type: 'create', path, content: path })))
     }
-    const { contents, close } = await historyOf(store, place)
-    const { objects } = contents
-    objects.refresh()
+    const read = await historyOf(store, place)
+    const { contents } = read
+    contents.objects.refresh()
     const turns: number[] = []
     await inSlices((turn) => {
       const progress = (done: number): void => void (done > 0 && turns.push(turn()))
-      return catchUp(new History(), contents, objects.head ?? '', { progress })
+      return catchUp(new History(), contents, contents.objects.head ?? '', { progress })
     })
     expect(turns).toHaveLength(4)
     expect(mostInOneTurn(turns)).toBe(1)
-    await close()
+    await read.close()
     await store.close()
   })
 

@@ -38,6 +38,12 @@ const word = new RegExp(
     String.raw`|\p{Extended_Pictographic}`,
   'gu',
 )
+/** A word of Latin, Greek or Cyrillic whose characters fold to letters and digits alone. */
+const foldsToWord = new RegExp(
+  String.raw`^[0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u013e\u0141-\u0148\u014a-\u017e` +
+    String.raw`\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03ce\u0400-\u0481]+$`,
+  'u',
+)
 const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text)
 const unseenCharacters = new RegExp(`[${unseen}]`, 'gu')
 const firstUnspaced = new RegExp(`^(?:${unspacedCharacter})`, 'u')
@@ -126,7 +132,9 @@ function endOfPlainTerm(folded: string, start: number): number {
 
 /** The words of a part between two characters of ASCII that are in no word. */
 function addWords(part: string, at: number, words: Word[]): void {
-  for (const found of part.matchAll(word)) addWord(found, at + found.index, words)
+  // Nearly all are one word, which the expression for any script would take far longer to find.
+  if (foldsToWord.test(part)) words.push({ term: cut(fold(part)), at, length: part.length })
+  else for (const found of part.matchAll(word)) addWord(found, at + found.index, words)
 }
 
 function addWord({ 0: found, groups }: RegExpExecArray, index: number, words: Word[]): void {

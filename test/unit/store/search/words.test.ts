@@ -43,6 +43,15 @@ test('words of ASCII are the runs of letters and digits, up to 64', () => {
   ])
 })
 
+test('a term is of letters and digits, and ends where a word does', () => {
+  for (let code = 0x80; code < 0x530; code += 1) {
+    const text = String.fromCodePoint(code)
+    const [first = ''] = termsOf(`x${text}`)
+    expect(first, text).toMatch(/^x[\p{L}\p{N}\p{M}]*$/u)
+    if (!/[\p{L}\p{N}\p{M}\u00ad]/u.test(text)) expect(first, text).toBe('x')
+  }
+})
+
 test('the words that begin with a term are the same without the others', () => {
   const texts = fc.array(fc.tuple(part, between), { maxLength: 6 })
   const starts = fc.array(fc.tuple(part, fc.nat(3)), { minLength: 1, maxLength: 3 })

@@ -12,8 +12,10 @@ import {
   writeCacheBytes,
 } from './sealed-cache.ts'
 
-/** With fewer new commits than this, reading them from git again is cheaper than a file. */
+/** With fewer new commits or rows than this, reading them from git again is cheaper than a file. */
 const WORTH_WRITING = 256
+/** Rows of a few large commits: so many for each that the last segment has, which is rewritten. */
+const ROWS_GROWTH = 0.5
 /**
  * Commits of a whole segment, the work of one turn of the event loop. The last segment may have
  * fewer and is rewritten when it grows.
@@ -44,7 +46,17 @@ export function isWorthWriting(history: History): boolean {
   // It still holds what a redaction has erased.
   if (history.isSuperseded) return false
   if (history.cacheIsStale) return true
-  return history.commits.length - history.cachedCommits >= WORTH_WRITING
+  if (history.commits.length - history.cachedCommits >= WORTH_WRITING) return true
+  const { cachedCommits: cached } = history
+  const written = rowsBefore(history, cached)
+  const last = written - rowsBefore(history, cached - (cached % SEGMENT))
+  const added = history.versions.length - written
+  return added >= Math.max(WORTH_WRITING, ROWS_GROWTH * last)
+}
+
+function rowsBefore(history: History, position: number): number {
+  if (position >= history.commits.length) return history.versions.length
+  return history.rangeAt(position)[0]
 }
 
 /** Whether very many commits are in no segment. */

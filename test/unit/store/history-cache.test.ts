@@ -105,6 +105,23 @@ describe('the cache of a history', () => {
     },
   )
 
+  test('is written for few commits of many rows, and again for half as many more', async () => {
+    const at = await place()
+    const large = (height: number, count: number): MadeCommit => {
+      const rows = Array.from({ length: count }, (_, row) => ({ memory: `${height} ${row}` }))
+      return { rows }
+    }
+    const written = makeHistory([made(0), large(1, 254)])
+    expect(isWorthWriting(written)).toBe(false)
+    appendMade(written, large(2, 745))
+    await writeHistory(at.owner, at.directory, written)
+    expect(valuesOf(await readBack(at))).toBe(valuesOf(written))
+    appendMade(written, large(3, 499))
+    expect(isWorthWriting(written)).toBe(false)
+    appendMade(written, large(4, 2))
+    expect(isWorthWriting(written)).toBe(true)
+  })
+
   test('is not written for few commits', async () => {
     const at = await place()
     await writeHistory(at.owner, at.directory, history(255))

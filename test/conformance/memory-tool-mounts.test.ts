@@ -220,7 +220,8 @@ describe('the names of directories', () => {
   })
 
   test('get the end of the id of the store where they clash, or are empty', async () => {
-    expect(await named(['日記'], ['Notes'], ['notes'])).toEqual(['…/', 'notes-…/', 'notes-…/'])
+    expect(await named(['日記'])).toEqual(['…/'])
+    expect(await named(['Notes'], ['notes'])).toEqual(['notes-…/', 'notes-…/'])
     expect(await named(['Notes'], ['other', 'NOTES'])).toEqual(['NOTES/', 'notes-…/'])
   })
 

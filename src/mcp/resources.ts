@@ -41,7 +41,7 @@ export async function listResources(
     const found = await mount.use(({ store }) => store.memories({ path: root, limit: PAGE, page }))
     const data = found.data.filter((one): one is ListedMemory => one.type === 'memory')
     const resources = data.map((memory) => resourceOf(mount, memory))
-    const next = found.nextPage?.slice(root === '/' ? 0 : root.length)
+    const next = found.nextPage === undefined ? undefined : belowRoot(mount, found.nextPage)
     const following = mounts[from.index + 1]
     if (next !== undefined) return { resources, nextCursor: cursorOf(mount, next) }
     return following === undefined ? { resources } : { resources, nextCursor: cursorOf(following) }
@@ -68,9 +68,8 @@ export async function readResource(
 }
 
 function findPlace(space: ToolSpace, uri: string): Place | undefined {
-  const found = /^memory:\/\/([a-z0-9-]+)\/([^?#]+)$/.exec(uri)
-  const [, name, rest = ''] = found ?? []
-  const mount = space.mounts.find((one) => one.name === name)
+  const [, store = '', rest = ''] = /^memory:\/\/([^/?#]+)\/([^?#]+)$/.exec(uri) ?? []
+  const mount = space.mounts.find(({ name }) => name === decode(store))
   const segments = rest.split('/').map(decode)
   if (mount === undefined || !segments.every(isSegment)) return undefined
   try {
@@ -99,16 +98,20 @@ function resourceOf(mount: Mount, { path, sizeBytes, updatedAt }: MemoryInfo): R
   return {
     uri: uriOf(mount, path),
     name: path.slice(path.lastIndexOf('/') + 1),
-    title: path.slice(mount.root === '/' ? 1 : mount.root.length + 1),
+    title: belowRoot(mount, path).slice(1),
     mimeType: mimeTypeOf(path),
     size: sizeBytes,
     annotations: { lastModified: timestamp(updatedAt) },
   }
 }
 
-function uriOf({ name, root }: Mount, path: string): string {
-  const below = root === '/' ? path : path.slice(root.length)
-  return SCHEME + name + below.split('/').map(encodeURIComponent).join('/')
+function uriOf(mount: Mount, path: string): string {
+  return SCHEME + (mount.name + belowRoot(mount, path)).split('/').map(encodeURIComponent).join('/')
+}
+
+/** A path of the store as the caller knows it, who sees nothing above. */
+function belowRoot({ root }: Mount, path: string): string {
+  return root === '/' ? path : path.slice(root.length)
 }
 
 function mimeTypeOf(path: string): string {

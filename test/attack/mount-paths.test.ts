@@ -16,7 +16,7 @@ const secret = 'canary-of-what-is-not-shown'
 
 function mountOf(
   store: MemoryStore,
-  { name = 'work', access = 'read_write', root = '/' }: Partial<Mount> & { access?: Access } = {},
+  { name = 'team', access = 'read_write', root = '/' }: Partial<Mount> & { access?: Access } = {},
 ): Mount {
   const context = { store, me: store.as(author), access }
   return {
@@ -51,36 +51,36 @@ async function said(run: RunCommand, path: string, other: string): Promise<reado
   return texts
 }
 
-/** None is below a directory that is mounted, as `work` is. */
+/** None is below a directory that is mounted, as `team` is. */
 const elsewhere: readonly string[] = [
   '/memories/hidden/secret',
-  '/memories/work/../hidden/secret',
-  '/memories/work/../../hidden/secret',
-  '/memories/work/d/../../../secret',
-  '/memories/work/%2e%2e/hidden/secret',
-  '/memories/work/..%2fhidden/secret',
-  '/memories/work/..\\hidden\\secret',
-  '/memories/work/%252e%252e/%252e%252e/secret',
-  '/memories/Work/a',
-  '/memories/WORK/a',
-  '/memories/work /a',
-  '/memories/ work/a',
-  '/memories/work\u200b/a',
-  '/memories/w\u043erk/a',
-  '/memories/\uff57ork/a',
-  '/memories/work\0/a',
-  '/memories/wo/a',
-  '/memories/work-/a',
-  '/memories/worka',
+  '/memories/team/../hidden/secret',
+  '/memories/team/../../hidden/secret',
+  '/memories/team/d/../../../secret',
+  '/memories/team/%2e%2e/hidden/secret',
+  '/memories/team/..%2fhidden/secret',
+  '/memories/team/..\\hidden\\secret',
+  '/memories/team/%252e%252e/%252e%252e/secret',
+  '/memories/Team/a',
+  '/memories/TEAM/a',
+  '/memories/team /a',
+  '/memories/ team/a',
+  '/memories/team\u200b/a',
+  '/memories/t\u0435am/a',
+  '/memories/\uff54eam/a',
+  '/memories/team\0/a',
+  '/memories/te/a',
+  '/memories/team-/a',
+  '/memories/teama',
   '/memories/__proto__/a',
   '/memories/constructor/a',
   '/memories/undefined/a',
   '/memories/memstore_0/a',
   '/memories/.../a',
-  '/memorieswork/a',
-  '/memories\\work\\a',
+  '/memoriesteam/a',
+  '/memories\\team\\a',
   '/memories/*/a',
-  'memories/work/a',
+  'memories/team/a',
 ]
 
 describe('T60: the directory of another store', () => {
@@ -92,14 +92,14 @@ describe('T60: the directory of another store', () => {
     for (const [path, text] of Object.entries(start)) await work.as(author).write(path, text)
     await hidden.as(author).write('/secret', secret)
     const { store: prefix } = await newStore()
-    const mounts = [mountOf(work), mountOf(prefix, { name: 'wor' })]
+    const mounts = [mountOf(work), mountOf(prefix, { name: 'tea' })]
     return { run: commandRunner(ToolSpace.ofSeveral(mounts)), work, hidden }
   }
 
   test('is reached by no path', async () => {
     const { run, work, hidden } = await two()
     for (const path of elsewhere) {
-      const texts = await said(run, path, '/memories/work/a')
+      const texts = await said(run, path, '/memories/team/a')
       for (const text of texts) {
         expect(text, path).toMatch(/^(?:Error: )?(?:Invalid|The path|Cannot)/)
         expect(text, path).not.toMatch(/canary|\bmine\b/)
@@ -112,13 +112,13 @@ describe('T60: the directory of another store', () => {
   test('is reached by its own name, whatever the way there', async () => {
     const { run } = await two()
     for (const path of [
-      '/memories/work/a',
-      '/memories/wor/../work/a',
-      '/memories//work/./d/../a',
+      '/memories/team/a',
+      '/memories/tea/../team/a',
+      '/memories//team/./d/../a',
     ]) {
       const { content } = await answerTool(run, () => ({ command: 'view', path }))
       expect(content).toBe(
-        "Here's the content of /memories/work/a with line numbers:\n     1\tmine",
+        "Here's the content of /memories/team/a with line numbers:\n     1\tmine",
       )
     }
   })
@@ -133,8 +133,8 @@ describe('T60: what may only be read', () => {
     const counted: Mount = { ...mount, use: (work) => ((used += 1), mount.use(work)) }
     const run = commandRunner(ToolSpace.ofSeveral([counted]))
     const [there, missing] = await Promise.all(
-      ['/memories/work/there', '/memories/work/missing'].map(async (path) =>
-        (await said(run, path, '/memories/work/x')).slice(2),
+      ['/memories/team/there', '/memories/team/missing'].map(async (path) =>
+        (await said(run, path, '/memories/team/x')).slice(2),
       ),
     )
     expect(there).toEqual(missing)
@@ -185,9 +185,9 @@ describe('T60: beside and above the root of a mount', () => {
     ])
     expect((await view(several, '/memories')).split('\n').slice(1)).toEqual([
       '8B\t/memories',
-      '8B\t/memories/work/',
-      '4B\t/memories/work/a',
-      '4B\t/memories/work/d/',
+      '8B\t/memories/team/',
+      '4B\t/memories/team/a',
+      '4B\t/memories/team/d/',
     ])
   })
 

@@ -11,10 +11,9 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { surfaceOf } from '../api/error-surface.ts'
 import type { Effect } from '../api/operations.ts'
 import type { Wire } from '../api/wire.ts'
-import { errorContentOf, Refusal, refusalOf } from '../memory-tool/refusal.ts'
+import { errorContentOf, isFault, refusalOf } from '../memory-tool/refusal.ts'
 import type { ToolSpace } from '../memory-tool/tool-space.ts'
 import { effectOf, memoryCommand } from './memory-command.ts'
 import { listResources, readResource, resourceTemplate } from './resources.ts'
@@ -89,10 +88,6 @@ async function call(served: Served, tool: Tool, input: Wire): Promise<CallToolRe
     if (isFault(error)) tell(error)
     return { content: [{ type: 'text', text: errorContentOf(error) }], isError: true }
   }
-}
-
-function isFault(error: unknown): boolean {
-  return !(error instanceof Refusal) && surfaceOf(error).status >= 500
 }
 
 async function reading<T>({ tell }: Served, work: () => Promise<T>): Promise<T> {

@@ -1,12 +1,11 @@
 // The operation behind `POST /v1/gitlocket/memory_tool`: one command of the memory tool on stores
 // of a server. What the model is to read is an answer, not an error of the request.
 
-import { surfaceOf } from '../api/error-surface.ts'
 import type { HostOperation } from '../api/hosted.ts'
 import { objectField, parameters } from '../api/schemas.ts'
 import { idField } from '../api/wire-fields.ts'
 import { hostedMounts } from './hosted-mounts.ts'
-import { Refusal } from './refusal.ts'
+import { isFault } from './refusal.ts'
 import { commandRunner } from './run-command.ts'
 import { answerTool } from './tool-answer.ts'
 import { ToolSpace } from './tool-space.ts'
@@ -31,9 +30,4 @@ export const runMemoryTool: HostOperation<RunMemoryTool> = {
     const space = isOne && only !== undefined ? ToolSpace.ofOne(only) : ToolSpace.ofSeveral(mounts)
     return { ...(await answerTool(commandRunner(space), () => input, isFault)) }
   },
-}
-
-/** What is wrong with a store or with the machine is for the operator alone. */
-function isFault(error: unknown): boolean {
-  return !(error instanceof Refusal) && surfaceOf(error).status >= 500
 }

@@ -1,6 +1,7 @@
 // The message that the model gets when a command fails. Texts of foreign errors must not get into
 // it.
 
+import { surfaceOf } from '../api/error-surface.ts'
 import { StoreError } from '../errors.ts'
 
 /** A failure, worded for the model. */
@@ -26,6 +27,11 @@ export function refusalOf(error: unknown): Refusal {
   return new Refusal('The memory store failed unexpectedly. View the path before you try again', {
     cause: error,
   })
+}
+
+/** What is wrong with a store or with the machine: it is for the operator alone. */
+export function isFault(error: unknown): boolean {
+  return !(error instanceof Refusal) && surfaceOf(error).status >= 500
 }
 
 /** The whole content of the error result, as the tool runner of the SDK would write it. */

@@ -77,7 +77,7 @@ export const mounts: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'memory-tool/hosted-tool.ts',
+    file: 'memory-tool/refusal.ts',
     mutants: [
       {
         line: 'return !(error instanceof Refusal) && surfaceOf(error).status >= 500',

@@ -7,10 +7,10 @@ import { openStore } from '../../store/open.ts'
 import type { Answer } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readStandardInput } from '../files.ts'
+import { isObject } from '../json.ts'
 import { closing } from '../open-store.ts'
 import { errorText } from '../output.ts'
 import { noteAgentSession, sessionId } from '../setup/agent-session.ts'
-import { isObject } from '../setup/json-text.ts'
 import { sessionContext } from '../setup/session-context.ts'
 
 /** The agent program waits this long before its user can begin. */

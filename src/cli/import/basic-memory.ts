@@ -9,7 +9,7 @@ import { findTextFile } from '../../home/files.ts'
 import { usageError } from '../command-error.ts'
 import type { Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { isRecord } from './json.ts'
+import { isObject } from '../json.ts'
 import { findMarkdownBelow } from './markdown.ts'
 import type { Found } from './source.ts'
 
@@ -32,9 +32,9 @@ function projectDirectory({ environment }: Context, given: string | undefined): 
   }
   const { projects, default_project: first } = parseConfiguration(text, file)
   const name = given ?? (typeof first === 'string' ? first : 'main')
-  const entry = isRecord(projects) && Object.hasOwn(projects, name) ? projects[name] : undefined
+  const entry = isObject(projects) && Object.hasOwn(projects, name) ? projects[name] : undefined
   // Newer versions have an object for each project.
-  const path = isRecord(entry) ? entry['path'] : entry
+  const path = isObject(entry) ? entry['path'] : entry
   if (typeof path === 'string') return path.replace(/^~(?=\/|$)/, () => homeDirectory)
   throw new StoreError('invalid_input', `There is no directory, and no project of ${file}: ${name}`)
 }
@@ -42,7 +42,7 @@ function projectDirectory({ environment }: Context, given: string | undefined): 
 function parseConfiguration(text: string, file: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
-    if (isRecord(value)) return value
+    if (isObject(value)) return value
   } catch {
     // Said below. The error would quote the file.
   }

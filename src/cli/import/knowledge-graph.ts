@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { utf8Text } from '../../bytes.ts'
-import { isRecord } from './json.ts'
+import { isObject } from '../json.ts'
 
 export interface Entity {
   readonly name: string
@@ -74,7 +74,7 @@ function parseLine(bytes: Uint8Array): ParsedEntity | Relation | string | undefi
   } catch {
     return 'not JSON'
   }
-  if (!isRecord(value)) return 'neither an entity nor a relation'
+  if (!isObject(value)) return 'neither an entity nor a relation'
   if (value['type'] === 'entity') return entityOf(value)
   return value['type'] === 'relation' ? relationOf(value) : 'neither an entity nor a relation'
 }

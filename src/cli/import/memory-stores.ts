@@ -10,10 +10,10 @@ import { CommandError, usageError } from '../command-error.ts'
 import type { Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readSecretFile } from '../files.ts'
+import { isObject } from '../json.ts'
 import { withProgress } from '../progress.ts'
 import { ApiClient } from './api-client.ts'
 import { getSource } from './files.ts'
-import { isRecord } from './json.ts'
 import { type Candidate, type Found, type LeftOut, pathBelow } from './source.ts'
 
 const OFFICIAL = 'https://api.anthropic.com'
@@ -67,7 +67,7 @@ class Listing {
 
   /** Returns the cursor of the next page, if there is one. */
   add(page: unknown): string | undefined {
-    if (!isRecord(page) || !Array.isArray(page['data'])) throw malformed('a page has no list')
+    if (!isObject(page) || !Array.isArray(page['data'])) throw malformed('a page has no list')
     const { data, next_page: next = null } = page
     if (data.length > PAGE_SIZE) throw malformed('a page has more memories than were asked for')
     for (const item of data) this.#addMemory(item)
@@ -82,7 +82,7 @@ class Listing {
   }
 
   #addMemory(item: unknown): void {
-    if (!isRecord(item) || item['type'] !== 'memory') throw malformed('an item is no memory')
+    if (!isObject(item) || item['type'] !== 'memory') throw malformed('an item is no memory')
     const { path, content, content_sha256: hash } = item
     if (typeof path !== 'string' || !path.isWellFormed() || !path.startsWith('/')) {
       throw malformed('a memory has no path')

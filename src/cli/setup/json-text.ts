@@ -4,11 +4,7 @@
 
 import { createScanner, getNodeValue, type Node, type ParseError, parseTree } from 'jsonc-parser'
 import { assert, StoreError } from '../../errors.ts'
-
-export type Json = string | number | boolean | null | readonly Json[] | JsonObject
-export interface JsonObject {
-  readonly [name: string]: Json
-}
+import { isObject, type Json, type JsonObject } from '../json.ts'
 
 /** A value that is to be in the file. */
 export interface Wanted {
@@ -140,10 +136,6 @@ export function holds(found: unknown, wanted: Json): boolean {
   return Object.entries(wanted).every(([key, value]) => {
     return holds(found[key], value)
   })
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function insert(text: string, place: Place): Addition {

@@ -3,7 +3,8 @@
 import * as fc from 'fast-check'
 import { parse } from 'jsonc-parser'
 import { describe, expect, test } from 'vitest'
-import { addTo, type JsonObject, type Wanted } from '../../../src/cli/setup/json-text.ts'
+import type { JsonObject } from '../../../src/cli/json.ts'
+import { addTo, type Wanted } from '../../../src/cli/setup/json-text.ts'
 import { full, seed } from '../../support/seed.ts'
 
 const value: JsonObject = { command: 'gitlocket', args: ['mcp'] }

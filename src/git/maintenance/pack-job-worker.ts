@@ -1,17 +1,18 @@
-// Entry point of the worker thread that pack-worker.ts starts: runs one job, reports progress,
-// replies once and ends. Must import nothing that loads libsodium, which would more than double its
-// start time.
+// Entry point of the threads that pack-threads.ts starts: runs one job after another, reports
+// progress, replies once to each and keeps nothing. Must import nothing that loads libsodium, which
+// would more than double its start time.
 
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { runPackJob } from './pack-job.ts'
-import { decodeRequest, type PackReply, type PackThreadData } from './pack-message.ts'
+import { decodeRequest, type PackReply, type PackTask } from './pack-message.ts'
 
-const { request, cancelled }: PackThreadData = workerData
-post(await reply())
+parentPort?.on('message', (task: PackTask) => {
+  void reply(task).then(post)
+})
 
-async function reply(): Promise<PackReply> {
+async function reply({ request, cancelled }: PackTask): Promise<PackReply> {
   try {
     const job = decodeRequest(request)
     const pack = await runPackJob(systemDisk, job, {

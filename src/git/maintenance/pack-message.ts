@@ -1,7 +1,7 @@
-// The messages between pack-worker.ts and pack-job-worker.ts. Objects are transferred as one table:
-// cloning seven thousand of them would block the main thread. Bodies in shared memory are not
-// copied; all others are copied into one buffer, because transferring a view transfers its whole
-// buffer. Must not do the packing.
+// The messages between pack-threads.ts and pack-job-worker.ts. Objects are transferred as one
+// table: cloning seven thousand of them would block the main thread. Bodies in shared memory are
+// not copied; all others are copied into one buffer, because transferring a view transfers its
+// whole buffer. Must not do the packing.
 
 import { assert, type ErrorCode } from '../../errors.ts'
 import type { ObjectType } from '../objects/object.ts'
@@ -22,8 +22,8 @@ export type PackRequest =
   | ({ readonly kind: 'write' | 'stage'; readonly directory: string } & EncodedObjects)
   | Exclude<PackJob, { kind: 'write' | 'stage' }>
 
-/** The `workerData` of the thread. */
-export interface PackThreadData {
+/** What a thread is sent. */
+export interface PackTask {
   readonly request: PackRequest
   /** One shared number: not 0 once the job is cancelled. */
   readonly cancelled: Int32Array<SharedArrayBuffer>

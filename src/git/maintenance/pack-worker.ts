@@ -1,34 +1,21 @@
 // Packs in a worker thread: in the main thread, a large checkpoint would block a write. A job of a
-// few milliseconds runs in the main thread all the same, because a thread takes 40 to start. One
-// thread per job: it releases all its memory. Must not decide what is packed.
+// few milliseconds runs in the main thread all the same, because a thread takes 40 to start. Must
+// not decide what is packed.
 
-import { Worker } from 'node:worker_threads'
-import { Turns } from '../../async.ts'
 import { systemDisk } from '../../disk/disk.ts'
-import { StoreError } from '../../errors.ts'
 import { KIBIBYTE } from '../../limits.ts'
 import { findWorker } from '../../worker-url.ts'
 import type { CompactOptions } from '../object-store.ts'
 import { asTemporaryPack, temporaryPath } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
 import { asAmount, type PackJob, type PackResult, runPackJob } from './pack-job.ts'
-import { encodeRequest, type PackReply, type PackThreadData, transferOf } from './pack-message.ts'
+import { packInThread } from './pack-threads.ts'
 
 /** Less than this is packed faster than a thread starts. */
 const inlineBytesMax = 512 * KIBIBYTE
 
 /** A hostile pack takes up to half a second however small it is, so fewer are checked here. */
 const inlineIndexBytesMax = 64 * KIBIBYTE
-
-/** How long a cancelled check may go on; a single object takes longer only if it is hostile. */
-const cancelMsMax = 50
-
-/** A thread takes some twenty megabytes: a server that packs many stores at once has them wait. */
-const threadsMax = 2
-const threads = new Turns(threadsMax)
-
-/** The young generation of a thread, which works on buffers; the default is 48. */
-const youngMegabytes = 6
 
 /** A packer for the system's disk. `directory` is `objects/pack`. */
 export function workerPacker(directory: string): Packer {
@@ -71,51 +58,7 @@ export async function packInWorker(
 ): Promise<PackResult> {
   const entry = findWorker(import.meta.url, 'pack-job-worker')
   if (entry === undefined) return packHere(job, options)
-  return threads.run(() => packInThread(entry, job, options))
-}
-
-async function packInThread(
-  entry: URL,
-  job: PackJob,
-  options: CompactOptions,
-): Promise<PackResult> {
-  const { signal } = options
-  const request = encodeRequest(job)
-  const cancelled = new Int32Array(new SharedArrayBuffer(4))
-  const data: PackThreadData = { request, cancelled }
-  let timer: NodeJS.Timeout | undefined
-  let worker: Worker | undefined
-  const cancel = (): void => {
-    // Not `terminate`: the thread removes its temporary files first.
-    Atomics.store(cancelled, 0, 1)
-    // Those of a received pack are removed by who receives it.
-    if (job.kind === 'index') timer = setTimeout(() => void worker?.terminate(), cancelMsMax)
-  }
-  if (signal?.aborted === true) cancel()
-  signal?.addEventListener('abort', cancel)
-  try {
-    worker = new Worker(entry, {
-      workerData: data,
-      transferList: transferOf(request),
-      resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
-    })
-    return await replyOf(worker, options)
-  } finally {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', cancel)
-  }
-}
-
-function replyOf(worker: Worker, { signal, progress }: CompactOptions): Promise<PackResult> {
-  return new Promise((resolve, reject) => {
-    worker.on('message', (reply: PackReply) => {
-      if ('done' in reply) progress?.(reply.done, reply.total)
-      else if ('pack' in reply) resolve(reply.pack)
-      else reject(failureOf(reply.code, reply.message))
-    })
-    worker.once('error', (cause) => reject(stopped(cause)))
-    worker.once('exit', () => reject(signal?.aborted === true ? cancelledError() : stopped()))
-  })
+  return packInThread(entry, job, options)
 }
 
 function runWhereFaster(job: PackJob, options: CompactOptions = {}): Promise<PackResult> {
@@ -148,18 +91,4 @@ function packsOf(job: Exclude<PackJob, { objects: unknown }>): readonly string[]
       ? systemDisk.list(directory).filter((file) => file.endsWith('.pack'))
       : job.names.map((name) => `${name}.pack`)
   return names.map((name) => `${directory}/${name}`)
-}
-
-function failureOf(code: StoreError['code'] | undefined, message: string): Error {
-  return code === undefined ? new Error(message) : new StoreError(code, message)
-}
-
-function cancelledError(): StoreError {
-  return new StoreError('cancelled', 'The check was cancelled')
-}
-
-function stopped(cause?: unknown): StoreError {
-  return new StoreError('storage_failed', 'The packing thread stopped before its work was done', {
-    cause,
-  })
 }

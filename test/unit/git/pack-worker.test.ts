@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { hasCode } from '../../../src/errors.ts'
@@ -57,6 +58,34 @@ test.each([
   await packer.close()
   expect(systemDisk.list(directory)).toHaveLength(2)
 })
+
+test('a thread packs again, also after a job that failed; no other job leaves one', async () => {
+  const directory = temporaryDirectory()
+  const write = (parts: typeof objects) => {
+    return packInWorker({ kind: 'write', directory, objects: parts })
+  }
+  await write(objects.slice(0, 5))
+  const before = await newThreadNumber()
+  await expect(write([])).rejects.toThrow('Internal error: a pack without objects')
+  await write(objects)
+  expect((await newThreadNumber()) - before).toBe(1)
+  const heads = [head]
+  const packs = systemDisk.list(directory).filter((name) => name.endsWith('.pack'))
+  const names = packs.map((name) => name.slice(0, -5))
+  for (let times = 0; times < 2; times += 1) {
+    await packInWorker({ kind: 'unreachable', directory, names, heads })
+  }
+  // One was kept from before: the first ended it, the second started its own.
+  expect((await newThreadNumber()) - before).toBe(3)
+})
+
+/** Threads are numbered as they start. */
+async function newThreadNumber(): Promise<number> {
+  const worker = new Worker('', { eval: true })
+  const { threadId } = worker
+  await worker.terminate()
+  return threadId
+}
 
 test('the thread counts what no head leads to', async () => {
   const directory = `${temporaryDirectory()}/objects/pack`

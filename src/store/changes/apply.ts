@@ -6,8 +6,9 @@ import { formatId } from '../../format/id.ts'
 import type { Settings } from '../../format/settings.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import type { Author } from '../commits/commit-context.ts'
-import { buildChange } from '../commits/commit.ts'
-import { readMemory } from '../history/contents.ts'
+import { buildChange, type BuiltVersions } from '../commits/commit.ts'
+import type { PlannedRow } from '../commits/new-rows.ts'
+import { type ContentSource, keepWritten, readMemory } from '../history/contents.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import { describeMemory, type MemoryInfo } from '../snapshot/memory-info.ts'
@@ -53,10 +54,21 @@ export function applyChanges(
     await session.checkContents(rows, author)
     const context = await session.commitContext(now, author)
     const built = await buildChange(context, snapshot, rows, author)
+    keepText(contents, rows, built)
     const versionIds = built.versionIds.map((id) => formatId('version', id))
     const { commit } = built.head
     return { built, result: { commit, versionIds, memories: memoriesNow() } }
   })
+}
+
+/** An agent edits the same few memories repeatedly; a change of many would push those out. */
+function keepText(
+  contents: ContentSource,
+  [row, ...others]: readonly PlannedRow[],
+  { versionIds: [versionId] }: BuiltVersions,
+): void {
+  if (row?.content === undefined || versionId === undefined || others.length > 0) return
+  keepWritten(contents, row.base, { versionId, content: row.content })
 }
 
 function findInfo({ paths }: Snapshot, path: string | undefined): MemoryInfo | undefined {

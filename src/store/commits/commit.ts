@@ -44,6 +44,8 @@ const inlineBytesMax = contentBytesDefault
 /** The objects of a commit. The snapshot has moved to it; `undo` moves it back. */
 export interface BuiltCommit {
   readonly head: Head
+  /** The only parent; undefined if the head is no single commit on top of the one before. */
+  readonly onto?: Oid | undefined
   readonly objects: readonly NewObject[]
   /** Objects that the commit erases (FORMAT §10). */
   readonly dead?: Oids
@@ -298,7 +300,8 @@ async function finish(
     const tree = await inSlices(encodeRoot(context.storeId, snapshot, objects))
     const commit = push(objects, newCommit(context, parts, tree, parents)).oid
     snapshot.head = { commit, record: hash, height: record.height, tree }
-    return { head: snapshot.head, objects, undo }
+    const onto = other === undefined ? head.commit : undefined
+    return { head: snapshot.head, onto, objects, undo }
   } catch (error) {
     undo()
     throw error

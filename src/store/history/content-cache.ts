@@ -45,6 +45,13 @@ export class ContentCache {
     this.#contents.set(versionId, content)
   }
 
+  remove(versionId: string): void {
+    const content = this.#contents.get(versionId)
+    if (content === undefined) return
+    this.#contents.delete(versionId)
+    this.#share.shrink(bytesOf(content))
+  }
+
   /** The tree `m` of a commit, read by `find` unless it is cached. */
   memoriesOf(commit: Oid, find: (commit: Oid) => Oid | undefined): Oid | undefined {
     const memories = this.#memories

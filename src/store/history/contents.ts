@@ -1,7 +1,7 @@
 // Reads decrypted contents: of a live memory from the blob that the snapshot names, of an old
 // version from its commit's tree.
 
-import { toHex } from '../../bytes.ts'
+import { toHex, utf8, utf8Text } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { treeOf } from '../../format/commit-sections.ts'
 import { memoryContext, openEnvelope, readKid } from '../../format/envelope.ts'
@@ -33,6 +33,17 @@ export function readMemory(source: ContentSource, memory: LiveMemory): string {
   const { content } = openMemory(source, memory.blob, memory)
   source.cache.add(memory.versionId, content)
   return content
+}
+
+/** Keeps the content of a version that was just written, in place of the one before it. */
+export function keepWritten(
+  { cache }: Pick<ContentSource, 'cache'>,
+  before: string,
+  { versionId, content }: { readonly versionId: string; readonly content: string },
+): void {
+  cache.remove(before)
+  // A copy: the caller's may be a part of a text that is much larger.
+  cache.add(versionId, utf8Text(utf8(content)))
 }
 
 /** The same for a reader of all memories, who would only push others out of the cache. */

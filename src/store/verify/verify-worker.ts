@@ -4,22 +4,19 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadSodium } from '../../crypto/sodium.ts'
-import { systemDisk } from '../../disk/disk.ts'
-import type { GitObject, Oid } from '../../git/objects/object.ts'
-import { PackSet } from '../../git/pack/pack-set.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import { epochKeys, wipeEpoch } from '../../keys/epoch.ts'
+import { PackedObjects } from './packed-objects.ts'
 import { checkBatch, type VerifyJob } from './verify-message.ts'
 
 await loadSodium()
 // Untyped in node; verify-pool.ts alone sets it.
 const job: VerifyJob = workerData
 const { packDirectories, storeId, signingKeys } = job
-const packs = packDirectories.map((directory) => new PackSet(systemDisk, directory))
-for (const set of packs) set.rescan()
 const epochs = job.epochs.map(({ auditKey, contentKey }) => {
   return epochKeys(storeId, auditKey, contentKey)
 })
-const objects = { read: findObject, has: (oid: Oid) => packs.some((set) => set.has(oid)) }
+const objects = new PackedObjects(packDirectories)
 const source = { objects, storeId, epochs: new Map(epochs.map((one) => [one.kid, one])) }
 
 parentPort?.on('message', (oids: readonly Oid[] | undefined) => {
@@ -32,14 +29,6 @@ parentPort?.on('message', (oids: readonly Oid[] | undefined) => {
 
 function end(): void {
   for (const epoch of epochs) wipeEpoch(epoch)
-  for (const set of packs) set.close()
+  objects.close()
   parentPort?.close()
-}
-
-function findObject(oid: Oid): GitObject | undefined {
-  for (const set of packs) {
-    const found = set.read(oid)
-    if (found !== undefined) return found
-  }
-  return undefined
 }

@@ -22,6 +22,7 @@ import { Records } from '../tables/records.ts'
 import type { CheckedCommit } from './checked-commit.ts'
 import { CommitCheckers } from './commit-checkers.ts'
 import { findNewCommits, type NewCommits } from './new-commits.ts'
+import { PackedObjects, worthwhileCommits } from './packed-objects.ts'
 import { VerificationCursor } from './verification-cursor.ts'
 import { verifyChecked } from './verify-commit.ts'
 import type { VerifyContext } from './verify-rows.ts'
@@ -46,12 +47,21 @@ export interface VerifiedHistory {
 }
 
 /** Verifies everything from genesis to `head`. */
-export async function verifyHistory(
+export function verifyHistory(
   source: HistorySource,
   head: Oid,
   options: VerifyOptions = {},
 ): Promise<VerifiedHistory> {
   const { height } = parseLinks(readCommitBytes(source.objects, head))
+  return withPacks(source, height + 1, (packed) => verifyAll(packed, head, height, options))
+}
+
+async function verifyAll(
+  source: HistorySource,
+  head: Oid,
+  height: number,
+  options: VerifyOptions,
+): Promise<VerifiedHistory> {
   const checkers = new CommitCheckers(source, head, height + 1, options.threads)
   try {
     const onPassed = (oid: Oid): void => checkers.checkAhead(oid)
@@ -97,7 +107,18 @@ export async function verifyDescent(
  * Verifies commits that descend from the snapshot's head and moves the snapshot along. The
  * snapshot returns to its head if a commit is refused.
  */
-export async function verifyForward(
+export function verifyForward(
+  context: VerifyContext,
+  snapshot: Snapshot,
+  commits: Pick<NewCommits, 'oids' | 'children'>,
+  options: VerifyOptions,
+): Promise<void> {
+  return withPacks(context, commits.oids.length, (packed) => {
+    return verifyOnward(packed, snapshot, commits, options)
+  })
+}
+
+async function verifyOnward(
   context: VerifyContext,
   snapshot: Snapshot,
   { oids, children }: Pick<NewCommits, 'oids' | 'children'>,
@@ -112,6 +133,22 @@ export async function verifyForward(
     throw error
   } finally {
     await checkers.close()
+  }
+}
+
+/** Lends a source that reads packs faster, where so many commits are worth opening them for. */
+async function withPacks<Source extends CommitSource, T>(
+  source: Source,
+  commits: number,
+  work: (source: Source) => Promise<T>,
+): Promise<T> {
+  const { packDirectories } = source.objects
+  if (packDirectories === undefined || commits < worthwhileCommits) return work(source)
+  const objects = new PackedObjects(packDirectories, source.objects)
+  try {
+    return await work({ ...source, objects })
+  } finally {
+    objects.close()
   }
 }
 

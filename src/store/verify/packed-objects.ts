@@ -1,0 +1,58 @@
+// The objects of a store as a verification reads them: from packs, whose indexes are in RAM while
+// it runs, since it looks up a dozen objects for each commit, at random places of the index. Holds
+// no lock: another process may remove a pack meanwhile, and what is missing or damaged here is read
+// from the store, which knows what replaced it.
+
+import { systemDisk } from '../../disk/disk.ts'
+import { hasCode } from '../../errors.ts'
+import type { GitObject, Oid, SizeLimit } from '../../git/objects/object.ts'
+import { PackSet } from '../../git/pack/pack-set.ts'
+import { MEBIBYTE } from '../../limits.ts'
+import { hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
+
+/** A larger index stays in its file: that of a pack with half a million objects is in RAM. */
+const indexBytesMax = 16 * MEBIBYTE
+
+/** With fewer commits than this, opening packs takes longer than it saves. */
+export const worthwhileCommits = 1000
+
+export class PackedObjects implements ObjectSource {
+  readonly packDirectories: readonly string[]
+  readonly #packs: readonly PackSet[]
+  readonly #others: ObjectSource
+
+  /** `others` has what is in no pack. Opens files until `close`. */
+  constructor(packDirectories: readonly string[], others: ObjectSource = noObjects) {
+    this.packDirectories = packDirectories
+    this.#others = others
+    this.#packs = packDirectories.map((place) => new PackSet(systemDisk, place, { indexBytesMax }))
+    for (const set of this.#packs) set.rescan()
+  }
+
+  read(oid: Oid, limit?: SizeLimit): GitObject | undefined {
+    return this.#first((set) => set.read(oid, limit)) ?? this.#others.read(oid, limit)
+  }
+
+  has(oid: Oid): boolean {
+    const found = this.#first((set) => set.has(oid) || undefined)
+    return found ?? hasObject(this.#others, oid)
+  }
+
+  close(): void {
+    for (const set of this.#packs) set.close()
+  }
+
+  #first<T>(ask: (set: PackSet) => T | undefined): T | undefined {
+    for (const set of this.#packs) {
+      try {
+        const answer = ask(set)
+        if (answer !== undefined) return answer
+      } catch (error) {
+        if (!hasCode(error, 'pack_corrupt', 'object_corrupt')) throw error
+      }
+    }
+    return undefined
+  }
+}
+
+const noObjects: ObjectSource = { read: () => undefined, has: () => false }

@@ -7,6 +7,13 @@ import type { Oid } from './object.ts'
 
 export const oidBytes: number = 20
 
+/** Negative if the oid at `aStart` of `a` is the lower one. Four bytes nearly always decide. */
+export function compareOids(a: Buffer, aStart: number, b: Buffer, bStart: number): number {
+  const difference = a.readUInt32BE(aStart) - b.readUInt32BE(bStart)
+  if (difference !== 0) return difference
+  return a.compare(b, bStart, bStart + oidBytes, aStart, aStart + oidBytes)
+}
+
 // A sort key of 64 bits: the value in the high bits, its row in the low ones.
 const rowBits = 26
 const rowsMax = 2 ** rowBits

@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib'
 import { concatBytes } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { MEBIBYTE } from '../../limits.ts'
-import type { OidList } from '../objects/oid-list.ts'
+import { compareOids, oidBytes, type OidList } from '../objects/oid-list.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
 import { makeDelta } from './delta.ts'
 import {
@@ -29,7 +29,6 @@ const windowBytes = 2 * MEBIBYTE
 /** The longest header of an entry. */
 const headerBytesMax = 32
 const cacheBytes = 8 * MEBIBYTE
-const oidBytes = 20
 
 /**
  * Erases objects from every pack in `directory`, including kept and cruft packs. A crash leaves
@@ -77,10 +76,10 @@ function markDead(index: PackIndex, dead: OidList): DeadEntries {
   let at = 0
   for (let position = 0; position < flags.length && at < dead.bytes.length; position += 1) {
     const start = position * oidBytes
-    let order = compareAt(dead.bytes, at, oids, start)
+    let order = compareOids(dead.bytes, at, oids, start)
     while (order < 0 && at + oidBytes < dead.bytes.length) {
       at += oidBytes
-      order = compareAt(dead.bytes, at, oids, start)
+      order = compareOids(dead.bytes, at, oids, start)
     }
     if (order !== 0) continue
     flags[position] = 1
@@ -88,13 +87,6 @@ function markDead(index: PackIndex, dead: OidList): DeadEntries {
     at += oidBytes
   }
   return { flags, count }
-}
-
-/** Four bytes nearly always decide. */
-function compareAt(a: Buffer, aStart: number, b: Buffer, bStart: number): number {
-  const difference = a.readUInt32BE(aStart) - b.readUInt32BE(bStart)
-  if (difference !== 0) return difference
-  return a.compare(b, bStart, bStart + oidBytes, aStart, aStart + oidBytes)
 }
 
 /** A changed entry: these bytes, followed by the last `kept` bytes of the old entry. */

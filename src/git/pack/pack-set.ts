@@ -32,7 +32,7 @@ export interface PackSetOptions {
 export class PackSet {
   readonly #disk: Disk
   readonly #directory: string
-  readonly #indexBytesMax: number
+  readonly #indexOptions: { readonly indexBytesMax: number; readonly cacheBudget: CacheBudget }
   readonly #packs = new Map<string, Pack>()
   /** Neighbours in a history are neighbours in a pack: the last used pack is searched first. */
   #byUse: readonly Pack[] = []
@@ -45,7 +45,7 @@ export class PackSet {
     const { indexBytesMax = packIndexBytesMax, cacheBudget = cachesOfProcess } = options
     this.#disk = disk
     this.#directory = directory
-    this.#indexBytesMax = indexBytesMax
+    this.#indexOptions = { indexBytesMax, cacheBudget }
     this.#cache = new DeltaBaseCache(deltaCacheBytes, cacheBudget)
   }
 
@@ -182,7 +182,7 @@ export class PackSet {
 
   #open(name: string): boolean {
     try {
-      const pack = Pack.openBounded(this.#disk, this.#directory, name, this.#indexBytesMax)
+      const pack = Pack.openBounded(this.#disk, this.#directory, name, this.#indexOptions)
       if (pack === undefined) return false
       this.#packs.set(name, pack)
     } catch (error) {

@@ -4,6 +4,7 @@
 // another process removed after a merge stays readable.
 
 import { equalBytes } from '../../bytes.ts'
+import { type CacheBudget, cachesOfProcess } from '../../cache-budget.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { deltaChainBytesMax, deltaChainMax, packIndexBytesMax } from '../../limits.ts'
@@ -64,16 +65,22 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     return Pack.#openWithIndex(new PackIndex(bytes), disk, directory, name)
   }
 
-  /** Like `open`, for longer use: an index above `indexBytesMax` stays in its file. */
+  /**
+   * Like `open`, for longer use: an index above `indexBytesMax` stays in its file, and RAM has what
+   * was read of it as far as the budget allows.
+   */
   static openBounded(
     disk: Disk,
     directory: string,
     name: string,
-    indexBytesMax: number = packIndexBytesMax,
+    {
+      indexBytesMax = packIndexBytesMax,
+      cacheBudget = cachesOfProcess,
+    }: { readonly indexBytesMax?: number; readonly cacheBudget?: CacheBudget } = {},
   ): Pack | undefined {
     const path = `${directory}/${name}.idx`
     if ((disk.stat(path)?.size ?? 0) <= indexBytesMax) return Pack.open(disk, directory, name)
-    const index = PagedIndex.open(disk, path)
+    const index = PagedIndex.open(disk, path, cacheBudget)
     return index && Pack.#openWithIndex(index, disk, directory, name)
   }
 

@@ -1,13 +1,15 @@
 // A pack index that stays in its file: for a million commits it has 180 MB. RAM holds its fan-out
-// table and a few blocks. Its SHA-1 is not verified when it is opened, which would block the
+// table and a few blocks, or all that were read as far as a budget allows. Its SHA-1 is not verified when it is opened, which would block the
 // thread: the fan-out table is checked against the oids, and each oid against its neighbours; a
 // wrong offset gives an object with another hash. Jobs that rewrite packs verify everything.
 
 import { equalBytes } from '../../bytes.ts'
+import type { CacheBudget } from '../../cache-budget.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { assert } from '../../errors.ts'
-import { KIBIBYTE } from '../../limits.ts'
+import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
+import { compareOids, oidBytes } from '../objects/oid-list.ts'
 import { corruptPack } from './pack-entry.ts'
 import {
   countObjects,
@@ -19,9 +21,10 @@ import {
 } from './pack-index.ts'
 import { ReadBlocks } from './read-blocks.ts'
 
-const oidBytes = 20
 /** Oids are distributed evenly: the expected position is about this close. */
 const firstStep = 64
+/** A larger index would push every other cache out of the budget. */
+const keptBytesMax = 32 * MEBIBYTE
 /** The number of bytes per read during verification. */
 const verifiedBytes = 256 * KIBIBYTE
 
@@ -42,12 +45,13 @@ export class PagedIndex implements ObjectIndex {
 
   /**
    * Undefined if there is no such file. Throws `pack_corrupt`. Keeps the file open until `close`.
+   * With a budget, what was read stays in RAM: for whoever searches it often.
    */
-  static open(disk: Disk, path: string): PagedIndex | undefined {
+  static open(disk: Disk, path: string, budget?: CacheBudget): PagedIndex | undefined {
     const fd = disk.openExisting(path, 'r')
     if (fd === undefined) return undefined
     try {
-      const index = new PagedIndex(disk, fd)
+      const index = new PagedIndex(disk, fd, budget)
       index.#checkFanout()
       return index
     } catch (error) {
@@ -56,7 +60,7 @@ export class PagedIndex implements ObjectIndex {
     }
   }
 
-  private constructor(disk: Disk, fd: number) {
+  private constructor(disk: Disk, fd: number, budget: CacheBudget | undefined) {
     const length = disk.size(fd)
     const head = Buffer.alloc(indexHeadBytes)
     const headLength = disk.read(fd, head, 0)
@@ -69,15 +73,18 @@ export class PagedIndex implements ObjectIndex {
     this.#offsetsAt = this.#checksumsAt + this.count * 4
     this.#largeAt = this.#offsetsAt + this.count * 4
     this.#largeCount = (length - indexTrailerBytes - this.#largeAt) / 8
-    this.#blocks = new ReadBlocks((into, position) => disk.read(fd, into, position))
+    const read = (into: Uint8Array, position: number): number => disk.read(fd, into, position)
+    this.#blocks = new ReadBlocks(read, length <= keptBytesMax ? budget : undefined)
     this.packChecksum = Uint8Array.from(this.#bytes(length - indexTrailerBytes, oidBytes))
   }
 
   close(): void {
+    this.#blocks.forget()
     this.#disk.close(this.#fd)
   }
 
   closeRemoved(): void {
+    this.#blocks.forget()
     this.#disk.closeInBackground(this.#fd)
   }
 
@@ -103,6 +110,7 @@ export class PagedIndex implements ObjectIndex {
 
   find(oid: Uint8Array): number | undefined {
     assert(oid.length === oidBytes, 'an oid has 20 bytes')
+    const wanted = Buffer.from(oid.buffer, oid.byteOffset, oidBytes)
     let low = this.#startOf(oid[0] ?? 0)
     let high = this.#startOf((oid[0] ?? 0) + 1)
     let next = low + Math.floor((high - low) * fractionOf(oid))
@@ -111,7 +119,7 @@ export class PagedIndex implements ObjectIndex {
     let passed = false
     while (low < high) {
       const position = Math.min(Math.max(next, low), high - 1)
-      const order = this.#compare(oid, position)
+      const order = this.#compare(wanted, position)
       if (order === 0) return position
       const isAbove = order > 0
       if (isAbove) low = position + 1
@@ -141,9 +149,9 @@ export class PagedIndex implements ObjectIndex {
   }
 
   /** Compares `oid` with the oid at `position`. */
-  #compare(oid: Uint8Array, position: number): number {
+  #compare(oid: Buffer, position: number): number {
     const { names, at } = this.#names(position)
-    return -names.compare(oid, 0, oidBytes, at, at + oidBytes)
+    return compareOids(oid, 0, names, at)
   }
 
   /**
@@ -155,7 +163,7 @@ export class PagedIndex implements ObjectIndex {
     const to = Math.min(this.count, position + 2)
     const names = this.#bytes(indexHeadBytes + from * oidBytes, (to - from) * oidBytes)
     for (let at = oidBytes; at < names.length; at += oidBytes) {
-      if (names.compare(names, at, at + oidBytes, at - oidBytes, at) >= 0) {
+      if (compareOids(names, at, names, at - oidBytes) <= 0) {
         throw corruptPack('the names in its index are out of order')
       }
     }
@@ -184,7 +192,10 @@ export class PagedIndex implements ObjectIndex {
     const block = this.#blocks.at(at)
     if (block.length >= length) return Buffer.from(block.buffer, block.byteOffset, length)
     const bytes = this.#scratch.subarray(0, length)
-    if (this.#disk.read(this.#fd, bytes, at) < length) throw corruptPack('its index is too short')
+    bytes.set(block)
+    const rest = this.#blocks.at(at + block.length).subarray(0, length - block.length)
+    if (block.length + rest.length < length) throw corruptPack('its index is too short')
+    bytes.set(rest, block.length)
     return bytes
   }
 }

@@ -4,6 +4,7 @@ import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { CacheBudget } from '../../../src/cache-budget.ts'
 import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import { hasCode } from '../../../src/errors.ts'
 import { PackIndex, PackIndexBuilder } from '../../../src/git/pack/pack-index.ts'
@@ -40,9 +41,9 @@ function encode(rows: readonly Row[]): Buffer {
   return Buffer.from(builder.encode(checksum))
 }
 
-function open(bytes: Uint8Array, disk: Disk = systemDisk): PagedIndex {
+function open(bytes: Uint8Array, disk: Disk = systemDisk, budget?: CacheBudget): PagedIndex {
   writeFileSync(path, bytes)
-  const index = PagedIndex.open(disk, path)
+  const index = PagedIndex.open(disk, path, budget)
   if (index === undefined) throw new Error('The file is gone')
   return index
 }
@@ -131,7 +132,8 @@ describe('PagedIndex', () => {
   })
 
   test('refuses a file that is cut short, now or later', () => {
-    const rows = names(2000, 0)
+    // More than the blocks that opening it has read.
+    const rows = names(6000, 0)
     const bytes = encode(rows)
     for (const length of [0, 7, 1031, 1032, 1071, 5000, bytes.length - 4, bytes.length - 1]) {
       expect(() => open(bytes.subarray(0, length))).toThrow(corrupt)
@@ -163,7 +165,15 @@ describe('PagedIndex', () => {
           return systemDisk.read(fd, into, position)
         },
       }
-      const index = open(encode(rows), disk)
+      const bytes = encode(rows)
+      const budget = new CacheBudget(bytes.length + 2 ** 14)
+      const kept = open(bytes, disk, budget)
+      for (const { oid } of [...rows, ...rows]) kept.find(oid)
+      expect(reads).toBeLessThan(600)
+      kept.close()
+      expect(budget.bytes).toBe(0)
+      reads = 0
+      const index = open(bytes, disk)
       const opened = reads
       expect(opened).toBeLessThan(600)
       const some = rows.filter((_, n) => n % 50 === 0)

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { CacheBudget } from '../../../src/cache-budget.ts'
 import { ReadBlocks } from '../../../src/git/pack/read-blocks.ts'
 
 const block = 16 * 1024
 
 /** A file in RAM that counts how often it is read. */
-function fileOf(length: number) {
+function fileOf(length: number, budget?: CacheBudget) {
   const bytes = Uint8Array.from({ length }, (_, at) => at % 251)
   const reads: number[] = []
   const blocks = new ReadBlocks((into, position) => {
@@ -12,7 +13,7 @@ function fileOf(length: number) {
     const part = bytes.subarray(position, position + into.length)
     into.set(part)
     return part.length
-  })
+  }, budget)
   return { bytes, reads, blocks }
 }
 
@@ -52,5 +53,34 @@ describe('ReadBlocks', () => {
     for (const start of [0, 1, 2, 3, 4]) blocks.at(start * block)
     expect([...blocks.at(4 * block)]).toEqual([...bytes.subarray(4 * block)])
     expect(Buffer.compare(blocks.at(0), bytes.subarray(0, block))).toBe(0)
+  })
+
+  test('reads a block once where a budget has room for all, and gives them back', () => {
+    const budget = new CacheBudget(9 * block)
+    const { bytes, reads, blocks } = fileOf(8 * block + 10, budget)
+    for (const turn of [0, 1]) {
+      for (let start = 0; start < 9; start += 1) {
+        const found = blocks.at(start * block + turn)
+        const all = bytes.subarray(start * block + turn, (start + 1) * block)
+        expect(Buffer.compare(found, all)).toBe(0)
+      }
+    }
+    expect(reads).toHaveLength(9)
+    expect(budget.bytes).toBe(9 * block)
+    blocks.forget()
+    expect(budget.bytes).toBe(0)
+  })
+
+  test('makes room for a cache that is in use, and goes on with four blocks without any', () => {
+    const budget = new CacheBudget(6 * block)
+    const { bytes, reads, blocks } = fileOf(9 * block, budget)
+    for (const start of [0, 1, 2, 3, 4, 5, 6, 7]) blocks.at(start * block)
+    expect(reads).toHaveLength(8)
+    const other = budget.share(() => undefined)
+    expect(other.grow(2 * block)).toBe(true)
+    expect(budget.bytes).toBe(2 * block)
+    for (const start of [0, 8, 3, 1]) {
+      expect(blocks.at(start * block)[7]).toBe(bytes[start * block + 7])
+    }
   })
 })

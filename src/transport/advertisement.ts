@@ -1,50 +1,75 @@
-// Checks the first answer of a remote as pkt-lines, before GitRemoteHTTP parses it: that takes a
-// truncated list of refs for a complete one, and reports an error of the remote only inside a
-// message text.
+// Reads the list of refs with which a remote begins (gitprotocol-pack, versions 0 and 1): trusts
+// nothing of it, takes a list without an end for none, and gives way while it is read.
 
-import { concatBytes } from '../bytes.ts'
-import { KIBIBYTE } from '../limits.ts'
-import { TimeSlice } from '../time-slice.ts'
-import { PacketReader, protocolError, textOf } from './pkt-line.ts'
+import { branchName } from '../git/refs/branch.ts'
+import { lengthDigits, type PacketReader, protocolError, textOf } from './pkt-line.ts'
+import type { RemoteRefs } from './remote-access.ts'
 import { harmless } from './server-text.ts'
-import { type Response, wholeBody } from './wire.ts'
+import { advertisementBytesMax, type Service, tooManyRefs } from './wire.ts'
 
-/** GitRemoteHTTP parses so much at once: some hundred refs. */
-const pieceBytes = 16 * KIBIBYTE
-
-/**
- * Returns an equal answer. Throws the remote's error, `remote_protocol`, `remote_unreachable` or
- * `cancelled`.
- */
-export async function checkedAdvertisement(
-  answer: Response,
-  secrets: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<Response> {
-  const type = answer.headers?.['content-type'] ?? ''
-  if (!/^application\/x-git-[a-z-]+-advertisement$/.test(type)) return answer
-  const chunks: Uint8Array[] = []
-  for await (const chunk of answer.body ?? []) chunks.push(chunk)
-  const body = concatBytes(...chunks)
-  const packets = new PacketReader(wholeBody(body), signal)
-  let last: Uint8Array | 'flush' | undefined
-  for (let packet = await packets.read(); packet !== undefined; packet = await packets.read()) {
-    const text = packet === 'flush' ? '' : textOf(packet)
-    if (text.startsWith('ERR ')) throw protocolError(`it says ${harmless(text.slice(4), secrets)}`)
-    last = packet
-  }
-  if (last !== 'flush') throw protocolError('its list of refs has no end')
-  return { ...answer, body: inPieces(body, signal) }
+/** Skips what http puts before the list. Throws `remote_protocol`. */
+export async function skipHeader(packets: PacketReader, service: Service): Promise<void> {
+  const header = await packets.read()
+  const text = header === undefined || header === 'flush' ? '' : textOf(header)
+  if (isVersion2(text)) throw otherVersion()
+  const isHeader = text.trimEnd() === `# service=${service}`
+  if (!isHeader || (await packets.read()) !== 'flush') throw noList()
 }
 
-/** Other work runs between the pieces. */
-async function* inPieces(
-  body: Uint8Array,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array> {
-  const slice = new TimeSlice(signal)
-  for (let at = 0; at < body.length; at += pieceBytes) {
-    if (slice.isOver()) await slice.next()
-    yield body.subarray(at, at + pieceBytes)
+/**
+ * Reads up to the flush that ends the list. Undefined if it has no end. Throws the remote's error,
+ * `remote_protocol` or `cancelled`.
+ */
+export async function readRefs(
+  packets: PacketReader,
+  secrets: readonly string[],
+): Promise<RemoteRefs | undefined> {
+  let capabilities: ReadonlySet<string> | undefined
+  let head: string | undefined
+  let others = 0
+  for (let bytes = 0; ;) {
+    const packet = await packets.read()
+    if (packet === undefined) return undefined
+    if (packet === 'flush') return { head, others, capabilities: capabilities ?? new Set() }
+    bytes += lengthDigits + packet.length
+    if (bytes > advertisementBytesMax) throw tooManyRefs()
+    const line = textOf(packet)
+    if (line.startsWith('ERR ')) throw protocolError(`it says ${harmless(line.slice(4), secrets)}`)
+    // The other versions begin with their number; that of the first one may too.
+    if (line.trimEnd() === 'version 1') continue
+    if (isVersion2(line)) throw otherVersion()
+    const [ref, listed] = splitAt(line.replace(/\n$/, ''), '\0')
+    capabilities ??= readCapabilities(listed)
+    const [oid, name = ''] = splitAt(ref, ' ')
+    if (!/^[0-9a-f]{40}$/.test(oid)) throw protocolError('its list of refs is damaged')
+    if (name === branchName) head = oid
+    else if (name.startsWith('refs/') && !name.endsWith('^{}')) others += 1
   }
+}
+
+export function noList(): ReturnType<typeof protocolError> {
+  return protocolError('its answer is not a list of refs')
+}
+
+/** Those behind the first ref, or in the place of one. */
+function readCapabilities(listed: string | undefined): ReadonlySet<string> {
+  if (listed === undefined) throw protocolError('its list of refs is damaged')
+  const capabilities = new Set(listed.split(' ').filter((name) => name !== ''))
+  if ([...capabilities].some((name) => /^object-format=(?!sha1$)/.test(name))) {
+    throw protocolError('its object format is not SHA-1')
+  }
+  return capabilities
+}
+
+function isVersion2(line: string): boolean {
+  return line.trimEnd() === 'version 2'
+}
+
+function otherVersion(): ReturnType<typeof protocolError> {
+  return protocolError('it requires another protocol version')
+}
+
+function splitAt(text: string, mark: string): readonly [string, string | undefined] {
+  const at = text.indexOf(mark)
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + mark.length)]
 }

@@ -12,41 +12,39 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { rootCertificates } from 'node:tls'
 import { concatBytes } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
+import { noList, skipHeader } from './advertisement.ts'
 import { Authenticator } from './credentials.ts'
 import { connectionFailure, statusFailure } from './http-failure.ts'
-import { protocolError, textOf } from './pkt-line.ts'
+import { PacketReader, protocolError, textOf } from './pkt-line.ts'
 import { withProxyHint } from './proxy.ts'
-import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
+import type { ProcessEnvironment, RemoteAccess } from './remote-access.ts'
 import type { HttpUrl } from './remote-url.ts'
 import { awaitMoved, moving, type Patience } from './stall.ts'
-import {
-  advertisementBytesMax,
-  type Request,
-  type Response,
-  tooManyRefs,
-  wholeBody,
-  type Wire,
-} from './wire.ts'
+import { advertisementBytesMax, type Service, tooManyRefs, wholeBody, type Wire } from './wire.ts'
 
 const redirectsMax = 5
 /** The largest answer that only describes an error. */
 const errorBytesMax = 16_384
 
+type Headers = Readonly<Record<string, string>>
+
 export class HttpWire implements Wire {
-  readonly url: string
   readonly #origin: string
+  readonly #service: Service
   readonly #patience: Patience
   readonly #environment: ProcessEnvironment | undefined
   readonly #agent: HttpAgent
   readonly #authenticator: Authenticator
   /** The URL of the repository after redirects. */
   #base: string
+  /** What the host has asked for, if it has. */
+  #authorization: Headers = {}
 
-  constructor(url: HttpUrl, access: RemoteAccess, patience: Patience) {
+  constructor(url: HttpUrl, service: Service, access: RemoteAccess, patience: Patience) {
     const parsed = new URL(url.text)
-    this.url = url.text
     this.#base = url.text
     this.#origin = parsed.origin
+    this.#service = service
     this.#patience = patience
     this.#environment = access.environment
     this.#authenticator = new Authenticator(access, parsed, patience)
@@ -65,39 +63,39 @@ export class HttpWire implements Wire {
     return this.#authenticator.secrets
   }
 
-  /** GitRemoteHTTP calls this when a host requires credentials. */
-  async authenticate(): Promise<Credentials | { cancel: true }> {
-    if (this.#isElsewhere()) {
-      throw new StoreError(
-        'remote_auth',
-        'The remote redirects to another host that asks for credentials: use its address instead',
-      )
+  /** Credentials are asked for when the host does, and go with the requests after that. */
+  async list(): Promise<PacketReader> {
+    for (;;) {
+      const answer = await this.#get(`/info/refs?service=${this.#service}`)
+      const { statusCode = 0, headers } = answer
+      if (statusCode === 200) {
+        const bytes = await collect(this.#bodyOf(answer), advertisementBytesMax, tooManyRefs)
+        if (this.#isAuthorized) await this.#authenticator.accepted()
+        const type = headers['content-type'] ?? ''
+        if (type !== `application/x-${this.#service}-advertisement`) throw noList()
+        const packets = new PacketReader(wholeBody(bytes), this.#patience.signal)
+        await skipHeader(packets, this.#service)
+        return packets
+      }
+      const text = textOf(await collect(this.#bodyOf(answer), errorBytesMax))
+      if (!asksForCredentials(statusCode)) throw statusFailure(statusCode, text, this.secrets)
+      await this.#authenticate()
     }
-    return (await this.#authenticator.next()) ?? { cancel: true }
   }
 
-  accepted(): Promise<void> {
-    return this.#authenticator.accepted()
-  }
-
-  async request({ url, method = 'GET', headers = {}, body }: Request): Promise<Response> {
-    const tail = url.slice(this.url.length)
-    if (method === 'POST') return this.#post(tail, headers, body)
-    const answer = await this.#get(tail, headers)
-    const { statusCode = 0, statusMessage = '' } = answer
-    const chunks = this.#bodyOf(answer)
-    const bytes =
-      statusCode === 200
-        ? await collect(chunks, advertisementBytesMax, tooManyRefs)
-        : await collect(chunks, errorBytesMax)
-    return {
-      url,
-      method,
-      statusCode,
-      statusMessage,
-      headers: plain(answer),
-      body: wholeBody(bytes),
+  async send(body: AsyncIterable<Uint8Array>, length: number): Promise<AsyncIterable<Uint8Array>> {
+    const service = this.#service
+    const headers = {
+      'content-type': `application/x-${service}-request`,
+      'content-length': String(length),
+      accept: `application/x-${service}-result`,
+      ...this.#authorization,
     }
+    const answer = await this.#send(`${this.#base}/${service}`, { method: 'POST', headers, body })
+    const { statusCode = 0 } = answer
+    if (statusCode === 200) return this.#bodyOf(answer)
+    const bytes = await collect(this.#bodyOf(answer), errorBytesMax)
+    throw statusFailure(statusCode, textOf(bytes), this.secrets)
   }
 
   async explain(): Promise<undefined> {
@@ -108,10 +106,35 @@ export class HttpWire implements Wire {
     this.#agent.destroy()
   }
 
-  /** Only the first request may be redirected; the later ones use its final URL. */
-  async #get(tail: string, headers: Request['headers']): Promise<IncomingMessage> {
+  get #isAuthorized(): boolean {
+    return Object.keys(this.#authorization).length > 0
+  }
+
+  /** Finds the next credentials. Throws `remote_auth` if there are no others. */
+  async #authenticate(): Promise<void> {
+    if (this.#isElsewhere()) {
+      throw new StoreError(
+        'remote_auth',
+        'The remote redirects to another host that asks for credentials: use its address instead',
+      )
+    }
+    const found = await this.#authenticator.next()
+    if (found === undefined) {
+      throw new StoreError(
+        'remote_auth',
+        'The remote requires credentials, or rejects those of this machine',
+      )
+    }
+    const { username, password } = found
+    const basic = Buffer.from(`${username}:${password}`).toString('base64')
+    this.#authorization = { authorization: `Basic ${basic}` }
+  }
+
+  /** Only the list may be redirected; the request after it uses its final URL. */
+  async #get(tail: string): Promise<IncomingMessage> {
     for (let redirects = 0; ; redirects += 1) {
-      const answer = await this.#send(`${this.#base}${tail}`, { method: 'GET', headers })
+      const how = { method: 'GET', headers: this.#authorization }
+      const answer = await this.#send(`${this.#base}${tail}`, how)
       const { statusCode = 0 } = answer
       if (statusCode < 300 || statusCode >= 400) return answer
       answer.destroy()
@@ -120,24 +143,13 @@ export class HttpWire implements Wire {
     }
   }
 
-  async #post(tail: string, headers: Request['headers'], body: Request['body']): Promise<Response> {
-    const url = `${this.#base}${tail}`
-    const answer = await this.#send(url, { method: 'POST', headers, body })
-    const { statusCode = 0, statusMessage = '' } = answer
-    const response = { url, method: 'POST', statusCode, statusMessage, headers: plain(answer) }
-    if (statusCode === 200) return { ...response, body: this.#bodyOf(answer) }
-    // GitRemoteHTTP would drop the text.
-    const bytes = await collect(this.#bodyOf(answer), errorBytesMax)
-    throw statusFailure(statusCode, textOf(bytes), this.secrets)
-  }
-
   /** Resolves when the headers of the answer have arrived. */
   async #send(
     url: string,
     how: {
       readonly method: string
-      readonly headers: Request['headers']
-      readonly body?: Request['body']
+      readonly headers: Headers
+      readonly body?: AsyncIterable<Uint8Array>
     },
   ): Promise<IncomingMessage> {
     const headers: Record<string, string> = {
@@ -146,7 +158,7 @@ export class HttpWire implements Wire {
       'user-agent': 'git/gitlocket',
       'accept-encoding': 'identity',
     }
-    if (this.#isElsewhere()) for (const name of credentialHeaders) delete headers[name]
+    if (this.#isElsewhere()) delete headers['authorization']
     const options: RequestOptions = { method: how.method, headers, agent: this.#agentFor(url) }
     const start = url.startsWith('https:') ? requestHttps : requestHttp
     const request = start(url, options)
@@ -164,7 +176,10 @@ export class HttpWire implements Wire {
     }
   }
 
-  async #write(request: ReturnType<typeof requestHttp>, body: Request['body']): Promise<void> {
+  async #write(
+    request: ReturnType<typeof requestHttp>,
+    body: AsyncIterable<Uint8Array> | undefined,
+  ): Promise<void> {
     for await (const chunk of body ?? []) {
       if (request.destroyed) return
       if (request.write(chunk)) continue
@@ -189,11 +204,14 @@ export class HttpWire implements Wire {
 
   /** The agent fits the first host's protocol, and may have extra certificate authorities. */
   #agentFor(url: string): HttpAgent | undefined {
-    return new URL(url).protocol === new URL(this.url).protocol ? this.#agent : undefined
+    return new URL(url).protocol === new URL(this.#origin).protocol ? this.#agent : undefined
   }
 }
 
-const credentialHeaders = ['Authorization', 'authorization', 'Cookie', 'cookie']
+/** Azure DevOps shows those who are not signed in a page, with 203. */
+function asksForCredentials(statusCode: number): boolean {
+  return statusCode === 401 || statusCode === 203
+}
 
 /** The redirected URL without the tail. Throws unless git would follow the redirect safely. */
 function redirected(from: string, tail: string, location: string | undefined): string {
@@ -256,8 +274,4 @@ async function collect(
     parts.push(chunk)
   }
   return concatBytes(...parts)
-}
-
-function plain({ headers }: IncomingMessage): Record<string, string> {
-  return { 'content-type': headers['content-type'] ?? '' }
 }

@@ -3,25 +3,16 @@
 // error output is only used to explain a failure.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { concatBytes, utf8 } from '../bytes.ts'
 import type { StoreError } from '../errors.ts'
 import { quoteWord, splitCommand } from './command-line.ts'
 import { childEnvironment } from './environment.ts'
 import { pathProgram, type ServiceProgram } from './path-git.ts'
-import { encodePacket, flushPacket, lengthDigits, PacketReader, protocolError } from './pkt-line.ts'
+import { flushPacket, PacketReader } from './pkt-line.ts'
 import { processFailure } from './process-failure.ts'
 import type { RemoteAccess } from './remote-access.ts'
 import type { FileUrl, SshUrl } from './remote-url.ts'
 import { awaitMoved, moving, type Patience } from './stall.ts'
-import {
-  advertisementBytesMax,
-  type Request,
-  type Response,
-  type Service,
-  tooManyRefs,
-  wholeBody,
-  type Wire,
-} from './wire.ts'
+import type { Service, Wire } from './wire.ts'
 
 const stderrBytesMax = 16_384
 /** How long a process may take to end after its streams are closed. */
@@ -55,14 +46,12 @@ function sshCommandOf({ sshCommand, environment = {} }: RemoteAccess): readonly 
 }
 
 export class ProcessWire implements Wire {
-  readonly url: string
   readonly secrets: readonly string[] = []
   readonly #remote: SshUrl | FileUrl
-  readonly #service: Service
   readonly #patience: Patience
   readonly #child: ChildProcessWithoutNullStreams
   readonly #ended: Promise<number | undefined>
-  #reader: PacketReader | undefined
+  readonly #packets: PacketReader
   #stderr = ''
   #spawnError: unknown
 
@@ -73,38 +62,41 @@ export class ProcessWire implements Wire {
     patience: Patience,
   ): Promise<ProcessWire> {
     const program = await programFor(remote, service, access, patience)
-    return new ProcessWire(remote, service, program, patience)
+    return new ProcessWire(remote, program, patience)
   }
 
   private constructor(
     remote: SshUrl | FileUrl,
-    service: Service,
     { command, environment }: ServiceProgram,
     patience: Patience,
   ) {
-    // GitRemoteHTTP only appends to it, and does not parse it.
-    this.url = remote.kind
     this.#remote = remote
-    this.#service = service
     this.#patience = patience
     const [program = '', ...args] = command
     this.#child = spawn(program, args, { cwd: '/', env: environment, stdio: 'pipe' })
     this.#ended = this.#watch()
+    const chunks = moving(this.#child.stdout, patience, () => undefined)
+    this.#packets = new PacketReader(chunks, patience.signal)
   }
 
-  async request({ method, body }: Request): Promise<Response> {
-    const { url } = this
-    const chunks = method === 'POST' ? this.#converse(body) : wholeBody(await this.#advertisement())
-    const kind = method === 'POST' ? 'result' : 'advertisement'
-    const headers = { 'content-type': `application/x-${this.#service}-${kind}` }
-    return {
-      url,
-      method: method ?? 'GET',
-      statusCode: 200,
-      statusMessage: 'OK',
-      headers,
-      body: chunks,
-    }
+  /** The process begins with the list by itself. */
+  async list(): Promise<PacketReader> {
+    return this.#packets
+  }
+
+  /** Not awaited: the output must be read while the input is written. */
+  async send(body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+    const sent = this.#pump(body)
+    let failure: unknown
+    sent.catch((error: unknown) => {
+      failure = error
+      this.#child.kill()
+    })
+    const packets = this.#packets
+    return (async function* () {
+      yield* packets.rest()
+      if (failure !== undefined) throw failure
+    })()
   }
 
   async explain(): Promise<StoreError | undefined> {
@@ -154,40 +146,9 @@ export class ProcessWire implements Wire {
     })
   }
 
-  /** Read completely: GitRemoteHTTP takes an error in the middle for the end. */
-  async #advertisement(): Promise<Uint8Array> {
-    const chunks = moving(this.#child.stdout, this.#patience, () => undefined)
-    this.#reader = new PacketReader(chunks, this.#patience.signal)
-    const parts: Uint8Array[] = [encodePacket(`# service=${this.#service}\n`), flushPacket]
-    let bytes = 0
-    for (;;) {
-      const packet = await this.#reader.read()
-      if (packet === undefined) throw (await this.explain()) ?? protocolError('it said nothing')
-      if (packet === 'flush') break
-      bytes += lengthDigits + packet.length
-      if (bytes > advertisementBytesMax) throw tooManyRefs()
-      parts.push(utf8((packet.length + 4).toString(16).padStart(4, '0')), packet)
-    }
-    return concatBytes(...parts, flushPacket)
-  }
-
-  async *#converse(body: Request['body']): AsyncGenerator<Uint8Array> {
-    const reader = this.#reader
-    if (reader === undefined) throw protocolError('nothing was asked yet')
-    // Not awaited: the output must be read while the input is written.
-    const sent = this.#pump(body)
-    let failure: unknown
-    sent.catch((error: unknown) => {
-      failure = error
-      this.#child.kill()
-    })
-    yield* reader.rest()
-    if (failure !== undefined) throw failure
-  }
-
-  async #pump(body: Request['body']): Promise<void> {
+  async #pump(body: AsyncIterable<Uint8Array>): Promise<void> {
     const { stdin } = this.#child
-    for await (const chunk of body ?? []) {
+    for await (const chunk of body) {
       if (!stdin.writable) return
       if (!stdin.write(chunk)) await awaitMoved(drained(stdin), this.#patience)
     }

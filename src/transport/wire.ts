@@ -1,21 +1,19 @@
-// One conversation with a service of a remote, as the HTTP client that isomorphic-git's
-// GitRemoteHTTP expects: a GET for the refs, then at most one POST. Over ssh and local paths, both
-// go to one process.
+// One conversation with a service of a remote: the list of refs, then at most one request. Over
+// https each is a request of its own; over ssh and local paths, both go to one process.
 
-import type { HttpClient } from 'isomorphic-git/managers'
 import { StoreError } from '../errors.ts'
 import { MEBIBYTE } from '../limits.ts'
+import type { PacketReader } from './pkt-line.ts'
 
 export type Service = 'git-upload-pack' | 'git-receive-pack'
 
-export type Request = Parameters<HttpClient['request']>[0]
-export type Response = Awaited<ReturnType<HttpClient['request']>>
-
-export interface Wire extends HttpClient {
-  /** The URL to pass to GitRemoteHTTP. */
-  readonly url: string
+export interface Wire {
   /** Passwords that were used, which must not be shown. */
   readonly secrets: readonly string[]
+  /** Asks for the refs: packets that begin with the list. */
+  list(): Promise<PacketReader>
+  /** Sends the request of `length` bytes; resolves to the answer when it begins. */
+  send(body: AsyncIterable<Uint8Array>, length: number): Promise<AsyncIterable<Uint8Array>>
   /** Why an answer ended early, if the wire knows. */
   explain(): Promise<StoreError | undefined>
   close(): Promise<void>

@@ -106,7 +106,6 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@hono/node-server': ['server'],
   '@modelcontextprotocol/server': ['mcp'],
   '@scure/bip39': ['src/format/fingerprint.ts'],
-  'isomorphic-git': ['transport'],
   'jsonc-parser': ['src/cli/setup/json-text.ts'],
   diff: ['cli', 'src/text/line-matches.ts'],
   hono: ['server'],

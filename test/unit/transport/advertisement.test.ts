@@ -1,0 +1,88 @@
+// The list of refs that a remote begins with, byte by byte and as a whole.
+
+import { describe, expect, test } from 'vitest'
+import { readRefs, skipHeader } from '../../../src/transport/advertisement.ts'
+import { encodePacket, PacketReader } from '../../../src/transport/pkt-line.ts'
+import { inChunks } from '../../support/raw-pack.ts'
+
+const one = '1'.repeat(40)
+const other = '2'.repeat(40)
+
+function reader(lines: readonly string[], chunk = 1000): PacketReader {
+  const packets = lines.map((line) => (line === '' ? Buffer.from('0000') : encodePacket(line)))
+  return new PacketReader(inChunks(Buffer.concat(packets), chunk))
+}
+
+describe('a list of refs', () => {
+  const whole = [
+    `${other} HEAD\0side-band-64k ofs-delta symref=HEAD:refs/heads/main\n`,
+    `${one} refs/heads/main\n`,
+    `${other} refs/heads/other\n`,
+    `${other} refs/tags/v1\n`,
+    `${one} refs/tags/v1^{}\n`,
+    `${other} .have\n`,
+    '',
+  ]
+  const found = { head: one, others: 2 }
+
+  test.each([1, 3, 1000])('is read from chunks of %i bytes', async (chunk) => {
+    const refs = await readRefs(reader(whole, chunk), [])
+    expect(refs).toMatchObject(found)
+    expect([...(refs?.capabilities ?? [])]).toContain('side-band-64k')
+  })
+
+  test('may say that it is of version 1', async () => {
+    expect(await readRefs(reader(['version 1', ...whole]), [])).toMatchObject(found)
+  })
+
+  test('of an empty repository has capabilities alone, or nothing', async () => {
+    const empty = `${'0'.repeat(40)} capabilities^{}\0report-status no-thin`
+    const refs = await readRefs(reader([empty, '']), [])
+    expect(refs).toEqual({
+      head: undefined,
+      others: 0,
+      capabilities: new Set(['report-status', 'no-thin']),
+    })
+    expect(await readRefs(reader(['']), [])).toMatchObject({ head: undefined, others: 0 })
+  })
+
+  test('without an end is none', async () => {
+    expect(await readRefs(reader(whole.slice(0, -1)), [])).toBeUndefined()
+    expect(await readRefs(reader([]), [])).toBeUndefined()
+  })
+
+  test.each([
+    ['no capabilities', [`${one} refs/heads/main`, ''], /damaged/],
+    ['a short id', [`${one.slice(1)} refs/heads/main\0`, ''], /damaged/],
+    ['a shallow commit', [`${one} HEAD\0`, `shallow ${one}`, ''], /damaged/],
+    ['version 2', ['version 2', 'ls-refs', ''], /another protocol version/],
+    ['other objects', [`${one} HEAD\0object-format=sha256`, ''], /SHA-1/],
+    ['an error', ['ERR no, secret'], /says no, \*\*\*$/],
+  ])('with %s is refused', async (_, lines, message) => {
+    await expect(readRefs(reader(lines), ['secret'])).rejects.toMatchObject({
+      code: 'remote_protocol',
+      message: expect.stringMatching(message),
+    })
+  })
+})
+
+describe('the header of http', () => {
+  const header = '# service=git-upload-pack\n'
+
+  test('comes before the list', async () => {
+    const packets = reader([header, '', `${one} refs/heads/main\0`, ''])
+    await skipHeader(packets, 'git-upload-pack')
+    expect(await readRefs(packets, [])).toMatchObject({ head: one })
+  })
+
+  test.each([
+    ['nothing', []],
+    ['another service', ['# service=git-receive-pack', '']],
+    ['no end of it', [header, `${one} refs/heads/main\0`, '']],
+    ['version 2', ['version 2', '']],
+  ])('%s is refused', async (_, lines) => {
+    await expect(skipHeader(reader(lines), 'git-upload-pack')).rejects.toMatchObject({
+      code: 'remote_protocol',
+    })
+  })
+})

@@ -52,6 +52,23 @@ export const purge: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'git/pack/pack-referrers.ts',
+    mutants: [
+      {
+        line: 'return this.#blobs[base] === 1',
+        becomes: 'return true',
+        test: 'unit/git/pack-referrers.test.ts',
+        name: 'objects packed by us of which one is named by another',
+      },
+      {
+        line: `if (hasCode(error, 'pack_corrupt')) return true`,
+        becomes: `if (hasCode(error, 'pack_corrupt')) return false`,
+        test: 'unit/git/pack-referrers.test.ts',
+        name: 'a damaged object may name anything: in a pack',
+      },
+    ],
+  },
+  {
     file: 'git/purge/purge-intent.ts',
     mutants: [
       {

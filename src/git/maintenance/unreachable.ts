@@ -14,6 +14,7 @@ import type { Oid } from '../objects/object.ts'
 import { oidBytes, type OidList } from '../objects/oid-list.ts'
 import { MultiPack } from '../pack/multi-pack.ts'
 import { packNames } from '../pack/pack-inspection.ts'
+import { hasReferrer } from '../pack/pack-referrers.ts'
 import { Pack, type PackedObject } from '../pack/pack.ts'
 import { reachedByHistory } from '../purge/purge-intent.ts'
 import { walkCommits, type WalkSource, walkTrees } from './object-walk.ts'
@@ -49,12 +50,17 @@ export function measureUnreachableInPacks(
   return withStored(disk, directory, names, (source) => measureUnreachable(source, heads, watch))
 }
 
-/** Throws `journal_corrupt` if an object of `dead`, packed or loose, is reachable from `heads`. */
+/**
+ * Throws `journal_corrupt` if an object of `dead`, packed or loose, is reachable from `heads`, none
+ * of which is in it.
+ */
 export function checkUnreached(
   disk: Disk,
   { directory, heads }: Pick<UnreachableJob, 'directory' | 'heads'>,
   dead: OidList,
 ): void {
+  // Only where the answer is not clear without, for what lies unreachable refers to it.
+  if (!hasReferrer(disk, directory, dead)) return
   withStored(disk, directory, packNames(disk, directory), (source) => {
     const reached = reachedFrom(source, heads, unwatched)
     for (let at = 0; at < dead.bytes.length; at += oidBytes) {

@@ -17,17 +17,16 @@ import {
   deltaDistanceAt,
   encodeEntryHeader,
   encodeOffsetDeltaHeader,
+  entryHeaderBytesMax,
   entryTypeAt,
 } from './pack-entry.ts'
 import { PackFile, publishPacks, type TemporaryPack } from './pack-file.ts'
 import { encodePackIndex, type PackIndex } from './pack-index.ts'
 import { PackLayout } from './pack-layout.ts'
 import { removePacks } from './pack-removal.ts'
+import { PackWindow } from './pack-window.ts'
 import { Pack, type PackedObject } from './pack.ts'
 
-const windowBytes = 2 * MEBIBYTE
-/** The longest header of an entry. */
-const headerBytesMax = 32
 const cacheBytes = 8 * MEBIBYTE
 
 /**
@@ -104,9 +103,7 @@ class PackFilter {
   /** CRC-32s by position, in the memory of the index, which only this filter has open. */
   readonly #checksums: Buffer
   readonly #cache = new DeltaBaseCache(cacheBytes)
-  readonly #window: Buffer
-  #windowAt = 0
-  #windowEnd = 0
+  readonly #window: PackWindow
   /** Old bytes from here to the current entry are live and not copied yet. */
   #runAt = 0
 
@@ -116,7 +113,7 @@ class PackFilter {
     this.#layout = new PackLayout(pack)
     this.#moved = new Float64Array(pack.index.count).fill(NaN)
     this.#checksums = pack.index.tables.checksums
-    this.#window = Buffer.allocUnsafeSlow(Math.min(windowBytes, pack.bytes))
+    this.#window = new PackWindow(pack)
   }
 
   async write(disk: Disk, directory: string): Promise<TemporaryPack> {
@@ -155,21 +152,21 @@ class PackFilter {
   /** The change that an entry needs at `newStart`; undefined if it can stay as it is. */
   #change(rank: number, newStart: number): Change | undefined {
     const start = this.#layout.offsetOf(rank)
-    const at = start - this.#windowAt
-    const type = entryTypeAt(this.#window, at)
+    const entry = this.#window.view(start, this.#window.end)
+    const type = entryTypeAt(entry, 0)
     if (type === 'refDelta') {
-      const { baseOid } = decodeEntryHeader(this.#window.subarray(at))
+      const { baseOid } = decodeEntryHeader(entry)
       const base = this.#pack.index.find(baseOid)
       const erased = base !== undefined && this.#deadEntries.flags[base] === 1
       return erased ? this.#reencoded(rank, newStart, undefined) : undefined
     }
     if (type !== 'offsetDelta') return undefined
-    const distance = deltaDistanceAt(this.#window, at)
+    const distance = deltaDistanceAt(entry, 0)
     const base = this.#baseRank(rank, distance)
     const moved = this.#movedTo(base)
     if (Number.isNaN(moved)) return this.#reencoded(rank, newStart, base)
     if (newStart - moved === distance) return undefined
-    const { size, length } = decodeEntryHeader(this.#window.subarray(at))
+    const { size, length } = decodeEntryHeader(entry)
     const bytes = encodeOffsetDeltaHeader(size, newStart - moved)
     return { bytes, kept: this.#layout.offsetOf(rank + 1) - start - length }
   }
@@ -208,7 +205,7 @@ class PackFilter {
     let rank = erased
     while (Number.isNaN(this.#movedTo(rank))) {
       const header = decodeEntryHeader(
-        this.#pack.readRaw(this.#layout.offsetOf(rank), headerBytesMax),
+        this.#pack.readRaw(this.#layout.offsetOf(rank), entryHeaderBytesMax),
       )
       if (header.type !== 'offsetDelta') return undefined
       rank = this.#baseRank(rank, header.distance)
@@ -224,33 +221,26 @@ class PackFilter {
    * Loads the header at `start` into the window, after copying the part of the run that it held.
    */
   #show(file: PackFile, start: number): void {
-    const end = Math.min(start + headerBytesMax, this.#layout.offsetOf(this.#layout.count))
-    if (start >= this.#windowAt && end <= this.#windowEnd) return
+    const end = Math.min(start + entryHeaderBytesMax, this.#layout.offsetOf(this.#layout.count))
+    if (this.#window.shows(start, end)) return
     this.#copyRun(file, start)
-    if (start < this.#windowAt || end > this.#windowEnd) this.#load(start)
+    if (!this.#window.shows(start, end)) this.#window.moveTo(start)
   }
 
   /** Bytes of the old pack, from the window if possible. */
   #view(from: number, to: number): Uint8Array {
-    const isShown = from >= this.#windowAt && to <= this.#windowEnd
-    if (!isShown) return this.#pack.readRaw(from, to - from)
-    return this.#window.subarray(from - this.#windowAt, to - this.#windowAt)
+    if (this.#window.shows(from, to)) return this.#window.view(from, to)
+    return this.#pack.readRaw(from, to - from)
   }
 
   /** Copies the run up to `end`. */
   #copyRun(file: PackFile, end: number): void {
     while (this.#runAt < end) {
-      if (this.#runAt < this.#windowAt || this.#runAt >= this.#windowEnd) this.#load(this.#runAt)
-      const next = Math.min(end, this.#windowEnd)
-      file.append(this.#window.subarray(this.#runAt - this.#windowAt, next - this.#windowAt))
+      if (!this.#window.shows(this.#runAt, this.#runAt + 1)) this.#window.moveTo(this.#runAt)
+      const next = Math.min(end, this.#window.end)
+      file.append(this.#window.view(this.#runAt, next))
       this.#runAt = next
     }
-  }
-
-  #load(offset: number): void {
-    this.#windowAt = offset
-    this.#windowEnd = offset + this.#pack.readInto(offset, this.#window).length
-    if (this.#windowEnd === offset) throw corruptPack('it ends too early')
   }
 
   /** Reuses the memory of the old index, which is no longer needed. */

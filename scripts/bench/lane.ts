@@ -1,78 +1,84 @@
 // One contender of a comparison with its commands and its samples.
 
+import { changes, type CommandName, Commands } from './commands.ts'
 import type { Contender, ContenderKind } from './contenders/contender.ts'
 import { timed, type Turn } from './rounds.ts'
 import type { RunContext } from './run-context.ts'
 import { summarize, type Summary } from './statistics.ts'
-import { Workload } from './workload.ts'
+
+export interface LaneOptions {
+  /** Commands in a turn of a fast contender, and of a slow one. */
+  readonly commandsPerTurn: number
+  readonly slowCommandsPerTurn: number
+  /** Memories that each contender is given before. */
+  readonly memories: number
+}
 
 export class Lane implements Turn {
   readonly name: string
   readonly every: number
   readonly pace: ContenderKind['pace']
   readonly #contender: Contender
-  readonly #workload: Workload
+  readonly #commands: Commands
   readonly #commandsPerTurn: number
-  #creates: number[] = []
-  #replaces: number[] = []
+  readonly #samples = new Map<CommandName, number[]>()
   #cpu = 0
 
   constructor(
     kind: Pick<ContenderKind, 'name' | 'every' | 'pace'>,
     contender: Contender,
     commandsPerTurn: number,
-    workload: Workload = new Workload(),
+    commands: Commands,
   ) {
     this.name = kind.name
     this.every = kind.every
     this.pace = kind.pace
     this.#contender = contender
-    this.#workload = workload
+    this.#commands = commands
     this.#commandsPerTurn = commandsPerTurn
   }
 
-  /** Milliseconds of each command. */
-  get creates(): Summary {
-    return summarize(this.#creates)
+  /** Milliseconds of each command of these names. */
+  of(names: readonly CommandName[]): Summary {
+    return summarize(names.flatMap((name) => this.#samples.get(name) ?? []))
   }
 
-  get replaces(): Summary {
-    return summarize(this.#replaces)
-  }
-
-  get all(): Summary {
-    return summarize([...this.#creates, ...this.#replaces])
-  }
-
-  /** Mean milliseconds of processor time of this process per command, all its threads together. */
+  /**
+   * Mean milliseconds of processor time of this process per change, all its threads together, with
+   * the views between the changes and with what is done in the background.
+   */
   get cpu(): number {
-    return this.#cpu / (this.#creates.length + this.#replaces.length)
+    return this.#cpu / this.of(changes).n
   }
 
   /** `settle` ends background work, off the clock, before another contender's turn. */
   async take(): Promise<void> {
     const before = process.cpuUsage()
     for (let count = 0; count < this.#commandsPerTurn; count += 1) {
-      const create = this.#workload.nextCreate()
-      this.#creates.push(await timed(() => this.#contender.create(create)))
-      const replace = this.#workload.nextReplace()
-      this.#replaces.push(await timed(() => this.#contender.replace(replace)))
+      const command = this.#commands.next()
+      const elapsed = await timed(() => this.#contender.run(command))
+      this.#samplesOf(command.command).push(elapsed)
     }
+    await this.#contender.settle?.()
     const { user, system } = process.cpuUsage(before)
     this.#cpu += (user + system) / 1000
-    await this.#contender.settle?.()
   }
 
   /** Takes `turns` turns that do not count. */
   async warmUp(turns: number): Promise<void> {
     for (let turn = 0; turn < turns; turn += 1) await this.take()
-    this.#creates = []
-    this.#replaces = []
+    this.#samples.clear()
     this.#cpu = 0
   }
 
   async close(): Promise<void> {
     await this.#contender.close()
+  }
+
+  #samplesOf(name: CommandName): number[] {
+    const samples = this.#samples.get(name) ?? []
+    this.#samples.set(name, samples)
+    return samples
   }
 }
 
@@ -86,16 +92,21 @@ export async function startLanes(
   context: RunContext,
   section: string,
   kinds: readonly ContenderKind[],
-  commandsPerTurn: number,
+  options: LaneOptions,
 ): Promise<{ readonly lanes: readonly Lane[]; readonly absent: readonly Absent[] }> {
   const lanes: Lane[] = []
   const absent: Absent[] = []
   for (const [index, kind] of kinds.entries()) {
+    const { name, pace } = kind
+    const perTurn = pace === 'fast' ? options.commandsPerTurn : options.slowCommandsPerTurn
     try {
       const contender = await kind.start(context.directory(`${section}/${index}`))
-      lanes.push(new Lane(kind, contender, kind.pace === 'fast' ? commandsPerTurn : 1))
+      const commands = new Commands()
+      await contender.fill(commands.fill(options.memories))
+      await contender.settle?.()
+      lanes.push(new Lane(kind, contender, perTurn, commands))
     } catch (error) {
-      absent.push({ name: kind.name, reason: reasonOf(error) })
+      absent.push({ name, reason: reasonOf(error) })
     }
   }
   return { lanes, absent }

@@ -169,8 +169,9 @@ export function fillSqlite(open: OpenDatabase, directory: string, size: HistoryS
   for (let burst = take(steps, rowsAtOnce); burst.length > 0; burst = take(steps, rowsAtOnce)) {
     database.atomically(() => {
       for (const step of burst) {
-        if (step.type === 'create') database.create(step)
-        else database.replace(step)
+        const { path } = step
+        if (step.type === 'create') database.write(path, step.text)
+        else database.write(path, database.read(path).replace(step.from, step.to))
       }
     })
   }

@@ -7,10 +7,10 @@ import { describeMachine, scratchDirectory } from './machine.ts'
 import { type Options, parseOptions, type SectionName, usage } from './options.ts'
 import { renderReport, type Section } from './report.ts'
 import { type RunContext, runContext } from './run-context.ts'
-import { measureCommands } from './sections/commands.ts'
 import { measureCompact } from './sections/compact.ts'
 import { measureConcurrent } from './sections/concurrent.ts'
 import { measureHistory } from './sections/history.ts'
+import { measureMixed } from './sections/mixed.ts'
 import { measureRedaction } from './sections/redaction.ts'
 import { measureRevert } from './sections/revert.ts'
 import { measureSearch } from './sections/search.ts'
@@ -30,7 +30,7 @@ interface Bench {
 }
 
 const measure: Readonly<Record<SectionName, (bench: Bench) => Promise<Section>>> = {
-  commands: ({ context }) => measureCommands(context),
+  mixed: ({ context }) => measureMixed(context),
   concurrent: ({ context }) => measureConcurrent(context),
   views: ({ context }) => measureViews(context),
   redaction: async ({ site }) => measureRedaction(await site()),

@@ -1,18 +1,15 @@
 // Parses the command line of the bench, and defines the work of each mode. Must not measure.
 
 import { parseArgs } from 'node:util'
+import type { LaneOptions } from './lane.ts'
 import type { HistorySize } from './long-history.ts'
 
 /** The sizes of the histories and the number of repetitions. */
 export interface Scale {
   readonly mode: 'quick' | 'default' | 'full'
-  /** Turns that every fast contender takes; the slow ones take each second, fourth … of them. */
+  /** Turns that contenders take; the slowest take each second of them. */
   readonly rounds: number
-  /** Commands of each kind in a turn of a fast contender. */
-  readonly commandsPerTurn: number
-  /** Commands per block of the sustained and of the concurrent measurement, and blocks of each. */
-  readonly blockCommands: number
-  readonly blocks: number
+  readonly mixed: LaneOptions
   readonly views: number
   readonly rootViews: number
   readonly commits: number
@@ -64,10 +61,8 @@ export interface ServerScale {
 const scales: Readonly<Record<Scale['mode'], Scale>> = {
   quick: {
     mode: 'quick',
-    rounds: 8,
-    commandsPerTurn: 10,
-    blockCommands: 640,
-    blocks: 1,
+    rounds: 3,
+    mixed: { commandsPerTurn: 640, slowCommandsPerTurn: 10, memories: 1_000 },
     views: 400,
     rootViews: 5,
     commits: 5_000,
@@ -96,10 +91,8 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
   },
   default: {
     mode: 'default',
-    rounds: 100,
-    commandsPerTurn: 16,
-    blockCommands: 1_600,
-    blocks: 8,
+    rounds: 12,
+    mixed: { commandsPerTurn: 1_600, slowCommandsPerTurn: 20, memories: 1_000 },
     views: 4_000,
     rootViews: 20,
     commits: 100_000,
@@ -128,10 +121,8 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
   },
   full: {
     mode: 'full',
-    rounds: 400,
-    commandsPerTurn: 16,
-    blockCommands: 3_200,
-    blocks: 20,
+    rounds: 48,
+    mixed: { commandsPerTurn: 1_600, slowCommandsPerTurn: 40, memories: 1_000 },
     views: 20_000,
     rootViews: 60,
     commits: 100_000,
@@ -161,7 +152,7 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
 }
 
 export const sectionNames = [
-  'commands',
+  'mixed',
   'concurrent',
   'views',
   'redaction',

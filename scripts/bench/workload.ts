@@ -2,7 +2,8 @@
 
 import { createCipheriv, createHash } from 'node:crypto'
 
-const textBytes = 1024
+const noteBytes = 1024
+const [noteBytesMin, noteBytesMax] = [64, 64 * 1024]
 const words =
   'agent build cache deploy error file goal history index journal key log memory note open plan ' +
   'query release search task update verify window yes zone because should never always prefers'
@@ -34,59 +35,25 @@ export function revisionLine(revision: number): string {
   return `revision ${String(revision).padStart(8, '0')}`
 }
 
-/** What an agent might note, 1,024 bytes of ASCII in lines; the first is the revision. */
-export function noteText(choose: (bound: number) => number): string {
+/** What an agent might note: ASCII in lines, of which the first is the revision. */
+export function noteText(choose: (bound: number) => number, bytes: number = noteBytes): string {
   const vocabulary = words.split(' ')
   let text = `${revisionLine(0)}\n`
-  for (let count = 1; text.length < textBytes; count += 1) {
+  for (let count = 1; text.length < bytes; count += 1) {
     text += `${vocabulary[choose(vocabulary.length)] ?? ''}${count % 10 === 0 ? '\n' : ' '}`
   }
-  return `${text.slice(0, textBytes - 1)}\n`
+  return `${text.slice(0, bytes - 1)}\n`
 }
 
-export interface Create {
-  readonly path: string
-  readonly text: string
-}
-
-export interface Replace {
-  readonly path: string
-  readonly from: string
-  readonly to: string
+/** Bytes of a note, log-normal: the median is 1 kB, and a third is beyond a factor of e. */
+export function noteSize(choose: (bound: number) => number): number {
+  const [first, second] = [(choose(2 ** 24) + 1) / 2 ** 24, choose(2 ** 24) / 2 ** 24]
+  const normal = Math.sqrt(-2 * Math.log(first)) * Math.cos(2 * Math.PI * second)
+  return Math.min(noteBytesMax, Math.max(noteBytesMin, Math.round(noteBytes * Math.exp(normal))))
 }
 
 /** A note that exists, and the revision that its text says. */
 export interface Note {
   readonly path: string
   readonly revision: number
-}
-
-/** The commands that one contender is given: new notes, and new revisions of them by turns. */
-export class Workload {
-  readonly #choose: (bound: number) => number = seededChoice('workload')
-  readonly #notes: Note[]
-  #created = 0
-  #replaced = 0
-
-  /** With notes that the contender has already, replacements begin with those. */
-  constructor(existing: readonly Note[] = []) {
-    this.#notes = [...existing]
-  }
-
-  nextCreate(): Create {
-    const path = `new/${this.#created}.md`
-    this.#created += 1
-    this.#notes.push({ path, revision: 0 })
-    return { path, text: noteText(this.#choose) }
-  }
-
-  nextReplace(): Replace {
-    const index = this.#replaced % this.#notes.length
-    const note = this.#notes[index]
-    if (note === undefined) throw new RangeError('Create a note before replacing a part of one')
-    const revision = note.revision + 1
-    this.#replaced += 1
-    this.#notes[index] = { path: note.path, revision }
-    return { path: note.path, from: revisionLine(note.revision), to: revisionLine(revision) }
-  }
 }

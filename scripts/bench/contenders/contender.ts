@@ -1,11 +1,12 @@
 // What takes part in a comparison of commands: something that keeps notes.
 
-import type { Create, Replace } from '../workload.ts'
+import type { Command, NewNote } from '../commands.ts'
 
 /** A store of notes. What it answers is on disk, as far as it gives that promise at all. */
 export interface Contender {
-  create(command: Create): unknown
-  replace(command: Replace): unknown
+  /** Takes many new notes, off the clock. */
+  fill(notes: Iterable<NewNote>): unknown
+  run(command: Command): unknown
   /** Finishes what it does in the background, so that nobody else is charged with it. */
   settle?(): Promise<void>
   close(): unknown
@@ -13,7 +14,7 @@ export interface Contender {
 
 export interface ContenderKind {
   readonly name: string
-  /** A slow one gives one command of each kind in a turn. */
+  /** A slow one is given fewer commands in a turn. */
   readonly pace: 'fast' | 'slow'
   /** Takes part in each `every`th round only. */
   readonly every: number

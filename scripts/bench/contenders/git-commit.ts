@@ -1,9 +1,11 @@
 // Plain git, and age with git: what a script around a directory of notes would do.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { NewNote } from '../commands.ts'
 import { findVersion, run } from '../machine.ts'
 import type { Contender, ContenderKind } from './contender.ts'
+import { type Notes, runOn } from './notes.ts'
 
 export const gitCommit: ContenderKind = {
   name: 'git add && git commit',
@@ -30,8 +32,8 @@ export const ageCommit: ContenderKind = {
 
 /** Turns a text into what the working tree holds, and back. */
 interface Cipher {
-  seal(text: string): Uint8Array
-  open(file: string): string
+  readonly seal: (text: string) => Uint8Array
+  readonly open: (file: string) => string
 }
 
 const plaintext: Cipher = {
@@ -49,22 +51,55 @@ function ageCipher(directory: string): Cipher {
   }
 }
 
-function initRepository(directory: string): void {
+export function initRepository(directory: string): void {
   run('git', ['init', '--quiet', '--initial-branch=main'], { cwd: directory })
 }
 
+/** Writes files and commits them all at once, off the clock. */
+export function commitFiles(
+  directory: string,
+  notes: Iterable<NewNote>,
+  seal: Cipher['seal'] = plaintext.seal,
+): void {
+  for (const { path, text } of notes) writeNote(directory, path, seal(text))
+  run('git', ['add', '--all'], { cwd: directory })
+  commit(directory)
+}
+
 function notesIn(directory: string, cipher: Cipher): Contender {
-  const commit = (path: string, text: string) => {
-    const file = join(directory, path)
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, cipher.seal(text))
-    run('git', ['add', '--', path], { cwd: directory })
-    run('git', ['commit', '--quiet', '--message', 'change'], { cwd: directory })
+  const finish = (...paths: readonly string[]) => {
+    run('git', ['add', '--all', '--', ...paths], { cwd: directory })
+    commit(directory)
+  }
+  const notes: Notes = {
+    read: (path) => cipher.open(join(directory, path)),
+    write(path, text) {
+      writeNote(directory, path, cipher.seal(text))
+      finish(path)
+    },
+    remove(path) {
+      rmSync(join(directory, path))
+      finish(path)
+    },
+    move(from, to) {
+      mkdirSync(dirname(join(directory, to)), { recursive: true })
+      renameSync(join(directory, from), join(directory, to))
+      finish(from, to)
+    },
   }
   return {
-    create: ({ path, text }) => commit(path, text),
-    replace: ({ path, from, to }) =>
-      commit(path, cipher.open(join(directory, path)).replace(from, to)),
+    fill: (filled) => commitFiles(directory, filled, cipher.seal),
+    run: (command) => runOn(notes, command),
     close() {},
   }
+}
+
+export function writeNote(directory: string, path: string, bytes: Uint8Array | string): void {
+  const file = join(directory, path)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, bytes)
+}
+
+function commit(directory: string): void {
+  run('git', ['commit', '--quiet', '--message', 'change'], { cwd: directory })
 }

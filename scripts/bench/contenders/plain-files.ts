@@ -1,7 +1,10 @@
 // The SDK's own memory tool: plain files, no encryption, no history.
 
+import { join } from 'node:path'
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node'
+import type { Command } from '../commands.ts'
 import type { Contender, ContenderKind } from './contender.ts'
+import { writeNote } from './git-commit.ts'
 
 export const plainFiles: ContenderKind = {
   name: 'SDK plain-file tool',
@@ -14,15 +17,28 @@ export const plainFiles: ContenderKind = {
 async function startPlainFiles(directory: string): Promise<Contender> {
   const tool = await BetaLocalFilesystemMemoryTool.init(directory)
   return {
-    create: ({ path, text }) =>
-      tool.create({ command: 'create', path: `/memories/${path}`, file_text: text }),
-    replace: ({ path, from, to }) =>
-      tool.str_replace({
-        command: 'str_replace',
-        path: `/memories/${path}`,
-        old_str: from,
-        new_str: to,
-      }),
+    fill(notes) {
+      for (const { path, text } of notes) writeNote(join(directory, 'memories'), path, text)
+    },
+    run: (command) => runTool(tool, command),
     close() {},
+  }
+}
+
+function runTool(tool: BetaLocalFilesystemMemoryTool, command: Command): Promise<string> {
+  switch (command.command) {
+    case 'create':
+      return tool.create(command)
+    case 'str_replace':
+      return tool.str_replace(command)
+    case 'insert':
+      return tool.insert(command)
+    case 'delete':
+      return tool.delete(command)
+    case 'rename':
+      return tool.rename(command)
+    case 'view':
+    default:
+      return tool.view(command)
   }
 }

@@ -11,7 +11,11 @@ import {
 import { type MemoryToolHandlers, memoryToolHandlers } from 'gitlocket/anthropic'
 // Internal: only the owner of the disk can say how often it was told to sync.
 import { type Disk, systemDisk } from '../../../dist/disk/disk.js'
+import type { NewNote } from '../commands.ts'
 import type { Contender, ContenderKind } from './contender.ts'
+
+/** Commands that wait together, and so share an fdatasync. */
+const atOnce = 128
 
 export const product: ContenderKind = {
   name: 'gitlocket',
@@ -20,12 +24,32 @@ export const product: ContenderKind = {
   remark: 'encrypted, signed, one commit per command; through `memoryToolHandlers`',
   start: async (directory) => {
     const { store } = await createBenchStore(directory)
-    return {
-      ...memoryCommands(handlersOf(store)),
-      settle: () => store.maintenance.checkpoint(),
-      close: () => store.close(),
-    }
+    return { ...contenderOf(store), close: () => store.close() }
   },
+}
+
+/** An open store, which stays open. */
+export function contenderOf(store: MemoryStore): Contender {
+  const handlers = handlersOf(store)
+  return {
+    fill: (notes) => fillStore(store, notes),
+    run: (command) => handlers[command.command](command),
+    settle: () => store.maintenance.checkpoint(),
+    close() {},
+  }
+}
+
+async function fillStore(store: MemoryStore, notes: Iterable<NewNote>): Promise<void> {
+  const writer = store.as({ actor: { type: 'session', id: 'bench' }, session: 'bench' })
+  const all = [...notes]
+  for (let done = 0; done < all.length; done += atOnce) {
+    const burst = all.slice(done, done + atOnce)
+    await Promise.all(
+      burst.map(({ path, text }) =>
+        writer.apply([{ type: 'create', path: `/${path}`, content: text }]),
+      ),
+    )
+  }
 }
 
 /** As any caller's, and what tests replace. */
@@ -54,23 +78,6 @@ export type Places = Pick<CreateOptions, 'directory' | 'stateDirectory' | 'ident
 
 export function handlersOf(store: MemoryStore, session = 'bench'): MemoryToolHandlers {
   return memoryToolHandlers(store, { session })
-}
-
-/** The handlers as a contender's commands. */
-export function memoryCommands(
-  handlers: MemoryToolHandlers,
-): Pick<Contender, 'create' | 'replace'> {
-  return {
-    create: ({ path, text }) =>
-      handlers.create({ command: 'create', path: `/memories/${path}`, file_text: text }),
-    replace: ({ path, from, to }) =>
-      handlers.str_replace({
-        command: 'str_replace',
-        path: `/memories/${path}`,
-        old_str: from,
-        new_str: to,
-      }),
-  }
 }
 
 export interface DiskCounts {

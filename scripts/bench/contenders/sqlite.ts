@@ -6,8 +6,11 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import type { Command, NewNote } from '../commands.ts'
 import type { Contender, ContenderKind } from './contender.ts'
+import { type Notes, runOn } from './notes.ts'
 
+export const sqlCipher = 'SQLCipher'
 const packageName = 'better-sqlite3-multiple-ciphers'
 const packageVersion = '12.11.1'
 const installTimeoutMs = 8 * 60_000
@@ -63,7 +66,7 @@ function openEncrypted(database: Database): Database {
 
 export function sqlite(install: () => OpenDatabase): ContenderKind {
   return {
-    name: 'SQLCipher',
+    name: sqlCipher,
     pace: 'fast',
     every: 1,
     remark: `${packageName} ${packageVersion}, WAL, synchronous=FULL, a versions table`,
@@ -72,10 +75,11 @@ export function sqlite(install: () => OpenDatabase): ContenderKind {
 }
 
 /** The store that an application would write: the note and its version in one transaction. */
-export class SqliteNotes implements Contender {
+export class SqliteNotes implements Contender, Notes {
   readonly #database: Database
-  readonly #insert: Statement
-  readonly #update: Statement
+  readonly #put: Statement
+  readonly #move: Statement
+  readonly #delete: Statement
   readonly #select: Statement
   readonly #history: Statement
   readonly #log: Statement
@@ -83,8 +87,11 @@ export class SqliteNotes implements Contender {
   constructor(database: Database) {
     database.exec(schema)
     this.#database = database
-    this.#insert = database.prepare('INSERT INTO notes VALUES (?, ?)')
-    this.#update = database.prepare('UPDATE notes SET content = ? WHERE path = ?')
+    this.#put = database.prepare(
+      'INSERT INTO notes VALUES (?, ?) ON CONFLICT(path) DO UPDATE SET content = excluded.content',
+    )
+    this.#move = database.prepare('UPDATE notes SET path = ? WHERE path = ?')
+    this.#delete = database.prepare('DELETE FROM notes WHERE path = ?')
     this.#select = database.prepare('SELECT content FROM notes WHERE path = ?')
     this.#history = database.prepare(
       'SELECT id, operation, created, actor, content FROM versions WHERE path = ? ORDER BY id DESC',
@@ -94,21 +101,36 @@ export class SqliteNotes implements Contender {
     )
   }
 
-  create({ path, text }: { readonly path: string; readonly text: string }): void {
+  fill(notes: Iterable<NewNote>): void {
     this.atomically(() => {
-      this.#insert.run(path, text)
-      this.#log.run(path, 'created', text, Date.now(), 'bench')
+      for (const { path, text } of notes) this.write(path, text)
     })
   }
 
-  replace(command: { readonly path: string; readonly from: string; readonly to: string }): void {
-    const { path, from, to } = command
-    this.atomically(() => {
-      const text = this.#select.get(path)?.['content']?.replace(from, to)
-      if (text === undefined) throw new Error('The note is missing')
-      this.#update.run(text, path)
-      this.#log.run(path, 'modified', text, Date.now(), 'bench')
-    })
+  run(command: Command): unknown {
+    if (command.command === 'view') return runOn(this, command)
+    return this.atomically(() => runOn(this, command))
+  }
+
+  read(path: string): string {
+    const content = this.#select.get(path)?.['content']
+    if (content === undefined) throw new Error('The note is missing')
+    return content
+  }
+
+  write(path: string, text: string): void {
+    this.#put.run(path, text)
+    this.#record(path, 'written', text)
+  }
+
+  remove(path: string): void {
+    this.#delete.run(path)
+    this.#record(path, 'deleted', null)
+  }
+
+  move(from: string, to: string): void {
+    this.#move.run(to, from)
+    this.#record(to, 'renamed', null)
   }
 
   /** The versions of one note, newest first, with their contents. */
@@ -122,5 +144,9 @@ export class SqliteNotes implements Contender {
 
   close(): void {
     this.#database.close()
+  }
+
+  #record(path: string, operation: string, content: string | null): void {
+    this.#log.run(path, operation, content, Date.now(), 'bench')
   }
 }

@@ -85,6 +85,20 @@ const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'a long journal that gives its space back, and grows again',
+    operationsMin: 60,
+    prepare: async (run) => (await create(run, new FaultyDisk())).close(),
+    act: async (run, disk) => {
+      const store = await open(run, disk)
+      await commit(run, store, 1, 100_000)
+      await store.checkpoint()
+      await commit(run, store, 1, 100_000)
+      await commit(run, store, 1)
+      await store.checkpoint()
+      await commit(run, store, 1)
+    },
+  },
+  {
     name: 'a checkpoint that merges packs',
     operationsMin: 50,
     prepare: async (run) => {
@@ -275,8 +289,8 @@ function optionsOf(run: Run, disk: FaultyDisk): Parameters<typeof openDiskObject
   return { directory: run.directory, disk, packer, idleMs: Infinity, lockWaitMs: 300 }
 }
 
-async function commit(run: Run, store: ObjectStore, count: number): Promise<void> {
-  const transitions = run.history.take(count)
+async function commit(run: Run, store: ObjectStore, count: number, size?: number): Promise<void> {
+  const transitions = Array.from({ length: count }, () => run.history.next(size))
   run.attempted += count
   await store.exclusive(() => store.commit(transitions))
   run.acknowledged += count

@@ -6,12 +6,7 @@
 import { concatBytes, equalBytes, isZero } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
-import {
-  journalPackBytes,
-  journalStepBytesMax,
-  journalStepBytesMin,
-  journalFileBytesMax,
-} from '../../limits.ts'
+import { journalStepBytesMax, journalStepBytesMin, journalFileBytesMax } from '../../limits.ts'
 import type { Transition } from '../object-store.ts'
 import {
   type Batch,
@@ -35,6 +30,8 @@ const zeros = new Uint8Array(journalStepBytesMax)
 const noOrigin: Origin = { generation: 0, salt: noBytes }
 /** Reads of a file that changes between them, before it counts as being written. */
 const looksMax = 4
+/** A burst of changes after a quiet time waits for three extensions of a file, not for five. */
+const journalGrowth = 3
 /** Long enough to contain the sum of the last batch, wherever its sectors start. */
 const tailBytes = 2 * sectorBytes
 
@@ -186,17 +183,29 @@ export class JournalFile {
     this.#durable = this.#end
   }
 
-  /** Empties the journal atomically. Durable after `sync`. */
-  clear(): void {
-    this.#empty(0)
+  /**
+   * Empties the journal atomically; keeps some zeros for the next one, at most as many as there
+   * were bytes. Durable after `sync`, or after `start`.
+   */
+  clear(keptMax = 0): void {
+    const size = this.#size()
+    if (size === 0) return
+    const fd = this.#openForWriting()
+    this.#disk.truncate(fd, 0)
+    this.#writeZeros(fd, 0, Math.min(size, keptMax))
+    this.#forget()
+    this.#slabs.retire()
+    this.#first = this.#readAt(0, batchHeadBytes)
   }
 
-  /** Like `clear`, but keeps zeros for the next journal. Durable after `start`. */
-  renew(): void {
-    this.#empty(journalPackBytes)
+  /** Gives back most of the zeros after the last batch. It need not be durable. */
+  shrink(): void {
+    const kept = Math.max(journalStepBytesMin, this.#end + sectorBytes)
+    if (this.#rest !== 'zeros' || this.#size() <= kept) return
+    this.#disk.truncate(this.#openForWriting(), kept)
   }
 
-  /** Called when no reader uses the frames from before `clear` or `renew` any more. */
+  /** Called when no reader uses the frames from before `clear` any more. */
   reuseMemory(): void {
     this.#slabs.reuse()
   }
@@ -286,17 +295,6 @@ export class JournalFile {
     }
   }
 
-  #empty(keptMax: number): void {
-    const size = this.#size()
-    if (size === 0) return
-    const fd = this.#openForWriting()
-    this.#disk.truncate(fd, 0)
-    this.#writeZeros(fd, 0, Math.min(size, keptMax))
-    this.#forget()
-    this.#slabs.retire()
-    this.#first = this.#readAt(0, batchHeadBytes)
-  }
-
   /** Classifies what follows the last batch. */
   #classifyRest(): void {
     const rest = this.#readAt(this.#end, Math.max(0, this.#size() - this.#end))
@@ -349,7 +347,9 @@ export class JournalFile {
     const size = this.#disk.size(fd)
     if (size >= needed) return
     let end = size
-    while (end < needed) end += Math.min(Math.max(end, journalStepBytesMin), journalStepBytesMax)
+    while (end < needed) {
+      end += Math.min(Math.max(journalGrowth * end, journalStepBytesMin), journalStepBytesMax)
+    }
     this.#writeZeros(fd, size, end)
     await this.#disk.sync(fd)
   }

@@ -6,6 +6,7 @@ import type { Random } from '../../crypto/random.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
+import { journalPackBytes } from '../../limits.ts'
 import type { Transition } from '../object-store.ts'
 import { decodeTree, findLinks, type Oid } from '../objects/object.ts'
 import { JournalFile, type JournalNews } from './journal-file.ts'
@@ -163,7 +164,7 @@ export class Journal {
    * until the file is started again. Under the writer lock.
    */
   clearSealed(): void {
-    this.#older.renew()
+    this.#older.clear(journalPackBytes)
   }
 
   /** Makes durable that nothing follows the last frames. Under the writer lock. */
@@ -191,7 +192,16 @@ export class Journal {
     }
   }
 
-  /** Frees the space of both files if they hold no frames. Under the writer lock. */
+  /**
+   * Frees most of the space of both files if they hold no frames: nothing was written while the
+   * last ones were packed, so the next burst may be far away. Under the writer lock.
+   */
+  shrink(): void {
+    const isEmpty = this.#files.every((file) => file.frames.length === 0)
+    if (isEmpty) for (const file of this.#files) file.shrink()
+  }
+
+  /** Frees all space of both files if they hold no frames. Under the writer lock. */
   async truncate(): Promise<void> {
     if (this.#files.some((file) => file.frames.length > 0)) return
     for (const file of this.#files) file.clear()

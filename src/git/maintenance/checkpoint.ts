@@ -192,6 +192,7 @@ export class Checkpointer {
       await sweepDead(files, [branchName, 'config', 'packed-refs', ...tracking])
       await this.#removeTemporaryPacks()
       if (final) await journal.truncate()
+      else journal.shrink()
     })
   }
 

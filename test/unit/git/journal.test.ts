@@ -220,6 +220,31 @@ describe('the journal', () => {
     journal.close()
   })
 
+  test('gives space back only when it holds nothing, but for its first step', async () => {
+    const directory = temporaryDirectory()
+    const [journal, history] = [openJournal(directory), new TestHistory(1)]
+    const sizes = () =>
+      ['journal-a', 'journal-b'].map((name) => statSync(join(directory, name)).size / 1024)
+    const first = history.next(300_000)
+    await journal.append([first])
+    journal.shrink()
+    expect(sizes()).toEqual([1024, 0])
+    await journal.seal()
+    journal.shrink()
+    expect(sizes()).toEqual([1024, 64])
+    journal.clearSealed()
+    journal.shrink()
+    expect(sizes()).toEqual([64, 64])
+    await journal.append([history.next(100_000), history.next()])
+    expect(sizes()).toEqual([64, 256])
+    journal.close()
+    const other = openJournal(directory)
+    other.refresh()
+    expect(other.link(first.next)).toBe(true)
+    expect(other.head).toBe(history.head)
+    other.close()
+  })
+
   test('truncates only when it holds nothing', async () => {
     const { directory } = await written(1)
     const journal = openJournal(directory)

@@ -1,9 +1,27 @@
 // Ed25519 (FORMAT §6.1, §6.3). Signing is deterministic, so a signature can be re-made and
-// compared. Verification is libsodium's alone: implementations differ on malleable signatures and
-// small-order keys, and a history that one reader accepts and another refuses is a fork.
+// compared, and two libraries make the same one: node:crypto signs for keys that sign often, since
+// it is faster (docs/decisions/0040). Verification is libsodium's alone: implementations differ on
+// malleable signatures and small-order keys, and a history that one reader accepts and another
+// refuses is a fork.
 
+import { createPrivateKey, type KeyObject, sign as signNatively } from 'node:crypto'
+import { concatBytes, fromHex } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { sodium } from './sodium.ts'
+import { wipe } from './wipe.ts'
+
+/** PKCS #8 of an Ed25519 key, up to its seed (RFC 8410). */
+const PKCS8 = fromHex('302e020100300506032b657004220420')
+/** A native key takes as long to make as it saves in so many signatures. */
+const NATIVE_AFTER = 32
+
+interface Usage {
+  signatures: number
+  native: KeyObject | undefined
+}
+
+/** What was signed with each key. A native key is erased with its pair, by the engine. */
+const usages = new WeakMap<SigningKeyPair, Usage>()
 
 export interface SigningKeyPair {
   /** 32 bytes. */
@@ -25,7 +43,28 @@ export function signingSeed(pair: SigningKeyPair): Uint8Array {
 
 /** 64 bytes, the same for the same message and key. */
 export function sign(message: Uint8Array, pair: SigningKeyPair): Uint8Array {
-  return sodium.crypto_sign_detached(message, pair.secretKey)
+  const native = nativeKey(pair)
+  if (native === undefined) return sodium.crypto_sign_detached(message, pair.secretKey)
+  return new Uint8Array(signNatively(null, message, native))
+}
+
+/** Undefined for a key that has signed little. */
+function nativeKey(pair: SigningKeyPair): KeyObject | undefined {
+  const usage = usages.get(pair)
+  if (usage === undefined) usages.set(pair, { signatures: 1, native: undefined })
+  else if (usage.signatures < NATIVE_AFTER) usage.signatures += 1
+  else usage.native ??= toNative(pair)
+  return usage?.native
+}
+
+function toNative(pair: SigningKeyPair): KeyObject {
+  const seed = signingSeed(pair)
+  const key = concatBytes(PKCS8, seed)
+  try {
+    return createPrivateKey({ key: Buffer.from(key.buffer), format: 'der', type: 'pkcs8' })
+  } finally {
+    wipe(seed, key)
+  }
 }
 
 /** Throws `device_signature_invalid`. */

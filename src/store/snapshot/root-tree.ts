@@ -28,7 +28,7 @@ export function* encodeRoot(
 /** The entries of the root tree (FORMAT §2), in git's order. */
 function rootEntries(storeId: string, parts: RootParts): readonly TreeEntry[] {
   const entries: TreeEntry[] = [
-    { mode: '100644', name: 'README.md', oid: newObject('blob', readmeFile).oid },
+    { mode: '100644', name: 'README.md', oid: readmeOid },
     { mode: '100644', name: 'keyring', oid: parts.keyring },
   ]
   if (parts.memories !== undefined) entries.push({ mode: '40000', name: 'm', oid: parts.memories })
@@ -43,6 +43,7 @@ interface RootParts {
   readonly memories: Oid | undefined
 }
 
+const readmeOid = newObject('blob', readmeFile).oid
 const storeFileOids = new Map<string, Oid>()
 
 function storeFileOid(storeId: string): Oid {

@@ -25,6 +25,15 @@ test.each([0, 1, 64, 700, 5000])(
   },
 )
 
+test('a key that signs often makes the same signatures as one that signs rarely', () => {
+  const often = signingKeyPair(seed)
+  for (let length = 0; length < 100; length += 1) {
+    const text = message.slice(0, length)
+    expect(toHex(sign(text, often))).toBe(toHex(sign(text, signingKeyPair(seed))))
+  }
+  verifySignature(message, sign(message, often), pair.publicKey)
+})
+
 test('the public key is the one of the seed', () => {
   expect(toHex(pair.publicKey)).toBe(toHex(ed25519.getPublicKey(seed)))
   expect(toHex(pair.secretKey)).toBe(toHex(concatBytes(seed, pair.publicKey)))

@@ -50,6 +50,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'history',
     'history-diff',
     'history-rows',
+    'history-run',
     'history-table',
     'known-commit',
     'past',

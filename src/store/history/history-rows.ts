@@ -3,6 +3,13 @@
 import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 
+/** Who wrote a commit, and for whom. */
+export interface Author {
+  readonly deviceId: string
+  readonly actor: Actor | undefined
+  readonly session: string | undefined
+}
+
 /** A commit, with what it says about all its rows. */
 export interface CommitEntry {
   readonly oid: Oid

@@ -3,13 +3,14 @@
 // elsewhere in RAM. Must not search.
 
 import { assert } from '../../errors.ts'
-import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
+import type { Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { kinds, operations, reasons } from '../tables/codes.ts'
 import { Records } from '../tables/records.ts'
 import { Names, Notes } from '../tables/texts.ts'
-import type { NewCommit, VersionRow } from './history-rows.ts'
+import type { Author, NewCommit, VersionRow } from './history-rows.ts'
+import { Appearances, type TableRun } from './history-run.ts'
 
 // Fields of a commit.
 const OID = 0
@@ -39,12 +40,6 @@ const OID_BYTES = 20
 const ID_BYTES = 16
 const SHA256_BYTES = 32
 
-interface Author {
-  readonly deviceId: string
-  readonly actor: Actor | undefined
-  readonly session: string | undefined
-}
-
 /** Ids by number. */
 interface Ids {
   readonly versions: Records
@@ -72,6 +67,12 @@ function emptyParts(): Parts {
     redacted: new Records(4),
     texts: { authors: [], authorNumbers: new Map(), paths: new Names(), notes: new Notes() },
   }
+}
+
+/** The texts of the commits that were copied so far; `HistoryTable.copier` makes it. */
+export interface RunCopier {
+  /** Copies the commits after the last ones, up to `end`. */
+  next(end: number): TableRun
 }
 
 /** The rows and the memory that a new row refers to, by number. */
@@ -139,6 +140,75 @@ export class HistoryTable {
     if (row.sha256 === undefined || row.size === undefined) return
     rows.setU32(number, SIZE, row.size)
     rows.setHex(number, SHA256, row.sha256)
+  }
+
+  /** Copies runs of commits, the first one from `start` on. */
+  copier(start: number): RunCopier {
+    const texts = { paths: new Appearances(), authors: new Appearances() }
+    for (let row = 0; row < this.firstRow(start); row += 1) {
+      const path = this.rows.u32(row, PATH)
+      if (path !== 0) texts.paths.numberOf(path)
+    }
+    for (let at = 0; at < start; at += 1) texts.authors.numberOf(this.commits.u32(at, AUTHOR))
+    let from = start
+    const next = (end: number): TableRun => {
+      const run = this.#copy(from, end, texts)
+      from = end
+      return run
+    }
+    return { next }
+  }
+
+  /** Appends a run; false, with nothing done, if the commits before it have other texts. */
+  append(run: TableRun): boolean {
+    const { paths, authors, notes } = this.#texts
+    const { textsBefore } = run
+    if (paths.length - 1 !== textsBefore.paths || authors.length !== textsBefore.authors)
+      return false
+    for (const path of run.paths) paths.numberOf(path)
+    for (const author of run.authors) this.#authorNumber(author)
+    const start = this.commits.length
+    this.commits.append(run.commits)
+    this.rows.append(run.rows)
+    this.redacted.append(run.redacted)
+    for (const [index, bytes] of run.notes) {
+      this.commits.setU32(start + index, NOTE, notes.addBytes(bytes))
+    }
+    return true
+  }
+
+  #copy(
+    start: number,
+    end: number,
+    texts: { readonly paths: Appearances; readonly authors: Appearances },
+  ): TableRun {
+    const textsBefore = { paths: texts.paths.size, authors: texts.authors.size }
+    const commits = this.commits.bytes(start, end)
+    const notes = new Map<number, Uint8Array>()
+    for (let at = 0; at < commits.length; at += COMMIT_BYTES) {
+      const author = texts.authors.numberOf(commits.readUInt32LE(at + AUTHOR))
+      commits.writeUInt32LE(author - 1, at + AUTHOR)
+      const note = this.#texts.notes.bytesAt(commits.readUInt32LE(at + NOTE))
+      if (note !== undefined) notes.set(at / COMMIT_BYTES, note)
+      commits.writeUInt32LE(0, at + NOTE)
+    }
+    const rows = this.rows.bytes(this.firstRow(start), this.firstRow(end))
+    for (let at = PATH; at < rows.length; at += ROW_BYTES) {
+      const path = rows.readUInt32LE(at)
+      if (path !== 0) rows.writeUInt32LE(texts.paths.numberOf(path), at)
+    }
+    const redacted = this.redacted.bytes(this.#firstRedacted(start), this.#firstRedacted(end))
+    const paths = texts.paths.after(textsBefore.paths).map((path) => this.#texts.paths.at(path))
+    const authors = texts.authors.after(textsBefore.authors)
+    return {
+      commits,
+      rows,
+      redacted,
+      textsBefore,
+      paths: paths.map((path) => path ?? ''),
+      authors: authors.flatMap((author) => this.#texts.authors[author] ?? []),
+      notes,
+    }
   }
 
   /** Notes that the newest commit redacts a row. */
@@ -214,10 +284,12 @@ export class HistoryTable {
   }
 
   redacts(position: number): readonly string[] {
+    return this.redactedRows(position).map((row) => this.versionId(row))
+  }
+
+  redactedRows(position: number): readonly number[] {
     const [start, end] = [this.#firstRedacted(position), this.#firstRedacted(position + 1)]
-    return Array.from({ length: end - start }, (_, index) => {
-      return this.versionId(this.redacted.u32(start + index, 0))
-    })
+    return Array.from({ length: end - start }, (_, index) => this.redacted.u32(start + index, 0))
   }
 
   /** The first row at or after a position. */
@@ -287,7 +359,7 @@ export class HistoryTable {
     return row === undefined ? zeroId : this.versionId(row)
   }
 
-  #authorNumber({ deviceId, actor, session }: NewCommit): number {
+  #authorNumber({ deviceId, actor, session }: Author): number {
     const { authors, authorNumbers } = this.#texts
     const key = JSON.stringify([deviceId, actor?.type, actor?.id, session])
     const known = authorNumbers.get(key)

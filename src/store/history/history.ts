@@ -16,6 +16,7 @@ import { IdIndex } from '../tables/id-index.ts'
 import { Records } from '../tables/records.ts'
 import { CommitAt, EntryList, VersionAt } from './history-entries.ts'
 import type { CommitEntry, NewCommit, VersionEntry, VersionRow } from './history-rows.ts'
+import type { HistoryRun } from './history-run.ts'
 import { HistoryTable } from './history-table.ts'
 
 export interface HistorySource {
@@ -214,8 +215,48 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
       const row = this.#versionIds.find(versionId)
       assert(row !== undefined, 'a redaction names versions in its past')
       this.#table.addRedacted(row)
-      if (!this.#redactions.has(row)) this.#redactions.set(row, this.commits.length - 1)
+      this.#noteRedactions(this.commits.length - 1, [row])
     }
+  }
+
+  /** Copies runs of commits: the first one from `start` on, each up to the given end. */
+  copier(start: number): (end: number) => HistoryRun {
+    const [table, ancestry] = [this.#table, this.#ancestry]
+    const [versionIds, memoryIds] = [this.#versionIds.ids, this.#memoryIds.ids]
+    const tables = table.copier(start)
+    let from = start
+    return (end) => {
+      const [first, last] = [table.firstRow(from), table.firstRow(end)]
+      const parents = new Map<number, readonly number[]>()
+      for (let position = from; position < end; position += 1) {
+        const known = ancestry.parentsOf(position)
+        const follows = known.length < 2 && (known[0] ?? -1) === position - 1
+        if (!follows) parents.set(position - from, known)
+      }
+      from = end
+      return {
+        ...tables.next(end),
+        versionIds: versionIds.bytes(first, last),
+        memoryIds: memoryIds.bytes(this.#memoriesBefore(first), this.#memoriesBefore(last)),
+        parents,
+      }
+    }
+  }
+
+  /** Appends a run of an equal history; false, with nothing done, if that was another one. */
+  appendRun(run: HistoryRun): boolean {
+    const [position, row] = [this.commits.length, this.versions.length]
+    if (!this.#table.append(run)) return false
+    this.#versionIds.append(run.versionIds)
+    this.#memoryIds.append(run.memoryIds)
+    for (let at = position; at < this.commits.length; at += 1) {
+      this.#ancestry.append(run.parents.get(at - position))
+      if (run.redacted.length > 0) this.#noteRedactions(at, this.#table.redactedRows(at))
+    }
+    for (let at = row; at < this.versions.length; at += 1) {
+      this.#noteNewest(this.#table.memory(at), at)
+    }
+    return true
   }
 
   /**
@@ -244,8 +285,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     const prefix = new History()
     const table = this.#table
     const rows = table.firstRow(position)
-    let memories = this.#memories.length
-    while (memories > 0 && this.#memories.u32(memories - 1, FIRST) >= rows) memories -= 1
+    const memories = this.#memoriesBefore(rows)
     prefix.#ancestry = this.#ancestry.prefix(position)
     prefix.#versionIds = this.#versionIds.prefix(rows)
     prefix.#memoryIds = this.#memoryIds.prefix(memories)
@@ -303,8 +343,25 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     const before = isFirst ? undefined : this.#memories.u32(memory, NEWEST)
     const [base, secondBase] = [this.#rowOf(row.base), this.#rowOf(row.secondBase)]
     this.#table.addRow(row, { memory, before, base, secondBase })
-    if (isFirst) this.#memories.setU32(this.#memories.add(), FIRST, number)
-    this.#memories.setU32(memory, NEWEST, number)
+    this.#noteNewest(memory, number)
+  }
+
+  #noteNewest(memory: number, row: number): void {
+    if (memory === this.#memories.length) this.#memories.setU32(this.#memories.add(), FIRST, row)
+    this.#memories.setU32(memory, NEWEST, row)
+  }
+
+  #noteRedactions(position: number, rows: readonly number[]): void {
+    for (const row of rows) if (!this.#redactions.has(row)) this.#redactions.set(row, position)
+  }
+
+  /** The number of memories whose first version is before a row. */
+  #memoriesBefore(row: number): number {
+    const firstRows = {
+      length: this.#memories.length,
+      at: (memory: number) => this.#memories.u32(memory, FIRST),
+    }
+    return countLeading(firstRows, (first) => first < row)
   }
 
   #rowOf(versionId: string): number | undefined {

@@ -4,7 +4,7 @@
 
 import { pause } from '../../async.ts'
 import type { History } from '../history/history.ts'
-import { appendSegment, encodeSegment } from './history-segment.ts'
+import { appendSegment, segmentEncoder } from './history-segment.ts'
 import {
   type CacheOwner,
   type CachePlace,
@@ -17,10 +17,10 @@ const WORTH_WRITING = 256
 /** Rows of a few large commits: so many for each that the last segment has, which is rewritten. */
 const ROWS_GROWTH = 0.5
 /**
- * Commits of a whole segment, the work of one turn of the event loop. The last segment may have
- * fewer and is rewritten when it grows.
+ * Commits of a whole segment, the work of one turn of the event loop: with a row each they fill
+ * the padded size of 192 kB. The last segment may have fewer and is rewritten when it grows.
  */
-const SEGMENT = 1024
+const SEGMENT = 1280
 /** This many new commits are written even while the history is in use. */
 const OVERDUE = 4096
 const PREFIX = 'versions-'
@@ -78,9 +78,10 @@ export async function writeHistory(
   }
   history.cachedCommits = first
   history.cacheIsStale = false
+  const encodeUpTo = segmentEncoder(history, first)
   for (let start = first; start < history.commits.length; start += SEGMENT) {
     const end = Math.min(start + SEGMENT, history.commits.length)
-    const bytes = encodeSegment(history, start, end)
+    const bytes = encodeUpTo(end)
     // Set before the file exists, so that a change meanwhile lowers it; a missing file is noticed.
     history.cachedCommits = end
     await writeCacheBytes(owner, placeOf(directory, start), bytes)

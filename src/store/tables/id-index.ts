@@ -12,6 +12,8 @@ export class IdIndex {
   #ids: Records = new Records(ID_BYTES)
   /** Open addressing: the number of an id plus one; 0 is free. */
   #slots: Uint32Array = new Uint32Array(SLOTS_MIN)
+  /** Whether ids were appended that no slot has: most questions look up none of them. */
+  #isBehind = false
 
   get size(): number {
     return this.#ids.length
@@ -26,8 +28,15 @@ export class IdIndex {
     return this.#ids.hex(number, 0, ID_BYTES)
   }
 
+  /** Appends ids of 16 bytes each, none of which was added before. */
+  append(ids: Uint8Array): void {
+    this.#ids.append(ids)
+    this.#isBehind = true
+  }
+
   /** The number of an id of 32 hex digits; undefined if it was not added. */
   find(id: string): number | undefined {
+    this.#keepUp()
     if (!readWords(id)) return undefined
     const slot = this.#slotOf()
     const taken = this.#slots[slot] ?? 0
@@ -36,6 +45,7 @@ export class IdIndex {
 
   /** Adds an id unless it was added before, and returns its number. */
   add(id: string): number {
+    this.#keepUp()
     if (!readWords(id)) throw new Error('An id has 32 hex digits')
     const slot = this.#slotOf()
     const taken = this.#slots[slot] ?? 0
@@ -49,6 +59,7 @@ export class IdIndex {
 
   /** A copy with the first `size` ids. */
   prefix(size: number): IdIndex {
+    this.#keepUp()
     const prefix = new IdIndex()
     prefix.#ids = this.#ids
     prefix.#slots = this.#slots.slice()
@@ -63,6 +74,12 @@ export class IdIndex {
     }
     prefix.#ids = this.#ids.prefix(size)
     return prefix
+  }
+
+  #keepUp(): void {
+    if (!this.#isBehind) return
+    this.#isBehind = false
+    this.#fill(Math.max(this.#slots.length, slotsFor(this.size)))
   }
 
   /** The slot of the id in `words`, or the free slot where it would be. */

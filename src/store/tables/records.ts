@@ -46,6 +46,34 @@ export class Records {
     return index
   }
 
+  /** Adds whole records. */
+  append(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length;) {
+      const first = this.#length % CHUNK
+      if (first === 0) this.#chunks.push(Buffer.alloc(CHUNK * this.width))
+      const end = Math.min(bytes.length, at + (CHUNK - first) * this.width)
+      this.#chunks.at(-1)?.set(bytes.subarray(at, end), first * this.width)
+      this.#length += (end - at) / this.width
+      at = end
+    }
+  }
+
+  /** A copy of the records from `start` to `end`, exclusive. */
+  bytes(start: number, end: number): Buffer {
+    const bytes = Buffer.alloc((end - start) * this.width)
+    for (let index = start; index < end;) {
+      const [chunk, first] = [Math.floor(index / CHUNK), index % CHUNK]
+      const next = Math.min(end, index + CHUNK - first)
+      const records = this.#chunks[chunk]?.subarray(
+        first * this.width,
+        (first + next - index) * this.width,
+      )
+      bytes.set(records ?? [], (index - start) * this.width)
+      index = next
+    }
+    return bytes
+  }
+
   u8(index: number, field: number): number {
     return this.#chunkOf(index)[this.#at(index, field)] ?? 0
   }

@@ -8,6 +8,11 @@ export class Names {
   readonly #texts: (string | undefined)[] = [undefined]
   readonly #numbers: Map<string, number> = new Map()
 
+  /** How many numbers were given, 0 included. */
+  get length(): number {
+    return this.#texts.length
+  }
+
   numberOf(text: string | undefined): number {
     if (text === undefined) return 0
     const known = this.#numbers.get(text)
@@ -38,8 +43,11 @@ export class Notes {
   #used = CHUNK
 
   add(text: string | undefined): number {
-    if (text === undefined) return 0
-    const bytes = utf8(text)
+    return text === undefined ? 0 : this.addBytes(utf8(text))
+  }
+
+  /** Adds a text by its UTF-8 bytes. */
+  addBytes(bytes: Uint8Array): number {
     const length = LENGTH_BYTES + bytes.length
     if (this.#used + length > CHUNK) {
       // A text longer than a chunk gets its own chunk.
@@ -55,15 +63,16 @@ export class Notes {
   }
 
   at(number: number): string | undefined {
-    const bytes = this.#find(number)
+    const bytes = this.bytesAt(number)
     return bytes && utf8Text(bytes)
   }
 
   forget(number: number): void {
-    this.#find(number)?.fill(0)
+    this.bytesAt(number)?.fill(0)
   }
 
-  #find(number: number): Buffer | undefined {
+  /** A view of the text's UTF-8 bytes. */
+  bytesAt(number: number): Buffer | undefined {
     if (number === 0) return undefined
     const chunk = this.#chunks[Math.floor((number - 1) / CHUNK)]
     const start = (number - 1) % CHUNK

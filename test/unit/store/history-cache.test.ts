@@ -1,6 +1,6 @@
 // The history on disk: reads back as written, and ignores segments that do not fit.
 
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
@@ -11,7 +11,11 @@ import {
   readHistory,
   writeHistory,
 } from '../../../src/store/local/history-cache.ts'
-import { type CacheOwner, writeCache } from '../../../src/store/local/sealed-cache.ts'
+import {
+  type CacheOwner,
+  findCacheBytes,
+  writeCache,
+} from '../../../src/store/local/sealed-cache.ts'
 import {
   appendMade,
   commitsOf,
@@ -25,7 +29,7 @@ import {
 } from '../../support/histories.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
-const SEGMENT = 1024
+const SEGMENT = 1280
 
 async function place(): Promise<{ owner: CacheOwner; directory: string }> {
   const identity = await generateIdentity()
@@ -174,13 +178,13 @@ describe('the cache of a history', () => {
     await writeHistory(at.owner, at.directory, written)
     written.truncate(SEGMENT + 5)
     await writeHistory(at.owner, at.directory, written)
-    expect(Object.keys(writtenAt(at.directory)).toSorted()).toEqual(['versions-0', 'versions-1024'])
+    expect(Object.keys(writtenAt(at.directory)).toSorted()).toEqual(['versions-0', 'versions-1280'])
     expect(valuesOf(await readBack(at))).toBe(valuesOf(written))
   })
 
   test.each([
     { gone: 'versions-0', left: 0 },
-    { gone: 'versions-1024', left: SEGMENT },
+    { gone: 'versions-1280', left: SEGMENT },
   ])(
     'without $gone ends at $left, and is whole after the next write',
     { tags: 'slow' },
@@ -214,6 +218,45 @@ describe('the cache of a history', () => {
     await writeHistory(at.owner, at.directory, history(300))
     const { owner } = await place()
     expect((await readBack({ owner, directory: at.directory })).commits).toHaveLength(0)
+  })
+
+  test('of another store is ignored', async () => {
+    const at = await place()
+    await writeHistory(at.owner, at.directory, history(300))
+    const owner = { ...at.owner, storeId: '6'.repeat(32) }
+    expect((await readBack({ ...at, owner })).commits).toHaveLength(0)
+  })
+
+  test.each<[what: string, harm: (bytes: Buffer, other: Buffer) => Uint8Array]>([
+    ['truncated', (bytes) => bytes.subarray(0, -1)],
+    ['cut to nothing', () => Buffer.alloc(0)],
+    ['changed in its last byte', (bytes) => bytes.with(-1, (bytes.at(-1) ?? 0) ^ 1)],
+    ['another one', (_, other) => other],
+  ])('ends before a segment that is %s', { tags: 'slow' }, async (_, harm) => {
+    const at = await place()
+    await writeHistory(at.owner, at.directory, history(2 * SEGMENT + 300))
+    const [path, other] = [`${at.directory}/versions-${SEGMENT}`, `${at.directory}/versions-0`]
+    writeFileSync(path, harm(readFileSync(path), readFileSync(other)))
+    const found = await readBack(at)
+    expect(found.commits).toHaveLength(SEGMENT)
+    expect(valuesOf(found)).toBe(valuesOf(history(SEGMENT)))
+  })
+
+  test('holds no text that a redaction has erased or a merge has moved away', async () => {
+    const at = await place()
+    const written = history(300)
+    const erased = versionsOf(written).find(({ path }) => path !== undefined)
+    const [gone, path = ''] = [erased?.versionId ?? '', erased?.path]
+    const same = versionsOf(written).filter((entry) => entry.path === path)
+    written.applyRedaction(new Map(), new Set([gone, ...same.map(({ versionId }) => versionId)]))
+    appendMade(written, { rows: [{ memory: 'later', path: '/later.md' }] })
+    written.truncate(300)
+    await writeHistory(at.owner, at.directory, written)
+    const place0 = { path: `${at.directory}/versions-0`, role: 'versions', generation: 0 } as const
+    const plain = findCacheBytes(at.owner, place0, (bytes) => Buffer.from(bytes).toString('latin1'))
+    expect(plain).toContain('/')
+    expect([path, '/later.md'].filter((text) => plain?.includes(text))).toEqual([])
+    expect(valuesOf(await readBack(at))).toBe(valuesOf(written))
   })
 
   test('is appended only to the commit that it was written after', async () => {

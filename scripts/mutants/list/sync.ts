@@ -134,8 +134,8 @@ export const sync: readonly MutatedFile[] = [
         name: 'what was fetched is erased when a redaction of it comes with a later head',
       },
       {
-        line: `const settled = heads.filter((head) => !unsettled.includes(head))`,
-        becomes: 'const settled = heads',
+        line: 'return heads.filter((head) => !unsettled.includes(head))',
+        becomes: 'return heads',
         test: interrupted,
         name: 'a head that is not settled yet is checked again',
       },
@@ -162,8 +162,8 @@ export const sync: readonly MutatedFile[] = [
     file: 'store/sync/receive.ts',
     mutants: [
       {
-        line: 'if (!this.#repairs && taken !== undefined) {',
-        becomes: 'if (taken !== undefined) {',
+        line: 'if (head !== undefined && !this.#repairs) await this.#known.note(head, settled)',
+        becomes: 'if (head !== undefined) await this.#known.note(head, settled)',
         test: 'unit/store/sync/failed-repair.test.ts',
         name: 'a host that was rolled back, and then got commits of another machine',
       },

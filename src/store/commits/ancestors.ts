@@ -43,3 +43,17 @@ export function* containsRecord(
   }
   return false
 }
+
+/** Whether a commit is the head or one of its ancestors. In steps, one for each commit. */
+export function* containsCommit(
+  objects: ObjectSource,
+  head: Oid,
+  wanted: Oid,
+): Generator<undefined, boolean> {
+  const { height } = parseLinks(readCommitBytes(objects, wanted))
+  for (const { oid } of ancestorsDownTo(objects, head, height)) {
+    if (oid === wanted) return true
+    yield
+  }
+  return false
+}

@@ -56,6 +56,11 @@ interface SeenFile {
   readonly fetches?: readonly Oid[] | undefined
 }
 
+interface NoteOptions {
+  readonly mark?: number | undefined
+  readonly settled?: readonly Oid[] | undefined
+}
+
 /** How often our commits were rewritten, and from which heights the last times. */
 interface Rewrites {
   readonly count: number
@@ -127,10 +132,15 @@ export class RemoteStateFile {
 
   /**
    * Notes the head that a remote has shown, as it was at the mark; other processes may have
-   * redacted since. Call under the writer lock.
+   * redacted since. Removes what is settled from `fetches`. Call under the writer lock.
    */
-  async note(name: string, url: string, head: SeenHead, mark?: number): Promise<void> {
-    const file = this.#read()
+  async note(
+    name: string,
+    url: string,
+    head: SeenHead,
+    { mark, settled = [] }: NoteOptions = {},
+  ): Promise<void> {
+    const file = withoutFetches(this.#read(), settled)
     const { oid, height } = head
     const since = mark === undefined ? [] : rewrittenSince(file, mark)
     const known = head.intactBelow === undefined ? [] : [head.intactBelow]
@@ -167,9 +177,7 @@ export class RemoteStateFile {
 
   /** Removes heads from `fetches`. Call under the writer lock. */
   async forgetFetches(heads: readonly Oid[]): Promise<void> {
-    const file = this.#read()
-    const fetches = (file.fetches ?? []).filter((head) => !heads.includes(head))
-    await this.#write({ ...file, fetches })
+    await this.#write(withoutFetches(this.#read(), heads))
   }
 
   #read(): SeenFile {
@@ -185,6 +193,10 @@ export class RemoteStateFile {
   #write(file: SeenFile): Promise<void> {
     return writeCache(this.#owner, this.#place, file)
   }
+}
+
+function withoutFetches(file: SeenFile, heads: readonly Oid[]): SeenFile {
+  return { ...file, fetches: (file.fetches ?? []).filter((head) => !heads.includes(head)) }
 }
 
 /** The heights from which on commits were rewritten since the mark. */

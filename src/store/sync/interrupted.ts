@@ -3,12 +3,14 @@
 // would not erase them. They are noted before they are accepted and settled by a later sync.
 
 import type { Oid } from '../../git/objects/object.ts'
+import { inSlices } from '../../time-slice.ts'
+import { containsCommit } from '../commits/ancestors.ts'
 import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { SyncOptions } from './options.ts'
 import { eraseBroughtBack } from './reconcile.ts'
 import { isVerdict } from './rejected-head.ts'
-import { findKnown, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
+import { type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
 /** Notes heads durably, before any of their objects becomes part of the store. */
 export function noteFetches(
@@ -20,25 +22,35 @@ export function noteFetches(
 
 /**
  * Runs after a sync has taken over the remote's head: erases the redacted versions that noted heads
- * still hold, and forgets the heads that are in our own history, missing or refused.
+ * still hold, and returns the heads that are in our own history, missing or refused.
  */
-export async function settleFetches(session: StoreSession, options: SyncOptions): Promise<void> {
+export async function findSettled(
+  session: StoreSession,
+  options: SyncOptions,
+): Promise<readonly Oid[]> {
   const { objects, seenRemotes } = session
   const heads = seenRemotes.fetches()
-  if (heads.length === 0) return
-  const history = await session.loadHistory(options)
-  let unsettled = heads.filter((head) => isUnsettled(session, history, head))
+  const found: Oid[] = []
+  for (const head of heads) if (await isUnsettled(session, head, options)) found.push(head)
+  let unsettled: readonly Oid[] = found
   if (unsettled.length > 0 && (await session.reading(({ redacted }) => redacted.size > 0))) {
+    const history = await session.loadHistory(options)
     const verified = await verifyAll(session, history, unsettled, options)
     await eraseBroughtBack(session, [...verified.values()], options)
     unsettled = [...verified.keys()].filter((head) => objects.read(head) !== undefined)
   }
-  const settled = heads.filter((head) => !unsettled.includes(head))
-  if (settled.length > 0) await objects.exclusive(() => seenRemotes.forgetFetches(settled))
+  return heads.filter((head) => !unsettled.includes(head))
 }
 
-function isUnsettled({ objects }: StoreSession, history: History, head: Oid): boolean {
-  return objects.read(head) !== undefined && findKnown(objects, history, head) === undefined
+async function isUnsettled(
+  session: StoreSession,
+  head: Oid,
+  { signal }: SyncOptions,
+): Promise<boolean> {
+  const { objects } = session
+  if (objects.read(head) === undefined) return false
+  const { commit } = await session.reading((now) => now.head)
+  return !(await inSlices(containsCommit(objects, commit, head), signal))
 }
 
 /** Verifies each head; those that are refused are not in the result. */

@@ -46,10 +46,13 @@ export class NewVersions {
     return this.#versions.has(versionId)
   }
 
-  /** Whether one that our history lacks is based on one of the given versions. */
-  haveNewOn(versionIds: ReadonlySet<string>, history: History): boolean {
+  /** Whether one for which `isNew` holds is based on one of the given versions. */
+  haveNewOn(
+    versionIds: ReadonlySet<string>,
+    isNew: (versionId: string) => boolean = () => true,
+  ): boolean {
     return [...this.#versions].some(([id, { bases }]) => {
-      return bases.some((base) => versionIds.has(base)) && history.find(id) === undefined
+      return bases.some((base) => versionIds.has(base)) && isNew(id)
     })
   }
 

@@ -15,7 +15,7 @@ import type { History } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import { chooseHaves } from './haves.ts'
-import { settleFetches } from './interrupted.ts'
+import { findSettled } from './interrupted.ts'
 import type { SyncOptions } from './options.ts'
 import type { LateChange } from './post-revocation-changes.ts'
 import { canBeKept, KEPT_BYTES_MAX, mayHoldErased } from './quarantine.ts'
@@ -29,7 +29,9 @@ import {
   type RemoteSource,
   rolledBackError,
   knownContainsSeen,
+  successorContains,
   verifyRemoteHead,
+  verifySuccessor,
 } from './remote-head.ts'
 import type { RemoteState } from './remote-state.ts'
 import { findSound } from './sound-ancestors.ts'
@@ -94,7 +96,7 @@ export class Receiver {
         return { ...nothingReceived, head }
       }
       if (this.#options.only === 'push') throw movedError()
-      const ours = seen === undefined ? await this.#noteOurs(head) : undefined
+      const ours = await this.#noteOurs(head, seen)
       return ours ?? (await this.#take(connection, head, seen, author))
     } finally {
       this.#incoming.drop()
@@ -103,10 +105,12 @@ export class Receiver {
   }
 
   /** Undefined unless the head is ours, as after a join: the history need not be loaded then. */
-  async #noteOurs(head: Oid): Promise<Received | undefined> {
+  async #noteOurs(head: Oid, seen: SeenHead | undefined): Promise<Received | undefined> {
     const { commit: oid, height, record } = await this.#session.reading((now) => now.head)
-    if (oid !== head) return undefined
-    if (!this.#repairs) await this.#known.note({ oid, height, record })
+    if (oid !== head || (seen !== undefined && (await this.#known.seenHere()) === undefined)) {
+      return undefined
+    }
+    await this.#settle({ oid, height, record })
     return { ...nothingReceived, head }
   }
 
@@ -117,21 +121,23 @@ export class Receiver {
     author: Author,
   ): Promise<Received> {
     const bytes = await this.#fetch(connection, head)
-    const history = await this.#session.loadHistory(this.#options)
-    const [theirs, ...others] = await this.#findAcceptable(history, head, seen)
+    const [theirs, ...others] = await this.#findAcceptable(head, seen)
     if (theirs === undefined) {
-      await settleFetches(this.#session, this.#options)
+      await this.#settle(undefined)
       return { ...nothingReceived, head, bytes }
     }
-    const heads = [theirs, ...others] as const
-    const { reconciled, taken, late } = await this.#takeOver.take(history, heads, author)
-    // Before the head is noted, so that an interrupted sync settles them next time.
-    await settleFetches(this.#session, this.#options)
-    // A repair replaces this head, so it does not count as seen.
-    if (!this.#repairs && taken !== undefined) {
-      await this.#known.note({ ...taken, intactBelow: reconciled.theirsIntactBelow })
-    }
+    const { reconciled, taken, late } = await this.#takeOver.take([theirs, ...others], author)
+    await this.#settle(taken && { ...taken, intactBelow: reconciled.theirsIntactBelow })
     return { head, bytes, commits: reconciled.received, reconciled, late }
+  }
+
+  /** Notes the head that the remote has shown, and forgets the fetches that are done with. */
+  async #settle(head: SeenHead | undefined): Promise<void> {
+    const { objects, seenRemotes } = this.#session
+    const settled = await findSettled(this.#session, this.#options)
+    // A repair replaces this head, so it does not count as seen.
+    if (head !== undefined && !this.#repairs) await this.#known.note(head, settled)
+    else if (settled.length > 0) await objects.exclusive(() => seenRemotes.forgetFetches(settled))
   }
 
   /**
@@ -139,11 +145,10 @@ export class Receiver {
    * the head is in our own history, or nothing below a refused head is sound. Throws the verdict on
    * any other refused head, which is put in quarantine.
    */
-  async #findAcceptable(
-    history: History,
-    head: Oid,
-    seen: SeenHead | undefined,
-  ): Promise<readonly RemoteHead[]> {
+  async #findAcceptable(head: Oid, seen: SeenHead | undefined): Promise<readonly RemoteHead[]> {
+    const successor = await this.#findSuccessor(head, seen)
+    if (successor !== undefined) return [successor]
+    const history = await this.#session.loadHistory(this.#options)
     try {
       const theirs = await this.#verify(history, head, seen)
       return theirs === undefined ? [] : [theirs]
@@ -157,6 +162,21 @@ export class Receiver {
         return await this.#salvage(history, head, error)
       }
       throw await this.#quarantine(history, head, error)
+    }
+  }
+
+  /** The verified head if it adds to ours; what is refused is looked at with our history. */
+  async #findSuccessor(head: Oid, seen: SeenHead | undefined): Promise<RemoteHead | undefined> {
+    const [session, from] = [this.#session, this.#source]
+    try {
+      const how = { ...this.#options, wasShown: seen !== undefined }
+      const theirs = await verifySuccessor(from, head, how)
+      if (theirs === undefined || theirs.records.size === 0) return undefined
+      if (seen === undefined || this.#repairs) return theirs
+      return (await successorContains(session, theirs, seen)) ? theirs : undefined
+    } catch (error) {
+      if (!isVerdict(error)) throw error
+      return undefined
     }
   }
 

@@ -19,6 +19,8 @@ export interface ReconcileResult {
   readonly theirsIntactBelow?: number | undefined
   /** Commits of theirs that our history did not have. */
   readonly received: number
+  /** Whether merges may be among them. */
+  readonly hasMerges: boolean
   /** Our newest changes, if they are late (FORMAT §7.4) and were dropped from the history. */
   readonly leftLate: readonly LateChange[]
   readonly settings: SettingsOutcome | undefined
@@ -31,6 +33,7 @@ export const nothingMoved: ReconcileResult = {
   outcomes: [],
   erased: 0,
   received: 0,
+  hasMerges: false,
   leftLate: [],
   settings: undefined,
   builtOnRedacted: false,
@@ -43,6 +46,7 @@ export function addResult(a: ReconcileResult, b: ReconcileResult): ReconcileResu
     outcomes: [...a.outcomes, ...b.outcomes],
     erased: a.erased + b.erased,
     received: a.received + b.received,
+    hasMerges: a.hasMerges || b.hasMerges,
     leftLate: [...a.leftLate, ...b.leftLate],
     keyrings: addJoinReports(a.keyrings, b.keyrings),
     theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),

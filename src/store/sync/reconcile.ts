@@ -46,6 +46,9 @@ export async function reconcile(
     if (!equalBytes(session.snapshot.keyring.record, tip.keyring.record)) {
       return { built: undefined, result: undefined }
     }
+    if (theirs.isSuccessor && session.snapshot.head.commit === theirs.base?.oid) {
+      return adoptSuccessor(session, theirs)
+    }
     const history = await session.historyNow(options)
     const reconciler = new Reconciler(session, history, theirs, options)
     if (findRecord(session, history, theirs.snapshot.head) !== undefined) {
@@ -56,6 +59,24 @@ export async function reconcile(
   const reconciled = await session.writing(write, true)
   if (reconciled !== undefined && reconciled.erased > 0) session.forgetAll()
   return reconciled
+}
+
+/** Moves the branch to what only adds to our head: our history is not needed for that. */
+function adoptSuccessor(
+  session: StoreSession,
+  { snapshot, epochs, records, versions, hasMerges }: RemoteHead,
+): { built: BuiltCommit; result: ReconcileResult } {
+  const { redacted, settings } = session.snapshot
+  const isSame = equalBytes(settings.record, snapshot.settings.record)
+  const result = {
+    ...nothingMoved,
+    settings: isSame ? undefined : 'replaced',
+    builtOnRedacted: versions.haveNewOn(redacted),
+    received: records.size,
+    hasMerges,
+  } as const
+  const undo = session.adopt(snapshot, new Map([...session.epochs, ...epochs]))
+  return { built: { head: snapshot.head, objects: [], undo }, result }
 }
 
 /**
@@ -131,6 +152,7 @@ class Reconciler {
     const ours = this.#session.snapshot
     const theirs = this.#theirs.snapshot
     const noticed = {
+      hasMerges: this.#theirs.hasMerges,
       settings: compareSettings(this.#source(), this.#history, ours, this.#theirs),
       builtOnRedacted: builtOnRedacted(this.#history, ours, this.#theirs),
     }

@@ -9,8 +9,10 @@ import { formatId } from '../../format/id.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
 import type { Oid, SizeLimit } from '../../git/objects/object.ts'
+import { inSlices } from '../../time-slice.ts'
 import { openHeadKeyring, readHeadKeyring } from '../access/authority.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
+import { containsRecord } from '../commits/ancestors.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
@@ -40,6 +42,10 @@ export interface RemoteHead {
   readonly records: ReadonlyMap<string, Oid>
   /** The versions that its commits above the base wrote. */
   readonly versions: NewVersions
+  /** Whether some of its commits above the base are merges. */
+  readonly hasMerges: boolean
+  /** Whether the base was our head, and nothing above it redacts. */
+  readonly isSuccessor: boolean
 }
 
 export interface RemoteHeadOptions extends WorkOptions {
@@ -71,26 +77,64 @@ async function verifyHead(
   head: Oid,
   options: RemoteHeadOptions,
 ): Promise<RemoteHead> {
+  const { source, how, found } = await beginWith(from, head, options)
+  const copyAt = (commit: Oid): Promise<Snapshot | undefined> =>
+    from.session.reading((now) => (now.head.commit === commit ? now.copy() : undefined))
+  const { snapshot, base } =
+    (await verifyFromMerged(source, history, head, how)) ??
+    (await verifyRewritten(source, history, head, how, copyAt))
+  const { oid = '', height = 0 } = (base === -1 ? undefined : history.commits.at(base)) ?? {}
+  const common = oid === '' ? undefined : { oid, height }
+  return { ...found(), snapshot, base: common, isSuccessor: false }
+}
+
+/**
+ * The same without our history, if `head` only adds to our head and redacts nothing: then all that
+ * our history has is in the past of both. Undefined if it does not.
+ */
+export function verifySuccessor(
+  from: RemoteSource,
+  head: Oid,
+  options: RemoteHeadOptions,
+): Promise<RemoteHead | undefined> {
+  return onOneState(from.session, async () => {
+    const { source, how, found } = await beginWith(from, head, options)
+    const snapshot = await from.session.reading((now) => now.copy())
+    const { commit: oid, height } = snapshot.head
+    if (!(await verifyDescent(source, snapshot, head, how))) return undefined
+    return { ...found(), snapshot, base: { oid, height }, isSuccessor: true }
+  })
+}
+
+interface Verification {
+  readonly source: HistorySource
+  readonly how: RemoteHeadOptions & VerifyOptions
+  /** What verification has passed. */
+  readonly found: () => Omit<RemoteHead, 'snapshot' | 'base' | 'isSuccessor'>
+}
+
+async function beginWith(
+  from: RemoteSource,
+  head: Oid,
+  options: RemoteHeadOptions,
+): Promise<Verification> {
   const { session, objects } = from
   const { storeId } = session
   checkStoreId(objects, head, storeId, options)
   const epochs = await epochsOf(from, head, options.signal)
   const records = new Map<string, Oid>()
   const versions = new NewVersions()
-  const source = { objects, storeId, epochs }
+  let hasMerges = false
   const onCommit = (commit: CheckedCommit): void => {
     records.set(toHex(commit.hash), commit.oid)
     versions.add(commit)
+    hasMerges ||= commit.parents.length > 1
   }
-  const how = { ...options, onCommit }
-  const copyAt = (commit: Oid): Promise<Snapshot | undefined> =>
-    session.reading((now) => (now.head.commit === commit ? now.copy() : undefined))
-  const { snapshot, base } =
-    (await verifyFromMerged(source, history, head, how)) ??
-    (await verifyRewritten(source, history, head, how, copyAt))
-  const { oid = '', height = 0 } = (base === -1 ? undefined : history.commits.at(base)) ?? {}
-  const common = oid === '' ? undefined : { oid, height }
-  return { snapshot, objects, epochs, base: common, records, versions }
+  return {
+    source: { objects, storeId, epochs },
+    how: { ...options, onCommit },
+    found: () => ({ objects, epochs, records, versions, hasMerges }),
+  }
 }
 
 /**
@@ -132,6 +176,16 @@ export function findKnown(
   head: Oid,
 ): CommitEntry | undefined {
   return history.findCommit(head, parseLinks(readCommitBytes(objects, head)).height)
+}
+
+/** As `containsSeen`, for a successor of our head; false if only our history shows it. */
+export async function successorContains(
+  session: StoreSession,
+  { base, records }: RemoteHead,
+  seen: SeenHead,
+): Promise<boolean> {
+  if (records.has(toHex(seen.record))) return true
+  return base !== undefined && inSlices(containsRecord(session, base.oid, seen))
 }
 
 /** As `containsSeen`, for a head that is in our own history. */

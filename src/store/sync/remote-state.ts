@@ -52,12 +52,16 @@ export class RemoteState {
     return inSlices(containsRecord(this.#session, head, wanted))
   }
 
-  /** Notes the head that the remote has shown durably, and in the tracking ref for git's tools. */
-  async note(head: SeenHead): Promise<void> {
+  /**
+   * Notes the head that the remote has shown durably, and in the tracking ref for git's tools.
+   * Fetches that are settled with it are forgotten in the same write.
+   */
+  async note(head: SeenHead, settled: readonly Oid[] = []): Promise<void> {
     const { name, url } = this.#remote
     const { objects, seenRemotes } = this.#session
     const { exchange } = objects
-    await objects.exclusive(() => seenRemotes.note(name, url, head, this.#mark))
+    const how = { mark: this.#mark, settled }
+    await objects.exclusive(() => seenRemotes.note(name, url, head, how))
     await exchange.track(name, head.oid)
   }
 

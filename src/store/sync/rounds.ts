@@ -54,9 +54,8 @@ export async function receiveAndSend(
     // Another round may find them again.
     for (const change of received.late) late.set(change.commit, change)
     const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
-    const { merge, outcomes, keyrings, settings, builtOnRedacted, erased } = reconciled
-    const mergedElsewhere =
-      total.commits === 0 ? [] : await findMergedElsewhere(session, before, options)
+    const { hasMerges, merge, outcomes, keyrings, settings, builtOnRedacted, erased } = reconciled
+    const mergedElsewhere = hasMerges ? await findMergedElsewhere(session, before, options) : []
     const made = { merge, outcomes, mergedElsewhere, keyrings, settings, builtOnRedacted, erased }
     return { received: total, ...made, late: [...late.values()], sent }
   }

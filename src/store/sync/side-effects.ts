@@ -31,7 +31,8 @@ export function builtOnRedacted(
   { redacted }: Pick<Snapshot, 'redacted'>,
   theirs: RemoteHead,
 ): boolean {
-  if (theirs.versions.haveNewOn(redacted, history)) return true
+  const isNew = (versionId: string): boolean => history.find(versionId) === undefined
+  if (theirs.versions.haveNewOn(redacted, isNew)) return true
   const redactedByThem = new Set([...theirs.snapshot.redacted].filter((id) => !redacted.has(id)))
   if (redactedByThem.size === 0) return false
   const common = theirs.base?.height ?? -1

@@ -53,12 +53,11 @@ export class TakeOver {
 
   /** Takes over one head, or the several sound ancestors of a head that a repair replaces. */
   async take(
-    history: History,
     [first, ...others]: readonly [RemoteHead, ...RemoteHead[]],
     author: Author,
   ): Promise<TakenOver> {
     this.#heads = [first, ...others].map(({ snapshot }) => snapshot.head.commit)
-    const done = await this.#takeOne(history, first, author)
+    const done = await this.#takeOne(first, author)
     let { reconciled, taken } = done
     const late = [...done.late]
     for (const { snapshot } of others) {
@@ -67,7 +66,7 @@ export class TakeOver {
       const theirs = await this.#verifyOrPassOver(newest, snapshot.head.commit, isVerdict)
       // Sound alone, but not together with the heads before.
       if (theirs === undefined) continue
-      const next = await this.#takeOne(newest, theirs, author)
+      const next = await this.#takeOne(theirs, author)
       reconciled = addResult(reconciled, next.reconciled)
       taken = next.taken ?? taken
       late.push(...next.late)
@@ -89,7 +88,7 @@ export class TakeOver {
   }
 
   /** If the head is late, takes over what is in time (FORMAT §7.4); the push replaces the rest. */
-  async #takeOne(history: History, theirs: RemoteHead, author: Author): Promise<TakenOver> {
+  async #takeOne(theirs: RemoteHead, author: Author): Promise<TakenOver> {
     const session = this.#session
     let reconciled = nothingMoved
     let taken: SeenHead | undefined
@@ -99,7 +98,7 @@ export class TakeOver {
       const how = { signal: this.#options.signal, alsoUnauthorized: this.#repairs }
       const tips = { ours: tip, theirs: theirs.snapshot }
       const late = await findLateHead(source, tips, how)
-      const part = late === undefined ? theirs : await this.#findNewestInTime(source, history, late)
+      const part = late === undefined ? theirs : await this.#findNewestInTime(source, late)
       if (part === undefined) {
         const rejected = await this.#rejectLate(theirs, late?.commits ?? [])
         return { reconciled, taken, late: [...reconciled.leftLate, ...rejected] }
@@ -140,10 +139,10 @@ export class TakeOver {
   /** The newest commit of a head that is in time and not ours yet; undefined if there is none. */
   async #findNewestInTime(
     source: HistorySource,
-    history: History,
     { candidates }: LateHead,
   ): Promise<RemoteHead | undefined> {
-    const isOurs = isOfOurs(source, await this.#session.loadHistory(this.#options))
+    const history = await this.#session.loadHistory(this.#options)
+    const isOurs = isOfOurs(source, history)
     for (const oid of candidates) {
       // All above it is late. Compared by record: a redaction may have changed the commit id.
       if (isOurs(oid)) return undefined

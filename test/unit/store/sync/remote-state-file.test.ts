@@ -33,14 +33,14 @@ test.each([
   await theirs.noteRewrite(3)
   const mark = ours.mark()
   for (const height of heights) await theirs.noteRewrite(height)
-  await ours.note(...place, { ...head, intactBelow }, mark)
+  await ours.note(...place, { ...head, intactBelow }, { mark })
   expect(ours.find(...place)?.intactBelow).toBe(expected)
 })
 
 test('more redactions than are remembered leave nothing intact', async () => {
   const mark = ours.mark()
   for (let n = 0; n < 65; n += 1) await theirs.noteRewrite(100)
-  await ours.note(...place, head, mark)
+  await ours.note(...place, head, { mark })
   expect(ours.find(...place)?.intactBelow).toBe(0)
 })
 
@@ -50,6 +50,6 @@ test('a mark from before the file was lost leaves nothing intact', async () => {
   const identity = await generateIdentity()
   const owner = { disk: systemDisk, storeId: '5'.repeat(32), identity, random: systemRandom }
   const lost = new RemoteStateFile(owner, `${temporaryDirectory()}/remotes`)
-  await lost.note(...place, head, mark)
+  await lost.note(...place, head, { mark })
   expect(lost.find(...place)?.intactBelow).toBe(0)
 })

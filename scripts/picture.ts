@@ -6,6 +6,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { escaped, renderPicture } from './bench/svg.ts'
 
 const tour = fileURLToPath(new URL('tour/main.js', import.meta.url))
 const file = fileURLToPath(new URL('../docs/tour.svg', import.meta.url))
@@ -59,19 +60,5 @@ function pictureOf(lines: readonly string[]): string {
     const at = `class="${kind}" x="${margin}" y="${y}" xml:space="preserve"`
     return `<text ${at}>${escaped(line)}</text>`
   })
-  const size = `width="${width - 1}" height="${height - 1}"`
-  return [
-    '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title"',
-    `  viewBox="0 0 ${width} ${height}">`,
-    `<title id="title">${title}</title>`,
-    `<style>${style}</style>`,
-    `<rect class="frame" x="0.5" y="0.5" ${size} rx="8"/>`,
-    ...texts,
-    '</svg>',
-    '',
-  ].join('\n')
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return renderPicture({ title, width, height, style, shapes: texts })
 }

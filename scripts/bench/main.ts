@@ -1,11 +1,12 @@
 // `npm run bench`: measures the budgets of the design and other tools, in one run on one disk,
 // prints the tables and writes docs/BENCHMARKS.md. Tests never time anything.
 
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
+import { dirname, join } from 'node:path'
 import { describeMachine, scratchDirectory } from './machine.ts'
 import { type Options, parseOptions, type SectionName, usage } from './options.ts'
-import { renderReport, type Section } from './report.ts'
+import { renderPlots, renderReport, type Section } from './report.ts'
 import { type RunContext, runContext } from './run-context.ts'
 import { measureCompact } from './sections/compact.ts'
 import { measureConcurrent } from './sections/concurrent.ts'
@@ -68,11 +69,22 @@ async function main({ options, scratch }: Start): Promise<void> {
   let original: Promise<OriginalSite> | undefined
   const site = () => (original ??= makeOriginal(context))
   const done: Section[] = []
-  for (const name of sections) done.push(await measure[name]({ context, site }))
-  const report = renderReport(describeMachine(), command, done)
-  console.log(report)
-  context.log(`took ${digits(performance.now() / 60_000)} minutes`)
-  if (output !== undefined) writeFileSync(output, report)
+  for (const name of sections) {
+    done.push(await measure[name]({ context, site }))
+    context.log(`${name} is done after ${digits(performance.now() / 60_000)} minutes`)
+    // A run that ends early keeps what it has measured.
+    if (output !== undefined) writeReport(output, command, done)
+  }
+  console.log(renderReport(describeMachine(), command, done))
+}
+
+/** The page, and its plots in `bench/` beside it, from which the plots of other runs go. */
+function writeReport(output: string, command: string, sections: readonly Section[]): void {
+  const plots = join(dirname(output), 'bench')
+  rmSync(plots, { recursive: true, force: true })
+  mkdirSync(plots)
+  for (const [name, text] of renderPlots(sections)) writeFileSync(join(plots, name), text)
+  writeFileSync(output, renderReport(describeMachine(), command, sections))
 }
 
 await main(start())

@@ -11,15 +11,26 @@ import { plainFiles } from '../contenders/plain-files.ts'
 import { product } from '../contenders/product.ts'
 import { sqlCipher, sqlite } from '../contenders/sqlite.ts'
 import { type Absent, type Lane, startLanes } from '../lane.ts'
-import { atLeast, atMost, type Bound, type Section, type Table, unmeasured } from '../report.ts'
+import { type Limits, measureLimits } from '../limits.ts'
+import {
+  atLeast,
+  atMost,
+  type Bound,
+  type Gain,
+  type Section,
+  type Table,
+  unmeasured,
+} from '../report.ts'
 import { takeTurns } from '../rounds.ts'
 import type { RunContext } from '../run-context.ts'
-import { digits, milliseconds, ratio, type Summary } from '../statistics.ts'
+import { digits, milliseconds, percent, ratio, type Summary } from '../statistics.ts'
 
 /** Below this many samples a p99 is only the worst of them. */
 const p99SamplesMin = 100
 /** An append that is faster than this leaves more to the processor than to the disk. */
 const slowAppendMs = 0.25
+/** Of the device and of the group; of the record, the detail and the memory. */
+const [signaturesEach, envelopesEach] = [2, 3]
 const bounded: readonly CommandName[] = ['create', 'str_replace']
 
 interface Measured {
@@ -39,7 +50,9 @@ export async function measureMixed(context: RunContext): Promise<Section> {
   for (const lane of lanes) await lane.close()
   const measured = { lanes, absent }
   return {
+    gains: gainsOf(measured),
     bounds: boundsOf(measured),
+    reasons: [makeUp(measured, await measureLimits(context))],
     tables: [commandsTable(measured, context), contendersTable(measured, kinds)],
   }
 }
@@ -63,6 +76,35 @@ function boundsOf(measured: Measured): readonly Bound[] {
     ),
     atMost('a change, processor time of the whole process', cpu, 0.8, milliseconds),
   ]
+}
+
+const gainSubjects: readonly (readonly [string, readonly CommandName[]])[] = [
+  ['a change', changes],
+  ['a view', ['view']],
+]
+
+function gainsOf(measured: Measured): readonly Gain[] {
+  const peers = measured.lanes.filter(({ name }) => name !== product.name && name !== append.name)
+  return peers.flatMap((lane) =>
+    gainSubjects.map(([subject, names]) => {
+      const ours = summaryOf(measured, product.name, names).median
+      return { peer: lane.name, subject, times: lane.of(names).median / ours }
+    }),
+  )
+}
+
+/** What the median of a create consists of; the parts were measured one by one. */
+function makeUp(measured: Measured, { append: sync, envelope, signature }: Limits): string {
+  const { median } = summaryOf(measured, product.name, ['create'])
+  const rest = median - sync - signaturesEach * signature - envelopesEach * envelope
+  const part = (value: number) => `${milliseconds(value)} (${percent(value / median)})`
+  return (
+    `A create of ${milliseconds(median)} is made of: the synced append of 1.5 kB ${part(sync)}; ` +
+    `${signaturesEach} signatures ${part(signaturesEach * signature)}; ${envelopesEach} envelopes ` +
+    `${part(envelopesEach * envelope)}; and ${part(rest)} for the rest: planning, trees, hashes ` +
+    'and the commit, the lock, the frame of the journal, and what packing and garbage ' +
+    'collection take from the same processors. SQLCipher signs nothing and keeps no trees.'
+  )
 }
 
 function commandBounds(measured: Measured, command: CommandName): readonly Bound[] {
@@ -161,6 +203,16 @@ function contendersTable(measured: Measured, kinds: readonly ContenderKind[]): T
     title: 'A change of any kind, by each contender',
     columns: ['', '× append', 'median', 'p99', 'CPU', 'n'],
     rows: [...rows, ...missing],
+    plot: {
+      name: 'mixed',
+      title: 'One durable change, median, ms (lower is better)',
+      bars: measured.lanes.map((lane) => ({
+        label: lane.name,
+        value: lane.of(changes).median,
+        ours: lane.name === product.name,
+      })),
+      format: milliseconds,
+    },
     notes: [
       'The changes of the same run. CPU is the processor time of the whole process for one ' +
         'change: all threads, packing and garbage collection, and the views between the changes.',

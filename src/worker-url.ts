@@ -1,6 +1,6 @@
-// Finds the compiled module of a worker thread. In a bundle there is none, and the calling thread
-// does the work itself. Workers run from dist/, also in tests, because Node runs no TypeScript in
-// them.
+// Finds the compiled module of a worker thread. In the bundle of a program that uses the library
+// there is none, and the calling thread does the work itself; the bundle of the command line has
+// them beside it. Workers run from dist/, also in tests, because Node runs no TypeScript in them.
 
 import { existsSync } from 'node:fs'
 
@@ -10,10 +10,11 @@ import { existsSync } from 'node:fs'
  * src/, as in tests, gets the module in dist/.
  */
 export function findWorker(moduleUrl: string | undefined, name: string): URL | undefined {
-  // CommonJS bundles have no `import.meta.url`.
+  // Many bundles in CommonJS have no `import.meta.url`.
   if (moduleUrl?.startsWith('file:') !== true) return undefined
   const compiled = moduleUrl.endsWith('.ts') ? fromSourceToOutput(moduleUrl) : moduleUrl
-  const found = new URL(`./${name}.js`, compiled)
+  const extension = compiled.endsWith('.cjs') ? 'cjs' : 'js'
+  const found = new URL(`./${name}.${extension}`, compiled)
   return existsSync(found) ? found : undefined
 }
 

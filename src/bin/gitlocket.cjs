@@ -4,4 +4,4 @@
 'use strict'
 
 require('./check-node.cjs')
-require('./start.cjs')
+require('../../dist/command/main.cjs')

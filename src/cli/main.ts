@@ -1,5 +1,5 @@
-// The entry of the command line, which src/bin/gitlocket.cjs imports: runs one command with the
-// arguments, streams and signals of this process, and sets its exit code.
+// The entry of the command line, which src/bin/gitlocket.cjs starts as a bundle: runs one command
+// with the arguments, streams and signals of this process, and sets its exit code.
 
 import { listenForInterrupts } from './interrupts.ts'
 import { runProgram } from './program.ts'
@@ -7,7 +7,12 @@ import { runProgram } from './program.ts'
 endQuietlyWithoutReader()
 // A server goes on without the reader of its log, which may be restarted.
 process.stderr.on('error', () => undefined)
-process.exitCode = await runProgram(process.argv.slice(2), listenForInterrupts)
+// Not awaited: a bundle in CommonJS has no top-level await.
+void main()
+
+async function main(): Promise<void> {
+  process.exitCode = await runProgram(process.argv.slice(2), listenForInterrupts)
+}
 
 /** A reader that closes the pipe, as in `gitlocket log | head`, is no failure. */
 function endQuietlyWithoutReader(): void {

@@ -12,7 +12,7 @@ import { type Environment, readEnvironment, wantsDebugging } from './environment
 import { commandHelp, overview } from './help.ts'
 import type { Interrupts } from './interrupts.ts'
 import { answerText, errorText, exitCodeOf, visible } from './output.ts'
-import { packageVersion } from './package-version.ts'
+import { packageVersion } from './own-package.ts'
 import { withPager } from './pager.ts'
 import { type Invocation, parseCommandLine, wantsJson } from './parse.ts'
 import { commandGroups, commands } from './table.ts'

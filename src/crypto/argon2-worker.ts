@@ -5,4 +5,4 @@ import { stretch, type StretchJob } from './argon2.ts'
 
 // `workerData` is untyped; only passphrase.ts sets it.
 const job: StretchJob = workerData
-parentPort?.postMessage(await stretch(job))
+void stretch(job).then((key) => parentPort?.postMessage(key))

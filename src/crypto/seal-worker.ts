@@ -6,11 +6,11 @@ import { type SealJob, sealJob } from './seal-job.ts'
 import { loadSodium } from './sodium.ts'
 import { wipe } from './wipe.ts'
 
-await loadSodium()
+void loadSodium().then(() => parentPort?.on('message', seal))
 
-parentPort?.on('message', (job: SealJob) => {
+function seal(job: SealJob): void {
   const blob = sealJob(job)
   wipe(job.key, job.saltKey)
   const { buffer } = blob.body
   parentPort?.postMessage(blob, buffer instanceof ArrayBuffer ? [buffer] : [])
-})
+}

@@ -7,7 +7,7 @@ import process from 'node:process'
 import type { Interrupts } from '../../src/cli/interrupts.ts'
 import type { runProgram } from '../../src/cli/program.ts'
 
-/** The module that main.ts starts. */
+/** The module that main.ts starts, in the bundle that the package ships. */
 interface Program {
   readonly runProgram: typeof runProgram
 }
@@ -23,7 +23,7 @@ export interface Surroundings {
   readonly env: NodeJS.ProcessEnv
 }
 
-const programFile = new URL('../../dist/cli/program.js', import.meta.url).href
+const programFile = new URL('../../dist/command/program.cjs', import.meta.url).href
 
 /** Calls take turns, since there is one environment and one working directory. */
 let last: Promise<unknown> = Promise.resolve()

@@ -1,8 +1,9 @@
 // Runs once before all tests: compiles src/ to dist/, which worker threads and child processes load
-// (Node 20 runs no TypeScript), says where temporary directories are, and prints the seed. A type
-// error does not stop the tests, since tsc still emits; `npm run check` and `npm ci` refuse it.
+// (Node 20 runs no TypeScript), bundles the command line, says where temporary directories are, and
+// prints the seed. A type error does not stop the tests, since tsc still emits; `npm run check` and
+// `npm ci` refuse it.
 
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +12,7 @@ import { useTemporaryRoot } from './temporary-root.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
+const bundler = join(root, 'scripts', 'bundle.mjs')
 const output = join(root, 'dist')
 // Its time is when the last compilation began, here or in `npm run build`, so that an edit during
 // it counts as newer. Not below node_modules, which clones of the repository may share.
@@ -28,7 +30,8 @@ function isStale(): boolean {
   const builtAt = modifiedAt(stamp)
   const inputs = ['', ...walk(source)]
   if (inputs.some((name) => modifiedAt(join(source, name)) >= builtAt)) return true
-  return modules().some((name) => modifiedAt(join(output, name)) === 0)
+  if (modifiedAt(bundler) >= builtAt) return true
+  return ['command/main.cjs', ...modules()].some((name) => modifiedAt(join(output, name)) === 0)
 }
 
 function compile(): void {
@@ -36,6 +39,7 @@ function compile(): void {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', source], { encoding: 'utf8' })
   if (status !== 0) console.error(stdout)
+  execFileSync(process.execPath, [bundler], { stdio: 'inherit' })
   mkdirSync(dirname(stamp), { recursive: true })
   writeFileSync(stamp, '')
   utimesSync(stamp, start, start)

@@ -1,12 +1,10 @@
 // How an agent program starts `gitlocket`: the command line that works there, where the variables
 // of a user's shell may be missing, and its form for shells.
 
-import { fileURLToPath } from 'node:url'
 import { StoreError } from '../../errors.ts'
 import type { AgentEnvironment, Environment } from '../environment.ts'
+import { programFile } from '../own-package.ts'
 import type { Launch, Scope } from './clients.ts'
-
-const program = fileURLToPath(new URL('../../../src/bin/gitlocket.cjs', import.meta.url))
 
 /**
  * For one user: absolute paths, since a desktop program has a short PATH, and this machine's places
@@ -33,7 +31,7 @@ export function launchOf(
   const store = isUsualStore ? [] : ['--store', storeDirectory]
   return {
     command: process.execPath,
-    args: [program, ...words, ...store],
+    args: [programFile, ...words, ...store],
     env: {
       ...(identityFile !== usualPlaces.identityFile && { GITLOCKET_IDENTITY_FILE: identityFile }),
       ...(stateDirectory !== usualPlaces.stateDirectory && {
@@ -45,7 +43,7 @@ export function launchOf(
 
 /** What npx has fetched is gone some day. */
 function checkIsInstalled(): void {
-  if (!program.includes('/_npx/')) return
+  if (!programFile.includes('/_npx/')) return
   throw new StoreError(
     'invalid_input',
     'This gitlocket is in a cache that npx clears: run `npm install -g gitlocket` first',

@@ -5,29 +5,32 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadSodium } from '../../crypto/sodium.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { epochKeys, wipeEpoch } from '../../keys/epoch.ts'
+import { type EpochKeys, epochKeys, wipeEpoch } from '../../keys/epoch.ts'
 import { PackedObjects } from './packed-objects.ts'
 import { checkBatch, type VerifyJob } from './verify-message.ts'
 
-await loadSodium()
 // Untyped in node; verify-pool.ts alone sets it.
 const job: VerifyJob = workerData
-const { packDirectories, storeId, signingKeys } = job
-const epochs = job.epochs.map(({ auditKey, contentKey }) => {
-  return epochKeys(storeId, auditKey, contentKey)
-})
-const objects = new PackedObjects(packDirectories)
-const source = { objects, storeId, epochs: new Map(epochs.map((one) => [one.kid, one])) }
+const objects = new PackedObjects(job.packDirectories)
+// Not awaited: a bundle in CommonJS has no top-level await.
+void loadSodium().then(listen)
 
-parentPort?.on('message', (oids: readonly Oid[] | undefined) => {
-  if (oids === undefined) end()
-  else {
-    const result = checkBatch(source, signingKeys, oids)
-    parentPort?.postMessage(result, [result.buffer])
-  }
-})
+function listen(): void {
+  const { storeId, signingKeys } = job
+  const epochs = job.epochs.map(({ auditKey, contentKey }) => {
+    return epochKeys(storeId, auditKey, contentKey)
+  })
+  const source = { objects, storeId, epochs: new Map(epochs.map((one) => [one.kid, one])) }
+  parentPort?.on('message', (oids: readonly Oid[] | undefined) => {
+    if (oids === undefined) end(epochs)
+    else {
+      const result = checkBatch(source, signingKeys, oids)
+      parentPort?.postMessage(result, [result.buffer])
+    }
+  })
+}
 
-function end(): void {
+function end(epochs: readonly EpochKeys[]): void {
   for (const epoch of epochs) wipeEpoch(epoch)
   objects.close()
   parentPort?.close()

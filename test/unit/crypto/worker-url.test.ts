@@ -1,4 +1,4 @@
-// Workers are compiled modules, wherever the caller runs; in a bundle there are none.
+// Workers are compiled modules, wherever the caller runs; in most bundles there are none.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
@@ -9,6 +9,7 @@ import { temporaryDirectory } from '../../support/temporary.ts'
 test.each([
   ['a/dist/crypto/passphrase.js', 'a/dist/crypto/w.js'],
   ['a/src/crypto/passphrase.ts', 'a/dist/crypto/w.js'],
+  ['a/dist/command/verifying.cjs', 'a/dist/command/w.cjs'],
   ['src/a/src/crypto/passphrase.ts', 'src/a/dist/crypto/w.js'],
   ['src/node_modules/gitlocket/dist/git/b.js', 'src/node_modules/gitlocket/dist/git/w.js'],
 ])('beside %s is %s', (caller, expected) => {

@@ -1,0 +1,153 @@
+// A step of `npm run build`: bundles the command line, with its worker threads, into dist/command,
+// which src/bin starts: loading two hundred modules takes longer than most commands do. The library
+// is not bundled: dist/ has a module for each file of src/.
+//
+// The bundle is CommonJS, which Node.js loads faster, and keeps all names. Node.js reads its source
+// maps only with --enable-source-maps; then a stack names places in src/.
+
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const output = join(root, 'dist', 'command')
+
+/** What is started by itself: the command, and its threads, as `findWorker` names them. */
+const threads = [
+  'crypto/argon2-worker.ts',
+  'crypto/seal-worker.ts',
+  'git/maintenance/pack-job-worker.ts',
+  'store/search/regex-worker.ts',
+  'store/verify/verify-worker.ts',
+].map(sourceFile)
+const entries = [sourceFile('cli/main.ts'), sourceFile('cli/program.ts'), ...threads]
+
+/**
+ * The large files of the bundle, by the modules for which they exist. Each has what those import,
+ * less what an earlier one has, so that it needs no later one: a command loads the files up to its
+ * own. Whatever only other commands need has a file for each of them, and one that they share.
+ */
+const layers = {
+  program: ['cli/program.ts'],
+  packing: ['git/maintenance/pack-job-worker.ts'],
+  verifying: ['store/verify/verify-worker.ts'],
+  read: ['cli/commands/read.ts', 'store/open.ts'],
+  write: ['cli/commands/write.ts'],
+  sync: [
+    'cli/commands/init.ts',
+    'cli/commands/join.ts',
+    'cli/commands/sync.ts',
+    'store/sync/rounds.ts',
+  ],
+  serve: ['cli/commands/mcp.ts', 'cli/commands/serve.ts'],
+}
+
+/** libsodium with its WebAssembly in a file: smaller than base64, and nothing has to decode it. */
+const webAssembly = {
+  name: 'web-assembly',
+  transform: {
+    filter: { id: /\/libsodium(?:-sumo)?\.mjs$/ },
+    handler(code, id) {
+      const [literal, base64] = code.match(/"(AGFzbQ[\w+/=]+)"/) ?? []
+      const [ending, factory] = code.match(/export default (\w+);\s*$/) ?? []
+      if (base64 === undefined || factory === undefined) throw new Error(`${id} has changed`)
+      const fileName = basename(id, '.mjs') + '.wasm'
+      this.emitFile({ type: 'asset', fileName, source: Buffer.from(base64, 'base64') })
+      const reading = `
+        import { readFileSync } from 'node:fs'
+        const instantiateWasm = (imports, done) => {
+          const file = new URL('./${fileName}', import.meta.url)
+          const module = new WebAssembly.Module(readFileSync(file))
+          done(new WebAssembly.Instance(module, imports), module)
+        }
+        export default (options) => ${factory}({ ...options, instantiateWasm })`
+      // No map: all of it is one line of the original.
+      return { code: code.replace(literal, '""').replace(ending, reading), map: { mappings: '' } }
+    },
+  },
+}
+
+rmSync(output, { recursive: true, force: true })
+const bundle = await rolldown({
+  input: Object.fromEntries(entries.map((file) => [basename(file, '.ts'), file])),
+  platform: 'node',
+  // Only the library's users have it, and `chat` looks for it.
+  external: [/^@anthropic-ai\//],
+  plugins: [webAssembly],
+  preserveEntrySignatures: 'allow-extension',
+  onwarn({ code, message }) {
+    // A module that one file loads late and another one at once: so it is in the modules too.
+    if (code !== 'INEFFECTIVE_DYNAMIC_IMPORT') throw new Error(message)
+  },
+})
+const { output: written } = await bundle.write({
+  dir: output,
+  format: 'cjs',
+  entryFileNames: '[name].cjs',
+  chunkFileNames: '[name].cjs',
+  sourcemap: true,
+  sourcemapExcludeSources: true,
+  comments: false,
+  codeSplitting: {
+    // Else a layer would take what an earlier one has.
+    includeDependenciesRecursively: false,
+    groups: [
+      { name: 'libsodium', test: /\/libsodium(?:-wrappers)?\//, priority: 3 },
+      { name: 'libsodium-sumo', test: /\/libsodium.*-sumo\/|\/argon2\.ts$/, priority: 3 },
+      { name: layerNames(), debugName: 'layers', priority: 2 },
+      { name: 'shared', minShareCount: 2, priority: 1 },
+    ],
+  },
+})
+await bundle.close()
+writeFileSync(join(output, 'LICENSES.txt'), licenceTexts(written))
+
+function sourceFile(name) {
+  return join(root, 'src', name)
+}
+
+/** A function that gives the layer of a module, or null. */
+function layerNames() {
+  const names = new Map()
+  return (id, context) => {
+    if (names.size === 0) fillLayers(names, (module) => context.getModuleInfo(module)?.importedIds)
+    return names.get(id) ?? null
+  }
+}
+
+function fillLayers(names, importsOf) {
+  for (const [layer, modules] of Object.entries(layers)) {
+    const visit = (id) => {
+      if (names.has(id)) return
+      // A thread stays apart: what loads its imports must not start its work.
+      names.set(id, threads.includes(id) ? null : layer)
+      for (const imported of importsOf(id) ?? []) visit(imported)
+    }
+    for (const module of modules) visit(sourceFile(module))
+  }
+}
+
+/** The licences of the packages in the bundle, which ask for their texts to be kept. */
+function licenceTexts(files) {
+  const modules = files.flatMap(({ moduleIds = [] }) => moduleIds)
+  const directories = modules.flatMap(
+    (id) => id.match(/^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/) ?? [],
+  )
+  return [...new Set(directories)]
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map(licenceText)
+    .join('\n')
+}
+
+function licenceText(directory) {
+  const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
+  const { name, version, license } = manifest
+  const found = readdirSync(directory).filter((file) => /^(?:licen[cs]e|notice)\b/i.test(file))
+  const texts = found.map((file) => join(directory, file))
+  // Some name a licence and bring no text. Ours is one that has the same text for everyone.
+  if (texts.length === 0 && license === 'Apache-2.0') texts.push(join(root, 'LICENSE'))
+  if (texts.length === 0) throw new Error(`${name} has no text of its licence`)
+  const head = `=== ${name} ${version} (${license})`
+  return [head, ...texts.map((file) => readFileSync(file, 'utf8').trim()), ''].join('\n\n')
+}

@@ -1,0 +1,139 @@
+// The bundle of the command line, dist/command: what a command loads of it, its threads, its source
+// maps, the licences of what is in it, and that it needs nothing besides.
+
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { directoryOfProcess, temporaryDirectory } from '../support/temporary.ts'
+import { newHome, newHomeWithStore } from './cli-process.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const bundle = join(root, 'dist', 'command')
+const files = readdirSync(bundle)
+const modules = files.filter((name) => name.endsWith('.cjs'))
+
+/** What is in the bundle, by the paths in its source maps. */
+const sources = files
+  .filter((name) => name.endsWith('.map'))
+  .flatMap(
+    (name): readonly string[] => JSON.parse(readFileSync(join(bundle, name), 'utf8')).sources,
+  )
+
+/** Has a process print, at its end, which files of the bundle it has read. */
+const watching = join(directoryOfProcess(), 'watching.cjs')
+writeFileSync(
+  watching,
+  `const fs = require('node:fs')
+const { readFileSync } = fs
+const read = new Set()
+fs.readFileSync = (path, ...options) => {
+  const [, name] = /dist.command.([^/]*)$/.exec(String(path)) ?? []
+  if (name !== undefined) read.add(name)
+  return readFileSync(path, ...options)
+}
+process.on('exit', () => fs.writeSync(2, '\\nread ' + [...read].sort().join(' ')))
+`,
+)
+
+describe('a command reads only what it needs', async () => {
+  const opening = 'libsodium.cjs libsodium.wasm main.cjs packing.cjs program.cjs read.cjs'
+  const always = `${opening} rolldown-runtime.cjs verifying.cjs`
+  test.each<[words: string, expected: string]>([
+    ['--version', 'main.cjs program.cjs'],
+    ['--help', 'main.cjs program.cjs'],
+    ['create a.md --text a', `${always} write.cjs`],
+    ['ls', always],
+    ['cat a.md', always],
+  ])('%s', async (words, expected) => {
+    const home = await newHomeWithStore()
+    await home.ok('write', 'b.md', '--text', 'b')
+    const { stderr, exitCode } = await home.run(words.replace('cat a', 'cat b').split(' '), {
+      env: { NODE_OPTIONS: `--require=${watching}` },
+    })
+    expect(exitCode).toBe(0)
+    expect(stderr.split('\nread ')[1]).toBe(expected)
+  })
+})
+
+describe('the bundle', () => {
+  test('has a file for every thread that the sources start', () => {
+    const places = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    const texts = places
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(root, 'src', name), 'utf8'))
+    const threads = texts.flatMap((text) =>
+      [...text.matchAll(/findWorker\(import\.meta\.url, '([a-z0-9-]+)'\)/g)].map(
+        ([, name]) => name,
+      ),
+    )
+    expect(threads).toHaveLength(5)
+    expect(modules).toEqual(expect.arrayContaining(threads.map((name) => `${name}.cjs`)))
+  })
+
+  test('loads nothing from outside but what Node.js has, and the SDK for `chat`', () => {
+    const loaded = modules.flatMap((name) => {
+      // Not in a quoted text: a validator in there writes programs.
+      const loading = /(?<!['"`])\b(?:require|import)\("([^"\n]*)"\)/g
+      return [...readFileSync(join(bundle, name), 'utf8').matchAll(loading)].map(([, path]) => path)
+    })
+    const outside = loaded.filter((path = '') => !path.startsWith('./') && !isBuiltin(path))
+    expect(new Set(outside)).toEqual(
+      new Set(['@anthropic-ai/sdk', '@anthropic-ai/sdk/lib/tools/ToolError']),
+    )
+  })
+
+  test('has the text of the licence of each package in it', () => {
+    const kept = readFileSync(join(bundle, 'LICENSES.txt'), 'utf8').split(/^=== /m).slice(1)
+    const named = new Set(kept.map((one) => one.split(' ')[0]))
+    const used = sources.flatMap(
+      (path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
+    )
+    expect(used).toContain('zod')
+    // The maps do not name the two that are changed on the way.
+    expect(named).toEqual(new Set(['libsodium', 'libsodium-sumo', ...used]))
+    for (const one of kept) expect(one).toMatch(/\n.*(?:permi|licen[cs]e)/i)
+  })
+
+  test('names places in src/ in a stack, if Node.js is to read its maps', async () => {
+    const home = await newHomeWithStore()
+    const env = { NODE_DEBUG: 'gitlocket', NODE_OPTIONS: '--enable-source-maps' }
+    const { stderr } = await home.run(['cat', 'nothing.md'], { env })
+    expect(stderr).toMatch(/at \S*getMemory \(.*\/src\/cli\/commands\/read\.ts:\d+:\d+\)/)
+  })
+})
+
+test(
+  'the bundle alone does every kind of work, in a path with spaces and behind a link',
+  { tags: 'slow' },
+  async () => {
+    const directory = temporaryDirectory()
+    const place = join(directory, 'a path with spaces', 'gitlocket')
+    for (const part of ['package.json', 'src/bin', 'dist/command']) {
+      cpSync(join(root, part), join(place, part), { recursive: true })
+    }
+    mkdirSync(join(directory, 'bin'))
+    const program = join(directory, 'bin', 'gitlocket')
+    symlinkSync(join(place, 'src/bin/gitlocket.cjs'), program)
+    const home = newHome()
+    const run = async (...words: readonly string[]) => {
+      const answer = await home.run(words, {
+        program,
+        env: { GITLOCKET_PASSPHRASE_FILE: passphrase },
+      })
+      expect(answer).toMatchObject({ stderr: '', exitCode: 0 })
+      return answer.stdout
+    }
+    const passphrase = home.file('passphrase', 'correct horse battery staple')
+    await run('init')
+    home.file('large', 'a needle\n'.repeat(11_000))
+    await run('create', 'large.md', '--file', 'large')
+    expect(await run('search', '-E', 'need.e')).toContain('/large.md')
+    await run('compact')
+    await run('verify')
+    expect(await run('completion', 'bash')).toContain('gitlocket')
+    // Its input ends at once.
+    expect(await run('mcp')).toBe('')
+  },
+)

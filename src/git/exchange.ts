@@ -37,6 +37,11 @@ export interface OutgoingPack {
   close(): void
 }
 
+/** A pack of all that one commit leads to. */
+export interface WholePack extends OutgoingPack {
+  readonly commits: number
+}
+
 /**
  * What a remote has sent and nobody has accepted yet: only who holds this reads it, beside the
  * objects of the store. Once it is accepted or dropped, it reads the store alone.
@@ -100,6 +105,12 @@ export interface PackExchange {
    * `object_missing`. Not inside `exclusive`.
    */
   pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack>
+  /**
+   * A pack of all that `head` leads to, where the packs hold nothing else and much of it: their
+   * files are sent as they are. Undefined elsewhere, or if that is in doubt: `pack` chooses.
+   * Throws `cancelled`, or the code of what is damaged. Not inside `exclusive`.
+   */
+  packWhole(head: Oid, signal?: AbortSignal): Promise<WholePack | undefined>
   /**
    * The commit of refs/remotes/<remote>/main, or of evidence (`leftOutName`). Throws
    * `invalid_input` for a name git refuses.

@@ -4,7 +4,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Disk } from '../../src/disk/disk.ts'
-import { asAmount, runPackJob } from '../../src/git/maintenance/pack-job.ts'
+import { countIfExact } from '../../src/git/maintenance/exact-packs.ts'
+import { asAmount, asLinks, runPackJob } from '../../src/git/maintenance/pack-job.ts'
 import { asTemporaryPack } from '../../src/git/pack/pack-file.ts'
 import type { Packer } from '../../src/git/pack/packer.ts'
 
@@ -42,6 +43,10 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
     async measureUnreachable(names, heads) {
       return asAmount(await runPackJob(disk, { kind: 'unreachable', directory, names, heads }))
     },
+    async countIfExact(names, head) {
+      const job = { kind: 'links', directory, names, head, part: 0, parts: 1 } as const
+      return countIfExact([asLinks(await runPackJob(disk, job))])
+    },
     async close() {},
   }
 }
@@ -58,6 +63,7 @@ export function joiningPacker(disk: Disk, repository: string): Packer {
     compact: (names, options) => packer().compact(names, options),
     measureUnreachable: (names, heads, options) =>
       packer().measureUnreachable(names, heads, options),
+    countIfExact: (names, head, options) => packer().countIfExact(names, head, options),
     close: () => packer().close(),
   }
 }

@@ -3,16 +3,18 @@
 // what the journal holds: it asks for objects, and for a checkpoint before it sends many.
 
 import type { Disk } from '../../disk/disk.ts'
-import type { Evidence, OutgoingPack, PackExchange, Remote } from '../exchange.ts'
+import type { Evidence, OutgoingPack, PackExchange, Remote, WholePack } from '../exchange.ts'
+import type { PackStatus } from '../object-store.ts'
 import type { Oid } from '../objects/object.ts'
 import { addRemote, getRemote, readRemotes, removeRemote } from '../refs/remotes.ts'
 import { readTrackingRef, writeTrackingRef } from '../refs/tracking-ref.ts'
 import { DiskIncoming, type DiskIncomingParts } from './disk-incoming.ts'
-import { makeOutgoingPack } from './outgoing-pack.ts'
+import { fewObjectsMax, makeOutgoingPack, openPacks } from './outgoing-pack.ts'
 import { findRefused, hasRefused, openRefused, removeRefused } from './refused-head.ts'
+import { WholePacks } from './whole-packs.ts'
 
 export interface DiskExchangeParts extends DiskIncomingParts {
-  readonly packs: () => readonly { readonly name: string }[]
+  readonly packs: () => readonly PackStatus[]
   readonly checkpoint: () => Promise<void>
 }
 
@@ -59,6 +61,30 @@ export class DiskExchange implements PackExchange {
     }
     const parts = { disk: this.#disk, directory, find, packs: names }
     return makeOutgoingPack(parts, oids, atReceiver)
+  }
+
+  async packWhole(head: Oid, signal?: AbortSignal): Promise<WholePack | undefined> {
+    const { directory, packer, packs: listed, rescan } = this.#parts
+    rescan()
+    const now = listed()
+    // Fewer are packed anew, as small as they get.
+    if (now.reduce((sum, { objects }) => sum + objects, 0) <= fewObjectsMax) return undefined
+    const largestFirst = now.toSorted((a, b) => b.objects - a.objects)
+    const names = largestFirst.map(({ name }) => name)
+    // Opened before they are looked into: another process may remove them meanwhile.
+    const packs = openPacks(this.#disk, directory, names)
+    const close = (): void => packs.forEach((pack) => pack.close())
+    try {
+      const commits = await packer.countIfExact(names, head, { signal })
+      if (commits !== undefined && packs.length === names.length) {
+        return new WholePacks(packs, commits)
+      }
+    } catch (error) {
+      close()
+      throw error
+    }
+    close()
+    return undefined
   }
 
   tracked(remote: string): Oid | undefined {

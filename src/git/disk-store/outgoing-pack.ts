@@ -31,7 +31,7 @@ import { Pack } from '../pack/pack.ts'
 import { findThinBases } from './thin-bases.ts'
 
 /** The most that is packed in RAM, by objects and by bytes. */
-const fewObjectsMax = 10_000
+export const fewObjectsMax: number = 10_000
 const fewBytesMax = 8 * MEBIBYTE
 const chunkBytes = 64 * KIBIBYTE
 
@@ -55,7 +55,7 @@ export async function makeOutgoingPack(
   assert(first.size > 0, 'a pack without objects')
   const few = first.size > fewObjectsMax ? undefined : await readFew(parts, first)
   if (few !== undefined) return packInRam(few, parts.find, atReceiver)
-  const packs = openPacks(parts, await parts.packs())
+  const packs = openPacks(parts.disk, parts.directory, await parts.packs())
   try {
     const copy = new PackCopy(parts, packs, await inSlices(MultiPack.of(packs)))
     await copy.choose(first)
@@ -100,7 +100,8 @@ async function readFew(
   return objects
 }
 
-function openPacks({ disk, directory }: OutgoingParts, names: readonly string[]): Pack[] {
+/** Those of the packs that are still there. */
+export function openPacks(disk: Disk, directory: string, names: readonly string[]): Pack[] {
   return names.flatMap((name) => {
     const pack = Pack.openBounded(disk, directory, name)
     return pack === undefined ? [] : [pack]

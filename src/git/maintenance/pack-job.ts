@@ -13,6 +13,7 @@ import type { TemporaryPack } from '../pack/pack-file.ts'
 import { filterPacks } from '../pack/pack-filter.ts'
 import { orderForPack } from '../pack/pack-order.ts'
 import { type PackObject, writePack, writeTemporaryPack } from '../pack/pack-writer.ts'
+import { type LinksJob, type PackLinks, readPackLinks } from './exact-packs.ts'
 import { compactPacks, mergePacks } from './pack-merge.ts'
 import { checkUnreached, measureUnreachableInPacks, type UnreachableJob } from './unreachable.ts'
 
@@ -42,6 +43,7 @@ export type PackJob =
       readonly heads: readonly Oid[]
     }
   | (UnreachableJob & { readonly kind: 'unreachable' })
+  | (LinksJob & { readonly kind: 'links' })
   | {
       /** Checks and indexes a pack that was received under temporary names. */
       readonly kind: 'index'
@@ -49,18 +51,24 @@ export type PackJob =
       readonly token: string
     }
 
-/** The new pack, or the amount that `unreachable` measured. */
-export type PackResult = PackStatus | TemporaryPack | ObjectAmount | undefined
+/** The new pack, or what `unreachable` measured or `links` found. */
+export type PackResult = PackStatus | TemporaryPack | ObjectAmount | PackLinks | undefined
 
 /** The result of an `unreachable` job. */
 export function asAmount(result: PackResult): ObjectAmount {
-  assert(result !== undefined, 'an unreachable job returns an amount')
+  assert(result !== undefined && 'bytes' in result, 'an unreachable job returns an amount')
   return { objects: result.objects, bytes: result.bytes }
+}
+
+/** The result of a `links` job. */
+export function asLinks(result: PackResult): PackLinks | undefined {
+  assert(result === undefined || 'named' in result, 'a job for links returns them')
+  return result
 }
 
 /**
  * Returns the new pack; undefined if there was nothing to merge, and after a `filter`. The long
- * jobs use `watch`: `compact`, `index` and `unreachable`.
+ * jobs use `watch`: `compact`, `index`, `links` and `unreachable`.
  */
 export async function runPackJob(
   disk: Disk,
@@ -71,6 +79,7 @@ export async function runPackJob(
   if (job.kind === 'merge') return mergePacks(disk, directory, job.names, watch)
   if (job.kind === 'compact') return compactPacks(disk, directory, job.names, watch)
   if (job.kind === 'unreachable') return measureUnreachableInPacks(disk, job, watch)
+  if (job.kind === 'links') return readPackLinks(disk, job, watch)
   if (job.kind === 'index') return indexIncoming(disk, directory, job.token, watch)
   if (job.kind === 'filter') {
     const dead = new OidList(job.dead)

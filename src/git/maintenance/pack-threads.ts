@@ -11,8 +11,8 @@ import type { PackJob, PackResult } from './pack-job.ts'
 import { encodeRequest, type PackReply, type PackTask, transferOf } from './pack-message.ts'
 
 /** A thread takes some twenty megabytes: a server that packs many stores at once has them wait. */
-const threadsMax = 2
-const turns = new Turns(threadsMax)
+export const packThreadsMax = 2
+const turns = new Turns(packThreadsMax)
 
 /** The young generation of a thread, which works on buffers; the default is 48. */
 const youngMegabytes = 6

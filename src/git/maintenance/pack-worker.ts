@@ -8,8 +8,9 @@ import { findWorker } from '../../worker-url.ts'
 import type { CompactOptions } from '../object-store.ts'
 import { asTemporaryPack, temporaryPath } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
-import { asAmount, type PackJob, type PackResult, runPackJob } from './pack-job.ts'
-import { packInThread } from './pack-threads.ts'
+import { countIfExact } from './exact-packs.ts'
+import { asAmount, asLinks, type PackJob, type PackResult, runPackJob } from './pack-job.ts'
+import { packInThread, packThreadsMax } from './pack-threads.ts'
 
 /** Less than this is packed faster than a thread starts. */
 const inlineBytesMax = 512 * KIBIBYTE
@@ -43,6 +44,13 @@ export function workerPacker(directory: string): Packer {
       return asAmount(
         await runWhereFaster({ kind: 'unreachable', directory, names, heads }, options),
       )
+    },
+    async countIfExact(names, head, options) {
+      const job = { kind: 'links', directory, names, head } as const
+      const work = Array.from({ length: packThreadsMax }, async (_, part) => {
+        return asLinks(await runWhereFaster({ ...job, part, parts: packThreadsMax }, options))
+      })
+      return countIfExact(await Promise.all(work))
     },
     async close() {},
   }

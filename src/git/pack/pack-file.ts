@@ -6,7 +6,7 @@ import { toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { assert } from '../../errors.ts'
-import type { ObjectAmount, PackStatus } from '../object-store.ts'
+import type { PackStatus } from '../object-store.ts'
 import { HashedFile } from './hashed-file.ts'
 import { encodePackHeader } from './pack-entry.ts'
 
@@ -121,9 +121,7 @@ export function discardTemporaryPack(disk: Disk, directory: string, token: strin
 }
 
 /** The result of a `stage` job. */
-export function asTemporaryPack(
-  pack: PackStatus | TemporaryPack | ObjectAmount | undefined,
-): TemporaryPack {
+export function asTemporaryPack(pack: TemporaryPack | object | undefined): TemporaryPack {
   assert(pack !== undefined && 'token' in pack, 'a staged pack has a token')
   return pack
 }

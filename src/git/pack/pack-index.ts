@@ -15,6 +15,8 @@ export const largeOffset: number = 0x8000_0000
 /** The length of signature, version and fan-out table. */
 export const indexHeadBytes: number = fanoutAt + 256 * 4
 const oidsAt = indexHeadBytes
+/** Positions of an oid that are guessed before its range is bisected. */
+const guessesMax = 4
 /** The checksums of the pack and of the index. */
 export const indexTrailerBytes: number = 40
 const trailerBytes = indexTrailerBytes
@@ -66,17 +68,25 @@ export class PackIndex implements ObjectIndex {
     const wanted = oidPrefix(oid)
     let low = first === 0 ? 0 : this.#fanout(first - 1)
     let high = this.#fanout(first)
-    while (low < high) {
-      const middle = (low + high) >>> 1
+    let [lowest, highest] = [first * 2 ** 24, (first + 1) * 2 ** 24]
+    for (let step = 0; low < high; step += 1) {
+      // Oids are distributed evenly; where they are not, bisecting finds them.
+      const isGuess = step < guessesMax && highest > lowest
+      const part = isGuess ? (wanted - lowest) / (highest - lowest) : 0.5
+      const middle = Math.min(low + Math.floor((high - low) * part), high - 1)
       const at = oidsAt + middle * oidBytes
+      const prefix = this.#bytes.readUInt32BE(at)
       // Four bytes nearly always decide; a call to compare twenty costs more than everything else
       // here.
-      const order =
-        wanted - this.#bytes.readUInt32BE(at) ||
-        -this.#bytes.compare(oid, 0, oidBytes, at, at + oidBytes)
+      const order = wanted - prefix || -this.#bytes.compare(oid, 0, oidBytes, at, at + oidBytes)
       if (order === 0) return middle
-      if (order > 0) low = middle + 1
-      else high = middle
+      if (order > 0) {
+        low = middle + 1
+        lowest = prefix
+      } else {
+        high = middle
+        highest = prefix
+      }
     }
     return undefined
   }

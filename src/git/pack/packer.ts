@@ -22,6 +22,15 @@ export interface Packer {
     heads: readonly Oid[],
     options: CompactOptions,
   ): Promise<ObjectAmount>
+  /**
+   * The number of commits that `head` leads to, if these packs hold all objects that it leads to,
+   * each once, and no others; else undefined. They are searched in this order.
+   */
+  countIfExact(
+    names: readonly string[],
+    head: Oid,
+    options: CompactOptions,
+  ): Promise<number | undefined>
   /** Checks a pack that was received in another directory, under temporary names; indexes it. */
   index(directory: string, token: string, options: CompactOptions): Promise<TemporaryPack>
   /**

@@ -1,7 +1,8 @@
 // A pack index that stays in its file: for a million commits it has 180 MB. RAM holds its fan-out
-// table and a few blocks, or all that were read as far as a budget allows. Its SHA-1 is not verified when it is opened, which would block the
-// thread: the fan-out table is checked against the oids, and each oid against its neighbours; a
-// wrong offset gives an object with another hash. Jobs that rewrite packs verify everything.
+// table and a few blocks, or all that were read as far as a budget allows. Its SHA-1 is not
+// verified when it is opened, which would block the thread: the fan-out table is checked against
+// the oids, and each oid against its neighbours; a wrong offset gives an object with another hash.
+// Jobs that rewrite packs verify everything.
 
 import { equalBytes } from '../../bytes.ts'
 import type { CacheBudget } from '../../cache-budget.ts'

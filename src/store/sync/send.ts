@@ -3,6 +3,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
+import type { OutgoingPack } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { connectPush } from '../../transport/push.ts'
 import type {
@@ -107,22 +108,34 @@ export class Sender {
     expected: Oid | undefined,
     head: Head,
   ): Promise<Sent> {
-    const { objects } = this.#session
-    const { exchange } = objects
+    const { transfer: progress } = this.#options
     const there = await this.#commitsThere(expected)
-    const commits = await findOutgoing(objects, head.commit, there)
-    const oids = objectsOf(objects, commits, there)
     const takesThin = !connection.refs.capabilities.has('no-thin')
-    const pack = await exchange.pack(oids, takesThin ? there[0] : undefined)
+    const { pack, commits } = await this.#packFor(head, there, takesThin ? there[0] : undefined)
     try {
-      const { transfer: progress } = this.#options
       await connection.push({ expected, next: head.commit, pack, progress })
     } finally {
       pack.close()
     }
     const { commit: oid, height, record } = head
     await this.#remote.note({ oid, height, record })
-    return { commits: commits.length, bytes: pack.bytes }
+    return { commits, bytes: pack.bytes }
+  }
+
+  async #packFor(
+    head: Head,
+    there: readonly Oid[],
+    atReceiver: Oid | undefined,
+  ): Promise<{ readonly pack: OutgoingPack; readonly commits: number }> {
+    const { objects } = this.#session
+    const { exchange } = objects
+    if (there.length === 0) {
+      const pack = await exchange.packWhole(head.commit, this.#options.signal)
+      if (pack !== undefined) return { pack, commits: pack.commits }
+    }
+    const commits = await findOutgoing(objects, head.commit, there)
+    const pack = await exchange.pack(objectsOf(objects, commits, there), atReceiver)
+    return { pack, commits: commits.length }
   }
 
   async #commitsThere(expected: Oid | undefined): Promise<readonly Oid[]> {

@@ -170,7 +170,7 @@ export const durability: readonly MutatedFile[] = [
         name: 'a commit that failed stays away, even if its bytes had reached the device',
       },
       {
-        line: 'this.#writeZeros(fd, size, end)\n    await this.#disk.sync(fd)',
+        line: 'this.#writeZeros(fd, size, end)\n      await this.#disk.sync(fd)',
         becomes: 'this.#writeZeros(fd, size, end)',
         test: journal,
         name: 'a write that does not end finds its space there, and cuts nothing off',

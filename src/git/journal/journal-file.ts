@@ -12,6 +12,7 @@ import {
   type Batch,
   batchBytes,
   batchHeadBytes,
+  damaged,
   encodeBatch,
   findBatch,
   findHead,
@@ -24,6 +25,7 @@ import {
 import { type JournalMemory, JournalSlabs } from './journal-memory.ts'
 import { isOfSame, classifyRest, type Rest } from './journal-survey.ts'
 
+const problem = 'changes that are not packed yet cannot all be read'
 const noBytes = new Uint8Array(0)
 /** Never written to, so that the system allocates no memory for it. */
 const zeros = new Uint8Array(journalStepBytesMax)
@@ -66,6 +68,8 @@ export class JournalFile {
   #doubt: Uint8Array = noBytes
   /** The file is known to be durable up to this position. */
   #durable = 0
+  /** Up to this position it has durable zeros, or frames; 0 if that is not known. */
+  #reserved = 0
   /** Whether this handle is appending frames that are not durable yet. */
   #appending = false
   #poisoned: StoreError | undefined
@@ -121,7 +125,7 @@ export class JournalFile {
       // A write in progress at that moment is complete when the file is read again.
       const isQuiet = this.#isQuiet()
       this.#load()
-      if (isQuiet && this.doubtful && equalBytes(last, this.#doubt)) throw damagedError()
+      if (isQuiet && this.doubtful && equalBytes(last, this.#doubt)) throw damaged(problem)
     }
     return 'everything'
   }
@@ -202,6 +206,7 @@ export class JournalFile {
   shrink(): void {
     const kept = Math.max(journalStepBytesMin, this.#end + sectorBytes)
     if (this.#rest !== 'zeros' || this.#size() <= kept) return
+    this.#reserved = 0
     this.#disk.truncate(this.#openForWriting(), kept)
   }
 
@@ -240,6 +245,8 @@ export class JournalFile {
   }
 
   #readChange(): JournalNews {
+    // Another process may have emptied it.
+    this.#reserved = 0
     const isKnown = equalBytes(this.#readAt(0, batchHeadBytes), this.#first)
     if (isKnown && !this.doubtful) return this.#refreshTail()
     this.#load()
@@ -266,7 +273,7 @@ export class JournalFile {
   #load(): void {
     this.#forget()
     this.#slabs.abandon()
-    if (this.#size() > journalFileBytesMax) throw damagedError()
+    if (this.#size() > journalFileBytesMax) throw damaged(problem)
     this.#first = this.#readAt(0, batchHeadBytes)
     this.#scan()
     this.#classifyRest()
@@ -280,6 +287,7 @@ export class JournalFile {
     this.#tail = noBytes
     this.#end = 0
     this.#durable = 0
+    this.#reserved = 0
     this.#rest = 'zeros'
     this.#doubt = noBytes
   }
@@ -312,7 +320,8 @@ export class JournalFile {
 
   #moveEnd(batch: Uint8Array): void {
     this.#end += batch.length
-    this.#tail = batch.slice(-tailBytes)
+    // Not `slice`, which is slow for the shared memory of a batch.
+    this.#tail = new Uint8Array(batch.subarray(-tailBytes))
   }
 
   async #writeDurably(fd: number, batch: Uint8Array): Promise<void> {
@@ -344,14 +353,17 @@ export class JournalFile {
 
   /** Extends the file with durable zeros to at least `needed` bytes, in steps that grow with it. */
   async #reserve(fd: number, needed: number): Promise<void> {
+    if (this.#reserved >= needed) return
     const size = this.#disk.size(fd)
-    if (size >= needed) return
     let end = size
     while (end < needed) {
       end += Math.min(Math.max(journalGrowth * end, journalStepBytesMin), journalStepBytesMax)
     }
-    this.#writeZeros(fd, size, end)
-    await this.#disk.sync(fd)
+    if (end > size) {
+      this.#writeZeros(fd, size, end)
+      await this.#disk.sync(fd)
+    }
+    this.#reserved = end
   }
 
   #writeZeros(fd: number, start: number, end: number): void {
@@ -385,11 +397,4 @@ export class JournalFile {
     this.#writable = true
     return fd
   }
-}
-
-function damagedError(): StoreError {
-  return new StoreError(
-    'journal_corrupt',
-    'The journal of the store is damaged: changes that are not packed yet cannot all be read',
-  )
 }

@@ -35,10 +35,15 @@ const mark = Uint8Array.of(0xff)
 export const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
 const zeroOid = '0'.repeat(40)
 
-export interface JournalObject {
+export interface NamedObject {
   readonly oid: Oid
   readonly type: ObjectType
   readonly body: Uint8Array
+}
+
+export interface JournalObject extends NamedObject {
+  /** Whether its bytes are known to have the oid. */
+  isVerified: boolean
 }
 
 /** One transition in a journal file. */
@@ -151,7 +156,7 @@ function decodeObject(reader: ByteReader): JournalObject {
   const type = objectTypes[reader.u8() - 1]
   if (type === undefined) throw damaged('an object in it has an unknown type')
   const oid = toHex(reader.raw(20))
-  return { oid, type, body: reader.raw(reader.u32()) }
+  return { oid, type, body: reader.raw(reader.u32()), isVerified: false }
 }
 
 function frameBytes({ objects }: Transition): number {
@@ -176,7 +181,8 @@ function writeFrame(bytes: Uint8Array, start: number, transition: Transition): F
     at = writeOid(view, at, oid)
     at = view.writeUInt32BE(body.length, at)
     bytes.set(body, at)
-    objects.push({ type, oid, body: bytes.subarray(at, at + body.length) })
+    const own = bytes.subarray(at, at + body.length)
+    objects.push({ oid, type, body: own, isVerified: true })
     at += body.length
   }
   return { expected, next, objects }
@@ -196,6 +202,6 @@ function bodySum(body: Uint8Array): Uint8Array {
   return sha256(body).subarray(0, sumBytes)
 }
 
-function damaged(problem: string): StoreError {
+export function damaged(problem: string): StoreError {
   return new StoreError('journal_corrupt', `The journal of the store is damaged: ${problem}`)
 }

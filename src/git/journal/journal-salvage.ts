@@ -11,7 +11,7 @@ import { hasCode } from '../../errors.ts'
 import { journalTransitionBytesMax, KIBIBYTE, journalFileBytesMax } from '../../limits.ts'
 import type { Oid } from '../objects/object.ts'
 import { WorkBudget } from '../pack/work-budget.ts'
-import { type JournalObject, objectTypes } from './journal-frame.ts'
+import { type NamedObject, objectTypes } from './journal-frame.ts'
 import { framesOf, surveyJournal } from './journal-survey.ts'
 
 const oidBytes = 20
@@ -21,7 +21,7 @@ const objectHeaderBytes = 1 + oidBytes + 4
 const stepBytes = 64 * KIBIBYTE
 
 export interface SalvagedJournal {
-  readonly objects: ReadonlyMap<Oid, JournalObject>
+  readonly objects: ReadonlyMap<Oid, NamedObject>
   /** The commits that intact frames moved the branch to; the newest last. */
   readonly heads: readonly Oid[]
 }
@@ -32,7 +32,7 @@ export function* salvageJournal(disk: Disk, path: string): Generator<undefined, 
   const { before, after } = surveyJournal(bytes)
   const batches = [...before, ...after]
   const frames = framesOf(batches)
-  const objects = new Map<Oid, JournalObject>()
+  const objects = new Map<Oid, NamedObject>()
   for (const object of frames.flatMap((frame) => frame.objects)) {
     const { oid, type, body } = object
     // A copy, so that the whole file is not kept in memory.
@@ -57,7 +57,7 @@ export function* salvageJournal(disk: Disk, path: string): Generator<undefined, 
 function* findObjects(
   bytes: Uint8Array,
   budget: WorkBudget,
-  objects: Map<Oid, JournalObject>,
+  objects: Map<Oid, NamedObject>,
 ): Generator<undefined, void> {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   for (let at = 0; at + objectHeaderBytes <= view.length;) {
@@ -81,7 +81,7 @@ function endOfObject(view: Buffer, at: number): number | undefined {
   return start + length
 }
 
-function objectIn(view: Buffer, at: number, body: Uint8Array): JournalObject | undefined {
+function objectIn(view: Buffer, at: number, body: Uint8Array): NamedObject | undefined {
   const type = objectTypes[(view[at] ?? 0) - 1]
   const oid = toHex(view.subarray(at + 1, at + 1 + oidBytes))
   if (type === undefined || gitHash(type, body) !== oid) return undefined

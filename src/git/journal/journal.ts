@@ -10,7 +10,7 @@ import { journalPackBytes } from '../../limits.ts'
 import type { Transition } from '../object-store.ts'
 import { decodeTree, findLinks, type Oid } from '../objects/object.ts'
 import { JournalFile, type JournalNews } from './journal-file.ts'
-import { type Frame, type JournalObject, saltBytes } from './journal-frame.ts'
+import { type Frame, type JournalObject, type NamedObject, saltBytes } from './journal-frame.ts'
 import { journalMemory } from './journal-memory.ts'
 import { journalNames } from './journal-survey.ts'
 
@@ -38,7 +38,6 @@ export class Journal {
   #branch: Oid | undefined
   #live: Frame[] = []
   #objects: Map<Oid, JournalObject> = new Map()
-  readonly #verified: WeakSet<JournalObject> = new WeakSet()
   #prepared = false
 
   constructor({ disk, directory, random, isQuiet }: JournalParts) {
@@ -78,15 +77,16 @@ export class Journal {
   }
 
   /** A copy. Throws `object_corrupt` if another process wrote it under a wrong oid. */
-  find(oid: Oid): JournalObject | undefined {
+  find(oid: Oid): NamedObject | undefined {
     const object = this.#objects.get(oid)
     if (object === undefined) return undefined
-    if (!this.#verified.has(object) && gitHash(object.type, object.body) !== oid) {
+    const { type, body } = object
+    if (!object.isVerified && gitHash(type, body) !== oid) {
       throw new StoreError('object_corrupt', 'An object in the journal does not match its name')
     }
-    this.#verified.add(object)
+    object.isVerified = true
     // Its memory is reused after it is packed.
-    return { ...object, body: object.body.slice() }
+    return { oid, type, body: body.slice() }
   }
 
   has(oid: Oid): boolean {
@@ -137,7 +137,6 @@ export class Journal {
     if (this.#newer.generation === 0) await this.#newer.start(1, this.#random(saltBytes))
     if (this.#older.uncertain) await this.#older.harden()
     const frames = await this.#newer.append(transitions)
-    for (const object of frames.flatMap((frame) => frame.objects)) this.#verified.add(object)
     this.#live.push(...frames)
     this.#remember(frames)
   }

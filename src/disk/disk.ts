@@ -57,6 +57,11 @@ export interface FileStatus {
   readonly device: number
 }
 
+/** Whether two looks at a path saw one file, unchanged. Who replaces a file changes its inode. */
+export function isSameFile(a: FileStatus | undefined, b: FileStatus | undefined): boolean {
+  return a?.inode === b?.inode && a?.mtimeMs === b?.mtimeMs && a?.size === b?.size
+}
+
 /**
  * The file system as the storage engine uses it. Failures are StoreErrors: `storage_full`,
  * `storage_denied` or `storage_failed`.

@@ -1,15 +1,17 @@
 // A lock among processes, for one handle of a store: a hard link to a file that names the holder,
 // next to the socket at which that process listens. The lock of a dead process is broken; that of a
 // live one is waited for. Node has no flock, so the kernel does not release it. Without fsync: a
-// lock need not survive a power loss, and an empty lock file counts as dead.
+// lock need not survive a power loss, and an empty lock file counts as dead. A mark tells a handle
+// that nobody has held the lock since it did, so that it need not look for changes.
 
 import { asciiText, toHex, utf8 } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import { lineFileBytesMax } from '../limits.ts'
-import type { Disk } from './disk.ts'
+import { type Disk, type FileStatus, isSameFile } from './disk.ts'
 import type { Life, Listener } from './life-socket.ts'
 import type { ProcessOwner } from './process-owner.ts'
+import { TurnQueue } from './turn-queue.ts'
 
 /** Retries that only yield to other work of this process, before the lock is polled. */
 const spins = 8
@@ -39,6 +41,7 @@ export class LockIdentity {
   readonly #disk: Disk
   readonly #directory: string
   #written: Promise<void> | undefined
+  #isWhole = false
   #listener: Listener | undefined
 
   constructor(disk: Disk, directory: string, random: Random) {
@@ -52,9 +55,20 @@ export class LockIdentity {
     this.#written ??= this.#create()
     try {
       await this.#written
+      this.#isWhole = true
     } catch (error) {
       this.#written = undefined
       throw error
+    }
+  }
+
+  /** Like `linkTo`, at once; false also if the file is not there. */
+  tryLinkTo(path: string): boolean {
+    if (!this.#isWhole) return false
+    try {
+      return this.#disk.link(this.path, path)
+    } catch {
+      return false
     }
   }
 
@@ -79,6 +93,7 @@ export class LockIdentity {
     this.#listener?.close()
     this.#listener = undefined
     this.#written = undefined
+    this.#isWhole = false
   }
 
   /** The file comes before the socket: a sweep keeps a socket that has an owner file. */
@@ -119,6 +134,11 @@ export interface LockOptions {
   readonly random: Random
   /** The purpose of the lock, for the text of the `locked` error. */
   readonly purpose: string
+  /**
+   * A file that every holder makes a link to its own before it looks at what the lock protects, if
+   * it is not one already.
+   */
+  readonly mark?: string
 }
 
 export class ProcessLock {
@@ -127,7 +147,10 @@ export class ProcessLock {
   readonly #path: string
   readonly #random: Random
   readonly #purpose: string
+  readonly #markPath: string | undefined
   readonly #turns = new TurnQueue()
+  /** The status of the mark since it is of this handle. */
+  #mark: FileStatus | undefined
   #asked: { token: string; life: Life; at: number } | undefined
 
   constructor(options: LockOptions) {
@@ -136,16 +159,20 @@ export class ProcessLock {
     this.#path = options.path
     this.#random = options.random
     this.#purpose = options.purpose
+    this.#markPath = options.mark
   }
 
-  /** Runs `work` while holding the lock. Throws `locked` after `waitMs`. */
-  async hold<T>(waitMs: number, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` while holding the lock. Throws `locked` after `waitMs`. `isSame`: no other handle
+   * has held it since this one did, which only a lock with a mark can tell.
+   */
+  async hold<T>(waitMs: number, work: (isSame: boolean) => Promise<T>): Promise<T> {
     const deadline = performance.now() + waitMs
-    if (!(await this.#turns.enter(waitMs))) throw this.#lockedError()
+    if (!this.#turns.tryEnter() && !(await this.#turns.enter(waitMs))) throw this.#lockedError()
     try {
-      await this.#acquire(deadline)
+      if (!this.#identity.tryLinkTo(this.#path)) await this.#acquire(deadline)
       try {
-        return await work()
+        return await work(this.#takeMark())
       } finally {
         this.#release()
       }
@@ -170,9 +197,33 @@ export class ProcessLock {
     return token !== undefined && token !== this.#identity.token
   }
 
-  /** Releases the lock if an earlier release failed. */
+  /** Whether no other handle has begun to hold the lock since this one did. */
+  get isMarked(): boolean {
+    if (this.#mark === undefined || this.#markPath === undefined) return false
+    return isSameFile(this.#disk.stat(this.#markPath), this.#mark)
+  }
+
+  /** Releases the lock if an earlier release failed, and removes the mark of this handle. */
   abandon(): void {
+    this.#removeOwn()
+    // The next holder may replace it just then: that costs it a look.
+    if (this.#markPath !== undefined && this.isMarked) this.#disk.remove(this.#markPath)
+    this.#mark = undefined
+  }
+
+  #removeOwn(): void {
     if (this.#current()?.token === this.#identity.token) this.#disk.remove(this.#path)
+  }
+
+  /** Returns whether the mark was of this handle already. */
+  #takeMark(): boolean {
+    if (this.#markPath === undefined) return false
+    if (this.isMarked) return true
+    this.#mark = undefined
+    // No mark is as good as that of another handle. A link over a link to the same file would fail.
+    this.#disk.remove(this.#markPath)
+    if (this.#disk.link(this.#path, this.#markPath)) this.#mark = this.#disk.stat(this.#markPath)
+    return false
   }
 
   /** The work under the lock is done, so a failure here is not reported to the caller. */
@@ -199,7 +250,7 @@ export class ProcessLock {
     const current = this.#current()
     if (current === undefined) return true
     if (current.token === this.#identity.token) {
-      this.abandon()
+      this.#removeOwn()
       return true
     }
     if ((await this.#lifeOf(current)) !== 'ended') return false
@@ -308,37 +359,6 @@ export async function pause(attempt: number, random: Random): Promise<void> {
   const jitter = (random(1)[0] ?? 0) / 256
   const bound = Math.min(1 + attempt - spins, pollMsMax)
   return new Promise((resolve) => setTimeout(resolve, Math.max(1, bound * jitter)))
-}
-
-/** A first-in, first-out queue within one handle. */
-class TurnQueue {
-  #busy = false
-  readonly #waiting: Array<() => void> = []
-
-  /** Returns false if the turn did not come in time. */
-  async enter(waitMs: number): Promise<boolean> {
-    if (!this.#busy) {
-      this.#busy = true
-      return true
-    }
-    return new Promise((resolve) => {
-      const begin = (): void => {
-        clearTimeout(timer)
-        resolve(true)
-      }
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(begin), 1)
-        resolve(false)
-      }, waitMs)
-      this.#waiting.push(begin)
-    })
-  }
-
-  leave(): void {
-    const begin = this.#waiting.shift()
-    if (begin === undefined) this.#busy = false
-    else begin()
-  }
 }
 
 function readHolder(disk: Disk, path: string): Holder | undefined {

@@ -2,6 +2,8 @@
 
 import type { MutatedFile } from '../mutant.ts'
 
+const mark = 'unit/git/writer-mark.test.ts'
+
 export const journal: readonly MutatedFile[] = [
   {
     file: 'git/journal/journal-survey.ts',
@@ -116,10 +118,56 @@ export const journal: readonly MutatedFile[] = [
         name: 'a closed store opening before damage to the branch file fails',
       },
       {
-        line: 'undefined && !sameFile(this.#disk.stat(this.#packed), this.#packedStatus)',
+        line: 'undefined && !isSameFile(this.#disk.stat(this.#packed), this.#packedStatus)',
         becomes: 'undefined && false',
         test: 'unit/git/git-file-lock.test.ts',
         name: 'notices that git moved it, or packed it',
+      },
+    ],
+  },
+  {
+    file: 'git/disk-store/head-link.ts',
+    mutants: [
+      {
+        line: 'const isKnown = isSame && this.#linked',
+        becomes: 'const isKnown = this.#linked',
+        test: mark,
+        name: 'a writer looks again after each commit of another handle',
+      },
+      {
+        line: 'if (isKnown) {\n      if (this.#branch.changed()) this.reload()',
+        becomes: 'if (isKnown) {',
+        test: mark,
+        name: 'a writer looks again after git has moved the branch, without a lock',
+      },
+      {
+        line: 'this.#linked = false\n    const change = this.#journal.refresh()',
+        becomes: 'const change = this.#journal.refresh()',
+        test: mark,
+        name: 'a writer looks again after a look that failed: what it did not see is not forgotten',
+      },
+      {
+        line: 'doubt(): void {\n    this.#linked = false',
+        becomes: 'doubt(): void {',
+        test: mark,
+        name: 'a writer looks again after work of its own that failed',
+      },
+    ],
+  },
+  {
+    file: 'disk/process-lock.ts',
+    mutants: [
+      {
+        line: 'return isSameFile(this.#disk.stat(this.#markPath), this.#mark)',
+        becomes: 'return this.#disk.stat(this.#markPath) !== undefined',
+        test: mark,
+        name: 'a writer looks again when its mark is another file',
+      },
+      {
+        line: 'if (this.isMarked) return true\n    this.#mark = undefined',
+        becomes: 'this.#mark = undefined',
+        test: mark,
+        name: 'a writer whom nobody has come between makes a commit with seven operations',
       },
     ],
   },

@@ -148,21 +148,14 @@ class DiskObjectStore implements ObjectStore {
 
   refresh(): void {
     this.#assertOpen()
-    this.#link.refresh()
+    this.#link.refresh(this.#writerLock.isMarked)
   }
 
   async exclusive<T>(work: () => Promise<T>): Promise<T> {
     this.#assertNotClosing()
     if (this.#journal.bytes > journalWaitBytes) await this.#background.settled()
     try {
-      return await this.#exclusive(async () => {
-        this.#writing = true
-        try {
-          return await work()
-        } finally {
-          this.#writing = false
-        }
-      })
+      return await this.#exclusive(work)
     } finally {
       if (this.#wrote) this.#background.schedule()
     }
@@ -258,14 +251,20 @@ class DiskObjectStore implements ObjectStore {
   }
 
   async #exclusive<T>(work: () => Promise<T>): Promise<T> {
-    await makeOwnDirectory(this.#files)
+    if (!this.#locked) await makeOwnDirectory(this.#files)
     this.#locked = true
-    return this.#writerLock.hold(this.#lockWaitMs, async () => {
-      this.refresh()
-      await this.#settleIntents()
+    return this.#writerLock.hold(this.#lockWaitMs, async (isSame) => {
       try {
+        this.#assertOpen()
+        const isKnown = this.#link.refresh(isSame)
+        if (!isKnown || !this.#intents.isEmpty) await this.#settleIntents()
+        this.#writing = true
         return await work()
+      } catch (error) {
+        this.#link.doubt()
+        throw error
       } finally {
+        this.#writing = false
         if (!this.#staging.isEmpty) await this.#staging.drop()
       }
     })

@@ -26,11 +26,28 @@ export class HeadLink {
     return this.#journal.head ?? this.#branch.value
   }
 
-  /** Notices changes by other processes. */
-  refresh(): void {
+  /**
+   * Notices changes by other processes. With `isSame`, no other handle has held the writer lock
+   * since this one did: then only the branch may have moved, by git, by a push into the store or by
+   * a checkpoint. Returns whether nothing but the branch was looked at.
+   */
+  refresh(isSame: boolean): boolean {
+    const isKnown = isSame && this.#linked
+    if (isKnown) {
+      if (this.#branch.changed()) this.reload()
+      return true
+    }
+    const was = this.#linked
+    this.#linked = false
     const change = this.#journal.refresh()
-    const same = this.#linked && change !== 'everything'
-    if (!same || this.#branch.changed()) this.reload()
+    if (!was || change === 'everything' || this.#branch.changed()) this.reload()
+    this.#linked = true
+    return false
+  }
+
+  /** What this handle did under the lock has failed: the disk is looked at again. */
+  doubt(): void {
+    this.#linked = false
   }
 
   /**

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import type { CacheBudget } from '../../cache-budget.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import { type Disk, systemDisk } from '../../disk/disk.ts'
-import { LockIdentity, ProcessLock } from '../../disk/process-lock.ts'
+import { LockIdentity, type ProcessLock } from '../../disk/process-lock.ts'
 import { Journal } from '../journal/journal.ts'
 import { workerPacker } from '../maintenance/pack-worker.ts'
 import { PackSet } from '../pack/pack-set.ts'
@@ -13,6 +13,7 @@ import type { Packer } from '../pack/packer.ts'
 import { Branch } from '../refs/branch.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import { ownDirectoryName } from '../refs/repository.ts'
+import { checkpointLock, writerLock } from '../refs/store-locks.ts'
 
 /** How long to wait for another git program that holds the lock file of a ref. */
 const gitLockWaitMs = 1000
@@ -57,19 +58,17 @@ export function openStoreParts(options: DiskObjectStoreOptions): StoreParts {
   const objectDirectory = `${directory}/objects`
   const packDirectory = `${objectDirectory}/pack`
   const identity = new LockIdentity(disk, ownDirectory, random)
-  const lock = (name: string, purpose: string): ProcessLock => {
-    return new ProcessLock({ disk, identity, path: `${ownDirectory}/${name}`, random, purpose })
-  }
-  const writerLock = lock('lock', 'writer')
-  const isQuiet = (): boolean => !writerLock.isHeldElsewhere()
+  const files = { disk, directory, ownDirectory, identity, random, waitMs: gitLockWaitMs }
+  const writer = writerLock(files)
+  const isQuiet = (): boolean => !writer.isHeldElsewhere()
   return {
     disk,
     random,
     objectDirectory,
     packDirectory,
-    files: { disk, directory, ownDirectory, identity, random, waitMs: gitLockWaitMs },
-    writerLock,
-    checkpointLock: lock('checkpoint.lock', 'checkpoint'),
+    files,
+    writerLock: writer,
+    checkpointLock: checkpointLock(files),
     journal: new Journal({ disk, directory: ownDirectory, random, isQuiet }),
     branch: new Branch(disk, directory),
     packs: new PackSet(disk, packDirectory, { cacheBudget: options.cacheBudget }),

@@ -53,6 +53,11 @@ export class PurgeIntents {
     return this.#cancelled
   }
 
+  /** Whether the last look found no intent, nor what is left of one. */
+  get isEmpty(): boolean {
+    return this.#known.size === 0 && this.#incomplete.length === 0
+  }
+
   /** The number of objects to erase, given the head; a damaged file counts as at least 1. */
   pending(head: Oid | undefined): number {
     const names = this.#load()
@@ -85,7 +90,11 @@ export class PurgeIntents {
     if (expected === undefined) return
     assert(secret !== undefined, 'what erases needs a secret')
     const path = `${ownDirectory}/purge-${toHex(random(8))}`
-    await atomicWrite(disk, path, encodeIntent({ expected, next, packs, dead }, secret))
+    try {
+      await atomicWrite(disk, path, encodeIntent({ expected, next, packs, dead }, secret))
+    } finally {
+      this.#load()
+    }
   }
 
   /**

@@ -3,7 +3,7 @@
 // would silently start a new history.
 
 import { asciiText } from '../../bytes.ts'
-import type { Disk, FileStatus } from '../../disk/disk.ts'
+import { type Disk, type FileStatus, isSameFile } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { lineFileBytesMax } from '../../limits.ts'
 import type { Oid } from '../objects/object.ts'
@@ -34,8 +34,8 @@ export class Branch {
   /** Whether the files differ from what `load` saw. Git replaces them, so the inode changes. */
   changed(): boolean {
     const loose = this.#disk.stat(this.#loose)
-    if (!sameFile(loose, this.#looseStatus)) return true
-    return loose === undefined && !sameFile(this.#disk.stat(this.#packed), this.#packedStatus)
+    if (!isSameFile(loose, this.#looseStatus)) return true
+    return loose === undefined && !isSameFile(this.#disk.stat(this.#packed), this.#packedStatus)
   }
 
   load(): void {
@@ -72,8 +72,4 @@ export class Branch {
     const line = text.split('\n').find((entry) => entry.endsWith(` ${this.#name}`))
     return line === undefined ? undefined : this.#parseLoose(line.slice(0, -this.#name.length - 1))
   }
-}
-
-function sameFile(a: FileStatus | undefined, b: FileStatus | undefined): boolean {
-  return a?.inode === b?.inode && a?.mtimeMs === b?.mtimeMs && a?.size === b?.size
 }

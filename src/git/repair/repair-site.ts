@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { toHex, utf8 } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
 import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
-import { LockIdentity, ProcessLock } from '../../disk/process-lock.ts'
+import { LockIdentity, type ProcessLock } from '../../disk/process-lock.ts'
 import { hasCode } from '../../errors.ts'
 import { lockWaitMsDefault, MEBIBYTE } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
@@ -33,6 +33,7 @@ import {
   writeSetup,
 } from '../refs/repository-setup.ts'
 import { checkRepository, ownDirectoryName } from '../refs/repository.ts'
+import { checkpointLock, writerLock } from '../refs/store-locks.ts'
 import { readTrackingRef, trackedNames, trackingRefName } from '../refs/tracking-ref.ts'
 import { asideDirectories, type Damage, damageOf, RepositorySurvey } from './repository-survey.ts'
 
@@ -79,14 +80,11 @@ export class RepairSite {
     this.directory = resolve(directory)
     const ownDirectory = `${this.directory}/${ownDirectoryName}`
     const identity = new LockIdentity(disk, ownDirectory, random)
-    const lock = (name: string, purpose: string): ProcessLock => {
-      return new ProcessLock({ disk, identity, path: `${ownDirectory}/${name}`, random, purpose })
-    }
     const directories = { directory: this.directory, ownDirectory }
     this.#files = { disk, ...directories, identity, random, waitMs: gitLockWaitMs }
     this.#setup = this.#checkSetup()
     // In the order in which a checkpoint takes them.
-    this.#locks = [lock('checkpoint.lock', 'checkpoint'), lock('lock', 'writer')]
+    this.#locks = [checkpointLock(this.#files), writerLock(this.#files)]
   }
 
   /** Runs `work` while no other process writes. Throws `locked`. */

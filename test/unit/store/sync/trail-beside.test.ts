@@ -90,7 +90,7 @@ async function syncOvertaken(
   }
 }
 
-type Hold<T> = [waitMs: number, work: () => Promise<T>]
+type Hold<T> = [waitMs: number, work: (isSame: boolean) => Promise<T>]
 
 test(
   'a sync that is overtaken before any of its locks ends at the same head',

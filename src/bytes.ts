@@ -211,6 +211,12 @@ export class ByteReader {
     return this.#bytes.slice(start, start + length)
   }
 
+  /** The next `length` bytes as a view. */
+  view(length: number): Uint8Array {
+    const start = this.#take(length)
+    return this.#bytes.subarray(start, start + length)
+  }
+
   /** Throws if bytes remain. */
   end(): void {
     if (this.remaining !== 0) throw this.#fail('bytes follow the end')

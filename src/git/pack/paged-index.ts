@@ -176,14 +176,18 @@ export class PagedIndex implements ObjectIndex {
     return byte === 0 ? 0 : (this.#fanout[byte - 1] ?? 0)
   }
 
-  /** Checks the first and the last oid of each first byte. */
+  /**
+   * Checks the first and the last oid of each first byte. Reads these bytes alone: blocks would be
+   * all of the index, each time a store is opened.
+   */
   #checkFanout(): void {
+    const first = new Uint8Array(1)
     for (let byte = 0; byte < 256; byte += 1) {
       const [start, end] = [this.#startOf(byte), this.#startOf(byte + 1)]
       if (start === end) continue
       for (const position of [start, end - 1]) {
-        const [first] = this.#bytes(indexHeadBytes + position * oidBytes, 1)
-        if (first !== byte) throw corruptPack('the fan-out of its index is wrong')
+        const read = this.#disk.read(this.#fd, first, indexHeadBytes + position * oidBytes)
+        if (read < 1 || first[0] !== byte) throw corruptPack('the fan-out of its index is wrong')
       }
     }
   }

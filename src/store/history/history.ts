@@ -90,6 +90,15 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return [...this.commits.range(start, end)]
   }
 
+  /** The fields of a commit by itself, for a pass over all of them. */
+  timeAt(position: number): number {
+    return this.#table.time(position)
+  }
+
+  isCutAt(position: number): boolean {
+    return this.#table.isCut(position)
+  }
+
   /** By ascending position, not in git's order. */
   parentsOf({ position }: Pick<CommitEntry, 'position'>): readonly CommitEntry[] {
     return this.#entries(this.#ancestry.parentsOf(position).toSorted((a, b) => a - b))

@@ -121,21 +121,21 @@ function walkBack(
   let settled = Number.NEGATIVE_INFINITY
   let earliest = Number.POSITIVE_INFINITY
   for (let position = last; position > end; position -= 1) {
-    const commit = history.commits.at(position)
-    if (commit === undefined) continue
-    const { time } = commit
-    const bound = Math.min(inLine, bounds.get(position) ?? Number.POSITIVE_INFINITY)
-    bounds.delete(position)
+    const time = history.timeAt(position)
+    let bound = inLine
+    if (bounds.size > 0) {
+      bound = Math.min(inLine, bounds.get(position) ?? Number.POSITIVE_INFINITY)
+      bounds.delete(position)
+    }
     if (time - bound > doubtfulAfter) placed.set(position, bound)
     settled = Math.max(settled, placed.get(position) ?? time - doubtfulAfter)
     const least = Math.min(time, bound)
     earliest = Math.min(earliest, least)
     // The common case, possibly a million times: allocates nothing.
-    const isInLine =
-      position > 0 && commit.isCut && history.commits.at(position - 1)?.isCut === true
+    const isInLine = position > 0 && history.isCutAt(position) && history.isCutAt(position - 1)
     inLine = isInLine ? least : Number.POSITIVE_INFINITY
     if (isInLine) continue
-    for (const parent of history.parentsOf(commit)) {
+    for (const parent of history.parentsOf({ position })) {
       bounds.set(parent.position, Math.min(least, bounds.get(parent.position) ?? least))
     }
   }

@@ -17,10 +17,10 @@ const WORTH_WRITING = 256
 /** Rows of a few large commits: so many for each that the last segment has, which is rewritten. */
 const ROWS_GROWTH = 0.5
 /**
- * Commits of a whole segment, the work of one turn of the event loop: with a row each they fill
- * the padded size of 192 kB. The last segment may have fewer and is rewritten when it grows.
+ * Commits of a whole segment, the work of one turn of the event loop: with a row each they nearly
+ * fill the padded size of 192 KiB. The last segment may have fewer and is rewritten when it grows.
  */
-const SEGMENT = 1280
+const SEGMENT = 1500
 /** This many new commits are written even while the history is in use. */
 const OVERDUE = 4096
 const PREFIX = 'versions-'

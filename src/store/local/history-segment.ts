@@ -65,7 +65,7 @@ function tablesOf(run: HistoryRun): readonly Uint8Array[] {
 }
 
 function decodeRun(reader: ByteReader): HistoryRun {
-  const table = () => reader.raw(reader.u32())
+  const table = () => reader.view(reader.u32())
   return {
     textsBefore: { paths: reader.u32(), authors: reader.u32() },
     commits: table(),

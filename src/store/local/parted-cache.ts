@@ -1,10 +1,11 @@
-// A cache file that is too large for one turn of the event loop: a sequence of JSON values, each
-// sealed by itself as u32 length ‖ envelope. The generation in an envelope's context (FORMAT §3.1)
-// is the part's number, so parts cannot be reordered. Each plaintext begins with 16 random bytes
-// that identify the file, so parts of two files cannot be mixed; an empty last part marks the end.
+// A cache file that is too large for one turn of the event loop: a sequence of parts, each sealed
+// by itself as u32 length ‖ envelope. The generation in an envelope's context (FORMAT §3.1) is the
+// part's number, so parts cannot be reordered. A plaintext is 16 random bytes that identify the
+// file, so that parts of two files cannot be mixed ‖ u32 length ‖ bytes; an empty last part marks
+// the end.
 
 import { dirname } from 'node:path'
-import { concatBytes, equalBytes, utf8, utf8Text } from '../../bytes.ts'
+import { concatBytes, equalBytes } from '../../bytes.ts'
 import { atomicWrite, makeDurableDirectory } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { TimeSlice } from '../../time-slice.ts'
@@ -12,8 +13,8 @@ import {
   type CacheOwner,
   type CachePlace,
   openCache,
+  otherRelease,
   sealCache,
-  untilPadding,
   wholeOrNone,
 } from './sealed-cache.ts'
 
@@ -23,22 +24,25 @@ export type PartedPlace = Omit<CachePlace, 'generation'>
 const fileIdBytes = 16
 const lengthBytes = 4
 
-/** Durable and atomic: a reader finds the old file or the new one. */
+/**
+ * Durable and atomic: a reader finds the old file or the new one. No part is empty.
+ */
 export async function writeParts(
   owner: CacheOwner,
   place: PartedPlace,
-  values: Iterable<object>,
+  parts: Iterable<Uint8Array>,
 ): Promise<void> {
   const id = owner.random(fileIdBytes)
   const sealed: Uint8Array[] = []
   const slice = new TimeSlice()
-  const seal = (plaintext: Uint8Array): void => {
+  const seal = (part: Uint8Array): void => {
     const generation = sealed.length / 2
-    const envelope = sealCache(owner, { ...place, generation }, concatBytes(id, plaintext))
+    const plaintext = concatBytes(id, lengthOf(part), part)
+    const envelope = sealCache(owner, { ...place, generation }, plaintext)
     sealed.push(lengthOf(envelope), envelope)
   }
-  for (const value of values) {
-    seal(utf8(JSON.stringify(value)))
+  for (const part of parts) {
+    seal(part)
     if (slice.isOver()) await slice.next()
   }
   seal(new Uint8Array())
@@ -46,38 +50,30 @@ export async function writeParts(
   await atomicWrite(owner.disk, place.path, concatBytes(...sealed))
 }
 
-/** The values; undefined unless the file is whole and of this device. */
-export async function findParts<T>(
+/** The parts; undefined unless the file is whole and of this device. */
+export async function findParts(
   owner: CacheOwner,
   place: PartedPlace,
-): Promise<readonly T[] | undefined> {
+): Promise<readonly Uint8Array[] | undefined> {
   const bytes = owner.disk.readFile(place.path)
   if (bytes === undefined) return undefined
   const parts = new Parts(owner, place, bytes)
-  const values: T[] = []
+  const found: Uint8Array[] = []
   const slice = new TimeSlice()
   for (;;) {
-    const text = wholeOrNone(() => parts.next())
-    if (text === undefined) return undefined
-    if (text === '') return parts.isAtEnd ? values : undefined
-    // Authenticated as this device's: it has the shape that this device writes.
-    values.push(JSON.parse(text))
+    const part = wholeOrNone(() => parts.next())
+    if (part === undefined) return undefined
+    if (part.length === 0) return parts.isAtEnd ? found : undefined
+    found.push(part)
     if (slice.isOver()) await slice.next()
   }
 }
 
-/** The first value only; the rest of the file is not checked. */
-export function findFirstPart<T>(
-  owner: CacheOwner,
-  place: PartedPlace,
-  isFirst: (value: Partial<T>) => value is T,
-): T | undefined {
+/** The first part only; the rest of the file is not checked. */
+export function findFirstPart(owner: CacheOwner, place: PartedPlace): Uint8Array | undefined {
   const bytes = owner.disk.readFile(place.path)
-  if (bytes === undefined) return undefined
-  const text = wholeOrNone(() => new Parts(owner, place, bytes).next())
-  if (text === undefined || text === '') return undefined
-  const value: Partial<T> = JSON.parse(text)
-  return isFirst(value) ? value : undefined
+  const part = bytes && wholeOrNone(() => new Parts(owner, place, bytes).next())
+  return part?.length === 0 ? undefined : part
 }
 
 class Parts {
@@ -98,31 +94,38 @@ class Parts {
     return this.#at === this.#bytes.length
   }
 
-  /** The text of the next part; empty for the last one. Throws an envelope code. */
-  next(): string {
+  /** The next part; empty for the last one. Throws an envelope code. */
+  next(): Uint8Array {
     const generation = this.#number
     const padded = openCache(this.#owner, { ...this.#place, generation }, this.#envelope())
     const id = padded.subarray(0, fileIdBytes)
     if (this.#id !== undefined && !equalBytes(this.#id, id)) throw damaged()
     this.#id = id
     this.#number += 1
-    return utf8Text(untilPadding(padded.subarray(fileIdBytes)))
+    const start = fileIdBytes + lengthBytes
+    const end = start + lengthAt(padded, fileIdBytes)
+    // Another release had no length here.
+    if (end > padded.length) throw otherRelease()
+    return padded.subarray(start, end)
   }
 
   #envelope(): Uint8Array {
     const start = this.#at + lengthBytes
     if (start > this.#bytes.length) throw damaged()
-    const length = new DataView(this.#bytes.buffer, this.#bytes.byteOffset).getUint32(this.#at)
-    this.#at = start + length
+    this.#at = start + lengthAt(this.#bytes, this.#at)
     if (this.#at > this.#bytes.length) throw damaged()
     return this.#bytes.subarray(start, this.#at)
   }
 }
 
-function lengthOf(envelope: Uint8Array): Uint8Array {
+function lengthOf({ length }: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(lengthBytes)
-  new DataView(bytes.buffer).setUint32(0, envelope.length)
+  new DataView(bytes.buffer).setUint32(0, length)
   return bytes
+}
+
+function lengthAt(bytes: Uint8Array, at: number): number {
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(at)
 }
 
 function damaged(): StoreError {

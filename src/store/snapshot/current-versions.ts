@@ -80,6 +80,7 @@ export class CurrentVersions implements Iterable<readonly [memoryId: string, Cur
   }
 
   #forgetOther(memoryId: string): void {
+    if (this.#ids.size === 0) return
     const number = this.#ids.find(memoryId)
     if (number !== undefined) this.#others.setU8(number, OPERATION, 0)
   }

@@ -148,6 +148,14 @@ export class Snapshot {
     return tree
   }
 
+  /** Adds versions of memories that it does not have, from the cache of a verified head. */
+  fill(versions: Iterable<readonly [memoryId: string, CurrentVersion]>): void {
+    for (const [memoryId, version] of versions) {
+      if (version.live !== undefined) this.paths.add(version.live)
+      this.current.set(memoryId, version)
+    }
+  }
+
   apply(effect: Effect): Undo {
     return atOnce(this.applying(effect))
   }

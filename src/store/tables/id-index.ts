@@ -121,9 +121,10 @@ export class IdIndex {
   #fill(slots: number): void {
     this.#slots = new Uint32Array(slots)
     const mask = slots - 1
-    for (let number = 0; number < this.size; number += 1) {
-      this.#readWordsAt(number)
-      let slot = hashWords() & mask
+    const ids = this.#ids
+    const { size } = this
+    for (let number = 0; number < size; number += 1) {
+      let slot = hashAt(ids, number) & mask
       while (this.#slots[slot]) slot = (slot + 1) & mask
       this.#slots[slot] = number + 1
     }
@@ -154,6 +155,16 @@ function readWords(id: string): boolean {
 const factors: Uint32Array = Uint32Array.from({ length: 4 }, () => {
   return Buffer.from(systemRandom(4)).readUInt32LE() | 1
 })
+
+/** The same as `hashWords`, for very many ids. */
+function hashAt(ids: Records, number: number): number {
+  let hash = 0
+  for (let word = 0; word < 4; word += 1) {
+    hash = Math.imul(hash ^ ids.u32(number, 4 * word), factors[word] ?? 1)
+    hash ^= hash >>> 15
+  }
+  return hash >>> 0
+}
 
 function hashWords(): number {
   let hash = 0

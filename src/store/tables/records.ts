@@ -50,8 +50,12 @@ export class Records {
   append(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length;) {
       const first = this.#length % CHUNK
-      if (first === 0) this.#chunks.push(Buffer.alloc(CHUNK * this.width))
       const end = Math.min(bytes.length, at + (CHUNK - first) * this.width)
+      if (first === 0) {
+        const length = CHUNK * this.width
+        const isWhole = end - at === length
+        this.#chunks.push(isWhole ? Buffer.allocUnsafeSlow(length) : Buffer.alloc(length))
+      }
       this.#chunks.at(-1)?.set(bytes.subarray(at, end), first * this.width)
       this.#length += (end - at) / this.width
       at = end

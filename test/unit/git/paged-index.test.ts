@@ -157,19 +157,23 @@ describe('PagedIndex', () => {
     { tags: 'slow' },
     () => {
       const rows = names(100_000, 0)
-      let reads = 0
+      let [reads, bytesRead] = [0, 0]
       const disk: Disk = {
         ...systemDisk,
         read(fd, into, position) {
           reads += 1
-          return systemDisk.read(fd, into, position)
+          const length = systemDisk.read(fd, into, position)
+          bytesRead += length
+          return length
         },
       }
       const bytes = encode(rows)
       const budget = new CacheBudget(bytes.length + 2 ** 14)
       const kept = open(bytes, disk, budget)
+      expect(bytesRead).toBeLessThan(2 ** 16)
+      reads = 0
       for (const { oid } of [...rows, ...rows]) kept.find(oid)
-      expect(reads).toBeLessThan(600)
+      expect(reads).toBeLessThan(200)
       kept.close()
       expect(budget.bytes).toBe(0)
       reads = 0

@@ -1,17 +1,25 @@
 // A cache in parts is read whole or not at all, for any change of its bytes.
 
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
+import { utf8 } from '../../../src/bytes.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
-import { findParts, type PartedPlace, writeParts } from '../../../src/store/local/parted-cache.ts'
-import type { CacheOwner } from '../../../src/store/local/sealed-cache.ts'
+import {
+  findFirstPart,
+  findParts,
+  type PartedPlace,
+  writeParts,
+} from '../../../src/store/local/parted-cache.ts'
+import { type CacheOwner, sealCache } from '../../../src/store/local/sealed-cache.ts'
 import { TimeSlice } from '../../../src/time-slice.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 import { inSlices } from '../../support/turns.ts'
 
-const values = Array.from({ length: 6 }, (_, n) => ({ n, text: 'x'.repeat(n * 100) }))
+/** With zeros at the end, which are no padding. */
+const values = Array.from({ length: 6 }, (_, n) => new Uint8Array(1 + n * 100).fill(n, 0, n * 50))
 let owner: CacheOwner
 let place: PartedPlace
 
@@ -94,6 +102,19 @@ test('another device, store or kind of file cannot read it', async () => {
   expect(await findParts(stranger, place)).toBeUndefined()
   expect(await findParts({ ...owner, storeId: '22'.repeat(16) }, place)).toBeUndefined()
   expect(await findParts(owner, { ...place, role: 'reads' })).toBeUndefined()
+})
+
+test('a file of a release that wrote no lengths is not read', async () => {
+  for (const text of ['{"version":4,"head":{}}', '']) {
+    const plaintext = Buffer.concat([systemRandom(16), utf8(text)])
+    const envelope = sealCache(owner, { ...place, generation: 0 }, plaintext)
+    const length = new Uint8Array(4)
+    new DataView(length.buffer).setUint32(0, envelope.length)
+    mkdirSync(dirname(place.path), { recursive: true })
+    write([length, envelope])
+    expect(await findParts(owner, place)).toEqual(text === '' ? [] : undefined)
+    expect(findFirstPart(owner, place)).toBeUndefined()
+  }
 })
 
 test('each part is sealed, and opened, in a separate slice', async () => {

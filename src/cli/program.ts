@@ -30,7 +30,13 @@ export async function runProgram(
     const invocation = parseCommandLine(args, commands)
     if (invocation.type !== 'run') return await print(aboutProgram(invocation), json)
     environment = readEnvironment(invocation.input.text('store'))
-    const context = { environment, interrupts: listen(), clock: systemClock, notices: [] }
+    const context = {
+      environment,
+      interrupts: listen(),
+      clock: systemClock,
+      notices: [],
+      accepted: new Map(),
+    }
     // Every command needs libsodium; help does not.
     const { loadSodium } = await import('../crypto/sodium.ts')
     await loadSodium()

@@ -8,11 +8,11 @@ import type { TransferProgress } from '../transport/remote-access.ts'
 import type { Context } from './context.ts'
 import { variablesWith } from './environment.ts'
 
-export function remoteAccess({ environment }: Context): RemoteOptions {
+export function remoteAccess({ environment, accepted }: Context): RemoteOptions {
   const { certificatesFile: file } = environment
   const certificateAuthorities =
     file && findTextFile('the certificates of GIT_SSL_CAINFO', file, true)
-  return { environment: variablesWith({}), certificateAuthorities }
+  return { environment: variablesWith({}), certificateAuthorities, accepted }
 }
 
 /** Reports transferred bytes to a progress bar. */

@@ -53,8 +53,8 @@ const syncCommand: Command = {
   summary: 'Fetch what the remotes have, merge, and send what they lack',
   positionals: [maybeRemote],
   options: [
-    { name: 'watch', summary: 'Repeat until interrupted' },
-    { name: 'interval', value: 'seconds', summary: 'The average pause between two syncs; else 60' },
+    { name: 'watch', summary: 'Go on until interrupted, with every change' },
+    { name: 'interval', value: 'seconds', summary: 'How often remotes are asked; else 30' },
     repair,
     { ...acceptRolledBack, summary: `${acceptRolledBack.summary}; for auditors` },
     exitCode,
@@ -67,6 +67,9 @@ const syncCommand: Command = {
       'replace an object that is damaged there: a remote at a path is repaired in place, and the ' +
       'damaged file kept in gitlocket/damaged. On a host, delete the file that `git fsck` names ' +
       'there and run it again, or `remote add` a new repository and push to that.',
+    '--watch notices changes here, and at remotes at a path, as they come. Every other remote is ' +
+      'asked for its newest commit at each interval, on average, with one request. Where changes ' +
+      'are not noticed, as on network file systems, it says so, and looks at each interval.',
     '--watch reports each transfer and each error once, and waits longer while no remote can be ' +
       'reached. Ctrl-C and SIGTERM end it with 0; an error that another attempt does not fix ' +
       'ends it with its own code.',

@@ -1,11 +1,12 @@
-// The remotes of a clone, for whoever has the clone: an auditor, or a device whose store does not
-// open. Contacts nobody, and neither decrypts nor verifies anything.
+// The remotes and the head of a clone, for whoever has the clone: an auditor, or a device whose
+// store does not open. Contacts nobody, and neither decrypts nor verifies anything.
 
 import { StoreError } from '../errors.ts'
 import { formatId, parseId } from '../format/id.ts'
 import { openDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import type { Remote } from '../git/exchange.ts'
 import type { ObjectStore } from '../git/object-store.ts'
+import type { Oid } from '../git/objects/object.ts'
 import { parseRemoteUrl } from '../transport/remote-url.ts'
 import { localFiles, type StorePlaces } from './session/open-options.ts'
 import { readStoreId } from './session/store-id.ts'
@@ -29,6 +30,11 @@ export async function addRemote(directory: string, name: string, address: string
 /** In the order of the repository's config. */
 export function listRemotes(directory: string): Promise<readonly Remote[]> {
   return withClone(directory, async ({ exchange }) => exchange.remotes())
+}
+
+/** The newest commit of the clone, as it is on the disk. */
+export function findCloneHead(directory: string): Promise<Oid | undefined> {
+  return withClone(directory, async ({ head }) => head)
 }
 
 /** Those that this device has synced a store with, also once the store itself is gone. */

@@ -17,8 +17,9 @@ import { Authenticator } from './credentials.ts'
 import { connectionFailure, statusFailure } from './http-failure.ts'
 import { PacketReader, protocolError, textOf } from './pkt-line.ts'
 import { withProxyHint } from './proxy.ts'
-import type { ProcessEnvironment, RemoteAccess } from './remote-access.ts'
+import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
 import type { HttpUrl } from './remote-url.ts'
+import { secretForms } from './server-text.ts'
 import { awaitMoved, moving, type Patience } from './stall.ts'
 import { advertisementBytesMax, type Service, tooManyRefs, wholeBody, type Wire } from './wire.ts'
 
@@ -37,14 +38,20 @@ export class HttpWire implements Wire {
   readonly #authenticator: Authenticator
   /** The URL of the repository after redirects. */
   #base: string
-  /** What the host has asked for, if it has. */
-  #authorization: Headers = {}
+  readonly #url: string
+  /** Of this address, and of others. */
+  readonly #accepted: Map<string, Credentials>
+  /** What goes with each request; undefined before the host has asked for any. */
+  #credentials: Credentials | undefined
 
   constructor(url: HttpUrl, service: Service, access: RemoteAccess, patience: Patience) {
     const parsed = new URL(url.text)
     this.#base = url.text
     this.#origin = parsed.origin
     this.#service = service
+    this.#url = url.text
+    this.#accepted = access.accepted ?? new Map()
+    this.#credentials = this.#accepted.get(url.text)
     this.#patience = patience
     this.#environment = access.environment
     this.#authenticator = new Authenticator(access, parsed, patience)
@@ -60,7 +67,10 @@ export class HttpWire implements Wire {
   }
 
   get secrets(): readonly string[] {
-    return this.#authenticator.secrets
+    const { secrets } = this.#authenticator
+    return this.#credentials === undefined
+      ? secrets
+      : [...secrets, ...secretForms(this.#credentials)]
   }
 
   /** Credentials are asked for when the host does, and go with the requests after that. */
@@ -70,7 +80,7 @@ export class HttpWire implements Wire {
       const { statusCode = 0, headers } = answer
       if (statusCode === 200) {
         const bytes = await collect(this.#bodyOf(answer), advertisementBytesMax, tooManyRefs)
-        if (this.#isAuthorized) await this.#authenticator.accepted()
+        await this.#noteAccepted()
         const type = headers['content-type'] ?? ''
         if (type !== `application/x-${this.#service}-advertisement`) throw noList()
         const packets = new PacketReader(wholeBody(bytes), this.#patience.signal)
@@ -89,7 +99,7 @@ export class HttpWire implements Wire {
       'content-type': `application/x-${service}-request`,
       'content-length': String(length),
       accept: `application/x-${service}-result`,
-      ...this.#authorization,
+      ...this.#authorization(),
     }
     const answer = await this.#send(`${this.#base}/${service}`, { method: 'POST', headers, body })
     const { statusCode = 0 } = answer
@@ -106,8 +116,17 @@ export class HttpWire implements Wire {
     this.#agent.destroy()
   }
 
-  get #isAuthorized(): boolean {
-    return Object.keys(this.#authorization).length > 0
+  #authorization(): Headers {
+    if (this.#credentials === undefined) return {}
+    const { username, password } = this.#credentials
+    const basic = Buffer.from(`${username}:${password}`).toString('base64')
+    return { authorization: `Basic ${basic}` }
+  }
+
+  async #noteAccepted(): Promise<void> {
+    if (this.#credentials === undefined) return
+    this.#accepted.set(this.#url, this.#credentials)
+    await this.#authenticator.accepted()
   }
 
   /** Finds the next credentials. Throws `remote_auth` if there are no others. */
@@ -118,22 +137,20 @@ export class HttpWire implements Wire {
         'The remote redirects to another host that asks for credentials: use its address instead',
       )
     }
-    const found = await this.#authenticator.next()
-    if (found === undefined) {
+    this.#accepted.delete(this.#url)
+    this.#credentials = await this.#authenticator.next()
+    if (this.#credentials === undefined) {
       throw new StoreError(
         'remote_auth',
         'The remote requires credentials, or rejects those of this machine',
       )
     }
-    const { username, password } = found
-    const basic = Buffer.from(`${username}:${password}`).toString('base64')
-    this.#authorization = { authorization: `Basic ${basic}` }
   }
 
   /** Only the list may be redirected; the request after it uses its final URL. */
   async #get(tail: string): Promise<IncomingMessage> {
     for (let redirects = 0; ; redirects += 1) {
-      const how = { method: 'GET', headers: this.#authorization }
+      const how = { method: 'GET', headers: this.#authorization() }
       const answer = await this.#send(`${this.#base}${tail}`, how)
       const { statusCode = 0 } = answer
       if (statusCode < 300 || statusCode >= 400) return answer

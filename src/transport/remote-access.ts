@@ -35,6 +35,10 @@ export interface RemoteAccess {
   readonly allowHttp?: boolean | undefined
   /** The process environment: PATH, HOME, SSH_AUTH_SOCK and the like. No other is read. */
   readonly environment?: ProcessEnvironment | undefined
+  /**
+   * @internal What hosts have accepted, by address: they are then asked with it at once, and once.
+   */
+  readonly accepted?: Map<string, Credentials> | undefined
   /** Called with each line of the remote's messages, sanitised. */
   readonly onMessage?: ((text: string) => void) | undefined
 }

@@ -2,21 +2,25 @@
 // an unreachable remote, and ends on a signal.
 
 import type { ChildProcess } from 'node:child_process'
+import { chmodSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
 import { advertisement, cut, on, stall, startGitServer } from '../support/git-server.ts'
-import { git } from '../support/temporary.ts'
+import { git, temporaryDirectory } from '../support/temporary.ts'
 import { firstMachine, nextMachine } from './cli-machines.ts'
 import { type Ended, ended, newHomeWithStore } from './cli-process.ts'
 
 /** A watch whose turns follow each other quickly. */
 const words = ['sync', '--watch', '--interval', '1']
+/** A watch that does nothing by itself for half a day. */
+const seldom = ['sync', '--watch', '--interval', '86400']
 
 interface Watch {
   readonly child: ChildProcess
   readonly end: Promise<Ended>
-  /** Resolves once it has printed this on one of its streams. */
-  said(text: string): Promise<void>
+  /** Resolves once it has printed this on one of its streams, so many times. */
+  said(text: string, times?: number): Promise<void>
 }
 
 function watching(child: ChildProcess): Watch {
@@ -26,8 +30,8 @@ function watching(child: ChildProcess): Watch {
       output += chunk.toString()
     })
   }
-  const said = async (text: string): Promise<void> => {
-    for (let waited = 0; !output.includes(text); waited += 20) {
+  const said = async (text: string, times = 1): Promise<void> => {
+    for (let waited = 0; count(output, text) < times; waited += 20) {
       if (waited > 20_000 || child.exitCode !== null) throw new Error(`Not said: ${output}`)
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
@@ -107,4 +111,87 @@ describe('sync --watch', () => {
       expect([exitCode, stderr]).toEqual([3, expect.stringContaining('has no remote')])
     },
   )
+})
+
+/** A `git` that notes each of its runs in a file. */
+function countedGit(): {
+  readonly env: Readonly<Record<string, string>>
+  readonly count: () => number
+} {
+  const directory = temporaryDirectory()
+  const log = join(directory, 'runs')
+  writeFileSync(log, '')
+  const path = process.env['PATH'] ?? ''
+  const script = `#!/bin/sh\necho >> '${log}'\nPATH='${path}' exec git "$@"\n`
+  writeFileSync(join(directory, 'git'), script)
+  chmodSync(join(directory, 'git'), 0o755)
+  return { env: { PATH: `${directory}:${path}` }, count: () => readFileSync(log, 'utf8').length }
+}
+
+async function stopped({ child, end }: Watch): Promise<Ended> {
+  child.kill('SIGTERM')
+  return end
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+describe('sync --watch notices', () => {
+  test('a change here and one at a path, long before the interval', { tags: 'slow' }, async () => {
+    const repository = bareRemote()
+    const first = await firstMachine(repository)
+    const second = await nextMachine(first, repository)
+    const watch = watching(first.home.start(seldom))
+    await watch.said('received 1 commit')
+    await first.home.ok('create', 'here.md', '--text', 'here')
+    await watch.said('sent 1 commit')
+    await second.ok('sync')
+    await second.ok('create', 'there.md', '--text', 'there')
+    await second.ok('sync')
+    await watch.said('received 1 commit', 2)
+    git(['pack-refs', '--all'], repository)
+    await second.ok('create', 'packed.md', '--text', 'packed')
+    await second.ok('sync')
+    await watch.said('received 1 commit', 3)
+    const { exitCode, stderr } = await stopped(watch)
+    expect([exitCode, stderr]).toEqual([0, ''])
+  })
+
+  test('nothing by itself: one request at each interval', { tags: 'slow' }, async () => {
+    const { server, first } = await hostedMachine()
+    const copy = bareRemote()
+    const { env, count: runs } = countedGit()
+    await first.home.ok('remote', 'add', 'copy', copy)
+    await first.home.ok('sync')
+    const watch = watching(first.home.start(words, env))
+    await until(() => server.requests.length >= 6)
+    // What changed in the first turn has been looked at by now.
+    const [asked, ran] = [server.requests.length, runs()]
+    await until(() => server.requests.length >= asked + 3)
+    const list = '/store.git/info/refs?service=git-upload-pack'
+    const paths = server.requests.slice(asked).map(({ method, path }) => `${method} ${path}`)
+    expect([...new Set(paths)]).toEqual([`GET ${list}`])
+    expect(runs()).toBe(ran)
+    expect((await stopped(watch)).exitCode).toBe(0)
+  })
+
+  test('at each interval what cannot be watched, and says so once', { tags: 'slow' }, async () => {
+    const repository = bareRemote()
+    const first = await firstMachine(repository)
+    const second = await nextMachine(first, repository)
+    await first.home.ok('sync')
+    const heads = join(repository, 'refs', 'heads')
+    git(['pack-refs', '--all'], repository)
+    rmdirSync(heads)
+    writeFileSync(heads, '')
+    const watch = watching(first.home.start(words))
+    await watch.said('Changes of origin cannot be watched')
+    rmSync(heads)
+    await second.ok('create', 'there.md', '--text', 'there')
+    await second.ok('sync')
+    await watch.said('received 1 commit')
+    const { exitCode, stderr } = await stopped(watch)
+    expect([exitCode, count(stderr, 'cannot be watched')]).toEqual([0, 1])
+  })
 })

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { RemoteAccess } from '../../src/transport/remote-access.ts'
+import type { Credentials, RemoteAccess } from '../../src/transport/remote-access.ts'
 import {
   environment,
   failureOf,
@@ -53,6 +53,20 @@ describe('credentials', () => {
       expect(open.requests.map(({ authorization }) => authorization)).toEqual([undefined])
     },
   )
+
+  test('that were accepted once go with the first request, until they are refused', async () => {
+    const server = await startGitServer({ repository, user })
+    const accepted = new Map<string, Credentials>()
+    const access = { url: server.url, environment, credentials: async () => user, accepted }
+    for (let time = 0; time < 3; time += 1) await listRemote(access)
+    const sent = (): readonly boolean[] =>
+      server.requests.map(({ authorization }) => authorization !== undefined)
+    expect(sent()).toEqual([false, true, true, true])
+    accepted.set(server.url, { username: 'me', password: 'of yesterday' })
+    await listRemote(access)
+    expect(sent()).toHaveLength(6)
+    expect([...accepted.values()]).toEqual([user])
+  })
 
   test('wrong ones are asked for three times at most, and shown nowhere', async () => {
     const server = await startGitServer({ repository, user })

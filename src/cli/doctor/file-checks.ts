@@ -6,6 +6,7 @@ import { join, sep } from 'node:path'
 import { hasCode } from '../../errors.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import type { Environment } from '../environment.ts'
+import { networkFileSystem } from '../network-files.ts'
 import { isInRam, leftScratchDirectories } from '../scratch-directory.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'
@@ -14,17 +15,6 @@ const WRONG_KEY = 8
 /** Bits of group and others. */
 const FOREIGN = 0o077
 const FREE_BYTES_LOW = 100_000_000
-
-/** `f_type` of statfs(2) of file systems whose locks or fsync are unreliable. */
-const networkFileSystems: ReadonlyMap<number, string> = new Map([
-  [0x6969, 'NFS'],
-  [0x517b, 'SMB'],
-  [0xfe53_4d42, 'SMB'],
-  [0xff53_4d42, 'CIFS'],
-  [0x0102_1997, '9P'],
-  [0x5346_414f, 'AFS'],
-  [0x00c3_6400, 'Ceph'],
-])
 
 /** `isStore`: whether there may be a store; without one nothing is missing yet. */
 export function checkFiles(environment: Environment, isStore: boolean): readonly Finding[] {
@@ -98,8 +88,7 @@ function readableByOthers(path: string): string[] {
 
 function checkFileSystem(directory: string): Finding {
   const check = 'File system'
-  const { type } = statfsSync(existing(directory))
-  const network = networkFileSystems.get(type)
+  const network = networkFileSystem(existing(directory))
   if (network !== undefined) {
     const fix = 'Keep the store on a local disk; locks between machines cannot be relied on'
     return warn(check, `${network}, a network file system`, fix)

@@ -52,7 +52,7 @@ function context(terminal: Terminal, noColour = false): Context {
     ignoring: <T>(work: () => Promise<T>) => work(),
     atExit: () => () => undefined,
   }
-  return { environment, interrupts, clock: () => 0, notices: [] }
+  return { environment, interrupts, clock: () => 0, notices: [], accepted: new Map() }
 }
 
 describe('ink', () => {

@@ -59,6 +59,28 @@ describe('repeating', () => {
     expect([turns, vi.getTimerCount()]).toEqual([1, 0])
   })
 
+  test('may be woken in a pause, but not after a failure', async () => {
+    const controller = new AbortController()
+    const { signal } = controller
+    const starts: number[] = []
+    const begin = Date.now()
+    const turn = async (): Promise<boolean> => {
+      starts.push((Date.now() - begin) / 1000)
+      if (starts.length === 4) controller.abort()
+      return starts.length !== 2
+    }
+    const woken = (ended: AbortSignal): Promise<void> =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, 5000)
+        ended.addEventListener('abort', () => clearTimeout(timer))
+      })
+    const ended = repeat(turn, { seconds: SECONDS, random: () => 0.5, signal, woken })
+    await vi.runAllTimersAsync()
+    await ended
+    expect(starts).toEqual([0, 5, 125, 130])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('never begins after it was aborted', async () => {
     const turn = (): Promise<boolean> => Promise.reject(new Error('It began'))
     await repeat(turn, { seconds: SECONDS, random: () => 0.5, signal: AbortSignal.abort() })

@@ -22,7 +22,7 @@ import {
   type Transition,
 } from '../object-store.ts'
 import type { GitObject, NewObject, Oid, SizeLimit } from '../objects/object.ts'
-import { OidList } from '../objects/oid-list.ts'
+import { listOf } from '../objects/oid-set.ts'
 import type { PackSet } from '../pack/pack-set.ts'
 import type { Packer } from '../pack/packer.ts'
 import { emptyAside } from '../purge/emptied-names.ts'
@@ -291,7 +291,7 @@ class DiskObjectStore implements ObjectStore {
       if (first?.dead?.size === 0) await emptyAside(this.#files)
       else if (first?.dead !== undefined) {
         const names = packs.map(({ name }) => name)
-        await this.#intents.write(first, OidList.of(first.dead), names)
+        await this.#intents.write(first, listOf(first.dead), names)
       }
       await this.#staging.publish(packs)
       await this.#journal.append(transitions)

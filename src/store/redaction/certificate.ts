@@ -85,7 +85,7 @@ export function signCertificate(
       operation,
     })),
     may_repeat: [...new Set([...sameText, ...builtOn].map(({ versionId }) => versionId))],
-    object_ids: [...outcome.rewritten.dead].toSorted(),
+    object_ids: [...outcome.rewritten.dead],
   }
   const text = utf8(JSON.stringify(statement))
   const { signing } = identity

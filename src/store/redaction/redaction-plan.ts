@@ -5,7 +5,7 @@ import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import type { RedactReason } from '../../format/change-record.ts'
 import { formatId, parseId } from '../../format/id.ts'
-import { TimeSlice } from '../../time-slice.ts'
+import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { type ContentSource, readVersionContent } from '../history/contents.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
@@ -133,7 +133,7 @@ export class Selector {
   ): Promise<readonly VersionEntry[]> {
     const fresh = found.filter((entry) => !isRedacted(history, entry))
     const erased = found.filter((entry) => isRedacted(history, entry))
-    const same = sameText(history, fresh)
+    const same = await inSlices(sameText(history, fresh), options.signal)
     const builtOn = await this.findBuiltOn(history, [...fresh, ...same], options)
     const ids = new Set(erased.map(({ versionId }) => versionId))
     const unaware = ids.size === 0 ? [] : await findUnaware(history, options.signal)
@@ -151,17 +151,17 @@ export class Selector {
   async #searchAll(history: History, options: WorkOptions): Promise<readonly VersionEntry[]> {
     const { versions } = history
     const selects = conditionOf(this.#selection, history, this.#now)
-    const slice = new TimeSlice(options.signal, BATCH)
+    const isSearch = this.#matching !== undefined
+    const slice = new TimeSlice(options.signal, isSearch ? BATCH : undefined)
     const found: VersionEntry[] = []
-    for (let index = 0; index < versions.length; index += 1) {
+    for (const index of candidatesOf(this.#selection, history)) {
       const entry = versions.at(index)
       if (entry !== undefined && selects(entry) && this.#matchesAt(history, index, entry)) {
         found.push(entry)
       }
-      if (this.#matching !== undefined && slice.isOver()) {
-        options.progress?.(index + 1, versions.length)
-        await slice.next()
-      }
+      if (!slice.isOver()) continue
+      if (isSearch) options.progress?.(index + 1, versions.length)
+      await slice.next()
     }
     return found
   }
@@ -204,7 +204,7 @@ export async function describePlan(
     versions: describe(entries),
     current: describe(entries.filter((entry) => isCurrent(snapshot, entry))),
     already: selected.length - fresh.length,
-    sameText: describe(sameText(history, entries)),
+    sameText: describe(await inSlices(sameText(history, entries), options.signal)),
     builtOn: describe(await selector.findBuiltOn(history, entries, options)),
   }
   return { plan, entries }
@@ -284,6 +284,19 @@ function conditionOf(
     (before === undefined || latest.of(lastChangeOf(history, entry).commit) < before)
 }
 
+/** The numbers of the versions that may be selected, ascending. Those with given ids are found. */
+function* candidatesOf(
+  { versionIds }: RedactionSelection,
+  history: History,
+): Generator<number, void> {
+  if (versionIds === undefined) {
+    for (let index = 0; index < history.versions.length; index += 1) yield index
+  } else {
+    const ids = new Set(versionIds.map((id) => getVersionEntry(history, id).versionId))
+    yield* Array.from(ids, (id) => history.indexOf(id) ?? 0).toSorted((a, b) => a - b)
+  }
+}
+
 function isRedacted(history: History, { versionId }: VersionEntry): boolean {
   return history.findRedaction(versionId) !== undefined
 }
@@ -300,13 +313,17 @@ function getMemory(history: History, memoryId: string): string {
   throw new StoreError('not_found', 'There is no such memory')
 }
 
-function sameText(history: History, chosen: readonly VersionEntry[]): readonly VersionEntry[] {
+function* sameText(
+  history: History,
+  chosen: readonly VersionEntry[],
+): Generator<undefined, readonly VersionEntry[]> {
   const ids = new Set(chosen.map((entry) => entry.versionId))
   const texts = new Set(chosen.flatMap(({ sha256, size }) => (size === 0 ? [] : sha256)))
   texts.delete(undefined)
   if (texts.size === 0) return []
   const found: VersionEntry[] = []
   for (const entry of history.versions) {
+    yield
     const { sha256 } = entry
     if (sha256 !== undefined && texts.has(sha256) && !ids.has(entry.versionId)) found.push(entry)
   }

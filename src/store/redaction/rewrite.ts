@@ -18,7 +18,7 @@ import {
   type TreeEntry,
 } from '../../git/objects/object.ts'
 import { OidCollector } from '../../git/objects/oid-list.ts'
-import { type Oids, OidSet } from '../../git/objects/oid-set.ts'
+import { OidSet } from '../../git/objects/oid-set.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { decodeCommit, openDetail, readCommitBytes } from '../commits/decoded-commit.ts'
@@ -50,7 +50,7 @@ export interface Rewritten {
   /** The new id of the last commit, and of its tree. */
   readonly head: Oid
   readonly tree: Oid
-  readonly dead: Oids
+  readonly dead: OidSet
 }
 
 /** Small enough that a batch, and its copy for the packing thread, need little RAM. */

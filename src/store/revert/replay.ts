@@ -36,14 +36,14 @@ const erased: State = { kind: 'inseparable', reason: 'redacted' }
 const nonexistent: Replayed = { after: absent, without: absent }
 
 /** The text that a memory would have (undefined if it would not exist), or why that is unknown. */
-export function replay(
+export function* replay(
   source: RevertSource,
   memoryId: string,
   isUndone: (entry: VersionEntry) => boolean,
-): Pick<Goal, 'text'> | LeftReason {
+): Generator<undefined, Pick<Goal, 'text'> | LeftReason> {
   const versions = withJoined(source.history, memoryId)
   const last = source.history.newestOf(memoryId)
-  const { without } = new Replay(source, isUndone).run(versions, last)
+  const { without } = yield* new Replay(source, isUndone).run(versions, last)
   switch (without.kind) {
     case 'absent':
       return { text: undefined }
@@ -87,13 +87,17 @@ class Replay {
     this.#isUndone = isUndone
   }
 
-  run(versions: readonly VersionEntry[], last: VersionEntry | undefined): Replayed {
+  *run(
+    versions: readonly VersionEntry[],
+    last: VersionEntry | undefined,
+  ): Generator<undefined, Replayed> {
     for (const entry of versions) {
       for (const used of usedBy(this.#inputsOf(entry))) {
         this.#uses.set(used, (this.#uses.get(used) ?? 0) + 1)
       }
     }
     for (const entry of versions) {
+      yield
       const inputs = this.#inputsOf(entry)
       const replayed = this.#play(entry, inputs)
       const { versionId } = entry

@@ -24,7 +24,7 @@ export interface RevertSource {
    */
   readVersion(entry: VersionEntry, at?: CommitEntry): string
   readMemory(memory: LiveMemory): string
-  /** Reports long work and lets other work run. */
+  /** Called before each step of long work, and at the end: lets other work run if it is due. */
   report(done: number, total: number): Promise<void>
 }
 
@@ -63,7 +63,7 @@ export async function completePlan(
   const states: StateChange[] = []
   const steps: RevertStep[] = []
   for (const [index, { memoryId, text }] of unreached.entries()) {
-    if (index % READS === 0) await source.report(index, unreached.length)
+    await source.report(index, unreached.length)
     const target = text && { path: text.path, content: text.read() }
     states.push({ memoryId, target })
     steps.push(describeStep(source, memoryId, target))
@@ -71,9 +71,6 @@ export async function completePlan(
   await source.report(unreached.length, unreached.length)
   return { states, steps: steps.toSorted(byPath), left: left.toSorted(byMemory), note }
 }
-
-/** Texts that are read before other work may run. */
-const READS = 64
 
 /** Separates the goals whose path is taken. */
 export async function leaveBlocked(

@@ -2,9 +2,10 @@
 // with a history up to that head, and commits it as a whole, or with `dryRun` only reports the
 // plan.
 
-import { pause, type WorkOptions } from '../../async.ts'
+import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import { planStates } from '../changes/changes.ts'
 import { checkAuthor } from '../commits/author.ts'
@@ -18,6 +19,9 @@ import type { Build } from '../session/writer.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Revert } from './restore.ts'
 import type { RevertPlan, RevertSource } from './revert-plan.ts'
+
+/** At most this many memories are replayed, or texts read, before other work runs. */
+const stepsMax = 64
 
 export interface RevertOptions extends Omit<WorkOptions, 'onCommit'> {
   /** Only reports what would be done. */
@@ -81,6 +85,7 @@ async function planRows(
 
 async function openSource(session: StoreSession, options: RevertOptions): Promise<RevertSource> {
   const { snapshot } = session
+  const slice = new TimeSlice(options.signal, stepsMax)
   const contents = { ...session.contents, objects: new RecentObjects(session.contents.objects) }
   return {
     history: await session.historyNow(options),
@@ -93,8 +98,9 @@ async function openSource(session: StoreSession, options: RevertOptions): Promis
     },
     readMemory: (memory) => readMemory(contents, memory),
     async report(done, total) {
+      if (!slice.isOver() && done !== 0 && done !== total) return
       options.progress?.(done, total)
-      await pause(options.signal)
+      await slice.next()
     },
   }
 }

@@ -38,8 +38,8 @@ export async function planUndo(source: RevertSource, request: UndoRequest): Prom
   const left: LeftAlone[] = []
   let done = 0
   for (const memoryId of touched) {
-    if (done % MEMORIES === 0) await source.report(done, touched.size)
-    const outcome = replay(source, memoryId, isUndone)
+    await source.report(done, touched.size)
+    const outcome = await inSlices(replay(source, memoryId, isUndone))
     const now = source.snapshot.current.get(memoryId)?.live?.path
     if (typeof outcome === 'string') left.push(leftAlone(memoryId, now, outcome))
     else goals.push({ memoryId, text: outcome.text })
@@ -68,9 +68,6 @@ function* touchedBy(
   }
   return touched
 }
-
-/** Memories that are replayed before other work may run. */
-const MEMORIES = 16
 
 function matches(history: History, commit: CommitEntry, request: UndoRequest): boolean {
   const { actor, session } = commit

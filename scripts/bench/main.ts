@@ -10,8 +10,10 @@ import { renderPlots, renderReport, type Section } from './report.ts'
 import { type RunContext, runContext } from './run-context.ts'
 import { measureCompact } from './sections/compact.ts'
 import { measureConcurrent } from './sections/concurrent.ts'
+import { measureDisk } from './sections/disk.ts'
 import { measureHistory } from './sections/history.ts'
 import { measureMixed } from './sections/mixed.ts'
+import { measureProcesses } from './sections/processes.ts'
 import { measureRedaction } from './sections/redaction.ts'
 import { measureRevert } from './sections/revert.ts'
 import { measureSearch } from './sections/search.ts'
@@ -34,6 +36,8 @@ const measure: Readonly<Record<SectionName, (bench: Bench) => Promise<Section>>>
   mixed: ({ context }) => measureMixed(context),
   concurrent: ({ context }) => measureConcurrent(context),
   views: ({ context }) => measureViews(context),
+  processes: ({ context }) => measureProcesses(context),
+  disk: ({ context }) => measureDisk(context),
   redaction: async ({ site }) => measureRedaction(await site()),
   revert: async ({ site }) => measureRevert(await site()),
   verification: async ({ site }) => measureVerification(await site()),

@@ -10,6 +10,8 @@ export interface Scale {
   /** Turns that contenders take; the slowest take each second of them. */
   readonly rounds: number
   readonly mixed: LaneOptions
+  /** New processes of each command. */
+  readonly processes: number
   readonly views: number
   readonly rootViews: number
   readonly commits: number
@@ -63,6 +65,7 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     mode: 'quick',
     rounds: 3,
     mixed: { commandsPerTurn: 640, slowCommandsPerTurn: 10, memories: 1_000 },
+    processes: 5,
     views: 400,
     rootViews: 5,
     commits: 5_000,
@@ -93,6 +96,7 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     mode: 'default',
     rounds: 12,
     mixed: { commandsPerTurn: 1_600, slowCommandsPerTurn: 20, memories: 1_000 },
+    processes: 25,
     views: 4_000,
     rootViews: 20,
     commits: 100_000,
@@ -123,6 +127,7 @@ const scales: Readonly<Record<Scale['mode'], Scale>> = {
     mode: 'full',
     rounds: 48,
     mixed: { commandsPerTurn: 1_600, slowCommandsPerTurn: 40, memories: 1_000 },
+    processes: 60,
     views: 20_000,
     rootViews: 60,
     commits: 100_000,
@@ -155,6 +160,8 @@ export const sectionNames = [
   'mixed',
   'concurrent',
   'views',
+  'processes',
+  'disk',
   'redaction',
   'revert',
   'verification',

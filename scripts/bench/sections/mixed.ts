@@ -99,8 +99,9 @@ function makeUp(measured: Measured, { append: sync, envelope, signature }: Limit
   const rest = median - sync - signaturesEach * signature - envelopesEach * envelope
   const part = (value: number) => `${milliseconds(value)} (${percent(value / median)})`
   return (
-    `A create of ${milliseconds(median)} is made of: the synced append of 1.5 kB ${part(sync)}; ` +
-    `${signaturesEach} signatures ${part(signaturesEach * signature)}; ${envelopesEach} envelopes ` +
+    `A create of ${milliseconds(median)} is made of: a synced append of 1.5 kB ${part(sync)}; ` +
+    `${signaturesEach} signatures ${part(signaturesEach * signature)}; ${envelopesEach} ` +
+    'envelopes ' +
     `${part(envelopesEach * envelope)}; and ${part(rest)} for the rest: planning, trees, hashes ` +
     'and the commit, the lock, the frame of the journal, and what packing and garbage ' +
     'collection take from the same processors. SQLCipher signs nothing and keeps no trees.'

@@ -14,6 +14,7 @@ import { memoryBound } from '../task.ts'
 import { cells } from './views.ts'
 
 const warmMsMax = 50
+const firstMsMax = 100
 const questions = 200
 const gitQuestions = 10
 
@@ -44,6 +45,7 @@ export async function measureOneMemory(
   return {
     bounds: [
       atMost(`history of one memory ${size}, warm`, ours.median, warmMsMax, milliseconds),
+      atMost(`first question of history ${size}`, fromCache.work, firstMsMax, milliseconds),
       memoryBound('history of one memory, from its cache', fromCache.rssMax),
       memoryBound('history of one memory, from git alone', fromGit.rssMax),
     ],

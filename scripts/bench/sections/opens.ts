@@ -8,17 +8,19 @@ import { sizeOf } from '../long-history.ts'
 import { run } from '../machine.ts'
 import type { OpenAnswer, OpenRequest } from '../open-child.ts'
 import { atMost, type Section } from '../report.ts'
-import type { Site } from '../site.ts'
-import { bytes, digits, milliseconds, summarize } from '../statistics.ts'
+import { besideStore, type Site } from '../site.ts'
+import { bytes, digits, milliseconds, ratio, summarize } from '../statistics.ts'
+import { compareCommands, medianOf, nothing } from './processes.ts'
 
-const warmMsMax = 300
+/** × a process that does nothing. */
+const warmTimesMax = 3
 const warmBytesMax = 200e6
+const shown = 'gitlocket cat'
 
-export function measureOpens(site: Site): Section {
-  const { context, size } = site
+export async function measureOpens(site: Site): Promise<Section> {
+  const { context, history, size } = site
   context.log(`warm opens ${size}`)
   const answers = Array.from({ length: context.scale.opens }, () => openInChild(site))
-  const view = summarize(answers.map(({ viewed }) => viewed))
   const rss = summarize(answers.map(({ rssMax }) => rssMax))
   const parts: readonly (readonly [string, (answer: OpenAnswer) => number])[] = [
     ['the process and its modules', ({ loaded }) => loaded],
@@ -29,11 +31,21 @@ export function measureOpens(site: Site): Section {
     const { n, median, p99 } = summarize(answers.map(of))
     return [what, milliseconds(median), milliseconds(p99), digits(n)]
   })
+  const path = `/${history.notes[0]?.path ?? ''}`
+  const home = besideStore(site, 'home')
+  const measured = await compareCommands(history.places, home, context.scale.processes, {
+    [shown]: () => ['cat', path],
+  })
+  const times = medianOf(measured, shown) / medianOf(measured, nothing)
   const columns = ['since the process began', 'median', 'p99', 'n']
-  const notes = [`The process holds ${bytes(rss.median)} at its first view.`]
+  const notes = [
+    `A program with the library. It holds ${bytes(rss.median)} at its first view. ` +
+      `\`${shown}\` of the same memory takes ${milliseconds(medianOf(measured, shown))}, ` +
+      `${ratio(times)} the ${milliseconds(medianOf(measured, nothing))} of \`${nothing}\`.`,
+  ]
   return {
     bounds: [
-      atMost(`warm open to the first view ${size}`, view.median, warmMsMax, milliseconds),
+      atMost(`${shown} ${size}, × ${nothing}`, times, warmTimesMax, ratio),
       atMost(`memory of that process ${size}`, rss.median, warmBytesMax, bytes),
     ],
     tables: [{ title: `Warm open ${size}`, columns, rows, notes }],

@@ -1,13 +1,16 @@
 // What was measured of sync, as bounds and tables.
 
 import type { Absent } from '../lane.ts'
-import { atMost, type Bound, type Section, type Table, unmeasured } from '../report.ts'
+import { atMost, type Bound, type Gain, type Section, type Table, unmeasured } from '../report.ts'
 import type { Site } from '../site.ts'
 import { bytes, digits, milliseconds, ratio, summarize, type Summary } from '../statistics.ts'
 import type { SyncAnswer, SyncCall } from '../sync-child.ts'
 import { memoryBound } from '../task.ts'
 
 const pushRatioMax = 2
+/** Of one change by a process of its own, of the first push and of the first join. */
+const processRatioMax = 4
+const firstRatiosMax = [1.3, 2]
 const pushBytesMax = 4e3
 
 /** A value, and the bytes that went over the wire for it, if there is one. */
@@ -99,9 +102,17 @@ export function reportSync(site: Site, measured: readonly (HostResult | Absent)[
   const results = measured.filter((result) => 'merge' in result)
   const absent = measured.filter((result) => 'reason' in result)
   return {
+    gains: results.slice(0, 1).flatMap(gainsOf),
     bounds: [...results.flatMap(boundsOf), ...absent.map(absentBound)],
     tables: [oneTable(site, results), wholeTable(site, results), mergeTable(site, results)],
   }
+}
+
+/** The first push, then the first join. */
+function gainsOf({ whole }: HostResult): readonly Gain[] {
+  return whole.slice(1).map(({ first, git }) => {
+    return { peer: 'git clone', subject: 'a first join', times: git.median / first.median }
+  })
 }
 
 function boundsOf({ name, whole, one, merge }: HostResult): readonly Bound[] {
@@ -118,6 +129,18 @@ function boundsOf({ name, whole, one, merge }: HostResult): readonly Bound[] {
     ...pushes.map(({ pack }) =>
       atMost(`push of one change over ${name}, the pack`, pack, pushBytesMax, bytes),
     ),
+    ...one.map(({ name: what, whole: process, git }) =>
+      atMost(
+        `${what} over ${name}, the whole process, × git`,
+        process.median / git.median,
+        processRatioMax,
+        ratio,
+      ),
+    ),
+    ...whole.map(({ name: what, first, git }, index) => {
+      const limit = firstRatiosMax[index] ?? 1
+      return atMost(`${what} over ${name}, × git`, first.median / git.median, limit, ratio)
+    }),
     ...[...one, ...whole].map((transfer) =>
       memoryBound(`${transfer.name} over ${name}`, transfer.rssMax),
     ),

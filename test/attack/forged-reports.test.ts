@@ -18,6 +18,7 @@ import {
 } from '../../src/index.ts'
 import { type AuditReport, collectReport } from '../../src/store/report/audit-report.ts'
 import { signReport, verifyReport } from '../../src/store/report/report-signature.ts'
+import { atOnce } from '../../src/time-slice.ts'
 import { admit } from '../support/clones.ts'
 import { author, leastStretch } from '../support/stores.ts'
 import { sharedDirectory } from '../support/temporary.ts'
@@ -64,7 +65,8 @@ beforeAll(async () => {
   audit = await auditStore({ ...at, stateDirectory: `${directory}/other`, identity: auditor })
   await store.close()
   file = utf8(`<!doctype html>\n${audit.storeId}\n`)
-  ofAuditor = collectReport(audit, undefined, { certificates: certificate && [certificate] })
+  const named = certificate && [certificate]
+  ofAuditor = atOnce(collectReport(audit, undefined, { certificates: named }))
 })
 
 function dev({ deviceId }: Identity): string {

@@ -123,12 +123,18 @@ export class Trail {
     this.#found.push({ hash, entry })
   }
 
-  /** All entries in the canonical order. `redacted` are hex ids. */
-  entries(redacted: ReadonlySet<string>): readonly AuditEntry[] {
+  /** All entries in the canonical order, one in each step. `redacted` are hex ids. */
+  *entries(redacted: ReadonlySet<string>): Generator<undefined, readonly AuditEntry[]> {
     const redactedIds = new Set(Array.from(redacted, (id) => formatId('version', id)))
-    return this.#found
-      .toSorted((a, b) => a.entry.height - b.entry.height || compareBytes(a.hash, b.hash))
-      .map(({ entry }) => markRedacted(entry, redactedIds))
+    const sorted = this.#found.toSorted((a, b) => {
+      return a.entry.height - b.entry.height || compareBytes(a.hash, b.hash)
+    })
+    const entries: AuditEntry[] = []
+    for (const { entry } of sorted) {
+      entries.push(markRedacted(entry, redactedIds))
+      yield
+    }
+    return entries
   }
 
   #readAccess({ tree, parents, hash }: CheckedCommit): AccessChange {

@@ -6,6 +6,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import type { Identity } from '../../keys/identity.ts'
 import { openAuditKeyring } from '../../keys/keyring.ts'
+import { inSlices } from '../../time-slice.ts'
 import { readHeadKeyring } from '../access/authority.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
@@ -38,5 +39,6 @@ export async function verifyTrail(
   const trail = new Trail(source)
   const onCommit = (commit: CheckedCommit): void => trail.add(commit)
   const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
-  return { snapshot, epochs, entries: trail.entries(snapshot.redacted) }
+  const entries = await inSlices(trail.entries(snapshot.redacted), signal)
+  return { snapshot, epochs, entries }
 }

@@ -113,11 +113,12 @@ export interface ReportedRedaction extends Authorship {
 
 type ReportedAbsence = NonNullable<AuditReport['absence']>
 
-export function collectReport(
+/** Looks at one entry of the trail in each step. */
+export function* collectReport(
   audit: Audit,
   member: MemberFacts | undefined,
   scope: ReportScope,
-): AuditReport {
+): Generator<undefined, AuditReport> {
   const { storeId, deviceId, role, head, headFingerprint, memories, entries, leftOut } = audit
   const { since, until } = scope
   const devices = listReportedDevices(entries)
@@ -142,7 +143,7 @@ export function collectReport(
     },
     devices,
     access: listAccessEvents(entries).filter((event) => isWithin(event, scope)),
-    writes: countWrites(found),
+    writes: yield* countWrites(found),
     redactions: found.filter(isRedaction).map((entry) => describeRedaction(entry, known)),
     absence,
     leftOut: leftOut.length,
@@ -162,9 +163,10 @@ function isWithin({ time }: { readonly time: number }, { since, until }: ReportS
   return (since === undefined || time >= since) && (until === undefined || time <= until)
 }
 
-function countWrites(entries: readonly AuditEntry[]): readonly WriteCount[] {
+function* countWrites(entries: readonly AuditEntry[]): Generator<undefined, readonly WriteCount[]> {
   const counts = new Map<string, WriteCount>()
   for (const { time, actor, session, versions } of entries) {
+    yield
     const [day = ''] = new Date(time).toISOString().split('T')
     const key = [day.length, day, actor?.type, actor?.id, session].join(' ')
     for (const { operation, isRedacted } of versions) {

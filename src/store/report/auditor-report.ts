@@ -1,6 +1,7 @@
 // The report of an auditor: verifies the trail, which is all that it can open. Changes nothing but
 // the anchor, as every audit does.
 
+import { inSlices } from '../../time-slice.ts'
 import { type AuditOptions, withAudit } from '../audit/audit.ts'
 import { verifyByTrail } from '../audit/verify-certificate.ts'
 import type { RedactionCertificate } from '../redaction/certificate.ts'
@@ -14,6 +15,6 @@ export function reportAsAuditor(
   return withAudit(places, async (audit, objects) => {
     const certificates: RedactionCertificate[] = []
     for (const text of texts) certificates.push(await verifyByTrail(text, audit, objects))
-    return collectReport(audit, undefined, { since, until, certificates })
+    return inSlices(collectReport(audit, undefined, { since, until, certificates }))
   })
 }

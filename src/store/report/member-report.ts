@@ -3,6 +3,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { formatId } from '../../format/id.ts'
+import { inSlices } from '../../time-slice.ts'
 import { roleOf } from '../access/authority.ts'
 import { Trail } from '../audit/audit-trail.ts'
 import type { Audit } from '../audit/audit.ts'
@@ -38,7 +39,8 @@ export async function reportAsMember(
     ? await searchAll(session, certificates, options)
     : undefined
   const { name } = await session.reading(({ settings }) => settings.value)
-  return collectReport(audit, { name, absence, remotes: await listRemotes(session) }, scope)
+  const facts = { name, absence, remotes: await listRemotes(session) }
+  return inSlices(collectReport(audit, facts, scope), options.signal)
 }
 
 /** The trail, as `auditStore` lists it, of a history that was verified as a whole. */
@@ -64,7 +66,7 @@ async function auditSession(
       head,
       headFingerprint: headFingerprint(storeId, snapshot.head.record),
       memories: snapshot.count,
-      entries: trail.entries(snapshot.redacted),
+      entries: await inSlices(trail.entries(snapshot.redacted), signal),
       leftOut: [],
     }
   })

@@ -14,6 +14,7 @@ import type { RedactionCertificate } from '../../../src/store/redaction/certific
 import { listAccessEvents, listReportedDevices } from '../../../src/store/report/access-events.ts'
 import { type AuditReport, collectReport } from '../../../src/store/report/audit-report.ts'
 import { reportAsAuditor } from '../../../src/store/report/auditor-report.ts'
+import { atOnce } from '../../../src/time-slice.ts'
 import { bareRemote, firstClone, put, sync } from '../../support/clones.ts'
 import { author, leastStretch, type TestPlace } from '../../support/stores.ts'
 import { sharedDirectory } from '../../support/temporary.ts'
@@ -187,10 +188,16 @@ describe('a report', () => {
       [[{ place: 'object', objectId }], [], 'found'],
     ] as const) {
       const member = { name: '', remotes: [], absence: { ...searched, found, builtOnRedacted } }
-      const report = collectReport(audit, member, { certificates: [certificate] })
+      const report = atOnce(collectReport(audit, member, { certificates: [certificate] }))
       expect(report.redactions).toMatchObject([{ absence }])
       expect(JSON.stringify(report)).not.toContain(path)
     }
+  })
+
+  test('looks at the trail step by step', () => {
+    const steps = [...collectReport(audit, undefined, {})]
+    expect(audit.entries.length).toBeGreaterThan(5)
+    expect(steps).toHaveLength(audit.entries.length)
   })
 
   test('may be limited in time; devices are listed whole', { tags: 'slow' }, async () => {

@@ -6,6 +6,7 @@ import { loadavg } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describeMachine, scratchDirectory } from './machine.ts'
 import { type Options, parseOptions, type SectionName, usage } from './options.ts'
+import { compareBuilds } from './quick.ts'
 import { renderPlots, renderReport, type Section } from './report.ts'
 import { type RunContext, runContext } from './run-context.ts'
 import { measureCompact } from './sections/compact.ts'
@@ -66,10 +67,14 @@ function start(): Start {
 }
 
 async function main({ options, scratch }: Start): Promise<void> {
-  const { scale, sections, peers, output, command } = options
+  const { scale, sections, peers, output, command, against } = options
   const context = runContext(scale, scratch, peers)
   const [load = 0] = loadavg()
   if (load > busyLoad) context.log(`the machine is busy (load ${digits(load)}): do not trust p99s`)
+  if (against !== undefined) {
+    process.exitCode = (await compareBuilds(context, against)) ? 1 : 0
+    return
+  }
   let original: Promise<OriginalSite> | undefined
   const site = () => (original ??= makeOriginal(context))
   const done: Section[] = []

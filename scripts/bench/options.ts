@@ -6,7 +6,7 @@ import type { HistorySize } from './long-history.ts'
 
 /** The sizes of the histories and the number of repetitions. */
 export interface Scale {
-  readonly mode: 'quick' | 'default' | 'full'
+  readonly mode: 'small' | 'default' | 'full'
   /** Turns that contenders take; the slowest take each second of them. */
   readonly rounds: number
   readonly mixed: LaneOptions
@@ -61,8 +61,8 @@ export interface ServerScale {
 }
 
 const scales: Readonly<Record<Scale['mode'], Scale>> = {
-  quick: {
-    mode: 'quick',
+  small: {
+    mode: 'small',
     rounds: 3,
     mixed: { commandsPerTurn: 640, slowCommandsPerTurn: 10, memories: 1_000 },
     processes: 5,
@@ -184,10 +184,16 @@ export interface Options {
   readonly output: string | undefined
   /** The command that repeats this run. */
   readonly command: string
+  /** With --quick, the build to compare with. */
+  readonly against: string | undefined
 }
 
 export const usage = `npm run bench [-- options]
-  --quick            a few minutes, a small history; prints and writes no file
+  --quick            three minutes: this build and another one by turns over the main rows; exits
+                     with 1 if something got worse beyond the noise
+  --against <build>  for --quick: a git revision, or a directory that holds a build; by default the
+                     last commit
+  --small            a few minutes, a small history; prints and writes no file
   --full             more samples of everything
   --only <sections>  some of ${sectionNames.join(',')}; prints and writes no file
   --directory <dir>  where to work, on the disk to be measured
@@ -202,6 +208,8 @@ export function parseOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       quick: { type: 'boolean', default: false },
+      against: { type: 'string', default: 'HEAD' },
+      small: { type: 'boolean', default: false },
       full: { type: 'boolean', default: false },
       only: { type: 'string' },
       directory: { type: 'string' },
@@ -209,9 +217,10 @@ export function parseOptions(args: readonly string[]): Options {
       output: { type: 'string' },
     },
   })
-  if (values.quick && values.full) throw new TypeError('Give --quick or --full, not both')
-  const mode = values.quick ? 'quick' : values.full ? 'full' : 'default'
-  const whole = mode !== 'quick' && values.only === undefined
+  const modes = [values.quick, values.small, values.full].filter(Boolean)
+  if (modes.length > 1) throw new TypeError('Give one of --quick, --small and --full')
+  const mode = values.small ? 'small' : values.full ? 'full' : 'default'
+  const whole = mode !== 'small' && values.only === undefined
   return {
     scale: scales[mode],
     sections: values.only === undefined ? sectionNames : values.only.split(',').map(sectionName),
@@ -219,6 +228,7 @@ export function parseOptions(args: readonly string[]): Options {
     peers: values.peers,
     output: values.output ?? (whole ? documentPath : undefined),
     command: commandOf(mode, values.only),
+    against: values.quick ? values.against : undefined,
   }
 }
 

@@ -138,7 +138,10 @@ function verdict(excess: number): string {
   return excess <= 0 ? 'met' : `missed by ${percent(excess)}`
 }
 
-function renderTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+export function renderTable(
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
   const widths = columns.map((column, index) =>
     Math.max(3, column.length, ...rows.map((row) => row[index]?.length ?? 0)),
   )

@@ -20,6 +20,18 @@ export function summarize(samples: readonly number[]): Summary {
   }
 }
 
+/** As many quantiles as there are fractions; NaN if there are no samples. */
+export function quantiles<const F extends readonly number[]>(
+  samples: readonly number[],
+  fractions: F,
+): { readonly [I in keyof F]: number } {
+  const sorted = samples.toSorted((a, b) => a - b)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- map keeps the length
+  return fractions.map((fraction) => quantile(sorted, fraction)) as {
+    readonly [I in keyof F]: number
+  }
+}
+
 /** A quantile of an ascending list, with linear interpolation; NaN if it is empty. */
 function quantile(sorted: readonly number[], fraction: number): number {
   const at = (sorted.length - 1) * fraction

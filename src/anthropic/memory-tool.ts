@@ -2,7 +2,7 @@
 // `betaMemoryTool`, and the whole tool for `client.beta.messages.toolRunner`. The types are written
 // out here, so that they fit every generation of the SDK and need none of them.
 
-import type { Access } from '../api/operations.ts'
+import type { Access } from '../api/actions.ts'
 import { StoreError } from '../errors.ts'
 import type { CommandName } from '../memory-tool/commands.ts'
 import {
@@ -27,7 +27,7 @@ export type {
   ClearToolUsesEdit,
   CompactEdit,
 } from './agent-defaults.ts'
-export type { Access } from '../api/operations.ts'
+export type { Access } from '../api/actions.ts'
 export type { CommandName } from '../memory-tool/commands.ts'
 export { memoryToolDescription, memoryToolSchema } from '../memory-tool/schema.ts'
 export type { JsonSchema, MemoryToolSchema } from '../memory-tool/schema.ts'

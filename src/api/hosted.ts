@@ -5,13 +5,8 @@ import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller, Cursors, Host } from '../hosting/host.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import {
-  checkAccess,
-  type Effect,
-  type Operation,
-  type OperationContext,
-  runOperation,
-} from './operations.ts'
+import { checkAccess, type Effect, type OperationContext, runAction } from './actions.ts'
+import { type Operation } from './operations.ts'
 import { parseInput } from './schemas.ts'
 import type { Wire } from './wire.ts'
 
@@ -72,7 +67,7 @@ export function inStore<Input>(operation: StoreOperation<Input>): HostedOperatio
     const { cursors } = host
     const access = caller.attached?.get(storeId) ?? 'read_write'
     return host.use(caller, storeId, (store, me) =>
-      runOperation(operation, { store, me, access, cursors }, parsed),
+      runAction(operation, { store, me, access, cursors }, parsed),
     )
   }
   return { name, effect, run }

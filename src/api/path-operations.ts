@@ -14,13 +14,8 @@ import type { MemoryStore } from '../store/memory-store.ts'
 import type { Revert } from '../store/revert/restore.ts'
 import type { SearchHit } from '../store/search/search-query.ts'
 import type { Memory } from '../store/snapshot/memory-info.ts'
-import {
-  type EditResult,
-  isBelow,
-  type Operation,
-  type OperationContext,
-  replaceText,
-} from './operations.ts'
+import { type EditResult, isBelow, type OperationContext, replaceText } from './actions.ts'
+import { type Operation } from './operations.ts'
 import { parameters, pathText, searchText, text } from './schemas.ts'
 import { hashField, idField, pageFields, type PageInput, pointField } from './wire-fields.ts'
 

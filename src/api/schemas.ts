@@ -3,7 +3,6 @@
 
 import { z } from 'zod'
 import { StoreError } from '../errors.ts'
-import { checkNewPath, checkPath } from '../format/path.ts'
 
 export interface ViewInput {
   readonly path: string
@@ -88,16 +87,6 @@ export function parseInput<Input>(schema: z.ZodType<Input>, input: unknown): Inp
 export function inputSchemaOf({ input }: { readonly input: z.ZodType }): ObjectSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' })
   return { ...schema, type: 'object' }
-}
-
-/** The path itself, if it is the root or a path of FORMAT §5.2. Throws `invalid_path`. */
-export function checkStorePath(path: string): string {
-  return path === '/' ? path : checkPath(path)
-}
-
-/** Like `checkStorePath`, for a path that a memory is to get. */
-export function checkNewStorePath(path: string): string {
-  return path === '/' ? path : checkNewPath(path)
 }
 
 function invalidParameter(parameter: string, missing: boolean, expected: string): StoreError {

@@ -3,9 +3,8 @@
 
 import type { Readable, Writable } from 'node:stream'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { type Access, checkStorePath } from '../api/actions.ts'
 import type { HostedRoute } from '../api/hosted.ts'
-import type { Access } from '../api/operations.ts'
-import { checkStorePath } from '../api/schemas.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
@@ -21,7 +20,7 @@ import { runSession } from './session-names.ts'
 import { LineTransport } from './stdio.ts'
 
 export type { HostedRoute } from '../api/hosted.ts'
-export type { Access } from '../api/operations.ts'
+export type { Access } from '../api/actions.ts'
 export type { MemoryMount, MemoryMounts } from '../memory-tool/given-mounts.ts'
 
 export interface McpOptions {

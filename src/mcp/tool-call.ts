@@ -2,7 +2,8 @@
 // work. Must not decide anything that an operation decides.
 
 import type { Tool as Definition } from '@modelcontextprotocol/server'
-import { type Effect, type Operation, runOperation } from '../api/operations.ts'
+import { type Effect, runAction } from '../api/actions.ts'
+import { type Operation } from '../api/operations.ts'
 import type { PathContext } from '../api/path-operations.ts'
 import { inputSchemaOf, type ObjectSchema, parseInput } from '../api/schemas.ts'
 import type { Wire } from '../api/wire.ts'
@@ -76,7 +77,7 @@ export async function runAt<Input, Result>(
   const { root } = mount
   try {
     return await mount.use((context) =>
-      runOperation(operation, { ...context, root }, { ...input, path }),
+      runAction(operation, { ...context, root }, { ...input, path }),
     )
   } catch (error) {
     throw refusalAt(shown, error)

@@ -2,8 +2,10 @@
 // texts for success and for the failures that it words itself (docs/MEMORY-TOOL.md). Must not
 // decide anything that an operation decides.
 
+import type { Effect } from '../api/actions.ts'
+import * as actions from '../api/actions.ts'
 import * as operations from '../api/operations.ts'
-import type { Effect, Operation } from '../api/operations.ts'
+import type { Operation } from '../api/operations.ts'
 import { parseInput } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
 import { listMount, listMounts } from './listing.ts'
@@ -114,7 +116,7 @@ function onPath<Input extends { readonly path: string }, Result>(
     try {
       const { path } = place
       const result = await mount.use((context) =>
-        operations.runOperation(operation, context, { ...input, path }),
+        actions.runAction(operation, context, { ...input, path }),
       )
       return texts.answer(shown, result)
     } catch (error) {
@@ -130,7 +132,7 @@ async function view(space: ToolSpace, raw: unknown): Promise<string> {
   const { mount, shown } = place
   if (place.isRoot) {
     const listing = await (mount === undefined ? listMounts(space) : listMount(mount))
-    return renderView(shown, operations.viewListing(listing, input))
+    return renderView(shown, actions.viewListing(listing, input))
   }
   if (mount === undefined) {
     throw new Refusal(`${invalidPathText(shown)} ${directoriesText(space)}`, { prefix: '' })
@@ -138,7 +140,7 @@ async function view(space: ToolSpace, raw: unknown): Promise<string> {
   try {
     const { path } = place
     const result = await mount.use((context) =>
-      operations.runOperation(operations.view, context, { ...input, path }),
+      actions.runAction(operations.view, context, { ...input, path }),
     )
     return renderView(shown, result)
   } catch (error) {
@@ -164,7 +166,7 @@ async function rename(space: ToolSpace, raw: unknown): Promise<string> {
   if (to.mount !== mount) throw leadsOut(space, from.shown, to)
   try {
     const paths = { old_path: from.path, new_path: to.path }
-    await mount.use((context) => operations.runOperation(operations.rename, context, paths))
+    await mount.use((context) => actions.runAction(operations.rename, context, paths))
     return `Successfully renamed ${from.shown} to ${to.shown}`
   } catch (error) {
     throw refusalFor(error, { space, mount, shown: to.shown, input: from }, refuseRename)
@@ -208,7 +210,7 @@ function checkMay(
 ): void {
   if (mount === undefined) return
   try {
-    operations.checkAccess(operation, mount.access)
+    actions.checkAccess(operation, mount.access)
   } catch (cause) {
     const where = space.directoryOf(mount)
     throw new Refusal(`The access to ${where} is read-only: ${operation.name} is refused`, {
@@ -287,5 +289,5 @@ function findFileAbove(
 ): string | undefined {
   if (details.path === undefined) return undefined
   const occupant = space.shown(mount, details.path)
-  return operations.isBelow(shown, occupant) ? occupant : undefined
+  return actions.isBelow(shown, occupant) ? occupant : undefined
 }

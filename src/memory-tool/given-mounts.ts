@@ -1,7 +1,7 @@
 // What a program gives the memory tool to work with: one store, or several as directories. Checked
 // when it is given; what the stores say of themselves is asked for later.
 
-import type { Access } from '../api/operations.ts'
+import type { Access } from '../api/actions.ts'
 import { StoreError } from '../errors.ts'
 import { sessionInstructionsCharactersMax } from '../limits.ts'
 import type { MemoryStore } from '../store/memory-store.ts'

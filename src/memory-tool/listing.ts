@@ -1,7 +1,7 @@
 // The listings that no store gives: of the root of a mount, which is a directory whatever the store
 // has there, and of `/memories` where it holds several stores.
 
-import { listingDepth } from '../api/operations.ts'
+import { listingDepth } from '../api/actions.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { Mount } from './mount.ts'
 import type { ToolSpace } from './tool-space.ts'

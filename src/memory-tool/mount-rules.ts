@@ -1,7 +1,7 @@
 // What several stores must fulfil to lie beside each other below `/memories`: how many there may
 // be, and which names their directories may have.
 
-import { checkNewStorePath } from '../api/schemas.ts'
+import { checkNewStorePath } from '../api/actions.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { mountNames } from '../hosting/mount-names.ts'
 import { sessionStoresMax } from '../limits.ts'

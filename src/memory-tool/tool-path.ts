@@ -1,7 +1,7 @@
 // The paths of the memory tool: strips `/memories`, collapses alternative spellings, and refuses
 // traversal (docs/MEMORY-TOOL.md, "Paths"). Nothing is decoded or repaired.
 
-import { checkStorePath } from '../api/schemas.ts'
+import { checkStorePath } from '../api/actions.ts'
 import { StoreError } from '../errors.ts'
 import { Refusal } from './refusal.ts'
 

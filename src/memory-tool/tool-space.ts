@@ -2,7 +2,7 @@
 // store and the store path that a path means. No path may reach two stores, or anything beside what
 // is mounted.
 
-import { checkNewStorePath, checkStorePath } from '../api/schemas.ts'
+import { checkNewStorePath, checkStorePath } from '../api/actions.ts'
 import { checkMounts } from './mount-rules.ts'
 import type { Mount, MountInfo } from './mount.ts'
 import { parseToolPath, toolRoot } from './tool-path.ts'

@@ -4,7 +4,7 @@
 // accepted.
 
 import { describe, expect, test } from 'vitest'
-import type { Access } from '../../src/api/operations.ts'
+import type { Access } from '../../src/api/actions.ts'
 import type { Mount } from '../../src/memory-tool/mount.ts'
 import { commandRunner, type RunCommand } from '../../src/memory-tool/run-command.ts'
 import { answerTool } from '../../src/memory-tool/tool-answer.ts'

@@ -14,12 +14,19 @@ const bundle = join(root, 'dist', 'command')
 const files = readdirSync(bundle)
 const modules = files.filter((name) => name.endsWith('.cjs'))
 
-/** What is in the bundle, by the paths in its source maps. */
-const sources = files
-  .filter((name) => name.endsWith('.map'))
-  .flatMap(
-    (name): readonly string[] => JSON.parse(readFileSync(join(bundle, name), 'utf8')).sources,
+/** What is in these files, by the paths in their source maps. */
+function sourcesOf(names: readonly string[]): readonly string[] {
+  return names.flatMap((name): readonly string[] => {
+    return JSON.parse(readFileSync(join(bundle, `${name}.map`), 'utf8')).sources
+  })
+}
+
+/** The packages of these sources. */
+function packagesOf(paths: readonly string[]): ReadonlySet<string> {
+  return new Set(
+    paths.flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
   )
+}
 
 /** Has a process print, at its end, which files of the bundle it has read. */
 const watching = join(directoryOfProcess(), 'watching.cjs')
@@ -58,6 +65,11 @@ describe('a command reads only what it needs', async () => {
 })
 
 describe('the bundle', () => {
+  test('has no package but a small one where every reader and writer loads it', () => {
+    const layers = ['program.cjs', 'packing.cjs', 'verifying.cjs', 'read.cjs', 'write.cjs']
+    expect(packagesOf(sourcesOf(layers))).toEqual(new Set(['minisearch']))
+  })
+
   test('has a file for every thread that the sources start', () => {
     const places = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     const texts = places
@@ -87,9 +99,7 @@ describe('the bundle', () => {
   test('has the text of the licence of each package in it', () => {
     const kept = readFileSync(join(bundle, 'LICENSES.txt'), 'utf8').split(/^=== /m).slice(1)
     const named = new Set(kept.map((one) => one.split(' ')[0]))
-    const used = sources.flatMap(
-      (path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
-    )
+    const used = packagesOf(sourcesOf(modules.filter((name) => files.includes(`${name}.map`))))
     expect(used).toContain('zod')
     // The maps do not name the two that are changed on the way.
     expect(named).toEqual(new Set(['libsodium', 'libsodium-sumo', ...used]))

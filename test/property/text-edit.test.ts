@@ -3,12 +3,8 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  insert,
-  type OperationContext,
-  runOperation,
-  strReplace,
-} from '../../src/api/operations.ts'
+import { type OperationContext, runAction } from '../../src/api/actions.ts'
+import { insert, strReplace } from '../../src/api/operations.ts'
 import { parseInput } from '../../src/api/schemas.ts'
 import { StoreError } from '../../src/errors.ts'
 import { full, seed } from '../support/seed.ts'
@@ -90,11 +86,11 @@ async function editStore(context: OperationContext, taken: Edit): Promise<Outcom
   try {
     if (taken.type === 'insert') {
       const input = { path, insert_line: taken.line, insert_text: taken.text }
-      await runOperation(insert, context, parseInput(insert.input, input))
+      await runAction(insert, context, parseInput(insert.input, input))
     } else {
       const input = { path, old_str: taken.old, new_str: taken.text }
       const parsed = parseInput(strReplace.input, input)
-      const { snippet } = await runOperation(strReplace, context, parsed)
+      const { snippet } = await runAction(strReplace, context, parsed)
       const { content } = (await context.store.read(path)) ?? { content: '' }
       const from = snippet.firstLine - 1
       const shown = content === '' ? [''] : linesOf(content).lines

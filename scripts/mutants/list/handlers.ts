@@ -108,7 +108,7 @@ export const handlers: readonly MutatedFile[] = [
         name: 'str_replace, occurrences: twice on one line',
       },
       {
-        line: 'return operations.isBelow(shown, occupant) ? occupant : undefined',
+        line: 'return actions.isBelow(shown, occupant) ? occupant : undefined',
         becomes: 'return occupant',
         test: 'conformance/memory-tool-corpus.test.ts',
         name: 'limits: a taken path is what create says first',

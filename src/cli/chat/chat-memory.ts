@@ -2,7 +2,7 @@
 // that each has made. What the model wrote as input is checked by the memory tool alone.
 
 import { type MemoryTool, memoryTool } from '../../anthropic/memory-tool.ts'
-import type { Access } from '../../api/operations.ts'
+import type { Access } from '../../api/actions.ts'
 import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countChangedLines, type TextChange } from '../patch-text.ts'

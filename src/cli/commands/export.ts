@@ -3,7 +3,7 @@
 
 import { closeSync, constants, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { MemoryReader } from '../../api/operations.ts'
+import type { MemoryReader } from '../../api/actions.ts'
 import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt, makeDirectory } from '../../home/files.ts'

@@ -1,12 +1,6 @@
-// `view`: a memory or a directory as an agent sees it, through the operation of the memory tool.
+// `view`: a memory or a directory as an agent sees it, as the memory tool shows it.
 
-import {
-  type Lines,
-  view as viewOperation,
-  viewPath,
-  type ViewResult,
-} from '../../api/operations.ts'
-import { parseInput } from '../../api/schemas.ts'
+import { type Lines, viewPath, type ViewResult } from '../../api/actions.ts'
 import { pageJson } from '../../api/wire.ts'
 import { formatSize, renderSnippet } from '../../memory-tool/render.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
@@ -21,7 +15,7 @@ import { listingJson } from '../wire.ts'
 export function view(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.findArgument(0) ?? '/')
   const view_range = rangeOf(input.text('range'))
-  const request = parseInput(viewOperation.input, { path, view_range })
+  const request = { path, view_range }
   return withReader(context, input, async (reader) => {
     const result = await viewPath(reader, request)
     return result.type === 'file' ? fileAnswer(result) : directoryAnswer(result.listing)

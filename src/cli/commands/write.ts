@@ -1,9 +1,8 @@
 // `create`, `write`, `append`, `str-replace`, `insert`, `rm` and `mv`: one change, one commit,
-// durable before the answer. What agents can do too are operations of api/operations.ts.
+// durable before the answer. What agents can do too is in api/actions.ts.
 
-import * as operations from '../../api/operations.ts'
-import type { Operation } from '../../api/operations.ts'
-import { parseInput } from '../../api/schemas.ts'
+import * as actions from '../../api/actions.ts'
+import type { Action } from '../../api/actions.ts'
 import { StoreError } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -18,7 +17,6 @@ import { authorOf } from '../options.ts'
 import { canAsk } from '../prompt.ts'
 import { countText } from '../sizes.ts'
 import { storePath } from '../store-path.ts'
-import { editText, keepingText } from './edit.ts'
 import { numbered } from './view.ts'
 
 export async function create(context: Context, input: Input): Promise<Answer> {
@@ -26,7 +24,7 @@ export async function create(context: Context, input: Input): Promise<Answer> {
   const given = await findText(input, 'create')
   if (given === undefined && canAsk(context)) return createInEditor(context, input, path)
   const file_text = given ?? missing('create')
-  const applied = await run(context, input, operations.create, { path, file_text })
+  const applied = await run(context, input, actions.create, { path, file_text })
   return changedAnswer(`Created ${path}`, path, applied)
 }
 
@@ -36,10 +34,11 @@ async function createInEditor(context: Context, input: Input, path: string): Pro
     if ((await store.list(path, { depth: 0 })) === undefined) return
     throw new StoreError('path_conflict', 'The path is taken', { details: { path } })
   })
+  const { editText, keepingText } = await import('./edit.ts')
   const file_text = await editText(context, input, path, '')
   if (file_text === '') return unchangedAnswer(path)
   const applied = await keepingText(file_text, () =>
-    withStore(context, (store) => runIn(store, author, operations.create, { path, file_text })),
+    withStore(context, (store) => runIn(store, author, actions.create, { path, file_text })),
   )
   return changedAnswer(`Created ${path}`, path, applied)
 }
@@ -74,7 +73,7 @@ export async function strReplace(context: Context, input: Input): Promise<Answer
   if (old_str === '') throw usageError('The text to replace must not be empty', 'str-replace')
   const new_str = oneOf(input, 'new', 'new-file', 'str-replace')
   const request = { path, old_str, new_str }
-  const applied = await run(context, input, operations.strReplace, request)
+  const applied = await run(context, input, actions.strReplace, request)
   const { text, json } = changedAnswer(`Edited ${path}`, path, applied)
   return { text: text + numbered(applied.snippet), json }
 }
@@ -85,11 +84,7 @@ export async function insert(context: Context, input: Input): Promise<Answer> {
   if (insert_line === undefined) throw usageError('insert needs --line', 'insert')
   const insert_text = (await findText(input, 'insert')) ?? missing('insert')
   const request = { path, insert_line, insert_text }
-  return changedAnswer(
-    `Edited ${path}`,
-    path,
-    await run(context, input, operations.insert, request),
-  )
+  return changedAnswer(`Edited ${path}`, path, await run(context, input, actions.insert, request))
 }
 
 export async function rm(context: Context, input: Input): Promise<Answer> {
@@ -97,7 +92,7 @@ export async function rm(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
     const isDirectory = (await store.list(path, { depth: 0 }))?.type === 'directory'
-    const applied = await runIn(store, author, operations.remove, { path })
+    const applied = await runIn(store, author, actions.remove, { path })
     const memories = countText(applied.versionIds.length, 'memory', 'memories')
     return changedAnswer(`Deleted ${path}${isDirectory ? `/ with ${memories}` : ''}`, path, applied)
   })
@@ -106,30 +101,28 @@ export async function rm(context: Context, input: Input): Promise<Answer> {
 export async function mv(context: Context, input: Input): Promise<Answer> {
   const old_path = storePath(input.argument(0))
   const new_path = storePath(input.argument(1))
-  const applied = await run(context, input, operations.rename, { old_path, new_path })
+  const applied = await run(context, input, actions.rename, { old_path, new_path })
   return changedAnswer(`Moved ${old_path} to ${new_path}`, new_path, applied)
 }
 
-/** Checks the arguments before it opens the store. */
 function run<Request, Result>(
   context: Context,
   input: Input,
-  operation: Operation<Request, Result>,
+  action: Action<Request, Result>,
   request: Request,
 ): Promise<Result> {
-  const parsed = parseInput(operation.input, request)
   const author = authorOf(context, input)
-  return withStore(context, (store) => runIn(store, author, operation, parsed))
+  return withStore(context, (store) => runIn(store, author, action, request))
 }
 
 function runIn<Request, Result>(
   store: MemoryStore,
   author: Author,
-  operation: Operation<Request, Result>,
+  action: Action<Request, Result>,
   request: Request,
 ): Promise<Result> {
   const me = store.as(author)
-  return operations.runOperation(operation, { store, me, access: 'read_write' }, request)
+  return actions.runAction(action, { store, me, access: 'read_write' }, request)
 }
 
 /** The one of --text, --file and `-` that is given. */

@@ -2,7 +2,7 @@
 // reasons, sessions, actors, settings, keys. Uses the interfaces that agents use, and includes
 // refused commands, a checkpoint, caches, a changed passphrase and a second opening.
 
-import * as operations from '../../api/operations.ts'
+import * as actions from '../../api/actions.ts'
 import { toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { StoreError } from '../../errors.ts'
@@ -112,19 +112,19 @@ async function write(store: MemoryStore, author: Author, secrets: Secrets): Prom
   const context = { store, me: store.as(author), access: 'read_write' } as const
   const path = `/${secrets.directory}/${secrets.path}`
   const new_path = `/${secrets.directory}/${secrets['new path']}`
-  const { create, insert, strReplace, rename, remove, runOperation } = operations
-  await runOperation(create, context, { path, file_text: `a\n${secrets.content}\n` })
+  const { create, insert, strReplace, rename, remove, runAction } = actions
+  await runAction(create, context, { path, file_text: `a\n${secrets.content}\n` })
   const inserted = { path, insert_line: 1, insert_text: secrets['inserted content'] }
-  await runOperation(insert, context, inserted)
+  await runAction(insert, context, inserted)
   const replaced = { path, old_str: secrets.content, new_str: secrets['edited content'] }
-  await runOperation(strReplace, context, replaced)
-  await runOperation(rename, context, { old_path: path, new_path })
-  await runOperation(remove, context, { path: new_path })
-  await runOperation(create, context, { path, file_text: secrets.content.repeat(50) })
-  await runOperation(rename, context, { old_path: path, new_path })
+  await runAction(strReplace, context, replaced)
+  await runAction(rename, context, { old_path: path, new_path })
+  await runAction(remove, context, { path: new_path })
+  await runAction(create, context, { path, file_text: secrets.content.repeat(50) })
+  await runAction(rename, context, { old_path: path, new_path })
   // Leaves one live memory, at a path that the next round does not need.
   const kept = `/${secrets.directory}/${toHex(systemRandom(4))}-${secrets.path}`
-  await runOperation(rename, context, { old_path: new_path, new_path: kept })
+  await runAction(rename, context, { old_path: new_path, new_path: kept })
 }
 
 /** Runs commands that are refused: their messages go to agents and into logs. */
@@ -137,15 +137,15 @@ async function refuse(
   const context = { store, me: store.as(author), access: 'read_write' } as const
   const path = `/${secrets['refused path']}`
   const text = secrets['refused content']
-  const { create, insert, strReplace, rename, remove, runOperation } = operations
+  const { create, insert, strReplace, rename, remove, runAction } = actions
   const attempts = [
-    () => runOperation(strReplace, context, { path, old_str: text, new_str: text }),
-    () => runOperation(insert, context, { path, insert_line: 9, insert_text: text }),
-    () => runOperation(remove, context, { path }),
-    () => runOperation(rename, context, { old_path: path, new_path: `${path}/${text}` }),
-    () => runOperation(create, context, { path, file_text: `${text}\0` }),
-    () => runOperation(create, context, { path: `${path}//${text}`, file_text: text }),
-    () => runOperation(create, context, { path, file_text: text.repeat(10_000) }),
+    () => runAction(strReplace, context, { path, old_str: text, new_str: text }),
+    () => runAction(insert, context, { path, insert_line: 9, insert_text: text }),
+    () => runAction(remove, context, { path }),
+    () => runAction(rename, context, { old_path: path, new_path: `${path}/${text}` }),
+    () => runAction(create, context, { path, file_text: `${text}\0` }),
+    () => runAction(create, context, { path: `${path}//${text}`, file_text: text }),
+    () => runAction(create, context, { path, file_text: text.repeat(10_000) }),
   ]
   for (const attempt of attempts) {
     const error: unknown = await attempt().then(

@@ -2,9 +2,9 @@
 // refuse, beyond what the suite over HTTP asks.
 
 import { describe, expect, test } from 'vitest'
+import { runAction } from '../../../src/api/actions.ts'
 import type { StoreContext, StoreOperation } from '../../../src/api/hosted.ts'
 import * as memories from '../../../src/api/memory-operations.ts'
-import { runOperation } from '../../../src/api/operations.ts'
 import { parseInput } from '../../../src/api/schemas.ts'
 import * as versions from '../../../src/api/version-operations.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
@@ -34,7 +34,7 @@ function run<Input>(
   operation: StoreOperation<Input>,
   input: unknown,
 ): Promise<Json> {
-  return runOperation(operation, context, parseInput(operation.input, input))
+  return runAction(operation, context, parseInput(operation.input, input))
 }
 
 async function newMemory(context: StoreContext, path: string, content = 'x'): Promise<Json> {

@@ -3,8 +3,10 @@
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OperationContext } from '../../../src/api/actions.ts'
+import * as actions from '../../../src/api/actions.ts'
 import * as operations from '../../../src/api/operations.ts'
-import type { Operation, OperationContext } from '../../../src/api/operations.ts'
+import type { Operation } from '../../../src/api/operations.ts'
 import { parseInput } from '../../../src/api/schemas.ts'
 import type { ErrorDetails } from '../../../src/errors.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
@@ -34,7 +36,7 @@ function context(): OperationContext {
 }
 
 function run<Input, Result>(operation: Operation<Input, Result>, input: unknown): Promise<Result> {
-  return operations.runOperation(operation, context(), parseInput(operation.input, input))
+  return actions.runAction(operation, context(), parseInput(operation.input, input))
 }
 
 describe('results', () => {
@@ -168,8 +170,8 @@ describe('failures', () => {
 
   test('read-only access refuses writes before the store is asked', async () => {
     const readOnly = { ...context(), access: 'read_only' } as const
-    const attempt = operations.runOperation(remove, readOnly, { path: '/x' })
+    const attempt = actions.runAction(remove, readOnly, { path: '/x' })
     await expect(attempt).rejects.toMatchObject({ code: 'read_only' })
-    await expect(operations.runOperation(view, readOnly, { path: a })).resolves.toBeDefined()
+    await expect(actions.runAction(view, readOnly, { path: a })).resolves.toBeDefined()
   })
 })

@@ -22,10 +22,20 @@ export interface Encapsulation {
   readonly sharedSecret: Uint8Array
 }
 
-/** The key pair of a 32-byte seed. */
+/**
+ * The key pair of a 32-byte seed. The public key is made when it is first asked for: it takes
+ * milliseconds in a new process, and whoever only opens a store does not need it.
+ */
 export function kemKeyPair(seed: Uint8Array): KemKeyPair {
-  const { publicKey, privateKey } = sodium.crypto_kem_xwing_seed_keypair(seed)
-  return { publicKey, secretKey: privateKey }
+  const secretKey = seed.slice()
+  let publicKey: Uint8Array | undefined
+  return {
+    secretKey,
+    get publicKey() {
+      publicKey ??= sodium.crypto_kem_xwing_seed_keypair(secretKey).publicKey
+      return publicKey
+    },
+  }
 }
 
 /** A shared secret for the holder of `publicKey`, from a secret seed of 64 bytes. */

@@ -130,11 +130,16 @@ function storeEnd(storeId: string): Uint8Array {
 function identityOf(secret: Uint8Array): Identity {
   const signing = signingKeyPair(secret.slice(0, 32))
   const kem = kemKeyPair(secret.slice(32, 64))
+  let keySignature: Uint8Array | undefined
   return {
     deviceId: deviceIdOf(signing.publicKey),
     signing,
     kem,
-    keySignature: signDeviceKeys(signing, kem),
+    // When it is first asked for, since it needs the public half of `kem`.
+    get keySignature() {
+      keySignature ??= signDeviceKeys(signing, kem)
+      return keySignature
+    },
     localSecret: secret.slice(64, 96),
     secret,
   }

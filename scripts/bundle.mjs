@@ -72,6 +72,8 @@ rmSync(output, { recursive: true, force: true })
 const bundle = await rolldown({
   input: Object.fromEntries(entries.map((file) => [basename(file, '.ts'), file])),
   platform: 'node',
+  // What has no `exports`, jsonc-parser for one, has its modules there.
+  resolve: { mainFields: ['module', 'main'] },
   // Only the library's users have it, and `chat` looks for it.
   external: [/^@anthropic-ai\//],
   plugins: [webAssembly],

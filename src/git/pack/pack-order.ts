@@ -103,7 +103,7 @@ function* changedSubtrees(
     if (next > length) return
     isNamesake &&= older[end] === 0
     let same = end
-    while (isNamesake && same < next && newer[same] === older[same]) same += 1
+    if (isNamesake) while (same < next && newer[same] === older[same]) same += 1
     if (newer[at] === directoryModeStart && same < next) {
       const name = asciiText(newer.subarray(at + directoryModeBytes, end))
       const before = isNamesake

@@ -248,9 +248,7 @@ export class JournalFile {
     // Another process may have emptied it.
     this.#reserved = 0
     const isKnown = equalBytes(this.#readAt(0, batchHeadBytes), this.#first)
-    if (isKnown && !this.doubtful) return this.#refreshTail()
-    this.#load()
-    return 'everything'
+    return isKnown && !this.doubtful ? this.#refreshTail() : this.#load()
   }
 
   /** The bytes around the end show whether frames were added, and whether the last one remains. */
@@ -259,8 +257,7 @@ export class JournalFile {
     const { length } = this.#tail
     const around = this.#readAt(this.#end - length, length + magicBytes)
     if (!equalBytes(around.subarray(0, length), this.#tail)) {
-      this.#load()
-      return 'everything'
+      return this.#load()
     }
     if (isZero(around.subarray(length))) return 'nothing'
     const known = this.#frames.length
@@ -270,13 +267,15 @@ export class JournalFile {
     return this.#frames.length > known ? 'frames' : 'nothing'
   }
 
-  #load(): void {
+  #load(): JournalNews {
     this.#forget()
     this.#slabs.abandon()
     if (this.#size() > journalFileBytesMax) throw damaged(problem)
-    this.#first = this.#readAt(0, batchHeadBytes)
+    const first = this.#readAt(0, batchHeadBytes)
     this.#scan()
     this.#classifyRest()
+    this.#first = first
+    return 'everything'
   }
 
   /** Resets the state to that of a file of zeros. */
@@ -296,8 +295,9 @@ export class JournalFile {
   #scan(): void {
     for (let batch = this.#findNext(); batch !== undefined; batch = this.#findNext()) {
       if (this.generation === 0) this.#origin = batch
-      this.#frames.push(...batch.frames)
+      // First, since a read may fail: a frame is not to be found twice.
       this.#moveEnd(this.#readAt(batch.start, batch.end - batch.start))
+      this.#frames.push(...batch.frames)
       // The batch's writer knew that everything before `durable` is durable.
       this.#durable = Math.max(this.#durable, batch.durable)
     }
@@ -307,7 +307,7 @@ export class JournalFile {
   #classifyRest(): void {
     const rest = this.#readAt(this.#end, Math.max(0, this.#size() - this.#end))
     this.#rest = classifyRest(rest, this.#end)
-    this.#doubt = this.doubtful ? concatBytes(this.#first, rest) : noBytes
+    this.#doubt = this.doubtful ? concatBytes(this.#readAt(0, batchHeadBytes), rest) : noBytes
   }
 
   #findNext(): Batch | undefined {

@@ -47,7 +47,7 @@ async function twoHandles(): Promise<Record<'first' | 'second', ObjectStore> & {
 }
 
 describe('a writer whom nobody has come between', () => {
-  test('makes a commit with seven operations, and looks with two', async () => {
+  test('makes a commit with seven operations', async () => {
     const { disk, calls } = noted()
     const store = await createDiskObjectStore({ ...options, disk, directory: temporaryDirectory() })
     for (let count = 0; count < 3; count += 1) await write(store)
@@ -164,22 +164,32 @@ describe('a writer looks again', () => {
   test('after a look that failed: what it did not see is not forgotten', async () => {
     const directory = temporaryDirectory()
     const other = await createDiskObjectStore({ ...options, directory })
-    let isBroken = false
+    let readsLeft = Infinity
     const disk: Disk = {
       ...systemDisk,
       read(...file) {
-        if (isBroken) throw new Error('the disk failed')
+        readsLeft -= 1
+        if (readsLeft === 0) throw new Error('the disk failed')
         return systemDisk.read(...file)
       },
     }
     const store = await openDiskObjectStore({ ...options, disk, directory })
     await write(store)
-    const head = await write(other)
-    isBroken = true
-    await expect(write(store)).rejects.toThrow('the disk failed')
-    isBroken = false
-    store.refresh()
-    expect(store.head).toBe(head)
+    let failed = 0
+    for (let isWhole = false; !isWhole;) {
+      const head = await write(other)
+      readsLeft = failed + 1
+      try {
+        store.refresh()
+        isWhole = true
+      } catch {
+        failed += 1
+      }
+      readsLeft = Infinity
+      store.refresh()
+      expect(store.head).toBe(head)
+    }
+    expect(failed).toBeGreaterThan(4)
     await store.close()
     await other.close()
   })

@@ -22,7 +22,8 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
     async merge(names) {
       await runPackJob(disk, { kind: 'merge', directory, names })
     },
-    async index(place, token, { signal, progress }) {
+    async index(place, token, { arrival, signal, progress }) {
+      await arrival?.whole
       const watch = {
         isCancelled: () => signal?.aborted === true,
         progress: (done: number, total: number) => progress?.(done, total),

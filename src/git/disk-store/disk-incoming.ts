@@ -5,8 +5,10 @@
 import { fromHex } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
+import { MEBIBYTE } from '../../limits.ts'
 import type { Incoming, ReceivedPack, ReceiveOptions } from '../exchange.ts'
 import type { GitObject, Oid, SizeLimit } from '../objects/object.ts'
+import type { Arrival } from '../pack/arrival.ts'
 import {
   deadIncoming,
   IncomingPack,
@@ -42,6 +44,9 @@ export interface DiskIncomingParts {
   /** Looks for new packs. */
   readonly rescan: () => void
 }
+
+/** A smaller pack is checked faster than a thread starts. */
+const earlyBytesMin = MEBIBYTE
 
 export class DiskIncoming implements Incoming {
   readonly #parts: DiskIncomingParts
@@ -97,17 +102,24 @@ export class DiskIncoming implements Incoming {
     await this.#sweepDead()
     this.#disk.makeDirectory(this.#place)
     const pack = new IncomingPack(this.#disk, this.#place, limits)
+    let early: EarlyCheck | undefined
     try {
       for await (const chunk of chunks) {
         refuseIfAborted(options.signal)
+        early?.throwIfRefused()
         pack.append(chunk)
+        if (pack.bytes >= earlyBytesMin) early ??= this.#beginCheck(pack, options)
       }
       const objects = await pack.finish()
-      if (objects > 0) await this.#install(pack.token, options)
-      else pack.abandon()
+      if (objects > 0) {
+        const checked = await (early?.done ?? this.#index(pack.token, options))
+        await this.#install(checked, options)
+      } else pack.abandon()
       return { objects, bytes: pack.bytes }
     } catch (error) {
       pack.abandon()
+      await early?.settled()
+      discardTemporaryPack(this.#disk, this.#place, pack.token)
       throw refusal(error)
     }
   }
@@ -149,8 +161,24 @@ export class DiskIncoming implements Incoming {
     if (dead.length > 0) await exclusive(() => sweepIncoming(this.#disk, files.ownDirectory))
   }
 
-  async #install(token: string, { signal, progress, tip }: ReceiveOptions): Promise<void> {
-    const temporary = await this.#parts.packer.index(this.#place, token, { signal, progress })
+  #beginCheck({ token, arrival }: IncomingPack, options: ReceiveOptions): EarlyCheck {
+    const progress = (done: number, total: number): void => {
+      // Until then the caller is shown what comes.
+      if (arrival.isWhole) options.progress?.(done, total)
+    }
+    return new EarlyCheck(this.#index(token, { ...options, progress }, arrival))
+  }
+
+  #index(
+    token: string,
+    { signal, progress }: ReceiveOptions,
+    arrival?: Arrival,
+  ): Promise<TemporaryPack> {
+    return this.#parts.packer.index(this.#place, token, { arrival, signal, progress })
+  }
+
+  async #install(temporary: TemporaryPack, { signal, tip }: ReceiveOptions): Promise<void> {
+    const { token } = temporary
     if (tip !== undefined) this.#checkTip(temporary, tip)
     refuseIfAborted(signal)
     const files = new Set(this.#disk.list(this.#place))
@@ -196,6 +224,29 @@ export class DiskIncoming implements Incoming {
 
   get #disk(): Disk {
     return this.#parts.files.disk
+  }
+}
+
+/** The check of a pack that still comes. */
+class EarlyCheck {
+  readonly done: Promise<TemporaryPack>
+  #refusal: { readonly error: unknown } | undefined
+
+  constructor(done: Promise<TemporaryPack>) {
+    this.done = done
+    done.catch((error: unknown) => {
+      this.#refusal = { error }
+    })
+  }
+
+  /** Nothing more need come. */
+  throwIfRefused(): void {
+    if (this.#refusal !== undefined) throw this.#refusal.error
+  }
+
+  /** Resolves when its thread has let go of the files; never throws. */
+  async settled(): Promise<void> {
+    await this.done.catch(() => undefined)
   }
 }
 

@@ -8,7 +8,7 @@ import { atOnce } from '../../time-slice.ts'
 import type { ObjectAmount, PackStatus } from '../object-store.ts'
 import type { Oid } from '../objects/object.ts'
 import { OidList } from '../objects/oid-list.ts'
-import { indexIncoming } from '../pack/incoming-pack.ts'
+import { type IndexJob, indexIncoming } from '../pack/incoming-pack.ts'
 import type { TemporaryPack } from '../pack/pack-file.ts'
 import { filterPacks } from '../pack/pack-filter.ts'
 import { orderForPack } from '../pack/pack-order.ts'
@@ -44,12 +44,8 @@ export type PackJob =
     }
   | (UnreachableJob & { readonly kind: 'unreachable' })
   | (LinksJob & { readonly kind: 'links' })
-  | {
-      /** Checks and indexes a pack that was received under temporary names. */
-      readonly kind: 'index'
-      readonly directory: string
-      readonly token: string
-    }
+  /** Checks and indexes a pack that was received under temporary names. */
+  | (IndexJob & { readonly kind: 'index' })
 
 /** The new pack, or what `unreachable` measured or `links` found. */
 export type PackResult = PackStatus | TemporaryPack | ObjectAmount | PackLinks | undefined
@@ -80,7 +76,7 @@ export async function runPackJob(
   if (job.kind === 'compact') return compactPacks(disk, directory, job.names, watch)
   if (job.kind === 'unreachable') return measureUnreachableInPacks(disk, job, watch)
   if (job.kind === 'links') return readPackLinks(disk, job, watch)
-  if (job.kind === 'index') return indexIncoming(disk, directory, job.token, watch)
+  if (job.kind === 'index') return indexIncoming(disk, job, watch)
   if (job.kind === 'filter') {
     const dead = new OidList(job.dead)
     checkUnreached(disk, job, dead)

@@ -46,6 +46,20 @@ export function packInThread(
   })
 }
 
+/** The same at once, in a thread of its own: what may wait for others must not keep them waiting. */
+export async function packApart(
+  entry: URL,
+  job: PackJob,
+  options: CompactOptions,
+): Promise<PackResult> {
+  const thread = new PackThread(entry)
+  try {
+    return await thread.run(job, options)
+  } finally {
+    thread.end()
+  }
+}
+
 /** What is called with the replies to the job that a thread runs. */
 interface Waiting {
   readonly reply: (reply: PackReply) => void

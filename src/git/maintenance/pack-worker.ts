@@ -6,17 +6,23 @@ import { systemDisk } from '../../disk/disk.ts'
 import { KIBIBYTE } from '../../limits.ts'
 import { findWorker } from '../../worker-url.ts'
 import type { CompactOptions } from '../object-store.ts'
+import type { Arrival } from '../pack/arrival.ts'
+import type { IndexJob } from '../pack/incoming-pack.ts'
 import { asTemporaryPack, temporaryPath } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
 import { countIfExact } from './exact-packs.ts'
 import { asAmount, asLinks, type PackJob, type PackResult, runPackJob } from './pack-job.ts'
-import { packInThread, packThreadsMax } from './pack-threads.ts'
+import { packApart, packInThread, packThreadsMax } from './pack-threads.ts'
 
 /** Less than this is packed faster than a thread starts. */
 const inlineBytesMax = 512 * KIBIBYTE
 
 /** A hostile pack takes up to half a second however small it is, so fewer are checked here. */
 const inlineIndexBytesMax = 64 * KIBIBYTE
+
+/** Packs that are checked while they come: a slow remote must not hold the other threads. */
+const earlyMax = 1
+let early = 0
 
 /** A packer for the system's disk. `directory` is `objects/pack`. */
 export function workerPacker(directory: string): Packer {
@@ -32,7 +38,8 @@ export function workerPacker(directory: string): Packer {
     },
     async index(place, token, options) {
       const job = { kind: 'index', directory: place, token } as const
-      return asTemporaryPack(await runWhereFaster(job, options))
+      const checked = options.arrival && (await indexEarly(job, options.arrival, options))
+      return asTemporaryPack(checked ?? (await runWhereFaster(job, options)))
     },
     async filter(dead, heads) {
       await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes, heads })
@@ -67,6 +74,25 @@ export async function packInWorker(
   const entry = findWorker(import.meta.url, 'pack-job-worker')
   if (entry === undefined) return packHere(job, options)
   return packInThread(entry, job, options)
+}
+
+/** Checks a pack while it comes; undefined, once it is there, if another one is checked so. */
+async function indexEarly(
+  job: IndexJob & { readonly kind: 'index' },
+  { shared, whole }: Arrival,
+  options: CompactOptions,
+): Promise<PackResult> {
+  const entry = findWorker(import.meta.url, 'pack-job-worker')
+  if (entry === undefined || early >= earlyMax) {
+    await whole
+    return undefined
+  }
+  early += 1
+  try {
+    return await packApart(entry, { ...job, arrival: shared }, options)
+  } finally {
+    early -= 1
+  }
 }
 
 function runWhereFaster(job: PackJob, options: CompactOptions = {}): Promise<PackResult> {

@@ -32,9 +32,11 @@ const wasteBytesMax = 64 * KIBIBYTE
 const headerBytesMax = 32
 const tickObjects = 1024
 
-/** The bytes of a pack, in RAM or in a file. */
+/** The bytes of a pack, in RAM or in a file, which may still be growing. */
 export interface PackBytes {
   readonly size: number
+  /** What is there, if it is at least `wanted` bytes or all: while the pack comes, it waits. */
+  readonly sizeFor?: ((wanted: number) => number) | undefined
   /** Returns the number of bytes read: fewer than requested only at the end. */
   read(into: Uint8Array, position: number): number
 }
@@ -70,7 +72,7 @@ export class PackScan {
   readonly #watch: WorkWatch
   readonly #visit: VisitObject | undefined
   readonly #baseOids: ByteWriter = new ByteWriter()
-  readonly #end: number
+  readonly #bytes: PackBytes
   #done = 0
 
   /** Throws `pack_corrupt`. */
@@ -86,14 +88,15 @@ export class PackScan {
     this.#watch = watch
     this.#visit = visit
     this.reader = new EntryReader(bytes, windowBytes)
-    this.#end = bytes.size - packTrailerBytes
+    this.#bytes = bytes
   }
 
   /** Reads all entries, one in each step. Throws `pack_corrupt` or `cancelled`. */
   *read(): Generator<undefined, void> {
     let at = packHeaderBytes
     for (let rank = 0; rank < this.count; rank += 1) {
-      if (at >= this.#end) throw corruptPack('it has fewer entries than it declares')
+      if (at >= endFor(this.#bytes, at + 1))
+        throw corruptPack('it has fewer entries than it declares')
       const { header, data, length } = this.reader.entry(at)
       this.offsets[rank] = at
       this.checksums[rank] = this.reader.checksum(at, length)
@@ -101,7 +104,7 @@ export class PackScan {
       at += length
       yield
     }
-    if (at !== this.#end) throw corruptPack('bytes follow its last entry')
+    if (at !== endFor(this.#bytes)) throw corruptPack('bytes follow its last entry')
   }
 
   /** Undefined for a delta. */
@@ -170,14 +173,12 @@ interface Entry {
 /** Reads entries through a window, which moves when it does not hold a whole entry. */
 export class EntryReader {
   readonly #bytes: PackBytes
-  readonly #end: number
   readonly #buffer: Uint8Array
   #window: Uint8Array = new Uint8Array(0)
   #windowAt = 0
 
   constructor(bytes: PackBytes, length: number) {
     this.#bytes = bytes
-    this.#end = bytes.size - packTrailerBytes
     this.#buffer = Buffer.allocUnsafeSlow(length)
   }
 
@@ -207,13 +208,16 @@ export class EntryReader {
 
   /** At least `length` bytes from `at`; fewer only before the trailer. */
   #view(at: number, length: number): Uint8Array {
-    const end = Math.min(at + length, this.#end)
-    if (at < this.#windowAt || end > this.#windowAt + this.#window.length) this.#move(at, end - at)
+    const windowEnd = this.#windowAt + this.#window.length
+    if (at < this.#windowAt || at + length > windowEnd) {
+      const end = endFor(this.#bytes, at + length)
+      if (at < this.#windowAt || Math.min(at + length, end) > windowEnd) this.#move(at, length, end)
+    }
     return this.#window.subarray(at - this.#windowAt)
   }
 
-  #move(at: number, length: number): void {
-    const wanted = Math.min(Math.max(length, this.#buffer.length), this.#end - at)
+  #move(at: number, length: number, end: number): void {
+    const wanted = Math.min(Math.max(length, this.#buffer.length), end - at)
     assert(wanted >= 0, 'an entry starts inside its pack')
     const large = wanted > this.#buffer.length
     const into = large ? new Uint8Array(wanted) : this.#buffer.subarray(0, wanted)
@@ -224,14 +228,19 @@ export class EntryReader {
 
 const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
 
-/** The declared number of objects, if the pack has room for them. */
+/** Where the entries end, as far as they are there: at least at `wanted`, or after the last one. */
+function endFor(bytes: PackBytes, wanted: number = Infinity): number {
+  return (bytes.sizeFor?.(wanted + packTrailerBytes) ?? bytes.size) - packTrailerBytes
+}
+
+/** The declared number of objects, once there is room for them. */
 function countOf(bytes: PackBytes): number {
   const header = new Uint8Array(packHeaderBytes)
-  const room = bytes.size - packHeaderBytes - packTrailerBytes
-  if (room < 0) throw corruptPack('it is too short')
+  if (endFor(bytes, packHeaderBytes) < packHeaderBytes) throw corruptPack('it is too short')
   bytes.read(header, 0)
   const count = decodePackHeader(header)
-  if (count > packObjectsMax || count * entryBytesMin > room) {
+  const least = packHeaderBytes + count * entryBytesMin
+  if (count > packObjectsMax || endFor(bytes, least) < least) {
     throw corruptPack('it declares more entries than it has room for')
   }
   return count

@@ -139,6 +139,8 @@ describe('a pack that is checked while it comes', { tags: 'slow' }, () => {
     const lost = new StoreError('remote_unreachable', 'The connection was cut off')
     async function* cut(): AsyncGenerator<Uint8Array> {
       for await (const chunk of slowly(rawPack(filler(2)).subarray(0, 1.5 * mebibyte))) yield chunk
+      // By then the thread waits for more.
+      await pause(500)
       throw lost
     }
     await expectEnd(cut(), { code: 'remote_unreachable' })

@@ -4,7 +4,13 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { toHex } from '../../src/bytes.ts'
-import { decodeTree, type GitObject, type NewObject } from '../../src/git/objects/object.ts'
+import {
+  decodeTree,
+  encodeTree,
+  type GitObject,
+  type NewObject,
+  newObject,
+} from '../../src/git/objects/object.ts'
 import { findBlob, MemoryTree } from '../../src/store/snapshot/memory-tree.ts'
 import { atOnce } from '../../src/time-slice.ts'
 import { noise } from '../support/pack-fixtures.ts'
@@ -147,6 +153,71 @@ test('a copy and what it was made from go on apart', { tags: 'slow' }, () => {
     copy.compareLookups(root)
   })
   fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
+})
+
+/** The tree of the memories as git has it, whose ids it takes from there; and how to set one. */
+function trusting(original: Trial, root: string | undefined) {
+  const [tree, top] = [new MemoryTree(), 'f'.repeat(40)]
+  for (const [id, blob] of original.blobs) tree.set(id, blob)
+  const body = encodeTree(root === undefined ? [] : [{ mode: '40000', name: 'm', oid: root }])
+  const { oid } = newObject('tree', body)
+  original.trees.set(oid, { type: 'tree', body })
+  tree.trust({ read: (wanted) => original.trees.get(wanted) }, original.blobs.size > 0 ? oid : top)
+  const set = (id: string, blob: string | undefined): void => {
+    tree.reveal(id)
+    tree.set(id, blob)
+  }
+  return { tree, set }
+}
+
+test('of a tree in git, only what is above a change is encoded', { tags: 'slow' }, () => {
+  const property = fc.property(steps, steps, (before, after) => {
+    const original = new Trial()
+    for (const each of before) original.take(each)
+    const { tree, set } = trusting(original, original.compare())
+    for (const each of after) {
+      original.take(each)
+      if (each.type === 'set') set(each.memoryId, each.blob)
+      else if (each.type === 'remove') set(each.memoryId, undefined)
+      else
+        for (const id of idsOf(tree, before, after)) {
+          if (!original.blobs.has(id)) set(id, undefined)
+        }
+      expect(atOnce(tree.encode([]))).toBe(original.compare())
+    }
+  })
+  fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
+})
+
+function idsOf(tree: MemoryTree, ...all: readonly (readonly Step[])[]): readonly string[] {
+  const ids = all.flat().flatMap((each) => (each.type === 'thin' ? [] : each.memoryId))
+  return [...new Set(ids)].filter((id) => tree.find(id) !== undefined)
+}
+
+test('one change in ten thousand memories encodes few trees', { tags: 'slow' }, () => {
+  const original = new Trial()
+  const ids = Array.from({ length: 10_000 }, (_, n) => toHex(noise(`memory ${n}`, 16)))
+  for (const id of ids) original.take({ type: 'set', memoryId: id, blob: '1'.repeat(40) })
+  const { tree, set } = trusting(original, original.compare())
+  const [first = ''] = ids
+  set(first, '2'.repeat(40))
+  const made: NewObject[] = []
+  const root = atOnce(tree.encode(made))
+  original.take({ type: 'set', memoryId: first, blob: '2'.repeat(40) })
+  expect(root).toBe(original.compare())
+  expect(made.length).toBeLessThan(6)
+})
+
+test('a tree in git with other memories beside a change is refused', () => {
+  const original = new Trial()
+  const [one, two] = ['a'.repeat(32), 'b'.repeat(32)]
+  for (const id of [one, two]) {
+    original.take({ type: 'set', memoryId: id, blob: '1'.repeat(40) })
+  }
+  const root = original.compare()
+  original.blobs.set(two, '2'.repeat(40))
+  const { set } = trusting(original, root)
+  expect(() => set(one, '3'.repeat(40))).toThrow(/not those of the tree/)
 })
 
 test('git mktree makes the same trees of the same entries', () => {

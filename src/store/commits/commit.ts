@@ -327,8 +327,8 @@ function newCommit(
 }
 
 /**
- * A cached snapshot builds its radix tree only now. It must hash to the head's tree, so that a
- * wrong cache cannot get into the history.
+ * A cached snapshot builds its radix tree only now. It must be the head's: of the memories, what is
+ * beside a change is compared when it is made, so that a wrong cache cannot get into the history.
  */
 async function checkTree(storeId: string, snapshot: Snapshot): Promise<void> {
   if (snapshot.hasTree || snapshot.head === beforeGenesis) return

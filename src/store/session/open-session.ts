@@ -71,6 +71,7 @@ async function resume(
     })
     if (found === undefined) return undefined
     const { snapshot, counted } = found
+    snapshot.trustTrees(source.objects)
     const { commit, height } = snapshot.head
     const known = { snapshot, cachedHeight: height, counted }
     if (commit === head) return known

@@ -1,7 +1,9 @@
 // The radix tree below `m/` (FORMAT §2.1) as git trees. Its shape depends only on the set of memory
-// ids. Only directories above a changed memory are encoded again.
+// ids. Only directories above a changed memory are encoded again; of a verified tree, the ids of
+// the others are read from git.
 
-import { assert } from '../../errors.ts'
+import { equalBytes } from '../../bytes.ts'
+import { assert, StoreError } from '../../errors.ts'
 import {
   encodeTree,
   findTreeEntry,
@@ -10,6 +12,7 @@ import {
   type Oid,
   type TreeEntry,
 } from '../../git/objects/object.ts'
+import { atOnce } from '../../time-slice.ts'
 import { getTreeBody, type ObjectSource } from './git-reads.ts'
 
 /** A directory with more memories below it is split. */
@@ -36,12 +39,34 @@ interface Directory {
 
 export class MemoryTree {
   #root: Directory = newDirectory()
+  /** Where the trees are that were not encoded here. */
+  #objects: ObjectSource | undefined
 
   /** An independent copy, which keeps the ids of encoded trees. */
   copy(): MemoryTree {
     const copy = new MemoryTree()
     copy.#root = copyOf(this.#root)
+    copy.#objects = this.#objects
     return copy
+  }
+
+  /** Takes the ids of a verified root tree in git, whose memories these are. */
+  trust(objects: ObjectSource, root: Oid): void {
+    const body = readTree(objects, root)
+    this.#root.oid = body && findTreeEntry(body, '40000', 'm')
+    this.#objects = objects
+  }
+
+  /**
+   * Call before `set`: reads the ids of what is beside the path of a memory, so that it need not be
+   * encoded. Changes nothing. Throws `tree_mismatch` if git has other memories beside it.
+   */
+  reveal(memoryId: string): void {
+    let directory: Directory | undefined = this.#root
+    for (let depth = 0; directory?.oid !== undefined && this.#objects !== undefined; depth += 1) {
+      revealIn(this.#objects, directory, directory.oid, depth)
+      directory = directory.directories?.get(digitAt(memoryId, depth))
+    }
   }
 
   get count(): number {
@@ -82,6 +107,37 @@ export function findBlob(objects: ObjectSource, root: Oid, memoryId: string): Oi
     tree = findTreeEntry(body, '40000', digitAt(memoryId, depth))
   }
   return undefined
+}
+
+/** A tree that cannot be read leaves its directory to be encoded from what is below it. */
+function revealIn(objects: ObjectSource, directory: Directory, oid: Oid, depth: number): void {
+  const { files, directories } = directory
+  if (files !== undefined && directory.body === undefined) {
+    if (newObject('tree', encodeFiles(directory, files, depth)).oid !== oid) throw otherTree()
+  }
+  const children = [...(directories?.values() ?? [])]
+  if (children.every((child) => child.oid !== undefined)) return
+  const body = readTree(objects, oid)
+  if (body === undefined || directories === undefined) return
+  for (const [digit, child] of directories) child.oid ??= findTreeEntry(body, '40000', digit)
+  directory.body = undefined
+  const expected = atOnce(encodeSplit(directory, directories, depth, []))
+  if (!equalBytes(expected, body)) throw otherTree()
+}
+
+/** The tree of an id, which its bytes must have. */
+function readTree(objects: ObjectSource, oid: Oid): Uint8Array | undefined {
+  try {
+    const body = getTreeBody(objects, oid)
+    return newObject('tree', body).oid === oid ? body : undefined
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
+}
+
+function otherTree(): StoreError {
+  return new StoreError('tree_mismatch', 'The memories are not those of the tree')
 }
 
 function newDirectory(): Directory {

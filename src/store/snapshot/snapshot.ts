@@ -10,6 +10,7 @@ import type { Settings } from '../../format/settings.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { atOnce } from '../../time-slice.ts'
 import { CurrentVersions } from './current-versions.ts'
+import type { ObjectSource } from './git-reads.ts'
 import type { CurrentVersion } from './live-memory.ts'
 import { MemoryTree } from './memory-tree.ts'
 import { PathTree } from './path-tree.ts'
@@ -107,6 +108,8 @@ export class Snapshot {
   readonly redacted: Set<string>
   readonly paths: PathTree
   #tree: MemoryTree | undefined
+  /** The root tree that was verified with these contents, until they change. */
+  #verified: { readonly objects: ObjectSource; readonly tree: Oid } | undefined
 
   /** A snapshot without contents, or with those of another one. */
   constructor(head: Head, keyring: KeyringState, settings: SettingsState, contents?: Snapshot) {
@@ -123,7 +126,13 @@ export class Snapshot {
   copy(): Snapshot {
     const copy = new Snapshot(this.head, this.keyring, this.settings, this)
     copy.#tree = this.#tree?.copy()
+    copy.#verified = this.#verified
     return copy
+  }
+
+  /** Call where `head` is verified: of its trees, only those that change are encoded. */
+  trustTrees(objects: ObjectSource): void {
+    this.#verified = { objects, tree: this.head.tree }
   }
 
   /** The number of live memories. */
@@ -144,6 +153,7 @@ export class Snapshot {
       tree.set(live.memoryId, live.blob)
       yield
     }
+    if (this.#verified !== undefined) tree.trust(this.#verified.objects, this.#verified.tree)
     this.#tree = tree
     return tree
   }
@@ -163,6 +173,8 @@ export class Snapshot {
   /** `apply` in steps, one for each memory. The snapshot must not be read before the last step. */
   *applying(effect: Effect): Generator<undefined, Undo> {
     const { head, keyring, settings } = this
+    // Without a tree by now, the one that is built later is of another head.
+    this.#verified = undefined
     const before = yield* this.#replacing(effect.memories)
     const devices = replaceIn(this.devices, effect.devices)
     this.head = effect.head
@@ -182,6 +194,7 @@ export class Snapshot {
     versions: ReadonlyMap<string, CurrentVersion | undefined>,
   ): Generator<undefined, Map<string, CurrentVersion | undefined>> {
     const before = new Map<string, CurrentVersion | undefined>()
+    for (const memoryId of versions.keys()) this.#tree?.reveal(memoryId)
     for (const memoryId of versions.keys()) {
       const old = this.current.get(memoryId)
       before.set(memoryId, old)

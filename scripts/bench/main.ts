@@ -19,6 +19,7 @@ import { measureRedaction } from './sections/redaction.ts'
 import { measureRevert } from './sections/revert.ts'
 import { measureSearch } from './sections/search.ts'
 import { measureServer } from './sections/server.ts'
+import { measureStalls } from './sections/stalls.ts'
 import { measureSync } from './sections/sync.ts'
 import { measureVerification } from './sections/verification.ts'
 import { measureViews } from './sections/views.ts'
@@ -43,6 +44,7 @@ const measure: Readonly<Record<SectionName, (bench: Bench) => Promise<Section>>>
   revert: async ({ site }) => measureRevert(await site()),
   verification: async ({ site }) => measureVerification(await site()),
   compact: async ({ site }) => measureCompact(await site()),
+  stalls: async ({ site }) => measureStalls(await site()),
   sync: async ({ site }) => measureSync(await site()),
   server: ({ context }) => measureServer(context),
   search: ({ context }) => measureSearch(context),

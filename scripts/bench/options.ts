@@ -166,6 +166,7 @@ export const sectionNames = [
   'revert',
   'verification',
   'compact',
+  'stalls',
   'sync',
   'server',
   'search',

@@ -11,6 +11,7 @@ import {
   type RemoteOptions,
   type TransferProgress,
 } from 'gitlocket'
+import { watchLoop } from './loop-delay.ts'
 import { peakMemory } from './peak-memory.ts'
 
 /** Given as JSON in the only argument. */
@@ -43,6 +44,8 @@ export interface SyncCall {
 export interface SyncAnswer extends SyncCall {
   /** From the beginning of the process until the store is closed. */
   readonly whole: number
+  /** The longest time in which nothing else in the process could run during the call. */
+  readonly longestDelay: number
 }
 
 /** A request to a process that stays. It answers a change with nothing, a sync with a call. */
@@ -54,13 +57,16 @@ const author = { actor: { type: 'user', id: 'bench' } } as const
 
 async function answer(request: SyncRequest): Promise<SyncAnswer> {
   const stopwatch = new Stopwatch()
-  const { store, outcomes } = await syncOrJoin(request, stopwatch)
-  const measured = stopwatch.stop()
+  const { result, longest: longestDelay } = await watchLoop(async () => {
+    const synced = await syncOrJoin(request, stopwatch)
+    return { ...synced, measured: stopwatch.stop() }
+  })
+  const { store, outcomes, measured } = result
   await store.close()
   const whole = performance.now()
   // The store itself would read its whole history for its status.
   const head = readFileSync(join(request.directory, 'refs/heads/main'), 'latin1').trim()
-  return { ...measured, whole, head, outcomes, rssMax: peakMemory() }
+  return { ...measured, whole, head, outcomes, rssMax: peakMemory(), longestDelay }
 }
 
 async function syncOrJoin(

@@ -2,7 +2,8 @@
 // Started by task.ts.
 
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type MemoryStore, openStore, parseIdentity } from 'gitlocket'
+import { type MemoryStore, type OpenOptions, openStore, parseIdentity } from 'gitlocket'
+import { watchLoop } from './loop-delay.ts'
 import { peakMemory } from './peak-memory.ts'
 
 export type Task =
@@ -14,6 +15,11 @@ export type Task =
   | { readonly type: 'undo'; readonly session: string }
   | { readonly type: 'verify'; readonly threads?: number }
   | { readonly type: 'compact' }
+  /** Opens and closes the store once more. */
+  | { readonly type: 'open' }
+  | { readonly type: 'search'; readonly query: string }
+  /** So many new memories, one commit each, packed as they come and at the end. */
+  | { readonly type: 'create'; readonly memories: number }
 
 /** Given as JSON in the only argument. */
 export interface TaskRequest {
@@ -34,8 +40,12 @@ export interface TaskAnswer {
   /** Memories that a revert left alone. */
   readonly left: number
   readonly rssMax: number
+  /** The longest time in which nothing else in the process could run during the call. */
+  readonly longestDelay: number
 }
 
+/** Commands that wait together. */
+const atOnce = 128
 const author = { actor: { type: 'user', id: 'bench' } } as const
 
 type Outcome = Pick<TaskAnswer, 'done' | 'left'> & {
@@ -47,14 +57,17 @@ async function answer({ identityFile, task, ...places }: TaskRequest): Promise<T
   const identity = await parseIdentity(readFileSync(identityFile, 'utf8'))
   const store = await openStore({ ...places, identity })
   if (needsHistory(task)) await store.history.versions({ limit: 1 })
-  const start = performance.now()
-  const { done, left, report } = await doTask(store, task)
-  const work = performance.now() - start
+  const { result, longest: longestDelay } = await watchLoop(async () => {
+    const start = performance.now()
+    const outcome = await doTask(store, task, { ...places, identity })
+    return { ...outcome, work: performance.now() - start }
+  })
+  const { done, left, report, work } = result
   await store.close()
   const whole = performance.now()
   const rssMax = peakMemory()
   report?.()
-  return { work, whole, done, left, rssMax }
+  return { work, whole, done, left, rssMax, longestDelay }
 }
 
 /** Tasks that are measured on a history already in RAM. */
@@ -62,7 +75,7 @@ function needsHistory({ type }: Task): boolean {
   return type === 'redact' || type === 'rollback' || type === 'undo'
 }
 
-async function doTask(store: MemoryStore, task: Task): Promise<Outcome> {
+async function doTask(store: MemoryStore, task: Task, places: OpenOptions): Promise<Outcome> {
   switch (task.type) {
     case 'versions': {
       const { data: versions } = await store.history.versions({ memoryId: task.memoryId })
@@ -85,9 +98,29 @@ async function doTask(store: MemoryStore, task: Task): Promise<Outcome> {
     case 'compact':
       await store.maintenance.compact()
       return { done: 1, left: 0 }
+    case 'open':
+      await (await openStore(places)).close()
+      return { done: 1, left: 0 }
+    case 'search': {
+      const { data: hits } = await store.search({ query: task.query })
+      return { done: hits.length, left: 0 }
+    }
+    case 'create':
+      return create(store, task.memories)
     default:
       throw new TypeError('There is no such task')
   }
+}
+
+async function create(store: MemoryStore, memories: number): Promise<Outcome> {
+  const me = store.as(author)
+  for (let done = 0; done < memories; done += atOnce) {
+    const count = Math.min(atOnce, memories - done)
+    const paths = Array.from({ length: count }, (_, n) => `/created/${done}/${n}.md`)
+    await Promise.all(paths.map((path) => me.write(path, path.repeat(40))))
+  }
+  await store.maintenance.checkpoint()
+  return { done: memories, left: 0 }
 }
 
 async function redact(

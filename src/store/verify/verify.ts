@@ -52,8 +52,12 @@ export function verifyHistory(
   head: Oid,
   options: VerifyOptions = {},
 ): Promise<VerifiedHistory> {
-  const { height } = parseLinks(readCommitBytes(source.objects, head))
-  return withPacks(source, height + 1, (packed) => verifyAll(packed, head, height, options))
+  // A session is given too, whose properties a spread would not take over.
+  const { objects, storeId, epochs } = source
+  const { height } = parseLinks(readCommitBytes(objects, head))
+  return withPacks({ objects, storeId, epochs }, height + 1, (packed) => {
+    return verifyAll(packed, head, height, options)
+  })
 }
 
 async function verifyAll(

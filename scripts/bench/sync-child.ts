@@ -69,6 +69,9 @@ async function answer(request: SyncRequest): Promise<SyncAnswer> {
   return { ...measured, whole, head, outcomes, rssMax: peakMemory(), longestDelay }
 }
 
+/** The bench made the remote a moment ago. */
+const confirmStore = () => Promise.resolve(true)
+
 async function syncOrJoin(
   request: SyncRequest,
   stopwatch: Stopwatch,
@@ -77,8 +80,6 @@ async function syncOrJoin(
   const transfer = stopwatch.transfer
   const places = await placesOf(request)
   if (url !== undefined) {
-    // The bench made the remote a moment ago.
-    const confirmStore = () => Promise.resolve(true)
     stopwatch.start()
     const store = await joinStore({ ...places, url, author, access, transfer, confirmStore })
     return { store, outcomes: 0 }

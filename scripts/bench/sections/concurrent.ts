@@ -89,6 +89,23 @@ function describe(single: Load, many: Load, block: number): Section {
       atLeast(`${width} changes at once, per second`, perSecond(many), 2500, digits),
       atLeast(`${width} changes at once, per fdatasync`, many.commands / many.syncs, 8, digits),
     ],
-    tables: [{ title: `${width} changes at once`, columns, rows, notes }],
+    tables: [
+      {
+        title: `${width} changes at once`,
+        columns,
+        rows,
+        notes,
+        plot: {
+          name: 'concurrent',
+          title: 'Changes per second (higher is better)',
+          bars: [single, many].map((load) => ({
+            label: `${load.width} at once`,
+            value: perSecond(load),
+            ours: true,
+          })),
+          format: digits,
+        },
+      },
+    ],
   }
 }

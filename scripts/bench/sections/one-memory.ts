@@ -1,7 +1,8 @@
 // The history of one memory among many commits, beside the same history in SQLCipher and in git.
 
 import type { MemoryStore } from 'gitlocket'
-import type { SqliteNotes } from '../contenders/sqlite.ts'
+import { gitCommit } from '../contenders/git-commit.ts'
+import { sqlCipher, type SqliteNotes } from '../contenders/sqlite.ts'
 import { reasonOf } from '../lane.ts'
 import { fillGit, fillSqlite } from '../long-history.ts'
 import { run } from '../machine.ts'
@@ -35,21 +36,36 @@ export async function measureOneMemory(
   const { fromGit, fromCache } = firstQuestion
   for (const { done } of [fromGit, fromCache]) checkCount(done, versions.length)
   const ours = await ask(questions, () => store.history.versions({ memoryId }))
+  const peers = [
+    await askPeer('SQLCipher', sqlCipher, () => askSqlite(site, path, versions.length)),
+    await askPeer('git log', gitCommit.name, () => askGit(site, path, versions.length)),
+  ]
   const rows = [
     ['gitlocket', ...cells(ours, ours)],
     ['gitlocket, first, from its cache', ...firstCells(fromCache, ours)],
     ['gitlocket, first, from git alone', ...firstCells(fromGit, ours)],
-    await peerRow('SQLCipher', ours, () => askSqlite(site, path, versions.length)),
-    await peerRow('git log', ours, () => askGit(site, path, versions.length)),
+    ...peers.map((peer) => peerRow(peer, ours)),
   ]
+  const bars = [
+    { label: 'gitlocket', value: ours.median, ours: true },
+    { label: 'first, from its cache', value: fromCache.work, ours: true },
+    ...peers.map(({ name, summary }) => ({ label: name, value: summary?.median ?? Number.NaN })),
+  ]
+  const title = 'History of one memory, median, ms'
+  const plot = { name: 'history', title, bars, format: milliseconds }
+  const { length } = versions
   return {
+    gains: peers.map(({ gain, summary }) => {
+      const times = (summary?.median ?? Number.NaN) / ours.median
+      return { peer: gain, subject: 'the history of a memory', times }
+    }),
     bounds: [
       atMost(`history of one memory ${size}, warm`, ours.median, warmMsMax, milliseconds),
       atMost(`first question of history ${size}`, fromCache.work, firstMsMax, milliseconds),
       memoryBound('history of one memory, from its cache', fromCache.rssMax),
       memoryBound('history of one memory, from git alone', fromGit.rssMax),
     ],
-    tables: [historyTable(size, versions.length, rows)],
+    tables: [{ ...historyTable(size, length, rows), plot }],
   }
 }
 
@@ -76,16 +92,29 @@ async function ask(count: number, question: () => unknown): Promise<Summary> {
   return summarize(samples)
 }
 
-async function peerRow(
+interface PeerAnswer {
+  readonly name: string
+  /** The alternative that a user of this has. */
+  readonly gain: string
+  readonly summary?: Summary
+  /** Why there is none. */
+  readonly reason?: string
+}
+
+async function askPeer(
   name: string,
-  ours: Summary,
+  gain: string,
   measure: () => Promise<Summary>,
-): Promise<readonly string[]> {
+): Promise<PeerAnswer> {
   try {
-    return [name, ...cells(await measure(), ours)]
+    return { name, gain, summary: await measure() }
   } catch (error) {
-    return [name, reasonOf(error), '', '', '0']
+    return { name, gain, reason: reasonOf(error) }
   }
+}
+
+function peerRow({ name, summary, reason }: PeerAnswer, ours: Summary): readonly string[] {
+  return summary === undefined ? [name, reason ?? '', '', '', '0'] : [name, ...cells(summary, ours)]
 }
 
 async function askSqlite({ context }: Site, path: string, expected: number): Promise<Summary> {

@@ -1,6 +1,7 @@
 // What was measured of sync, as bounds and tables.
 
 import type { Absent } from '../lane.ts'
+import type { Bar, Plot } from '../plot.ts'
 import { atMost, type Bound, type Gain, type Section, type Table, unmeasured } from '../report.ts'
 import type { Site } from '../site.ts'
 import { bytes, digits, milliseconds, ratio, summarize, type Summary } from '../statistics.ts'
@@ -161,6 +162,13 @@ function oneTable(site: Site, results: readonly HostResult[]): Table {
     title: `Push and fetch of one change ${site.size}`,
     columns: transferColumns,
     rows: results.flatMap(({ name, one }) => one.flatMap((transfer) => rowsOf(name, transfer))),
+    plot: plotOf(
+      'sync',
+      'One change by a fresh process, median, ms',
+      results.flatMap(({ name, one }) =>
+        one.flatMap((transfer) => barsOf(name, transfer, 'whole')),
+      ),
+    ),
     notes: [
       'The call: `me.sync` on a store that was just opened, until it resolves: what is new is ' +
         'verified before it is taken over, and what the remote has shown is remembered, durably. ' +
@@ -182,6 +190,13 @@ function wholeTable(site: Site, results: readonly HostResult[]): Table {
     title: `First push and first join ${site.size}`,
     columns: transferColumns,
     rows: results.flatMap(({ name, whole }) => whole.flatMap((transfer) => rowsOf(name, transfer))),
+    plot: plotOf(
+      'first-sync',
+      'First push and first join, ms',
+      results.flatMap(({ name, whole }) =>
+        whole.flatMap((transfer) => barsOf(name, transfer, 'first')),
+      ),
+    ),
     notes: [
       'First push: `me.sync` with an empty remote, beside `git push`. First join: `joinStore` ' +
         'by a device that was enrolled before: all is fetched, every commit is verified from ' +
@@ -206,6 +221,18 @@ function rowsOf(host: string, transfer: Transfer): (readonly string[])[] {
     ...(later.n === 0 ? [] : [row('a later call', later, ['', '', ''])]),
     row('the whole process', whole, ['', '', '']),
     row('git', git, ['', '', bytesOrNone(gitWire)]),
+  ]
+}
+
+function plotOf(name: string, title: string, bars: readonly Bar[]): Plot {
+  return { name, title, bars, format: milliseconds }
+}
+
+function barsOf(host: string, transfer: Transfer, which: 'first' | 'whole'): readonly Bar[] {
+  const label = `${transfer.name.replace(' of one change', '')}, ${host}`
+  return [
+    { label, value: transfer[which].median, ours: true },
+    { label: 'git', value: transfer.git.median },
   ]
 }
 

@@ -90,6 +90,15 @@ function describe(compared: readonly (readonly [string, Comparison])[]): Section
         columns: ['', '× SDK tool', 'median', 'p99', 'n'],
         rows,
         notes: [`${directories} directories of ${filesEach} files; each view is of a random one.`],
+        plot: {
+          name: 'views',
+          title: 'Views, warm, median, ms',
+          bars: compared.flatMap(([what, { ours, theirs }]) => [
+            { label: what, value: ours.median, ours: true },
+            { label: 'SDK plain-file tool', value: theirs.median },
+          ]),
+          format: milliseconds,
+        },
       },
     ],
   }

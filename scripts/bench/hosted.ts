@@ -5,15 +5,13 @@ import { once } from 'node:events'
 import { openSync, readdirSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Client, textOf } from '../load/client.ts'
 import { inParallel } from '../load/load.ts'
 import { ServerProcess } from '../load/server-process.ts'
-import { cleanEnvironment, run } from './machine.ts'
+import { cleanEnvironment, commandLine, run } from './machine.ts'
 import type { RunContext } from './run-context.ts'
 import { noteText, seededChoice } from './workload.ts'
 
-const commandLine = fileURLToPath(new URL('./cli/main.js', import.meta.resolve('gitlocket')))
 /** Requests that fill a store, at once. */
 const atOnce = 64
 

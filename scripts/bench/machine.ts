@@ -4,8 +4,14 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 const tmpfsMagic = 0x01021994
+
+/** What the package installs as `gitlocket`. */
+export const commandLine: string = fileURLToPath(
+  new URL('src/bin/gitlocket.cjs', import.meta.resolve('gitlocket/package.json')),
+)
 
 /** A new directory that is removed when the process ends. Throws on a file system in RAM. */
 export function scratchDirectory(parent: string = tmpdir()): string {

@@ -3,10 +3,9 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { formatIdentity } from 'gitlocket'
 import { contenderOf, createBenchStore, type Places } from '../contenders/product.ts'
-import { run } from '../machine.ts'
+import { commandLine, run } from '../machine.ts'
 import { atMost, type Section } from '../report.ts'
 import { takeTurns, timed } from '../rounds.ts'
 import type { RunContext } from '../run-context.ts'
@@ -14,9 +13,6 @@ import { digits, milliseconds, ratio, summarize, type Summary } from '../statist
 import { noteText, seededChoice } from '../workload.ts'
 
 const memories = 100
-const commandLine = fileURLToPath(
-  new URL('src/bin/gitlocket.cjs', import.meta.resolve('gitlocket/package.json')),
-)
 /** Of a process, × `node -e 0`. */
 const bounds: Readonly<Record<string, number>> = {
   'gitlocket --version': 1.3,

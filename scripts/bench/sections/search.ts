@@ -14,6 +14,7 @@ import {
   type MemoryStore,
   openStore,
 } from 'gitlocket'
+import { commandLine } from '../machine.ts'
 import { atMost, type Bound, type Section } from '../report.ts'
 import { timed } from '../rounds.ts'
 import type { RunContext } from '../run-context.ts'
@@ -26,7 +27,6 @@ const batch = 1000
 const textBytes = 1024
 const vocabularySize = 20_000
 const author = { actor: { type: 'user', id: 'bench' } } as const
-const command = join(import.meta.dirname, '../../../src/bin/gitlocket.cjs')
 
 interface Home {
   readonly directory: string
@@ -172,7 +172,7 @@ async function makeHome(directory: string, memories: number): Promise<Home> {
 
 function runCommand({ directory, places }: Home, word: string): void {
   const env = { PATH: process.env['PATH'], HOME: directory, GITLOCKET_STORE: places.directory }
-  execFileSync(process.execPath, [command, 'search', word], { env, stdio: 'ignore' })
+  execFileSync(process.execPath, [commandLine, 'search', word], { env, stdio: 'ignore' })
 }
 
 function heapBytes(): number {

@@ -46,7 +46,7 @@ export function packInThread(
   })
 }
 
-/** The same at once, in a thread of its own: what may wait for others must not keep them waiting. */
+/** The same at once, in a thread of its own: what waits for a remote must hold up no other job. */
 export async function packApart(
   entry: URL,
   job: PackJob,

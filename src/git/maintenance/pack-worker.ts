@@ -71,7 +71,7 @@ export async function packInWorker(
   job: PackJob,
   options: CompactOptions = {},
 ): Promise<PackResult> {
-  const entry = findWorker(import.meta.url, 'pack-job-worker')
+  const entry = findEntry()
   if (entry === undefined) return packHere(job, options)
   return packInThread(entry, job, options)
 }
@@ -82,7 +82,7 @@ async function indexEarly(
   { shared, whole }: Arrival,
   options: CompactOptions,
 ): Promise<PackResult> {
-  const entry = findWorker(import.meta.url, 'pack-job-worker')
+  const entry = findEntry()
   if (entry === undefined || early >= earlyMax) {
     await whole
     return undefined
@@ -93,6 +93,10 @@ async function indexEarly(
   } finally {
     early -= 1
   }
+}
+
+function findEntry(): URL | undefined {
+  return findWorker(import.meta.url, 'pack-job-worker')
 }
 
 function runWhereFaster(job: PackJob, options: CompactOptions = {}): Promise<PackResult> {

@@ -105,7 +105,7 @@ describe('T34: a pack that is dear to search', () => {
 })
 
 describe('T34: a journal of headers that overlap', () => {
-  test('has no more count.hashed than its budget', () => {
+  test('has no more hashed than its budget', () => {
     const path = join(temporaryDirectory(), 'journal-a')
     writeFileSync(path, headersOf(160 * KIBIBYTE))
     expect(atOnce(salvageJournal(systemDisk, path)).objects.size).toBe(0)

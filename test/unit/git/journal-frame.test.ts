@@ -52,7 +52,11 @@ describe('a batch', () => {
         const found = findBatch(concatBytes(encoded.bytes, new Uint8Array(9)), 1024)
         const end = 1024 + encoded.bytes.length
         expect(found).toMatchObject({ ...origin, ...place, end, frames: given })
-        expect(found?.frames).toEqual(encoded.frames)
+        // Whoever reads them has not hashed them yet.
+        const asRead = encoded.frames.map(({ objects, ...frame }) => {
+          return { ...frame, objects: objects.map((one) => ({ ...one, isVerified: false })) }
+        })
+        expect(found?.frames).toEqual(asRead)
         // Elsewhere in the file it is none.
         expect(findBatch(encoded.bytes, 512)).toBeUndefined()
       }),

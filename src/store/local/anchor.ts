@@ -64,8 +64,7 @@ export class Anchor {
    * use once this resolves.
    */
   async reserve(lastSequence: number, head: Head): Promise<number> {
-    // Of a block of this handle, whoever has another: all others begin above it.
-    if (lastSequence !== this.#issued || !this.#hasNext()) this.#reload()
+    this.#reload()
     const file = this.#file
     const isOwnBlock = file?.holder === this.#token
     const next = isOwnBlock ? lastSequence + 1 : Math.max(lastSequence + 1, file?.nextSequence ?? 1)
@@ -105,12 +104,6 @@ export class Anchor {
     const { verified } = this
     if (verified === undefined || this.#file?.holder !== this.#token) return
     await this.#write(verified, this.#issued + 1, '')
-  }
-
-  /** Whether the next number is in the block that this handle had at the last look. */
-  #hasNext(): boolean {
-    const file = this.#file
-    return file?.holder === this.#token && this.#issued + 1 < file.nextSequence
   }
 
   #reload(): void {

@@ -1,12 +1,17 @@
 // What a handle must not do to other handles, to the anchor, or to itself: each case was a bug.
 
 import { renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { systemRandom } from '../../../src/crypto/random.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import type { Author, Change } from '../../../src/index.ts'
+import { generateIdentity } from '../../../src/keys/identity.ts'
+import { Anchor } from '../../../src/store/local/anchor.ts'
+import { beforeGenesis } from '../../../src/store/snapshot/snapshot.ts'
 import { author, contentsOf, newStore, reopen, type TestPlace } from '../../support/stores.ts'
-import { copyDirectory } from '../../support/temporary.ts'
+import { copyDirectory, temporaryDirectory } from '../../support/temporary.ts'
 
 const create = (path: string): Change => ({ type: 'create', path, content: `${path}\n` })
 
@@ -64,6 +69,26 @@ describe('the anchor', () => {
     await again.maintenance.verify()
     await again.close()
   })
+})
+
+test('no number is given twice, whichever of two handles fails to write', async () => {
+  const owner = {
+    disk: systemDisk,
+    storeId: 'memstore_1',
+    identity: await generateIdentity(),
+    random: systemRandom,
+  }
+  const path = join(temporaryDirectory(), 'anchor')
+  const handles = [new Anchor(owner, path), new Anchor(owner, path)] as const
+  const given: number[] = []
+  // Only the numbers of the first handle get into the history, and not all of them.
+  let last = 0
+  for (let turn = 0; turn < 12; turn += 1) {
+    const number = await handles[turn % 2 === 0 ? 0 : 1].reserve(last, beforeGenesis)
+    given.push(number)
+    if (turn % 4 === 0) last = number
+  }
+  expect(new Set(given).size).toBe(given.length)
 })
 
 describe('a writer', () => {

@@ -129,12 +129,12 @@ export const rename: Action<RenameInput, Applied> = {
 
 /** Runs an action. Throws `read_only` first. */
 export async function runAction<Input, Result, Context extends OperationContext>(
-  operation: Action<Input, Result, Context>,
+  action: Action<Input, Result, Context>,
   context: Context,
   input: Input,
 ): Promise<Result> {
-  checkAccess(operation, context.access)
-  return operation.run(context, input)
+  checkAccess(action, context.access)
+  return action.run(context, input)
 }
 
 /** Throws `read_only`. */

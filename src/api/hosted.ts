@@ -6,7 +6,7 @@ import { StoreError } from '../errors.ts'
 import type { Caller, Cursors, Host } from '../hosting/host.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { checkAccess, type Effect, type OperationContext, runAction } from './actions.ts'
-import { type Operation } from './operations.ts'
+import type { Operation } from './operations.ts'
 import { parseInput } from './schemas.ts'
 import type { Wire } from './wire.ts'
 

@@ -15,7 +15,7 @@ import type { Revert } from '../store/revert/restore.ts'
 import type { SearchHit } from '../store/search/search-query.ts'
 import type { Memory } from '../store/snapshot/memory-info.ts'
 import { type EditResult, isBelow, type OperationContext, replaceText } from './actions.ts'
-import { type Operation } from './operations.ts'
+import type { Operation } from './operations.ts'
 import { parameters, pathText, searchText, text } from './schemas.ts'
 import { hashField, idField, pageFields, type PageInput, pointField } from './wire-fields.ts'
 

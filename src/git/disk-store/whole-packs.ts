@@ -66,6 +66,7 @@ function* entriesOf(pack: Pack): Generator<Uint8Array> {
     at += chunk.length
     yield chunk
   }
-  if (!equalBytes(sha1.digest(), pack.index.packChecksum))
+  if (!equalBytes(sha1.digest(), pack.index.packChecksum)) {
     throw corruptPack('its checksum is wrong')
+  }
 }

@@ -95,8 +95,9 @@ export class PackScan {
   *read(): Generator<undefined, void> {
     let at = packHeaderBytes
     for (let rank = 0; rank < this.count; rank += 1) {
-      if (at >= endFor(this.#bytes, at + 1))
+      if (at >= endFor(this.#bytes, at + 1)) {
         throw corruptPack('it has fewer entries than it declares')
+      }
       const { header, data, length } = this.reader.entry(at)
       this.offsets[rank] = at
       this.checksums[rank] = this.reader.checksum(at, length)

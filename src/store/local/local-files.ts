@@ -66,8 +66,9 @@ export class LocalFiles {
   /** Counts a commit whose only parent is `onto`, if the count there is known. */
   countOne(onto: Oid | undefined, commit: Oid): void {
     const known = this.#counted
-    if (known !== undefined && known.commit === onto)
+    if (known !== undefined && known.commit === onto) {
       this.#counted = { commit, commits: known.commits + 1 }
+    }
   }
 
   /** The count at `head`, continued from the known one; undefined if that is unknown or erased. */

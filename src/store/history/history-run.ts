@@ -1,6 +1,6 @@
 // Runs of consecutive commits as bytes of the tables that hold them in RAM, to be kept elsewhere
-// and appended to an equal history, without a step for each commit. Rows, positions and memories
-// follow from the history and have the same numbers in each process; texts are numbered anew.
+// and appended to an equal history, without a step for each commit. Must not know how they are
+// kept.
 
 import type { Author } from './history-rows.ts'
 

@@ -69,12 +69,6 @@ function emptyParts(): Parts {
   }
 }
 
-/** The texts of the commits that were copied so far; `HistoryTable.copier` makes it. */
-export interface RunCopier {
-  /** Copies the commits after the last ones, up to `end`. */
-  next(end: number): TableRun
-}
-
 /** The rows and the memory that a new row refers to, by number. */
 export interface RowLinks {
   readonly memory: number
@@ -142,8 +136,8 @@ export class HistoryTable {
     rows.setHex(number, SHA256, row.sha256)
   }
 
-  /** Copies runs of commits, the first one from `start` on. */
-  copier(start: number): RunCopier {
+  /** Copies runs of commits: the first one from `start` on, each up to the given end. */
+  copier(start: number): (end: number) => TableRun {
     const texts = { paths: new Appearances(), authors: new Appearances() }
     for (let row = 0; row < this.firstRow(start); row += 1) {
       const path = this.rows.u32(row, PATH)
@@ -151,20 +145,19 @@ export class HistoryTable {
     }
     for (let at = 0; at < start; at += 1) texts.authors.numberOf(this.commits.u32(at, AUTHOR))
     let from = start
-    const next = (end: number): TableRun => {
+    return (end) => {
       const run = this.#copy(from, end, texts)
       from = end
       return run
     }
-    return { next }
   }
 
   /** Appends a run; false, with nothing done, if the commits before it have other texts. */
   append(run: TableRun): boolean {
     const { paths, authors, notes } = this.#texts
     const { textsBefore } = run
-    if (paths.length - 1 !== textsBefore.paths || authors.length !== textsBefore.authors)
-      return false
+    if (paths.length - 1 !== textsBefore.paths) return false
+    if (authors.length !== textsBefore.authors) return false
     for (const path of run.paths) paths.numberOf(path)
     for (const author of run.authors) this.#authorNumber(author)
     const start = this.commits.length

@@ -232,7 +232,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   copier(start: number): (end: number) => HistoryRun {
     const [table, ancestry] = [this.#table, this.#ancestry]
     const [versionIds, memoryIds] = [this.#versionIds.ids, this.#memoryIds.ids]
-    const tables = table.copier(start)
+    const copyTable = table.copier(start)
     let from = start
     return (end) => {
       const [first, last] = [table.firstRow(from), table.firstRow(end)]
@@ -244,7 +244,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
       }
       from = end
       return {
-        ...tables.next(end),
+        ...copyTable(end),
         versionIds: versionIds.bytes(first, last),
         memoryIds: memoryIds.bytes(this.#memoriesBefore(first), this.#memoriesBefore(last)),
         parents,

@@ -37,6 +37,7 @@ import {
 } from '../../src/git/journal/journal-frame.ts'
 import { JournalMemory } from '../../src/git/journal/journal-memory.ts'
 import { surveyJournal } from '../../src/git/journal/journal-survey.ts'
+import { SyncPace } from '../../src/git/journal/sync-pace.ts'
 import { decodeTree, encodeTree } from '../../src/git/objects/object.ts'
 import { applyDelta, deltaWork, makeDelta } from '../../src/git/pack/delta.ts'
 import {
@@ -316,6 +317,7 @@ describe('an answer or a StoreError comes of', () => {
         path,
         isQuiet: () => true,
         memory: new JournalMemory(),
+        pace: new SyncPace(systemDisk, () => true),
       })
       try {
         attempt(() => file.refresh())

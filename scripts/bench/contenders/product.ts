@@ -92,9 +92,9 @@ export function countedDisk(): { readonly disk: typeof systemDisk; readonly coun
   const counts: DiskCounts = { syncs: 0, branchMoves: 0 }
   const disk: typeof systemDisk = {
     ...systemDisk,
-    sync(fd) {
+    sync(fd, isHere) {
       counts.syncs += 1
-      return systemDisk.sync(fd)
+      return systemDisk.sync(fd, isHere)
     },
     syncDirectory(path) {
       counts.syncs += 1

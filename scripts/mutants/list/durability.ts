@@ -158,8 +158,8 @@ export const durability: readonly MutatedFile[] = [
         name: 'that the journal of a closed store is empty: stock git may move the branch',
       },
       {
-        line: 'this.#disk.write(fd, bytes, this.#durable)\n      await this.#disk.sync(fd)',
-        becomes: 'this.#disk.write(fd, bytes, this.#durable)',
+        line: 'await this.#pace.sync(fd, bytes.length)',
+        becomes: '',
         test: syncs,
         name: 'a new store, and what is committed to it',
       },
@@ -174,6 +174,17 @@ export const durability: readonly MutatedFile[] = [
         becomes: 'this.#writeZeros(fd, size, end)',
         test: journal,
         name: 'a write that does not end finds its space there, and cuts nothing off',
+      },
+    ],
+  },
+  {
+    file: 'git/journal/sync-pace.ts',
+    mutants: [
+      {
+        line: 'await this.#disk.sync(fd, isHere)',
+        becomes: '',
+        test: syncs,
+        name: 'a new store, and what is committed to it',
       },
     ],
   },

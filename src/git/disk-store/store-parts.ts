@@ -7,6 +7,7 @@ import { type Random, systemRandom } from '../../crypto/random.ts'
 import { type Disk, systemDisk } from '../../disk/disk.ts'
 import { LockIdentity, type ProcessLock } from '../../disk/process-lock.ts'
 import { Journal } from '../journal/journal.ts'
+import { isPacking } from '../maintenance/pack-threads.ts'
 import { workerPacker } from '../maintenance/pack-worker.ts'
 import { PackSet } from '../pack/pack-set.ts'
 import type { Packer } from '../pack/packer.ts'
@@ -69,7 +70,7 @@ export function openStoreParts(options: DiskObjectStoreOptions): StoreParts {
     files,
     writerLock: writer,
     checkpointLock: checkpointLock(files),
-    journal: new Journal({ disk, directory: ownDirectory, random, isQuiet }),
+    journal: new Journal({ disk, directory: ownDirectory, random, isQuiet, isBusy: isPacking }),
     branch: new Branch(disk, directory),
     packs: new PackSet(disk, packDirectory, { cacheBudget: options.cacheBudget }),
     packer: options.packer ?? workerPacker(packDirectory),

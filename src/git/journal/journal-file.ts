@@ -24,6 +24,7 @@ import {
 } from './journal-frame.ts'
 import { type JournalMemory, JournalSlabs } from './journal-memory.ts'
 import { isOfSame, classifyRest, type Rest } from './journal-survey.ts'
+import type { SyncPace } from './sync-pace.ts'
 
 const problem = 'changes that are not packed yet cannot all be read'
 const noBytes = new Uint8Array(0)
@@ -46,6 +47,7 @@ export interface JournalFileParts {
   /** Whether no other process can be writing: a write in progress looks like damage. */
   readonly isQuiet: () => boolean
   readonly memory: JournalMemory
+  readonly pace: SyncPace
 }
 
 export class JournalFile {
@@ -53,6 +55,7 @@ export class JournalFile {
   readonly #path: string
   readonly #isQuiet: () => boolean
   readonly #slabs: JournalSlabs
+  readonly #pace: SyncPace
   #fd: number | undefined
   #writable = false
   /** The file's first bytes; they change when the file is started again. */
@@ -74,11 +77,12 @@ export class JournalFile {
   #appending = false
   #poisoned: StoreError | undefined
 
-  constructor({ disk, path, isQuiet, memory }: JournalFileParts) {
+  constructor({ disk, path, isQuiet, memory, pace }: JournalFileParts) {
     this.#disk = disk
     this.#path = path
     this.#isQuiet = isQuiet
     this.#slabs = new JournalSlabs(memory)
+    this.#pace = pace
   }
 
   /** Rises with every switch between the files; 0 if the file holds no journal. */
@@ -166,12 +170,7 @@ export class JournalFile {
     const batch = encodeBatch(this.#origin, place, transitions, (n) => this.#slabs.take(n))
     const fd = this.#openForWriting()
     await this.#reserve(fd, this.#end + batch.bytes.length + sectorBytes)
-    this.#appending = true
-    try {
-      await this.#writeDurably(fd, batch.bytes)
-    } finally {
-      this.#appending = false
-    }
+    await this.#writeDurably(fd, batch.bytes)
     this.#frames.push(...batch.frames)
     this.#moveEnd(batch.bytes)
     this.#durable = this.#end
@@ -256,9 +255,7 @@ export class JournalFile {
     if (this.generation === 0) return 'nothing'
     const { length } = this.#tail
     const around = this.#readAt(this.#end - length, length + magicBytes)
-    if (!equalBytes(around.subarray(0, length), this.#tail)) {
-      return this.#load()
-    }
+    if (!equalBytes(around.subarray(0, length), this.#tail)) return this.#load()
     if (isZero(around.subarray(length))) return 'nothing'
     const known = this.#frames.length
     this.#scan()
@@ -327,12 +324,15 @@ export class JournalFile {
   async #writeDurably(fd: number, batch: Uint8Array): Promise<void> {
     const uncertain = this.#readAt(this.#durable, this.#end - this.#durable)
     const bytes = uncertain.length === 0 ? batch : concatBytes(uncertain, batch)
+    this.#appending = true
     try {
       this.#disk.write(fd, bytes, this.#durable)
-      await this.#disk.sync(fd)
+      await this.#pace.sync(fd, bytes.length)
     } catch (error) {
       await this.#undoWrite(fd, batch.length, error)
       throw error
+    } finally {
+      this.#appending = false
     }
   }
 

@@ -13,6 +13,7 @@ import { JournalFile, type JournalNews } from './journal-file.ts'
 import { type Frame, type JournalObject, type NamedObject, saltBytes } from './journal-frame.ts'
 import { journalMemory } from './journal-memory.ts'
 import { journalNames } from './journal-survey.ts'
+import { SyncPace } from './sync-pace.ts'
 
 export interface Sealing {
   readonly frames: readonly Frame[]
@@ -27,6 +28,8 @@ export interface JournalParts {
   readonly random: Random
   /** Whether no other handle holds the writer lock. */
   readonly isQuiet: () => boolean
+  /** Whether this process writes large files now; assumed if it is not given. */
+  readonly isBusy?: () => boolean
 }
 
 export class Journal {
@@ -40,12 +43,13 @@ export class Journal {
   #objects: Map<Oid, JournalObject> = new Map()
   #prepared = false
 
-  constructor({ disk, directory, random, isQuiet }: JournalParts) {
+  constructor({ disk, directory, random, isQuiet, isBusy = () => true }: JournalParts) {
     this.#disk = disk
     this.#directory = directory
     this.#random = random
     const [a, b] = journalNames
-    const parts = { disk, isQuiet, memory: journalMemory }
+    const pace = new SyncPace(disk, isBusy)
+    const parts = { disk, isQuiet, memory: journalMemory, pace }
     this.#files = [
       new JournalFile({ ...parts, path: `${directory}/${a}` }),
       new JournalFile({ ...parts, path: `${directory}/${b}` }),

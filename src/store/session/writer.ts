@@ -33,8 +33,6 @@ export class Writer {
   readonly #upkeep: Upkeep
   #queue: Command[] = []
   #running: Promise<void> | undefined
-  /** Whether the batch before was of several commands. */
-  #isShared = false
 
   constructor(state: CurrentState, upkeep: Upkeep) {
     this.#state = state
@@ -71,12 +69,11 @@ export class Writer {
   }
 
   async #drain(): Promise<void> {
-    // Commands of the same turn of the event loop join the first batch.
-    await Promise.resolve()
     try {
       while (this.#queue.length > 0) {
-        // Others write too: those whose requests have arrived already join this batch.
-        if (this.#isShared) await nextTurn()
+        // Commands whose requests have arrived already join this batch. A batch may be written
+        // without a wait: whoever writes one after another must not keep all else from running.
+        await nextTurn()
         await this.#lockAndWrite()
       }
     } finally {
@@ -150,7 +147,6 @@ export class Writer {
       for (const command of accepted) command.reject(error)
       return
     }
-    this.#isShared = accepted.length > 1
     for (const command of accepted) command.resolve()
     this.#upkeep.written(made)
   }

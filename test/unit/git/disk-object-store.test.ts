@@ -87,7 +87,7 @@ test('packs and open files stay few', { tags: 'slow' }, async () => {
   expect(files.length).toBeLessThanOrEqual(2 * 8)
 })
 
-test('the thread never waits for the device, however fast it was before', async () => {
+test('without being told to, the thread never waits for the device', async () => {
   const fd = systemDisk.open(join(temporaryDirectory(), 'file'), 'wx')
   // As fast as can be.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(0)

@@ -72,7 +72,7 @@ export async function runPackJob(
   watch: WorkWatch = unwatched,
 ): Promise<PackResult> {
   const { directory } = job
-  if (job.kind === 'merge') return mergePacks(disk, directory, job.names, watch)
+  if (job.kind === 'merge') return mergePacks(disk, directory, job.names, { watch })
   if (job.kind === 'compact') return compactPacks(disk, directory, job.names, watch)
   if (job.kind === 'unreachable') return measureUnreachableInPacks(disk, job, watch)
   if (job.kind === 'links') return readPackLinks(disk, job, watch)

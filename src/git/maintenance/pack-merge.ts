@@ -1,11 +1,12 @@
 // Merges packs: some of them, so that their number stays logarithmic, or all of them with all loose
 // objects, for `compact`. Copies entries, and changes only the distances to their bases; never
-// holds a pack or an index in RAM. Must not decide which objects are needed, and must remove
+// holds a pack or a large index in RAM. Must not decide which objects are needed, and must remove
 // nothing before the new pack is durable.
 
 import { unwatched, type WorkWatch } from '../../async.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
+import { packIndexBytesMax } from '../../limits.ts'
 import type { PackStatus } from '../object-store.ts'
 import { PackFile, publishPacks, type TemporaryPack } from '../pack/pack-file.ts'
 import {
@@ -46,6 +47,12 @@ export function planMerge(
   return chosen.length < 2 ? [] : chosen.toReversed()
 }
 
+export interface MergeOptions {
+  readonly watch?: WorkWatch
+  /** A larger index stays in its file. */
+  readonly indexBytesMax?: number
+}
+
 /**
  * Merges packs, then removes them. Resolves to the new pack, or to undefined with nothing changed
  * if fewer than two can be merged: another process merged them, or git keeps them. Throws
@@ -55,12 +62,15 @@ export async function mergePacks(
   disk: Disk,
   directory: string,
   names: readonly string[],
-  watch: WorkWatch = unwatched,
+  { watch = unwatched, indexBytesMax = packIndexBytesMax }: MergeOptions = {},
 ): Promise<PackStatus | undefined> {
   const packs: Pack[] = []
   let merged: TemporaryPack
   try {
-    openPacks(disk, directory, names, packs)
+    for (const name of withoutKept(names, disk.list(directory))) {
+      const pack = Pack.openVerified(disk, directory, name, indexBytesMax)
+      if (pack !== undefined) packs.push(pack)
+    }
     if (packs.length < 2) return undefined
     merged = await writeMerged(disk, directory, packs, watch)
     await publishPacks(disk, directory, [merged])
@@ -86,7 +96,7 @@ export async function compactPacks(
 ): Promise<PackStatus | undefined> {
   refuseIfCancelled(watch)
   const loose = await packLooseObjects(disk, directory)
-  return mergePacks(disk, directory, [...names, ...loose], watch)
+  return mergePacks(disk, directory, [...names, ...loose], { watch })
 }
 
 function refuseIfCancelled(watch: WorkWatch): void {
@@ -103,14 +113,10 @@ function firstInProgression(sorted: readonly PackStatus[]): number {
   return 0
 }
 
-/** Appends to `packs`, so that the caller closes them after a failure. */
-function openPacks(disk: Disk, directory: string, names: readonly string[], packs: Pack[]): void {
-  const files = new Set(disk.list(directory))
-  for (const name of names) {
-    if (files.has(`${name}.keep`) || files.has(`${name}.mtimes`)) continue
-    const pack = Pack.openPaged(disk, directory, name)
-    if (pack !== undefined) packs.push(pack)
-  }
+/** The names of the packs that git does not keep. */
+function withoutKept(names: readonly string[], files: readonly string[]): readonly string[] {
+  const present = new Set(files)
+  return names.filter((name) => !present.has(`${name}.keep`) && !present.has(`${name}.mtimes`))
 }
 
 async function writeMerged(

@@ -85,11 +85,18 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
   }
 
   /**
-   * Opens a pack with its index in its file, verified completely, for a job that uses each row
-   * once. Undefined as in `open`. Throws `pack_corrupt`.
+   * Opens a pack with its index verified completely, for a job that uses each row once: in RAM, or
+   * above `indexBytesMax` in its file. Undefined as in `open`. Throws `pack_corrupt`.
    */
-  static openPaged(disk: Disk, directory: string, name: string): Pack<PagedIndex> | undefined {
-    const index = PagedIndex.open(disk, `${directory}/${name}.idx`)
+  static openVerified(
+    disk: Disk,
+    directory: string,
+    name: string,
+    indexBytesMax: number,
+  ): Pack | undefined {
+    const path = `${directory}/${name}.idx`
+    if ((disk.stat(path)?.size ?? 0) <= indexBytesMax) return Pack.open(disk, directory, name)
+    const index = PagedIndex.open(disk, path)
     if (index === undefined) return undefined
     try {
       index.verify()

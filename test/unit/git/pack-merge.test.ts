@@ -81,7 +81,7 @@ describe('mergePacks', () => {
     expect(merged?.bytes).toBe((sizes[0] ?? 0) + (sizes[1] ?? 0) - 32)
   })
 
-  test('reads no index and no pack as a whole, whatever is in them', { tags: 'slow' }, async () => {
+  test('reads no large index and no pack as a whole', { tags: 'slow' }, async () => {
     const directory = temporaryDirectory()
     const large = [1, 2, 3].map((n) => object('blob', noise(`large ${n}`, 700_000)))
     const [first, second, third] = large
@@ -100,10 +100,32 @@ describe('mergePacks', () => {
         return systemDisk.read(fd, into, position)
       },
     }
-    await mergePacks(disk, directory, names)
+    await mergePacks(disk, directory, names, { indexBytesMax: 0 })
     expect(losses(directory, [...objects, ...more, ...large])).toEqual([])
     // An entry that is longer than a window is read by itself, where one before it is dropped.
     expect(longest).toBeLessThan(800_000)
+  })
+
+  test('reads a small index once, and no row of it by itself', async () => {
+    const directory = temporaryDirectory()
+    const names = await writeParts(directory, objects.slice(0, 50), objects.slice(50))
+    const indexes: string[] = []
+    let reads = 0
+    const disk: Disk = {
+      ...systemDisk,
+      readFile(path) {
+        indexes.push(path)
+        return systemDisk.readFile(path)
+      },
+      read(fd, into, position) {
+        reads += 1
+        return systemDisk.read(fd, into, position)
+      },
+    }
+    await mergePacks(disk, directory, names)
+    expect(indexes).toEqual(names.map((name) => `${directory}/${name}.idx`))
+    // Header, trailer and entries of each pack.
+    expect(reads).toBeLessThanOrEqual(4 * names.length)
   })
 
   test('refuses a pack of which a byte has changed between the entries that it names', async () => {
@@ -163,12 +185,13 @@ describe('mergePacks', () => {
       minLength: 2,
       maxLength: 5,
     })
-    const property = fc.asyncProperty(pick, async (parts) => {
+    const property = fc.asyncProperty(pick, fc.boolean(), async (parts, isPaged) => {
       const directory = temporaryDirectory()
       const names = await writeParts(directory, ...parts)
       const expected = new Map(parts.flat().map((entry) => [entry.oid, entry]))
       if (new Set(names).size < names.length) return
-      const merged = await mergePacks(systemDisk, directory, names)
+      const how = isPaged ? { indexBytesMax: 0 } : {}
+      const merged = await mergePacks(systemDisk, directory, names, how)
       expect(merged?.objects).toBe(expected.size)
       expect(losses(directory, [...expected.values()])).toEqual([])
     })

@@ -317,8 +317,8 @@ export class JournalFile {
 
   #moveEnd(batch: Uint8Array): void {
     this.#end += batch.length
-    // Not `slice`, which is slow for the shared memory of a batch.
-    this.#tail = new Uint8Array(batch.subarray(-tailBytes))
+    // A view: copying shared memory is slow, and this one stays for as long as the frames do.
+    this.#tail = batch.subarray(-tailBytes)
   }
 
   async #writeDurably(fd: number, batch: Uint8Array): Promise<void> {

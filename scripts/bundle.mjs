@@ -1,6 +1,6 @@
 // A step of `npm run build`: bundles the command line, with its worker threads, into dist/command,
-// which src/bin starts: loading two hundred modules takes longer than most commands do. The library
-// is not bundled: dist/ has a module for each file of src/.
+// which src/bin/load-bundle.cjs starts: loading two hundred modules takes longer than most commands
+// do. The library is not bundled: dist/ has a module for each file of src/.
 //
 // The bundle is CommonJS, which Node.js loads faster, and keeps all names. Node.js reads its source
 // maps only with --enable-source-maps; then a stack names places in src/.
@@ -86,6 +86,8 @@ const bundle = await rolldown({
 const { output: written } = await bundle.write({
   dir: output,
   format: 'cjs',
+  // Code from a cache can only `require` (src/bin/load-bundle.cjs).
+  dynamicImportInCjs: false,
   entryFileNames: '[name].cjs',
   chunkFileNames: '[name].cjs',
   sourcemap: true,

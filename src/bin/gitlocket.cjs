@@ -4,4 +4,4 @@
 'use strict'
 
 require('./check-node.cjs')
-require('../../dist/command/main.cjs')
+require('./load-bundle.cjs').start()

@@ -1,7 +1,17 @@
-// The bundle of the command line, dist/command: what a command loads of it, its threads, its source
-// maps, the licences of what is in it, and that it needs nothing besides.
+// The bundle of the command line, dist/command: what a command loads of it, compiled code beside
+// it, its threads, its source maps, the licences of what is in it, and that it needs nothing
+// besides.
 
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -61,6 +71,65 @@ describe('a command reads only what it needs', async () => {
     })
     expect(exitCode).toBe(0)
     expect(stderr.split('\nread ')[1]).toBe(expected)
+  })
+})
+
+describe('compiled code', () => {
+  /** A copy of the program without any: others run from dist/command meanwhile. */
+  function copyOfProgram() {
+    const place = join(temporaryDirectory(), 'gitlocket')
+    for (const part of ['package.json', 'src/bin', 'dist/command']) {
+      cpSync(join(root, part), join(place, part), { recursive: true })
+    }
+    const cache = join(place, 'dist', 'command', 'cache')
+    rmSync(cache, { recursive: true, force: true })
+    const home = newHome()
+    const version = async (env: Readonly<Record<string, string>> = {}) => {
+      const program = join(place, 'src/bin/gitlocket.cjs')
+      expect(await home.run(['--version'], { program, env })).toMatchObject({ exitCode: 0 })
+      return (isDirectory(cache) ? readdirSync(cache).toSorted() : []).map((name) =>
+        join(cache, name),
+      )
+    }
+    return { cache, version }
+  }
+
+  const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory()
+
+  test('is left beside the program, writable by its owner only, and taken from there', async () => {
+    const { cache, version } = copyOfProgram()
+    const umask = process.umask(0)
+    const kept = await version().finally(() => process.umask(umask))
+    const suffix = `${process.version}-${process.arch}`
+    const names = ['main.cjs', 'program.cjs'].map((name) => join(cache, `${name}-${suffix}`))
+    expect(kept).toEqual(names)
+    expect([cache, ...kept].map((path) => statSync(path).mode & 0o022)).toEqual([0, 0, 0])
+    const [file = ''] = kept
+    const { ino } = statSync(file)
+    expect(await version()).toEqual(kept)
+    expect(statSync(file).ino).toBe(ino)
+  })
+
+  test('that is damaged, or of another source, is replaced', async () => {
+    const { version } = copyOfProgram()
+    const kept = await version()
+    const [first = '', second = ''] = kept.map((path) => readFileSync(path, 'latin1'))
+    const flipped = Buffer.from(second, 'latin1')
+    flipped[40_000] = ~(flipped[40_000] ?? 0)
+    const wrong = ['', first.slice(0, 100), flipped, first]
+    for (const bytes of wrong) {
+      writeFileSync(kept[1] ?? '', bytes, 'latin1')
+      expect(await version()).toEqual(kept)
+      expect(readFileSync(kept[1] ?? '', 'latin1')).not.toBe(Buffer.from(bytes).toString('latin1'))
+    }
+  })
+
+  test('is not made with flags, if switched off, and where nothing can be written', async () => {
+    const { cache, version } = copyOfProgram()
+    expect(await version({ NODE_OPTIONS: '--max-old-space-size=200' })).toEqual([])
+    expect(await version({ NODE_DISABLE_COMPILE_CACHE: '1' })).toEqual([])
+    writeFileSync(cache, '')
+    expect(await version()).toEqual([])
   })
 })
 

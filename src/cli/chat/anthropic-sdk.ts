@@ -13,7 +13,8 @@ export async function loadSdk(): Promise<AnthropicSdk> {
     return await import('@anthropic-ai/sdk')
   } catch (error) {
     const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
-    if (code !== 'ERR_MODULE_NOT_FOUND') throw error
+    // The bundle requires it.
+    if (code !== 'MODULE_NOT_FOUND') throw error
     throw new CommandError(
       'invalid_input',
       'The package @anthropic-ai/sdk is not installed next to gitlocket',

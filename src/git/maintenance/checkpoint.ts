@@ -21,6 +21,9 @@ import { listRefs } from '../refs/ref-list.ts'
 import { trackedNames, trackingRefName } from '../refs/tracking-ref.ts'
 import { planMerge } from './pack-merge.ts'
 
+/** Fewer packs than this wait for a later merge when a store is closed. */
+const mergedAtCloseMin = 4
+
 export interface CheckpointParts {
   readonly files: GitFileLockContext
   readonly journal: Journal
@@ -174,7 +177,8 @@ export class Checkpointer {
   async #mergePacks(final: boolean): Promise<void> {
     const { packer, packs, reload } = this.#parts
     const names = planMerge(packs())
-    if (names.length < 2) return
+    // Of a process for each change, only every third or so has to wait for a merge.
+    if (names.length < (final ? mergedAtCloseMin : 2)) return
     try {
       await packer.merge(names)
     } catch (error) {

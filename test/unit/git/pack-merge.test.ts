@@ -1,10 +1,14 @@
-import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import { hasCode } from '../../../src/errors.ts'
+import {
+  createDiskObjectStore,
+  openDiskObjectStore,
+} from '../../../src/git/disk-store/disk-object-store.ts'
 import { mergePacks, planMerge } from '../../../src/git/maintenance/pack-merge.ts'
 import { makeDelta } from '../../../src/git/pack/delta.ts'
 import { encodeEntryHeader } from '../../../src/git/pack/pack-entry.ts'
@@ -19,6 +23,7 @@ import {
 } from '../../support/pack-fixtures.ts'
 import { full, seed } from '../../support/seed.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
+import { TestHistory } from '../../support/transitions.ts'
 
 const { objects } = history(40)
 
@@ -282,4 +287,20 @@ describe('mergePacks', () => {
       expect(at).toBeGreaterThan(14)
     },
   )
+})
+
+test('a store that is closed after each change rarely merges packs', async () => {
+  const directory = temporaryDirectory()
+  const packs = join(directory, 'objects', 'pack')
+  const history = new TestHistory(1)
+  await (await createDiskObjectStore({ directory })).close()
+  const counts: number[] = []
+  for (let n = 0; n < 16; n += 1) {
+    const store = await openDiskObjectStore({ directory })
+    await store.exclusive(() => store.commit([history.next()]))
+    await store.close()
+    counts.push(readdirSync(packs).filter((name) => name.endsWith('.pack')).length)
+  }
+  expect(counts.filter((count, n) => count <= (counts[n - 1] ?? 0)).length).toBe(4)
+  expect(Math.max(...counts)).toBe(4)
 })

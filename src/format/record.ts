@@ -105,8 +105,9 @@ export function verifyRecordSignature(
   body: Uint8Array,
   signature: Uint8Array,
   publicKey: Uint8Array,
+  own?: SigningKeyPair,
 ): void {
-  verifySignature(signedMessage(storeId, body), signature, publicKey)
+  verifySignature(signedMessage(storeId, body), signature, publicKey, own)
 }
 
 /** The hash that identifies a record in the history; `signed` is body ‖ signature. */

@@ -12,6 +12,7 @@ import { decodeRecord, recordHash, zeroHash } from '../../format/record.ts'
 import { nameRows } from '../../format/row-ids.ts'
 import type { Oid, SizeLimit } from '../../git/objects/object.ts'
 import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
+import type { Identity } from '../../keys/identity.ts'
 import { commitBytesMax } from '../../limits.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 
@@ -127,4 +128,6 @@ export interface CommitSource {
   readonly storeId: string
   /** An auditor's epochs lack C: only the trail is checked then (trail-commit.ts). */
   readonly epochs: Epochs<AuditKeys>
+  /** This device, whose own signatures are made again rather than verified. */
+  readonly identity?: Pick<Identity, 'signing'> | undefined
 }

@@ -10,8 +10,7 @@ import { OidCollector } from '../../git/objects/oid-list.ts'
 import { type Oids, OidSet } from '../../git/objects/oid-set.ts'
 import { Ancestry } from '../commits/ancestry.ts'
 import { countLeading } from '../commits/count-leading.ts'
-import type { Epochs } from '../commits/decoded-commit.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
+import type { CommitSource, Epochs } from '../commits/decoded-commit.ts'
 import { IdIndex } from '../tables/id-index.ts'
 import { Records } from '../tables/records.ts'
 import { CommitAt, EntryList, VersionAt } from './history-entries.ts'
@@ -19,9 +18,7 @@ import type { CommitEntry, NewCommit, VersionEntry, VersionRow } from './history
 import type { HistoryRun } from './history-run.ts'
 import { HistoryTable } from './history-table.ts'
 
-export interface HistorySource {
-  readonly objects: ObjectSource
-  readonly storeId: string
+export interface HistorySource extends CommitSource {
   readonly epochs: Epochs
 }
 

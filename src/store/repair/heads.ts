@@ -153,7 +153,8 @@ export class HeadSearch {
     const unlock = { type: 'identity', identity } as const
     const how = { ...this.#options, threads: 0 }
     const { epochs } = await openHeadKeyring(objects, storeId, unlock, head, how.signal)
-    const { snapshot, commits } = await verifyHistory({ objects, storeId, epochs }, head, how)
+    const source = { objects, storeId, epochs, identity }
+    const { snapshot, commits } = await verifyHistory(source, head, how)
     return { snapshot, epochs, commits }
   }
 

@@ -31,7 +31,7 @@ export async function openSession(
   objects.refresh()
   const head = getHead(objects)
   const opened = await openHeadKeyring(objects, storeId, unlockOf(options), head, signal)
-  const source = { objects, storeId, epochs: opened.epochs }
+  const source = { objects, storeId, epochs: opened.epochs, identity }
   const files = { owner: caches, directory: cacheDirectory }
   const known = await resume(source, files, head, options)
   const found = known ?? (await startOver(source, head, options))

@@ -6,7 +6,7 @@ import { parseStoreFile } from '../../format/public-files.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
-import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
+import { type CommitSource, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob, getTree } from '../snapshot/git-reads.ts'
 
 export function getHead(objects: ObjectStore): Oid {
@@ -38,8 +38,7 @@ export function checkExpected(found: string, expected: string | undefined): void
 }
 
 /** What is read from the repository of a store, before a session holds it. */
-export interface StoreSource<Keys extends AuditKeys = EpochKeys> {
+export interface StoreSource<Keys extends AuditKeys = EpochKeys> extends CommitSource {
   readonly objects: ObjectStore
-  readonly storeId: string
   readonly epochs: Epochs<Keys>
 }

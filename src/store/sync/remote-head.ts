@@ -119,7 +119,7 @@ async function beginWith(
   options: RemoteHeadOptions,
 ): Promise<Verification> {
   const { session, objects } = from
-  const { storeId } = session
+  const { storeId, identity } = session
   checkStoreId(objects, head, storeId, options)
   const epochs = await epochsOf(from, head, options.signal)
   const records = new Map<string, Oid>()
@@ -131,7 +131,7 @@ async function beginWith(
     hasMerges ||= commit.parents.length > 1
   }
   return {
-    source: { objects, storeId, epochs },
+    source: { objects, storeId, epochs, identity },
     how: { ...options, onCommit },
     found: () => ({ objects, epochs, records, versions, hasMerges }),
   }

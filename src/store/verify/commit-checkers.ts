@@ -48,12 +48,13 @@ export class CommitCheckers {
     const count = packDirectories === undefined ? 0 : (threads ?? worthwhileThreads(commits))
     this.#signingKeys = count > 0 ? findSigningKeys(source, head) : new Map()
     if (packDirectories === undefined || this.#signingKeys.size === 0) return
-    const { storeId, epochs } = source
+    const { storeId, epochs, identity } = source
     // An auditor reads no contents, and the threads do.
     const members = [...epochs.values()].filter(opensContents)
     if (members.length < epochs.size) return
     const keys = members.map(({ auditKey, contentKey }) => ({ auditKey, contentKey }))
-    const job = { packDirectories, storeId, epochs: keys, signingKeys: this.#signingKeys }
+    const [signing, signingKeys] = [identity?.signing, this.#signingKeys]
+    const job = { packDirectories, storeId, epochs: keys, signing, signingKeys }
     this.#pool = new VerifyPool(job, count)
   }
 

@@ -72,7 +72,8 @@ class CommitAlone implements CheckedCommit {
 
   checkSignature(publicKey: Uint8Array): void {
     const { body, signature } = this.#commit
-    verifyRecordSignature(this.#source.storeId, body, signature, publicKey)
+    const { storeId, identity } = this.#source
+    verifyRecordSignature(storeId, body, signature, publicKey, identity?.signing)
   }
 
   hasDetail(row: number): boolean {

@@ -12,6 +12,7 @@ import {
   utf8,
   utf8Text,
 } from '../../bytes.ts'
+import type { SigningKeyPair } from '../../crypto/signature.ts'
 import { assert, StoreError } from '../../errors.ts'
 import type { ChangeRecord } from '../../format/change-record.ts'
 import { writesVersions } from '../../format/record-rules.ts'
@@ -33,6 +34,8 @@ export interface VerifyJob {
   readonly packDirectories: readonly string[]
   readonly storeId: string
   readonly epochs: readonly Pick<EpochKeys, 'auditKey' | 'contentKey'>[]
+  /** The pair of this device; see `CommitSource`. */
+  readonly signing: SigningKeyPair | undefined
   readonly signingKeys: SigningKeys
 }
 

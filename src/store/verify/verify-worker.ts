@@ -4,6 +4,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadSodium } from '../../crypto/sodium.ts'
+import { wipe } from '../../crypto/wipe.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { type EpochKeys, epochKeys, wipeEpoch } from '../../keys/epoch.ts'
 import { PackedObjects } from './packed-objects.ts'
@@ -16,11 +17,17 @@ const objects = new PackedObjects(job.packDirectories)
 void loadSodium().then(listen)
 
 function listen(): void {
-  const { storeId, signingKeys } = job
+  const { storeId, signing, signingKeys } = job
   const epochs = job.epochs.map(({ auditKey, contentKey }) => {
     return epochKeys(storeId, auditKey, contentKey)
   })
-  const source = { objects, storeId, epochs: new Map(epochs.map((one) => [one.kid, one])) }
+  const identity = signing && { signing }
+  const source = {
+    objects,
+    storeId,
+    epochs: new Map(epochs.map((one) => [one.kid, one])),
+    identity,
+  }
   parentPort?.on('message', (oids: readonly Oid[] | undefined) => {
     if (oids === undefined) end(epochs)
     else {
@@ -32,6 +39,7 @@ function listen(): void {
 
 function end(epochs: readonly EpochKeys[]): void {
   for (const epoch of epochs) wipeEpoch(epoch)
+  if (job.signing !== undefined) wipe(job.signing.secretKey)
   objects.close()
   parentPort?.close()
 }

@@ -53,9 +53,9 @@ export function verifyHistory(
   options: VerifyOptions = {},
 ): Promise<VerifiedHistory> {
   // A session is given too, whose properties a spread would not take over.
-  const { objects, storeId, epochs } = source
+  const { objects, storeId, epochs, identity } = source
   const { height } = parseLinks(readCommitBytes(objects, head))
-  return withPacks({ objects, storeId, epochs }, height + 1, (packed) => {
+  return withPacks({ objects, storeId, epochs, identity }, height + 1, (packed) => {
     return verifyAll(packed, head, height, options)
   })
 }
@@ -74,8 +74,7 @@ async function verifyAll(
     const versions = new VersionMap()
     const snapshot = new Snapshot(beforeGenesis, unknownKeyring, unknownSettings)
     for (const versionId of redacted) snapshot.redacted.add(versionId)
-    const { objects, storeId, epochs } = source
-    const context = { objects, storeId, epochs, redacted, versions }
+    const context = { ...source, redacted, versions }
     const cursor = new VerificationCursor(snapshot, children, false)
     await verifyWith(checkers, context, { snapshot, cursor, oids }, options)
     return { snapshot, versions, commits: oids.length }
@@ -100,9 +99,9 @@ export async function verifyDescent(
   const isKnown = (oid: Oid): boolean => oid === commit
   const found = await findNewCommits(source, head, isKnown, height, options)
   if (found?.base === undefined || found.redacted.size > 0) return false
-  const { objects, storeId, epochs } = source
+  const { objects, storeId, epochs, identity } = source
   const versions = new VersionMap()
-  const context = { objects, storeId, epochs, redacted: snapshot.redacted, versions }
+  const context = { objects, storeId, epochs, identity, redacted: snapshot.redacted, versions }
   await verifyForward(context, snapshot, found, options)
   return true
 }

@@ -1,6 +1,6 @@
 // Ed25519: byte-identical with two other implementations, and strict where they differ.
 
-import { createPrivateKey, sign as nodeSign } from 'node:crypto'
+import { createHash, createPrivateKey, sign as nodeSign } from 'node:crypto'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { describe, expect, test } from 'vitest'
 import { concatBytes, fromHex, toHex } from '../../../src/bytes.ts'
@@ -11,6 +11,8 @@ const seed = Uint8Array.from({ length: 32 }, (_, index) => index)
 const pair = signingKeyPair(seed)
 const message = Uint8Array.from({ length: 700 }, (_, index) => index & 255)
 const signature = sign(message, pair)
+/** The order of the group. */
+const L = 2n ** 252n + 27742317777372353535851937790883648493n
 const refused = expect.objectContaining({ code: 'device_signature_invalid' })
 
 test.each([0, 1, 64, 700, 5000])(
@@ -51,8 +53,6 @@ test('every changed bit of a signature is refused', () => {
 })
 
 describe('refused with device_signature_invalid:', () => {
-  /** The order of the group. */
-  const L = 2n ** 252n + 27742317777372353535851937790883648493n
   const s = fromLittleEndian(signature.subarray(32)) + L
   const malleable = concatBytes(signature.subarray(0, 32), toLittleEndian(s))
   const identity = concatBytes(Uint8Array.of(1), new Uint8Array(31))
@@ -70,6 +70,41 @@ describe('refused with device_signature_invalid:', () => {
     expect(() => verifySignature(text, bytes, publicKey)).toThrow(refused)
   })
 })
+
+describe('with the pair of this device', () => {
+  test('each signature is accepted that is accepted without', () => {
+    expect(() => verifySignature(message, signature, pair.publicKey, pair)).not.toThrow()
+    const other = signingKeyPair(message.slice(1, 33))
+    const theirs = sign(message, other)
+    expect(() => verifySignature(message, theirs, other.publicKey, pair)).not.toThrow()
+    // The holder of a key can make more than one, and verification accepts each.
+    const another = withNonce(message, 12_345n)
+    expect(toHex(another)).not.toBe(toHex(signature))
+    expect(() => verifySignature(message, another, pair.publicKey)).not.toThrow()
+    expect(() => verifySignature(message, another, pair.publicKey, pair)).not.toThrow()
+  })
+
+  test('each signature is refused that is refused without', () => {
+    const other = signingKeyPair(message.slice(1, 33))
+    const verifyAs = (publicKey: Uint8Array, bytes: Uint8Array) => () =>
+      verifySignature(message, bytes, publicKey, pair)
+    expect(verifyAs(other.publicKey, signature)).toThrow(refused)
+    for (let bit = 0; bit < 512; bit += 7) {
+      expect(verifyAs(pair.publicKey, flip(signature, bit)), `bit ${bit}`).toThrow(refused)
+    }
+    expect(verifyAs(pair.publicKey, signature.slice(1))).toThrow(refused)
+    expect(verifyAs(pair.publicKey, new Uint8Array(0))).toThrow(refused)
+  })
+})
+
+/** A signature of `pair` that verifies, though RFC 8032 derives another nonce. */
+function withNonce(text: Uint8Array, nonce: bigint): Uint8Array {
+  const { scalar } = ed25519.utils.getExtendedPublicKey(seed)
+  const point = ed25519.Point.BASE.multiply(nonce).toBytes()
+  const digest = createHash('sha512').update(point).update(pair.publicKey).update(text).digest()
+  const s = (nonce + fromLittleEndian(digest) * scalar) % L
+  return concatBytes(point, toLittleEndian(s))
+}
 
 function isRefused(text: Uint8Array, bytes: Uint8Array, publicKey: Uint8Array): boolean {
   try {

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { signingKeyPair } from '../../../src/crypto/signature.ts'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
 import type { Oid } from '../../../src/git/objects/object.ts'
-import { generateIdentity } from '../../../src/keys/identity.ts'
+import { generateIdentity, type Identity } from '../../../src/keys/identity.ts'
 import type { CommitSource } from '../../../src/store/commits/decoded-commit.ts'
 import { createStore } from '../../../src/store/create.ts'
 import { verifyHistory, type VerifyOptions } from '../../../src/store/verify/verify.ts'
@@ -42,6 +42,7 @@ function rowOf(index: number) {
 
 interface Stored {
   readonly source: CommitSource
+  readonly founder: Identity
   readonly head: Oid
   /** The number of objects that this thread has read. */
   readonly reads: () => number
@@ -60,13 +61,19 @@ async function store(forge: Forge): Promise<Stored> {
     return objects.read(oid)
   }
   const { packDirectories } = objects
-  const { storeId, epochs, head } = forge
+  const { storeId, epochs, head, founder } = forge
   const source = { objects: { read, packDirectories }, storeId, epochs }
-  return { source, head, reads: () => reads, close: () => objects.close() }
+  return { source, founder, head, reads: () => reads, close: () => objects.close() }
 }
 
 async function verdictWith(stored: Stored, options: VerifyOptions): Promise<string> {
   return verdictOf(() => verifyHistory(stored.source, stored.head, options))
+}
+
+/** The same for the device that wrote nearly all of it. */
+async function verdictOfFounder({ source, founder, head }: Stored): Promise<string> {
+  const identity = founder
+  return verdictOf(() => verifyHistory({ ...source, identity }, head, { threads: 1 }))
 }
 
 test.each(sample([1, 2, 3], 2))(
@@ -151,6 +158,7 @@ describe('a fault in a history that threads check has the same code as without t
     const stored = await store(forge)
     expect(await verdictWith(stored, { threads: 0 })).toBe(code)
     expect(await verdictWith(stored, { threads: 1 })).toBe(code)
+    expect(await verdictOfFounder(stored)).toBe(code)
     await stored.close()
   })
 
@@ -189,6 +197,7 @@ describe('a fault in a history that threads check has the same code as without t
     const stored = await store(forge)
     expect(await verdictWith(stored, { threads: 0 })).toBe(code)
     expect(await verdictWith(stored, { threads: 1 })).toBe(code)
+    expect(await verdictOfFounder(stored)).toBe(code)
     await stored.close()
   })
 })

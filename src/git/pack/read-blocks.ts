@@ -7,8 +7,8 @@ import type { CacheBudget, CacheShare } from '../../cache-budget.ts'
 import { KIBIBYTE } from '../../limits.ts'
 
 const blockBytes = 16 * KIBIBYTE
-/** For commits, trees and blobs, and one more for other positions. */
-const blocksMax = 4
+/** For commits and blobs, and for trees: those of one commit are at as many places as it has. */
+const blocksMax = 32
 
 /** Fills `into` from `position`; returns the number of bytes read, fewer only at the end. */
 export type ReadAt = (into: Uint8Array, position: number) => number

@@ -3,6 +3,8 @@ import { CacheBudget } from '../../../src/cache-budget.ts'
 import { ReadBlocks } from '../../../src/git/pack/read-blocks.ts'
 
 const block = 16 * 1024
+/** How many stay without a budget. */
+const kept = 32
 
 /** A file in RAM that counts how often it is read. */
 function fileOf(length: number, budget?: CacheBudget) {
@@ -35,23 +37,24 @@ describe('ReadBlocks', () => {
     expect(blocks.at(9 * block)).toHaveLength(0)
   })
 
-  test('reads a block once, and again only after four others', () => {
-    const { reads, blocks } = fileOf(9 * block)
-    for (const start of [0, 1, 2, 3]) blocks.at(start * block)
-    for (const start of [3, 0, 2, 0, 1]) blocks.at(start * block + 5)
-    expect(reads).toEqual([0, block, 2 * block, 3 * block])
+  test('reads a block once, and again only after as many others as are kept', () => {
+    const { reads, blocks } = fileOf((kept + 2) * block)
+    const first = Array.from({ length: kept }, (_, n) => n)
+    for (const start of first) blocks.at(start * block)
+    for (const start of first.filter((n) => n !== 3).toReversed()) blocks.at(start * block + 5)
+    expect(reads).toEqual(first.map((start) => start * block))
     // The third was not asked for longest.
-    blocks.at(4 * block)
-    for (const start of [0, 1, 2]) blocks.at(start * block)
-    expect(reads.slice(4)).toEqual([4 * block])
+    blocks.at(kept * block)
+    for (const start of first.filter((n) => n !== 3)) blocks.at(start * block)
+    expect(reads.slice(kept)).toEqual([kept * block])
     blocks.at(3 * block)
-    expect(reads.slice(5)).toEqual([3 * block])
+    expect(reads.slice(kept + 1)).toEqual([3 * block])
   })
 
   test('a block that took the memory of another holds nothing of it', () => {
-    const { bytes, blocks } = fileOf(4 * block + 10)
-    for (const start of [0, 1, 2, 3, 4]) blocks.at(start * block)
-    expect([...blocks.at(4 * block)]).toEqual([...bytes.subarray(4 * block)])
+    const { bytes, blocks } = fileOf(kept * block + 10)
+    for (let start = 0; start <= kept; start += 1) blocks.at(start * block)
+    expect([...blocks.at(kept * block)]).toEqual([...bytes.subarray(kept * block)])
     expect(Buffer.compare(blocks.at(0), bytes.subarray(0, block))).toBe(0)
   })
 
@@ -71,7 +74,7 @@ describe('ReadBlocks', () => {
     expect(budget.bytes).toBe(0)
   })
 
-  test('makes room for a cache that is in use, and goes on with four blocks without any', () => {
+  test('makes room for a cache that is in use, and goes on with few blocks without any', () => {
     const budget = new CacheBudget(6 * block)
     const { bytes, reads, blocks } = fileOf(9 * block, budget)
     for (const start of [0, 1, 2, 3, 4, 5, 6, 7]) blocks.at(start * block)

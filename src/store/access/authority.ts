@@ -218,14 +218,15 @@ export function checkAuthor(
   // against the one that follows from both.
   const isOwn = record.kind === 'genesis' || joinsKeyrings(record)
   const { directory } = isOwn && keyring !== undefined ? keyring : before.keyring
-  const recovery = findRecovery(directory, record.deviceId)
-  if (recovery !== undefined) {
-    commit.checkSignature(recovery.signingKey)
-    return checkRecoveryRights(before.keyring, record, keyring)
-  }
   const device = findDevice(directory, record.deviceId)
   if (device === undefined) {
-    throw new StoreError('record_device', 'The author is not an active device of the store')
+    // Asked second: it hashes, and no directory gives one id to both.
+    const recovery = findRecovery(directory, record.deviceId)
+    if (recovery === undefined) {
+      throw new StoreError('record_device', 'The author is not an active device of the store')
+    }
+    commit.checkSignature(recovery.signingKey)
+    return checkRecoveryRights(before.keyring, record, keyring)
   }
   if (!rolesFor[record.kind].includes(device.role)) {
     throw new StoreError('record_role', 'The author does not have the role that the record needs')

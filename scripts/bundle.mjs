@@ -39,6 +39,8 @@ const layers = {
     'cli/commands/join.ts',
     'cli/commands/sync.ts',
     'store/sync/rounds.ts',
+    'store/sync/sync.ts',
+    'transport/process-wire.ts',
   ],
   serve: ['cli/commands/mcp.ts', 'cli/commands/serve.ts'],
 }

@@ -77,7 +77,11 @@ const syncCommand: Command = {
       'GITLOCKET_TOKEN_HOST names, or else from git (`git credential fill`); for ssh from your ' +
       'agent or keys. It never prompts.',
   ],
-  run: async (...call) => (await import('./commands/watch.ts')).sync(...call),
+  run: async (context, input) => {
+    // Apart: what waits for changes comes with the server.
+    if (input.flag('watch')) return (await import('./commands/watch.ts')).watch(context, input)
+    return (await import('./commands/sync.ts')).sync(context, input)
+  },
 }
 
 const pullCommand: Command = {

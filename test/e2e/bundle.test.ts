@@ -16,8 +16,9 @@ import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { bareRemote } from '../support/clones.ts'
 import { directoryOfProcess, temporaryDirectory } from '../support/temporary.ts'
-import { newHome, newHomeWithStore } from './cli-process.ts'
+import { type Home, newHome, newHomeWithStore } from './cli-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const bundle = join(root, 'dist', 'command')
@@ -54,6 +55,14 @@ process.on('exit', () => fs.writeSync(2, '\\nread ' + [...read].sort().join(' ')
 `,
 )
 
+/** The files of the bundle that a command reads, which must succeed. */
+async function readBy(home: Home, words: string): Promise<string | undefined> {
+  const env = { NODE_OPTIONS: `--require=${watching}` }
+  const { stderr, exitCode } = await home.run(words.split(' '), { env })
+  expect(exitCode).toBe(0)
+  return stderr.split('\nread ')[1]
+}
+
 describe('a command reads only what it needs', async () => {
   const opening = 'libsodium.cjs libsodium.wasm main.cjs packing.cjs program.cjs read.cjs'
   const always = `${opening} rolldown-runtime.cjs verifying.cjs`
@@ -66,11 +75,15 @@ describe('a command reads only what it needs', async () => {
   ])('%s', async (words, expected) => {
     const home = await newHomeWithStore()
     await home.ok('write', 'b.md', '--text', 'b')
-    const { stderr, exitCode } = await home.run(words.replace('cat a', 'cat b').split(' '), {
-      env: { NODE_OPTIONS: `--require=${watching}` },
-    })
-    expect(exitCode).toBe(0)
-    expect(stderr.split('\nread ')[1]).toBe(expected)
+    expect(await readBy(home, words.replace('cat a', 'cat b'))).toBe(expected)
+  })
+
+  test('sync', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('remote', 'add', 'origin', bareRemote())
+    expect(await readBy(home, 'sync')).toBe(
+      `${opening} rolldown-runtime.cjs sync.cjs verifying.cjs write.cjs`,
+    )
   })
 })
 

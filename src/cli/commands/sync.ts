@@ -28,6 +28,11 @@ export type Outcome =
   | { readonly remote: string; readonly report: SyncReport; readonly names: DeviceNames }
   | { readonly remote: string; readonly error: unknown }
 
+export async function sync(context: Context, input: Input): Promise<Answer> {
+  if (input.text('interval') !== undefined) throw usageError('--interval needs --watch', 'sync')
+  return syncOnce(context, input, undefined)
+}
+
 export async function syncOnce(context: Context, input: Input, only: Half): Promise<Answer> {
   const outcomes = await syncRemotes(context, input, only)
   const [first] = outcomes
@@ -51,9 +56,9 @@ export async function syncRemotes(
     const outcomes = await withStore(context, async (store) => {
       const remotes =
         named === undefined ? (await store.remotes.list()).map(({ name }) => name) : [named]
-      const sync: Turn['sync'] = (how) => syncMember(store, author, how, input)
+      const syncOne: Turn['sync'] = (how) => syncMember(store, author, how, input)
       const status = async () => (await store.status()).remotes
-      const turn = { sync, status, names: () => store.devices.names(), only, repair }
+      const turn = { sync: syncOne, status, names: () => store.devices.names(), only, repair }
       if (remotes.length > 1) return syncAll(context, turn, remotes)
       return [await attempt(context, turn, remotes[0])]
     })
@@ -171,7 +176,7 @@ async function explainedBy(
 
 function syncWith(
   context: Context,
-  { sync, only, repair }: Turn,
+  { sync: syncOne, only, repair }: Turn,
   remote: string | undefined,
 ): Promise<SyncReport> {
   const { signal } = context.interrupts
@@ -180,7 +185,7 @@ function syncWith(
     withProgress(context, 'Synchronising', (progress) => {
       const transfer = transferProgress(progress)
       const access = remoteAccess(context)
-      return sync({ remote, only, repair, access, transfer, progress, signal })
+      return syncOne({ remote, only, repair, access, transfer, progress, signal })
     }),
   )
 }

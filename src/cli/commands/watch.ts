@@ -9,14 +9,13 @@ import { StoreError } from '../../errors.ts'
 import { findCloneHead, listRemotes } from '../../store/clone-remotes.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
-import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { answerText, errorText, exitCodeOf } from '../output.ts'
 import { remoteAccess } from '../remote-access.ts'
 import { repeat } from '../repeat.ts'
 import { changesOfRemote, changesOfStore, WatchedPlace } from '../watched-place.ts'
-import { answerOf, hasMoved, type Outcome, syncOnce, syncRemotes } from './sync.ts'
+import { answerOf, hasMoved, type Outcome, syncRemotes } from './sync.ts'
 
 const INTERVAL_SECONDS = 30
 const INTERVAL_SECONDS_MAX = 86_400
@@ -25,13 +24,7 @@ const GATHER_MS = 250
 /** Exit codes of errors that another attempt does not fix. */
 const HOPELESS: ReadonlySet<number> = new Set([1, 2, 3, 7, 8, 11, 12])
 
-export async function sync(context: Context, input: Input): Promise<Answer> {
-  if (input.flag('watch')) return watch(context, input)
-  if (input.text('interval') !== undefined) throw usageError('--interval needs --watch', 'sync')
-  return syncOnce(context, input, undefined)
-}
-
-async function watch(context: Context, input: Input): Promise<Answer> {
+export async function watch(context: Context, input: Input): Promise<Answer> {
   const seconds = input.integer('interval', 1, INTERVAL_SECONDS_MAX) ?? INTERVAL_SECONDS
   const { signal } = context.interrupts
   const syncing = new SyncWatch(context, input, seconds)

@@ -1,6 +1,7 @@
 // The snapshot of a verified head as a sealed cache, so that a warm open reads one file and not the
 // history (docs/ARCHITECTURE.md, opening). Later commits are verified as usual. Its trees are
-// compared with the head's before the first write (commit.ts).
+// compared with the head's before the first write (commit.ts). Beside the file of all memories is
+// one of those that have changed since, so that closing after one change writes few of them.
 
 import { ByteReader, ByteWriter, concatBytes, fromHex, toHex, utf8, utf8Text } from '../../bytes.ts'
 import { TimeSlice } from '../../time-slice.ts'
@@ -8,6 +9,7 @@ import type { CommitCount } from '../commits/commit-count.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import {
   type DeviceState,
+  type Kept,
   type KeyringState,
   type SettingsRecord,
   type SettingsState,
@@ -19,10 +21,12 @@ import { type CacheOwner, otherRelease } from './sealed-cache.ts'
 
 type DeviceRow = [id: string, sequence: number, record: string, time: number, forked: boolean]
 
-const VERSION = 5
+const VERSION = 6
 
 /** The first part of the file: u8 version ‖ JSON. */
 interface StateHeader {
+  /** In the file of changes: the head in the file of all memories, which it continues. */
+  readonly base?: string | undefined
   readonly head: { commit: string; record: string; height: number; tree: string }
   readonly keyring: { record: string; oid: string }
   readonly settings: {
@@ -53,6 +57,8 @@ const LIVE_IDS_BYTES = 84
 /** Added to the operation's number where the version is live. */
 const LIVE = 8
 
+/** Up to this part of the live memories may have changed before all are written again. */
+const CHANGED_SHARE = 1 / 8
 /** Rows of one part: some tens of kilobytes. */
 const rowsAtOnce = 512
 
@@ -77,17 +83,19 @@ export async function findCachedHead(
   owner: CacheOwner,
   path: string,
 ): Promise<CachedHead | undefined> {
-  const [first, ...rest] = (await findParts(owner, placeOf(path))) ?? []
-  const header = readHeader(first)
-  return header && { commit: header.head.commit, redacted: rest.flatMap(readRedacted) }
+  const files = await findFiles(owner, path)
+  return files && { commit: files.header.head.commit, redacted: files.rows.flatMap(readRedacted) }
 }
 
-/** The head of a cache, from the first part only. */
+/** The head of a cache, from the first parts only. */
 export function findWritten(
   owner: CacheOwner,
   path: string,
 ): Pick<StateHeader['head'], 'commit' | 'height'> | undefined {
-  return readHeader(findFirstPart(owner, placeOf(path)))?.head
+  const base = readHeader(findFirstPart(owner, placeOf(path)))
+  if (base === undefined) return undefined
+  const changes = readHeader(findFirstPart(owner, changesOf(path)))
+  return (continues(changes, base) ? changes : base).head
 }
 
 /** The cached snapshot, or undefined if there is none. */
@@ -96,9 +104,9 @@ export async function findState(
   path: string,
   reader: StateReader,
 ): Promise<CachedState | undefined> {
-  const [first, ...rest] = (await findParts(owner, placeOf(path))) ?? []
-  const header = readHeader(first)
-  if (header === undefined) return undefined
+  const files = await findFiles(owner, path)
+  if (files === undefined) return undefined
+  const { base, header, rows } = files
   const keyring = reader.readKeyring(header.keyring.oid, fromHex(header.keyring.record))
   const head = { ...header.head, record: fromHex(header.head.record) }
   const { oid, ...brought } = header.settings
@@ -106,13 +114,60 @@ export async function findState(
   const settings = reader.readSettings(oid, { ...brought, record })
   const snapshot = new Snapshot(head, keyring, settings)
   for (const row of header.devices) snapshot.devices.set(row[0], fromDeviceRow(row))
+  const changes = new Map<string, CurrentVersion>()
+  for (const part of files.changes) {
+    for (const [memoryId, version] of readMemories(part, header.kids))
+      changes.set(memoryId, version)
+  }
   const slice = new TimeSlice()
-  for (const part of rest) {
-    snapshot.fill(readMemories(part, header.kids))
+  for (const part of rows) {
+    snapshot.fill(withChanges(readMemories(part, base.kids), changes))
     for (const versionId of readRedacted(part)) snapshot.redacted.add(versionId)
     if (slice.isOver()) await slice.next()
   }
+  snapshot.fill([...changes].filter(([id]) => snapshot.current.get(id) === undefined))
+  keep(snapshot, base.head.commit, changes.keys())
   return { snapshot, counted: header.counted }
+}
+
+function keep(snapshot: Snapshot, base: string, changed: Iterable<string>): void {
+  snapshot.kept = { base, redacted: snapshot.redacted.size, changed: new Set(changed) }
+}
+
+interface StateFiles {
+  /** Of the file of all memories. */
+  readonly base: StateHeader
+  /** Of the newer file. */
+  readonly header: StateHeader
+  /** The parts of all memories, and of those that have changed since. */
+  readonly rows: readonly Uint8Array[]
+  readonly changes: readonly Uint8Array[]
+}
+
+async function findFiles(owner: CacheOwner, path: string): Promise<StateFiles | undefined> {
+  const [first, ...rows] = (await findParts(owner, placeOf(path))) ?? []
+  const base = readHeader(first)
+  // The file of changes may have been put in its place.
+  if (base === undefined || base.base !== undefined) return undefined
+  const [second, ...changes] = (await findParts(owner, changesOf(path))) ?? []
+  const header = readHeader(second)
+  if (!continues(header, base)) return { base, header: base, rows, changes: [] }
+  return { base, header, rows, changes }
+}
+
+/** Whether a file of changes is of this file of all memories: not after another process wrote. */
+function continues(changes: StateHeader | undefined, base: StateHeader): changes is StateHeader {
+  return changes !== undefined && changes.base === base.head.commit
+}
+
+function* withChanges(
+  rows: Iterable<readonly [memoryId: string, CurrentVersion]>,
+  changes: ReadonlyMap<string, CurrentVersion>,
+): Generator<readonly [memoryId: string, CurrentVersion]> {
+  for (const row of rows) {
+    const changed = changes.get(row[0])
+    yield changed === undefined ? row : [row[0], changed]
+  }
 }
 
 /** Undefined for another release's file. */
@@ -123,21 +178,50 @@ function readHeader(part: Uint8Array | undefined): StateHeader | undefined {
   return header
 }
 
+/** Writes what has changed since all memories were written, if that is little. */
 export async function writeState(
   owner: CacheOwner,
   path: string,
   state: CachedState,
 ): Promise<void> {
-  await writeParts(owner, placeOf(path), partsOf(state))
+  const { snapshot } = state
+  const { kept, current } = snapshot
+  if (kept !== undefined && isContinued(owner, path, snapshot, kept)) {
+    const rows = [...kept.changed].flatMap((id): [string, CurrentVersion][] => {
+      const version = current.get(id)
+      return version === undefined ? [] : [[id, version]]
+    })
+    await writeParts(owner, changesOf(path), partsOf(state, rows, [], kept.base))
+    return
+  }
+  await writeParts(owner, placeOf(path), partsOf(state, current, snapshot.redacted))
+  owner.disk.remove(changesOf(path).path)
+  keep(snapshot, snapshot.head.commit, [])
 }
 
-function* partsOf({ snapshot, counted }: CachedState): Generator<Uint8Array> {
+function isContinued(
+  owner: CacheOwner,
+  path: string,
+  { count, redacted }: Snapshot,
+  { base, redacted: known, changed }: Kept,
+): boolean {
+  if (redacted.size !== known || changed.size > count * CHANGED_SHARE) return false
+  return readHeader(findFirstPart(owner, placeOf(path)))?.head.commit === base
+}
+
+function* partsOf(
+  { snapshot, counted }: CachedState,
+  rows: Iterable<readonly [memoryId: string, CurrentVersion]>,
+  redacted: Iterable<string>,
+  base?: string,
+): Generator<Uint8Array> {
   const { head, keyring, settings } = snapshot
   const kids = new Map<string, number>()
-  for (const { live } of snapshot.current.live()) {
-    if (!kids.has(live.kid)) kids.set(live.kid, kids.size)
+  for (const [, { live }] of rows) {
+    if (live !== undefined && !kids.has(live.kid)) kids.set(live.kid, kids.size)
   }
   const header: StateHeader = {
+    base,
     head: { ...head, record: toHex(head.record) },
     keyring: { record: toHex(keyring.record), oid: keyring.oid },
     settings: toSettings(settings),
@@ -152,15 +236,15 @@ function* partsOf({ snapshot, counted }: CachedState): Generator<Uint8Array> {
     counted,
   }
   yield concatBytes(Uint8Array.of(VERSION), utf8(JSON.stringify(header)))
-  for (const memories of inGroups(snapshot.current)) {
+  for (const memories of inGroups(rows)) {
     const writer = new ByteWriter().u8(MEMORIES)
     for (const [memoryId, current] of memories) writeMemory(writer, memoryId, current, kids)
     yield writer.bytes()
   }
-  for (const redacted of inGroups(snapshot.redacted)) {
+  for (const group of inGroups(redacted)) {
     yield new ByteWriter()
       .u8(REDACTED)
-      .raw(fromHex(redacted.join('')))
+      .raw(fromHex(group.join('')))
       .bytes()
   }
 }
@@ -182,6 +266,10 @@ function* inGroups<T>(values: Iterable<T>): Generator<readonly T[]> {
 
 function placeOf(path: string): PartedPlace {
   return { path, role: 'state' }
+}
+
+function changesOf(path: string): PartedPlace {
+  return placeOf(`${path}-changes`)
 }
 
 function fromDeviceRow([, sequence, record, time, forked]: DeviceRow): DeviceState {

@@ -98,6 +98,16 @@ const noDevices: ReadonlyMap<string, DeviceState> = new Map()
 
 export type Undo = () => void
 
+/** What the cached snapshot of a device has of this one. */
+export interface Kept {
+  /** Its head, when all memories were written. */
+  readonly base: Oid
+  /** How many redacted versions it has. */
+  readonly redacted: number
+  /** The memories that may have changed since. */
+  readonly changed: Set<string>
+}
+
 export class Snapshot {
   head: Head
   keyring: KeyringState
@@ -107,6 +117,8 @@ export class Snapshot {
   /** Every version that a redact record names (R of FORMAT §8.1). */
   readonly redacted: Set<string>
   readonly paths: PathTree
+  /** Undefined if it is not cached. */
+  kept: Kept | undefined
   #tree: MemoryTree | undefined
   /** The root tree that was verified with these contents, until they change. */
   #verified: { readonly objects: ObjectSource; readonly tree: Oid } | undefined
@@ -120,6 +132,8 @@ export class Snapshot {
     this.devices = new Map(contents?.devices)
     this.redacted = new Set(contents?.redacted)
     this.paths = contents?.paths.copy() ?? new PathTree()
+    const kept = contents?.kept
+    this.kept = kept && { ...kept, changed: new Set(kept.changed) }
   }
 
   /** An independent copy. */
@@ -194,7 +208,10 @@ export class Snapshot {
     versions: ReadonlyMap<string, CurrentVersion | undefined>,
   ): Generator<undefined, Map<string, CurrentVersion | undefined>> {
     const before = new Map<string, CurrentVersion | undefined>()
-    for (const memoryId of versions.keys()) this.#tree?.reveal(memoryId)
+    for (const memoryId of versions.keys()) {
+      this.#tree?.reveal(memoryId)
+      this.kept?.changed.add(memoryId)
+    }
     for (const memoryId of versions.keys()) {
       const old = this.current.get(memoryId)
       before.set(memoryId, old)

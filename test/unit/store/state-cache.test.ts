@@ -1,7 +1,7 @@
 // The snapshot that a device keeps between runs: opening continues from it, and the newest one of
 // several processes stays.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
@@ -13,7 +13,8 @@ import {
   findWritten,
   writeState,
 } from '../../../src/store/local/state-cache.ts'
-import { Snapshot } from '../../../src/store/snapshot/snapshot.ts'
+import type { CurrentVersion } from '../../../src/store/snapshot/live-memory.ts'
+import { type Effect, Snapshot } from '../../../src/store/snapshot/snapshot.ts'
 import { author, newStore, reopen } from '../../support/stores.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
@@ -94,14 +95,98 @@ test('a snapshot is read as it was written', async () => {
   }
 })
 
+test('what changes after all memories were written is in a file of its own', async () => {
+  const owner = await ownerOf('5'.repeat(32))
+  const path = `${temporaryDirectory()}/cache/state`
+  const snapshot = sampleSnapshot()
+  await writeState(owner, path, { snapshot, counted: undefined })
+  const whole = readFileSync(path)
+  const memories = changesOf(snapshot)
+  changeTo(snapshot, 'bc'.repeat(20), memories)
+  await writeState(owner, path, { snapshot, counted: undefined })
+  expect(readFileSync(path)).toEqual(whole)
+  const found = await readBack(owner, path, snapshot)
+  expect(found?.head.commit).toBe('bc'.repeat(20))
+  expect(new Map(found?.current)).toEqual(new Map(snapshot.current))
+  expect(found?.paths).toEqual(snapshot.paths)
+  expect(found?.kept).toEqual(snapshot.kept)
+  expect(findWritten(owner, path)?.commit).toBe('bc'.repeat(20))
+  expect((await findCachedHead(owner, path))?.commit).toBe('bc'.repeat(20))
+
+  // Neither file is taken for the other, and changes belong to one file of all memories.
+  const changes = readFileSync(`${path}-changes`)
+  writeFileSync(path, changes)
+  expect(await readBack(owner, path, snapshot)).toBeUndefined()
+  const other = sampleSnapshot('dc'.repeat(20))
+  await writeState(owner, path, { snapshot: other, counted: undefined })
+  expect(existsSync(`${path}-changes`)).toBe(false)
+  writeFileSync(`${path}-changes`, changes)
+  expect((await readBack(owner, path, snapshot))?.head.commit).toBe('dc'.repeat(20))
+  expect(findWritten(owner, path)?.commit).toBe('dc'.repeat(20))
+})
+
+test.each<[string, (snapshot: Snapshot, path: string) => void]>([
+  ['many memories', (snapshot) => changeTo(snapshot, 'bc'.repeat(20), allOf(snapshot))],
+  ['a redaction', (snapshot) => snapshot.redacted.add('0'.repeat(32))],
+  ['the file', (_, path) => rmSync(path)],
+])('all memories are written again when %s changed', async (_, change) => {
+  const owner = await ownerOf('5'.repeat(32))
+  const path = `${temporaryDirectory()}/cache/state`
+  const snapshot = sampleSnapshot()
+  await writeState(owner, path, { snapshot, counted: undefined })
+  change(snapshot, path)
+  await writeState(owner, path, { snapshot, counted: undefined })
+  expect(existsSync(`${path}-changes`)).toBe(false)
+  const found = await readBack(owner, path, snapshot)
+  expect(found?.redacted).toEqual(snapshot.redacted)
+  expect(new Map(found?.current)).toEqual(new Map(snapshot.current))
+})
+
+type Versions = Effect['memories']
+
+/** One memory moves, another one takes its path, one is deleted and one is new. */
+function changesOf(snapshot: Snapshot): Versions {
+  const [first, second, third] = [...snapshot.current.live()]
+  if (first === undefined || second === undefined || third === undefined) throw new Error('None')
+  const moved = { ...second, live: { ...second.live, path: first.live.path } }
+  const memoryId = 'e'.repeat(32)
+  return new Map<string, CurrentVersion>([
+    [first.live.memoryId, { ...first, live: { ...first.live, path: '/moved' } }],
+    [second.live.memoryId, moved],
+    [third.live.memoryId, { ...third, live: undefined, operation: 'deleted' }],
+    [memoryId, { ...third, live: { ...third.live, memoryId, path: '/new' } }],
+  ])
+}
+
+function allOf({ current }: Snapshot): Versions {
+  const rows = [...current.live()].map(({ live, ...version }): [string, CurrentVersion] => {
+    return [live.memoryId, { ...version, live: { ...live, size: 1 } }]
+  })
+  return new Map(rows)
+}
+
+function changeTo(snapshot: Snapshot, commit: string, memories: Versions): void {
+  const head = { ...snapshot.head, commit, height: snapshot.head.height + 1 }
+  snapshot.apply({ head, memories, devices: new Map(), keyring: undefined, settings: undefined })
+}
+
+async function readBack(
+  owner: CacheOwner,
+  path: string,
+  { keyring, settings }: Snapshot,
+): Promise<Snapshot | undefined> {
+  const reader = { readKeyring: () => keyring, readSettings: () => settings }
+  return (await findState(owner, path, reader))?.snapshot
+}
+
 async function ownerOf(storeId: string): Promise<CacheOwner> {
   return { disk: systemDisk, storeId, identity: await generateIdentity(), random: systemRandom }
 }
 
 /** Live memories of two epochs, deletions and redactions, more than one part has. */
-function sampleSnapshot(): Snapshot {
+function sampleSnapshot(commit: string = 'ab'.repeat(20)): Snapshot {
   const record = new Uint8Array(32).fill(3)
-  const head = { commit: 'ab'.repeat(20), record, height: 11, tree: 'ef'.repeat(20) }
+  const head = { commit, record, height: 11, tree: 'ef'.repeat(20) }
   const device = { sequence: 7, record, time: 8.64e15, forked: true }
   const directory = { number: 0, previous: [], devices: [], removed: [], recovery: [], gone: [] }
   const quota = { quota: 0, quotaSet: 0, founderRandom: undefined }

@@ -3,9 +3,10 @@
 
 import { xchacha20, xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import { blake2b } from '@noble/hashes/blake2.js'
-import { describe, expect, test } from 'vitest'
-import { concatBytes, label, toHex, utf8 } from '../../../src/bytes.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { concatBytes, equalBytes, label, toHex, utf8 } from '../../../src/bytes.ts'
 import { deriveSalt, openBytes, sealBytes } from '../../../src/crypto/aead.ts'
+import { sodium } from '../../../src/crypto/sodium.ts'
 import { hasCode } from '../../../src/errors.ts'
 import { forgeTwoKeyCiphertext } from './two-key-ciphertext.ts'
 
@@ -65,6 +66,30 @@ test('a plaintext of no bytes has 96 bytes of envelope', () => {
   const empty = sealBytes({ header, salt, key, context, plaintext: new Uint8Array() })
   expect(empty).toHaveLength(96)
   expect(openBytes(empty, key, context)).toHaveLength(0)
+})
+
+describe('a large envelope', () => {
+  const large = fill(20_000, 3)
+  // The words of HChaCha20 are subtracted modulo 2^32: each seed borrows elsewhere.
+  const seeds = Array.from({ length: 30 }, (_, seed) => seed)
+  const sealLarge = (seed: number): Uint8Array =>
+    sealBytes({ header, salt: fill(24, 7 * seed), key: fill(32, seed), context, plaintext: large })
+
+  test('opens to its plaintext without libsodium', () => {
+    const decrypt = vi.spyOn(sodium, 'crypto_aead_xchacha20poly1305_ietf_decrypt')
+    for (const seed of seeds) {
+      expect(equalBytes(openBytes(sealLarge(seed), fill(32, seed), context), large)).toBe(true)
+    }
+    expect(decrypt).not.toHaveBeenCalled()
+    decrypt.mockRestore()
+  })
+
+  test('is refused by its tag if any part of it was changed', () => {
+    for (const at of [80, 10_000, 20_079, 20_080, 20_095]) {
+      const changed = sealLarge(1).map((byte, place) => (place === at ? byte ^ 1 : byte))
+      expect(codeOf(() => openBytes(changed, fill(32, 1), context))).toBe('envelope_tag')
+    }
+  })
 })
 
 describe('one ciphertext that the bare cipher opens under two keys', () => {

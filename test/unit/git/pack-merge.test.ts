@@ -292,12 +292,12 @@ describe('mergePacks', () => {
 test('a store that is closed after each change rarely merges packs', async () => {
   const directory = temporaryDirectory()
   const packs = join(directory, 'objects', 'pack')
-  const history = new TestHistory(1)
+  const changes = new TestHistory(1)
   await (await createDiskObjectStore({ directory })).close()
   const counts: number[] = []
   for (let n = 0; n < 16; n += 1) {
     const store = await openDiskObjectStore({ directory })
-    await store.exclusive(() => store.commit([history.next()]))
+    await store.exclusive(() => store.commit([changes.next()]))
     await store.close()
     counts.push(readdirSync(packs).filter((name) => name.endsWith('.pack')).length)
   }

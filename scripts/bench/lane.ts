@@ -53,9 +53,10 @@ export class Lane implements Turn {
 
   /** `settle` ends background work, off the clock, before another contender's turn. */
   async take(): Promise<void> {
+    // Before: to make them takes a tenth of a millisecond each.
+    const commands = Array.from({ length: this.#commandsPerTurn }, () => this.#commands.next())
     const before = process.cpuUsage()
-    for (let count = 0; count < this.#commandsPerTurn; count += 1) {
-      const command = this.#commands.next()
+    for (const command of commands) {
       const elapsed = await timed(() => this.#contender.run(command))
       this.#samplesOf(command.command).push(elapsed)
     }

@@ -1,6 +1,6 @@
 // 32 changes at once: how many a second, and how many of them share one fdatasync.
 
-import { Commands } from '../commands.ts'
+import { type Command, Commands } from '../commands.ts'
 import type { Contender } from '../contenders/contender.ts'
 import { contenderOf, countedDisk, createBenchStore } from '../contenders/product.ts'
 import { atLeast, type Section } from '../report.ts'
@@ -28,14 +28,15 @@ export async function measureConcurrent(context: RunContext): Promise<Section> {
   const commands = new Commands()
   context.log(`1 and ${width} changes at once, ${rounds} rounds of ${mixed.commandsPerTurn} each`)
   await contender.fill(commands.fill(mixed.memories))
-  await runBlock(contender, commands, width, width * 8)
+  await runBursts(contender, makeBursts(commands, width, width * 8))
   const loads = [1, width].map((each) => newLoad(each))
   const turns = loads.map((load) => ({
     every: 1,
     take: async () => {
       await contender.settle?.()
+      const bursts = makeBursts(commands, load.width, mixed.commandsPerTurn)
       const [start, cpu, syncs] = [performance.now(), process.cpuUsage(), counts.syncs]
-      await runBlock(contender, commands, load.width, mixed.commandsPerTurn)
+      await runBursts(contender, bursts)
       load.walls.push(performance.now() - start)
       load.syncs += counts.syncs - syncs
       await contender.settle?.()
@@ -54,16 +55,15 @@ function newLoad(each: number): Load {
   return { width: each, commands: 0, walls: [], cpu: 0, syncs: 0 }
 }
 
-/** Changes, `each` of them at once and of as many memories. */
-async function runBlock(
-  contender: Contender,
-  commands: Commands,
-  each: number,
-  total: number,
-): Promise<void> {
-  for (let done = 0; done < total; done += each) {
-    await Promise.all(commands.burst(each).map((command) => contender.run(command)))
-  }
+type Bursts = readonly (readonly Command[])[]
+
+/** Changes, `each` of them at once and of as many memories. They take as long to make as a sync. */
+function makeBursts(commands: Commands, each: number, total: number): Bursts {
+  return Array.from({ length: total / each }, () => commands.burst(each))
+}
+
+async function runBursts(contender: Contender, bursts: Bursts): Promise<void> {
+  for (const burst of bursts) await Promise.all(burst.map((command) => contender.run(command)))
 }
 
 function describe(single: Load, many: Load, block: number): Section {

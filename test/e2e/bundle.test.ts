@@ -123,7 +123,7 @@ describe('compiled code', () => {
     expect(statSync(file).ino).toBe(ino)
   })
 
-  test('that is damaged, or of another source, is replaced', async () => {
+  test('that is damaged, or of another source, is replaced', { tags: 'slow' }, async () => {
     const { version } = copyOfProgram()
     const kept = await version()
     const [first = '', second = ''] = kept.map((path) => readFileSync(path, 'latin1'))

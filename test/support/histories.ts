@@ -96,7 +96,7 @@ export function commitsOf({ commits }: Pick<History, 'commits'>): readonly Commi
   return Array.from(commits, commitValues)
 }
 
-export function versionsOf({ versions }: Pick<History, 'versions'>): readonly VersionEntry[] {
+export function versionsOf({ versions }: Pick<History, 'versions'>): readonly VersionValues[] {
   return Array.from(versions, versionValues)
 }
 
@@ -107,7 +107,10 @@ function commitValues(entry: CommitEntry): CommitEntry {
   return { ...place, deviceId, actor, session, reason, redacts, note }
 }
 
-export function versionValues(entry: VersionEntry): VersionEntry {
+/** Without other entries. */
+type VersionValues = Omit<VersionEntry, 'bases'>
+
+export function versionValues(entry: VersionEntry): VersionValues {
   const { versionId, memoryId, operation, base, secondBase, path, size, sha256 } = entry
   const commit = commitValues(entry.commit)
   return { versionId, memoryId, operation, base, secondBase, path, size, sha256, commit }

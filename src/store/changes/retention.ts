@@ -118,7 +118,7 @@ async function findExpired(
   const history = await session.historyNow()
   const changes = candidates
     .flatMap(({ memoryId }) => history.ofMemory(memoryId).at(-1) ?? [])
-    .map((entry) => lastChangeOf(history, entry))
+    .map((entry) => lastChangeOf(entry))
   const latest = new LatestTimes(history, now)
   const times = new Map(changes.map(({ memoryId, commit }) => [memoryId, latest.of(commit)]))
   return planExpiry(snapshot, reads, rule, now, ({ memoryId }) => times.get(memoryId) ?? now)

@@ -91,6 +91,10 @@ export class VersionAt implements VersionEntry {
     return this.#table.secondBase(this.#row)
   }
 
+  get bases(): readonly VersionEntry[] {
+    return this.#table.bases(this.#row).map((row) => new VersionAt(this.#table, row))
+  }
+
   get path(): string | undefined {
     return this.#table.path(this.#row)
   }

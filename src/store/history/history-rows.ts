@@ -38,6 +38,8 @@ export interface VersionEntry {
   readonly base: string
   /** The other version that a merge combined; `zeroId` otherwise. */
   readonly secondBase: string
+  /** The versions that `base` and `secondBase` name. */
+  readonly bases: readonly VersionEntry[]
   readonly path: string | undefined
   readonly size: number | undefined
   readonly sha256: string | undefined
@@ -47,4 +49,4 @@ export interface VersionEntry {
 /** A commit without a position yet. */
 export type NewCommit = Omit<CommitEntry, 'position' | 'isCut'>
 
-export type VersionRow = Omit<VersionEntry, 'commit'>
+export type VersionRow = Omit<VersionEntry, 'bases' | 'commit'>

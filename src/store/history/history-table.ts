@@ -319,6 +319,11 @@ export class HistoryTable {
     return this.#idOf(this.rows.u32(row, SECOND_BASE))
   }
 
+  /** The rows of the versions that a row names as those before it. */
+  bases(row: number): readonly number[] {
+    return [BASE, SECOND_BASE].flatMap((field) => numberOf(this.rows.u32(row, field)) ?? [])
+  }
+
   operation(row: number): Operation {
     const operation = valueOf(operations, this.rows.u8(row, OPERATION))
     assert(operation !== undefined, 'a version has an operation')

@@ -201,6 +201,8 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
 
   /** The first redact commit that names a version. */
   findRedaction(versionId: string): CommitEntry | undefined {
+    // The first look-up of an id makes the index, and few histories have a redaction.
+    if (this.#redactions.size === 0) return undefined
     const row = this.#versionIds.find(versionId)
     const position = row === undefined ? undefined : this.#redactions.get(row)
     return position === undefined ? undefined : new CommitAt(this.#table, position)

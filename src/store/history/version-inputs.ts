@@ -16,26 +16,26 @@ export interface VersionInput {
  * this one.
  */
 export function inputsOf(history: History, entry: VersionEntry): readonly VersionInput[] {
-  const entries = [...basesOf(history, entry), ...joinedInto(history, entry)]
+  const entries = [...entry.bases, ...joinedInto(history, entry)]
   return entries.map((input, index) => {
     const earlier = entries.slice(0, index)
-    return { entry: input, common: findCommon(history, earlier, input) }
+    return { entry: input, common: findCommon(earlier, input) }
   })
 }
 
 /** The inputs of a version that a merge of clones wrote; empty for all others. */
 export function mergedInputsOf(history: History, entry: VersionEntry): readonly VersionEntry[] {
   if (!history.isMerge(entry.commit)) return []
-  return [...basesOf(history, entry), ...joinedInto(history, entry)]
+  return [...entry.bases, ...joinedInto(history, entry)]
 }
 
 /**
  * The version that gave a memory its path and text: an earlier one where this one repeats it, as
  * when a memory is only sealed again under new keys. What redaction erased counts as different.
  */
-export function lastChangeOf(history: History, entry: VersionEntry): VersionEntry {
+export function lastChangeOf(entry: VersionEntry): VersionEntry {
   for (let last = entry; ;) {
-    const repeated = newestOf(basesOf(history, last).filter((base) => areSame(base, last)))
+    const repeated = newestOf(last.bases.filter((base) => areSame(base, last)))
     if (repeated === undefined) return last
     last = repeated
   }
@@ -58,41 +58,37 @@ function areSame(a: VersionEntry, b: VersionEntry): boolean {
 /** The previous path of a memory that a merge gave a path which no side had given it. */
 export function findMovedFrom(history: History, entry: VersionEntry): string | undefined {
   if (!history.isMerge(entry.commit) || entry.operation === 'deleted') return undefined
-  const live = basesOf(history, entry).filter(({ operation }) => operation !== 'deleted')
+  const live = entry.bases.filter(({ operation }) => operation !== 'deleted')
   const paths = live.flatMap(({ path }) => path ?? [])
   // The path of a redacted side is unknown.
   if (paths.length < live.length || entry.path === undefined) return undefined
   if (paths.includes(entry.path)) return undefined
   const [first, second = first] = live
-  const common = second && first && findCommon(history, [first], second)?.path
+  const common = second && first && findCommon([first], second)?.path
   const renamed = paths.filter((path) => path !== common)
   return renamed.length === 1 ? renamed[0] : newestOf(live)?.path
 }
 
 /** The path that a version took a memory away from. A merge that takes over a move repeats it. */
-export function pathBeforeMove(history: History, entry: VersionEntry): string | undefined {
+export function pathBeforeMove(entry: VersionEntry): string | undefined {
   if (entry.operation !== 'modified' || entry.path === undefined) return undefined
-  const paths = basesOf(history, entry).map(({ path }) => path)
+  const paths = entry.bases.map(({ path }) => path)
   return paths.includes(entry.path) ? undefined : paths[0]
 }
 
 /** The version that received the text of a memory if a merge deleted that with this row. */
 export function joinOf(history: History, entry: VersionEntry): VersionEntry | undefined {
-  if (entry.operation !== 'deleted' || !isLastOfLive(history, entry)) return undefined
+  if (entry.operation !== 'deleted' || !isLastOfLive(entry)) return undefined
   return samePathRows(history, entry).find(({ operation }) => operation !== 'deleted')
-}
-
-function basesOf(history: History, { base, secondBase }: VersionEntry): readonly VersionEntry[] {
-  return [base, secondBase].flatMap((id) => history.find(id) ?? [])
 }
 
 /** The versions of other memories that a merge joined into one. Redacted paths are unknown. */
 function joinedInto(history: History, entry: VersionEntry): readonly VersionEntry[] {
   if (entry.operation === 'deleted') return []
   const deleted = samePathRows(history, entry).filter((row) => {
-    return row.operation === 'deleted' && isLastOfLive(history, row)
+    return row.operation === 'deleted' && isLastOfLive(row)
   })
-  return deleted.flatMap((row) => basesOf(history, row))
+  return deleted.flatMap((row) => row.bases)
 }
 
 /** The other rows of a merge that name the same path. */
@@ -103,12 +99,11 @@ function samePathRows(history: History, entry: VersionEntry): readonly VersionEn
 }
 
 /** False if both sides had deleted the memory. */
-function isLastOfLive(history: History, entry: VersionEntry): boolean {
-  return basesOf(history, entry).some(({ operation }) => operation !== 'deleted')
+function isLastOfLive(entry: VersionEntry): boolean {
+  return entry.bases.some(({ operation }) => operation !== 'deleted')
 }
 
 function findCommon(
-  history: History,
   earlier: readonly VersionEntry[],
   entry: VersionEntry,
 ): VersionEntry | undefined {
@@ -121,7 +116,7 @@ function findCommon(
     const { from = 0 } = (newest && reached.get(newest.versionId)) ?? {}
     if (newest === undefined || from === 3) return newest
     reached.delete(newest.versionId)
-    for (const base of basesOf(history, newest)) reach(reached, base, from)
+    for (const base of newest.bases) reach(reached, base, from)
   }
 }
 

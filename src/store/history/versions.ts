@@ -142,7 +142,7 @@ export function describeVersion(history: History, entry: VersionEntry): Version 
     memoryId: formatId('memory', entry.memoryId),
     operation: entry.operation,
     path: entry.path,
-    movedFrom: pathBeforeMove(history, entry),
+    movedFrom: pathBeforeMove(entry),
     sha256: entry.sha256,
     sizeBytes: entry.size,
     createdAt: commit.time,

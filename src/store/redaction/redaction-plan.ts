@@ -281,7 +281,7 @@ function conditionOf(
     (path === undefined || isAtOrBelow(entry.path, path)) &&
     (actorId === undefined || entry.commit.actor?.id === actorId) &&
     (session === undefined || entry.commit.session === session) &&
-    (before === undefined || latest.of(lastChangeOf(history, entry).commit) < before)
+    (before === undefined || latest.of(lastChangeOf(entry).commit) < before)
 }
 
 /** The numbers of the versions that may be selected, ascending. Those with given ids are found. */

@@ -6,6 +6,8 @@ const CHUNK = 1024
 export class Records {
   readonly width: number
   readonly #chunks: Buffer[] = []
+  /** Of the same bytes: in a loop that runs for the first time far faster than those of a buffer. */
+  readonly #views: DataView[] = []
   #length = 0
 
   constructor(width: number) {
@@ -18,8 +20,9 @@ export class Records {
 
   /** A copy of the first `length` records that shares no memory with this one. */
   copy(length: number): Records {
-    const copy = this.prefix(length)
-    for (const [index, chunk] of copy.#chunks.entries()) copy.#chunks[index] = Buffer.from(chunk)
+    const copy = new Records(this.width)
+    for (const chunk of this.prefix(length).#chunks) copy.#push(Buffer.copyBytesFrom(chunk))
+    copy.#length = length
     return copy
   }
 
@@ -27,12 +30,12 @@ export class Records {
   prefix(length: number): Records {
     const prefix = new Records(this.width)
     const whole = Math.floor(length / CHUNK)
-    for (const chunk of this.#chunks.slice(0, whole)) prefix.#chunks.push(chunk)
+    for (const chunk of this.#chunks.slice(0, whole)) prefix.#push(chunk)
     if (length > whole * CHUNK) {
       // Records added to either must not show in the other.
       const last = Buffer.alloc(CHUNK * this.width)
       last.set(this.#chunks[whole]?.subarray(0, (length % CHUNK) * this.width) ?? [])
-      prefix.#chunks.push(last)
+      prefix.#push(last)
     }
     prefix.#length = length
     return prefix
@@ -41,7 +44,7 @@ export class Records {
   /** Adds a record of zeros and returns its number. */
   add(): number {
     const index = this.#length
-    if (index % CHUNK === 0) this.#chunks.push(Buffer.alloc(CHUNK * this.width))
+    if (index % CHUNK === 0) this.#push(Buffer.alloc(CHUNK * this.width))
     this.#length += 1
     return index
   }
@@ -54,7 +57,7 @@ export class Records {
       if (first === 0) {
         const length = CHUNK * this.width
         const isWhole = end - at === length
-        this.#chunks.push(isWhole ? Buffer.allocUnsafeSlow(length) : Buffer.alloc(length))
+        this.#push(isWhole ? Buffer.allocUnsafeSlow(length) : Buffer.alloc(length))
       }
       this.#chunks.at(-1)?.set(bytes.subarray(at, end), first * this.width)
       this.#length += (end - at) / this.width
@@ -87,19 +90,19 @@ export class Records {
   }
 
   u32(index: number, field: number): number {
-    return this.#chunkOf(index).readUInt32LE(this.#at(index, field))
+    return this.#viewOf(index).getUint32(this.#at(index, field), true)
   }
 
   setU32(index: number, field: number, value: number): void {
-    this.#chunkOf(index).writeUInt32LE(value, this.#at(index, field))
+    this.#viewOf(index).setUint32(this.#at(index, field), value, true)
   }
 
   f64(index: number, field: number): number {
-    return this.#chunkOf(index).readDoubleLE(this.#at(index, field))
+    return this.#viewOf(index).getFloat64(this.#at(index, field), true)
   }
 
   setF64(index: number, field: number, value: number): void {
-    this.#chunkOf(index).writeDoubleLE(value, this.#at(index, field))
+    this.#viewOf(index).setFloat64(this.#at(index, field), value, true)
   }
 
   /** `length` bytes as hex digits. */
@@ -117,10 +120,23 @@ export class Records {
     this.#chunkOf(index).fill(0, at, at + length)
   }
 
+  #push(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#views.push(new DataView(chunk.buffer, chunk.byteOffset, chunk.length))
+  }
+
   #chunkOf(index: number): Buffer {
-    const chunk = this.#chunks[Math.floor(index / CHUNK)]
-    if (chunk === undefined || index >= this.#length) throw new Error('There is no such record')
-    return chunk
+    return this.#partOf(this.#chunks, index)
+  }
+
+  #viewOf(index: number): DataView {
+    return this.#partOf(this.#views, index)
+  }
+
+  #partOf<T>(parts: readonly T[], index: number): T {
+    const part = parts[Math.floor(index / CHUNK)]
+    if (part === undefined || index >= this.#length) throw new Error('There is no such record')
+    return part
   }
 
   #at(index: number, field: number): number {

@@ -1,10 +1,12 @@
 // The history in RAM: its contents after commits, redactions and rewritten pasts.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { catchUp } from '../../../src/store/history/catch-up.ts'
 import { readVersionContent } from '../../../src/store/history/contents.ts'
 import type { VersionEntry } from '../../../src/store/history/history-rows.ts'
 import { History } from '../../../src/store/history/history.ts'
+import { describeVersion } from '../../../src/store/history/versions.ts'
+import { IdIndex } from '../../../src/store/tables/id-index.ts'
 import { bareRemote, firstClone, joinClone, put, sync } from '../../support/clones.ts'
 import {
   appendMade,
@@ -83,6 +85,26 @@ describe('truncating', () => {
     history.truncate(height)
     expect([history.cachedCommits, history.cacheIsStale]).toEqual([left, stale])
   })
+})
+
+test('a version knows those before it, and a memory its versions, without the index of ids', () => {
+  const find = vi.spyOn(IdIndex.prototype, 'find')
+  const bases = [versionAt(1, 'a'), versionAt(2, 'a')]
+  const history = makeHistory([
+    ...[{}, { rows: [{ memory: 'a' }] }, { rows: [{ memory: 'a' }] }],
+    { rows: [{ memory: 'a', bases }] },
+  ])
+  find.mockClear()
+  const described = Array.from(history.versions, (entry) => {
+    return [entry.bases.map(idOf), describeVersion(history, entry).movedFrom]
+  })
+  expect(described).toEqual([
+    [[], undefined],
+    [bases.slice(0, 1), undefined],
+    [bases, undefined],
+  ])
+  expect(find).not.toHaveBeenCalled()
+  find.mockRestore()
 })
 
 describe('a redaction', () => {

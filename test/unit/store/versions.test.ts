@@ -13,7 +13,6 @@ import {
   makeHistory,
   memoryNamed,
   versionAt,
-  versionsOf,
 } from '../../support/histories.ts'
 import { full, seed } from '../../support/seed.ts'
 import { author, newStore } from '../../support/stores.ts'
@@ -31,9 +30,7 @@ const history = makeHistory([
   { rows: [{ memory: 'a', operation: 'created', path: '/a' }], time: 12 },
 ])
 history.applyRedaction(new Map(), new Set([versionAt(2, 'a')]))
-const all = versionsOf(history)
-  .map((entry) => describeVersion(history, entry))
-  .toReversed()
+const all = Array.from(history.versions, (entry) => describeVersion(history, entry)).toReversed()
 
 function below({ path }: Version, at: string): boolean {
   return path !== undefined && (at === '/' || `${path}/`.startsWith(`${at}/`))

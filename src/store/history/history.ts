@@ -167,13 +167,6 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     return undefined
   }
 
-  /** The previous version of the same memory. */
-  findBefore(versionId: string): VersionEntry | undefined {
-    const row = this.#versionIds.find(versionId)
-    const before = row === undefined ? undefined : this.#table.before(row)
-    return before === undefined ? undefined : new VersionAt(this.#table, before)
-  }
-
   /** The versions that the commit at a position wrote. */
   rowsAt(position: number): readonly VersionEntry[] {
     return [...this.versions.range(...this.rangeAt(position))]
@@ -201,10 +194,9 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
 
   /** The first redact commit that names a version. */
   findRedaction(versionId: string): CommitEntry | undefined {
-    // The first look-up of an id makes the index, and few histories have a redaction.
+    // Few histories have one, and the first look-up of an id makes the index.
     if (this.#redactions.size === 0) return undefined
-    const row = this.#versionIds.find(versionId)
-    const position = row === undefined ? undefined : this.#redactions.get(row)
+    const position = this.#redactions.get(this.#versionIds.find(versionId) ?? -1)
     return position === undefined ? undefined : new CommitAt(this.#table, position)
   }
 

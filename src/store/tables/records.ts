@@ -6,7 +6,7 @@ const CHUNK = 1024
 export class Records {
   readonly width: number
   readonly #chunks: Buffer[] = []
-  /** Of the same bytes: in a loop that runs for the first time far faster than those of a buffer. */
+  /** Of the same bytes: in a loop that has just begun far faster than methods of a buffer. */
   readonly #views: DataView[] = []
   #length = 0
 

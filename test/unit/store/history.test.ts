@@ -44,7 +44,6 @@ function valuesOf(history: History): unknown {
     versions: versionsOf(history),
     found: versionIds.map((id) => [idOf(history.find(id)), history.findMemory(id)]),
     places: versionIds.map((id) => history.indexOf(id)),
-    before: versionIds.map((id) => idOf(history.findBefore(id))),
     redactions: versionIds.map((id) => history.findRedaction(id)?.position),
     memories: ['a', 'b', 'c', 'd'].map((name) => memoryValues(history, memoryNamed(name))),
     all: [...history.memoryIds()],
@@ -91,7 +90,9 @@ test('a version knows those before it, and a memory its versions, without the in
   const find = vi.spyOn(IdIndex.prototype, 'find')
   const bases = [versionAt(1, 'a'), versionAt(2, 'a')]
   const history = makeHistory([
-    ...[{}, { rows: [{ memory: 'a' }] }, { rows: [{ memory: 'a' }] }],
+    {},
+    { rows: [{ memory: 'a' }] },
+    { rows: [{ memory: 'a' }] },
     { rows: [{ memory: 'a', bases }] },
   ])
   find.mockClear()

@@ -142,6 +142,26 @@ test.each<[string, (snapshot: Snapshot, path: string) => void]>([
   expect(new Map(found?.current)).toEqual(new Map(snapshot.current))
 })
 
+test('a redaction erases both files', async () => {
+  const { store, place } = await newStore()
+  await store.as(author).write('/a', 'secret')
+  for (const name of 'bcdefghi') await store.as(author).write(`/${name}`, name)
+  await store.close()
+  const again = await reopen(place)
+  await again.as(author).write('/a', 'other')
+  await again.close()
+  const caches = `${place.directory}/gitlocket/cache`
+  const cached = () => readdirSync(caches, { recursive: true, encoding: 'utf8' })
+  const states = () => cached().filter((name) => /state(?:-changes)?$/.test(name))
+  expect(states()).toHaveLength(2)
+  const redacting = await reopen(place)
+  await redacting.as(author).redact({ select: { matching: /secret/ }, reason: 'leaked_secret' })
+  await redacting.maintenance.checkpoint()
+  expect(states()).toEqual([])
+  await redacting.close()
+  expect(states()).toHaveLength(1)
+})
+
 type Versions = Effect['memories']
 
 /** One memory moves, another one takes its path, one is deleted and one is new. */

@@ -6,12 +6,17 @@ import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-sto
 import { openSession } from '../../../src/store/session/open-session.ts'
 import { newStore } from '../../support/stores.ts'
 
-test('submitted commands finish while others keep submitting', async () => {
+/** The session of a store, and the objects below it. */
+async function newSession() {
   const { store, place } = await newStore()
   await store.close()
   const { directory, stateDirectory, identity } = place
   const objects = await openDiskObjectStore({ directory })
-  const { session } = await openSession(objects, { directory, stateDirectory, identity })
+  return { objects, ...(await openSession(objects, { directory, stateDirectory, identity })) }
+}
+
+test('submitted commands finish while others keep submitting', async () => {
+  const { objects, session } = await newSession()
   let done = 0
   let doneAtCheckpoint = Infinity
   const checkpoint = objects.checkpoint.bind(objects)
@@ -34,11 +39,7 @@ test('submitted commands finish while others keep submitting', async () => {
 })
 
 test('what arrives in the same turn of the event loop shares a batch', async () => {
-  const { store, place } = await newStore()
-  await store.close()
-  const { directory, stateDirectory, identity } = place
-  const objects = await openDiskObjectStore({ directory })
-  const { session } = await openSession(objects, { directory, stateDirectory, identity })
+  const { objects, session } = await newSession()
   let batches = 0
   const exclusive = objects.exclusive.bind(objects)
   objects.exclusive = (work, ...others) => {
@@ -59,11 +60,7 @@ test('what arrives in the same turn of the event loop shares a batch', async () 
 })
 
 test('whoever writes one change after another leaves all else its turns', async () => {
-  const { store, place } = await newStore()
-  await store.close()
-  const { directory, stateDirectory, identity } = place
-  const objects = await openDiskObjectStore({ directory })
-  const { session } = await openSession(objects, { directory, stateDirectory, identity })
+  const { session } = await newSession()
   let turns = 0
   const turn = (): void => {
     turns += 1

@@ -53,7 +53,7 @@ export class Lane implements Turn {
 
   /** `settle` ends background work, off the clock, before another contender's turn. */
   async take(): Promise<void> {
-    // Before: to make them takes a tenth of a millisecond each.
+    // Before the clock starts: making their texts takes time, too.
     const commands = Array.from({ length: this.#commandsPerTurn }, () => this.#commands.next())
     const before = process.cpuUsage()
     for (const command of commands) {

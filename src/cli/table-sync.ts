@@ -78,7 +78,7 @@ const syncCommand: Command = {
       'agent or keys. It never prompts.',
   ],
   run: async (context, input) => {
-    // Apart: what waits for changes comes with the server.
+    // Apart: what the watch needs is in one file with the server, which takes long to load.
     if (input.flag('watch')) return (await import('./commands/watch.ts')).watch(context, input)
     return (await import('./commands/sync.ts')).sync(context, input)
   },

@@ -7,7 +7,7 @@ import type { CacheBudget, CacheShare } from '../../cache-budget.ts'
 import { KIBIBYTE } from '../../limits.ts'
 
 const blockBytes = 16 * KIBIBYTE
-/** For commits and blobs, and for trees: those of one commit are at as many places as it has. */
+/** For commits, blobs and trees: the trees of one commit lie at as many places as it has trees. */
 const blocksMax = 32
 
 /** Fills `into` from `position`; returns the number of bytes read, fewer only at the end. */

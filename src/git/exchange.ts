@@ -100,11 +100,12 @@ export interface PackExchange {
   evidence(remote?: string): Evidence
   /**
    * A pack of exactly these objects, which must be stored and may be named twice; given oldest
-   * first, those of a commit before it, it is smallest. With `atReceiver`, a commit here that the
+   * first, those of a commit before it, it is smallest. Where one is undefined, other work may
+   * run. With `atReceiver`, a commit here that the
    * receiver has with all that it leads to, trees may be deltas of trees there. Throws
    * `object_missing`. Not inside `exclusive`.
    */
-  pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack>
+  pack(oids: Iterable<Oid | undefined>, atReceiver?: Oid): Promise<OutgoingPack>
   /**
    * A pack of all that `head` leads to, where the packs hold nothing else and much of it: their
    * files are sent as they are. Undefined elsewhere, or if that is in doubt: `pack` chooses.

@@ -52,7 +52,7 @@ export class DiskExchange implements PackExchange {
     }
   }
 
-  async pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack> {
+  async pack(oids: Iterable<Oid | undefined>, atReceiver?: Oid): Promise<OutgoingPack> {
     const { directory, find, packs, checkpoint, rescan } = this.#parts
     const names = async (): Promise<string[]> => {
       await checkpoint()

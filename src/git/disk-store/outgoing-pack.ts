@@ -44,10 +44,13 @@ export interface OutgoingParts {
   readonly find: (oid: Oid) => GitObject | undefined
 }
 
-/** Throws `object_missing`, and what reading a damaged object throws. */
+/**
+ * Where an oid is undefined, other work may run. Throws `object_missing`, and what reading a
+ * damaged object throws.
+ */
 export async function makeOutgoingPack(
   parts: OutgoingParts,
-  oids: Iterable<Oid>,
+  oids: Iterable<Oid | undefined>,
   atReceiver?: Oid,
 ): Promise<OutgoingPack> {
   const rest = oids[Symbol.iterator]()
@@ -69,13 +72,13 @@ export async function makeOutgoingPack(
 }
 
 /** All objects, or one more than are packed in RAM. */
-async function takeFirst(oids: Iterator<Oid>): Promise<ReadonlySet<Oid>> {
+async function takeFirst(oids: Iterator<Oid | undefined>): Promise<ReadonlySet<Oid>> {
   const first = new Set<Oid>()
   const slice = new TimeSlice()
   while (first.size <= fewObjectsMax) {
     const next = oids.next()
     if (next.done === true) break
-    first.add(next.value)
+    if (next.value !== undefined) first.add(next.value)
     if (slice.isOver()) await slice.next()
   }
   return first
@@ -191,16 +194,20 @@ class PackCopy implements OutgoingPack {
   }
 
   /** Keeps one byte per object of the source: the chosen oids are too many to hold. */
-  async choose(oids: Iterable<Oid>): Promise<void> {
+  async choose(oids: Iterable<Oid | undefined>): Promise<void> {
     const slice = new TimeSlice()
     for (const oid of oids) {
-      const number = this.#source.find(fromHex(oid))
-      if (number === undefined) this.#others.add(oid)
-      else if (this.#chosen[number] === 0) {
-        this.#chosen[number] = 1
-        this.#packed += 1
-      }
+      if (oid !== undefined) this.#chooseOne(oid)
       if (slice.isOver()) await slice.next()
+    }
+  }
+
+  #chooseOne(oid: Oid): void {
+    const number = this.#source.find(fromHex(oid))
+    if (number === undefined) this.#others.add(oid)
+    else if (this.#chosen[number] === 0) {
+      this.#chosen[number] = 1
+      this.#packed += 1
     }
   }
 

@@ -326,12 +326,12 @@ async function erasedBetween(
   const hashOf = ({ oid }: { readonly oid: Oid }): string => toHex(headAt(source, oid).record)
   const newRecords = new Set((await findOutgoing(objects, head, [before])).map(hashOf))
   const rewritten = missing.filter((commit) => newRecords.has(hashOf(commit)))
-  const erased = new Set(objectsOf(objects, rewritten))
+  const erased = new Set([...objectsOf(objects, rewritten)].filter((oid) => oid !== undefined))
   if (erased.size === 0) return erased
   // Walks the whole history: another commit may have the same tree.
   const slice = new TimeSlice()
   for (const oid of objectsOf(objects, await findOutgoing(objects, head, []))) {
-    erased.delete(oid)
+    if (oid !== undefined) erased.delete(oid)
     if (slice.isOver()) await slice.next()
   }
   return erased

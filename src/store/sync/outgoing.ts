@@ -58,13 +58,13 @@ function readCommit(objects: ObjectSource, oid: Oid): OutgoingCommit {
 /**
  * Yields the objects of these commits that none of their parents has, each commit after its
  * objects. Trees that a commit of `there` has at the same path are skipped: a deletion can restore
- * a tree that the receiver has. An object may be yielded twice.
+ * a tree that the receiver has. An object may be yielded twice; undefined where other work may run.
  */
 export function* objectsOf(
   objects: ObjectSource,
   commits: readonly OutgoingCommit[],
   there: readonly Oid[] = [],
-): Generator<Oid> {
+): Generator<Oid | undefined> {
   const latest = new LatestObjects(objects)
   const treesThere = there.map(
     (oid) => new PlacedTrees(objects, treeOf(readCommitBytes(objects, oid))),
@@ -72,7 +72,8 @@ export function* objectsOf(
   const trees = new Map(commits.map(({ oid, tree }) => [oid, tree]))
   const treeOfCommit = (oid: Oid): Oid => trees.get(oid) ?? treeOf(readCommitBytes(objects, oid))
   for (const { oid, tree, parents } of commits) {
-    for (const [found, prefix] of newInAll(latest, parents.map(treeOfCommit), tree)) {
+    const introduced = yield* newInAll(latest, parents.map(treeOfCommit), tree)
+    for (const [found, prefix] of introduced) {
       if (!treesThere.some((placed) => placed.has(prefix, found))) yield found
     }
     yield oid
@@ -139,19 +140,29 @@ class PlacedTrees {
 /** The objects that only one of some trees has; those below `m` that are trees have a prefix. */
 type NewObjects = Iterable<readonly [Oid, prefix: string | undefined]>
 
-function newInAll(
+/** Yields after each object, where it has to know all: a merge may have ten thousand. */
+function* newInAll(
   objects: ObjectSource,
   [older, ...others]: readonly Oid[],
   newer: Oid,
-): NewObjects {
+): Generator<undefined, NewObjects> {
   if (others.length === 0) return newerObjects(objects, older, newer)
-  const found = new Map(newerObjects(objects, older, newer))
+  const found = yield* gather(newerObjects(objects, older, newer))
   // What a merge has from its other parent was sent with that parent.
   for (const other of others) {
-    const newToOther = new Map(newerObjects(objects, other, newer))
+    const newToOther = yield* gather(newerObjects(objects, other, newer))
     for (const oid of found.keys()) if (!newToOther.has(oid)) found.delete(oid)
   }
   return found
+}
+
+function* gather(found: NewObjects): Generator<undefined, Map<Oid, string | undefined>> {
+  const all = new Map<Oid, string | undefined>()
+  for (const [oid, prefix] of found) {
+    all.set(oid, prefix)
+    yield
+  }
+  return all
 }
 
 /** Yields directory by directory: one change may have added ten thousand objects. */

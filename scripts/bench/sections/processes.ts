@@ -73,7 +73,30 @@ export async function measureProcesses(context: RunContext): Promise<Section> {
         plot: { name: 'processes', title: 'A new process, median, ms', bars, format },
       },
     ],
+    reasons: [makeUp(measured)],
   }
+}
+
+/** What a new process consists of, by the differences of the commands. */
+function makeUp(measured: ReadonlyMap<string, Summary>): string {
+  const [node, version, cat, create] = [nothing, ...['--version', 'cat', 'create'].map(ours)].map(
+    (name) => medianOf(measured, name),
+  )
+  return (
+    `\`gitlocket cat\` in a new process takes ${milliseconds(cat ?? Number.NaN)}: Node.js ` +
+    `${milliseconds(node ?? Number.NaN)}; the start of the program, as for \`--version\`, ` +
+    `${more(version, node)}; and ${more(cat, version)} to load what opens a store, WebAssembly ` +
+    `included, to open it and to read. \`create\` takes ${more(create, cat)} more, for what ` +
+    'writes, the synced record, and the pack that it leaves.'
+  )
+}
+
+function more(value = Number.NaN, than = Number.NaN): string {
+  return milliseconds(value - than)
+}
+
+function ours(command: string): string {
+  return `gitlocket ${command}`
 }
 
 export function medianOf(measured: ReadonlyMap<string, Summary>, name: string): number {

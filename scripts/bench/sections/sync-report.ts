@@ -106,7 +106,24 @@ export function reportSync(site: Site, measured: readonly (HostResult | Absent)[
     gains: results.slice(0, 1).flatMap(gainsOf),
     bounds: [...results.flatMap(boundsOf), ...absent.map(absentBound)],
     tables: [oneTable(site, results), wholeTable(site, results), mergeTable(site, results)],
+    reasons: results.slice(0, 1).map(makeUp),
   }
+}
+
+/** What one change in a process of its own, and a first join, consist of. */
+function makeUp({ name, one, whole: [, join] }: HostResult): string {
+  const parts = one.map(({ name: what, first, later, whole }) => {
+    const around = whole.median - first.median
+    return (
+      `a ${what} over ${name} takes a process ${milliseconds(whole.median)}: the call ` +
+      `${milliseconds(first.median)}, ${milliseconds(first.median - later.median)} of them since ` +
+      `it is the first one, and ${milliseconds(around)} around it, for Node.js, the modules, a ` +
+      'store that is opened with its caches, and the caches written again; '
+    )
+  })
+  const more = join && milliseconds(join.first.median - join.git.median)
+  const text = `${parts.join('')}a first join takes ${more} more than git, to verify every commit.`
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** The first push, then the first join. */

@@ -150,36 +150,39 @@ test('a push: each found commit, each selected, read and packed object', async (
   await objects.close()
 })
 
-test.each([1, 2])('a push of one change on %i parents: each directory that it made', async (n) => {
-  const { store, place } = await newStore()
-  const creates = Array.from({ length: 100 }, (_, n) => {
-    return { type: 'create', path: `/${n}.md`, content: '' } as const
-  })
-  await store.as(author).apply(creates)
-  const { head } = await store.status()
-  await store.close()
-  const objects = await openDiskObjectStore(place)
-  const outgoing = await findOutgoing(objects, head, [])
-  // As a merge, which has to know what either parent lacks before it sends anything.
-  const commits = outgoing.map((commit) => {
-    return { ...commit, parents: commit.parents.flatMap((oid) => Array(n).fill(oid)) }
-  })
-  const reads: string[] = []
-  const read = (oid: string) => {
-    reads.push(oid)
-    return objects.read(oid)
-  }
-  // Commit, root, `m` and one directory of it for each first digit, with files below.
-  let most = 0
-  let before = 0
-  for (const _ of objectsOf({ read }, commits)) {
-    most = Math.max(most, reads.length - before)
-    before = reads.length
-  }
-  expect(reads.length).toBeGreaterThan(14)
-  expect(most).toBeLessThan(6)
-  await objects.close()
-})
+test.each([1, 2])(
+  'a push of one change on %i parents: each directory that it made',
+  async (parents) => {
+    const { store, place } = await newStore()
+    const creates = Array.from({ length: 100 }, (_, n) => {
+      return { type: 'create', path: `/${n}.md`, content: '' } as const
+    })
+    await store.as(author).apply(creates)
+    const { head } = await store.status()
+    await store.close()
+    const objects = await openDiskObjectStore(place)
+    const outgoing = await findOutgoing(objects, head, [])
+    // As a merge, which has to know what either parent lacks before it sends anything.
+    const commits = outgoing.map((commit) => {
+      return { ...commit, parents: commit.parents.flatMap((oid) => Array(parents).fill(oid)) }
+    })
+    const reads: string[] = []
+    const read = (oid: string) => {
+      reads.push(oid)
+      return objects.read(oid)
+    }
+    // Commit, root, `m` and one directory of it for each first digit, with files below.
+    let most = 0
+    let before = 0
+    for (const _ of objectsOf({ read }, commits)) {
+      most = Math.max(most, reads.length - before)
+      before = reads.length
+    }
+    expect(reads.length).toBeGreaterThan(14)
+    expect(most).toBeLessThan(6)
+    await objects.close()
+  },
+)
 
 test(
   'verification of one commit of many memories: each of its rows',

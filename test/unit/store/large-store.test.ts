@@ -38,7 +38,8 @@ beforeAll(async () => {
     const copy = sharedDirectory()
     copyDirectory(place, copy)
     const next: Measured = JSON.parse(await run('ask', copy))
-    if (n === 0 || next.asked < measured.asked) measured = next
+    const { open, asked } = n === 0 ? next : measured
+    measured = { ...next, open: Math.min(open, next.open), asked: Math.min(asked, next.asked) }
   }
 })
 

@@ -101,9 +101,8 @@ export interface PackExchange {
   /**
    * A pack of exactly these objects, which must be stored and may be named twice; given oldest
    * first, those of a commit before it, it is smallest. Where one is undefined, other work may
-   * run. With `atReceiver`, a commit here that the
-   * receiver has with all that it leads to, trees may be deltas of trees there. Throws
-   * `object_missing`. Not inside `exclusive`.
+   * run. With `atReceiver`, a commit here that the receiver has with all that it leads to, trees
+   * may be deltas of trees there. Throws `object_missing`. Not inside `exclusive`.
    */
   pack(oids: Iterable<Oid | undefined>, atReceiver?: Oid): Promise<OutgoingPack>
   /**

@@ -79,24 +79,18 @@ export async function measureProcesses(context: RunContext): Promise<Section> {
 
 /** What a new process consists of, by the differences of the commands. */
 function makeUp(measured: ReadonlyMap<string, Summary>): string {
-  const [node, version, cat, create] = [nothing, ...['--version', 'cat', 'create'].map(ours)].map(
-    (name) => medianOf(measured, name),
-  )
+  const node = medianOf(measured, nothing)
+  const version = medianOf(measured, 'gitlocket --version')
+  const cat = medianOf(measured, 'gitlocket cat')
+  const create = medianOf(measured, 'gitlocket create')
   return (
-    `\`gitlocket cat\` in a new process takes ${milliseconds(cat ?? Number.NaN)}: Node.js ` +
-    `${milliseconds(node ?? Number.NaN)}; the start of the program, as for \`--version\`, ` +
-    `${more(version, node)}; and ${more(cat, version)} to load what opens a store, WebAssembly ` +
-    `included, to open it and to read. \`create\` takes ${more(create, cat)} more, for what ` +
-    'writes, the synced record, and the pack that it leaves.'
+    `\`gitlocket cat\` in a new process takes ${milliseconds(cat)}: Node.js ` +
+    `${milliseconds(node)}; the start of the program, as for \`--version\`, ` +
+    `${milliseconds(version - node)}; and ${milliseconds(cat - version)} to load what opens a ` +
+    'store, WebAssembly included, to open it and to read. `create` takes ' +
+    `${milliseconds(create - cat)} more, for what writes, the synced record, and the pack that ` +
+    'it leaves.'
   )
-}
-
-function more(value = Number.NaN, than = Number.NaN): string {
-  return milliseconds(value - than)
-}
-
-function ours(command: string): string {
-  return `gitlocket ${command}`
 }
 
 export function medianOf(measured: ReadonlyMap<string, Summary>, name: string): number {

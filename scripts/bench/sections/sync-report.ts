@@ -122,7 +122,7 @@ function makeUp({ name, one, whole: [, join] }: HostResult): string {
     )
   })
   const more = join && milliseconds(join.first.median - join.git.median)
-  const text = `${parts.join('')}a first join takes ${more} more than git, to verify every commit.`
+  const text = `${parts.join('')}a first join takes ${more} more than git, which verifies nothing.`
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 

@@ -1,0 +1,91 @@
+// Questions about devices, remotes, proofs and settings. Types alone.
+
+import type { Device } from '../../store/devices/devices.ts'
+import type { AuditReport } from '../../store/report/audit-report.ts'
+import type { VerifyReport } from '../../store/store-report.ts'
+import type { RemoteStatus } from '../../store/sync/remote-status.ts'
+import type { SyncReport } from '../../store/sync/report.ts'
+import type { Changed, Question, WithReason } from './contract.ts'
+
+export type Role = 'owner' | 'writer' | 'reader' | 'auditor'
+
+export interface SettingsView {
+  readonly name: string
+  readonly description: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly archivedAt?: number | undefined
+  readonly limits: { readonly contentBytes: number; readonly memories: number }
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly guard: boolean
+}
+
+/** A live memory whose text the guard would refuse. It names no text. */
+export interface GuardFinding {
+  readonly memoryId: string
+  readonly path: string
+  /** The kind of secret, and the 1-based line, if it has one. */
+  readonly rule: string
+  readonly line?: number | undefined
+}
+
+interface ReportInput {
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+  /** The texts of certificates. */
+  readonly certificates?: readonly string[] | undefined
+}
+
+export interface CareApi {
+  'devices.list': Question<object, { readonly devices: readonly Device[] }>
+  /** The card is that of the machine; the fingerprint, `dev_…`, the one that it shows itself. */
+  'devices.add': Question<
+    {
+      readonly card: string
+      readonly role: Role
+      readonly fingerprint?: string | undefined
+      readonly name?: string | undefined
+    },
+    { readonly deviceId: string }
+  >
+  'devices.changeRole': Question<{ readonly deviceId: string; readonly role: Role }, Changed>
+  'devices.rename': Question<{ readonly deviceId: string; readonly name: string }, Changed>
+  /** The passphrase, if given, replaces the one that the device may know. */
+  'devices.remove': Question<
+    {
+      readonly deviceIds: readonly string[]
+      readonly passphrase?: string | undefined
+      readonly recoveryKey?: boolean | undefined
+    },
+    {
+      readonly recoveryKey?: string | undefined
+      /** What the devices' users may still know, which opens the store. */
+      readonly knownSecrets: readonly string[]
+    }
+  >
+  'sync.remotes': Question<object, { readonly remotes: readonly RemoteStatus[] }>
+  /** With progress. */
+  'sync.run': Question<{ readonly remote?: string | undefined }, SyncReport>
+  'remotes.add': Question<{ readonly name: string; readonly url: string }, object>
+  'remotes.remove': Question<{ readonly name: string }, object>
+  /** Every commit from the first one, with progress. */
+  'audit.verify': Question<object, VerifyReport>
+  /** With progress. */
+  'audit.report': Question<ReportInput, AuditReport>
+  /** RFC 4180. */
+  'audit.csv': Question<ReportInput, { readonly csv: string }>
+  'settings.show': Question<object, SettingsView>
+  'settings.update': Question<
+    WithReason & {
+      readonly name?: string | undefined
+      readonly description?: string | undefined
+      readonly contentBytes?: number | undefined
+      readonly memories?: number | undefined
+    },
+    Changed
+  >
+  /** Of this console, until it ends. */
+  'guard.switch': Question<{ readonly on: boolean }, object>
+  /** With progress. */
+  'guard.check': Question<object, { readonly findings: readonly GuardFinding[] }>
+}

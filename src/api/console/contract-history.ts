@@ -1,0 +1,225 @@
+// Questions about the history of the whole store, and what takes it back. Types alone.
+
+import type { Page } from '../../page.ts'
+import type { Conflict } from '../../store/history/conflicts.ts'
+import type { FullVersion, VersionWithInputs } from '../../store/history/versions.ts'
+import type { LeftReason } from '../../store/revert/revert-plan.ts'
+import type { Changed, PageInput, Question, WithReason } from './contract.ts'
+
+export interface Actor {
+  readonly type: 'api' | 'user' | 'service_account' | 'session'
+  readonly id: string
+}
+
+/** All that are given must hold. */
+export interface TimelineFilter {
+  readonly actorId?: string | undefined
+  readonly session?: string | undefined
+  readonly deviceId?: string | undefined
+  readonly operation?: 'created' | 'modified' | 'deleted' | undefined
+  /** At or below this path. */
+  readonly path?: string | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+  readonly redacted?: boolean | undefined
+}
+
+/**
+ * What one session, or one actor without a session, wrote on one day. `timeZone` of the question
+ * says where a day begins: an IANA name such as `Europe/Berlin`.
+ */
+export interface TimelineGroup {
+  /** Its newest version, which names it in addresses. */
+  readonly versionId: string
+  /** `2026-01-31` */
+  readonly day: string
+  readonly session?: string | undefined
+  readonly actor?: Actor | undefined
+  /** `dev_…` */
+  readonly deviceIds: readonly string[]
+  readonly first: number
+  readonly last: number
+  /** Of the versions that match the filter. */
+  readonly memories: number
+  readonly created: number
+  readonly modified: number
+  readonly deleted: number
+  readonly redacted: number
+}
+
+/** What a group did to one memory. */
+export interface GroupedMemory {
+  readonly memoryId: string
+  /** The last path that it had there; undefined if redacted. */
+  readonly path?: string | undefined
+  readonly movedFrom?: string | undefined
+  /** From before the group to after it. */
+  readonly operation: 'created' | 'modified' | 'deleted'
+  readonly versions: number
+  readonly redacted: number
+  /** The version before the group, if any, and the group's last one: for a comparison. */
+  readonly before?: string | undefined
+  readonly after: string
+}
+
+/** Who wrote what can be undone. */
+export interface Writer {
+  /** Its newest version, which names it in addresses. */
+  readonly versionId: string
+  readonly session?: string | undefined
+  readonly actor?: Actor | undefined
+  readonly first: number
+  readonly last: number
+  readonly versions: number
+  readonly memories: number
+  readonly redacted: number
+}
+
+/** A number of successive commits. */
+export interface Stretch {
+  /** The position of its first commit, counted from 1 in the order of the history. */
+  readonly first: number
+  readonly commits: number
+  /** From the time of its first commit to that of the last one of the stretch before, ms. */
+  readonly from: number
+  readonly to: number
+}
+
+export interface Density {
+  readonly commits: number
+  readonly stretches: readonly Stretch[]
+}
+
+export interface MomentInfo {
+  readonly commit: string
+  /** Counted from 1. */
+  readonly position: number
+  readonly commits: number
+  readonly time: number
+}
+
+/** A position counts from 1; a commit is given by at least 7 hex digits. */
+export type MomentInput =
+  | { readonly position: number }
+  | { readonly time: number }
+  | { readonly versionId: string }
+  | { readonly commit: string }
+
+/** A memory that differs between two moments. The texts are those of `memory.show`. */
+export interface MomentChange {
+  readonly memoryId: string
+  /** Undefined where it did not exist. */
+  readonly before?: string | undefined
+  readonly after?: string | undefined
+  readonly textDiffers: boolean
+}
+
+export interface MomentDifference {
+  /** By path. */
+  readonly changes: readonly MomentChange[]
+  /** Memories that cannot be compared since one state is redacted. */
+  readonly redacted: number
+}
+
+export interface PlannedText {
+  readonly path: string
+  readonly content: string
+}
+
+/** What a restore, a rollback or an undo would do, or has done. */
+export interface RevertPlan extends Changed {
+  readonly steps: readonly {
+    readonly memoryId: string
+    readonly operation: 'created' | 'modified' | 'deleted'
+    readonly before?: PlannedText | undefined
+    readonly after?: PlannedText | undefined
+  }[]
+  readonly left: readonly {
+    readonly memoryId: string
+    readonly path?: string | undefined
+    readonly reason: LeftReason
+  }[]
+  /** Names this plan: the run does it, or `precondition_failed` says that it is another by now. */
+  readonly plan: string
+}
+
+export interface RestoreInput {
+  readonly memoryId: string
+  readonly versionId?: string | undefined
+  readonly commit?: string | undefined
+}
+
+export interface RollbackInput {
+  readonly commit: string
+  readonly path?: string | undefined
+}
+
+export interface UndoInput {
+  /** Whose session, or whose actor, is meant. */
+  readonly versionId: string
+  readonly by: 'session' | 'actor'
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+}
+
+/** A run, with the plan that was shown. */
+export type Confirmed<Input> = Input & WithReason & { readonly plan: string }
+
+export interface MergeRow extends Conflict {
+  readonly isSeen: boolean
+  /** In the order of `inputDevices`; may be empty. */
+  readonly deviceNames: readonly string[]
+}
+
+export interface MergeView {
+  readonly merge: MergeRow
+  readonly inputs: readonly FullVersion[]
+  readonly result: VersionWithInputs
+}
+
+interface TimelineInput extends PageInput {
+  readonly filter: TimelineFilter
+  readonly timeZone: string
+}
+
+interface GroupInput {
+  readonly versionId: string
+  readonly filter: TimelineFilter
+  readonly timeZone: string
+}
+
+export interface HistoryApi {
+  /** Newest first. */
+  'timeline.groups': Question<TimelineInput, Page<TimelineGroup>>
+  /** The group that a version belongs to, with what it did, by path; redacted paths last. */
+  'timeline.group': Question<
+    GroupInput,
+    { readonly group: TimelineGroup; readonly memories: readonly GroupedMemory[] }
+  >
+  /** Newest first. Versions without a session are in no row of `session`. */
+  'sessions.list': Question<
+    PageInput & { readonly by: 'session' | 'actor'; readonly query?: string | undefined },
+    Page<Writer>
+  >
+  /** At most so many stretches. */
+  'moment.density': Question<{ readonly stretches: number }, Density>
+  'moment.find': Question<MomentInput, MomentInfo>
+  'moment.compare': Question<
+    { readonly from: string; readonly to?: string | undefined },
+    MomentDifference
+  >
+  'undo.plan': Question<UndoInput, RevertPlan>
+  'undo.run': Question<Confirmed<UndoInput>, RevertPlan>
+  'restore.plan': Question<RestoreInput, RevertPlan>
+  'restore.run': Question<Confirmed<RestoreInput>, RevertPlan>
+  'rollback.plan': Question<RollbackInput, RevertPlan>
+  'rollback.run': Question<Confirmed<RollbackInput>, RevertPlan>
+  /** Newest first. */
+  'merges.list': Question<
+    { readonly limit?: number | undefined },
+    { readonly merges: readonly MergeRow[] }
+  >
+  'merges.show': Question<{ readonly versionId: string }, MergeView>
+  /** Remembered on this device alone. */
+  'merges.looked': Question<{ readonly versionIds: readonly string[] }, object>
+}

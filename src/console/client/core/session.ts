@@ -1,0 +1,63 @@
+// The key of this tab: traded for the one-time token in the fragment of the address, and kept in
+// `sessionStorage`, which no other tab and no other port can read. There is no cookie.
+
+import { signal } from '@preact/signals'
+
+/** What the page is: without a key it can only say how to get one. */
+export type SessionState = 'starting' | 'open' | 'locked' | 'no-key'
+
+const STORED = 'gitlocket-console-key'
+
+export const sessionState = signal<SessionState>('starting')
+
+/** Trades the token of the address, if there is one, and forgets it. */
+export async function startSession(): Promise<void> {
+  const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1]
+  if (token !== undefined) {
+    // Before anything else: the address bar, the history and other tabs must not keep it.
+    history.replaceState(history.state, '', location.pathname + location.search)
+    const key = await trade(token)
+    if (key !== undefined) sessionStorage.setItem(STORED, key)
+  }
+  sessionState.value = sessionStorage.getItem(STORED) === null ? 'no-key' : 'open'
+}
+
+export function authorization(): { readonly authorization: string } {
+  return { authorization: `Bearer ${sessionStorage.getItem(STORED) ?? ''}` }
+}
+
+/** The console is gone, or it no longer knows this tab: forgets the key and empties the page. */
+export function endSession(state: 'locked' | 'no-key'): void {
+  sessionStorage.clear()
+  sessionState.value = state
+}
+
+/** Closes the store and ends the console, for every tab. */
+export async function lock(): Promise<void> {
+  try {
+    await fetch('/lock', { method: 'POST', headers: authorization() })
+  } finally {
+    endSession('locked')
+  }
+}
+
+/** Opens a tab of its own with a fresh one-time token. */
+export async function openAnotherTab(): Promise<void> {
+  // Before the request: a window that is opened later counts as a pop-up.
+  const tab = window.open('about:blank', '_blank')
+  const answer = await fetch('/token', { method: 'POST', headers: authorization() })
+  if (!answer.ok || tab === null) return
+  const { token } = (await answer.json()) as { readonly token: string }
+  tab.opener = null
+  tab.location.replace(`${location.pathname}${location.search}#token=${token}`)
+}
+
+async function trade(token: string): Promise<string | undefined> {
+  const answer = await fetch('/session', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token }),
+  })
+  if (!answer.ok) return undefined
+  return ((await answer.json()) as { readonly key: string }).key
+}

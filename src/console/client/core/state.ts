@@ -1,0 +1,28 @@
+// What every part of the page may need: whose store this is, and the moment that is shown.
+
+import { computed, signal } from '@preact/signals'
+import type { MomentInfo, Overview } from '../../../api/console/contract.ts'
+
+/** Undefined until the console has told. */
+export const overview = signal<Overview | undefined>(undefined)
+
+/** The moment of the past that the whole page is of; undefined for now. */
+export const moment = signal<MomentInfo | undefined>(undefined)
+
+export const isPast = computed(() => moment.value !== undefined)
+
+/** Whether memories may be changed: not in the past, not for readers, not with `--read-only`. */
+export const mayWrite = computed(() => {
+  const { access, role, archivedAt } = overview.value ?? {}
+  const isWriter = role === 'owner' || role === 'writer'
+  return !isPast.value && access === 'read_write' && isWriter && archivedAt === undefined
+})
+
+/** Whether devices, settings and redactions are in this user's hands. */
+export const mayManage = computed(() => {
+  const { access, role } = overview.value ?? {}
+  return !isPast.value && access === 'read_write' && role === 'owner'
+})
+
+/** What is said to the user once, in words; read out, and gone after a while. */
+export const notice = signal<string | undefined>(undefined)

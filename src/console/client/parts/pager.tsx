@@ -1,0 +1,59 @@
+// Long lists, one page at a time: the page of the console never holds more rows than it shows.
+
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { InputOf, QuestionName, ResultOf } from '../../../api/console/contract.ts'
+import type { Page } from '../../../page.ts'
+import { type Asked, useAsk } from '../core/use-ask.ts'
+
+/** Those that are answered with a page, newest first. */
+type PagedName = {
+  [Name in QuestionName]: ResultOf<Name> extends Page<unknown> ? Name : never
+}[QuestionName]
+
+export interface Paging {
+  /** Counted from 0. */
+  readonly page: number
+  readonly hasNext: boolean
+  readonly turn: (page: number) => void
+}
+
+/** The page that is shown of an answer; another input begins with its first one. */
+export function usePages<Name extends PagedName>(
+  name: Name,
+  input: InputOf<Name>,
+): Asked<ResultOf<Name>> & { readonly paging: Paging } {
+  const key = JSON.stringify(input)
+  const [held, hold] = useState<{ readonly key: string; readonly cursors: readonly string[] }>()
+  // The cursor with which each page after the first one begins, up to the shown one.
+  const cursors = held?.key === key ? held.cursors : []
+  const asked = useAsk(name, { ...input, after: cursors.at(-1) })
+  const next = asked.data?.nextPage
+  const turn = (page: number): void => {
+    const known = next === undefined ? cursors : [...cursors, next]
+    hold({ key, cursors: known.slice(0, page) })
+  }
+  return { ...asked, paging: { page: cursors.length, hasNext: next !== undefined, turn } }
+}
+
+interface PagerProps {
+  /** What the list is of, for those who hear it: `Timeline`. */
+  readonly label: string
+  readonly paging: Paging
+}
+
+/** Nothing if all is on one page. The buttons stay where they are, so that none loses the focus. */
+export function Pager({ label, paging: { page, hasNext, turn } }: PagerProps): JSX.Element | null {
+  if (page === 0 && !hasNext) return null
+  return (
+    <nav class="pager" aria-label={`Pages of: ${label}`}>
+      <button type="button" aria-disabled={page === 0} onClick={() => page > 0 && turn(page - 1)}>
+        Previous
+      </button>
+      <span role="status">Page {page + 1}</span>
+      <button type="button" aria-disabled={!hasNext} onClick={() => hasNext && turn(page + 1)}>
+        Next
+      </button>
+    </nav>
+  )
+}

@@ -1,0 +1,194 @@
+// What the timeline is filtered by: a chip for each part, which removes it, and a form with all of
+// them.
+
+import type { JSX } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { TimelineFilter } from '../../../../api/console/contract.ts'
+import { TimeFields } from '../../parts/time-fields.tsx'
+import { absoluteTime } from '../../parts/times.ts'
+import { useDeviceNames } from './device-names.tsx'
+import { filterBy, timelineFilter } from './filter.ts'
+
+export function FilterBar(): JSX.Element {
+  return (
+    <section class="filter-bar" aria-label="Filters">
+      <Chips />
+      <details>
+        <summary>Filter…</summary>
+        <Fields />
+      </details>
+    </section>
+  )
+}
+
+/** With the focus, if what had it is gone: a chip that was removed, a row that filtered. */
+function Chips(): JSX.Element {
+  const { nameOf } = useDeviceNames()
+  const filter = timelineFilter.value
+  const box = useRef<HTMLDivElement>(null)
+  const isFirst = useRef(true)
+  useEffect(() => {
+    if (!isFirst.current && isFocusLost()) box.current?.focus()
+    isFirst.current = false
+  }, [filter])
+  const given = chipsOf(filter, nameOf)
+  return (
+    <div class="chips" role="group" aria-label="Filtered by" tabIndex={-1} ref={box}>
+      {given.map(({ name, words }) => (
+        <button
+          key={name}
+          type="button"
+          class="chip"
+          aria-label={`Remove the filter ${words}`}
+          onClick={() => filterBy({ [name]: undefined })}
+        >
+          {words} <span aria-hidden="true">×</span>
+        </button>
+      ))}
+      {given.length > 1 && (
+        <button type="button" onClick={() => (timelineFilter.value = {})}>
+          Remove all
+        </button>
+      )}
+      {given.length === 0 && <span class="dim">Not filtered</span>}
+    </div>
+  )
+}
+
+function isFocusLost(): boolean {
+  const { activeElement } = document
+  return activeElement === null || activeElement === document.body
+}
+
+interface Chip {
+  readonly name: keyof TimelineFilter
+  /** Undefined if it does not filter. */
+  readonly words: string | undefined
+}
+
+function chipsOf(filter: TimelineFilter, nameOf: (deviceId: string) => string): readonly Chip[] {
+  const { actorId, session, deviceId, operation, path, since, until, redacted } = filter
+  const chips: Chip[] = [
+    { name: 'actorId', words: actorId && `actor: ${actorId}` },
+    { name: 'session', words: session && `session: ${session}` },
+    { name: 'deviceId', words: deviceId && `device: ${nameOf(deviceId)}` },
+    { name: 'operation', words: operation && `operation: ${operation}` },
+    { name: 'path', words: path && `path: ${path}` },
+    { name: 'since', words: since === undefined ? since : `from ${absoluteTime(since)}` },
+    { name: 'until', words: until === undefined ? until : `until ${absoluteTime(until)}` },
+    {
+      name: 'redacted',
+      words: redacted === undefined ? redacted : redacted ? 'redacted' : 'not redacted',
+    },
+  ]
+  return chips.filter(({ words }) => words !== undefined)
+}
+
+function Fields(): JSX.Element {
+  const filter = timelineFilter.value
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <TextField
+        label="Session"
+        value={filter.session}
+        onText={(session) => filterBy({ session })}
+      />
+      <TextField label="Actor" value={filter.actorId} onText={(actorId) => filterBy({ actorId })} />
+      <TextField label="At or below" value={filter.path} onText={(path) => filterBy({ path })} />
+      <DeviceField />
+      <Choice
+        label="Operation"
+        value={filter.operation}
+        options={[
+          ['created', 'created'],
+          ['modified', 'modified'],
+          ['deleted', 'deleted'],
+        ]}
+        onChoose={(operation) => filterBy({ operation })}
+      />
+      <Choice
+        label="Redacted"
+        value={filter.redacted === undefined ? undefined : filter.redacted ? 'only' : 'not'}
+        options={[
+          ['only', 'only redacted'],
+          ['not', 'not redacted'],
+        ]}
+        onChoose={(chosen) => filterBy({ redacted: chosen && chosen === 'only' })}
+      />
+      <TimeFields span={filter} onSpan={({ since, until }) => filterBy({ since, until })} />
+    </form>
+  )
+}
+
+function DeviceField(): JSX.Element {
+  const { deviceIds, nameOf } = useDeviceNames()
+  return (
+    <Choice
+      label="Device"
+      value={timelineFilter.value.deviceId}
+      options={deviceIds.map((deviceId) => [deviceId, nameOf(deviceId)])}
+      onChoose={(deviceId) => filterBy({ deviceId })}
+    />
+  )
+}
+
+interface TextFieldProps {
+  readonly label: string
+  readonly value: string | undefined
+  readonly onText: (text: string | undefined) => void
+}
+
+/** Taken over with Enter, or when the field is left. */
+function TextField({ label, value, onText }: TextFieldProps): JSX.Element {
+  const id = useId()
+  return (
+    <span class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        value={value ?? ''}
+        autocomplete="off"
+        onChange={({ currentTarget }) => {
+          const text = currentTarget.value.trim()
+          onText(text === '' ? undefined : text)
+        }}
+      />
+    </span>
+  )
+}
+
+interface ChoiceProps<Option extends string> {
+  readonly label: string
+  readonly value: Option | undefined
+  /** Each with its words. */
+  readonly options: readonly (readonly [Option, string])[]
+  readonly onChoose: (option: Option | undefined) => void
+}
+
+function Choice<Option extends string>({
+  label,
+  value,
+  options,
+  onChoose,
+}: ChoiceProps<Option>): JSX.Element {
+  const id = useId()
+  return (
+    <span class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={value ?? ''}
+        onChange={({ currentTarget }) => {
+          onChoose(options.find(([option]) => option === currentTarget.value)?.[0])
+        }}
+      >
+        <option value="">any</option>
+        {options.map(([option, words]) => (
+          <option key={option} value={option}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </span>
+  )
+}

@@ -1,0 +1,128 @@
+// The steps of taking something back: the dry run, then the run of exactly that plan. The plan is
+// made again when the store changes; if it then is another one, it must be looked at before it can
+// be run. Must not write anything but by `run`.
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { RevertPlan } from '../../../../api/console/contract.ts'
+import type { AskFailure, AskOptions } from '../../core/ask.ts'
+import { changed, revision } from '../../core/events.ts'
+import { asFailure } from '../../core/use-ask.ts'
+
+/** What is asked of the console. */
+export interface RevertQuestions {
+  /** Names what is taken back: another one is another plan. */
+  readonly key: string
+  readonly plan: (options: AskOptions) => Promise<RevertPlan>
+  readonly run: (
+    confirmed: { readonly plan: string; readonly reason: string | undefined },
+    options: AskOptions,
+  ) => Promise<RevertPlan>
+}
+
+export interface Progress {
+  readonly done: number
+  readonly total: number
+}
+
+export interface Revert {
+  /** What would happen; of `done`, what has. Undefined while it is asked for. */
+  readonly plan: RevertPlan | undefined
+  readonly isDone: boolean
+  readonly isRunning: boolean
+  readonly progress: Progress | undefined
+  readonly failure: AskFailure | undefined
+  /**
+   * Why the plan has to be looked at again: the store has changed while it was shown, or before
+   * it could run, in which case nothing was done.
+   */
+  readonly news: 'changed' | 'refused' | undefined
+  readonly look: () => void
+  readonly run: (reason: string) => Promise<void>
+}
+
+interface State {
+  readonly key: string
+  readonly plan?: RevertPlan | undefined
+  readonly isDone: boolean
+  readonly isRunning: boolean
+  readonly failure?: AskFailure | undefined
+  readonly news?: Revert['news']
+}
+
+export function useRevert(questions: RevertQuestions): Revert {
+  const { key } = questions
+  const [held, hold] = useState<State>(begin(key))
+  const [progress, setProgress] = useState<Progress>()
+  const state = held.key === key ? held : begin(key)
+  usePlanning(questions, state, hold, setProgress)
+  const run = async (reason: string): Promise<void> => {
+    const { plan } = state
+    if (plan === undefined || state.isRunning || state.news !== undefined) return
+    hold({ ...state, isRunning: true, failure: undefined })
+    setProgress(undefined)
+    try {
+      const given = reason.trim() === '' ? undefined : reason.trim()
+      // Not ended when the user leaves: what was confirmed is done, or refused, as a whole.
+      const done = await questions.run(
+        { plan: plan.plan, reason: given },
+        { onProgress: (past, total) => setProgress({ done: past, total }) },
+      )
+      hold({ key, plan: done, isDone: true, isRunning: false })
+      changed()
+    } catch (error) {
+      hold(refused(state, asFailure(error)))
+    }
+  }
+  const { plan, isDone, isRunning, failure, news } = state
+  const look = (): void => hold({ ...state, news: undefined })
+  return { plan, isDone, isRunning, progress, failure, news, look, run }
+}
+
+/** Asks for the plan, and again when the store changes or a run was refused. */
+function usePlanning(
+  { key, plan }: RevertQuestions,
+  state: State,
+  hold: (state: State) => void,
+  setProgress: (progress: Progress | undefined) => void,
+): void {
+  // An answer goes on from the newest state, not from that of the moment when it was asked for.
+  const latest = useRef(state)
+  latest.current = state
+  const isAsking = !state.isDone && !state.isRunning
+  const now = revision.value
+  useEffect(() => {
+    if (!isAsking) return undefined
+    const ending = new AbortController()
+    const { signal } = ending
+    const look = async (): Promise<void> => {
+      try {
+        const onProgress = (done: number, total: number): void => setProgress({ done, total })
+        const answer = await plan({ signal, onProgress })
+        if (!signal.aborted) hold(planned(latest.current, answer))
+      } catch (error) {
+        // Nothing of a plan stays that the store gives no more: it may have been erased.
+        if (!signal.aborted) hold({ ...begin(key), failure: asFailure(error) })
+      }
+    }
+    setProgress(undefined)
+    void look()
+    return () => ending.abort()
+  }, [key, now, isAsking])
+}
+
+function begin(key: string): State {
+  return { key, isDone: false, isRunning: false }
+}
+
+/** A plan that is not the one that was shown has news for the user. */
+function planned(state: State, plan: RevertPlan): State {
+  if (state.plan === undefined) return { ...state, plan, failure: undefined }
+  if (state.plan.plan === plan.plan) return { ...state, plan }
+  return { ...state, plan, news: state.news ?? 'changed' }
+}
+
+/** `precondition_failed`: the plan is another by now, and is asked for again. */
+function refused(state: State, failure: AskFailure): State {
+  if (failure.code !== 'precondition_failed') return { ...state, isRunning: false, failure }
+  return { ...begin(state.key), news: 'refused' }
+}

@@ -70,9 +70,9 @@ function SelectedChange({
 }): JSX.Element {
   return (
     <>
-      <h3>
+      <h2>
         <OperationBadge operation={operation} /> {path ?? memoryId}
-      </h3>
+      </h2>
       {movedFrom !== undefined && <p class="dim">Moved here from {movedFrom}</p>}
       {children}
     </>

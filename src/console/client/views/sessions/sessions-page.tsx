@@ -105,6 +105,7 @@ function WriterRow({ writer }: { readonly writer: Writer }): JSX.Element {
   const { versionId, session, actor, first, last, versions, memories, redacted } = writer
   const name = by.value === 'session' ? session : actor?.id
   const undo = by.value === 'session' ? addressOf.session(versionId) : addressOf.actor(versionId)
+  const undoWords = mayWrite.value ? 'Undo…' : 'What an undo would do'
   return (
     <tr>
       <th scope="row">
@@ -120,7 +121,7 @@ function WriterRow({ writer }: { readonly writer: Writer }): JSX.Element {
       <td class="acts">
         <button
           type="button"
-          aria-label={`What ${name} wrote`}
+          aria-label={`What it wrote: ${name}`}
           onClick={() => {
             timelineFilter.value = writerFilter(by.value === 'session' ? session : undefined, actor)
             route(addressOf.view('timeline'))
@@ -128,8 +129,8 @@ function WriterRow({ writer }: { readonly writer: Writer }): JSX.Element {
         >
           What it wrote
         </button>{' '}
-        <a class="button" href={undo} aria-label={`Undo ${name}…`}>
-          {mayWrite.value ? 'Undo…' : 'What an undo would do'}
+        <a class="button" href={undo} aria-label={`${undoWords}: ${name}`}>
+          {undoWords}
         </a>
       </td>
     </tr>

@@ -67,8 +67,8 @@ function Lines({ names, lines }: LinesProps): JSX.Element | null {
           </tr>
         </thead>
         <tbody>
-          {lines.map((line) => (
-            <Line key={keyOf(line)} line={line} />
+          {lines.map((line, index) => (
+            <Line key={keyOf(line)} line={line} isAfterFold={isFold(lines[index - 1], line)} />
           ))}
         </tbody>
       </table>
@@ -80,6 +80,7 @@ function keyOf({ result, inputs }: MergeLine): string {
   return [...inputs, result].map((line) => line?.number ?? '').join(' ')
 }
 
+/** Without the equal lines that are not near others. */
 function nearChanges(lines: readonly MergeLine[]): readonly MergeLine[] {
   const near = new Set<number>()
   for (const [index, line] of lines.entries()) {
@@ -89,11 +90,27 @@ function nearChanges(lines: readonly MergeLine[]): readonly MergeLine[] {
   return lines.filter((_, index) => near.has(index))
 }
 
-function Line({ line }: { readonly line: MergeLine }): JSX.Element {
+/** Whether lines are folded between two: on both sides of a fold are equal ones. */
+function isFold(before: MergeLine | undefined, { inputs, result }: MergeLine): boolean {
+  return (
+    before !== undefined &&
+    [...inputs, result].some((line, at) => {
+      const last = [...before.inputs, before.result][at]
+      return line !== undefined && last !== undefined && line.number > last.number + 1
+    })
+  )
+}
+
+interface LineProps {
+  readonly line: MergeLine
+  readonly isAfterFold: boolean
+}
+
+function Line({ line, isAfterFold }: LineProps): JSX.Element {
   const { result, inputs } = line
   const isNew = !isEqualLine(line)
   return (
-    <tr>
+    <tr class={isAfterFold ? 'after-fold' : undefined}>
       {inputs.map((input, index) => (
         <Cells key={index} line={input} sign={result === undefined ? '−' : ''} />
       ))}

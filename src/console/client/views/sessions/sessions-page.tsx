@@ -118,7 +118,7 @@ function WriterRow({ writer }: { readonly writer: Writer }): JSX.Element {
         {versions}
         {redacted > 0 && <span class="dim">, {redacted} redacted</span>}
       </td>
-      <td class="acts">
+      <td class="row-acts">
         <button
           type="button"
           aria-label={`What it wrote: ${name}`}

@@ -10,7 +10,7 @@ import { Failure } from '../../parts/failure.tsx'
 import { countOf } from '../../parts/times.ts'
 import { useDeviceNames } from './device-names.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { effectiveFilter, timeZone } from './filter.ts'
+import { effectiveFilter, timelineFilter, timeZone } from './filter.ts'
 import { dayText, spanText } from './spans.ts'
 import { VersionsDiff } from './versions-diff.tsx'
 
@@ -25,7 +25,7 @@ export function GroupPage({ versionId }: { readonly versionId: string }): JSX.El
         </a>
       </nav>
       <Heading group={data?.group} />
-      {Object.keys(filter).length > 0 && <FilterBar />}
+      {Object.keys(timelineFilter.value).length > 0 && <FilterBar />}
       {failure !== undefined && <Failure failure={failure} />}
       {data === undefined && failure === undefined && <p role="status">Reading…</p>}
       {data !== undefined && data.memories.length > 0 && (

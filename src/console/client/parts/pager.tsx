@@ -3,12 +3,13 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { InputOf, QuestionName, ResultOf } from '../../../api/console/contract.ts'
-import type { Page } from '../../../page.ts'
 import { type Asked, useAsk } from '../core/use-ask.ts'
 
 /** Those that are answered with a page, newest first. */
 type PagedName = {
-  [Name in QuestionName]: ResultOf<Name> extends Page<unknown> ? Name : never
+  [Name in QuestionName]: ResultOf<Name> extends { readonly nextPage: string | undefined }
+    ? Name
+    : never
 }[QuestionName]
 
 export interface Paging {

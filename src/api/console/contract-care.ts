@@ -5,7 +5,7 @@ import type { AuditReport } from '../../store/report/audit-report.ts'
 import type { VerifyReport } from '../../store/store-report.ts'
 import type { RemoteStatus } from '../../store/sync/remote-status.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
-import type { Changed, Question, WithReason } from './contract.ts'
+import type { Changed, Question, WithReason } from './question.ts'
 
 export type Role = 'owner' | 'writer' | 'reader' | 'auditor'
 
@@ -81,11 +81,11 @@ export interface CareApi {
       readonly description?: string | undefined
       readonly contentBytes?: number | undefined
       readonly memories?: number | undefined
+      /** Whether texts with what seems to be a secret are refused. */
+      readonly guard?: boolean | undefined
     },
     Changed
   >
-  /** Of this console, until it ends. */
-  'guard.switch': Question<{ readonly on: boolean }, object>
   /** With progress. */
   'guard.check': Question<object, { readonly findings: readonly GuardFinding[] }>
 }

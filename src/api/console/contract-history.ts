@@ -4,7 +4,7 @@ import type { Page } from '../../page.ts'
 import type { Conflict } from '../../store/history/conflicts.ts'
 import type { FullVersion, VersionWithInputs } from '../../store/history/versions.ts'
 import type { LeftReason } from '../../store/revert/revert-plan.ts'
-import type { Changed, PageInput, Question, WithReason } from './contract.ts'
+import type { Changed, PageInput, Question, WithReason } from './question.ts'
 
 export interface Actor {
   readonly type: 'api' | 'user' | 'service_account' | 'session'

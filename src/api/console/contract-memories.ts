@@ -4,7 +4,7 @@ import type { Page } from '../../page.ts'
 import type { Version, VersionWithInputs } from '../../store/history/versions.ts'
 import type { SearchHit } from '../../store/search/search-query.ts'
 import type { Access } from '../actions.ts'
-import type { AtMoment, Changed, PageInput, Question, WithReason } from './contract.ts'
+import type { AtMoment, Changed, PageInput, Question, WithReason } from './question.ts'
 
 /** Times are ms since 1970, here and everywhere in the contract. */
 export interface Overview {
@@ -33,7 +33,7 @@ export interface Overview {
   }[]
   /** Merges that this device has not looked at. */
   readonly unseenMerges: number
-  /** Whether texts with what seems to be a secret are refused in this console. */
+  /** Whether texts with what seems to be a secret are refused. */
   readonly guard: boolean
 }
 

@@ -16,18 +16,12 @@ export interface SeenMerges {
   readonly mark: (versionIds: readonly string[]) => void
 }
 
-/** Whether texts with what seems to be a secret are refused: of one console, until it ends. */
-export interface GuardSwitch {
-  isOn: boolean
-}
-
 export interface ConsoleContext {
   readonly store: MemoryStore
   /** Writes in the name of the user of this console, with the reason of one change. */
   readonly writer: (reason?: string) => StoreWriter
   readonly access: Access
   readonly seen: SeenMerges
-  readonly guard: GuardSwitch
   readonly remoteAccess: RemoteOptions
   /** Of the request: its signal is aborted if the page no longer waits. */
   readonly work: WorkOptions

@@ -2,8 +2,8 @@
 
 import type { Wire } from '../api/wire.ts'
 import type { BuiltOnRedacted } from '../store/redaction/built-on.ts'
+import { visible } from '../text/visible.ts'
 import { listOf } from './lists.ts'
-import { visible } from './output.ts'
 import { countText } from './sizes.ts'
 import { wire } from './wire.ts'
 

@@ -1,9 +1,9 @@
 // Colours. Text that an agent may have written is escaped before it is coloured, so that texts from
 // here are safe for a terminal. Off a terminal they stay unchanged, byte for byte.
 
+import { visible } from '../text/visible.ts'
 import type { Input } from './command.ts'
 import type { Context } from './context.ts'
-import { visible } from './output.ts'
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 

@@ -1,8 +1,8 @@
 // The verbs about who may read and write, and what auditors do; a part of table.ts.
 
+import { csvColumns } from '../api/report-csv.ts'
 import type { Command } from './command.ts'
 import { authorOptions, deviceNameOption, yesOption } from './options.ts'
-import { csvColumns } from './report/csv.ts'
 
 /** A keyring record has no field for a reason. */
 const actingOptions = authorOptions.filter(({ name }) => name !== 'reason')

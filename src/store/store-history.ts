@@ -2,12 +2,36 @@
 
 import type { WorkOptions } from '../async.ts'
 import { type Page, type Paged, paged } from '../page.ts'
+import { inSlices } from '../time-slice.ts'
 import type { BlameLine, BlameOptions } from './history/blame.ts'
 import { type Conflict, type ConflictOptions, findConflicts } from './history/conflicts.ts'
 import { compareMoments, type Difference, type DifferenceOptions } from './history/history-diff.ts'
 import type { History } from './history/history.ts'
+import {
+  memoryAt,
+  type MemoryState,
+  type MemoryVersions,
+  type MemoryVersionsQuery,
+  type MomentState,
+  stateAt,
+  versionsOf,
+} from './history/moment-state.ts'
+import {
+  type PlacedMoment,
+  type PlacedPoint,
+  placeOf,
+  type Stretch,
+  stretchesOf,
+} from './history/moments.ts'
 import type { Point } from './history/points.ts'
 import { askInSlices, retryAfterRedaction } from './history/retry-after-redaction.ts'
+import {
+  type GroupedChange,
+  type Grouping,
+  Timeline,
+  type TimelineFilter,
+  type VersionGroup,
+} from './history/timeline.ts'
 import {
   readVersions,
   readVersionWithInputs,
@@ -28,6 +52,10 @@ import type { StoreSession } from './session/session.ts'
 
 export class StoreHistory {
   readonly #session: StoreSession
+  /** The one that was asked for last. */
+  #timeline:
+    | { readonly key: string; readonly history: History; readonly timeline: Timeline }
+    | undefined
 
   /** @internal */
   constructor(session: StoreSession) {
@@ -62,6 +90,71 @@ export class StoreHistory {
     return retryAfterRedaction(this.#session, compare, options)
   }
 
+  /** All memories as they were at a point, or are now, without texts. */
+  async state(
+    at?: Point,
+    options: WorkOptions & { readonly deleted?: boolean } = {},
+  ): Promise<MomentState> {
+    if (at !== undefined) checkPoint(at)
+    const { deleted = false, signal } = checkOptions(options)
+    const history = await this.#session.loadHistory({ signal })
+    return askInSlices(history, () => stateAt(history, at, deleted), signal)
+  }
+
+  /** One memory, `mem_…`, as it was at a point, or is now. Rejects with `not_found`. */
+  async memory(memoryId: string, at?: Point, options: WorkOptions = {}): Promise<MemoryState> {
+    checkText(memoryId, 'A memory id')
+    if (at !== undefined) checkPoint(at)
+    const { signal } = checkOptions(options)
+    const ask = (history: History): Promise<MemoryState> => {
+      const find = () => memoryAt(history, this.#session.contents, memoryId, at)
+      return askInSlices(history, find, signal)
+    }
+    return retryAfterRedaction(this.#session, ask, { signal })
+  }
+
+  /** The versions of a memory, `mem_…`, numbered, the newest first. Rejects with `not_found`. */
+  async memoryVersions(memoryId: string, query: MemoryVersionsQuery): Promise<MemoryVersions> {
+    checkText(memoryId, 'A memory id')
+    const asked = { ...checkObject(query, 'The query') }
+    if (asked.at !== undefined) checkPoint(asked.at)
+    return versionsOf(await this.#session.loadHistory(), memoryId, asked)
+  }
+
+  /** Where a point is in the line of all commits. Rejects with `not_found`. */
+  async place(point: PlacedPoint): Promise<PlacedMoment> {
+    const asked = checkObject(point, 'The point')
+    if (!('position' in asked)) checkPoint(asked)
+    return placeOf(await this.#session.loadHistory(), asked)
+  }
+
+  /** The line of all commits in at most so many stretches. */
+  async stretches(most: number): Promise<readonly Stretch[]> {
+    return stretchesOf(await this.#session.loadHistory(), most)
+  }
+
+  /** Who wrote when, or who wrote at all, newest first. Rejects with `invalid_input`. */
+  async groups(
+    filter: TimelineFilter,
+    grouping: Grouping,
+    options: WorkOptions = {},
+  ): Promise<readonly VersionGroup[]> {
+    return (await this.#timelineOf(filter, grouping, options)).groups()
+  }
+
+  /** The group that a version belongs to, and what it did. Rejects with `not_found`. */
+  async group(
+    versionId: string,
+    filter: TimelineFilter,
+    grouping: Grouping,
+    options: WorkOptions = {},
+  ): Promise<{ readonly group: VersionGroup; readonly changes: readonly GroupedChange[] }> {
+    checkText(versionId, 'A version id')
+    const timeline = await this.#timelineOf(filter, grouping, options)
+    const group = timeline.group(versionId)
+    return { group, changes: await inSlices(timeline.changes(versionId), options.signal) }
+  }
+
   /** Which version each line of a memory comes from. */
   async blame(pathOrMemoryId: string, options: BlameOptions = {}): Promise<readonly BlameLine[]> {
     checkBlame(pathOrMemoryId, options)
@@ -85,5 +178,23 @@ export class StoreHistory {
   ): Promise<RedactionPlan> {
     const { planRedaction } = await import('./redaction/redaction.ts')
     return planRedaction(this.#session, checkRedaction(request), checkOptions(options))
+  }
+
+  async #timelineOf(
+    filter: TimelineFilter,
+    grouping: Grouping,
+    { signal }: WorkOptions,
+  ): Promise<Timeline> {
+    const key = JSON.stringify([filter, grouping])
+    for (;;) {
+      const history = await this.#session.loadHistory({ signal })
+      const known = this.#timeline
+      const isKnown = known?.key === key && known.history === history && known.timeline.isCurrent
+      const timeline = isKnown ? known.timeline : new Timeline(history, filter, grouping)
+      this.#timeline = { key, history, timeline }
+      await inSlices(timeline.catchUp(), signal)
+      // Not if something was redacted meanwhile.
+      if (timeline.isCurrent) return timeline
+    }
   }
 }

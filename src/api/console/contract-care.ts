@@ -36,14 +36,21 @@ interface ReportInput {
   readonly certificates?: readonly string[] | undefined
 }
 
+/** What an auditor can know of a device, and what members know in addition. */
+export type ListedDevice = Pick<
+  Device,
+  'deviceId' | 'name' | 'role' | 'added' | 'removed' | 'lastRecord' | 'isThis'
+> &
+  Partial<Device>
+
 export interface CareApi {
-  'devices.list': Question<object, { readonly devices: readonly Device[] }>
+  'devices.list': Question<object, { readonly devices: readonly ListedDevice[] }>
   /** The card is that of the machine; the fingerprint, `dev_…`, the one that it shows itself. */
   'devices.add': Question<
     {
       readonly card: string
       readonly role: Role
-      readonly fingerprint?: string | undefined
+      readonly fingerprint: string
       readonly name?: string | undefined
     },
     { readonly deviceId: string }
@@ -60,7 +67,7 @@ export interface CareApi {
     {
       readonly recoveryKey?: string | undefined
       /** What the devices' users may still know, which opens the store. */
-      readonly knownSecrets: readonly string[]
+      readonly knownSecrets: readonly ('passphrase' | 'recovery key')[]
     }
   >
   'sync.remotes': Question<object, { readonly remotes: readonly RemoteStatus[] }>

@@ -1,101 +1,27 @@
 // Questions about the history of the whole store, and what takes it back. Types alone.
 
+import type { Actor } from '../../format/change-record.ts'
 import type { Page } from '../../page.ts'
 import type { Conflict } from '../../store/history/conflicts.ts'
+import type { PlacedMoment, Stretch } from '../../store/history/moments.ts'
+import type { GroupedChange, TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
 import type { FullVersion, VersionWithInputs } from '../../store/history/versions.ts'
 import type { LeftReason } from '../../store/revert/revert-plan.ts'
 import type { Changed, PageInput, Question, WithReason } from './question.ts'
 
-export interface Actor {
-  readonly type: 'api' | 'user' | 'service_account' | 'session'
-  readonly id: string
-}
-
-/** All that are given must hold. */
-export interface TimelineFilter {
-  readonly actorId?: string | undefined
-  readonly session?: string | undefined
-  readonly deviceId?: string | undefined
-  readonly operation?: 'created' | 'modified' | 'deleted' | undefined
-  /** At or below this path. */
-  readonly path?: string | undefined
-  readonly since?: number | undefined
-  readonly until?: number | undefined
-  readonly redacted?: boolean | undefined
-}
-
+export type { Actor, Stretch, TimelineFilter }
 /**
- * What one session, or one actor without a session, wrote on one day. `timeZone` of the question
- * says where a day begins: an IANA name such as `Europe/Berlin`.
+ * What one session, or one actor without a session, wrote on one day, or in all. `timeZone` of a
+ * question says where a day begins: an IANA name such as `Europe/Berlin`.
  */
-export interface TimelineGroup {
-  /** Its newest version, which names it in addresses. */
-  readonly versionId: string
-  /** `2026-01-31` */
-  readonly day: string
-  readonly session?: string | undefined
-  readonly actor?: Actor | undefined
-  /** `dev_…` */
-  readonly deviceIds: readonly string[]
-  readonly first: number
-  readonly last: number
-  /** Of the versions that match the filter. */
-  readonly memories: number
-  readonly created: number
-  readonly modified: number
-  readonly deleted: number
-  readonly redacted: number
-}
-
+export type TimelineGroup = VersionGroup
 /** What a group did to one memory. */
-export interface GroupedMemory {
-  readonly memoryId: string
-  /** The last path that it had there; undefined if redacted. */
-  readonly path?: string | undefined
-  readonly movedFrom?: string | undefined
-  /** From before the group to after it. */
-  readonly operation: 'created' | 'modified' | 'deleted'
-  readonly versions: number
-  readonly redacted: number
-  /** The version before the group, if any, and the group's last one: for a comparison. */
-  readonly before?: string | undefined
-  readonly after: string
-}
-
-/** Who wrote what can be undone. */
-export interface Writer {
-  /** Its newest version, which names it in addresses. */
-  readonly versionId: string
-  readonly session?: string | undefined
-  readonly actor?: Actor | undefined
-  readonly first: number
-  readonly last: number
-  readonly versions: number
-  readonly memories: number
-  readonly redacted: number
-}
-
-/** A number of successive commits. */
-export interface Stretch {
-  /** The position of its first commit, counted from 1 in the order of the history. */
-  readonly first: number
-  readonly commits: number
-  /** From the time of its first commit to that of the last one of the stretch before, ms. */
-  readonly from: number
-  readonly to: number
-}
+export type GroupedMemory = GroupedChange
+export type MomentInfo = PlacedMoment
 
 export interface Density {
   readonly commits: number
   readonly stretches: readonly Stretch[]
-}
-
-export interface MomentInfo {
-  readonly commit: string
-  /** Counted from 1. */
-  readonly position: number
-  readonly commits: number
-  readonly time: number
 }
 
 /** A position counts from 1; a commit is given by at least 7 hex digits. */
@@ -199,7 +125,7 @@ export interface HistoryApi {
   /** Newest first. Versions without a session are in no row of `session`. */
   'sessions.list': Question<
     PageInput & { readonly by: 'session' | 'actor'; readonly query?: string | undefined },
-    Page<Writer>
+    Page<TimelineGroup>
   >
   /** At most so many stretches. */
   'moment.density': Question<{ readonly stretches: number }, Density>

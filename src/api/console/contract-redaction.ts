@@ -1,9 +1,9 @@
 // Questions about erasing. Types alone.
 
 import type { RedactReason } from '../../format/change-record.ts'
+import type { Version } from '../../store/history/versions.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
-import type { Version } from '../../store/history/versions.ts'
 import type { Question, WithReason } from './question.ts'
 
 /** All that are given must hold; at least one is. */

@@ -42,7 +42,8 @@ export interface AskError {
 
 /** A line of the stream of events: no text of a memory. */
 export type ConsoleEvent =
-  | { readonly type: 'ready' }
+  /** The first one: how many changes the console has seen so far. */
+  | { readonly type: 'ready'; readonly changes: number }
   | {
       readonly type: 'version'
       readonly operation: 'created' | 'modified' | 'deleted'

@@ -3,6 +3,7 @@
 
 import type { z } from 'zod'
 import type { WorkOptions } from '../../async.ts'
+import type { Clock } from '../../clock.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
 import type { RemoteOptions } from '../../store/sync/options.ts'
@@ -22,7 +23,9 @@ export interface ConsoleContext {
   readonly writer: (reason?: string) => StoreWriter
   readonly access: Access
   readonly seen: SeenMerges
+  /** How this machine may talk to remotes. */
   readonly remoteAccess: RemoteOptions
+  readonly clock: Clock
   /** Of the request: its signal is aborted if the page no longer waits. */
   readonly work: WorkOptions
 }

@@ -1,8 +1,8 @@
 // Shows a chat: the model's text on standard output as it comes, the commands and what they have
 // made on standard error. What a model writes is hostile to a terminal: everything is escaped.
 
+import { visible } from '../../text/visible.ts'
 import type { Ink } from '../ink.ts'
-import { visible } from '../output.ts'
 import { shortId } from '../short-id.ts'
 import type { CommandRun, MadeVersion } from './chat-memory.ts'
 import type { ChatListener } from './conversation.ts'

@@ -7,6 +7,7 @@ import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { createStore } from '../../store/create.ts'
 import { secretGuard } from '../../store/guard/guard.ts'
+import { withGuard } from '../../store/guard/guard.ts'
 import { openStore } from '../../store/open.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import { CommandError } from '../command-error.ts'
@@ -18,7 +19,6 @@ import { closing } from '../open-store.ts'
 import { authorOf, deviceNameOf } from '../options.ts'
 import { findFirstPassphrase, findOperatorSecret } from '../secrets.ts'
 import { findVanished, isNothingHere, noteStoreHere, vanishedError } from '../vanished.ts'
-import { withGuard } from './settings.ts'
 
 export async function init(context: Context, input: Input): Promise<Answer> {
   const { environment } = context
@@ -54,7 +54,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
     noteStoreHere(environment, store.id)
     await closing(store, async () => {
       if (!input.flag('guard')) return
-      await store.as({ actor }).settings.update({ metadata: withGuard({}, 'on') })
+      await store.as({ actor }).settings.update({ metadata: withGuard({}, true) })
     })
     return createdAnswer(environment, {
       storeId: store.id,

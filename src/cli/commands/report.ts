@@ -3,6 +3,7 @@
 // sessions in plaintext, because the user asked for it; no other file does, not even for a moment.
 
 import { rmSync } from 'node:fs'
+import { reportCsv } from '../../api/report-csv.ts'
 import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
@@ -22,7 +23,6 @@ import {
 import { isRealDirectory } from '../memory-files.ts'
 import { auditHere, auditing, getIdentity, isStoreHere, withStoreOrTrail } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
-import { reportCsv } from '../report/csv.ts'
 import { reportJson } from '../report/json.ts'
 import { reportPage } from '../report/page.ts'
 import { parseTime, type TimeFormat, timeFormat } from '../times.ts'

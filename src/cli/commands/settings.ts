@@ -4,7 +4,7 @@
 import type { Wire } from '../../api/wire.ts'
 import type { Settings } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
-import { guardMetadataKey } from '../../store/guard/guard.ts'
+import { guardMetadataKey, withGuard } from '../../store/guard/guard.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
@@ -25,7 +25,9 @@ export function settings(context: Context, input: Input): Promise<Answer> {
       ...given('name', input),
       ...given('description', input),
     }
-    const metadata = withGuard(before.metadata, input.text('guard'))
+    const guard = input.text('guard')
+    const { metadata: known } = before
+    const metadata = guard === undefined ? known : withGuard(known, guard === 'on')
     const change = { name, description, limits, metadata }
     const { commit } = await store.as(author).settings.update(change)
     const after = { ...before, ...change }
@@ -34,18 +36,6 @@ export function settings(context: Context, input: Input): Promise<Answer> {
       json: { changed: commit !== undefined, commit: commit ?? null, ...settingsJson(after) },
     }
   })
-}
-
-/** The metadata with the guard turned on or off, or unchanged if `guard` is undefined. */
-export function withGuard(
-  metadata: Settings['metadata'],
-  guard: string | undefined,
-): Settings['metadata'] {
-  if (guard === undefined) return metadata
-  const others = Object.fromEntries(
-    Object.entries(metadata).filter(([key]) => key !== guardMetadataKey),
-  )
-  return guard === 'on' ? { ...others, [guardMetadataKey]: 'secrets' } : others
 }
 
 export function guardText({ metadata }: Settings): string {

@@ -3,7 +3,7 @@
 
 import { timestamp } from '../../api/wire.ts'
 import type { ReportedDevice } from '../../store/report/access-events.ts'
-import { visible } from '../output.ts'
+import { visible } from '../../text/visible.ts'
 import { stylesheet } from './stylesheet.ts'
 
 /** Markup; only `html` makes it, and `style`, of constants. */

@@ -33,6 +33,12 @@ export interface GuardedText {
 /** The key in a store's metadata that enables `secretGuard` on every device. */
 export const guardMetadataKey = 'gitlocket_guard'
 
+/** The metadata of a store with the guard on or off. */
+export function withGuard(metadata: Settings['metadata'], isOn: boolean): Settings['metadata'] {
+  const { [guardMetadataKey]: _, ...others } = metadata
+  return isOn ? { ...others, [guardMetadataKey]: 'secrets' } : others
+}
+
 /** At most this many findings are listed in an error. */
 const NAMED_MAX = 10
 

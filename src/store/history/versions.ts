@@ -214,7 +214,11 @@ function* candidatesFor(history: History, filter: VersionFilter): Generator<unde
   return isByTime ? sortedByTime(versions) : versions
 }
 
-function conditionOf(history: History, filter: VersionFilter): (entry: VersionEntry) => boolean {
+/** Whether a version is one that the filter asks for. */
+export function conditionOf(
+  history: History,
+  filter: VersionFilter,
+): (entry: VersionEntry) => boolean {
   const { operation, path: at, redacted } = filter
   return ({ operation: done, path, versionId, commit }) =>
     (operation === undefined || done === operation) &&

@@ -71,6 +71,8 @@ export interface RedactionPlan {
    * repeat parts of its text. With `matching`, only those that match.
    */
   readonly builtOn: readonly Version[]
+  /** How many commits would be made again, at most: from the first that wrote one of them on. */
+  readonly rewritten: number
 }
 
 /** At most this many versions are searched before other work runs. */
@@ -206,6 +208,7 @@ export async function describePlan(
     already: selected.length - fresh.length,
     sameText: describe(await inSlices(sameText(history, entries), options.signal)),
     builtOn: describe(await selector.findBuiltOn(history, entries, options)),
+    rewritten: history.commits.length - (entries[0]?.commit.position ?? history.commits.length),
   }
   return { plan, entries }
 }

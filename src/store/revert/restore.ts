@@ -29,6 +29,8 @@ export interface Revert extends Applied {
   /** By path. */
   readonly steps: readonly RevertStep[]
   readonly left: readonly LeftAlone[]
+  /** Of a dry run: names the steps, 64 hex digits. The same ones have the same name. */
+  readonly plan?: string | undefined
 }
 
 export interface RestoreRequest {

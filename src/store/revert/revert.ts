@@ -3,9 +3,10 @@
 // plan.
 
 import type { WorkOptions } from '../../async.ts'
+import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
-import { TimeSlice } from '../../time-slice.ts'
+import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import { planStates } from '../changes/changes.ts'
 import { checkAuthor } from '../commits/author.ts'
@@ -18,7 +19,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Revert } from './restore.ts'
-import type { RevertPlan, RevertSource } from './revert-plan.ts'
+import type { RevertPlan, RevertSource, RevertStep } from './revert-plan.ts'
 
 /** At most this many memories are replayed, or texts read, before other work runs. */
 const stepsMax = 64
@@ -26,6 +27,11 @@ const stepsMax = 64
 export interface RevertOptions extends Omit<WorkOptions, 'onCommit'> {
   /** Only reports what would be done. */
   readonly dryRun?: boolean | undefined
+  /**
+   * The `plan` that a user has agreed to. If another one would be carried out by now, nothing is
+   * changed (`precondition_failed`).
+   */
+  readonly confirmed?: string | undefined
 }
 
 /**
@@ -44,13 +50,15 @@ export async function revert(
       const { planned, rows } = await planRows(session, plan, options)
       await session.checkContents(rows, checked)
       const { steps, left } = planned
-      return { commit: undefined, versionIds: [], steps, left }
+      const name = await inSlices(nameOf(steps))
+      return { commit: undefined, versionIds: [], steps, left, plan: name }
     })
   }
   const write: Build<Revert> = async () => {
     checkMayWrite(session.snapshot, session.identity.deviceId, 'change')
     const { planned, rows, time } = await planRows(session, plan, options)
     const { steps, left, note } = planned
+    await checkConfirmed(options.confirmed, steps)
     if (rows.length === 0) {
       return { built: undefined, result: { commit: undefined, versionIds: [], steps, left } }
     }
@@ -62,6 +70,25 @@ export async function revert(
     return { built, result: { commit: built.head.commit, versionIds, steps, left } }
   }
   return session.writing(write, true)
+}
+
+async function checkConfirmed(
+  confirmed: string | undefined,
+  steps: readonly RevertStep[],
+): Promise<void> {
+  if (confirmed === undefined || confirmed === (await inSlices(nameOf(steps)))) return
+  const message = 'The store has changed since the plan was made: look at the new one'
+  throw new StoreError('precondition_failed', message)
+}
+
+/** Of all that the steps say, texts included. Yields after each. */
+function* nameOf(steps: readonly RevertStep[]): Generator<undefined, string> {
+  let name = ''
+  for (const step of steps) {
+    yield
+    name = sha256OfText(`${name}${JSON.stringify(step)}`)
+  }
+  return name === '' ? sha256OfText(name) : name
 }
 
 async function planRows(

@@ -9,7 +9,6 @@ import {
   findCaseTwins,
   ignoresCase,
 } from '../../../src/cli/memory-files.ts'
-import { visible } from '../../../src/cli/output.ts'
 import { parseCommandLine, wantsJson } from '../../../src/cli/parse.ts'
 import { progressLine } from '../../../src/cli/progress.ts'
 import { numberText, sizeText } from '../../../src/cli/sizes.ts'
@@ -17,6 +16,7 @@ import { storePath } from '../../../src/cli/store-path.ts'
 import { commands } from '../../../src/cli/table.ts'
 import { findTime, localTime, parseDuration, parseTime, timeAgo } from '../../../src/cli/times.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
+import { visible } from '../../../src/text/visible.ts'
 
 test('a local time is one that options take, to the second', () => {
   for (const time of [0, 1_700_000_000_000, 1_750_000_000_000]) {

@@ -2,7 +2,7 @@
 // needs nothing besides itself and can be read without seeing it.
 
 import { describe, expect, test } from 'vitest'
-import { csvColumns, reportCsv } from '../../../src/cli/report/csv.ts'
+import { csvColumns, reportCsv } from '../../../src/api/report-csv.ts'
 import { reportJson } from '../../../src/cli/report/json.ts'
 import { reportPage } from '../../../src/cli/report/page.ts'
 import { binWrites } from '../../../src/cli/report/plot.ts'

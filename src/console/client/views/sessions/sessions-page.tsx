@@ -4,7 +4,7 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useId } from 'preact/hooks'
-import type { Writer } from '../../../../api/console/contract.ts'
+import type { TimelineGroup } from '../../../../api/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { mayWrite } from '../../core/state.ts'
 import { Failure } from '../../parts/failure.tsx'
@@ -74,7 +74,7 @@ function Which({ name, words }: { readonly name: By; readonly words: string }): 
   )
 }
 
-function Writers({ writers }: { readonly writers: readonly Writer[] }): JSX.Element {
+function Writers({ writers }: { readonly writers: readonly TimelineGroup[] }): JSX.Element {
   const kind = by.value === 'session' ? 'Session' : 'Actor'
   return (
     <div class="wide-list" tabIndex={0} role="region" aria-label={`${kind}s`}>
@@ -100,7 +100,7 @@ function Writers({ writers }: { readonly writers: readonly Writer[] }): JSX.Elem
   )
 }
 
-function WriterRow({ writer }: { readonly writer: Writer }): JSX.Element {
+function WriterRow({ writer }: { readonly writer: TimelineGroup }): JSX.Element {
   const { route } = useLocation()
   const { versionId, session, actor, first, last, versions, memories, redacted } = writer
   const name = by.value === 'session' ? session : actor?.id

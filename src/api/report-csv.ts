@@ -1,10 +1,10 @@
 // A report as CSV (RFC 4180): one row for each fact, all with the same columns. Names and ids come
 // from members: a cell that a spreadsheet would take for a formula is made text. Pure.
 
-import { timestamp } from '../../api/wire.ts'
-import type { AccessEvent, Authorship, ReportedDevice } from '../../store/report/access-events.ts'
-import type { AuditReport, ReportedRedaction, WriteCount } from '../../store/report/audit-report.ts'
-import { visible } from '../output.ts'
+import type { AccessEvent, Authorship, ReportedDevice } from '../store/report/access-events.ts'
+import type { AuditReport, ReportedRedaction, WriteCount } from '../store/report/audit-report.ts'
+import { visible } from '../text/visible.ts'
+import { timestamp } from './wire.ts'
 
 /** The columns in their order, each with its meaning. */
 export const csvColumns = {

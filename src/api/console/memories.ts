@@ -1,0 +1,113 @@
+// Memories: all of them, one, what is found in them, and how they are changed.
+
+import { z } from 'zod'
+import { assert } from '../../errors.ts'
+import type { AppliedChanges } from '../../store/changes/apply.ts'
+import type { MemoryState } from '../../store/history/moment-state.ts'
+import type { MemoriesApi, MemoryView, Written } from './contract-memories.ts'
+import { atField, hash, pageFields, reasonField, short } from './fields.ts'
+import type { ConsoleOperation, OperationsOf } from './operation.ts'
+import { pointOf } from './point.ts'
+
+const tree: ConsoleOperation<'memories.tree'> = {
+  name: 'the list of memories',
+  effect: 'read',
+  input: z.strictObject({ ...atField, deleted: z.boolean().optional() }),
+  run: async ({ store, work }, { at, deleted = false }) => {
+    const state = await store.history.state(pointOf(at), { ...work, deleted })
+    const memories = state.memories.map(({ memoryId, path, sizeBytes, updatedAt, versionId }) => {
+      return { memoryId, path, sizeBytes, updatedAt, versionId }
+    })
+    return { ...state, memories }
+  },
+}
+
+const search: ConsoleOperation<'memories.search'> = {
+  name: 'the search',
+  effect: 'read',
+  input: z.strictObject({
+    query: short,
+    regex: z.boolean().optional(),
+    fuzzy: z.boolean().optional(),
+    path: short.optional(),
+    allVersions: z.boolean().optional(),
+    ...atField,
+    ...pageFields,
+  }),
+  run: async ({ store, work }, { at, limit = 50, ...query }) =>
+    store.search({ ...query, limit, at: pointOf(at), signal: work.signal }),
+}
+
+const show: ConsoleOperation<'memory.show'> = {
+  name: 'the retrieval of memories',
+  effect: 'read',
+  input: z.strictObject({ memoryId: short, ...atField }),
+  run: async ({ store, work }, { memoryId, at }) =>
+    viewOf(await store.history.memory(memoryId, pointOf(at), work)),
+}
+
+const create: ConsoleOperation<'memory.create'> = {
+  name: 'the creation of memories',
+  effect: 'write',
+  input: z.strictObject({ path: short, content: z.string(), ...reasonField }),
+  run: async ({ writer }, { path, content, reason }) =>
+    writtenBy(await writer(reason).apply([{ type: 'create', path, content }])),
+}
+
+const update: ConsoleOperation<'memory.update'> = {
+  name: 'the update of memories',
+  effect: 'write',
+  input: z.strictObject({
+    memoryId: short,
+    content: z.string().optional(),
+    path: short.optional(),
+    expectedSha256: hash,
+    ...reasonField,
+  }),
+  run: async ({ writer }, { reason, ...change }) =>
+    writtenBy(await writer(reason).apply([{ type: 'update', ...change }])),
+}
+
+const remove: ConsoleOperation<'memory.delete'> = {
+  name: 'the deletion of memories',
+  effect: 'write',
+  input: z.strictObject({ memoryId: short, expectedSha256: hash, ...reasonField }),
+  run: async ({ writer }, { reason, ...change }) => {
+    const { commit } = await writer(reason).apply([{ type: 'delete', ...change }])
+    return { commit }
+  },
+}
+
+export const memoriesOperations: OperationsOf<
+  Pick<
+    MemoriesApi,
+    | 'memories.tree'
+    | 'memories.search'
+    | 'memory.show'
+    | 'memory.create'
+    | 'memory.update'
+    | 'memory.delete'
+  >
+> = {
+  'memories.tree': tree,
+  'memories.search': search,
+  'memory.show': show,
+  'memory.create': create,
+  'memory.update': update,
+  'memory.delete': remove,
+}
+
+function viewOf(found: MemoryState): MemoryView {
+  const { state, memoryId, path, content, version, versions: number, createdAt } = found
+  if (state !== 'live') return { state, memoryId, path, version, number }
+  assert(path !== undefined && content !== undefined, 'a live memory has a path and a text')
+  const sha256 = version?.sha256
+  assert(version !== undefined && sha256 !== undefined, 'a live memory has a version')
+  return { state, memoryId, path, content, sha256, version, number, createdAt }
+}
+
+function writtenBy({ commit, memories: [memory] }: AppliedChanges): Written {
+  assert(memory !== undefined, 'a change of one memory leaves it')
+  const { memoryId, versionId, sha256 } = memory
+  return { commit, memoryId, versionId, sha256 }
+}

@@ -1,0 +1,57 @@
+// What merges of clones have combined, and which of that the user of this device has looked at.
+
+import { z } from 'zod'
+import { StoreError } from '../../errors.ts'
+import type { HistoryApi, MergeRow } from './contract-history.ts'
+import { short } from './fields.ts'
+import type { ConsoleContext, ConsoleOperation, OperationsOf } from './operation.ts'
+import { mergesMax, mergesOf } from './overview.ts'
+
+const list: ConsoleOperation<'merges.list'> = {
+  name: 'the list of merges',
+  effect: 'read',
+  input: z.strictObject({ limit: z.int().min(1).max(mergesMax).optional() }),
+  run: async (context, { limit }) => ({ merges: (await rowsOf(context)).slice(0, limit) }),
+}
+
+const show: ConsoleOperation<'merges.show'> = {
+  name: 'the retrieval of merges',
+  effect: 'read',
+  input: z.strictObject({ versionId: short }),
+  run: async (context, { versionId }) => {
+    const { history } = context.store
+    const merge = (await rowsOf(context)).find((row) => row.versionId === versionId)
+    if (merge === undefined) throw new StoreError('not_found', 'There is no such merge')
+    const result = await history.version(versionId)
+    // A memory that a merge only moved has one input, which it does not list.
+    const inputs = await Promise.all(merge.inputs.map((id) => history.version(id)))
+    return { merge, inputs, result }
+  },
+}
+
+/** A note of this device, which the store does not have: readers take it too. */
+const looked: ConsoleOperation<'merges.looked'> = {
+  name: 'the mark of merges',
+  effect: 'read',
+  input: z.strictObject({ versionIds: z.array(short).max(mergesMax) }),
+  run: async (context, { versionIds }) => {
+    const known = new Map((await rowsOf(context)).map((row) => [row.versionId, row.isSeen]))
+    // Undefined for what is no merge.
+    context.seen.mark(versionIds.filter((id) => known.get(id) === false))
+    return {}
+  },
+}
+
+export const mergesOperations: OperationsOf<
+  Pick<HistoryApi, 'merges.list' | 'merges.show' | 'merges.looked'>
+> = { 'merges.list': list, 'merges.show': show, 'merges.looked': looked }
+
+async function rowsOf({ store, seen, work }: ConsoleContext): Promise<readonly MergeRow[]> {
+  const { head } = await store.status()
+  const [merges, names] = await Promise.all([mergesOf(store, head), store.devices.names(work)])
+  const looks = seen.read()
+  return merges.map((merge) => {
+    const deviceNames = merge.inputDevices.map((id) => names.get(id) ?? '')
+    return { ...merge, isSeen: looks.has(merge.versionId), deviceNames }
+  })
+}

@@ -1,0 +1,117 @@
+// Erasing: what would go, the erasure itself, and the proof that nothing is left.
+
+import { z } from 'zod'
+import { StoreError } from '../../errors.ts'
+import type { RedactReason } from '../../format/change-record.ts'
+import { isRedactReason } from '../../format/record.ts'
+import type { Device } from '../../store/devices/devices.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
+import type { RedactionPlan, RedactionSelection } from '../../store/redaction/redaction-plan.ts'
+import type { RedactionApi, Selection } from './contract-redaction.ts'
+import { short } from './fields.ts'
+import type { ConsoleOperation, OperationsOf } from './operation.ts'
+
+const VERSIONS_MAX = 1_000_000
+
+const select: z.ZodType<Selection> = z.strictObject({
+  versionIds: z.array(short).max(VERSIONS_MAX).optional(),
+  memoryId: short.optional(),
+  path: short.optional(),
+  session: short.optional(),
+  actorId: short.optional(),
+  text: short.optional(),
+  regex: z.boolean().optional(),
+  withCopies: z.boolean().optional(),
+})
+
+const reasonCode: z.ZodType<RedactReason> = z.custom<RedactReason>((code) => {
+  return typeof code === 'string' && isRedactReason(code)
+})
+
+const plan: ConsoleOperation<'redaction.plan'> = {
+  name: 'the plan of a redaction',
+  effect: 'read',
+  input: z.strictObject({ select }),
+  run: async ({ store, work }, { select: wanted }) => {
+    const request = { select: selectionOf(wanted), reason: 'unspecified' } as const
+    const found: RedactionPlan = await store.history.planRedaction(request, work)
+    const { commits, remotes } = await store.status()
+    return {
+      ...found,
+      commits,
+      pendingDevices: (await otherDevices(store)).map(describePending),
+      remotes: remotes.map(({ name }) => name),
+    }
+  },
+}
+
+const run: ConsoleOperation<'redaction.run'> = {
+  name: 'a redaction',
+  effect: 'manage',
+  input: z.strictObject({
+    select,
+    why: reasonCode,
+    current: z.enum(['delete', 'overwrite', 'keep']).optional(),
+    confirmed: z.array(short).max(VERSIONS_MAX),
+  }),
+  run: async ({ writer, work }, { select: wanted, why, current, confirmed }) => {
+    const request = { select: selectionOf(wanted), reason: why, current, confirmed }
+    const { certificate } = await writer().redact(request, work)
+    const versions = certificate?.versions.map((one) => one.memory_version_id) ?? []
+    const text = certificate && `${JSON.stringify(certificate, undefined, 2)}\n`
+    return { versions, certificate: text, newHead: certificate?.new_head }
+  },
+}
+
+const proof: ConsoleOperation<'redaction.proof'> = {
+  name: 'the proof of redactions',
+  effect: 'read',
+  input: z.strictObject({ certificate: z.string().optional() }),
+  run: async ({ store, work }, { certificate }) => {
+    const report = await store.maintenance.findResidue({ ...work, certificate })
+    const { remotes } = await store.status()
+    const devices = await otherDevices(store)
+    const pending = devices.filter(({ unacknowledged }) => unacknowledged.length > 0)
+    const behind = remotes.filter(({ unsent }) => unsent !== 0)
+    return {
+      ...report,
+      found: report.found.map(({ place }) => ({ place })),
+      pendingDevices: pending.map(describePending),
+      behindRemotes: behind.map(({ name }) => name),
+    }
+  },
+}
+
+export const redactionOperations: OperationsOf<RedactionApi> = {
+  'redaction.plan': plan,
+  'redaction.run': run,
+  'redaction.proof': proof,
+}
+
+/** Throws `invalid_input` for a pattern that is none. */
+function selectionOf({ text, regex = false, ...others }: Selection): RedactionSelection {
+  if (text === undefined) return others
+  const source = regex ? text : text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
+  try {
+    return { ...others, matching: new RegExp(source, 'u') }
+  } catch (cause) {
+    throw new StoreError('invalid_input', 'The text is no regular expression', { cause })
+  }
+}
+
+/** The other active devices: right after an erasure each has the texts still. */
+async function otherDevices(store: MemoryStore): Promise<readonly Device[]> {
+  const devices = await store.devices.list()
+  return devices.filter(({ isThis, removed }) => !isThis && removed === undefined)
+}
+
+function describePending({
+  deviceId,
+  name,
+  role,
+  lastRecord,
+  canAcknowledge,
+}: Device): PendingDevice {
+  return { deviceId, name, role, lastRecord, canAcknowledge }
+}

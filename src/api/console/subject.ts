@@ -1,0 +1,53 @@
+// What a console shows: a store, as its member sees it. All that its listener knows: it asks by
+// name, with whatever the page has sent.
+
+import { z } from 'zod'
+import type { WorkOptions } from '../../async.ts'
+import { StoreError } from '../../errors.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { StoreChange } from '../../store/watch.ts'
+import { type Access, checkAccess, type Effect } from '../actions.ts'
+import { parseInput } from '../schemas.ts'
+import type { QuestionName } from './contract.ts'
+import type { ConsoleContext } from './operation.ts'
+import { operations } from './operations.ts'
+
+export interface ConsoleSubject {
+  /** Answers a question of contract.ts. Rejects with StoreErrors alone, bugs apart. */
+  readonly ask: (name: string, input: unknown, work: WorkOptions) => Promise<unknown>
+  readonly watch: (signal: AbortSignal) => AsyncIterable<StoreChange, void>
+}
+
+/** What all questions of one console share. */
+export type ConsoleUser = Omit<ConsoleContext, 'work'>
+
+/** An operation of any question: names and types have been compared where the maps are. */
+interface AnyOperation<Context> {
+  readonly name: string
+  readonly effect: Effect
+  readonly input: z.ZodType
+  run(context: Context, input: unknown): Promise<unknown>
+}
+
+/** A store that is open, for its member. */
+export function memberSubject(user: ConsoleUser): ConsoleSubject {
+  return {
+    ask: (name, input, work) => answer(operations, name, input, user.access, { ...user, work }),
+    watch: (signal) => (user.store satisfies MemoryStore).watch({ signal }),
+  }
+}
+
+/** Throws `not_found`, `invalid_input`, `read_only`, and what the operation does. */
+export async function answer<Context>(
+  answered: Partial<Readonly<Record<QuestionName, AnyOperation<Context>>>>,
+  name: string,
+  input: unknown,
+  access: Access,
+  context: Context,
+): Promise<unknown> {
+  const found = Object.hasOwn(answered, name) ? Reflect.get(answered, name) : undefined
+  if (found === undefined) throw new StoreError('not_found', 'There is no such question')
+  const operation: AnyOperation<Context> = found
+  checkAccess(operation, access)
+  return operation.run(context, parseInput(operation.input, input))
+}

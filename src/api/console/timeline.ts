@@ -1,0 +1,75 @@
+// The history of the whole store by who wrote when, and who has written at all.
+
+import { z } from 'zod'
+import type { Page } from '../../page.ts'
+import type { TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
+import type { HistoryApi } from './contract-history.ts'
+import { limitOf, pageFields, short, time } from './fields.ts'
+import type { ConsoleOperation, OperationsOf } from './operation.ts'
+import type { PageInput } from './question.ts'
+
+const filter: z.ZodType<TimelineFilter> = z.strictObject({
+  actorId: short.optional(),
+  session: short.optional(),
+  deviceId: short.optional(),
+  operation: z.enum(['created', 'modified', 'deleted']).optional(),
+  path: short.optional(),
+  since: time.optional(),
+  until: time.optional(),
+  redacted: z.boolean().optional(),
+})
+
+const timeZone = z.string().max(64)
+
+const groups: ConsoleOperation<'timeline.groups'> = {
+  name: 'the timeline',
+  effect: 'read',
+  input: z.strictObject({ filter, timeZone, ...pageFields }),
+  run: async ({ store, work }, { filter: wanted, timeZone: zone, ...page }) => {
+    const found = await store.history.groups(wanted, { by: 'day', timeZone: zone }, work)
+    return pageOf(found, page)
+  },
+}
+
+const group: ConsoleOperation<'timeline.group'> = {
+  name: 'a group of the timeline',
+  effect: 'read',
+  input: z.strictObject({ versionId: short, filter, timeZone }),
+  run: async ({ store, work }, { versionId, filter: wanted, timeZone: zone }) => {
+    const grouping = { by: 'day', timeZone: zone } as const
+    const found = await store.history.group(versionId, wanted, grouping, work)
+    return { group: found.group, memories: found.changes }
+  },
+}
+
+const list: ConsoleOperation<'sessions.list'> = {
+  name: 'the list of sessions',
+  effect: 'read',
+  input: z.strictObject({
+    by: z.enum(['session', 'actor']),
+    query: short.optional(),
+    ...pageFields,
+  }),
+  run: async ({ store, work }, { by, query = '', ...page }) => {
+    const found = await store.history.groups({}, { by }, work)
+    const wanted = query.toLowerCase()
+    const matching = found.filter(({ session, actor }) => {
+      return ((by === 'session' ? session : actor?.id) ?? '').toLowerCase().includes(wanted)
+    })
+    return pageOf(matching, page)
+  },
+}
+
+export const timelineOperations: OperationsOf<
+  Pick<HistoryApi, 'timeline.groups' | 'timeline.group' | 'sessions.list'>
+> = { 'timeline.groups': groups, 'timeline.group': group, 'sessions.list': list }
+
+/** After the group that has had the version as its newest: a list that has grown goes on there. */
+function pageOf(found: readonly VersionGroup[], page: PageInput): Page<VersionGroup> {
+  const { after } = page
+  const last = after === undefined ? -1 : found.findIndex(({ versionId }) => versionId === after)
+  const start = last + 1
+  const data = found.slice(start, start + limitOf(page))
+  const hasMore = start + data.length < found.length
+  return { data, nextPage: hasMore ? data.at(-1)?.versionId : undefined }
+}

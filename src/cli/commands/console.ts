@@ -1,0 +1,87 @@
+// `console`: the store in a browser of this machine, until it is locked or stopped. Prints the
+// address once; nothing else is told.
+
+import { auditorSubject } from '../../api/console/auditor.ts'
+import { type ConsoleSubject, memberSubject } from '../../api/console/subject.ts'
+import { openConsole, type WebConsole } from '../../console/console.ts'
+import { readPageFiles } from '../../console/page-files.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { openBrowser } from '../browser.ts'
+import type { Answer, Input } from '../command.ts'
+import type { Context } from '../context.ts'
+import { auditHere, getIdentity, withStoreOrTrail } from '../open-store.ts'
+import { authorOf } from '../options.ts'
+import { pageDirectory } from '../own-package.ts'
+import { remoteAccess } from '../remote-access.ts'
+import { markSeen, readSeen } from '../seen-conflicts.ts'
+
+type Ending = 'user' | 'idle' | 'stopped'
+
+const endings: Readonly<Record<Ending, string>> = {
+  user: 'Locked: the store is closed',
+  idle: 'Locked, since nobody used it for 15 minutes: the store is closed',
+  stopped: 'Ended: the store is closed',
+}
+
+export async function openInBrowser(context: Context, input: Input): Promise<Answer> {
+  const ending = await withStoreOrTrail(
+    context,
+    (store) => ofMember(context, input, store),
+    () => ofAuditor(context, input),
+  )
+  return { text: '', json: { type: 'console', ended: ending }, note: endings[ending] }
+}
+
+function ofMember(context: Context, input: Input, store: MemoryStore): Promise<Ending> {
+  const author = authorOf(context, input)
+  const subject = memberSubject({
+    store,
+    writer: (reason) => store.as(reason === undefined ? author : { ...author, reason }),
+    access: input.flag('read-only') ? 'read_only' : 'read_write',
+    seen: {
+      read: () => readSeen(context, store),
+      mark: (versionIds) => markSeen(context, store, versionIds),
+    },
+    remoteAccess: remoteAccess(context),
+    clock: context.clock,
+  })
+  return serve(context, input, subject)
+}
+
+async function ofAuditor(context: Context, input: Input): Promise<Ending> {
+  // Fails here, and not in the page, if there is nothing to see.
+  await auditHere(context)
+  const { storeDirectory: directory, stateDirectory } = context.environment
+  const identity = getIdentity(context.environment)
+  const places = { directory, stateDirectory, identity }
+  return serve(context, input, auditorSubject({ places, clock: context.clock }))
+}
+
+function serve(context: Context, input: Input, subject: ConsoleSubject): Promise<Ending> {
+  const { interrupts, clock } = context
+  const port = input.integer('port', 0, 65_535)
+  return interrupts.untilStopped('Ended; what was written is safe', async () => {
+    const shown = await openConsole({ subject, page: readPageFiles(pageDirectory), port, clock })
+    try {
+      announce(input, shown)
+      return await Promise.race([shown.locked, stopped(interrupts.signal)])
+    } finally {
+      await shown.close()
+    }
+  })
+}
+
+/** Each address has a token of its own: the one that is printed works although another was used. */
+function announce(input: Input, { newAddress, url }: WebConsole): void {
+  const address = newAddress()
+  const json = { type: 'console', url, address }
+  process.stdout.write(input.flag('json') ? `${JSON.stringify(json)}\n` : `${address}\n`)
+  if (!input.flag('no-open')) openBrowser(newAddress())
+}
+
+function stopped(signal: AbortSignal): Promise<Ending> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve('stopped'), { once: true })
+    if (signal.aborted) resolve('stopped')
+  })
+}

@@ -1,0 +1,100 @@
+// `gitlocket console`: a page for people on this machine, until it is locked. Carries what the page
+// asks to a subject (api/console/) and decides nothing.
+
+import type { ConsoleSubject } from '../api/console/subject.ts'
+import type { Clock } from '../clock.ts'
+import { type Connection, whenSent } from '../server/answer.ts'
+import { Listener } from '../server/listener.ts'
+import { limitsDefault } from '../server/options.ts'
+import { hostsOf } from './doorway.ts'
+import { ConsoleEvents } from './events.ts'
+import { exchange } from './exchange.ts'
+import { ConsoleKeys } from './keys.ts'
+import type { PageFiles } from './page-files.ts'
+
+export interface ConsoleOptions {
+  readonly subject: ConsoleSubject
+  readonly page: PageFiles
+  /** Any that is free, if left out or 0. */
+  readonly port?: number | undefined
+  /** How long nobody may use it; 15 minutes if left out. */
+  readonly idleMs?: number | undefined
+  readonly clock: Clock
+}
+
+export interface WebConsole {
+  /** `http://127.0.0.1:4771` */
+  readonly url: string
+  /** An address with a one-time token in its fragment, which is good for a minute. */
+  readonly newAddress: () => string
+  /** Resolves when a user locks it, or nobody has used it for long: it is to be closed. */
+  readonly locked: Promise<'user' | 'idle'>
+  /** Forgets all keys, empties the pages, and ends. */
+  readonly close: () => Promise<void>
+}
+
+const IDLE_MS = 15 * 60_000
+const limits = { ...limitsDefault, connections: 64, closeMs: 1000 }
+
+/** Rejects with `invalid_input` for a port that cannot be had. */
+export async function openConsole(options: ConsoleOptions): Promise<WebConsole> {
+  const { subject, page, port = 0, idleMs = IDLE_MS, clock } = options
+  const keys = new ConsoleKeys(clock)
+  const ending = new AbortController()
+  const idle = new IdleLock(idleMs)
+  const events = new ConsoleEvents(subject, ending.signal)
+  let hosts: ReadonlySet<string> = new Set()
+  const lock = (): void => idle.lock('user')
+  const used = (): void => idle.used()
+  const answer = (request: Request, connection: Connection): Promise<Response> => {
+    const left = new AbortController()
+    whenSent(connection, () => left.abort())
+    const signal = AbortSignal.any([left.signal, ending.signal])
+    const context = { hosts, keys, page, subject, events, clock, used, lock }
+    return exchange(context, request, signal)
+  }
+  const close = async (end: () => Promise<void>): Promise<void> => {
+    idle.end()
+    keys.forgetAll()
+    events.lock()
+    ending.abort()
+    await end()
+  }
+  try {
+    const { listener, address } = await Listener.open({ port }, limits, answer)
+    hosts = hostsOf(address.port)
+    return {
+      url: address.url,
+      newAddress: () => `${address.url}/#token=${keys.newToken()}`,
+      locked: idle.locked,
+      close: () => close(() => listener.close()),
+    }
+  } catch (error) {
+    await close(async () => undefined)
+    throw error
+  }
+}
+
+/** Locks once: when it is asked to, or when nothing was used for long. */
+class IdleLock {
+  readonly locked: Promise<'user' | 'idle'>
+  readonly lock: (why: 'user' | 'idle') => void
+  readonly #timer: NodeJS.Timeout
+
+  constructor(idleMs: number) {
+    let settle: ((why: 'user' | 'idle') => void) | undefined
+    this.locked = new Promise((resolve) => {
+      settle = resolve
+    })
+    this.lock = (why) => settle?.(why)
+    this.#timer = setTimeout(() => this.lock('idle'), idleMs)
+  }
+
+  used(): void {
+    this.#timer.refresh()
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+}

@@ -1,0 +1,75 @@
+// What happens in the store, told to every tab: one watch for all of them. A tab that was away asks
+// for the number of changes so far, and knows whether it has missed one.
+
+import type { ConsoleEvent } from '../api/console/contract.ts'
+import type { ConsoleSubject } from '../api/console/subject.ts'
+
+interface Tab {
+  readonly tell: (event: ConsoleEvent) => void
+  readonly end: () => void
+}
+
+/** A browser keeps six connections to one host open: questions need some of them. */
+const TABS_MAX = 4
+const ALIVE_MS = 15_000
+
+export class ConsoleEvents {
+  readonly #tabs = new Set<Tab>()
+  readonly #alive: NodeJS.Timeout
+  #changes = 0
+
+  /** Until the signal is aborted. */
+  constructor(subject: ConsoleSubject, signal: AbortSignal) {
+    this.#alive = setInterval(() => this.#tellAll({ type: 'alive' }), ALIVE_MS)
+    void this.#follow(subject, signal)
+  }
+
+  /** The newest tab has its stream; the one that has had it longest begins anew. */
+  stream(): ReadableStream<Uint8Array> {
+    let tab: Tab | undefined
+    return new ReadableStream<Uint8Array>({
+      start: (lines) => {
+        tab = {
+          tell: (event) => lines.enqueue(Buffer.from(`${JSON.stringify(event)}\n`)),
+          end: () => lines.close(),
+        }
+        this.#tabs.add(tab)
+        tab.tell({ type: 'ready', changes: this.#changes })
+        for (const oldest of this.#tabs) {
+          if (this.#tabs.size <= TABS_MAX) return
+          this.#end(oldest)
+        }
+      },
+      cancel: () => {
+        if (tab !== undefined) this.#tabs.delete(tab)
+      },
+    })
+  }
+
+  lock(): void {
+    clearInterval(this.#alive)
+    this.#tellAll({ type: 'locked' })
+    for (const tab of this.#tabs) this.#end(tab)
+  }
+
+  async #follow(subject: ConsoleSubject, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const change of subject.watch(signal)) {
+        this.#changes += 1
+        this.#tellAll(change)
+      }
+    } catch {
+      // What ends a watch fails each question, too, which says so.
+      if (!signal.aborted) this.#tellAll({ type: 'resync' })
+    }
+  }
+
+  #tellAll(event: ConsoleEvent): void {
+    for (const { tell } of this.#tabs) tell(event)
+  }
+
+  #end(tab: Tab): void {
+    this.#tabs.delete(tab)
+    tab.end()
+  }
+}

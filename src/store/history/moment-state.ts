@@ -1,0 +1,238 @@
+// What memories were at a moment, by their ids: all of them at once, without texts, or one with its
+// text and its versions so far. Reads only.
+
+import { StoreError } from '../../errors.ts'
+import { formatId, parseId } from '../../format/id.ts'
+import type { Page } from '../../page.ts'
+import { byAge } from '../snapshot/live-memory.ts'
+import type { MemoryInfo } from '../snapshot/memory-info.ts'
+import { PathTree } from '../snapshot/path-tree.ts'
+import { type ContentSource, readVersionContent } from './contents.ts'
+import type { VersionEntry } from './history-rows.ts'
+import type { History } from './history.ts'
+import { type Moment, momentOrNow, type Point, versionAt } from './points.ts'
+import { placedTime } from './record-times.ts'
+import { describeVersion, type Version } from './versions.ts'
+
+/** A memory that had been deleted by a moment. */
+export interface DeletedMemory {
+  readonly memoryId: string
+  /** Its last one. */
+  readonly path: string
+  /** The deletion. */
+  readonly versionId: string
+  readonly deletedAt: number
+}
+
+/** All memories at a moment, by path, in code-unit order. */
+export interface MomentState {
+  /** The newest commit, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */
+  readonly commit: string
+  readonly time: number
+  readonly memories: readonly MemoryInfo[]
+  /** Only if they were asked for, and their path is not redacted. */
+  readonly deleted: readonly DeletedMemory[]
+  /** Memories that are not listed: see `PastView`. */
+  readonly redacted: number
+  readonly displaced: number
+}
+
+/** One memory at a moment. */
+export interface MemoryState {
+  readonly memoryId: string
+  /** `absent`: it did not exist yet. `displaced`: see `PastView`. */
+  readonly state: 'live' | 'deleted' | 'redacted' | 'displaced' | 'absent'
+  /** The version of that moment. */
+  readonly version: Version | undefined
+  /** How many versions it had had by then. */
+  readonly versions: number
+  /** When the first one was written. */
+  readonly createdAt: number
+  /** Of the version, or the last one known before it. */
+  readonly path: string | undefined
+  /** Of a memory that was live. */
+  readonly content: string | undefined
+}
+
+/** A version of a memory, counted from its first one, 1. */
+export interface NumberedVersion extends Version {
+  readonly number: number
+}
+
+export interface MemoryVersionsQuery {
+  /** Up to a point of the history; all if left out. */
+  readonly at?: Point | undefined
+  readonly limit: number
+  /** The `nextPage` of the page before. */
+  readonly after?: string | undefined
+}
+
+/** The newest first. */
+export interface MemoryVersions extends Page<NumberedVersion> {
+  readonly total: number
+}
+
+/** Yields after each memory. Throws as `momentOf` does. */
+export function* stateAt(
+  history: History,
+  at: Point | undefined,
+  withDeleted: boolean,
+): Generator<undefined, MomentState> {
+  const moment = momentOrNow(history, at)
+  const live: Placed[] = []
+  const deleted: DeletedMemory[] = []
+  let redacted = 0
+  for (const memoryId of history.memoryIds()) {
+    yield
+    const entry = versionAt(history, memoryId, moment)
+    if (entry === undefined) continue
+    if (entry.operation !== 'deleted') {
+      const placed = placedBy(history, memoryId, entry)
+      if (placed === undefined) redacted += 1
+      else live.push(placed)
+    } else if (withDeleted && entry.path !== undefined) deleted.push(deletedBy(entry))
+  }
+  const shown = moment.tips.length > 1 ? withoutDisplaced(live) : live
+  return {
+    commit: moment.commit.oid,
+    time: placedTime(history, moment.commit),
+    memories: shown.map(({ info }) => info).toSorted(byPath),
+    deleted: deleted.toSorted(byPath),
+    redacted,
+    displaced: live.length - shown.length,
+  }
+}
+
+/** Throws `not_found` for a memory that never was, and as `momentOf` does. */
+export function* memoryAt(
+  history: History,
+  source: ContentSource,
+  id: string,
+  at: Point | undefined,
+): Generator<undefined, MemoryState> {
+  const memoryId = getMemoryId(history, id)
+  const moment = momentOrNow(history, at)
+  const entries = entriesBy(history, memoryId, moment)
+  const entry = versionAt(history, memoryId, moment)
+  const createdAt = history.firstOf(memoryId)?.commit.time ?? 0
+  const path = entry?.path ?? entries.findLast((one) => one.path !== undefined)?.path
+  const found = { memoryId: id, versions: entries.length, createdAt, path }
+  if (entry === undefined) {
+    return { ...found, state: 'absent', version: undefined, content: undefined }
+  }
+  const version = describeVersion(history, entry)
+  if (entry.operation === 'deleted') {
+    return { ...found, state: 'deleted', version, content: undefined }
+  }
+  if (moment.tips.length > 1 && !(yield* isShown(history, moment, memoryId))) {
+    return { ...found, state: 'displaced', version, content: undefined }
+  }
+  const content = readVersionContent(source, entry)
+  return { ...found, state: content === undefined ? 'redacted' : 'live', version, content }
+}
+
+/** Throws `not_found`, `invalid_input` for a cursor of another query, and as `momentOf` does. */
+export function versionsOf(
+  history: History,
+  id: string,
+  { at, limit, after }: MemoryVersionsQuery,
+): MemoryVersions {
+  const entries = entriesBy(history, getMemoryId(history, id), momentOrNow(history, at))
+  const last = after === undefined ? undefined : parseId('version', after)
+  const end = entries.findIndex(({ versionId }) => versionId === last)
+  if (last !== undefined && end === -1) {
+    throw new StoreError('invalid_input', 'The cursor belongs to another query')
+  }
+  const stop = last === undefined ? entries.length : end
+  const start = Math.max(0, stop - limit)
+  const data = entries.slice(start, stop).map((entry, index) => {
+    return { ...describeVersion(history, entry), number: start + index + 1 }
+  })
+  const nextPage = start > 0 ? data[0]?.versionId : undefined
+  return { data: data.toReversed(), nextPage, total: entries.length }
+}
+
+interface Placed {
+  readonly info: MemoryInfo
+  readonly memoryId: string
+  readonly path: string
+  readonly size: number
+  readonly created: number
+}
+
+/** Undefined once redacted. */
+function placedBy(history: History, memoryId: string, entry: VersionEntry): Placed | undefined {
+  const { path, size, sha256, versionId, commit } = entry
+  if (path === undefined || size === undefined || sha256 === undefined) return undefined
+  const { time } = commit
+  const created = history.firstOf(memoryId)?.commit.time ?? time
+  const info = {
+    memoryId: formatId('memory', memoryId),
+    versionId: formatId('version', versionId),
+    path,
+    sha256,
+    sizeBytes: size,
+    createdAt: created,
+    updatedAt: time,
+  }
+  return { info, memoryId, path, size, created }
+}
+
+function deletedBy({ memoryId, versionId, path = '', commit }: VersionEntry): DeletedMemory {
+  return {
+    memoryId: formatId('memory', memoryId),
+    path,
+    versionId: formatId('version', versionId),
+    deletedAt: commit.time,
+  }
+}
+
+/** Only where clones had diverged can the paths of two memories conflict: the older one stays. */
+function withoutDisplaced(live: readonly Placed[]): readonly Placed[] {
+  const paths = new PathTree<Placed>()
+  return live.toSorted(byAge).filter((memory) => {
+    if (paths.findOccupant(memory.path) !== undefined) return false
+    paths.add(memory)
+    return true
+  })
+}
+
+function* isShown(
+  history: History,
+  moment: Moment,
+  memoryId: string,
+): Generator<undefined, boolean> {
+  const live: Placed[] = []
+  for (const id of history.memoryIds()) {
+    yield
+    const entry = versionAt(history, id, moment)
+    if (entry === undefined || entry.operation === 'deleted') continue
+    const placed = placedBy(history, id, entry)
+    // A redacted one has no path that could be taken.
+    if (placed !== undefined) live.push(placed)
+    else if (id === memoryId) return true
+  }
+  return withoutDisplaced(live).some((one) => one.memoryId === memoryId)
+}
+
+/** The versions of a memory by a moment, oldest first. */
+function entriesBy(
+  history: History,
+  memoryId: string,
+  { commit, has }: Moment,
+): readonly VersionEntry[] {
+  return history.ofMemory(memoryId).filter(({ commit: { position } }) => {
+    return position <= commit.position && has(position)
+  })
+}
+
+function getMemoryId(history: History, id: string): string {
+  const memoryId = parseId('memory', id)
+  if (history.firstOf(memoryId) !== undefined) return memoryId
+  throw new StoreError('not_found', 'There is no such memory')
+}
+
+function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  if (a.path === b.path) return 0
+  return a.path < b.path ? -1 : 1
+}

@@ -5,10 +5,11 @@
 // The bundle is CommonJS, which Node.js loads faster, and keeps all names. Node.js reads its source
 // maps only with --enable-source-maps; then a stack names places in src/.
 
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { licenceTexts } from './licences.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const output = join(root, 'dist', 'command')
@@ -107,7 +108,8 @@ const { output: written } = await bundle.write({
   },
 })
 await bundle.close()
-writeFileSync(join(output, 'LICENSES.txt'), licenceTexts(written))
+const modules = written.flatMap(({ moduleIds = [] }) => moduleIds)
+writeFileSync(join(output, 'LICENSES.txt'), licenceTexts(modules))
 
 function sourceFile(name) {
   return join(root, 'src', name)
@@ -132,28 +134,4 @@ function fillLayers(names, importsOf) {
     }
     for (const module of modules) visit(sourceFile(module))
   }
-}
-
-/** The licences of the packages in the bundle, which ask for their texts to be kept. */
-function licenceTexts(files) {
-  const modules = files.flatMap(({ moduleIds = [] }) => moduleIds)
-  const directories = modules.flatMap(
-    (id) => id.match(/^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/) ?? [],
-  )
-  return [...new Set(directories)]
-    .toSorted((a, b) => (a < b ? -1 : 1))
-    .map(licenceText)
-    .join('\n')
-}
-
-function licenceText(directory) {
-  const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
-  const { name, version, license } = manifest
-  const found = readdirSync(directory).filter((file) => /^(?:licen[cs]e|notice)\b/i.test(file))
-  const texts = found.map((file) => join(directory, file))
-  // Some name a licence and bring no text. Ours is one that has the same text for everyone.
-  if (texts.length === 0 && license === 'Apache-2.0') texts.push(join(root, 'LICENSE'))
-  if (texts.length === 0) throw new Error(`${name} has no text of its licence`)
-  const head = `=== ${name} ${version} (${license})`
-  return [head, ...texts.map((file) => readFileSync(file, 'utf8').trim()), ''].join('\n\n')
 }

@@ -1,9 +1,14 @@
 // The addresses of the page. They hold ids only: the browser keeps addresses on disk. A path, a
 // search, a session's name or a reason never enters one.
 
-/** What every address may say: the moment that the page is of, by its commit. */
+import { signal } from '@preact/signals'
+
+/** The commit of the moment that the address names; undefined for now. Set by the frame. */
+export const atNow = signal<string | undefined>(undefined)
+
+/** The moment that the page is of, by its commit; null for now, left out for the present one. */
 interface Moment {
-  readonly at?: string | undefined
+  readonly at?: string | null | undefined
 }
 
 export type MemoryTab = 'read' | 'source' | 'changes' | 'blame'
@@ -32,24 +37,36 @@ export const addressOf = {
   view: (name: ViewName, moment: Moment = {}): string => withQuery(`/${name}`, moment),
   memory: (memoryId: string, place: MemoryPlace = {}): string =>
     withQuery(`/memory/${memoryId}`, place),
+  newMemory: (): string => '/new',
+  /** What is found is asked for again: the words are in no address. */
+  search: (): string => withQuery('/search', {}),
   /** A group of the timeline, by one of its versions. */
-  group: (versionId: string): string => `/timeline/${versionId}`,
+  group: (versionId: string): string => withQuery(`/timeline/${versionId}`, {}),
   /** What a session or an actor wrote, and its undo: by one of its versions. */
   session: (versionId: string): string => `/sessions/session/${versionId}`,
   actor: (versionId: string): string => `/sessions/actor/${versionId}`,
-  merge: (versionId: string): string => `/merges/${versionId}`,
+  merge: (versionId: string): string => withQuery(`/merges/${versionId}`, {}),
   rollback: (commit: string): string => `/rollback/${commit}`,
   restore: (memoryId: string, to: { readonly versionId?: string; readonly commit?: string }) =>
-    withQuery(`/restore/${memoryId}`, to),
+    withQuery(`/restore/${memoryId}`, { ...to, at: null }),
   /** What differs between a moment and now. */
   compare: (commit: string): string => `/compare/${commit}`,
   /** A redaction that begins with a memory or a version. */
   redaction: (begin: { readonly memory?: string; readonly version?: string } = {}): string =>
-    withQuery('/redaction', begin),
+    withQuery('/redaction', { ...begin, at: null }),
 }
 
-function withQuery(path: string, query: object): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+/** The same address at another moment. */
+export function addressAt(url: string, at: string | undefined): string {
+  const { pathname, searchParams } = new URL(url, location.origin)
+  // Versions that are compared are of another moment.
+  const { from: _, to: __, ...query } = Object.fromEntries(searchParams)
+  return withQuery(pathname, { ...query, at: at ?? null })
+}
+
+function withQuery(path: string, { at = atNow.value, ...query }: Moment & object): string {
+  const all = Object.entries({ ...query, at: at ?? undefined })
+  const given = all.filter(([, value]) => value !== undefined)
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
   return text === '' ? path : `${path}?${text}`
 }

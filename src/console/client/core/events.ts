@@ -10,22 +10,38 @@ import { authorization, endSession, sessionState } from './session.ts'
 export const revision = signal(0)
 
 /** Changes that come at once are followed once. */
-const GATHER_MS = 100
+const GATHER_MS = 200
+/** Where many tabs are open, the stream of the one that has had it longest ends. */
+const AGAIN_MS = 1500
+
+/** How many changes the console had seen when this page had its stream last. */
+let seen: number | undefined
 
 /** Follows the store until the console ends. Never rejects. */
 export async function followEvents(): Promise<void> {
-  try {
-    const answer = await fetch('/events', { method: 'POST', headers: authorization() })
-    if (!answer.ok) return endSession('locked')
-    for await (const line of linesOf(answer)) {
-      const event = JSON.parse(line) as ConsoleEvent
-      if (event.type === 'locked') return endSession('locked')
-      if (event.type === 'version' || event.type === 'resync') changed()
+  while (sessionState.value === 'open') {
+    try {
+      const answer = await fetch('/events', { method: 'POST', headers: authorization() })
+      if (!answer.ok) break
+      for await (const line of linesOf(answer)) take(JSON.parse(line) as ConsoleEvent)
+    } catch {
+      // The console is gone.
+      break
     }
-  } catch {
-    // The console is gone, as below.
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
   }
   if (sessionState.value === 'open') endSession('locked')
+}
+
+function take(event: ConsoleEvent): void {
+  if (event.type === 'locked') endSession('locked')
+  else if (event.type === 'ready') {
+    if (seen !== undefined && seen !== event.changes) changed()
+    seen = event.changes
+  } else if (event.type !== 'alive') {
+    seen = (seen ?? 0) + 1
+    changed()
+  }
 }
 
 let gathering: ReturnType<typeof setTimeout> | undefined

@@ -2,14 +2,15 @@
 
 import { computed, signal } from '@preact/signals'
 import type { MomentInfo, Overview } from '../../../api/console/contract.ts'
+import { atNow } from './address.ts'
 
 /** Undefined until the console has told. */
 export const overview = signal<Overview | undefined>(undefined)
 
-/** The moment of the past that the whole page is of; undefined for now. */
+/** The moment of the past that the whole page is of; undefined for now, and until it is found. */
 export const moment = signal<MomentInfo | undefined>(undefined)
 
-export const isPast = computed(() => moment.value !== undefined)
+export const isPast = computed(() => atNow.value !== undefined)
 
 /** Whether memories may be changed: not in the past, not for readers, not with `--read-only`. */
 export const mayWrite = computed(() => {
@@ -23,6 +24,9 @@ export const mayManage = computed(() => {
   const { access, role } = overview.value ?? {}
   return !isPast.value && access === 'read_write' && role === 'owner'
 })
+
+/** What is looked for: in RAM alone, since addresses are kept on disk. */
+export const searchWords = signal('')
 
 /** What is said to the user once, in words; read out, and gone after a while. */
 export const notice = signal<string | undefined>(undefined)

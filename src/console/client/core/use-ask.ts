@@ -1,7 +1,7 @@
 // A question whose answer a component shows: it is asked again when its input changes and when the
 // store does, and what is shown stays until the new answer is there, unless that is a failure.
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { InputOf, QuestionName, ResultOf } from '../../../api/console/contract.ts'
 import { ask, AskFailure } from './ask.ts'
 import { revision } from './events.ts'
@@ -17,31 +17,66 @@ interface Held<Result> extends Asked<Result> {
   readonly key: string
 }
 
-/** Asks nothing while `input` is undefined. Data of another input is not given. */
+interface AskHow {
+  /** Shows the answer to the input before until that to the new one is there. */
+  readonly keepsLast?: boolean
+}
+
+/** Asks nothing while `input` is undefined. Data of another input is not given, unless told to. */
 export function useAsk<Name extends QuestionName>(
   name: Name,
   input: InputOf<Name> | undefined,
+  { keepsLast = false }: AskHow = {},
 ): Asked<ResultOf<Name>> {
   const key = input === undefined ? '' : `${name} ${JSON.stringify(input)}`
   const [held, hold] = useState<Held<ResultOf<Name>>>()
-  const now = revision.value
+  const again = useRef<() => void>(undefined)
   useEffect(() => {
-    if (input === undefined) return
+    if (input === undefined) return undefined
     const ending = new AbortController()
-    ask(name, input, { signal: ending.signal }).then(
-      (data) => {
-        if (!ending.signal.aborted) hold({ key, data, failure: undefined, isAsking: false })
-      },
-      (error: unknown) => {
-        if (ending.signal.aborted) return
+    const { signal } = ending
+    again.current = oneAtATime(async () => {
+      try {
+        const data = await ask(name, input, { signal })
+        if (!signal.aborted) hold({ key, data, failure: undefined, isAsking: false })
+      } catch (error) {
         // Nothing of an answer stays that the store gives no more: it may have been erased.
-        hold({ key, data: undefined, failure: asFailure(error), isAsking: false })
-      },
-    )
-    return () => ending.abort()
-  }, [key, now])
+        const failure = asFailure(error)
+        if (!signal.aborted) hold({ key, data: undefined, failure, isAsking: false })
+      }
+    })
+    again.current()
+    return () => {
+      again.current = undefined
+      ending.abort()
+    }
+  }, [key])
+  const now = revision.value
+  const first = useRef(now)
+  useEffect(() => {
+    if (now !== first.current) again.current?.()
+    first.current = now
+  }, [now])
   if (held?.key === key) return held
-  return { data: undefined, failure: undefined, isAsking: input !== undefined }
+  const data = keepsLast ? held?.data : undefined
+  return { data, failure: undefined, isAsking: input !== undefined }
+}
+
+/** Calls that come while the work runs make it run once more: what comes often starves nobody. */
+function oneAtATime(work: () => Promise<void>): () => void {
+  let state: 'idle' | 'running' | 'again' = 'idle'
+  const run = async (): Promise<void> => {
+    do {
+      state = 'running'
+      await work()
+    } while (isAgain())
+    state = 'idle'
+  }
+  const isAgain = (): boolean => state === 'again'
+  return () => {
+    if (state === 'idle') void run()
+    else state = 'again'
+  }
 }
 
 export function asFailure(error: unknown): AskFailure {

@@ -1,26 +1,22 @@
-// The rows of the console's tree of changes.
+// The rows of the console's trees.
 
 import { describe, expect, it } from 'vitest'
-import {
-  changeRows,
-  parentOf,
-  type TreeChange,
-} from '../../../src/console/client/parts/change-rows.ts'
+import { parentOf, type TreeItem, treeRows } from '../../../src/console/client/parts/tree-rows.ts'
 
-function change(memoryId: string, path?: string, rest: Partial<TreeChange> = {}): TreeChange {
+function change(memoryId: string, path?: string, rest: Partial<TreeItem> = {}): TreeItem {
   return { memoryId, path, operation: 'modified', ...rest }
 }
 
-function drawn(changes: readonly TreeChange[], closed: readonly string[] = []): readonly string[] {
-  return changeRows(changes, new Set(closed)).map((row) => {
+function drawn(changes: readonly TreeItem[], closed: readonly string[] = []): readonly string[] {
+  return treeRows(changes, (key) => !closed.includes(key)).map((row) => {
     const place = `${row.level}.${row.position}/${row.siblings}`
     return row.kind === 'folder'
-      ? `${place} ${row.name}/ (${row.changes})`
+      ? `${place} ${row.name}/ (${row.memories})`
       : `${place} ${row.name} ${row.key}`
   })
 }
 
-describe('rows of a tree of changes', () => {
+describe('rows of a tree of memories', () => {
   it('have folders first, each with the number of changes below it', () => {
     const changes = [change('m1', '/z.md'), change('m2', '/a/b/y.md'), change('m3', '/a/x.md')]
     expect(drawn(changes)).toEqual([
@@ -67,7 +63,7 @@ describe('rows of a tree of changes', () => {
   })
 
   it('know the folder that they are in', () => {
-    const rows = changeRows([change('m1', '/a/b/y'), change('m2', '/a/x')], new Set())
+    const rows = treeRows([change('m1', '/a/b/y'), change('m2', '/a/x')], () => true)
     expect(rows.map((_, index) => parentOf(rows, index))).toEqual([-1, 0, 1, 0])
   })
 })

@@ -1,0 +1,41 @@
+// The page: without a key it says how to get one, and holds nothing of the store.
+
+import type { JSX } from 'preact'
+import { LocationProvider } from 'preact-iso'
+import { sessionState } from './core/session.ts'
+import { Frame } from './frame/frame.tsx'
+
+export function App(): JSX.Element | null {
+  switch (sessionState.value) {
+    case 'starting':
+      return null
+    case 'open':
+      return (
+        <LocationProvider>
+          <Frame />
+        </LocationProvider>
+      )
+    case 'locked':
+      return <Outside title="Locked" text="The store is closed, and this page is empty." />
+    default:
+      return (
+        <Outside
+          title="This tab has no key"
+          text="An address lets one tab in, once, within a minute of its making."
+        />
+      )
+  }
+}
+
+function Outside({ title, text }: { readonly title: string; readonly text: string }): JSX.Element {
+  return (
+    <main class="outside">
+      <h1>{title}</h1>
+      <p>{text}</p>
+      <p>
+        Run <code>gitlocket console</code> in a terminal to open it, or choose{' '}
+        <i>Open another tab</i> in a tab that is open still.
+      </p>
+    </main>
+  )
+}

@@ -1,0 +1,84 @@
+// The bar above all views: whose store this is, the search, what is verified and synced, and Lock.
+
+import type { JSX } from 'preact'
+import { useLocation } from 'preact-iso'
+import { addressOf } from '../core/address.ts'
+import { lock, openAnotherTab } from '../core/session.ts'
+import { overview, searchWords } from '../core/state.ts'
+import { countOf } from '../parts/times.ts'
+
+export function Bar(): JSX.Element {
+  const { name = '', storeId = '', audience } = overview.value ?? {}
+  return (
+    <header class="bar">
+      <a class="store" href={addressOf.view(audience === 'auditor' ? 'audit' : 'memories')}>
+        <strong>{name === '' ? 'gitlocket' : name}</strong>{' '}
+        <span class="dim">{storeId.slice(0, 14)}…</span>
+      </a>
+      {audience === 'member' && <Search />}
+      <span class="sp" />
+      <Chips />
+      <button type="button" onClick={() => void openAnotherTab()}>
+        Open another tab
+      </button>
+      <button type="button" class="lock" onClick={() => void lock()}>
+        Lock
+      </button>
+    </header>
+  )
+}
+
+function Search(): JSX.Element {
+  const { route, path } = useLocation()
+  return (
+    <form
+      class="search"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (path !== '/search') route(addressOf.search())
+      }}
+    >
+      <label class="sr" for="search">
+        Search memories, now or at the moment shown
+      </label>
+      <input
+        id="search"
+        type="search"
+        autocomplete="off"
+        placeholder="Search memories"
+        value={searchWords.value}
+        onInput={({ currentTarget }) => {
+          searchWords.value = currentTarget.value
+        }}
+      />
+      <kbd aria-hidden="true">/</kbd>
+    </form>
+  )
+}
+
+function Chips(): JSX.Element | null {
+  const known = overview.value
+  if (known === undefined) return null
+  const { commits, remotes, deviceName, deviceId, role = 'removed', access } = known
+  const device = deviceName === '' ? deviceId.slice(0, 10) : deviceName
+  return (
+    <>
+      <a class="chip good" href={addressOf.view('audit')} title="Every commit was verified">
+        <span class="dot" aria-hidden="true" />
+        Verified <span class="dim">{countOf(commits, 'commit')}</span>
+      </a>
+      <a class="chip" href={addressOf.view('sync')}>
+        {remotes.length === 0 ? 'no remote' : remotes.map(describeRemote).join(', ')}
+      </a>
+      <a class="chip who" href={addressOf.view('devices')} title="This device and its role">
+        {device} · {access === 'read_only' ? `${role}, read-only` : role}
+      </a>
+    </>
+  )
+}
+
+function describeRemote(remote: { readonly name: string; readonly unsent?: number | undefined }) {
+  if (remote.unsent === undefined) return remote.name
+  return remote.unsent === 0 ? `${remote.name}: synced` : `${remote.name}: ${remote.unsent} unsent`
+}

@@ -1,0 +1,63 @@
+// Goes to a moment: by its time, by a version, or by a commit.
+
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { MomentInput } from '../../../api/console/contract.ts'
+import { useAction } from '../core/use-action.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { Field } from '../parts/field.tsx'
+
+interface GoToProps {
+  readonly onGo: (to: MomentInput) => Promise<void>
+  readonly onClose: () => void
+}
+
+export function GoTo({ onGo, onClose }: GoToProps): JSX.Element {
+  const [text, setText] = useState('')
+  const [time, setTime] = useState('')
+  const { run, failure } = useAction<void>()
+  const to = momentIn(text, time)
+  return (
+    <Dialog title="Go to a moment" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (to !== undefined) void run(() => onGo(to))
+        }}
+      >
+        <p>
+          <span class="field">
+            <label for="go-time">Time</label>
+            <input
+              id="go-time"
+              type="datetime-local"
+              step={1}
+              value={time}
+              onInput={({ currentTarget }) => setTime(currentTarget.value)}
+            />
+          </span>
+        </p>
+        <p>
+          <Field label="Or a version, memver_…, or a commit" value={text} onValue={setText} />
+        </p>
+        {failure !== undefined && <Failure failure={failure} />}
+        <p class="go">
+          <button type="submit" class="pri" aria-disabled={to === undefined}>
+            Go
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  )
+}
+
+function momentIn(text: string, time: string): MomentInput | undefined {
+  const id = text.trim()
+  if (id.startsWith('memver_')) return { versionId: id }
+  if (/^[0-9a-f]{7,40}$/.test(id)) return { commit: id }
+  return time === '' || id !== '' ? undefined : { time: new Date(time).getTime() }
+}

@@ -1,0 +1,117 @@
+// The line of time: a slider over all commits, and how close to each other they were written.
+
+import type { JSX } from 'preact'
+import { useLocation } from 'preact-iso'
+import { useRef, useState } from 'preact/hooks'
+import type { MomentInput, Stretch } from '../../../api/console/contract.ts'
+import { addressAt } from '../core/address.ts'
+import { ask } from '../core/ask.ts'
+import { isPast, moment, overview } from '../core/state.ts'
+import { useAsk } from '../core/use-ask.ts'
+import { absoluteTime } from '../parts/times.ts'
+import { GoTo } from './go-to.tsx'
+
+const STRETCHES = 120
+const HEIGHT = 28
+
+export function TimeLine(): JSX.Element {
+  const { url, route } = useLocation()
+  const [isGoing, setGoing] = useState(false)
+  const commits = overview.value?.commits ?? 1
+  const { data } = useAsk('moment.density', { stretches: STRETCHES })
+  const go = useLatest(async (position: number) => {
+    const found = position >= commits ? undefined : await ask('moment.find', { position })
+    route(addressAt(location.pathname + location.search, found?.commit), true)
+  })
+  const shown = isPast.value ? moment.value : undefined
+  const position = shown?.position ?? commits
+  const when = shown === undefined ? 'Now' : absoluteTime(shown.time)
+  return (
+    <footer class="time">
+      <a class="button now" href={addressAt(url, undefined)} aria-current={!isPast.value}>
+        Now
+      </a>
+      <div class="track">
+        <Bars stretches={data?.stretches ?? []} />
+        <label class="sr" for="moment">
+          Moment shown
+        </label>
+        <input
+          id="moment"
+          type="range"
+          min={1}
+          max={commits}
+          value={position}
+          aria-valuetext={`${when}, commit ${position} of ${commits}`}
+          onInput={({ currentTarget }) => go(Number(currentTarget.value))}
+        />
+      </div>
+      <span class="when">
+        <b>{when}</b>
+        <br />
+        <span class="dim">
+          commit {position.toLocaleString()} of {commits.toLocaleString()}
+        </span>
+      </span>
+      <button type="button" onClick={() => setGoing(true)}>
+        Go to…
+      </button>
+      {isGoing && (
+        <GoTo
+          onGo={async (to: MomentInput) => {
+            const found = await ask('moment.find', to)
+            setGoing(false)
+            route(addressAt(location.pathname + location.search, found.commit))
+          }}
+          onClose={() => setGoing(false)}
+        />
+      )}
+    </footer>
+  )
+}
+
+/** While the slider moves, only the newest place is looked for, one at a time. */
+function useLatest(work: (value: number) => Promise<void>): (value: number) => void {
+  const wanted = useRef<number>(undefined)
+  const isRunning = useRef(false)
+  return (value) => {
+    wanted.current = value
+    if (isRunning.current) return
+    isRunning.current = true
+    const run = async (): Promise<void> => {
+      while (wanted.current !== undefined) {
+        const next = wanted.current
+        wanted.current = undefined
+        // A place that is gone is not shown: the next event finds another.
+        await work(next).catch(() => undefined)
+      }
+      isRunning.current = false
+    }
+    void run()
+  }
+}
+
+/** Higher where commits follow each other faster. */
+function Bars({ stretches }: { readonly stretches: readonly Stretch[] }): JSX.Element {
+  const rates = stretches.map(({ commits, from, to }) => commits / Math.max(1, to - from))
+  const logs = rates.map((rate) => Math.log10(rate))
+  const [least, most] = [Math.min(...logs), Math.max(...logs)]
+  const total = stretches.reduce((sum, { commits }) => sum + commits, 0)
+  return (
+    <svg class="bars" viewBox={`0 0 ${total} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden>
+      {stretches.map(({ first, commits }, index) => {
+        const share = ((logs[index] ?? least) - least) / Math.max(1e-9, most - least)
+        const height = Math.max(2, share * HEIGHT)
+        return (
+          <rect
+            key={first}
+            x={first - 1}
+            y={HEIGHT - height}
+            width={commits * 0.85}
+            height={height}
+          />
+        )
+      })}
+    </svg>
+  )
+}

@@ -1,0 +1,85 @@
+// The editor, loaded when somebody edits: CodeMirror, with the nonce of the page for its styles.
+
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+import { MergeView } from '@codemirror/merge'
+import { highlightSelectionMatches, searchKeymap } from '@codemirror/search'
+import { EditorState, type Extension } from '@codemirror/state'
+import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
+
+export interface EditorOptions {
+  /** Names the text for those who hear it. */
+  readonly label: string
+  readonly text: string
+  readonly onText: (text: string) => void
+  readonly onSave: () => void
+}
+
+export interface MergeOptions extends EditorOptions {
+  /** What is there now: it is shown beside, and cannot be edited. */
+  readonly theirs: string
+}
+
+/** Something in the page that `destroy` takes away. */
+interface Shown {
+  readonly destroy: () => void
+}
+
+export function showEditor(parent: HTMLElement, options: EditorOptions): Shown {
+  const state = EditorState.create({ doc: options.text, extensions: extensionsOf(options) })
+  const view = new EditorView({ state, parent })
+  view.focus()
+  return view
+}
+
+/** Both texts, of which the right one is edited. */
+export function showMerge(parent: HTMLElement, options: MergeOptions): Shown {
+  const readOnly = [
+    ...shared('What is there now'),
+    EditorState.readOnly.of(true),
+    EditorView.editable.of(false),
+  ]
+  const view = new MergeView({
+    a: { doc: options.theirs, extensions: readOnly },
+    b: { doc: options.text, extensions: extensionsOf(options) },
+    parent,
+    revertControls: 'a-to-b',
+    collapseUnchanged: { margin: 3, minSize: 6 },
+  })
+  view.b.focus()
+  return view
+}
+
+function extensionsOf({ label, onText, onSave }: EditorOptions): readonly Extension[] {
+  const save = (): boolean => {
+    onSave()
+    return true
+  }
+  return [
+    ...shared(label),
+    history(),
+    // Tab leaves the editor, so that no keyboard is caught in it.
+    keymap.of([
+      { key: 'Mod-s', run: save, preventDefault: true },
+      ...defaultKeymap,
+      ...historyKeymap,
+      ...searchKeymap,
+    ]),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) onText(update.state.doc.toString())
+    }),
+  ]
+}
+
+function shared(label: string): readonly Extension[] {
+  const nonce = document.querySelector('meta[name="style-nonce"]')?.getAttribute('content') ?? ''
+  return [
+    EditorView.cspNonce.of(nonce),
+    EditorView.contentAttributes.of({ 'aria-label': label }),
+    EditorView.lineWrapping,
+    // A text keeps its line endings.
+    EditorState.lineSeparator.of('\n'),
+    lineNumbers(),
+    drawSelection(),
+    highlightSelectionMatches(),
+  ]
+}

@@ -1,0 +1,24 @@
+// What a user has typed and not saved: in RAM alone. It stays while other views are shown.
+
+import { signal } from '@preact/signals'
+
+export interface Draft {
+  readonly text: string
+  /** Of the text that the edit began from: another one there is not overwritten. */
+  readonly expectedSha256: string
+}
+
+/** By memory; the one of a new memory by an empty id. */
+export const drafts = signal<ReadonlyMap<string, Draft>>(new Map())
+
+export function keepDraft(memoryId: string, draft: Draft | undefined): void {
+  const next = new Map(drafts.peek())
+  if (draft === undefined) next.delete(memoryId)
+  else next.set(memoryId, draft)
+  drafts.value = next
+}
+
+// The browser asks before the page, and what was typed, are gone.
+addEventListener('beforeunload', (event) => {
+  if (drafts.peek().size > 0) event.preventDefault()
+})

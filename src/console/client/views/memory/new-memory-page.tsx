@@ -1,0 +1,63 @@
+// A new memory: its path and its text.
+
+import type { JSX } from 'preact'
+import { useLocation } from 'preact-iso'
+import { useState } from 'preact/hooks'
+import { addressOf } from '../../core/address.ts'
+import { ask } from '../../core/ask.ts'
+import { mayWrite } from '../../core/state.ts'
+import { useAction } from '../../core/use-action.ts'
+import { Failure } from '../../parts/failure.tsx'
+import { Field } from '../../parts/field.tsx'
+import { drafts, keepDraft } from './drafts.ts'
+import { Editor } from './editor.tsx'
+import { reasonIn } from './reason.ts'
+
+/** Of the draft: a memory that is not there has no id. */
+const NEW = ''
+
+export function NewMemoryPage(): JSX.Element {
+  const { route } = useLocation()
+  const [path, setPath] = useState('/')
+  const [reason, setReason] = useState('')
+  const { run, isRunning, failure } = useAction<void>()
+  if (!mayWrite.value) return <p>This console may look, but not write.</p>
+  const save = (): void => {
+    void run(async () => {
+      const content = drafts.peek().get(NEW)?.text ?? ''
+      const { memoryId } = await ask('memory.create', { path, content, ...reasonIn(reason) })
+      keepDraft(NEW, undefined)
+      route(addressOf.memory(memoryId))
+    })
+  }
+  return (
+    <>
+      <h1>New memory</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          save()
+        }}
+      >
+        <p>
+          <Field label="Path" value={path} onValue={setPath} isRequired autoFocus />
+        </p>
+        <Editor
+          label="Text of the new memory"
+          text={drafts.peek().get(NEW)?.text ?? ''}
+          theirs={undefined}
+          onText={(text) => keepDraft(NEW, { text, expectedSha256: '' })}
+          onSave={save}
+        />
+        <div class="go">
+          <Field label="Reason (optional)" value={reason} onValue={setReason} />
+          <span class="sp" />
+          <button type="submit" class="pri" aria-disabled={isRunning}>
+            Create
+          </button>
+          {failure !== undefined && <Failure failure={failure} />}
+        </div>
+      </form>
+    </>
+  )
+}

@@ -1,0 +1,112 @@
+// Step 4: the certificate, the search for what should be gone, and who has not shown yet that they
+// erased.
+
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { Erased, ErasureProof } from '../../../../api/console/contract.ts'
+import { ask } from '../../core/ask.ts'
+import { useAction } from '../../core/use-action.ts'
+import { downloadText } from '../../parts/download.ts'
+import { Failure } from '../../parts/failure.tsx'
+import { ProgressBar } from '../../parts/labels.tsx'
+import { absoluteTime, countOf } from '../../parts/times.ts'
+
+interface ProofStepProps {
+  /** What was erased just now; undefined for the proof alone. */
+  readonly erased: Erased | undefined
+  readonly onAgain: () => void
+}
+
+export function ProofStep({ erased, onAgain }: ProofStepProps): JSX.Element {
+  const box = useRef<HTMLParagraphElement>(null)
+  const certificate = erased?.certificate
+  const { run, isRunning, progress, failure, result } = useAction<ErasureProof>()
+  const search = (): void => {
+    void run((options) => ask('redaction.proof', { certificate }, options))
+  }
+  useEffect(() => {
+    box.current?.focus()
+    search()
+  }, [])
+  return (
+    <>
+      <p class="banner good" tabIndex={-1} ref={box} role="status">
+        {erased !== undefined && <b>Erased {countOf(erased.versions.length, 'version')}. </b>}
+        {isRunning && 'Searching all that is stored for what was erased…'}
+        {result !== undefined && summaryOf(result)}
+      </p>
+      <ProgressBar progress={progress} />
+      {failure !== undefined && <Failure failure={failure} />}
+      {certificate !== undefined && (
+        <p>
+          <button
+            type="button"
+            class="pri"
+            onClick={() => downloadText('certificate.json', 'application/json', certificate)}
+          >
+            Download the certificate
+          </button>{' '}
+          It is given here and nowhere else: signed by this device, with the ids of what a host is
+          to erase.
+        </p>
+      )}
+      {result !== undefined && <Details proof={result} />}
+      <div class="go">
+        <button type="button" aria-disabled={isRunning} onClick={search}>
+          Search again
+        </button>
+        <span class="sp" />
+        <button type="button" onClick={onAgain}>
+          Erase something else
+        </button>
+      </div>
+    </>
+  )
+}
+
+function summaryOf({ versions, objects, cached, found }: ErasureProof): string {
+  const where = `${countOf(objects, 'object')} and ${countOf(cached, 'version')} in caches`
+  const searched = `Searched ${where} for ${countOf(versions, 'redacted version')}: `
+  return searched + (found.length === 0 ? 'nothing is left.' : `found in ${found.length} places.`)
+}
+
+function Details({ proof }: { readonly proof: ErasureProof }): JSX.Element {
+  const { found, pending, putAside, builtOnRedacted, pendingDevices, behindRemotes } = proof
+  return (
+    <>
+      {found.length > 0 && pending > 0 && (
+        <p>{countOf(pending, 'object')} are erased by the next checkpoint: search again then.</p>
+      )}
+      {putAside > 0 && <p>{countOf(putAside, 'damaged file')} were not searched.</p>}
+      {builtOnRedacted.length > 0 && (
+        <section>
+          <h2>May repeat an erased text</h2>
+          <p>They were written on it by a device that did not know of the redaction.</p>
+          <ul>
+            {builtOnRedacted.map(({ versionId, path, memoryId }) => (
+              <li key={versionId}>{path ?? memoryId}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section>
+        <h2>Who has not shown yet that they erased</h2>
+        {pendingDevices.length + behindRemotes.length === 0 && <p>Nobody: all have.</p>}
+        <ul>
+          {pendingDevices.map(({ deviceId, name, role, lastRecord, canAcknowledge }) => (
+            <li key={deviceId}>
+              {name === '' ? deviceId : name}, {role}
+              {lastRecord === undefined
+                ? ', has written nothing'
+                : `, last wrote ${absoluteTime(lastRecord)}`}
+              {!canAcknowledge && ': it may not write, so that it cannot be known'}
+            </li>
+          ))}
+          {behindRemotes.map((name) => (
+            <li key={name}>the remote {name}: sync</li>
+          ))}
+        </ul>
+      </section>
+    </>
+  )
+}

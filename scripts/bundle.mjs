@@ -108,8 +108,8 @@ const { output: written } = await bundle.write({
   },
 })
 await bundle.close()
-const modules = written.flatMap(({ moduleIds = [] }) => moduleIds)
-writeFileSync(join(output, 'LICENSES.txt'), licenceTexts(modules))
+const bundled = written.flatMap(({ moduleIds = [] }) => moduleIds)
+writeFileSync(join(output, 'LICENSES.txt'), licenceTexts(bundled))
 
 function sourceFile(name) {
   return join(root, 'src', name)

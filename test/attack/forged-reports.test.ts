@@ -3,8 +3,8 @@
 // T20: no report of an auditor names a path, a setting or a reason, and none of a member a content.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import { utf8 } from '../../src/bytes.ts'
 import { reportCsv } from '../../src/api/report-csv.ts'
+import { utf8 } from '../../src/bytes.ts'
 import { reportJson } from '../../src/cli/report/json.ts'
 import { reportPage } from '../../src/cli/report/page.ts'
 import { formatId } from '../../src/format/id.ts'

@@ -63,6 +63,7 @@ const order: readonly string[] = [
   'anthropic',
   'mcp',
   'server',
+  'console',
   'cli',
   'tour',
 ]
@@ -88,6 +89,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   anthropic: ['memory-tool', 'api', 'store'],
   mcp: ['memory-tool', 'api', 'hosting', 'store', 'crypto'],
   server: ['memory-tool', 'api', 'hosting', 'crypto'],
+  console: ['server', 'api', 'store', 'format', 'crypto'],
   home: ['store', 'keys', 'crypto'],
   hosting: ['home', 'store', 'keys', 'git', 'disk', 'format', 'crypto'],
   index: ['home', 'store', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
@@ -100,22 +102,36 @@ const narrow: Readonly<Record<string, readonly string[]>> = {
   'git crypto': ['src/crypto/digest.ts', 'src/crypto/random.ts', 'src/crypto/sha1.ts'],
 }
 
+/** The page of the console, which runs in a browser. */
+const page = 'src/console/client/'
+const pageFiles = 'src/console/page-files.ts'
+
 /** Who may import a package: layers, or the beginning of paths. One that has no row is refused. */
 const packages: Readonly<Record<string, readonly string[]>> = {
+  '@codemirror/commands': [page],
+  '@codemirror/merge': [page],
+  '@codemirror/search': [page],
+  '@codemirror/state': [page],
+  '@codemirror/view': [page],
+  '@preact/signals': [page],
   '@anthropic-ai/sdk': ['anthropic', 'src/cli/chat'],
   '@hono/node-server': ['server'],
   '@modelcontextprotocol/server': ['mcp'],
   '@scure/bip39': ['src/format/fingerprint.ts'],
   'jsonc-parser': ['src/cli/setup/json-text.ts'],
-  diff: ['cli', 'src/text/line-matches.ts'],
+  diff: ['cli', 'src/text/line-matches.ts', page],
+  dompurify: [page],
   hono: ['server'],
+  marked: [page],
+  preact: [page],
+  'preact-iso': [page],
   'libsodium-wrappers': ['crypto'],
   'libsodium-wrappers-sumo': ['crypto'],
   'node:buffer': ['home', 'cli'],
   'node:child_process': ['cli', 'tour', 'transport'],
   'node:crypto': ['crypto'],
   'node:events': ['store', 'server', 'cli'],
-  'node:fs': ['disk', 'git', 'home', 'cli', 'tour', 'src/worker-url.ts'],
+  'node:fs': ['disk', 'git', 'home', 'cli', 'tour', 'src/worker-url.ts', pageFiles],
   'node:http': ['server', 'transport'],
   'node:https': ['server', 'transport'],
   'node:net': ['src/disk/life-socket.ts'],
@@ -153,7 +169,7 @@ const ambient: readonly Ambient[] = [
   {
     pattern: /\bDate\.now\b|\bnew Date\(\)/g,
     right: 'the clock is passed in',
-    allowed: ['src/clock.ts'],
+    allowed: ['src/clock.ts', page],
   },
   { pattern: /\bMath\.random\b/g, right: 'randomness is passed in', allowed: [] },
   {

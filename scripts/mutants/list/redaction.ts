@@ -384,7 +384,7 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'cli/report/csv.ts',
+    file: 'api/report-csv.ts',
     mutants: [
       {
         line: "const safe = isFormula ? `'${text}` : text",

@@ -3,8 +3,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import type { Clock } from '../../clock.ts'
-import type { Audit, AuditOptions } from '../../store/audit/audit.ts'
-import { auditStore } from '../../store/audit/audit.ts'
+import { type Audit, type AuditOptions, auditStore } from '../../store/audit/audit.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { listReportedDevices } from '../../store/report/access-events.ts'
 import type { AuditReport } from '../../store/report/audit-report.ts'
@@ -129,7 +128,14 @@ function devicesOf({ entries, deviceId: own }: Audit): readonly ListedDevice[] {
   })
 }
 
-async function* untilAborted(signal: AbortSignal): AsyncGenerator<never, void> {
-  if (signal.aborted) return
-  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+function untilAborted(signal: AbortSignal): AsyncIterable<never, void> {
+  const ended = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+    if (signal.aborted) resolve()
+  })
+  const next = async (): Promise<IteratorResult<never, void>> => {
+    await ended
+    return { done: true, value: undefined }
+  }
+  return { [Symbol.asyncIterator]: () => ({ next }) }
 }

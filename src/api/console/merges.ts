@@ -52,6 +52,6 @@ async function rowsOf({ store, seen, work }: ConsoleContext): Promise<readonly M
   const looks = seen.read()
   return merges.map((merge) => {
     const deviceNames = merge.inputDevices.map((id) => names.get(id) ?? '')
-    return { ...merge, isSeen: looks.has(merge.versionId), deviceNames }
+    return Object.assign({ isSeen: looks.has(merge.versionId), deviceNames }, merge)
   })
 }

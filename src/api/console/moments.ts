@@ -39,7 +39,7 @@ const compare: ConsoleOperation<'moment.compare'> = {
   run: async ({ store, work }, { from, to }) => {
     const { changes, redacted } = await store.history.diff({ commit: from }, pointOf(to), work)
     const described = changes.map(({ memoryId, before, after }) => {
-      return { memoryId, ...describeChange(before, after) }
+      return describeChange(memoryId, before, after)
     })
     return { changes: described, redacted }
   },
@@ -50,9 +50,10 @@ export const momentsOperations: OperationsOf<
 > = { 'moment.density': density, 'moment.find': find, 'moment.compare': compare }
 
 function describeChange(
+  memoryId: string,
   before: TextState | undefined,
   after: TextState | undefined,
-): Omit<MomentChange, 'memoryId'> {
+): MomentChange {
   const textDiffers = before?.content !== after?.content
-  return { before: before?.path, after: after?.path, textDiffers }
+  return { memoryId, before: before?.path, after: after?.path, textDiffers }
 }

@@ -29,8 +29,8 @@ type Carry<Input> = (
 const undo: Carry<UndoInput> = async (me, input, options, store) =>
   me.undo(await undoRequest(store, input), options)
 
-const restore: Carry<RestoreInput> = (me, { memoryId, ...to }, options) =>
-  me.restore({ memory: memoryId, to: pointIn(to) }, options)
+const restore: Carry<RestoreInput> = (me, input, options) =>
+  me.restore({ memory: input.memoryId, to: pointIn(input) }, options)
 
 const rollback: Carry<RollbackInput> = (me, { commit: to, path }, options) =>
   me.rollback({ to: { commit: to }, path }, options)
@@ -117,11 +117,10 @@ async function planned<Input>(
 async function carriedOut<Input>(
   { store, writer, work }: ConsoleContext,
   carry: Carry<Input>,
-  { plan, reason, ...input }: Confirmed<Input>,
+  input: Confirmed<Input>,
 ): Promise<RevertPlan> {
-  // The rest of the intersection is the input that the plan was made of.
-  const asked = input as unknown as Input
-  return planOf(await carry(writer(reason), asked, { ...work, confirmed: plan }, store), plan)
+  const { plan, reason } = input
+  return planOf(await carry(writer(reason), input, { ...work, confirmed: plan }, store), plan)
 }
 
 function planOf({ commit: done, steps, left }: Revert, plan: string): RevertPlan {

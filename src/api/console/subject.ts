@@ -1,10 +1,9 @@
 // What a console shows: a store, as its member sees it. All that its listener knows: it asks by
 // name, with whatever the page has sent.
 
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
-import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreChange } from '../../store/watch.ts'
 import { type Access, checkAccess, type Effect } from '../actions.ts'
 import { parseInput } from '../schemas.ts'
@@ -33,7 +32,7 @@ interface AnyOperation<Context> {
 export function memberSubject(user: ConsoleUser): ConsoleSubject {
   return {
     ask: (name, input, work) => answer(operations, name, input, user.access, { ...user, work }),
-    watch: (signal) => (user.store satisfies MemoryStore).watch({ signal }),
+    watch: (signal) => user.store.watch({ signal }),
   }
 }
 

@@ -6,25 +6,24 @@ import { sessionState } from './core/session.ts'
 import { Frame } from './frame/frame.tsx'
 
 export function App(): JSX.Element | null {
-  switch (sessionState.value) {
-    case 'starting':
-      return null
-    case 'open':
-      return (
-        <LocationProvider>
-          <Frame />
-        </LocationProvider>
-      )
-    case 'locked':
-      return <Outside title="Locked" text="The store is closed, and this page is empty." />
-    default:
-      return (
-        <Outside
-          title="This tab has no key"
-          text="An address lets one tab in, once, within a minute of its making."
-        />
-      )
+  const state = sessionState.value
+  if (state === 'starting') return null
+  if (state === 'open') {
+    return (
+      <LocationProvider>
+        <Frame />
+      </LocationProvider>
+    )
   }
+  if (state === 'locked') {
+    return <Outside title="Locked" text="The store is closed, and this page is empty." />
+  }
+  return (
+    <Outside
+      title="This tab has no key"
+      text="An address lets one tab in, once, within a minute of its making."
+    />
+  )
 }
 
 function Outside({ title, text }: { readonly title: string; readonly text: string }): JSX.Element {

@@ -146,7 +146,7 @@ export function versionsOf(
   const stop = last === undefined ? entries.length : end
   const start = Math.max(0, stop - limit)
   const data = entries.slice(start, stop).map((entry, index) => {
-    return { ...describeVersion(history, entry), number: start + index + 1 }
+    return Object.assign(describeVersion(history, entry), { number: start + index + 1 })
   })
   const nextPage = start > 0 ? data[0]?.versionId : undefined
   return { data: data.toReversed(), nextPage, total: entries.length }

@@ -1,5 +1,5 @@
-// The moments of a history as a line: each commit has a position, counted from 1 in the order of the
-// history, and a time. Pure.
+// The moments of a history as a line: each commit has a position, counted from 1 in the order of
+// the history, and a time. Pure.
 
 import { StoreError } from '../../errors.ts'
 import type { CommitEntry } from './history-rows.ts'

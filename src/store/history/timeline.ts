@@ -1,5 +1,5 @@
-// The history as what somebody did: by session, or by actor where there is none, and by day. Made of
-// the history in RAM, in one pass that goes on where the one before ended.
+// The history as what somebody did: by session, or by actor where there is none, and by day. Made
+// of the history in RAM, in one pass that goes on where the one before ended.
 
 import { StoreError } from '../../errors.ts'
 import type { Actor, Operation } from '../../format/change-record.ts'
@@ -20,7 +20,7 @@ export interface TimelineFilter
 
 /** What is grouped: of each day, or of all time. */
 export type Grouping =
-  /** An IANA time zone, which says where a day begins: by session, or by actor where there is none. */
+  /** By session, or by actor where there is none; the IANA time zone says where a day begins. */
   { readonly by: 'day'; readonly timeZone: string } | { readonly by: 'session' | 'actor' }
 
 /** Versions that belong together. Numbers are of those that match the filter. */
@@ -240,11 +240,14 @@ function keyBy(
   grouping: Grouping,
   dayOf: ((time: number) => string) | undefined,
 ): (commit: CommitEntry) => string | undefined {
-  const actorKey = (actor: Actor | undefined) => `actor ${actor?.type} ${actor?.id}`
   if (grouping.by === 'session') return ({ session }) => session
   if (grouping.by === 'actor') return ({ actor }) => actor && actorKey(actor)
   return ({ session, actor, time }) =>
     `${dayOf?.(time)} ${session === undefined ? actorKey(actor) : `session ${session}`}`
+}
+
+function actorKey(actor: Actor | undefined): string {
+  return `actor ${actor?.type} ${actor?.id}`
 }
 
 /** Offsets of time zones are multiples of it, ms. */

@@ -15,8 +15,8 @@ import { numberText, sizeText } from '../../../src/cli/sizes.ts'
 import { storePath } from '../../../src/cli/store-path.ts'
 import { commands } from '../../../src/cli/table.ts'
 import { findTime, localTime, parseDuration, parseTime, timeAgo } from '../../../src/cli/times.ts'
-import { temporaryDirectory } from '../../support/temporary.ts'
 import { visible } from '../../../src/text/visible.ts'
+import { temporaryDirectory } from '../../support/temporary.ts'
 
 test('a local time is one that options take, to the second', () => {
   for (const time of [0, 1_700_000_000_000, 1_750_000_000_000]) {

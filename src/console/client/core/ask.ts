@@ -9,6 +9,7 @@ import type {
   ResultOf,
 } from '../../../api/console/contract.ts'
 import { authorization, endSession } from './session.ts'
+import { trusted } from './trusted.ts'
 
 export interface AskOptions {
   /** Ends the work on the other side, too. */
@@ -38,13 +39,15 @@ export async function ask<Name extends QuestionName>(
   { signal, onProgress }: AskOptions = {},
 ): Promise<ResultOf<Name>> {
   const answer = await send(name, input, signal)
+  let last: Exclude<AnswerLine, { readonly progress: unknown }> | undefined
+  // To its end, so that the connection can be used again.
   for await (const line of linesOf(answer)) {
-    const said = JSON.parse(line) as AnswerLine
+    const said = trusted<AnswerLine>(JSON.parse(line))
     if ('progress' in said) onProgress?.(said.progress.done, said.progress.total)
-    else if ('error' in said) throw new AskFailure(said.error)
-    // The console and its page are of one build.
-    else return said.result as ResultOf<Name>
+    else last = said
   }
+  if (last !== undefined && 'error' in last) throw new AskFailure(last.error)
+  if (last !== undefined) return trusted(last.result)
   throw new AskFailure({ code: 'unavailable', message: 'The console ended before it answered' })
 }
 

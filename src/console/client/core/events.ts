@@ -5,6 +5,7 @@ import { signal } from '@preact/signals'
 import type { ConsoleEvent } from '../../../api/console/contract.ts'
 import { linesOf } from './ask.ts'
 import { authorization, endSession, sessionState } from './session.ts'
+import { trusted } from './trusted.ts'
 
 /** Grows with every change of the store: questions are asked again (use-ask.ts). */
 export const revision = signal(0)
@@ -23,7 +24,7 @@ export async function followEvents(): Promise<void> {
     try {
       const answer = await fetch('/events', { method: 'POST', headers: authorization() })
       if (!answer.ok) break
-      for await (const line of linesOf(answer)) take(JSON.parse(line) as ConsoleEvent)
+      for await (const line of linesOf(answer)) take(trusted(JSON.parse(line)))
     } catch {
       // The console is gone.
       break

@@ -2,6 +2,7 @@
 // `sessionStorage`, which no other tab and no other port can read. There is no cookie.
 
 import { signal } from '@preact/signals'
+import { jsonOf } from './trusted.ts'
 
 /** What the page is: without a key it can only say how to get one. */
 export type SessionState = 'starting' | 'open' | 'locked' | 'no-key'
@@ -47,7 +48,7 @@ export async function openAnotherTab(): Promise<void> {
   const tab = window.open('about:blank', '_blank')
   const answer = await fetch('/token', { method: 'POST', headers: authorization() })
   if (!answer.ok || tab === null) return
-  const { token } = (await answer.json()) as { readonly token: string }
+  const { token } = await jsonOf<{ readonly token: string }>(answer)
   tab.opener = null
   tab.location.replace(`${location.pathname}${location.search}#token=${token}`)
 }
@@ -59,5 +60,5 @@ async function trade(token: string): Promise<string | undefined> {
     body: JSON.stringify({ token }),
   })
   if (!answer.ok) return undefined
-  return ((await answer.json()) as { readonly key: string }).key
+  return (await jsonOf<{ readonly key: string }>(answer)).key
 }

@@ -46,10 +46,26 @@ export function Frame(): JSX.Element {
       </main>
       {isMember && <TimeLine />}
       <Keys />
-      <p class="notice" role="status">
-        {notice.value}
-      </p>
+      <Notice />
     </div>
+  )
+}
+
+const NOTICE_MS = 4000
+
+function Notice(): JSX.Element {
+  const { value } = notice
+  useEffect(() => {
+    if (value === undefined) return undefined
+    const end = setTimeout(() => {
+      notice.value = undefined
+    }, NOTICE_MS)
+    return () => clearTimeout(end)
+  }, [value])
+  return (
+    <p class="notice" role="status">
+      {value}
+    </p>
   )
 }
 

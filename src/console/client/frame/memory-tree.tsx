@@ -93,7 +93,7 @@ function Rows({ tree, filter }: RowsProps): JSX.Element {
   }, [items, filter])
   const rows = useMemo(() => {
     const isSmall = items.length <= OPEN_MAX || filter !== ''
-    const way = `${items.find(({ memoryId }) => memoryId === shown)?.path ?? ''}`
+    const way = items.find(({ memoryId }) => memoryId === shown)?.path ?? ''
     const isOpen = (key: string): boolean => {
       return opened.get(key) ?? (isSmall || way.startsWith(`${key}/`))
     }

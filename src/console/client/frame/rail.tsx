@@ -16,7 +16,7 @@ interface Entry {
 const entries: readonly Entry[] = [
   { name: 'memories', icon: '▤', label: 'Memories', also: ['memory', 'new', 'search', 'restore'] },
   { name: 'timeline', icon: '◷', label: 'Timeline', also: ['compare', 'rollback'] },
-  { name: 'sessions', icon: '⎌', label: 'Sessions' },
+  { name: 'sessions', icon: '↶', label: 'Sessions' },
   { name: 'merges', icon: '⋈', label: 'Merges' },
   { name: 'redaction', icon: '⌫', label: 'Redaction' },
   { name: 'devices', icon: '☷', label: 'Devices' },

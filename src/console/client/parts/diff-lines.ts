@@ -1,5 +1,5 @@
-// The difference of two texts as rows of a table: lines beside each other, changed words marked, and
-// runs of equal lines that can be folded. Must not touch the page.
+// The difference of two texts as rows of a table: lines beside each other, changed words marked,
+// and runs of equal lines that can be folded. Must not touch the page.
 
 import { diffArrays, diffWordsWithSpace } from 'diff'
 
@@ -40,41 +40,63 @@ export function diffRows(before: string, after: string, withWords: boolean): rea
     { value: older, removed: true, added: false },
     { value: newer, removed: false, added: true },
   ]
-  const rows: DiffRow[] = []
+  const rows = new Rows(withWords)
   let removed: readonly string[] = []
-  let left = 1
-  let right = 1
-  const change = (added: readonly string[]): void => {
+  for (const { value, ...block } of blocks) {
+    // What was removed waits for what was added in its place.
+    if (block.removed) removed = value
+    else {
+      rows.addChange(removed, block.added ? value : [])
+      removed = []
+      if (!block.added) rows.addEqual(value)
+    }
+  }
+  rows.addChange(removed, [])
+  return rows.all
+}
+
+/** Numbers the lines of both sides. */
+class Rows {
+  readonly all: DiffRow[] = []
+  readonly #withWords: boolean
+  #left = 1
+  #right = 1
+
+  constructor(withWords: boolean) {
+    this.#withWords = withWords
+  }
+
+  addEqual(lines: readonly string[]): void {
+    for (const line of lines) {
+      const parts = whole(line)
+      this.all.push({ isEqual: true, left: this.#nextLeft(parts), right: this.#nextRight(parts) })
+    }
+  }
+
+  addChange(removed: readonly string[], added: readonly string[]): void {
     for (let at = 0; at < Math.max(removed.length, added.length); at += 1) {
       const [was, is] = [removed[at], added[at]]
-      const parts = was !== undefined && is !== undefined && withWords ? words(was, is) : undefined
-      rows.push({
+      const isPair = was !== undefined && is !== undefined && this.#withWords
+      const parts = isPair ? words(was, is) : undefined
+      this.all.push({
         isEqual: false,
-        left: was === undefined ? undefined : { number: left, parts: parts?.left ?? whole(was) },
-        right: is === undefined ? undefined : { number: right, parts: parts?.right ?? whole(is) },
+        left: was === undefined ? undefined : this.#nextLeft(parts?.left ?? whole(was)),
+        right: is === undefined ? undefined : this.#nextRight(parts?.right ?? whole(is)),
       })
-      if (was !== undefined) left += 1
-      if (is !== undefined) right += 1
-    }
-    removed = []
-  }
-  for (const block of blocks) {
-    if (block.removed) {
-      // What was removed before waits for what was added in its place.
-      removed = block.value
-      continue
-    }
-    change(block.added ? block.value : [])
-    if (block.added) continue
-    for (const line of block.value) {
-      const parts = whole(line)
-      rows.push({ isEqual: true, left: { number: left, parts }, right: { number: right, parts } })
-      left += 1
-      right += 1
     }
   }
-  change([])
-  return rows
+
+  #nextLeft(parts: readonly DiffPart[]): DiffLine {
+    const number = this.#left
+    this.#left += 1
+    return { number, parts }
+  }
+
+  #nextRight(parts: readonly DiffPart[]): DiffLine {
+    const number = this.#right
+    this.#right += 1
+    return { number, parts }
+  }
 }
 
 /** The rows, with long runs of equal ones folded but those that are unfolded. */

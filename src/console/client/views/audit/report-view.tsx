@@ -67,10 +67,11 @@ function Writes({ report: { writes } }: ReportOnly): JSX.Element {
       title="Writes"
       rows={writes}
       columns={['Day (UTC)', 'Actor', 'Session', 'Created', 'Modified', 'Deleted', 'Redacted']}
-      cells={({ day, actor, session, created, modified, deleted, redacted }) => [
-        ...[day, actor?.id ?? '', session ?? ''],
-        ...[created, modified, deleted, redacted].map((count) => count.toLocaleString()),
-      ]}
+      cells={({ day, actor, session, created, modified, deleted, redacted }) =>
+        [day, actor?.id ?? '', session ?? ''].concat(
+          [created, modified, deleted, redacted].map((count) => count.toLocaleString()),
+        )
+      }
     />
   )
 }

@@ -4,6 +4,8 @@ import { signal } from '@preact/signals'
 
 export interface Draft {
   readonly text: string
+  /** Whether something was typed. */
+  readonly isChanged: boolean
   /** Of the text that the edit began from: another one there is not overwritten. */
   readonly expectedSha256: string
 }
@@ -20,5 +22,5 @@ export function keepDraft(memoryId: string, draft: Draft | undefined): void {
 
 // The browser asks before the page, and what was typed, are gone.
 addEventListener('beforeunload', (event) => {
-  if (drafts.peek().size > 0) event.preventDefault()
+  if ([...drafts.peek().values()].some(({ isChanged }) => isChanged)) event.preventDefault()
 })

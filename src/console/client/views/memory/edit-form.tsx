@@ -60,7 +60,7 @@ export function EditForm({ memoryId, path, draft, onDone }: EditFormProps): JSX.
         label={`Text of ${path}`}
         text={drafts.peek().get(memoryId)?.text ?? draft.text}
         theirs={theirs?.text}
-        onText={(text) => keepDraft(memoryId, { ...draft, text })}
+        onText={(text) => keepDraft(memoryId, { ...draft, text, isChanged: true })}
         onSave={save}
       />
       <form

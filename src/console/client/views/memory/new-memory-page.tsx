@@ -46,7 +46,7 @@ export function NewMemoryPage(): JSX.Element {
           label="Text of the new memory"
           text={drafts.peek().get(NEW)?.text ?? ''}
           theirs={undefined}
-          onText={(text) => keepDraft(NEW, { text, expectedSha256: '' })}
+          onText={(text) => keepDraft(NEW, { text, isChanged: true, expectedSha256: '' })}
           onSave={save}
         />
         <div class="go">

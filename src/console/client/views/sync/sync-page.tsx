@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { SyncReport } from '../../../../api/console/contract.ts'
+import type { ResultOf, SyncReport } from '../../../../api/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { mayManage, overview } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'
@@ -17,7 +17,6 @@ export function SyncPage(): JSX.Element {
   const { data, failure } = useAsk('sync.remotes', {})
   const sync = useAction<SyncReport>()
   const remove = useAction<object>()
-  const maySync = overview.value?.access === 'read_write'
   return (
     <>
       <h1>Sync</h1>
@@ -25,53 +24,12 @@ export function SyncPage(): JSX.Element {
       {failure !== undefined && <Failure failure={failure} />}
       {data?.remotes.length === 0 && <p>The store has no remote.</p>}
       {data !== undefined && data.remotes.length > 0 && (
-        <div class="wide-list" tabIndex={0} role="region" aria-label="Remotes">
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">Remote</th>
-                <th scope="col">Address</th>
-                <th scope="col">State</th>
-                <th scope="col">Do</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.remotes.map(({ name, url, unsent, evidence }) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td>{url}</td>
-                  <td>
-                    {stateOf(unsent)}
-                    {evidence !== undefined && '; a head that was refused is kept as evidence'}
-                  </td>
-                  <td class="row-acts">
-                    {maySync && (
-                      <button
-                        type="button"
-                        class="pri"
-                        aria-disabled={sync.isRunning}
-                        onClick={() => {
-                          void sync.run((options) => ask('sync.run', { remote: name }, options))
-                        }}
-                      >
-                        Sync now
-                      </button>
-                    )}{' '}
-                    {mayManage.value && (
-                      <button
-                        type="button"
-                        aria-label={`Forget the remote ${name}`}
-                        onClick={() => void remove.run(() => ask('remotes.remove', { name }))}
-                      >
-                        Forget
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Remotes
+          remotes={data.remotes}
+          isSyncing={sync.isRunning}
+          onSync={(remote) => void sync.run((options) => ask('sync.run', { remote }, options))}
+          onForget={(name) => void remove.run(() => ask('remotes.remove', { name }))}
+        />
       )}
       <p role="status">{sync.isRunning && 'Syncing…'}</p>
       <ProgressBar progress={sync.progress} />
@@ -80,6 +38,64 @@ export function SyncPage(): JSX.Element {
       {sync.result !== undefined && <SyncReportView report={sync.result} />}
       {mayManage.value && <AddRemote />}
     </>
+  )
+}
+
+interface RemotesProps {
+  readonly remotes: ResultOf<'sync.remotes'>['remotes']
+  readonly isSyncing: boolean
+  readonly onSync: (remote: string) => void
+  readonly onForget: (remote: string) => void
+}
+
+function Remotes({ remotes, isSyncing, onSync, onForget }: RemotesProps): JSX.Element {
+  const maySync = overview.value?.access === 'read_write'
+  return (
+    <div class="wide-list" tabIndex={0} role="region" aria-label="Remotes">
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">Remote</th>
+            <th scope="col">Address</th>
+            <th scope="col">State</th>
+            <th scope="col">Do</th>
+          </tr>
+        </thead>
+        <tbody>
+          {remotes.map(({ name, url, unsent, evidence }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{url}</td>
+              <td>
+                {stateOf(unsent)}
+                {evidence !== undefined && '; a head that was refused is kept as evidence'}
+              </td>
+              <td class="row-acts">
+                {maySync && (
+                  <button
+                    type="button"
+                    class="pri"
+                    aria-disabled={isSyncing}
+                    onClick={() => onSync(name)}
+                  >
+                    Sync now
+                  </button>
+                )}{' '}
+                {mayManage.value && (
+                  <button
+                    type="button"
+                    aria-label={`Forget the remote ${name}`}
+                    onClick={() => onForget(name)}
+                  >
+                    Forget
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 

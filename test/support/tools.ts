@@ -18,6 +18,7 @@ const packages = {
   zsh: 'zsh',
   fish: 'fish',
   groff: 'groff-base',
+  chromium: 'chromium',
 } as const
 
 type Tool = keyof typeof packages

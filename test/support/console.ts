@@ -1,0 +1,95 @@
+// A console over a real store, for tests: in this process, with the page that the build has made and
+// a clock that the test moves; and what a page does to ask it, or an attacker in its place.
+
+import { onTestFinished } from 'vitest'
+import type {
+  AnswerLine,
+  AskError,
+  InputOf,
+  QuestionName,
+  ResultOf,
+} from '../../src/api/console/contract.ts'
+import { type ConsoleUser, memberSubject } from '../../src/api/console/subject.ts'
+import type { ConsoleSubject } from '../../src/api/console/subject.ts'
+import { type ConsoleOptions, openConsole, type WebConsole } from '../../src/console/console.ts'
+import { readPageFiles } from '../../src/console/page-files.ts'
+import type { MemoryStore } from '../../src/index.ts'
+import { author } from './stores.ts'
+
+export const pageFiles = readPageFiles(new URL('../../dist/console/client/', import.meta.url))
+
+export function consoleUser(store: MemoryStore, options: Partial<ConsoleUser> = {}): ConsoleUser {
+  const looked = new Set<string>()
+  return {
+    store,
+    writer: (reason) => store.as(reason === undefined ? author : { ...author, reason }),
+    access: 'read_write',
+    seen: {
+      read: () => looked,
+      mark: (ids) => {
+        for (const id of ids) looked.add(id)
+      },
+    },
+    remoteAccess: {},
+    clock: Date.now,
+    ...options,
+  }
+}
+
+/** Asks without a page: what the operation answers or throws. */
+export function askerOf(subject: ConsoleSubject) {
+  return async <Name extends QuestionName>(
+    name: Name,
+    input: InputOf<Name>,
+  ): Promise<ResultOf<Name>> => (await subject.ask(name, input, {})) as ResultOf<Name>
+}
+
+export interface OpenedConsole extends WebConsole {
+  readonly host: string
+  /** A key, as a page gets it. */
+  readonly newKey: () => Promise<string>
+  /** The answer to a question, or its error. */
+  readonly ask: (
+    key: string,
+    name: string,
+    input: unknown,
+  ) => Promise<{ readonly result?: unknown; readonly error?: AskError }>
+}
+
+/** Closed when the test ends. */
+export async function openedConsole(
+  store: MemoryStore,
+  options: Partial<ConsoleOptions & ConsoleUser> = {},
+): Promise<OpenedConsole> {
+  const subject = options.subject ?? memberSubject(consoleUser(store, options))
+  const shown = await openConsole({ page: pageFiles, clock: Date.now, ...options, subject })
+  onTestFinished(() => shown.close())
+  const post = (path: string, body: unknown, key?: string): Promise<Response> =>
+    fetch(shown.url + path, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      },
+      body: JSON.stringify(body),
+    })
+  return {
+    ...shown,
+    host: new URL(shown.url).host,
+    newKey: async () => {
+      const token = tokenIn(shown.newAddress())
+      const { key } = (await (await post('/session', { token })).json()) as { key: string }
+      return key
+    },
+    ask: async (key, name, input) => {
+      const answer = await post(`/ask/${name}`, input, key)
+      const lines = (await answer.text()).trim().split('\n')
+      const last = JSON.parse(lines.at(-1) ?? '{}') as AnswerLine
+      return 'progress' in last ? {} : last
+    },
+  }
+}
+
+export function tokenIn(address: string): string {
+  return new URL(address).hash.slice('#token='.length)
+}

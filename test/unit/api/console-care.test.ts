@@ -1,0 +1,185 @@
+// How the console erases, manages devices and remotes, and proves, on a real store; and what an
+// auditor's is told.
+
+import { describe, expect, test } from 'vitest'
+import { auditorSubject } from '../../../src/api/console/auditor.ts'
+import { memberSubject } from '../../../src/api/console/subject.ts'
+import { formatId } from '../../../src/format/id.ts'
+import { formatDeviceCard, generateIdentity, type MemoryStore } from '../../../src/index.ts'
+import { bareRemote } from '../../support/clones.ts'
+import { askerOf, consoleUser } from '../../support/console.ts'
+import { author, newStore } from '../../support/stores.ts'
+
+function asker(store: MemoryStore) {
+  return askerOf(memberSubject(consoleUser(store)))
+}
+
+async function secretStore() {
+  const { store, place } = await newStore()
+  await store.as(author).write('/a.md', 'the key-1 (of) x')
+  await store.as(author).write('/b.md', 'the key-1 (of) x')
+  await store.as(author).write('/a.md', 'clean')
+  return { store, place, ask: asker(store) }
+}
+
+describe('redaction', () => {
+  test('shows what goes, what is in the way, and where it cannot reach', async () => {
+    const { store, ask } = await secretStore()
+    const url = bareRemote()
+    await ask('remotes.add', { name: 'origin', url })
+    const plan = await ask('redaction.plan', { select: { text: 'key-1 (of)' } })
+    expect(plan.versions.map(({ path }) => path)).toEqual(['/b.md', '/a.md'])
+    expect(plan.current.map(({ path }) => path)).toEqual(['/b.md'])
+    expect(plan).toMatchObject({ already: 0, sameText: [], remotes: ['origin'] })
+    expect(plan.builtOn.map(({ path }) => path)).toEqual([])
+    expect(plan.rewritten).toBe(3)
+    expect(plan.commits).toBe((await store.status()).commits)
+    const memoryId = plan.versions[1]?.memoryId
+    const one = await ask('redaction.plan', { select: { memoryId } })
+    expect(one.sameText.map(({ path }) => path)).toEqual(['/b.md'])
+    const copies = await ask('redaction.plan', { select: { memoryId, withCopies: true } })
+    expect(copies.versions).toHaveLength(3)
+  })
+
+  test('erases what was confirmed, and proves it', async () => {
+    const { store, ask } = await secretStore()
+    const select = { text: 'key-1' }
+    const { versions } = await ask('redaction.plan', { select })
+    const confirmed = versions.map(({ versionId }) => versionId)
+    const refused = ask('redaction.run', { select, why: 'leaked_secret', confirmed })
+    await expect(refused).rejects.toMatchObject({ code: 'version_current' })
+    const way = { current: 'overwrite' as const }
+    const erased = await ask('redaction.run', { select, why: 'leaked_secret', confirmed, ...way })
+    expect(new Set(erased.versions)).toEqual(new Set(confirmed))
+    const certificate = erased.certificate ?? ''
+    expect(await store.maintenance.verifyCertificate(certificate)).toMatchObject({
+      new_head: erased.newHead,
+    })
+    const proof = await ask('redaction.proof', { certificate })
+    expect(proof).toMatchObject({ versions: 2, found: [], pendingDevices: [], behindRemotes: [] })
+    expect((await ask('redaction.plan', { select: { versionIds: confirmed } })).already).toBe(2)
+    const none = { select: { versionIds: confirmed }, why: 'legal' as const, confirmed }
+    expect(await ask('redaction.run', none)).toEqual({
+      versions: [],
+      certificate: undefined,
+      newHead: undefined,
+    })
+  })
+
+  test('keeps current versions if told to', async () => {
+    const { store, ask } = await secretStore()
+    const select = { text: 'key-1' }
+    const { versions, current } = await ask('redaction.plan', { select })
+    const kept = current[0]?.versionId ?? ''
+    const confirmed = versions.map(({ versionId }) => versionId).filter((id) => id !== kept)
+    await ask('redaction.run', { select, why: 'legal', current: 'keep', confirmed })
+    expect((await store.read('/b.md'))?.content).toContain('key-1')
+  })
+})
+
+describe('devices', () => {
+  test('are added by card and fingerprint, changed and removed', async () => {
+    const { store } = await newStore()
+    const ask = asker(store)
+    const identity = await generateIdentity()
+    const card = formatDeviceCard(identity, { name: 'laptop' })
+    const fingerprint = formatId('device', identity.deviceId)
+    const other = formatId('device', (await generateIdentity()).deviceId)
+    const wrong = ask('devices.add', { card, role: 'reader', fingerprint: other })
+    await expect(wrong).rejects.toMatchObject({ code: 'invalid_input' })
+    const { deviceId } = await ask('devices.add', { card, role: 'reader', fingerprint })
+    expect(deviceId).toBe(fingerprint)
+    await ask('devices.changeRole', { deviceId, role: 'writer' })
+    await ask('devices.rename', { deviceId, name: 'desk' })
+    const of = async () =>
+      (await ask('devices.list', {})).devices.find((one) => one.deviceId === deviceId)
+    expect(await of()).toMatchObject({ role: 'writer', name: 'desk', removed: undefined })
+    const removed = await ask('devices.remove', { deviceIds: [deviceId], recoveryKey: true })
+    expect(removed.recoveryKey).toMatch(/^GLKR1-/)
+    expect((await of())?.removed).toBeDefined()
+  })
+})
+
+describe('sync', () => {
+  test('names remotes, syncs with one, and forgets it', async () => {
+    const { store } = await newStore()
+    const ask = asker(store)
+    const url = bareRemote()
+    await ask('remotes.add', { name: 'origin', url })
+    expect((await ask('sync.remotes', {})).remotes).toMatchObject([
+      { name: 'origin', unsent: undefined },
+    ])
+    const report = await ask('sync.run', { remote: 'origin' })
+    expect(report).toMatchObject({ remote: 'origin', sent: { commits: 1 } })
+    expect((await ask('sync.remotes', {})).remotes).toMatchObject([{ unsent: 0 }])
+    await ask('remotes.remove', { name: 'origin' })
+    expect((await ask('sync.remotes', {})).remotes).toEqual([])
+    await expect(ask('sync.run', {})).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
+
+describe('audit', () => {
+  test('verifies with progress, and reports on screen and as CSV', async () => {
+    const { store, ask } = await secretStore()
+    expect(await ask('audit.verify', {})).toMatchObject({ commits: 4, versions: 3, memories: 2 })
+    const report = await ask('audit.report', {})
+    expect(report).toMatchObject({ storeId: store.id, verification: { extent: 'history' } })
+    const { csv } = await ask('audit.csv', {})
+    expect(csv.split('\r\n')[0]).toContain('type,time,event')
+    expect(csv).not.toContain('/a.md')
+  })
+})
+
+describe('settings', () => {
+  test('are changed one by one, the guard among them', async () => {
+    const { store } = await newStore()
+    const ask = asker(store)
+    await ask('settings.update', { name: 'ours', reason: 'new name' })
+    await ask('settings.update', { description: 'text', memories: 5 })
+    await ask('settings.update', { guard: true })
+    expect(await ask('settings.show', {})).toMatchObject({
+      name: 'ours',
+      description: 'text',
+      limits: { memories: 5 },
+      guard: true,
+    })
+    const secret = `-----BEGIN OPENSSH PRIVATE KEY-----\n${'b3BlbnNzaC1rZXk'.repeat(4)}\n`
+    const refused = ask('memory.create', { path: '/k.md', content: secret })
+    await expect(refused).rejects.toMatchObject({ code: 'sensitive_content' })
+    await ask('settings.update', { guard: false })
+    expect((await ask('settings.show', {})).metadata).toEqual({})
+    await ask('memory.create', { path: '/k.md', content: `first\n${secret}` })
+    const { findings } = await ask('guard.check', {})
+    expect(findings).toMatchObject([{ path: '/k.md', line: 2 }])
+    expect(JSON.stringify(findings)).not.toContain('b3Blbn')
+  })
+})
+
+describe("an auditor's console", () => {
+  test('has the trail, the devices and reports, and nothing else', async () => {
+    const { store, place } = await secretStore()
+    const identity = await generateIdentity()
+    const card = formatDeviceCard(identity, { name: 'auditor' })
+    await store.as(author).devices.add(card, 'auditor')
+    await store.close()
+    const { directory } = place
+    const stateDirectory = `${place.stateDirectory}-auditor`
+    const places = { directory, stateDirectory, identity }
+    const subject = auditorSubject({ places, clock: Date.now })
+    const ask = askerOf(subject)
+    const overview = await ask('store.overview', {})
+    expect(overview).toMatchObject({ audience: 'auditor', role: 'auditor', access: 'read_only' })
+    expect((await ask('devices.list', {})).devices.map(({ name }) => name)).toContain('auditor')
+    expect((await ask('audit.verify', {})).commits).toBe(5)
+    expect((await ask('audit.report', {})).verification.extent).toBe('trail')
+    const { csv } = await ask('audit.csv', {})
+    expect(csv + JSON.stringify(overview)).not.toMatch(/a\.md|key-1|clean/)
+    for (const name of ['memories.tree', 'memory.create', 'sync.run'] as const) {
+      await expect(subject.ask(name, {}, {})).rejects.toMatchObject({ code: 'not_found' })
+    }
+    const ending = new AbortController()
+    setTimeout(() => ending.abort(), 20)
+    for await (const _ of subject.watch(ending.signal))
+      throw new Error('an auditor is told nothing')
+  })
+})

@@ -1,7 +1,7 @@
 // Runs once before all tests: compiles src/ to dist/, which worker threads and child processes load
-// (Node 20 runs no TypeScript), bundles the command line, says where temporary directories are, and
-// prints the seed. A type error does not stop the tests, since tsc still emits; `npm run check` and
-// `npm ci` refuse it.
+// (Node 20 runs no TypeScript), bundles the command line and the page of the console, says where
+// temporary directories are, and prints the seed. A type error does not stop the tests, since tsc
+// still emits; `npm run check` and `npm ci` refuse it.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,9 @@ import { useTemporaryRoot } from './temporary-root.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
-const bundler = join(root, 'scripts', 'bundle.mjs')
+const bundlers = ['bundle.mjs', 'console.mjs'].map((name) => join(root, 'scripts', name))
+/** The page of the console, in both: no modules of Node.js. */
+const page = join('console', 'client')
 const output = join(root, 'dist')
 // Its time is when the last compilation began, here or in `npm run build`, so that an edit during
 // it counts as newer. Not below node_modules, which clones of the repository may share.
@@ -30,8 +32,10 @@ function isStale(): boolean {
   const builtAt = modifiedAt(stamp)
   const inputs = ['', ...walk(source)]
   if (inputs.some((name) => modifiedAt(join(source, name)) >= builtAt)) return true
-  if (modifiedAt(bundler) >= builtAt) return true
-  return ['command/main.cjs', ...modules()].some((name) => modifiedAt(join(output, name)) === 0)
+  if (bundlers.some((bundler) => modifiedAt(bundler) >= builtAt)) return true
+  return ['command/main.cjs', `${page}/index.html`, ...modules()].some(
+    (name) => modifiedAt(join(output, name)) === 0,
+  )
 }
 
 function compile(): void {
@@ -39,7 +43,7 @@ function compile(): void {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', source], { encoding: 'utf8' })
   if (status !== 0) console.error(stdout)
-  execFileSync(process.execPath, [bundler], { stdio: 'inherit' })
+  for (const bundler of bundlers) execFileSync(process.execPath, [bundler], { stdio: 'inherit' })
   mkdirSync(dirname(stamp), { recursive: true })
   writeFileSync(stamp, '')
   utimesSync(stamp, start, start)
@@ -50,13 +54,14 @@ function removeOrphans(): void {
   const kept = new Set(modules())
   for (const name of walk(output)) {
     const module = name.replace(/(?:\.d\.ts|\.js)$/, '.js')
-    if (module.endsWith('.js') && !kept.has(module)) rmSync(join(output, name))
+    const isOurs = module.endsWith('.js') && !name.startsWith(page)
+    if (isOurs && !kept.has(module)) rmSync(join(output, name))
   }
 }
 
 function modules(): string[] {
   return walk(source)
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => name.endsWith('.ts') && !name.startsWith(page))
     .map((name) => name.replace(/\.ts$/, '.js'))
 }
 

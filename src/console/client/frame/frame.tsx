@@ -73,7 +73,9 @@ function Notice(): JSX.Element {
 function useMoment(at: string | undefined): void {
   const { data } = useAsk('moment.find', at === undefined ? undefined : { commit: at })
   useEffect(() => {
-    moment.value = at === undefined ? undefined : data
+    // Of the slider, it is known before the address says so.
+    const isKnown = data === undefined && moment.peek()?.commit === at
+    if (!isKnown) moment.value = at === undefined ? undefined : data
   }, [at, data])
 }
 

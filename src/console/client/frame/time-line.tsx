@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { MomentInput, Stretch } from '../../../api/console/contract.ts'
 import { addressAt } from '../core/address.ts'
 import { ask } from '../core/ask.ts'
@@ -19,12 +19,19 @@ export function TimeLine(): JSX.Element {
   const [isGoing, setGoing] = useState(false)
   const commits = overview.value?.commits ?? 1
   const { data } = useAsk('moment.density', { stretches: STRETCHES })
-  const go = useLatest(async (position: number) => {
-    const found = position >= commits ? undefined : await ask('moment.find', { position })
+  const [wanted, want] = useState<number>()
+  const go = useLatest(async (to: number) => {
+    const found = to >= commits ? undefined : await ask('moment.find', { position: to })
+    moment.value = found
     route(addressAt(location.pathname + location.search, found?.commit), true)
   })
   const shown = isPast.value ? moment.value : undefined
-  const position = shown?.position ?? commits
+  const known = shown?.position ?? commits
+  // The slider stays where it was put, until the page has followed.
+  const position = wanted ?? known
+  useEffect(() => {
+    if (known === wanted) want(undefined)
+  }, [known, wanted])
   const when = shown === undefined ? 'Now' : absoluteTime(shown.time)
   return (
     <footer class="time">
@@ -43,7 +50,11 @@ export function TimeLine(): JSX.Element {
           max={commits}
           value={position}
           aria-valuetext={`${when}, commit ${position} of ${commits}`}
-          onInput={({ currentTarget }) => go(Number(currentTarget.value))}
+          onInput={({ currentTarget }) => {
+            const to = Number(currentTarget.value)
+            want(to)
+            go(to).catch(() => want(undefined))
+          }}
         />
       </div>
       <span class="when">
@@ -71,23 +82,22 @@ export function TimeLine(): JSX.Element {
 }
 
 /** While the slider moves, only the newest place is looked for, one at a time. */
-function useLatest(work: (value: number) => Promise<void>): (value: number) => void {
+function useLatest(work: (value: number) => Promise<void>): (value: number) => Promise<void> {
   const wanted = useRef<number>(undefined)
   const isRunning = useRef(false)
-  return (value) => {
+  return async (value) => {
     wanted.current = value
     if (isRunning.current) return
     isRunning.current = true
-    const run = async (): Promise<void> => {
+    try {
       while (wanted.current !== undefined) {
         const next = wanted.current
         wanted.current = undefined
-        // A place that is gone is not shown: the next event finds another.
-        await work(next).catch(() => undefined)
+        await work(next)
       }
+    } finally {
       isRunning.current = false
     }
-    void run()
   }
 }
 

@@ -1,0 +1,159 @@
+// The console in a browser: redaction in four steps, devices, sync, audit and settings; and what a
+// console that may only read, and an auditor's, look like.
+
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { auditorSubject } from '../../src/api/console/auditor.ts'
+import { formatId } from '../../src/format/id.ts'
+import { formatDeviceCard, generateIdentity } from '../../src/index.ts'
+import { browserOfFile, chromiumHere, consolePage, expectAccessible } from '../support/browser.ts'
+import { storeToLookAt } from '../support/console-store.ts'
+import { openedConsole } from '../support/console.ts'
+import { author, contentsOf, newStore } from '../support/stores.ts'
+
+const browser = browserOfFile()
+const { missing, note } = chromiumHere
+
+async function opened(path: string, options: Parameters<typeof openedConsole>[1] = {}) {
+  const store = await storeToLookAt()
+  const shown = await openedConsole(store, options)
+  const address = shown.newAddress().replace('/#', `${path}#`)
+  return { ...(await consolePage(await browser(), address)), store, shown }
+}
+
+describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
+  test('a text is erased in four steps, and the proof is kept', async () => {
+    const { page, store, problems } = await opened('/redaction')
+    await page.getByLabel('Text that occurs in it').fill('payment team')
+    await page.getByRole('button', { name: 'Look at what goes' }).click()
+    await page.getByRole('heading', { name: 'In the way' }).waitFor()
+    expect(await page.content()).not.toContain('call the payment')
+    await page.getByRole('button', { name: 'Show' }).first().click()
+    await page.getByText('call the payment team').waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByLabel(/in use now/).selectOption('overwrite')
+    const erase = page.getByRole('button', { name: 'Erase 1 version' })
+    await page.getByLabel('Type 1 to erase').fill('2')
+    await erase.click({ force: true })
+    expect((await contentsOf(store))['/todo.md']).toContain('payment')
+    await page.getByLabel('Type 1 to erase').fill('1')
+    await erase.click()
+    await page.getByText('nothing is left').waitFor()
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download the certificate' }).click()
+    const text = readFileSync(await (await download).path(), 'utf8')
+    expect((await store.maintenance.verifyCertificate(text)).versions).toHaveLength(1)
+    await page
+      .getByText(/has written nothing|last wrote/)
+      .first()
+      .waitFor()
+    expect((await contentsOf(store))['/todo.md']).not.toContain('payment')
+    await expectAccessible(page)
+    expect(problems).toEqual([])
+  })
+
+  test('a device is added by its card and fingerprint, named and removed', async () => {
+    const { page, store, problems } = await opened('/devices')
+    const identity = await generateIdentity()
+    await page.getByRole('button', { name: 'Add a device…' }).click()
+    await page.getByLabel('Its card').fill(formatDeviceCard(identity, { name: 'phone' }))
+    await page.getByLabel(/^Its fingerprint/).fill(formatId('device', identity.deviceId))
+    await page.getByLabel('Role').selectOption('reader')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    const row = page.getByRole('row', { name: /phone/ })
+    await row.getByRole('button', { name: 'Remove…' }).click()
+    await page.getByRole('button', { name: 'Remove it' }).click()
+    await page.getByRole('heading', { name: 'Removed' }).waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
+    await row.getByText('was reader').waitFor()
+    const found = (await store.devices.list()).find(({ name }) => name === 'phone')
+    expect(found?.removed).toBeDefined()
+    expect(problems).toEqual([])
+  })
+
+  test('a sync reports what it did, beside the ten words', async () => {
+    const { page, store, problems } = await opened('/sync')
+    const { headFingerprint } = await store.status()
+    await page.getByText(headFingerprint.join(' ')).waitFor()
+    await page.getByRole('button', { name: 'Sync now' }).click()
+    await page.getByRole('heading', { name: 'Synced with origin' }).waitFor()
+    await page.getByText('has all commits').waitFor()
+    await expectAccessible(page)
+    expect(problems).toEqual([])
+  })
+
+  test('everything is verified, and reported on screen and as CSV', async () => {
+    const { page, problems } = await opened('/audit')
+    await page.getByRole('button', { name: 'Verify every commit' }).click()
+    await page.getByText('all of it holds').waitFor()
+    await page.getByRole('button', { name: 'Make the report' }).click()
+    await page.getByRole('heading', { name: /^Redactions/ }).waitFor()
+    await page.getByText('leaked secret').waitFor()
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download as CSV' }).click()
+    expect(readFileSync(await (await download).path(), 'utf8')).toContain('redaction')
+    await expectAccessible(page)
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.getByRole('navigation', { name: 'Views' }).isVisible()).toBe(false)
+    expect(problems).toEqual([])
+  })
+
+  test('settings are changed, and the guard is turned on', async () => {
+    const { page, store, problems } = await opened('/settings')
+    await page.getByLabel('Description').fill('of our agents')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('of our agents').or(page.getByText('Saved')).first().waitFor()
+    await page.getByRole('button', { name: 'Turn the guard on' }).click()
+    await page.getByText('On: texts').waitFor()
+    await page.getByRole('button', { name: 'What would it refuse now?' }).click()
+    await page.getByText('Nothing.').waitFor()
+    const { settings } = await store.info()
+    expect(settings.description).toBe('of our agents')
+    expect(Object.keys(settings.metadata)).toHaveLength(1)
+    await expectAccessible(page)
+    expect(problems).toEqual([])
+  })
+
+  test('a console that may only read offers nothing that writes', async () => {
+    const { page, problems } = await opened('/', { access: 'read_only' })
+    await page.getByText('read-only').waitFor()
+    await page.getByRole('treeitem', { name: 'todo.md' }).click()
+    await page.getByRole('tab', { name: 'Read' }).waitFor()
+    for (const name of [/Edit/, /Move/, /Delete/]) {
+      expect(await page.getByRole('button', { name }).count()).toBe(0)
+    }
+    expect(await page.getByRole('link', { name: /^New memory|^Restore|^Redact…/ }).count()).toBe(0)
+    await expectAccessible(page)
+    for (const view of ['Devices', 'Sync', 'Settings', 'Redaction', 'Sessions']) {
+      await page.getByRole('link', { name: view, exact: true }).click()
+      await page.getByRole('heading', { name: view }).first().waitFor()
+      const writes = page.getByRole('button', { name: /Add|Remove|Sync now|Save|Turn the guard/ })
+      expect([view, await writes.count()]).toEqual([view, 0])
+    }
+    expect(problems).toEqual([])
+  })
+
+  test("an auditor's shows devices and proofs", async () => {
+    const { store, place } = await newStore()
+    await store.as(author).write('/secret.md', 'canary')
+    const identity = await generateIdentity()
+    await store.as(author).devices.add(formatDeviceCard(identity, { name: 'auditor' }), 'auditor')
+    await store.close()
+    const stateDirectory = `${place.stateDirectory}-auditor`
+    const places = { directory: place.directory, stateDirectory, identity }
+    const subject = auditorSubject({ places, clock: Date.now })
+    const shown = await openedConsole(store, { subject })
+    const address = shown.newAddress().replace('/#', '/audit#')
+    const { page, problems } = await consolePage(await browser(), address)
+    await page.getByRole('button', { name: 'Verify every commit' }).click()
+    await page.getByText('all of it holds').waitFor()
+    await expectAccessible(page)
+    expect(await page.locator('.rail a').allTextContents()).toHaveLength(2)
+    await page.getByRole('link', { name: 'Devices', exact: true }).click()
+    await page.getByText('this device').waitFor()
+    expect(await page.content()).not.toMatch(/secret|canary/)
+    expect(problems).toEqual([])
+  })
+})

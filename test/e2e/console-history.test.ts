@@ -1,0 +1,102 @@
+// The console in a browser: the timeline, sessions, merges, and several tabs that follow the store.
+
+import { describe, expect, test } from 'vitest'
+import {
+  browserOfFile,
+  chromiumHere,
+  consolePage,
+  expectAccessible,
+  pageIn,
+} from '../support/browser.ts'
+import { session, storeToLookAt } from '../support/console-store.ts'
+import { openedConsole } from '../support/console.ts'
+import { contentsOf } from '../support/stores.ts'
+
+const browser = browserOfFile()
+const { missing, note } = chromiumHere
+
+async function opened(path: string, options: Parameters<typeof openedConsole>[1] = {}) {
+  const store = await storeToLookAt()
+  const shown = await openedConsole(store, options)
+  const address = shown.newAddress().replace('/#', `${path}#`)
+  return { ...(await consolePage(await browser(), address)), store, shown }
+}
+
+describe.skipIf(missing)(`history in a browser${note}`, { tags: ['slow'] }, () => {
+  test('the timeline is grouped, filtered, and each group a tree of what changed', async () => {
+    const { page, problems } = await opened('/timeline')
+    await page.getByRole('button', { name: 'friday-billing', exact: true }).click()
+    await page.getByRole('link', { name: '2 memories' }).click()
+    const tree = page.getByRole('tree', { name: 'What changed' })
+    await tree.getByRole('treeitem', { name: 'decisions.md' }).waitFor()
+    await page.locator('mark', { hasText: 'five' }).waitFor()
+    await tree.focus()
+    await page.keyboard.press('End')
+    await page.getByRole('heading', { name: '/todo.md' }).waitFor()
+    await expectAccessible(page)
+    expect(page.url()).not.toContain('friday')
+    expect(problems).toEqual([])
+  })
+
+  test('a session is undone after its dry run was shown', async () => {
+    const { page, store, problems } = await opened('/sessions')
+    await page.getByRole('link', { name: /Undo.*friday-billing/ }).click()
+    await page.getByText('Nothing has happened yet.').waitFor()
+    await page.getByText('retried five times').waitFor()
+    expect(Object.keys(await contentsOf(store))).toContain('/todo.md')
+    await page.getByLabel(/^Reason/).fill('wrong')
+    await page.getByRole('button', { name: /^Undo/ }).click()
+    await page.getByText('Done.').waitFor()
+    const contents = await contentsOf(store)
+    expect(Object.keys(contents)).not.toContain('/todo.md')
+    expect(contents['/projects/billing/decisions.md']).toContain('three times')
+    expect(problems).toEqual([])
+  })
+
+  test('a merge is shown on the first page, with both inputs, until it was looked at', async () => {
+    const { page, problems } = await opened('/')
+    await page.getByRole('heading', { name: '1 merge to look at' }).waitFor()
+    await page.getByRole('link', { name: '/projects/billing/incidents.md' }).click()
+    await page.getByRole('columnheader', { name: 'Result' }).waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'I have looked at it' }).click()
+    await page.getByRole('button', { name: 'Looked at', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Memories', exact: true }).click()
+    await page.getByRole('heading', { name: 'Written last' }).waitFor()
+    await expect.poll(() => page.getByText('merge to look at').count()).toBe(0)
+    expect(problems).toEqual([])
+  })
+
+  test('two tabs follow an agent, and show nothing that was erased', async () => {
+    const { page, context, store, shown } = await opened('/')
+    const [other] = await Promise.all([
+      context.waitForEvent('page'),
+      page.getByRole('button', { name: 'Open another tab' }).click(),
+    ])
+    await other.getByRole('treeitem', { name: 'todo.md' }).click()
+    await other.getByText('call the payment team').waitFor()
+    expect(other.url()).not.toContain('token')
+    await page.getByRole('treeitem', { name: 'todo.md' }).click()
+    await session(store, 'agent').write('/todo.md', 'a secret canary\n')
+    for (const tab of [page, other]) {
+      await tab.getByText('a secret canary').first().waitFor({ timeout: 2000 })
+    }
+    await store.as({ actor: { type: 'user', id: 'anna' } }).redact({
+      select: { matching: /canary/u },
+      reason: 'leaked_secret',
+      current: 'overwrite',
+    })
+    for (const tab of [page, other]) {
+      await expect.poll(() => tab.content(), { timeout: 2000 }).not.toContain('canary')
+    }
+    const third = await pageIn(context, shown.url)
+    await third.page.getByRole('heading', { name: 'This tab has no key' }).waitFor()
+    expect(await third.page.content()).not.toContain('todo.md')
+    await other.getByRole('button', { name: 'Lock' }).click()
+    await shown.close()
+    for (const tab of [page, other]) {
+      await tab.getByRole('heading', { name: 'Locked' }).waitFor()
+      expect(await tab.content()).not.toMatch(/todo\.md|decisions/)
+    }
+  })
+})

@@ -1,0 +1,112 @@
+// Debian's chromium, headless, with a page of the console in it. Whatever goes wrong in the page, a
+// refusal by its policy or a request to another place fails the test.
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, expect, onTestFinished } from 'vitest'
+import { requires } from './tools.ts'
+
+export const chromiumHere = requires('chromium')
+
+const axeCode = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export interface View {
+  readonly width?: number
+  readonly colorScheme?: 'light' | 'dark'
+  /** Of the user: `--user-data-dir`; a temporary one if left out. */
+  readonly profile?: string
+}
+
+export interface ConsolePage {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** What went wrong so far, and what was asked of other places. */
+  readonly problems: readonly string[]
+}
+
+/** One browser for all tests of a file; call it at its top. */
+export function browserOfFile(): () => Promise<Browser> {
+  let browser: Promise<Browser> | undefined
+  afterAll(async () => (await browser)?.close())
+  return () => {
+    // The sandbox needs more than a container allows; the page is ours, and what it shows escaped.
+    browser ??= chromium.launch({ executablePath: executable(), args: ['--no-sandbox'] })
+    return browser
+  }
+}
+
+export function executable(): string {
+  return '/usr/bin/chromium'
+}
+
+/** A page at an address of the console, in a context of its own; closed when the test ends. */
+export async function consolePage(
+  browser: Browser,
+  address: string,
+  { width = 1440, colorScheme = 'light' }: View = {},
+): Promise<ConsolePage> {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme,
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+    reducedMotion: 'reduce',
+  })
+  context.setDefaultTimeout(10_000)
+  onTestFinished(() => context.close())
+  return { ...(await pageIn(context, address)), context }
+}
+
+/** One more tab of the same browser. */
+export async function pageIn(
+  context: BrowserContext,
+  address: string,
+): Promise<{ readonly page: Page; readonly problems: string[] }> {
+  const page = await context.newPage()
+  const problems = watched(page, new URL(address).origin)
+  await page.goto(address)
+  return { page, problems }
+}
+
+/** Fills as things happen. */
+export function watched(page: Page, origin: string): string[] {
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`))
+  page.on('console', (message) => {
+    const isKnown = /401 \(Unauthorized\)|ERR_CONNECTION|ERR_INCOMPLETE/.test(message.text())
+    if (message.type() === 'error' && !isKnown) problems.push(`console: ${message.text()}`)
+  })
+  page.on('request', (request) => {
+    const url = request.url()
+    if (!url.startsWith(origin) && !/^(?:data|blob|about):/.test(url)) problems.push(`to ${url}`)
+  })
+  return problems
+}
+
+/** Fails with what axe reports. */
+export async function expectAccessible(page: Page): Promise<void> {
+  // Trusted Types refuse the tag of a script, but not what the test itself evaluates.
+  await page.evaluate(axeCode)
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run: () => Promise<{ violations: readonly Violation[] }> }
+    }
+    return (await axe.run()).violations
+  })
+  expect(found.map(describeViolation)).toEqual([])
+}
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+}
+
+function describeViolation({ id, nodes }: Violation): string {
+  return [id, ...nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`)].join('\n')
+}
+
+/** The number of nodes of the page. */
+export function countNodes(page: Page): Promise<number> {
+  return page.evaluate(() => document.querySelectorAll('*').length)
+}

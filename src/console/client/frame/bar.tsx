@@ -34,6 +34,7 @@ function Search(): JSX.Element {
     <form
       class="search"
       role="search"
+      aria-label="Memories"
       onSubmit={(event) => {
         event.preventDefault()
         if (path !== '/search') route(addressOf.search())

@@ -14,8 +14,11 @@ export function Dialog({ title, onClose, children }: DialogProps): JSX.Element {
   const id = useId()
   useEffect(() => {
     const before = document.activeElement
-    box.current?.showModal()
+    const dialog = box.current
+    dialog?.showModal()
     return () => {
+      // While it is open, nothing behind it takes the focus.
+      dialog?.close()
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])

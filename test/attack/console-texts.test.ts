@@ -1,0 +1,148 @@
+// T72: a memory, its path, its session or its reason is written so that the page of the console runs
+// it, loads something, or leads somewhere unsaid. Every text is shown as Markdown, as source, as a
+// difference and in lists: no script runs, no request leaves, and the policy has nothing to report.
+
+import { describe, expect, test } from 'vitest'
+import { browserOfFile, chromiumHere, consolePage } from '../support/browser.ts'
+import { openedConsole } from '../support/console.ts'
+import { author, newStore } from '../support/stores.ts'
+
+const browser = browserOfFile()
+const { missing, note } = chromiumHere
+
+const evil = 'https://evil.example/x'
+
+/** Each as it is, and within what Markdown and HTML can be nested in. */
+const payloads = [
+  '<script>globalThis.hit=1</script>',
+  '<script src="https://evil.example/x"></script>',
+  '<img src=x onerror="globalThis.hit=1">',
+  '<img src="https://evil.example/x">',
+  '<svg onload="globalThis.hit=1"><script>globalThis.hit=1</script></svg>',
+  '<svg><use href="https://evil.example/x#a"/></svg>',
+  '<math><mtext><table><mglyph><style><!--</style><img src=x onerror=globalThis.hit=1>',
+  '<iframe src="javascript:globalThis.hit=1"></iframe>',
+  '<iframe srcdoc="<script>parent.hit=1</script>"></iframe>',
+  '<object data="https://evil.example/x"></object><embed src="https://evil.example/x">',
+  '<link rel="stylesheet" href="https://evil.example/x">',
+  '<style>@import url(https://evil.example/x); *{background:url(https://evil.example/x)}</style>',
+  '<meta http-equiv="refresh" content="0;url=https://evil.example/x">',
+  '<base href="https://evil.example/">',
+  '<form action="https://evil.example/x"><input name=a autofocus onfocus="globalThis.hit=1"></form>',
+  '<a href="javascript:globalThis.hit=1" id="search" class="pri" style="position:fixed">x</a>',
+  '<details open ontoggle="globalThis.hit=1"><summary>x</summary></details>',
+  '<video src="https://evil.example/x" autoplay onerror="globalThis.hit=1"></video>',
+  '<body onload="globalThis.hit=1"><input id="page" name="page">',
+  '<template><img src=x onerror=globalThis.hit=1></template>',
+  '<noscript><p title="</noscript><img src=x onerror=globalThis.hit=1>">',
+  '[x](javascript:globalThis.hit=1)',
+  '[x](JaVaScRiPt:globalThis.hit=1)',
+  '[x](  javascript:globalThis.hit=1)',
+  '[x](java&#10;script:globalThis.hit=1)',
+  '[x](&#106;avascript:globalThis.hit=1)',
+  '[x](data:text/html,<script>globalThis.hit=1</script>)',
+  '[x](vbscript:hit)',
+  '[x](//evil.example/x "onmouseover=globalThis.hit=1")',
+  '[x](https://evil.example/x"onmouseover="globalThis.hit=1)',
+  `![x](${evil})`,
+  `![x](${evil} "t" onerror=globalThis.hit=1)`,
+  '![x](x"onerror="globalThis.hit=1)',
+  '![<img src=x onerror=globalThis.hit=1>](x)',
+  '<https://evil.example/x>',
+  '<javascript:globalThis.hit=1>',
+  `[ref]\n\n[ref]: ${evil} '<img src=x onerror=globalThis.hit=1>'`,
+  '```html\n<script>globalThis.hit=1</script>\n```',
+  '`<img src=x onerror=globalThis.hit=1>`',
+  '| a |\n|---|\n| <img src=x onerror=globalThis.hit=1> |',
+  '- [x] <script>globalThis.hit=1</script>',
+  '# <img src=x onerror=globalThis.hit=1>',
+  '{{nonce}} ${globalThis.hit=1} {{constructor.constructor("globalThis.hit=1")()}}',
+  '\u202e\u0007<script>globalThis.hit=1</script>\u2028',
+]
+const wraps: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => `> ${text.replaceAll('\n', '\n> ')}`,
+  (text) => `- item\n\n  ${text.replaceAll('\n', '\n  ')}`,
+  (text) => `<div>\n\n${text}\n\n</div>`,
+  (text) => `**${text}** [${text}](${evil})`,
+]
+
+const texts = payloads.flatMap((payload) => wraps.map((wrap) => wrap(payload)))
+
+describe.skipIf(missing)(`T72: hostile texts${note}`, { tags: ['slow'] }, () => {
+  test(`none of ${texts.length} does anything in the page`, async () => {
+    const { store } = await newStore()
+    const mean = '<img src=x onerror=globalThis.hit=1>'
+    const me = store.as({ ...author, reason: `${mean} {{nonce}}` })
+    const path = (index: number): string => `/${mean}/${index}"'><b>.md`
+    await me.apply(
+      texts.map((content, index) => ({ type: 'create', path: path(index), content }) as const),
+    )
+    await me.edit(path(0), (text) => `${text}\n<b onclick=globalThis.hit=1>`)
+    const shown = await openedConsole(store)
+    const { page, context, problems } = await consolePage(await browser(), shown.newAddress())
+    const asked: string[] = []
+    context.on('request', (request) => asked.push(request.url()))
+    const reports: unknown[] = []
+    await page.exposeFunction('reported', (report: unknown) => reports.push(report))
+    await page.evaluate(() => {
+      addEventListener('securitypolicyviolation', (event) => {
+        ;(globalThis as unknown as { reported: (text: string) => void }).reported(
+          `${event.violatedDirective} ${event.blockedURI}`,
+        )
+      })
+    })
+    const { memories } = await store.history.state()
+    expect(memories).toHaveLength(texts.length)
+    for (const [index, { memoryId }] of memories.entries()) {
+      await go(page, `/memory/${memoryId}?tab=read`)
+      await page.locator('.markdown').waitFor()
+      const found = await page.evaluate(() => {
+        const box = document.querySelector('.markdown')
+        const links = [...(box?.querySelectorAll('a[href]') ?? [])] as HTMLAnchorElement[]
+        return {
+          elements: [...new Set([...(box?.querySelectorAll('*') ?? [])].map((one) => one.tagName))],
+          attributes: [...(box?.querySelectorAll('*') ?? [])].flatMap((one) =>
+            one.getAttributeNames(),
+          ),
+          leading: links.map((link) => [
+            link.protocol,
+            link.textContent.includes(link.protocol === 'mailto:' ? link.pathname : link.host),
+          ]),
+        }
+      })
+      const forbidden = /^(?:SCRIPT|IMG|SVG|IFRAME|FORM|INPUT|STYLE|LINK|META|BASE|OBJECT|VIDEO)$/i
+      expect(found.elements.filter((name) => forbidden.test(name))).toEqual([])
+      const allowed = ['href', 'start', 'role', 'aria-level', 'target', 'rel', 'class']
+      expect(found.attributes.filter((name) => !allowed.includes(name))).toEqual([])
+      for (const [protocol, isSaid] of found.leading) {
+        expect(protocol).toMatch(/^(?:https?|mailto):$/)
+        expect(isSaid).toBe(true)
+      }
+      if (index % 20 !== 0) continue
+      for (const tab of ['source', 'changes', 'blame']) {
+        await go(page, `/memory/${memoryId}?tab=${tab}`)
+        await page.locator('#tab-panel table').first().waitFor()
+      }
+    }
+    for (const view of ['/timeline', '/sessions', '/redaction', '/audit', '/memories']) {
+      await go(page, view)
+      await page.locator('main h1').first().waitFor()
+    }
+    expect(await page.evaluate(() => 'hit' in globalThis)).toBe(false)
+    expect(reports).toEqual([])
+    expect(problems).toEqual([])
+    expect(asked.filter((url) => !url.startsWith(shown.url))).toEqual([])
+  })
+})
+
+async function go(page: import('playwright-core').Page, path: string): Promise<void> {
+  await page.evaluate((to) => {
+    document.querySelector('.markdown')?.classList.remove('markdown')
+    const link = document.createElement('a')
+    link.href = to
+    document.body.append(link)
+    link.click()
+    link.remove()
+  }, path)
+}

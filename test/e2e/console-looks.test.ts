@@ -1,0 +1,182 @@
+// How the console looks and is reached: nothing that axe reports on any screen, in light and dark,
+// wide and narrow, now, in the past and read-only; by keyboard alone; and how much of it is loaded.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import {
+  browserOfFile,
+  chromiumHere,
+  consolePage,
+  countNodes,
+  expectAccessible,
+} from '../support/browser.ts'
+import { storeToLookAt } from '../support/console-store.ts'
+import { openedConsole } from '../support/console.ts'
+import { contentsOf } from '../support/stores.ts'
+
+const browser = browserOfFile()
+const { missing, note } = chromiumHere
+
+const views = [
+  '/memories',
+  '/timeline',
+  '/sessions',
+  '/merges',
+  '/redaction',
+  '/devices',
+  '/sync',
+  '/audit',
+  '/settings',
+]
+
+const looks = [
+  { width: 1440, colorScheme: 'light' },
+  { width: 1440, colorScheme: 'dark' },
+  { width: 400, colorScheme: 'light' },
+  { width: 400, colorScheme: 'dark' },
+] as const
+
+/** Without leaving the page, as a link does. */
+async function visit(page: Page, path: string): Promise<void> {
+  await page.evaluate((to) => {
+    const link = document.createElement('a')
+    link.href = to
+    document.body.append(link)
+    link.click()
+    link.remove()
+  }, path)
+  await page.locator('main h1').first().waitFor()
+  await page.waitForFunction(() => {
+    const text = document.querySelector('main')?.textContent ?? ''
+    return !/Reading…|Comparing…|Looking at what|Searching…/.test(text)
+  })
+}
+
+describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () => {
+  test.each(looks)('axe finds nothing at $width px, $colorScheme', async (look) => {
+    const store = await storeToLookAt()
+    const shown = await openedConsole(store)
+    const { page, problems } = await consolePage(await browser(), shown.newAddress(), look)
+    const { data } = await store.history.versions()
+    const memoryId = data.find(({ path }) => path?.endsWith('decisions.md'))?.memoryId ?? ''
+    const [newest] = data
+    const { commit } = await store.history.place({ position: 8 })
+    const merge = (await store.history.conflicts())[0]?.versionId ?? ''
+    const all = [
+      ...views,
+      ...['read', 'source', 'changes', 'blame'].map((tab) => `/memory/${memoryId}?tab=${tab}`),
+      `/memory/${memoryId}?tab=changes&at=${commit}`,
+      `/memories?at=${commit}`,
+      `/timeline/${newest?.versionId}`,
+      `/sessions/session/${data.find(({ session }) => session === 'friday-billing')?.versionId}`,
+      `/merges/${merge}`,
+      `/rollback/${commit}`,
+      `/compare/${commit}`,
+      '/search',
+      '/new',
+    ]
+    for (const path of all) {
+      await visit(page, path)
+      await expectAccessible(page)
+      const width = await page.evaluate(() => document.documentElement.scrollWidth)
+      expect([path, width <= look.width]).toEqual([path, true])
+      expect(await countNodes(page)).toBeLessThan(5000)
+    }
+    expect(problems).toEqual([])
+  })
+
+  test('a session is undone, and a memory edited, by keyboard alone', async () => {
+    const store = await storeToLookAt()
+    const shown = await openedConsole(store)
+    const { page, problems } = await consolePage(await browser(), shown.newAddress())
+    const { keyboard } = page
+    await page.getByRole('treeitem', { name: 'todo.md' }).waitFor()
+    await keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await expectAccessible(page)
+    await keyboard.press('Escape')
+    // The tree, by the filter above it.
+    await keyboard.press('f')
+    await keyboard.type('todo')
+    await tabTo(page, '[role=tree]')
+    await keyboard.press('End')
+    await keyboard.press('Enter')
+    await page.locator('h1', { hasText: 'todo.md' }).waitFor()
+    await keyboard.press('e')
+    await page.getByRole('textbox', { name: 'Text of /todo.md' }).waitFor()
+    await keyboard.type('typed ')
+    await keyboard.press('Control+s')
+    await page.getByRole('tab', { name: 'Read' }).waitFor()
+    await expect.poll(async () => (await contentsOf(store))['/todo.md']).toMatch(/^typed /)
+    await expectFocus(page)
+    await keyboard.press('g')
+    await keyboard.press('s')
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+    await page.getByRole('link', { name: /Undo.*friday-billing/ }).waitFor()
+    await tabTo(page, 'a[href^="/sessions/session/"]')
+    await keyboard.press('Enter')
+    await page.getByText('Nothing has happened yet.').waitFor()
+    await expectFocus(page)
+    await tabTo(page, 'form.go input')
+    await keyboard.type('by keyboard')
+    await keyboard.press('Enter')
+    await page.getByText('Done.').waitFor()
+    await expectFocus(page)
+    expect(problems).toEqual([])
+  })
+
+  test('a dialog gives the focus back', async () => {
+    const store = await storeToLookAt()
+    const shown = await openedConsole(store)
+    const { page } = await consolePage(await browser(), shown.newAddress())
+    await page.getByRole('treeitem', { name: 'todo.md' }).click()
+    for (const name of ['Move…', 'Delete…', 'Go to…']) {
+      const button = page.getByRole('button', { name })
+      await button.focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      expect(await button.evaluate((element) => element === document.activeElement)).toBe(true)
+    }
+  })
+})
+
+/** As a user does: with Tab, and never without a place. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  for (let presses = 0; presses < 80; presses += 1) {
+    await page.keyboard.press('Tab')
+    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return
+  }
+  throw new Error(`Tab never comes to ${selector}`)
+}
+
+async function expectFocus(page: Page): Promise<void> {
+  const place = (): Promise<string | undefined> =>
+    page.evaluate(() => document.activeElement?.tagName)
+  await expect.poll(place).not.toBe('BODY')
+}
+
+describe('what a browser loads', () => {
+  const assets = new URL('../../dist/console/client/assets/', import.meta.url)
+  const sizeOf = (pattern: RegExp): number =>
+    readdirSync(assets)
+      .filter((name) => pattern.test(name))
+      .reduce((sum, name) => sum + gzipSync(readFileSync(new URL(name, assets))).length, 0)
+
+  test.each([
+    ['the first page', /^index-.*\.js$/, 80_000],
+    ['the editor', /^code-editor-.*\.js$/, 125_000],
+    ['the styles', /\.css$/, 12_000],
+  ])('%s is within its budget', (_, pattern, budget) => {
+    const size = sizeOf(pattern)
+    expect(size).toBeGreaterThan(1000)
+    expect(size).toBeLessThanOrEqual(budget)
+  })
+
+  test('nothing is in it that is neither', () => {
+    expect(readdirSync(assets)).toHaveLength(3)
+  })
+})

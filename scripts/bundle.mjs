@@ -43,7 +43,7 @@ const layers = {
     'store/sync/sync.ts',
     'transport/process-wire.ts',
   ],
-  serve: ['cli/commands/mcp.ts', 'cli/commands/serve.ts'],
+  serve: ['cli/commands/console.ts', 'cli/commands/mcp.ts', 'cli/commands/serve.ts'],
 }
 
 /** libsodium with its WebAssembly in a file: smaller than base64, and nothing has to decode it. */

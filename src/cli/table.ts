@@ -4,6 +4,7 @@
 import type { Command } from './command.ts'
 import { agentCommands } from './table-agents.ts'
 import { careCommands } from './table-care.ts'
+import { consoleCommand } from './table-console.ts'
 import { auditCommands, deviceCommands } from './table-devices.ts'
 import { eraseCommands, historyCommands, undoCommands } from './table-history.ts'
 import { keyCommands } from './table-keys.ts'
@@ -35,7 +36,7 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: 'Make a store and look after it', commands: careCommands },
   { title: 'Read and write memories', commands: memoryCommands },
   { title: 'Give agents the memory', commands: agentCommands },
-  { title: 'Look back', commands: historyCommands },
+  { title: 'Look back', commands: [consoleCommand, ...historyCommands] },
   { title: 'Undo', commands: undoCommands },
   { title: 'Erase', commands: eraseCommands },
   { title: 'Share a store between machines', commands: syncCommands },

@@ -90,7 +90,7 @@ export class StoreHistory {
     return retryAfterRedaction(this.#session, compare, options)
   }
 
-  /** All memories as they were at a point, or are now, without texts. */
+  /** @internal All memories as they were at a point, or are now, without texts. */
   async state(
     at?: Point,
     options: WorkOptions & { readonly deleted?: boolean } = {},
@@ -101,7 +101,7 @@ export class StoreHistory {
     return askInSlices(history, () => stateAt(history, at, deleted), signal)
   }
 
-  /** One memory, `mem_…`, as it was at a point, or is now. Rejects with `not_found`. */
+  /** @internal One memory, `mem_…`, as it was at a point, or is now. Rejects with `not_found`. */
   async memory(memoryId: string, at?: Point, options: WorkOptions = {}): Promise<MemoryState> {
     checkText(memoryId, 'A memory id')
     if (at !== undefined) checkPoint(at)
@@ -113,7 +113,7 @@ export class StoreHistory {
     return retryAfterRedaction(this.#session, ask, { signal })
   }
 
-  /** The versions of a memory, `mem_…`, numbered, the newest first. Rejects with `not_found`. */
+  /** @internal The versions of a memory, `mem_…`, numbered, the newest first. Rejects with `not_found`. */
   async memoryVersions(memoryId: string, query: MemoryVersionsQuery): Promise<MemoryVersions> {
     checkText(memoryId, 'A memory id')
     const asked = { ...checkObject(query, 'The query') }
@@ -121,19 +121,19 @@ export class StoreHistory {
     return versionsOf(await this.#session.loadHistory(), memoryId, asked)
   }
 
-  /** Where a point is in the line of all commits. Rejects with `not_found`. */
+  /** @internal Where a point is in the line of all commits. Rejects with `not_found`. */
   async place(point: PlacedPoint): Promise<PlacedMoment> {
     const asked = checkObject(point, 'The point')
     if (!('position' in asked)) checkPoint(asked)
     return placeOf(await this.#session.loadHistory(), asked)
   }
 
-  /** The line of all commits in at most so many stretches. */
+  /** @internal The line of all commits in at most so many stretches. */
   async stretches(most: number): Promise<readonly Stretch[]> {
     return stretchesOf(await this.#session.loadHistory(), most)
   }
 
-  /** Who wrote when, or who wrote at all, newest first. Rejects with `invalid_input`. */
+  /** @internal Who wrote when, or who wrote at all, newest first. Rejects with `invalid_input`. */
   async groups(
     filter: TimelineFilter,
     grouping: Grouping,
@@ -142,7 +142,7 @@ export class StoreHistory {
     return (await this.#timelineOf(filter, grouping, options)).groups()
   }
 
-  /** The group that a version belongs to, and what it did. Rejects with `not_found`. */
+  /** @internal The group that a version belongs to, and what it did. Rejects with `not_found`. */
   async group(
     versionId: string,
     filter: TimelineFilter,

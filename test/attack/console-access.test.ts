@@ -1,5 +1,5 @@
-// T71: a console that may only read, a reader's, and a page that sends what it likes change nothing:
-// the refusal is not in the page. What was planned and shown is done, or nothing is.
+// T71: a console that may only read, a reader's, and a page that sends what it likes change
+// nothing: the refusal is not in the page. What was planned and shown is done, or nothing is.
 
 import { describe, expect, test } from 'vitest'
 import { operations } from '../../src/api/console/operations.ts'

@@ -1,6 +1,6 @@
-// T69: whoever has a web page open in the browser beside the console, under a name of his that points
-// here, or on another site or port, gets nothing from it; nor does who frames the page, or asks for
-// files by tricks in the address.
+// T69: whoever has a web page open in the browser beside the console, under a name of his that
+// points here, or on another site or port, gets nothing from it; nor does who frames the page, or
+// asks for files by tricks in the address.
 
 import { describe, expect, test } from 'vitest'
 import { openedConsole, type OpenedConsole } from '../support/console.ts'

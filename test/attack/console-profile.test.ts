@@ -8,6 +8,7 @@ import { chromium } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { mainFile, newHome } from '../e2e/cli-process.ts'
 import { chromiumHere, executable } from '../support/browser.ts'
+import { keptByPage } from '../support/in-page.mjs'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 const { missing, note } = chromiumHere
@@ -55,11 +56,11 @@ describe.skipIf(missing)(`T73: what stays on disk${note}`, { tags: ['slow'] }, (
     await page.keyboard.type(`more ${canary} `)
     await page.keyboard.press('Control+s')
     await page.getByRole('tab', { name: 'Changes' }).waitFor()
-    const key = await page.evaluate(() => Object.values({ ...sessionStorage }).join())
+    const [key = ''] = /[\w-]{43}/.exec(await page.evaluate(keptByPage)) ?? []
     expect(key).toMatch(/^[\w-]{43}$/)
     await page.getByRole('button', { name: 'Lock' }).click()
     await page.getByRole('heading', { name: 'Locked' }).waitFor()
-    expect(await page.evaluate(() => sessionStorage.length + localStorage.length)).toBe(0)
+    expect(await page.evaluate(keptByPage)).toBe('{} {}')
     expect(await exited).toBe(0)
     await context.close()
     const token = new URL(address).hash.slice('#token='.length)

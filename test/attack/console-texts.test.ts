@@ -1,10 +1,11 @@
-// T72: a memory, its path, its session or its reason is written so that the page of the console runs
-// it, loads something, or leads somewhere unsaid. Every text is shown as Markdown, as source, as a
-// difference and in lists: no script runs, no request leaves, and the policy has nothing to report.
+// T72: a memory, its path or its reason is written so that the page of the console runs it, loads
+// something, or leads somewhere unsaid. Every text is shown as Markdown, as source, as a difference
+// and in lists: no script runs, no request leaves, and the policy has nothing to report.
 
 import { describe, expect, test } from 'vitest'
 import { browserOfFile, chromiumHere, consolePage } from '../support/browser.ts'
 import { openedConsole } from '../support/console.ts'
+import { follow, takeMarkdown, watchPolicy } from '../support/in-page.mjs'
 import { author, newStore } from '../support/stores.ts'
 
 const browser = browserOfFile()
@@ -28,7 +29,7 @@ const payloads = [
   '<style>@import url(https://evil.example/x); *{background:url(https://evil.example/x)}</style>',
   '<meta http-equiv="refresh" content="0;url=https://evil.example/x">',
   '<base href="https://evil.example/">',
-  '<form action="https://evil.example/x"><input name=a autofocus onfocus="globalThis.hit=1"></form>',
+  '<form action="https://evil.example/x"><input autofocus onfocus="globalThis.hit=1"></form>',
   '<a href="javascript:globalThis.hit=1" id="search" class="pri" style="position:fixed">x</a>',
   '<details open ontoggle="globalThis.hit=1"><summary>x</summary></details>',
   '<video src="https://evil.example/x" autoplay onerror="globalThis.hit=1"></video>',
@@ -85,48 +86,29 @@ describe.skipIf(missing)(`T72: hostile texts${note}`, { tags: ['slow'] }, () => 
     context.on('request', (request) => asked.push(request.url()))
     const reports: unknown[] = []
     await page.exposeFunction('reported', (report: unknown) => reports.push(report))
-    await page.evaluate(() => {
-      addEventListener('securitypolicyviolation', (event) => {
-        ;(globalThis as unknown as { reported: (text: string) => void }).reported(
-          `${event.violatedDirective} ${event.blockedURI}`,
-        )
-      })
-    })
+    await page.evaluate(watchPolicy)
     const { memories } = await store.history.state()
     expect(memories).toHaveLength(texts.length)
     for (const [index, { memoryId }] of memories.entries()) {
-      await go(page, `/memory/${memoryId}?tab=read`)
+      await page.evaluate(follow, `/memory/${memoryId}?tab=read`)
       await page.locator('.markdown').waitFor()
-      const found = await page.evaluate(() => {
-        const box = document.querySelector('.markdown')
-        const links = [...(box?.querySelectorAll('a[href]') ?? [])] as HTMLAnchorElement[]
-        return {
-          elements: [...new Set([...(box?.querySelectorAll('*') ?? [])].map((one) => one.tagName))],
-          attributes: [...(box?.querySelectorAll('*') ?? [])].flatMap((one) =>
-            one.getAttributeNames(),
-          ),
-          leading: links.map((link) => [
-            link.protocol,
-            link.textContent.includes(link.protocol === 'mailto:' ? link.pathname : link.host),
-          ]),
-        }
-      })
+      const found = await page.evaluate(takeMarkdown)
       const forbidden = /^(?:SCRIPT|IMG|SVG|IFRAME|FORM|INPUT|STYLE|LINK|META|BASE|OBJECT|VIDEO)$/i
       expect(found.elements.filter((name) => forbidden.test(name))).toEqual([])
-      const allowed = ['href', 'start', 'role', 'aria-level', 'target', 'rel', 'class']
-      expect(found.attributes.filter((name) => !allowed.includes(name))).toEqual([])
-      for (const [protocol, isSaid] of found.leading) {
+      const allowed = new Set(['href', 'start', 'role', 'aria-level', 'target', 'rel', 'class'])
+      expect(found.attributes.filter((name) => !allowed.has(name))).toEqual([])
+      for (const { protocol, isSaid } of found.links) {
         expect(protocol).toMatch(/^(?:https?|mailto):$/)
         expect(isSaid).toBe(true)
       }
       if (index % 20 !== 0) continue
       for (const tab of ['source', 'changes', 'blame']) {
-        await go(page, `/memory/${memoryId}?tab=${tab}`)
+        await page.evaluate(follow, `/memory/${memoryId}?tab=${tab}`)
         await page.locator('#tab-panel table').first().waitFor()
       }
     }
     for (const view of ['/timeline', '/sessions', '/redaction', '/audit', '/memories']) {
-      await go(page, view)
+      await page.evaluate(follow, view)
       await page.locator('main h1').first().waitFor()
     }
     expect(await page.evaluate(() => 'hit' in globalThis)).toBe(false)
@@ -135,14 +117,3 @@ describe.skipIf(missing)(`T72: hostile texts${note}`, { tags: ['slow'] }, () => 
     expect(asked.filter((url) => !url.startsWith(shown.url))).toEqual([])
   })
 })
-
-async function go(page: import('playwright-core').Page, path: string): Promise<void> {
-  await page.evaluate((to) => {
-    document.querySelector('.markdown')?.classList.remove('markdown')
-    const link = document.createElement('a')
-    link.href = to
-    document.body.append(link)
-    link.click()
-    link.remove()
-  }, path)
-}

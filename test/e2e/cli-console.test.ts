@@ -1,6 +1,7 @@
 // `console` as a process: the address that it prints, how it ends, and what it refuses.
 
 import { describe, expect, test } from 'vitest'
+import { jsonOf } from '../../src/console/client/core/trusted.ts'
 import { ended, type Home, newHome } from './cli-process.ts'
 
 async function newStoreHome(): Promise<Home> {
@@ -28,7 +29,7 @@ async function keyOf(address: string): Promise<string> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ token: hash.slice('#token='.length) }),
   })
-  return ((await answer.json()) as { key: string }).key
+  return (await jsonOf<{ readonly key: string }>(answer)).key
 }
 
 describe('gitlocket console', () => {
@@ -47,7 +48,7 @@ describe('gitlocket console', () => {
   test('Lock ends it', async () => {
     const home = await newStoreHome()
     const { end, line } = await started(home, '--json')
-    const { address, url } = JSON.parse(line) as { address: string; url: string }
+    const { address, url } = JSON.parse(line)
     const authorization = `Bearer ${await keyOf(address)}`
     await fetch(`${url}/lock`, { method: 'POST', headers: { authorization } })
     const { exitCode, stdout } = await end

@@ -1,23 +1,27 @@
 // How the console looks and is reached: nothing that axe reports on any screen, in light and dark,
 // wide and narrow, now, in the past and read-only; by keyboard alone; and how much of it is loaded.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import {
-  browserOfFile,
-  chromiumHere,
-  consolePage,
-  countNodes,
-  expectAccessible,
-} from '../support/browser.ts'
+import { browserOfFile, chromiumHere, consolePage, expectAccessible } from '../support/browser.ts'
 import { storeToLookAt } from '../support/console-store.ts'
 import { openedConsole } from '../support/console.ts'
+import {
+  countNodes,
+  focusedTag,
+  follow,
+  isFocused,
+  isSettled,
+  widthOfPage,
+} from '../support/in-page.mjs'
 import { contentsOf } from '../support/stores.ts'
 
 const browser = browserOfFile()
 const { missing, note } = chromiumHere
+
+const picture = new URL('../../docs/console.png', import.meta.url)
 
 const views = [
   '/memories',
@@ -38,20 +42,10 @@ const looks = [
   { width: 400, colorScheme: 'dark' },
 ] as const
 
-/** Without leaving the page, as a link does. */
 async function visit(page: Page, path: string): Promise<void> {
-  await page.evaluate((to) => {
-    const link = document.createElement('a')
-    link.href = to
-    document.body.append(link)
-    link.click()
-    link.remove()
-  }, path)
+  await page.evaluate(follow, path)
   await page.locator('main h1').first().waitFor()
-  await page.waitForFunction(() => {
-    const text = document.querySelector('main')?.textContent ?? ''
-    return !/Reading…|Comparing…|Looking at what|Searching…/.test(text)
-  })
+  await page.waitForFunction(isSettled)
 }
 
 describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () => {
@@ -80,10 +74,27 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
     for (const path of all) {
       await visit(page, path)
       await expectAccessible(page)
-      const width = await page.evaluate(() => document.documentElement.scrollWidth)
+      const width = await page.evaluate(widthOfPage)
       expect([path, width <= look.width]).toEqual([path, true])
-      expect(await countNodes(page)).toBeLessThan(5000)
+      expect(await page.evaluate(countNodes)).toBeLessThan(5000)
     }
+    expect(problems).toEqual([])
+  })
+
+  // UPDATE_DOCS=1 makes the picture of the README.
+  test('looks as in its picture', async () => {
+    const store = await storeToLookAt()
+    const shown = await openedConsole(store)
+    const { page, problems } = await consolePage(await browser(), shown.newAddress())
+    await page.getByRole('treeitem', { name: 'decisions.md' }).click()
+    await page.getByRole('tab', { name: 'Changes' }).click()
+    await page.locator('mark', { hasText: 'five' }).waitFor()
+    await page.getByText('note the retry rule').first().waitFor()
+    const made = await page.screenshot()
+    if (process.env['UPDATE_DOCS'] === '1') writeFileSync(picture, made)
+    const kept = readFileSync(picture)
+    expect(kept.readUInt32BE(16)).toBe(made.readUInt32BE(16))
+    expect(kept.readUInt32BE(20)).toBe(made.readUInt32BE(20))
     expect(problems).toEqual([])
   })
 
@@ -139,7 +150,7 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
       await page.getByRole('dialog').waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'detached' })
-      expect(await button.evaluate((element) => element === document.activeElement)).toBe(true)
+      await expect.poll(() => button.and(page.locator(':focus')).count()).toBe(1)
     }
   })
 })
@@ -148,15 +159,13 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
 async function tabTo(page: Page, selector: string): Promise<void> {
   for (let presses = 0; presses < 80; presses += 1) {
     await page.keyboard.press('Tab')
-    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return
+    if (await page.evaluate(isFocused, selector)) return
   }
   throw new Error(`Tab never comes to ${selector}`)
 }
 
 async function expectFocus(page: Page): Promise<void> {
-  const place = (): Promise<string | undefined> =>
-    page.evaluate(() => document.activeElement?.tagName)
-  await expect.poll(place).not.toBe('BODY')
+  await expect.poll(() => page.evaluate(focusedTag)).not.toBe('BODY')
 }
 
 describe('what a browser loads', () => {

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, expect, onTestFinished } from 'vitest'
+import { type Violation, violations } from './in-page.mjs'
 import { requires } from './tools.ts'
 
 export const chromiumHere = requires('chromium')
@@ -70,7 +71,7 @@ export async function pageIn(
 }
 
 /** Fills as things happen. */
-export function watched(page: Page, origin: string): string[] {
+function watched(page: Page, origin: string): string[] {
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`))
   page.on('console', (message) => {
@@ -88,25 +89,10 @@ export function watched(page: Page, origin: string): string[] {
 export async function expectAccessible(page: Page): Promise<void> {
   // Trusted Types refuse the tag of a script, but not what the test itself evaluates.
   await page.evaluate(axeCode)
-  const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run: () => Promise<{ violations: readonly Violation[] }> }
-    }
-    return (await axe.run()).violations
-  })
+  const found = await page.evaluate(violations)
   expect(found.map(describeViolation)).toEqual([])
-}
-
-interface Violation {
-  readonly id: string
-  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
 }
 
 function describeViolation({ id, nodes }: Violation): string {
   return [id, ...nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`)].join('\n')
-}
-
-/** The number of nodes of the page. */
-export function countNodes(page: Page): Promise<number> {
-  return page.evaluate(() => document.querySelectorAll('*').length)
 }

@@ -1,10 +1,10 @@
-// A store with something of each kind to look at: sessions, versions, a move, a deletion, a merge, a
-// redaction, two devices and a remote.
+// A store with something of each kind to look at: sessions, versions, a move, a deletion, a merge,
+// a redaction, two devices and a remote.
 
 import type { MemoryStore } from '../../src/index.ts'
 import { bareRemote, firstClone, joinClone, sync } from './clones.ts'
 
-export const decisions = {
+const decisions = {
   before: [
     '# Decisions, billing',
     '',

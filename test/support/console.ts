@@ -1,5 +1,5 @@
-// A console over a real store, for tests: in this process, with the page that the build has made and
-// a clock that the test moves; and what a page does to ask it, or an attacker in its place.
+// A console over a real store, for tests: in this process, with the page that the build has made
+// and a clock that the test moves; and what a page does to ask it, or an attacker in its place.
 
 import { onTestFinished } from 'vitest'
 import type {
@@ -9,14 +9,18 @@ import type {
   QuestionName,
   ResultOf,
 } from '../../src/api/console/contract.ts'
-import { type ConsoleUser, memberSubject } from '../../src/api/console/subject.ts'
-import type { ConsoleSubject } from '../../src/api/console/subject.ts'
+import {
+  type ConsoleSubject,
+  type ConsoleUser,
+  memberSubject,
+} from '../../src/api/console/subject.ts'
+import { jsonOf, trusted } from '../../src/console/client/core/trusted.ts'
 import { type ConsoleOptions, openConsole, type WebConsole } from '../../src/console/console.ts'
 import { readPageFiles } from '../../src/console/page-files.ts'
 import type { MemoryStore } from '../../src/index.ts'
 import { author } from './stores.ts'
 
-export const pageFiles = readPageFiles(new URL('../../dist/console/client/', import.meta.url))
+const pageFiles = readPageFiles(new URL('../../dist/console/client/', import.meta.url))
 
 export function consoleUser(store: MemoryStore, options: Partial<ConsoleUser> = {}): ConsoleUser {
   const looked = new Set<string>()
@@ -41,7 +45,7 @@ export function askerOf(subject: ConsoleSubject) {
   return async <Name extends QuestionName>(
     name: Name,
     input: InputOf<Name>,
-  ): Promise<ResultOf<Name>> => (await subject.ask(name, input, {})) as ResultOf<Name>
+  ): Promise<ResultOf<Name>> => trusted(await subject.ask(name, input, {}))
 }
 
 export interface OpenedConsole extends WebConsole {
@@ -78,13 +82,13 @@ export async function openedConsole(
     host: new URL(shown.url).host,
     newKey: async () => {
       const token = tokenIn(shown.newAddress())
-      const { key } = (await (await post('/session', { token })).json()) as { key: string }
+      const { key } = await jsonOf<{ readonly key: string }>(await post('/session', { token }))
       return key
     },
     ask: async (key, name, input) => {
       const answer = await post(`/ask/${name}`, input, key)
       const lines = (await answer.text()).trim().split('\n')
-      const last = JSON.parse(lines.at(-1) ?? '{}') as AnswerLine
+      const last = trusted<AnswerLine>(JSON.parse(lines.at(-1) ?? '{}'))
       return 'progress' in last ? {} : last
     },
   }

@@ -1,6 +1,7 @@
 // What the console is told of memories and moments, from a real store.
 
 import { describe, expect, test } from 'vitest'
+import type { ResultOf } from '../../../src/api/console/contract.ts'
 import { memberSubject } from '../../../src/api/console/subject.ts'
 import type { MemoryStore } from '../../../src/index.ts'
 import { askerOf, consoleUser } from '../../support/console.ts'
@@ -102,7 +103,7 @@ describe('a memory', () => {
     })
   })
 
-  test('has its versions numbered, across paths, with the lines that each has changed', async () => {
+  test('has its versions numbered, across paths, with the lines that each changed', async () => {
     const { store } = await newStore()
     const { edited } = await written(store)
     const ask = asker(store)
@@ -118,7 +119,7 @@ describe('a memory', () => {
     expect((await ask('memory.versions', { memoryId, at: edited })).total).toBe(2)
     const pages: number[] = []
     for (let after: string | undefined = ''; after !== undefined;) {
-      const page = await ask('memory.versions', {
+      const page: ResultOf<'memory.versions'> = await ask('memory.versions', {
         memoryId,
         limit: 1,
         ...(after !== '' && { after }),

@@ -18,50 +18,19 @@ export function TimeLine(): JSX.Element {
   const { url, route } = useLocation()
   const [isGoing, setGoing] = useState(false)
   const commits = overview.value?.commits ?? 1
-  const { data } = useAsk('moment.density', { stretches: STRETCHES })
-  const [wanted, want] = useState<number>()
-  const go = useLatest(async (to: number) => {
-    const found = to >= commits ? undefined : await ask('moment.find', { position: to })
-    moment.value = found
-    route(addressAt(location.pathname + location.search, found?.commit), true)
-  })
   const shown = isPast.value ? moment.value : undefined
-  const known = shown?.position ?? commits
-  // The slider stays where it was put, until the page has followed.
-  const position = wanted ?? known
-  useEffect(() => {
-    if (known === wanted) want(undefined)
-  }, [known, wanted])
   const when = shown === undefined ? 'Now' : absoluteTime(shown.time)
   return (
     <footer class="time">
       <a class="button now" href={addressAt(url, undefined)} aria-current={!isPast.value}>
         Now
       </a>
-      <div class="track">
-        <Bars stretches={data?.stretches ?? []} />
-        <label class="sr" for="moment">
-          Moment shown
-        </label>
-        <input
-          id="moment"
-          type="range"
-          min={1}
-          max={commits}
-          value={position}
-          aria-valuetext={`${when}, commit ${position} of ${commits}`}
-          onInput={({ currentTarget }) => {
-            const to = Number(currentTarget.value)
-            want(to)
-            go(to).catch(() => want(undefined))
-          }}
-        />
-      </div>
+      <Slider commits={commits} known={shown?.position ?? commits} when={when} />
       <span class="when">
         <b>{when}</b>
         <br />
         <span class="dim">
-          commit {position.toLocaleString()} of {commits.toLocaleString()}
+          commit {(shown?.position ?? commits).toLocaleString()} of {commits.toLocaleString()}
         </span>
       </span>
       <button type="button" onClick={() => setGoing(true)}>
@@ -78,6 +47,50 @@ export function TimeLine(): JSX.Element {
         />
       )}
     </footer>
+  )
+}
+
+interface SliderProps {
+  readonly commits: number
+  /** The position that the page is of. */
+  readonly known: number
+  readonly when: string
+}
+
+function Slider({ commits, known, when }: SliderProps): JSX.Element {
+  const { route } = useLocation()
+  const [wanted, want] = useState<number>()
+  const { data } = useAsk('moment.density', { stretches: STRETCHES })
+  const go = useLatest(async (to: number) => {
+    const found = to >= commits ? undefined : await ask('moment.find', { position: to })
+    moment.value = found
+    route(addressAt(location.pathname + location.search, found?.commit), true)
+  })
+  // It stays where it was put, until the page has followed.
+  const position = wanted ?? known
+  useEffect(() => {
+    if (known === wanted) want(undefined)
+  }, [known, wanted])
+  return (
+    <div class="track">
+      <Bars stretches={data?.stretches ?? []} />
+      <label class="sr" for="moment">
+        Moment shown
+      </label>
+      <input
+        id="moment"
+        type="range"
+        min={1}
+        max={commits}
+        value={position}
+        aria-valuetext={`${when}, commit ${position} of ${commits}`}
+        onInput={({ currentTarget }) => {
+          const to = Number(currentTarget.value)
+          want(to)
+          go(to).catch(() => want(undefined))
+        }}
+      />
+    </div>
   )
 }
 

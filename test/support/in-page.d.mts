@@ -1,0 +1,21 @@
+// What `in-page.mjs` gives to tests.
+
+export function follow(path: string): void
+export function isSettled(): boolean
+export function widthOfPage(): number
+export function countNodes(): number
+export function focusedTag(): string | undefined
+export function isFocused(selector: string): boolean
+export function violations(): Promise<readonly Violation[]>
+export function watchPolicy(): void
+export function takeMarkdown(): {
+  readonly elements: readonly string[]
+  readonly attributes: readonly string[]
+  readonly links: readonly { readonly protocol: string; readonly isSaid: boolean }[]
+}
+
+export interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+}
+export function keptByPage(): string

@@ -1,0 +1,68 @@
+// What tests run in a page of the console: functions of their own, which must name nothing outside
+// of themselves. Not compiled, since the tests know no DOM.
+
+/** Follows a link, without leaving the page. */
+export function follow(path) {
+  const link = document.createElement('a')
+  link.href = path
+  document.body.append(link)
+  link.click()
+  link.remove()
+}
+
+/** Whether nothing is being asked for that the view needs. */
+export function isSettled() {
+  const text = document.querySelector('main')?.textContent ?? ''
+  return !/Reading…|Comparing…|Looking at what|Searching…/.test(text)
+}
+
+export function widthOfPage() {
+  return document.documentElement.scrollWidth
+}
+
+export function countNodes() {
+  return document.querySelectorAll('*').length
+}
+
+/** `BODY` if nothing has the focus. */
+export function focusedTag() {
+  return document.activeElement?.tagName
+}
+
+export function isFocused(selector) {
+  return document.activeElement?.matches(selector) === true
+}
+
+/** What axe reports; its code has been evaluated before. */
+export async function violations() {
+  return (await globalThis.axe.run()).violations
+}
+
+/** Tells the test of each refusal by the policy of the page. */
+export function watchPolicy() {
+  addEventListener('securitypolicyviolation', (event) => {
+    globalThis.reported(`${event.violatedDirective} ${event.blockedURI}`)
+  })
+}
+
+/** What Markdown has become, whose box is then no longer found. */
+export function takeMarkdown() {
+  const box = document.querySelector('.markdown')
+  const all = [...box.querySelectorAll('*')]
+  const links = [...box.querySelectorAll('a[href]')]
+  const found = {
+    elements: [...new Set(all.map((one) => one.tagName))],
+    attributes: all.flatMap((one) => one.getAttributeNames()),
+    links: links.map(({ protocol, host, pathname, textContent }) => {
+      return { protocol, isSaid: textContent.includes(protocol === 'mailto:' ? pathname : host) }
+    }),
+  }
+  box.classList.remove('markdown')
+  return found
+}
+
+/** All that the page keeps in the browser, as text. */
+export function keptByPage() {
+  const kept = [sessionStorage, localStorage].map((storage) => JSON.stringify(storage))
+  return kept.join(' ')
+}

@@ -18,12 +18,19 @@ import { StoreSearch } from './search/search.ts'
 import type { StoreSession } from './session/session.ts'
 import { type DirectoryListing, listDirectory } from './snapshot/listing.ts'
 import type { LiveMemory } from './snapshot/live-memory.ts'
-import { describeMemory, type Memory } from './snapshot/memory-info.ts'
+import { describeMemory, type Memory, type MemoryInfo } from './snapshot/memory-info.ts'
 import { StoreDevices } from './store-devices.ts'
 import { StoreHistory } from './store-history.ts'
 import { StoreMaintenance } from './store-maintenance.ts'
 import { StoreRemotes } from './store-remotes.ts'
-import { readInfo, readStatus, type StoreInfo, type StoreStatus } from './store-report.ts'
+import {
+  readInfo,
+  readStatus,
+  readSummary,
+  type StoreInfo,
+  type StoreStatus,
+  type StoreSummary,
+} from './store-report.ts'
 import { StoreWriter } from './store-writer.ts'
 import { type StoreChange, type WatchOptions, watchStore } from './watch.ts'
 
@@ -130,6 +137,18 @@ export class MemoryStore {
   /** The settings, and when they and the store came to be: no more than is known at once. */
   info(): Promise<StoreInfo> {
     return readInfo(this.#session)
+  }
+
+  /** @internal What a page about the store shows at once. */
+  summary(): Promise<StoreSummary> {
+    return readSummary(this.#session)
+  }
+
+  /** @internal All memories as they are now, in no order: from RAM, without the history. */
+  current(): Promise<readonly MemoryInfo[]> {
+    return this.#session.reading(({ current }) => {
+      return Array.from(current.live(), ({ live }) => describeMemory(live))
+    })
   }
 
   status(): Promise<StoreStatus> {

@@ -113,7 +113,7 @@ export class StoreHistory {
     return retryAfterRedaction(this.#session, ask, { signal })
   }
 
-  /** @internal The versions of a memory, `mem_…`, numbered, the newest first. Rejects with `not_found`. */
+  /** @internal The versions of a memory, `mem_…`, numbered, newest first, or `not_found`. */
   async memoryVersions(memoryId: string, query: MemoryVersionsQuery): Promise<MemoryVersions> {
     checkText(memoryId, 'A memory id')
     const asked = { ...checkObject(query, 'The query') }

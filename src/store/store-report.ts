@@ -36,7 +36,8 @@ export interface StoreInfo {
   readonly updatedAt: number
 }
 
-export interface StoreStatus {
+/** What a page about a store shows at once: no more than is in RAM, whatever the store's size. */
+export interface StoreSummary {
   readonly storeId: string
   readonly deviceId: string
   /** FORMAT §1.5: for people, may be empty; undefined for a device that was removed. */
@@ -46,19 +47,24 @@ export interface StoreStatus {
   /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
   readonly head: string
   readonly headFingerprint: readonly string[]
-  readonly commits: number
+  /** Undefined as long as nobody has asked for the history, if no cache has the number. */
+  readonly commits: number | undefined
   readonly memories: number
   readonly contentBytes: number
+  readonly settings: Settings
+  readonly remotes: readonly RemoteStatus[]
+}
+
+export interface StoreStatus extends StoreSummary {
+  readonly commits: number
   readonly epochs: number
   /** What opens the store besides its devices. */
   readonly secrets: Secrets
   /** How many active devices there may be that a passphrase has admitted. */
   readonly passphraseQuota: number
-  readonly settings: Settings
   readonly storage: StorageStatus
   /** What the next checkpoint or a repack would free. */
   readonly reclaimable: Reclaimable
-  readonly remotes: readonly RemoteStatus[]
   /** Whether the clock and the newest record are far apart: undefined if they are not. */
   readonly clockLeap: ClockLeap | undefined
 }
@@ -80,37 +86,55 @@ export function readInfo(session: StoreSession): Promise<StoreInfo> {
   }))
 }
 
+export async function readSummary(session: StoreSession): Promise<StoreSummary> {
+  const { readRemoteStatus } = await import('./sync/remote-status.ts')
+  const remotes = await readRemoteStatus(session)
+  return session.planning(() => summaryOf(session, remotes))
+}
+
 export async function readStatus(session: StoreSession): Promise<StoreStatus> {
-  const { identity, objects, epochs, storeId } = session
-  // A list of words, and what only remotes need.
-  const { headFingerprint } = await import('../format/fingerprint.ts')
+  const { objects, epochs } = session
   const { readRemoteStatus } = await import('./sync/remote-status.ts')
   const commits = await countCommits(session)
   const remotes = await readRemoteStatus(session)
   return session.planning(async () => {
     const { snapshot } = session
-    // Of what came meanwhile: little, so that no writer has to wait.
-    const counted = await session.local.findCount(snapshot.head.commit)
+    const summary = await summaryOf(session, remotes)
     return {
-      storeId: formatId('store', storeId),
-      deviceId: formatId('device', identity.deviceId),
-      deviceName: findDevice(snapshot.keyring.directory, identity.deviceId)?.name,
-      role: roleOf(snapshot, identity.deviceId),
-      head: snapshot.head.commit,
-      headFingerprint: headFingerprint(storeId, snapshot.head.record),
-      commits: counted?.commits ?? commits,
-      memories: snapshot.count,
-      contentBytes: snapshot.paths.root.bytes,
+      ...summary,
+      // Of what came meanwhile: little, so that no writer has to wait.
+      commits: summary.commits ?? commits,
       epochs: epochs.size,
       secrets: countSecrets(snapshot),
       passphraseQuota: snapshot.keyring.directory.quota,
-      settings: snapshot.settings.value,
       storage: objects.status(),
       reclaimable: objects.reclaimable(),
-      remotes,
       clockLeap: session.clock.findLeap(snapshot),
     }
   })
+}
+
+/** Within one turn of the session. */
+async function summaryOf(
+  { identity, storeId, snapshot, local }: StoreSession,
+  remotes: readonly RemoteStatus[],
+): Promise<StoreSummary> {
+  // A list of words.
+  const { headFingerprint } = await import('../format/fingerprint.ts')
+  const counted = await local.findCount(snapshot.head.commit)
+  return {
+    storeId: formatId('store', storeId),
+    deviceId: formatId('device', identity.deviceId),
+    deviceName: findDevice(snapshot.keyring.directory, identity.deviceId)?.name,
+    role: roleOf(snapshot, identity.deviceId),
+    head: snapshot.head.commit,
+    headFingerprint: headFingerprint(storeId, snapshot.head.record),
+    commits: counted?.commits,
+    memories: snapshot.count,
+    contentBytes: snapshot.paths.root.bytes,
+    settings: snapshot.settings.value,
+    remotes,
+  }
 }
 
 /** With the history in RAM only where no count is known to go on from, which is then kept. */

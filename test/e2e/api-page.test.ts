@@ -80,7 +80,7 @@ describe('it names', () => {
   test.each(Object.entries(members))('each member of %s', (_, file) => {
     const source = readFileSync(`${root}/src/store/${file}.ts`, 'utf8')
     // What is internal is not in the declarations either.
-    const text = source.replaceAll(/\/\*\* @internal [^\n]*\n {2}async \w+/g, '')
+    const text = source.replaceAll(/\/\*\* @internal [^\n]*\n {2}(?:async )?\w+/g, '')
     const found = [...text.matchAll(/^ {2}(?:async |get )?([a-z]\w+)[(<]/gm)].map(
       ([, name]) => name,
     )

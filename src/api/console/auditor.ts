@@ -62,7 +62,6 @@ const overview: AuditorOperation<'store.overview'> = {
       memories: found.memories,
       contentBytes: 0,
       remotes: remotes.map(({ name, url }) => ({ name, url })),
-      unseenMerges: 0,
       guard: false,
     }
   },

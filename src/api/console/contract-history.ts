@@ -145,6 +145,8 @@ export interface HistoryApi {
     { readonly limit?: number | undefined },
     { readonly merges: readonly MergeRow[] }
   >
+  /** How many this device has not looked at. */
+  'merges.unseen': Question<object, { readonly count: number }>
   'merges.show': Question<{ readonly versionId: string }, MergeView>
   /** Remembered on this device alone. */
   'merges.looked': Question<{ readonly versionIds: readonly string[] }, object>

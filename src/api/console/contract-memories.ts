@@ -22,7 +22,8 @@ export interface Overview {
   /** The newest commit, 40 hex digits, and its ten words. All up to it is verified. */
   readonly head: string
   readonly headFingerprint: readonly string[]
-  readonly commits: number
+  /** Undefined as long as the history has not been asked for. */
+  readonly commits?: number | undefined
   readonly memories: number
   readonly contentBytes: number
   readonly remotes: readonly {
@@ -31,8 +32,6 @@ export interface Overview {
     /** Commits that it lacked when it was last seen; undefined if it was never seen. */
     readonly unsent?: number | undefined
   }[]
-  /** Merges that this device has not looked at. */
-  readonly unseenMerges: number
   /** Whether texts with what seems to be a secret are refused. */
   readonly guard: boolean
 }
@@ -55,10 +54,7 @@ export interface DeletedRow {
 }
 
 export interface Tree {
-  /** The moment that it is of: that of the newest commit at most. */
-  readonly commit: string
-  readonly time: number
-  /** By path, in code-unit order. */
+  /** In no order. */
   readonly memories: readonly TreeRow[]
   /** Only if they were asked for; by path. Those whose path is redacted are not in it. */
   readonly deleted: readonly DeletedRow[]

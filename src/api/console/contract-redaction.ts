@@ -4,7 +4,7 @@ import type { RedactReason } from '../../format/change-record.ts'
 import type { Version } from '../../store/history/versions.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
-import type { Question, WithReason } from './question.ts'
+import type { Question } from './question.ts'
 
 /** All that are given must hold; at least one is. */
 export interface Selection {
@@ -39,7 +39,7 @@ export interface ErasePlan {
 /** What becomes of selected versions that are current in live memories. */
 export type WayOut = 'delete' | 'overwrite' | 'keep'
 
-export interface EraseInput extends WithReason {
+export interface EraseInput {
   readonly select: Selection
   readonly why: RedactReason
   readonly current?: WayOut | undefined
@@ -52,6 +52,8 @@ export interface Erased {
   /** The text of the certificate, to be downloaded; undefined if there was nothing to erase. */
   readonly certificate?: string | undefined
   readonly newHead?: string | undefined
+  /** False if the versions are redacted, and what held them is not erased from the disk yet. */
+  readonly isErased: boolean
 }
 
 /** Whether erased texts are found in any place, and who has not shown yet that they erased. */

@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { assert } from '../../errors.ts'
 import type { AppliedChanges } from '../../store/changes/apply.ts'
 import type { MemoryState } from '../../store/history/moment-state.ts'
-import type { MemoriesApi, MemoryView, Written } from './contract-memories.ts'
+import type { MemoryInfo } from '../../store/snapshot/memory-info.ts'
+import type { MemoriesApi, MemoryView, TreeRow, Written } from './contract-memories.ts'
 import { atField, hash, pageFields, reasonField, short } from './fields.ts'
 import type { ConsoleOperation, OperationsOf } from './operation.ts'
 import { pointOf } from './point.ts'
@@ -14,11 +15,13 @@ const tree: ConsoleOperation<'memories.tree'> = {
   effect: 'read',
   input: z.strictObject({ ...atField, deleted: z.boolean().optional() }),
   run: async ({ store, work }, { at, deleted = false }) => {
+    // What is now is in RAM; the history is read first, which takes a while.
+    if (at === undefined && !deleted) {
+      const memories = (await store.current()).map(describeRow)
+      return { memories, deleted: [], redacted: 0, displaced: 0 }
+    }
     const state = await store.history.state(pointOf(at), { ...work, deleted })
-    const memories = state.memories.map(({ memoryId, path, sizeBytes, updatedAt, versionId }) => {
-      return { memoryId, path, sizeBytes, updatedAt, versionId }
-    })
-    return { ...state, memories }
+    return { ...state, memories: state.memories.map(describeRow) }
   },
 }
 
@@ -95,6 +98,10 @@ export const memoriesOperations: OperationsOf<
   'memory.create': create,
   'memory.update': update,
   'memory.delete': remove,
+}
+
+function describeRow({ memoryId, path, sizeBytes, updatedAt, versionId }: MemoryInfo): TreeRow {
+  return { memoryId, path, sizeBytes, updatedAt, versionId }
 }
 
 function viewOf(found: MemoryState): MemoryView {

@@ -2,10 +2,14 @@
 
 import { z } from 'zod'
 import { StoreError } from '../../errors.ts'
+import type { Conflict } from '../../store/history/conflicts.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
 import type { HistoryApi, MergeRow } from './contract-history.ts'
-import { short } from './fields.ts'
+import { nothing, short } from './fields.ts'
 import type { ConsoleContext, ConsoleOperation, OperationsOf } from './operation.ts'
-import { mergesMax, mergesOf } from './overview.ts'
+
+/** Merges beyond it are found in the histories of their memories. */
+const mergesMax = 1000
 
 const list: ConsoleOperation<'merges.list'> = {
   name: 'the list of merges',
@@ -29,6 +33,17 @@ const show: ConsoleOperation<'merges.show'> = {
   },
 }
 
+const unseen: ConsoleOperation<'merges.unseen'> = {
+  name: 'the number of merges',
+  effect: 'read',
+  input: nothing,
+  run: async ({ store, seen }) => {
+    const looks = seen.read()
+    const merges = await mergesOf(store)
+    return { count: merges.filter(({ versionId }) => !looks.has(versionId)).length }
+  },
+}
+
 /** A note of this device, which the store does not have: readers take it too. */
 const looked: ConsoleOperation<'merges.looked'> = {
   name: 'the mark of merges',
@@ -43,15 +58,38 @@ const looked: ConsoleOperation<'merges.looked'> = {
 }
 
 export const mergesOperations: OperationsOf<
-  Pick<HistoryApi, 'merges.list' | 'merges.show' | 'merges.looked'>
-> = { 'merges.list': list, 'merges.show': show, 'merges.looked': looked }
+  Pick<HistoryApi, 'merges.list' | 'merges.unseen' | 'merges.show' | 'merges.looked'>
+> = {
+  'merges.list': list,
+  'merges.unseen': unseen,
+  'merges.show': show,
+  'merges.looked': looked,
+}
 
 async function rowsOf({ store, seen, work }: ConsoleContext): Promise<readonly MergeRow[]> {
-  const { head } = await store.status()
-  const [merges, names] = await Promise.all([mergesOf(store, head), store.devices.names(work)])
+  const [merges, names] = await Promise.all([mergesOf(store), store.devices.names(work)])
   const looks = seen.read()
   return merges.map((merge) => {
     const deviceNames = merge.inputDevices.map((id) => names.get(id) ?? '')
     return Object.assign({ isSeen: looks.has(merge.versionId), deviceNames }, merge)
   })
+}
+
+interface KnownMerges {
+  readonly head: string
+  readonly merges: Promise<readonly Conflict[]>
+}
+
+const known: WeakMap<MemoryStore, KnownMerges> = new WeakMap()
+
+/** Newest first; looked for once for each head, since the whole history is. */
+async function mergesOf(store: MemoryStore): Promise<readonly Conflict[]> {
+  const { head } = await store.summary()
+  const last = known.get(store)
+  if (last?.head === head) return last.merges
+  const merges = store.history.conflicts({ limit: mergesMax })
+  known.set(store, { head, merges })
+  // The next one who asks looks again.
+  merges.catch(() => known.delete(store))
+  return merges
 }

@@ -36,7 +36,7 @@ const plan: ConsoleOperation<'redaction.plan'> = {
   run: async ({ store, work }, { select: wanted }) => {
     const request = { select: selectionOf(wanted), reason: 'unspecified' } as const
     const found: RedactionPlan = await store.history.planRedaction(request, work)
-    const { commits, remotes } = await store.status()
+    const { commits = 0, remotes } = await store.summary()
     return {
       ...found,
       commits,
@@ -57,10 +57,19 @@ const run: ConsoleOperation<'redaction.run'> = {
   }),
   run: async ({ writer, work }, { select: wanted, why, current, confirmed }) => {
     const request = { select: selectionOf(wanted), reason: why, current, confirmed }
-    const { certificate } = await writer().redact(request, work)
-    const versions = certificate?.versions.map((one) => one.memory_version_id) ?? []
-    const text = certificate && `${JSON.stringify(certificate, undefined, 2)}\n`
-    return { versions, certificate: text, newHead: certificate?.new_head }
+    // A page that is closed ends nothing: the certificate is issued once.
+    const { progress } = work
+    try {
+      const { certificate } = await writer().redact(request, { progress })
+      const versions = certificate?.versions.map((one) => one.memory_version_id) ?? []
+      const text = certificate && textOf(certificate)
+      return { versions, certificate: text, newHead: certificate?.new_head, isErased: true }
+    } catch (error) {
+      const { certificate } = error instanceof StoreError ? error.details : {}
+      // The history is without the versions, though not all files are yet.
+      if (certificate === undefined) throw error
+      return { versions: confirmed, certificate: textOf(certificate), isErased: false }
+    }
   },
 }
 
@@ -70,7 +79,7 @@ const proof: ConsoleOperation<'redaction.proof'> = {
   input: z.strictObject({ certificate: z.string().optional() }),
   run: async ({ store, work }, { certificate }) => {
     const report = await store.maintenance.findResidue({ ...work, certificate })
-    const { remotes } = await store.status()
+    const { remotes } = await store.summary()
     const devices = await otherDevices(store)
     const pending = devices.filter(({ unacknowledged }) => unacknowledged.length > 0)
     const behind = remotes.filter(({ unsent }) => unsent !== 0)
@@ -94,10 +103,15 @@ function selectionOf({ text, regex = false, ...others }: Selection): RedactionSe
   if (text === undefined) return others
   const source = regex ? text : text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
   try {
-    return { ...others, matching: new RegExp(source, 'u') }
-  } catch (cause) {
-    throw new StoreError('invalid_input', 'The text is no regular expression', { cause })
+    return { ...others, matching: new RegExp(source, 'mu') }
+  } catch {
+    // The error of the engine quotes the text, which may be a secret.
+    throw new StoreError('invalid_input', 'The text is no regular expression')
   }
+}
+
+function textOf(certificate: object): string {
+  return `${JSON.stringify(certificate, undefined, 2)}\n`
 }
 
 /** The other active devices: right after an erasure each has the texts still. */

@@ -9,7 +9,7 @@ const remotes: ConsoleOperation<'sync.remotes'> = {
   name: 'the list of remotes',
   effect: 'read',
   input: nothing,
-  run: async ({ store }) => ({ remotes: (await store.status()).remotes }),
+  run: async ({ store }) => ({ remotes: (await store.summary()).remotes }),
 }
 
 /** Also what readers may: what it takes over changes their copy alone. */

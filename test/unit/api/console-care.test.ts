@@ -63,7 +63,16 @@ describe('redaction', () => {
       versions: [],
       certificate: undefined,
       newHead: undefined,
+      isErased: true,
     })
+  })
+
+  test('searches each line by a regular expression', async () => {
+    const { store, ask } = await secretStore()
+    await store.as(author).write('/c.md', 'first\nkey: 1\nlast')
+    const select = { text: '^key: \\d$', regex: true }
+    const { versions } = await ask('redaction.plan', { select })
+    expect(versions.map(({ path }) => path)).toEqual(['/c.md'])
   })
 
   test('keeps current versions if told to', async () => {

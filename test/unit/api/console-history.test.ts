@@ -220,7 +220,7 @@ describe('merges', () => {
     const ask = asker(second.store)
     const { merges } = await ask('merges.list', {})
     expect(merges).toMatchObject([{ path: '/a.md', isSeen: false, combination: 'combined' }])
-    expect((await ask('store.overview', {})).unseenMerges).toBe(1)
+    expect((await ask('merges.unseen', {})).count).toBe(1)
     const { versionId = '' } = merges[0] ?? {}
     const shown = await ask('merges.show', { versionId })
     expect(new Set(shown.inputs.map(({ content }) => content))).toEqual(
@@ -229,7 +229,7 @@ describe('merges', () => {
     expect(shown.result.content).toBe('ONE\ntwo\nTHREE\n')
     await ask('merges.looked', { versionIds: [versionId, 'memver_other'] })
     expect((await ask('merges.list', {})).merges[0]?.isSeen).toBe(true)
-    expect((await ask('store.overview', {})).unseenMerges).toBe(0)
+    expect((await ask('merges.unseen', {})).count).toBe(0)
     const other = ask('merges.show', { versionId: 'memver_other' })
     await expect(other).rejects.toMatchObject({ code: 'not_found' })
   })

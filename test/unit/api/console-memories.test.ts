@@ -241,7 +241,6 @@ describe('the overview', () => {
       role: 'owner',
       memories: 1,
       remotes: [],
-      unseenMerges: 0,
       guard: false,
     })
     expect(found.headFingerprint).toHaveLength(10)

@@ -267,8 +267,12 @@ describe('rollback', () => {
     const request = { to: { time: times[0] ?? 0 } }
     const planned = await store.as(author).rollback(request, { dryRun: true })
     expect((await store.status()).head).toBe(head)
-    const { steps, left } = await store.as(author).rollback(request)
-    expect(planned).toEqual({ commit: undefined, versionIds: [], steps, left })
+    const { plan } = planned
+    expect(plan).toMatch(/^[0-9a-f]{64}$/)
+    const confirmed = await store.as(author).rollback(request, { confirmed: plan })
+    const { steps, left } = confirmed
+    expect(planned).toEqual({ commit: undefined, versionIds: [], steps, left, plan })
+    expect(confirmed.commit).toBeDefined()
     await store.close()
   })
 

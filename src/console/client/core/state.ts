@@ -7,6 +7,9 @@ import { atNow } from './address.ts'
 /** Undefined until the console has told. */
 export const overview = signal<Overview | undefined>(undefined)
 
+/** How many commits there are; undefined until that is known. */
+export const commitCount = signal<number | undefined>(undefined)
+
 /** The moment of the past that the whole page is of; undefined for now, and until it is found. */
 export const moment = signal<MomentInfo | undefined>(undefined)
 

@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { addressOf } from '../core/address.ts'
 import { lock, openAnotherTab } from '../core/session.ts'
-import { overview, searchWords } from '../core/state.ts'
+import { commitCount, overview, searchWords } from '../core/state.ts'
 import { countOf } from '../parts/times.ts'
 
 export function Bar(): JSX.Element {
@@ -61,13 +61,16 @@ function Search(): JSX.Element {
 function Chips(): JSX.Element | null {
   const known = overview.value
   if (known === undefined) return null
-  const { commits, remotes, deviceName, deviceId, role = 'removed', access } = known
+  const { remotes, deviceName, deviceId, role = 'removed', access } = known
   const device = deviceName === '' ? deviceId.slice(0, 10) : deviceName
   return (
     <>
       <a class="chip good" href={addressOf.view('audit')} title="Every commit was verified">
         <span class="dot" aria-hidden="true" />
-        Verified <span class="dim">{countOf(commits, 'commit')}</span>
+        Verified{' '}
+        {commitCount.value !== undefined && (
+          <span class="dim">{countOf(commitCount.value, 'commit')}</span>
+        )}
       </a>
       <a class="chip" href={addressOf.view('sync')}>
         {remotes.length === 0 ? 'no remote' : remotes.map(describeRemote).join(', ')}

@@ -4,9 +4,10 @@ import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useEffect } from 'preact/hooks'
 import { atNow } from '../core/address.ts'
+import type { AskFailure } from '../core/ask.ts'
 import { followEvents } from '../core/events.ts'
 import { reportUse } from '../core/idle.ts'
-import { isPast, moment, notice, overview } from '../core/state.ts'
+import { commitCount, isPast, moment, notice, overview } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
 import { Failure } from '../parts/failure.tsx'
 import { Bar } from './bar.tsx'
@@ -23,8 +24,11 @@ export function Frame(): JSX.Element {
   // Before anything below is drawn with it.
   if (atNow.peek() !== at) atNow.value = at
   const { data, failure } = useAsk('store.overview', {})
-  if (data !== undefined && overview.peek() !== data) overview.value = data
-  useMoment(at)
+  if (data !== undefined && overview.peek() !== data) {
+    overview.value = data
+    commitCount.value = data.commits ?? commitCount.peek()
+  }
+  const lost = useMoment(at)
   useEffect(() => {
     void followEvents()
     return reportUse()
@@ -42,6 +46,7 @@ export function Frame(): JSX.Element {
       <main id="content" tabIndex={-1}>
         {failure !== undefined && <Failure failure={failure} />}
         {isPast.value && <PastBanner />}
+        {lost !== undefined && <Failure failure={lost} />}
         {data !== undefined && <Routes />}
       </main>
       {isMember && <TimeLine />}
@@ -69,14 +74,15 @@ function Notice(): JSX.Element {
   )
 }
 
-/** Finds the moment that the address names. */
-function useMoment(at: string | undefined): void {
-  const { data } = useAsk('moment.find', at === undefined ? undefined : { commit: at })
+/** Finds the moment that the address names; the failure if there is none. */
+function useMoment(at: string | undefined): AskFailure | undefined {
+  const { data, failure } = useAsk('moment.find', at === undefined ? undefined : { commit: at })
   useEffect(() => {
     // Of the slider, it is known before the address says so.
     const isKnown = data === undefined && moment.peek()?.commit === at
     if (!isKnown) moment.value = at === undefined ? undefined : data
   }, [at, data])
+  return failure
 }
 
 /** A link that was followed is gone, with the focus: it goes to what it has led to. */

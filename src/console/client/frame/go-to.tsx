@@ -41,6 +41,11 @@ export function GoTo({ onGo, onClose }: GoToProps): JSX.Element {
         <p>
           <Field label="Or a version, memver_…, or a commit" value={text} onValue={setText} />
         </p>
+        {to === undefined && text.trim() !== '' && (
+          <p class="dim" role="status">
+            A version begins with memver_; of a commit at least 7 hex digits are needed.
+          </p>
+        )}
         {failure !== undefined && <Failure failure={failure} />}
         <p class="go">
           <button type="submit" class="pri" aria-disabled={to === undefined}>
@@ -56,7 +61,7 @@ export function GoTo({ onGo, onClose }: GoToProps): JSX.Element {
 }
 
 function momentIn(text: string, time: string): MomentInput | undefined {
-  const id = text.trim()
+  const id = text.trim().toLowerCase()
   if (id.startsWith('memver_')) return { versionId: id }
   if (/^[0-9a-f]{7,40}$/.test(id)) return { commit: id }
   return time === '' || id !== '' ? undefined : { time: new Date(time).getTime() }

@@ -92,13 +92,12 @@ function Rows({ tree, filter }: RowsProps): JSX.Element {
     return items.filter((item) => item.path.toLowerCase().includes(filter))
   }, [items, filter])
   const rows = useMemo(() => {
-    const isSmall = items.length <= OPEN_MAX || filter !== ''
+    // What a filter finds is seen, whatever was closed before.
+    if (filter !== '') return treeRows(found, () => true)
+    const isSmall = items.length <= OPEN_MAX
     const way = items.find(({ memoryId }) => memoryId === shown)?.path ?? ''
-    const isOpen = (key: string): boolean => {
-      return opened.get(key) ?? (isSmall || way.startsWith(`${key}/`))
-    }
-    return treeRows(found, isOpen)
-  }, [found, opened, shown])
+    return treeRows(found, (key) => opened.get(key) ?? (isSmall || way.startsWith(`${key}/`)))
+  }, [found, opened, shown, filter])
   const at = rows.findIndex((row) => row.key === activeKey)
   const active =
     at === -1

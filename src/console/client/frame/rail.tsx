@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { addressOf, type ViewName } from '../core/address.ts'
 import { overview } from '../core/state.ts'
+import { useAsk } from '../core/use-ask.ts'
 
 interface Entry {
   readonly name: ViewName
@@ -31,8 +32,10 @@ const ofAuditors: ReadonlySet<ViewName> = new Set(['devices', 'audit'])
 export function Rail(): JSX.Element {
   const { path } = useLocation()
   const [, first = ''] = path.split('/')
-  const isAuditor = overview.value?.audience === 'auditor'
-  const unseen = overview.value?.unseenMerges ?? 0
+  const known = overview.value
+  const isAuditor = known?.audience === 'auditor'
+  const { data } = useAsk('merges.unseen', isAuditor || known === undefined ? undefined : {})
+  const unseen = data?.count ?? 0
   return (
     <nav class="rail" aria-label="Views">
       {entries

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { MomentInput, Stretch } from '../../../api/console/contract.ts'
 import { addressAt } from '../core/address.ts'
 import { ask } from '../core/ask.ts'
-import { isPast, moment, overview } from '../core/state.ts'
+import { commitCount, isPast, moment, notice } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
 import { absoluteTime } from '../parts/times.ts'
 import { GoTo } from './go-to.tsx'
@@ -17,7 +17,7 @@ const HEIGHT = 28
 export function TimeLine(): JSX.Element {
   const { url, route } = useLocation()
   const [isGoing, setGoing] = useState(false)
-  const commits = overview.value?.commits ?? 1
+  const commits = commitCount.value ?? 1
   const shown = isPast.value ? moment.value : undefined
   const when = shown === undefined ? 'Now' : absoluteTime(shown.time)
   return (
@@ -61,16 +61,26 @@ function Slider({ commits, known, when }: SliderProps): JSX.Element {
   const { route } = useLocation()
   const [wanted, want] = useState<number>()
   const { data } = useAsk('moment.density', { stretches: STRETCHES })
+  useEffect(() => {
+    if (data !== undefined) commitCount.value = data.commits
+  }, [data])
   const go = useLatest(async (to: number) => {
     const found = to >= commits ? undefined : await ask('moment.find', { position: to })
     moment.value = found
     route(addressAt(location.pathname + location.search, found?.commit), true)
   })
-  // It stays where it was put, until the page has followed.
+  const move = async (to: number): Promise<void> => {
+    // It stays where it was put, until the page has followed.
+    want(to)
+    try {
+      if (await go(to)) want(undefined)
+    } catch {
+      want(undefined)
+      notice.value = 'That moment cannot be shown'
+    }
+  }
   const position = wanted ?? known
-  useEffect(() => {
-    if (known === wanted) want(undefined)
-  }, [known, wanted])
+  const where = `commit ${position} of ${commits}`
   return (
     <div class="track">
       <Bars stretches={data?.stretches ?? []} />
@@ -83,24 +93,23 @@ function Slider({ commits, known, when }: SliderProps): JSX.Element {
         min={1}
         max={commits}
         value={position}
-        aria-valuetext={`${when}, commit ${position} of ${commits}`}
-        onInput={({ currentTarget }) => {
-          const to = Number(currentTarget.value)
-          want(to)
-          go(to).catch(() => want(undefined))
-        }}
+        aria-valuetext={wanted === undefined ? `${when}, ${where}` : where}
+        onInput={({ currentTarget }) => void move(Number(currentTarget.value))}
       />
     </div>
   )
 }
 
-/** While the slider moves, only the newest place is looked for, one at a time. */
-function useLatest(work: (value: number) => Promise<void>): (value: number) => Promise<void> {
+/**
+ * While the slider moves, only the newest place is looked for, one at a time. Whether all that was
+ * wanted is done: false where another call goes on with it.
+ */
+function useLatest(work: (value: number) => Promise<void>): (value: number) => Promise<boolean> {
   const wanted = useRef<number>(undefined)
   const isRunning = useRef(false)
   return async (value) => {
     wanted.current = value
-    if (isRunning.current) return
+    if (isRunning.current) return false
     isRunning.current = true
     try {
       while (wanted.current !== undefined) {
@@ -108,6 +117,7 @@ function useLatest(work: (value: number) => Promise<void>): (value: number) => P
         wanted.current = undefined
         await work(next)
       }
+      return true
     } finally {
       isRunning.current = false
     }

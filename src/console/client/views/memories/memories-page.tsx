@@ -13,7 +13,7 @@ const MERGES_SHOWN = 5
 export function MemoriesPage(): JSX.Element {
   const known = overview.value
   const { name = '', description = '', memories = 0, contentBytes = 0 } = known ?? {}
-  const { archivedAt, unseenMerges = 0 } = known ?? {}
+  const { archivedAt } = known ?? {}
   return (
     <>
       <div class="crumbs">
@@ -26,18 +26,19 @@ export function MemoriesPage(): JSX.Element {
         {archivedAt !== undefined && 'The store is archived: it can be read. '}
         Choose a memory, or press <kbd>?</kbd> for the keys.
       </p>
-      {unseenMerges > 0 && !isPast.value && <Merges count={unseenMerges} />}
+      {!isPast.value && <Merges />}
       {!isPast.value && <RecentGroups />}
     </>
   )
 }
 
-function Merges({ count }: { readonly count: number }): JSX.Element {
+function Merges(): JSX.Element | null {
   const { data } = useAsk('merges.list', {})
   const unseen = data?.merges.filter(({ isSeen }) => !isSeen) ?? []
+  if (unseen.length === 0) return null
   return (
     <section class="banner" aria-labelledby="merges">
-      <h2 id="merges">{countOf(count, 'merge')} to look at</h2>
+      <h2 id="merges">{countOf(unseen.length, 'merge')} to look at</h2>
       <ul>
         {unseen.slice(0, MERGES_SHOWN).map((merge) => (
           <li key={merge.versionId}>

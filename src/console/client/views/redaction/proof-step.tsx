@@ -35,6 +35,12 @@ export function ProofStep({ erased, onAgain }: ProofStepProps): JSX.Element {
         {isRunning && 'Searching all that is stored for what was erased…'}
         {result !== undefined && summaryOf(result)}
       </p>
+      {erased?.isErased === false && (
+        <p class="failure" role="alert">
+          The versions are redacted, but not all of it could be erased from the disk: run{' '}
+          <code>gitlocket compact</code>, then search again.
+        </p>
+      )}
       <ProgressBar progress={progress} />
       {failure !== undefined && <Failure failure={failure} />}
       {certificate !== undefined && (

@@ -56,6 +56,7 @@ export const serveCommands: readonly Command[] = [
         summary: 'Let texts through at /mcp in which there seems to be a secret',
       },
       { name: 'accept-rolled-back', summary: 'Accept an older state that was restored on purpose' },
+      { name: 'console', summary: 'Show all of its stores in a browser of this machine, too' },
     ],
     notes: [
       'Prints one line with the address when it is ready, then one line of JSON for each request ' +

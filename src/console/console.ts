@@ -1,19 +1,19 @@
 // `gitlocket console`: a page for people on this machine, until it is locked. Carries what the page
 // asks to a subject (api/console/) and decides nothing.
 
-import type { ConsoleSubject } from '../api/console/subject.ts'
+import type { ConsoleSubjects } from '../api/console/subject.ts'
 import type { Clock } from '../clock.ts'
 import { type Connection, whenSent } from '../server/answer.ts'
 import { Listener } from '../server/listener.ts'
 import { limitsDefault } from '../server/options.ts'
 import { hostsOf } from './doorway.ts'
-import { ConsoleEvents } from './events.ts'
+import { StoreEvents } from './events.ts'
 import { exchange } from './exchange.ts'
 import { ConsoleKeys } from './keys.ts'
 import type { PageFiles } from './page-files.ts'
 
 export interface ConsoleOptions {
-  readonly subject: ConsoleSubject
+  readonly subjects: ConsoleSubjects
   readonly page: PageFiles
   /** Any that is free, if left out or 0. */
   readonly port?: number | undefined
@@ -38,11 +38,11 @@ const limits = { ...limitsDefault, connections: 64, closeMs: 1000 }
 
 /** Rejects with `invalid_input` for a port that cannot be had. */
 export async function openConsole(options: ConsoleOptions): Promise<WebConsole> {
-  const { subject, page, port = 0, idleMs = IDLE_MS, clock } = options
+  const { subjects, page, port = 0, idleMs = IDLE_MS, clock } = options
   const keys = new ConsoleKeys(clock)
   const ending = new AbortController()
   const idle = new IdleLock(idleMs)
-  const events = new ConsoleEvents(subject, ending.signal)
+  const events = new StoreEvents(ending.signal)
   let hosts: ReadonlySet<string> = new Set()
   const lock = (): void => idle.lock('user')
   const used = (): void => idle.used()
@@ -50,7 +50,7 @@ export async function openConsole(options: ConsoleOptions): Promise<WebConsole> 
     const left = new AbortController()
     whenSent(connection, () => left.abort())
     const signal = AbortSignal.any([left.signal, ending.signal])
-    const context = { hosts, keys, page, subject, events, clock, used, lock }
+    const context = { hosts, keys, page, subjects, events, clock, used, lock }
     return exchange(context, request, signal)
   }
   const close = async (end: () => Promise<void>): Promise<void> => {

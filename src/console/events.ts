@@ -13,7 +13,28 @@ interface Tab {
 const TABS_MAX = 4
 const ALIVE_MS = 15_000
 
-export class ConsoleEvents {
+/** By store: one watch for all tabs that look at it. */
+export class StoreEvents {
+  readonly #events = new Map<string | undefined, ConsoleEvents>()
+  readonly #signal: AbortSignal
+
+  /** Until the signal is aborted. */
+  constructor(signal: AbortSignal) {
+    this.#signal = signal
+  }
+
+  of(subject: ConsoleSubject, storeId: string | undefined): ConsoleEvents {
+    const known = this.#events.get(storeId) ?? new ConsoleEvents(subject, this.#signal)
+    this.#events.set(storeId, known)
+    return known
+  }
+
+  lock(): void {
+    for (const events of this.#events.values()) events.lock()
+  }
+}
+
+class ConsoleEvents {
   readonly #tabs = new Set<Tab>()
   readonly #alive: NodeJS.Timeout
   #changes = 0

@@ -1,7 +1,7 @@
 // One request, from its headers to its answer. The order matters: nothing of a body is looked at
 // before the key, and nothing at all before the doorway.
 
-import type { ConsoleSubject } from '../api/console/subject.ts'
+import type { ConsoleSubjects } from '../api/console/subject.ts'
 import { surfaceOf } from '../api/error-surface.ts'
 import { toBase64, utf8Text } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
@@ -11,7 +11,7 @@ import { contentBytesFormatMax, KIBIBYTE } from '../limits.ts'
 import { readBytes } from '../server/request-input.ts'
 import { answerLines } from './answers.ts'
 import { checkDoorway } from './doorway.ts'
-import type { ConsoleEvents } from './events.ts'
+import type { StoreEvents } from './events.ts'
 import { headersOf } from './headers.ts'
 import type { ConsoleKeys } from './keys.ts'
 import type { PageFiles } from './page-files.ts'
@@ -21,8 +21,8 @@ export interface ExchangeContext {
   readonly hosts: ReadonlySet<string>
   readonly keys: ConsoleKeys
   readonly page: PageFiles
-  readonly subject: ConsoleSubject
-  readonly events: ConsoleEvents
+  readonly subjects: ConsoleSubjects
+  readonly events: StoreEvents
   readonly clock: Clock
   /** The user has done something. */
   readonly used: () => void
@@ -58,7 +58,7 @@ async function answerPost(
   request: Request,
   signal: AbortSignal,
 ): Promise<Response> {
-  const { keys, subject, events, clock, used, lock } = context
+  const { keys, subjects, clock, used, lock } = context
   const { pathname } = new URL(request.url)
   if (pathname === '/session') {
     const key = keys.trade(await tokenOf(request))
@@ -69,10 +69,15 @@ async function answerPost(
   if (!keys.isKnown(request.headers.get('authorization'))) throw locked('A key is needed')
   const question = /^\/ask\/([a-zA-Z.]{1,64})$/.exec(pathname)?.[1]
   if (question !== undefined) {
+    const { subject } = subjectOf(context, request)
     const input = await inputOf(request, BODY_BYTES_MAX)
     return lines(answerLines(subject, { name: question, input, signal, clock }))
   }
-  if (pathname === '/events') return lines(events.stream())
+  if (pathname === '/events') {
+    const { subject, storeId } = subjectOf(context, request)
+    return lines(context.events.of(subject, storeId).stream())
+  }
+  if (pathname === '/stores') return json({ stores: subjects.stores() })
   if (pathname === '/token') {
     used()
     return json({ token: keys.newToken() })
@@ -81,6 +86,14 @@ async function answerPost(
   else if (pathname === '/lock') lock()
   else throw new StoreError('not_found', 'There is no such route')
   return json({})
+}
+
+/** The store that the request names; of a console of one store it names none. */
+function subjectOf({ subjects }: ExchangeContext, { headers }: Request) {
+  const storeId = headers.get('gitlocket-store') ?? undefined
+  const subject = subjects.find(storeId)
+  if (subject === undefined) throw new StoreError('not_found', 'There is no such memory store')
+  return { subject, storeId }
 }
 
 /** A file, or the page at any of its addresses. */

@@ -82,8 +82,17 @@ export interface Cursors {
   open(list: string, cursor: string): string
 }
 
+/** What the operator of the machine may, who can open every store anyway. */
+export interface Operator {
+  /** Of all workspaces, newest first. */
+  stores(): readonly HostedStore[]
+  /** Works with a store; the catalogue then knows its settings. Throws `not_found`. */
+  use<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T>
+}
+
 export interface Host {
   readonly cursors: Cursors
+  readonly operator: Operator
   /** Whose token it is; undefined for any that is unknown, revoked or expired. */
   authenticate(token: string): Caller | undefined
   /** Newest first; of one time, by id, the greatest first. A session sees what is attached. */

@@ -20,6 +20,7 @@ import type {
   Host,
   HostedStore,
   HostedStoreQuery,
+  Operator,
   SessionRequest,
 } from './host.ts'
 import { HostedStores, type HostRecovery } from './hosted-stores.ts'
@@ -117,6 +118,10 @@ interface OpenHostParts {
 
 class OpenHost implements Host {
   readonly cursors: Cursors
+  readonly operator: Operator = {
+    stores: () => this.#parts.catalogue.stores,
+    use: (storeId, work) => this.#run(() => this.#operate(storeId, work)),
+  }
   readonly #parts: OpenHostParts
   /** Changes that are under way. */
   readonly #running = new Set<Promise<unknown>>()
@@ -178,6 +183,16 @@ class OpenHost implements Host {
       this.get(caller, storeId)
       const { actor } = caller
       return this.#parts.pool.use(storeId, (store) => work(store, store.as({ actor })))
+    })
+  }
+
+  async #operate<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T> {
+    const { catalogue, pool, stores } = this.#parts
+    if (catalogue.find(storeId) === undefined) missing()
+    return pool.use(storeId, async (store) => {
+      const result = await work(store)
+      await stores.follow(store)
+      return result
     })
   }
 

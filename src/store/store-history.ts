@@ -183,8 +183,11 @@ export class StoreHistory {
   async #timelineOf(
     filter: TimelineFilter,
     grouping: Grouping,
-    { signal }: WorkOptions,
+    options: WorkOptions,
   ): Promise<Timeline> {
+    checkObject(filter, 'The filter')
+    checkObject(grouping, 'The grouping')
+    const { signal } = checkOptions(options)
     const key = JSON.stringify([filter, grouping])
     for (;;) {
       const history = await this.#session.loadHistory({ signal })

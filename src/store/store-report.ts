@@ -36,8 +36,7 @@ export interface StoreInfo {
   readonly updatedAt: number
 }
 
-/** What a page about a store shows at once: no more than is in RAM, whatever the store's size. */
-export interface StoreSummary {
+export interface StoreStatus {
   readonly storeId: string
   readonly deviceId: string
   /** FORMAT §1.5: for people, may be empty; undefined for a device that was removed. */
@@ -47,26 +46,39 @@ export interface StoreSummary {
   /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
   readonly head: string
   readonly headFingerprint: readonly string[]
-  /** Undefined as long as nobody has asked for the history, if no cache has the number. */
-  readonly commits: number | undefined
+  readonly commits: number
   readonly memories: number
   readonly contentBytes: number
-  readonly settings: Settings
-  readonly remotes: readonly RemoteStatus[]
-}
-
-export interface StoreStatus extends StoreSummary {
-  readonly commits: number
   readonly epochs: number
   /** What opens the store besides its devices. */
   readonly secrets: Secrets
   /** How many active devices there may be that a passphrase has admitted. */
   readonly passphraseQuota: number
+  readonly settings: Settings
   readonly storage: StorageStatus
   /** What the next checkpoint or a repack would free. */
   readonly reclaimable: Reclaimable
+  readonly remotes: readonly RemoteStatus[]
   /** Whether the clock and the newest record are far apart: undefined if they are not. */
   readonly clockLeap: ClockLeap | undefined
+}
+
+/** What a page about a store shows at once: no more than is in RAM, whatever the store's size. */
+export interface StoreSummary extends Pick<
+  StoreStatus,
+  | 'storeId'
+  | 'deviceId'
+  | 'deviceName'
+  | 'role'
+  | 'head'
+  | 'headFingerprint'
+  | 'memories'
+  | 'contentBytes'
+  | 'settings'
+  | 'remotes'
+> {
+  /** Undefined as long as nobody has asked for the history, if no cache has the number. */
+  readonly commits: number | undefined
 }
 
 /** From genesis, reading git alone. Throws the code of the first violation. */

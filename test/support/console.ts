@@ -13,6 +13,7 @@ import {
   type ConsoleSubject,
   type ConsoleUser,
   memberSubject,
+  onlySubject,
 } from '../../src/api/console/subject.ts'
 import { jsonOf, trusted } from '../../src/console/client/core/trusted.ts'
 import { type ConsoleOptions, openConsole, type WebConsole } from '../../src/console/console.ts'
@@ -63,10 +64,11 @@ export interface OpenedConsole extends WebConsole {
 /** Closed when the test ends. */
 export async function openedConsole(
   store: MemoryStore,
-  options: Partial<ConsoleOptions & ConsoleUser> = {},
+  options: Partial<ConsoleOptions & ConsoleUser & { readonly subject: ConsoleSubject }> = {},
 ): Promise<OpenedConsole> {
   const subject = options.subject ?? memberSubject(consoleUser(store, options))
-  const shown = await openConsole({ page: pageFiles, clock: Date.now, ...options, subject })
+  const subjects = onlySubject(subject)
+  const shown = await openConsole({ page: pageFiles, clock: Date.now, subjects, ...options })
   onTestFinished(() => shown.close())
   const post = (path: string, body: unknown, key?: string): Promise<Response> =>
     fetch(shown.url + path, {

@@ -141,7 +141,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:readline': ['cli'],
   'node:stream': ['git', 'transport', 'mcp', 'cli'],
   'node:tls': ['transport'],
-  'node:timers': ['git', 'store', 'cli', 'tour'],
+  'node:timers': ['git', 'store', 'cli', 'tour', 'src/api/console/hosted.ts'],
   'node:tty': ['cli'],
   'node:url': ['cli', 'tour', 'src/worker-url.ts'],
   'node:util': ['disk', 'git', 'store', 'cli', 'tour'],

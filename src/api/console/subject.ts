@@ -17,6 +17,28 @@ export interface ConsoleSubject {
   readonly watch: (signal: AbortSignal) => AsyncIterable<StoreChange, void>
 }
 
+/** A store that a console shows, as a list has it. */
+export interface ConsoleStore {
+  /** `memstore_…` */
+  readonly storeId: string
+  readonly name: string
+}
+
+/** The stores of one console: one, or those of a server. */
+export interface ConsoleSubjects {
+  readonly stores: () => readonly ConsoleStore[]
+  /** The only one, if none is named; undefined for one that there is not. */
+  readonly find: (storeId: string | undefined) => ConsoleSubject | undefined
+}
+
+/** Of a console that shows one store. */
+export function onlySubject(subject: ConsoleSubject): ConsoleSubjects {
+  return {
+    stores: () => [],
+    find: (storeId) => (storeId === undefined ? subject : undefined),
+  }
+}
+
 /** What all questions of one console share. */
 export type ConsoleUser = Omit<ConsoleContext, 'work'>
 

@@ -2,7 +2,7 @@
 // address once; nothing else is told.
 
 import { auditorSubject } from '../../api/console/auditor.ts'
-import { type ConsoleSubject, memberSubject } from '../../api/console/subject.ts'
+import { type ConsoleSubject, memberSubject, onlySubject } from '../../api/console/subject.ts'
 import { openConsole, type WebConsole } from '../../console/console.ts'
 import { readPageFiles } from '../../console/page-files.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -61,7 +61,8 @@ function serve(context: Context, input: Input, subject: ConsoleSubject): Promise
   const { interrupts, clock } = context
   const port = input.integer('port', 0, 65_535)
   return interrupts.untilStopped('Ended; what was written is safe', async () => {
-    const shown = await openConsole({ subject, page: readPageFiles(pageDirectory), port, clock })
+    const subjects = onlySubject(subject)
+    const shown = await openConsole({ subjects, page: readPageFiles(pageDirectory), port, clock })
     try {
       announce(input, shown)
       return await Promise.race([shown.locked, stopped(interrupts.signal)])

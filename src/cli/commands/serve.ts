@@ -1,11 +1,16 @@
 // `serve`: the server of many stores, until it is stopped. Prints the address once, on standard
 // output, and a line of JSON for each request, on standard error.
 
+import { hostedSubjects } from '../../api/console/hosted.ts'
 import { timestamp } from '../../api/wire.ts'
+import { openConsole, type WebConsole } from '../../console/console.ts'
+import { readPageFiles } from '../../console/page-files.ts'
 import { StoreError } from '../../errors.ts'
 import { ensureOperatorSecret } from '../../home/operator-secret-file.ts'
 import type { HostNotice } from '../../hosting/data-directory.ts'
+import type { Host, Operator } from '../../hosting/host.ts'
 import type { HostRecovery } from '../../hosting/hosted-stores.ts'
+import { openHost } from '../../hosting/open-host.ts'
 import {
   contentBytesDefault,
   contentBytesFormatMax,
@@ -13,13 +18,17 @@ import {
   memoriesMax,
 } from '../../limits.ts'
 import { mcpRoute } from '../../mcp/mcp.ts'
-import { createServer, type Server, type ServerOptions } from '../../server/server.ts'
+import { serveHost, type Server } from '../../server/serve-host.ts'
+import type { ServerOptions } from '../../server/server.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readTextFile } from '../files.ts'
-import { packageVersion } from '../own-package.ts'
+import { authorOf } from '../options.ts'
+import { packageVersion, pageDirectory } from '../own-package.ts'
+import { remoteAccess } from '../remote-access.ts'
 import { findOperatorSecret } from '../secrets.ts'
+import { markSeen, readSeen } from '../seen-conflicts.ts'
 import { type ServerPlace, withServerPlace } from '../server-place.ts'
 import { syncIntervalOf } from '../times.ts'
 
@@ -32,27 +41,65 @@ const STOP_MS = 14_000
 export function serve(context: Context, input: Input): Promise<Answer> {
   return withServerPlace(context, input, async (place) => {
     const recovery = await recoveryOf(context, input)
-    const server = await createServer({ ...place, ...recovery, ...optionsOf(context, input) })
+    const options = { ...place, ...recovery, ...optionsOf(context, input) }
+    const host = await openHost(options)
+    const server = serveHost(host, options)
     const ending = 'Ended; what was answered is safe'
-    await context.interrupts.untilStopped(ending, () => run(context, input, server))
+    await context.interrupts.untilStopped(ending, () => run(context, input, { host, server }))
     return { text: '', json: { type: 'serve', ended: true } }
   })
 }
 
-async function run({ interrupts }: Context, input: Input, server: Server): Promise<void> {
-  const { signal } = interrupts
+interface Served {
+  readonly host: Host
+  readonly server: Server
+}
+
+async function run(context: Context, input: Input, { host, server }: Served): Promise<void> {
+  const { signal } = context.interrupts
+  let shown: WebConsole | undefined
   try {
     const { url } = await server.listen()
-    const line = input.flag('json') ? JSON.stringify({ type: 'serve', url }) : `Serving on ${url}`
-    process.stdout.write(`${line}\n`)
+    shown = input.flag('console') ? await consoleOf(context, input, host.operator) : undefined
+    const address = shown?.newAddress()
+    const json = { type: 'serve', url, ...(address !== undefined && { console: address }) }
+    const text = [`Serving on ${url}`, ...(address === undefined ? [] : [`Console: ${address}`])]
+    process.stdout.write(`${input.flag('json') ? JSON.stringify(json) : text.join('\n')}\n`)
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true })
       if (signal.aborted) resolve()
     })
   } finally {
     const late = setTimeout(() => process.exit(0), STOP_MS)
+    await shown?.close()
     await server.close().finally(() => clearTimeout(late))
   }
+}
+
+/** On a listener of its own, for this machine alone; it ends when it is locked, the server not. */
+async function consoleOf(context: Context, input: Input, operator: Operator): Promise<WebConsole> {
+  const { clock } = context
+  const author = authorOf(context, input)
+  const subjects = hostedSubjects(operator, (store) => ({
+    store,
+    writer: (reason) => store.as(reason === undefined ? author : { ...author, reason }),
+    access: 'read_write',
+    seen: {
+      read: () => readSeen(context, store),
+      mark: (versionIds) => markSeen(context, store, versionIds),
+    },
+    remoteAccess: remoteAccess(context),
+    clock,
+  }))
+  const shown = await openConsole({ subjects, page: readPageFiles(pageDirectory), clock })
+  void endWhenLocked(shown)
+  return shown
+}
+
+async function endWhenLocked(shown: WebConsole): Promise<void> {
+  await shown.locked
+  await shown.close()
+  process.stderr.write('The console is locked; the server goes on\n')
 }
 
 /** Who can open the stores if this machine is lost. */

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import { LocationProvider } from 'preact-iso'
 import { sessionState } from './core/session.ts'
-import { Frame } from './frame/frame.tsx'
+import { Stores } from './frame/stores.tsx'
 
 export function App(): JSX.Element | null {
   const state = sessionState.value
@@ -11,7 +11,7 @@ export function App(): JSX.Element | null {
   if (state === 'open') {
     return (
       <LocationProvider>
-        <Frame />
+        <Stores />
       </LocationProvider>
     )
   }

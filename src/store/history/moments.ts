@@ -41,8 +41,11 @@ export function placeOf(history: History, point: PlacedPoint): PlacedMoment {
   }
 }
 
-/** At most so many stretches, all of about as many commits. */
+/** At most so many stretches, all of about as many commits. Throws `invalid_input`. */
 export function stretchesOf(history: History, most: number): readonly Stretch[] {
+  if (!Number.isInteger(most) || most < 1) {
+    throw new StoreError('invalid_input', 'The number of stretches must be 1 or more')
+  }
   const { length } = history.commits
   const count = Math.min(most, length)
   const starts = Array.from({ length: count + 1 }, (_, n) => Math.floor((n * length) / count))
@@ -58,7 +61,8 @@ function commitOf(history: History, point: Point): CommitEntry {
 }
 
 function commitAt({ commits }: History, position: number): CommitEntry {
-  const found = position >= 1 ? commits.at(position - 1) : undefined
+  const isPlace = Number.isInteger(position) && position >= 1
+  const found = isPlace ? commits.at(position - 1) : undefined
   if (found !== undefined) return found
   throw new StoreError('not_found', `The history has ${commits.length} commits`)
 }

@@ -268,11 +268,8 @@ describe('rollback', () => {
     const planned = await store.as(author).rollback(request, { dryRun: true })
     expect((await store.status()).head).toBe(head)
     const { plan } = planned
-    expect(plan).toMatch(/^[0-9a-f]{64}$/)
-    const confirmed = await store.as(author).rollback(request, { confirmed: plan })
-    const { steps, left } = confirmed
+    const { steps, left } = await store.as(author).rollback(request, { confirmed: plan })
     expect(planned).toEqual({ commit: undefined, versionIds: [], steps, left, plan })
-    expect(confirmed.commit).toBeDefined()
     await store.close()
   })
 

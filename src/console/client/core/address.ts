@@ -6,6 +6,9 @@ import { signal } from '@preact/signals'
 /** The commit of the moment that the address names; undefined for now. Set by the frame. */
 export const atNow = signal<string | undefined>(undefined)
 
+/** The store, `memstore_…`, of a console that shows several. Set before anything is asked. */
+export const storeNow = signal<string | undefined>(undefined)
+
 /** The moment that the page is of, by its commit; null for now, left out for the present one. */
 interface Moment {
   readonly at?: string | null | undefined
@@ -37,20 +40,22 @@ export const addressOf = {
   view: (name: ViewName, moment: Moment = {}): string => withQuery(`/${name}`, moment),
   memory: (memoryId: string, place: MemoryPlace = {}): string =>
     withQuery(`/memory/${memoryId}`, place),
-  newMemory: (): string => '/new',
+  newMemory: (): string => withQuery('/new', { at: null }),
+  /** Another store of a console that shows several. */
+  store: (storeId: string): string => `/memories?store=${storeId}`,
   /** What is found is asked for again: the words are in no address. */
   search: (): string => withQuery('/search', {}),
   /** A group of the timeline, by one of its versions. */
   group: (versionId: string): string => withQuery(`/timeline/${versionId}`, {}),
   /** What a session or an actor wrote, and its undo: by one of its versions. */
-  session: (versionId: string): string => `/sessions/session/${versionId}`,
-  actor: (versionId: string): string => `/sessions/actor/${versionId}`,
+  session: (versionId: string): string => withQuery(`/sessions/session/${versionId}`, { at: null }),
+  actor: (versionId: string): string => withQuery(`/sessions/actor/${versionId}`, { at: null }),
   merge: (versionId: string): string => withQuery(`/merges/${versionId}`, {}),
-  rollback: (commit: string): string => `/rollback/${commit}`,
+  rollback: (commit: string): string => withQuery(`/rollback/${commit}`, { at: null }),
   restore: (memoryId: string, to: { readonly versionId?: string; readonly commit?: string }) =>
     withQuery(`/restore/${memoryId}`, { ...to, at: null }),
   /** What differs between a moment and now. */
-  compare: (commit: string): string => `/compare/${commit}`,
+  compare: (commit: string): string => withQuery(`/compare/${commit}`, { at: null }),
   /** A redaction that begins with a memory or a version. */
   redaction: (begin: { readonly memory?: string; readonly version?: string } = {}): string =>
     withQuery('/redaction', { ...begin, at: null }),
@@ -65,7 +70,7 @@ export function addressAt(url: string, at: string | undefined): string {
 }
 
 function withQuery(path: string, { at = atNow.value, ...query }: Moment & object): string {
-  const all = Object.entries({ ...query, at: at ?? undefined })
+  const all = Object.entries({ ...query, at: at ?? undefined, store: storeNow.value })
   const given = all.filter(([, value]) => value !== undefined)
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
   return text === '' ? path : `${path}?${text}`

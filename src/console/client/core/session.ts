@@ -2,6 +2,7 @@
 // `sessionStorage`, which no other tab and no other port can read. There is no cookie.
 
 import { signal } from '@preact/signals'
+import { storeNow } from './address.ts'
 import { jsonOf } from './trusted.ts'
 
 /** What the page is: without a key it can only say how to get one. */
@@ -23,8 +24,13 @@ export async function startSession(): Promise<void> {
   sessionState.value = sessionStorage.getItem(STORED) === null ? 'no-key' : 'open'
 }
 
-export function authorization(): { readonly authorization: string } {
-  return { authorization: `Bearer ${sessionStorage.getItem(STORED) ?? ''}` }
+/** The key, and the store that the address names, if the console shows several. */
+export function authorization(): Readonly<Record<string, string>> {
+  const store = storeNow.value
+  return {
+    authorization: `Bearer ${sessionStorage.getItem(STORED) ?? ''}`,
+    ...(store !== undefined && { 'gitlocket-store': store }),
+  }
 }
 
 /** The console is gone, or it no longer knows this tab: forgets the key and empties the page. */

@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
-import { addressOf } from '../core/address.ts'
+import { addressOf, storeNow } from '../core/address.ts'
 import { lock, openAnotherTab } from '../core/session.ts'
 import { commitCount, overview, searchWords } from '../core/state.ts'
 import { countOf } from '../parts/times.ts'
@@ -15,6 +15,11 @@ export function Bar(): JSX.Element {
         <strong>{name === '' ? 'gitlocket' : name}</strong>{' '}
         <span class="dim">{storeId.slice(0, 14)}…</span>
       </a>
+      {storeNow.value !== undefined && (
+        <a class="chip" href="/">
+          All stores
+        </a>
+      )}
       {audience === 'member' && <Search />}
       <span class="sp" />
       <Chips />

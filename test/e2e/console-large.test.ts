@@ -1,0 +1,76 @@
+// The console of a large store: what is drawn does not grow with it. FULL=1 has 100,000 commits.
+
+import { describe, expect, test } from 'vitest'
+import { browserOfFile, chromiumHere, consolePage } from '../support/browser.ts'
+import { session } from '../support/console-store.ts'
+import { openedConsole } from '../support/console.ts'
+import { countNodes, follow, isSettled } from '../support/in-page.mjs'
+import { full } from '../support/seed.ts'
+import { newStore } from '../support/stores.ts'
+
+const browser = browserOfFile()
+const { missing, note } = chromiumHere
+
+const MEMORIES = 10_000
+const COMMITS = full ? 100_000 : 500
+/** At once: they share what is synced to the disk. */
+const WRITERS = 32
+
+const pathOf = (index: number): string => `/team-${index % 20}/note-${index}.md`
+
+async function largeStore() {
+  const { store } = await newStore()
+  const changes = Array.from({ length: MEMORIES }, (_, index) => {
+    return { type: 'create', path: pathOf(index), content: `note ${index}\n` } as const
+  })
+  await session(store, 'import').apply(changes)
+  let next = 0
+  const write = async (): Promise<void> => {
+    while (next < COMMITS) {
+      const index = next
+      next += 1
+      const me = session(store, `session-${Math.floor(index / 50)}`)
+      await me.write(pathOf(index % MEMORIES), `note ${index}, later\n`)
+    }
+  }
+  await Promise.all(Array.from({ length: WRITERS }, write))
+  return store
+}
+
+describe.skipIf(missing)(`a large store in a browser${note}`, { tags: ['slow'] }, () => {
+  test(`${MEMORIES} memories are a page of few nodes, whatever is shown`, async () => {
+    const store = await largeStore()
+    const shown = await openedConsole(store)
+    const { page, problems } = await consolePage(await browser(), shown.newAddress())
+    const tree = page.getByRole('tree', { name: 'Memories by path' })
+    await tree.getByRole('treeitem').first().waitFor()
+    await page.getByLabel('Filter paths').fill('note-99.md')
+    await tree.getByRole('treeitem', { name: 'note-99.md' }).waitFor()
+    await page.getByLabel('Filter paths').fill('note-9999')
+    await tree.getByRole('treeitem', { name: 'note-9999.md' }).click()
+    await page.getByText('note 9999').first().waitFor()
+    await page.getByLabel('Filter paths').fill('')
+    await tree.focus()
+    await page.keyboard.press('End')
+    await tree.getByRole('treeitem').last().waitFor()
+    const { commit } = await store.history.place({ position: 2 })
+    const { data } = await store.history.versions({ order: 'oldest', limit: 1 })
+    const views = [
+      '/memories',
+      '/timeline',
+      `/timeline/${data[0]?.versionId}`,
+      '/sessions',
+      `/sessions/session/${data[0]?.versionId}`,
+      `/compare/${commit}`,
+      `/memories?at=${commit}`,
+      '/redaction',
+    ]
+    for (const view of views) {
+      await page.evaluate(follow, view)
+      await page.locator('main h1').first().waitFor()
+      await page.waitForFunction(isSettled, undefined, { timeout: 60_000 })
+      expect([view, (await page.evaluate(countNodes)) < 5000]).toEqual([view, true])
+    }
+    expect(problems).toEqual([])
+  })
+})

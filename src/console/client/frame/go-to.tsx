@@ -3,10 +3,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { MomentInput } from '../../../api/console/contract.ts'
-import { useAction } from '../core/use-action.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Failure } from '../parts/failure.tsx'
 import { Field } from '../parts/field.tsx'
+import { Question } from '../parts/question.tsx'
 
 interface GoToProps {
   readonly onGo: (to: MomentInput) => Promise<void>
@@ -16,47 +14,38 @@ interface GoToProps {
 export function GoTo({ onGo, onClose }: GoToProps): JSX.Element {
   const [text, setText] = useState('')
   const [time, setTime] = useState('')
-  const { run, failure } = useAction<void>()
   const to = momentIn(text, time)
   return (
-    <Dialog title="Go to a moment" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (to !== undefined) void run(() => onGo(to))
-        }}
-      >
-        <p>
-          <span class="field">
-            <label for="go-time">Time</label>
-            <input
-              id="go-time"
-              type="datetime-local"
-              step={1}
-              value={time}
-              onInput={({ currentTarget }) => setTime(currentTarget.value)}
-            />
-          </span>
+    <Question
+      title="Go to a moment"
+      verb="Go"
+      isReady={to !== undefined}
+      onClose={onClose}
+      onRun={async () => {
+        if (to !== undefined) await onGo(to)
+      }}
+    >
+      <p>
+        <span class="field">
+          <label for="go-time">Time</label>
+          <input
+            id="go-time"
+            type="datetime-local"
+            step={1}
+            value={time}
+            onInput={({ currentTarget }) => setTime(currentTarget.value)}
+          />
+        </span>
+      </p>
+      <p>
+        <Field label="Or a version, memver_…, or a commit" value={text} onValue={setText} />
+      </p>
+      {to === undefined && text.trim() !== '' && (
+        <p class="dim" role="status">
+          A version begins with memver_; of a commit at least 7 hex digits are needed.
         </p>
-        <p>
-          <Field label="Or a version, memver_…, or a commit" value={text} onValue={setText} />
-        </p>
-        {to === undefined && text.trim() !== '' && (
-          <p class="dim" role="status">
-            A version begins with memver_; of a commit at least 7 hex digits are needed.
-          </p>
-        )}
-        {failure !== undefined && <Failure failure={failure} />}
-        <p class="go">
-          <button type="submit" class="pri" aria-disabled={to === undefined}>
-            Go
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </p>
-      </form>
-    </Dialog>
+      )}
+    </Question>
   )
 }
 

@@ -6,69 +6,51 @@ import { useId, useState } from 'preact/hooks'
 import type { Role } from '../../../../api/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { notice } from '../../core/state.ts'
-import { useAction } from '../../core/use-action.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Failure } from '../../parts/failure.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
+import { Question } from '../../parts/question.tsx'
 import { roles } from './roles.ts'
 
 export function AddDialog({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const [card, setCard] = useState('')
   const [fingerprint, setFingerprint] = useState('')
   const [role, setRole] = useState<Role>('writer')
-  const { run, isRunning, failure } = useAction<boolean>()
   const id = useId()
-  const add = async (): Promise<void> => {
-    const isDone = await run(async () => {
-      await ask('devices.add', { card, role, fingerprint: fingerprint.trim() })
-      notice.value = 'Added'
-      return true
-    })
-    if (isDone === true) onClose()
-  }
   return (
-    <Dialog title="Add a device" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void add()
-        }}
-      >
-        <p>
-          Run <code>gitlocket device card</code> on that machine: it prints its card and its
-          fingerprint.
-        </p>
-        <p>
-          <label for={id}>Its card</label>
-          <textarea
-            id={id}
-            rows={6}
-            value={card}
-            required
-            onInput={({ currentTarget }) => setCard(currentTarget.value)}
-          />
-        </p>
-        <p>
-          <Field
-            label="Its fingerprint, dev_…, as that machine shows it"
-            value={fingerprint}
-            onValue={setFingerprint}
-            isRequired
-          />
-        </p>
-        <p>
-          <Choice label="Role" value={role} options={roles} onChoose={setRole} />
-        </p>
-        {failure !== undefined && <Failure failure={failure} />}
-        <p class="go">
-          <button type="submit" class="pri" aria-disabled={isRunning}>
-            Add
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </p>
-      </form>
-    </Dialog>
+    <Question
+      title="Add a device"
+      verb="Add"
+      onClose={onClose}
+      onRun={async () => {
+        await ask('devices.add', { card, role, fingerprint: fingerprint.trim() })
+        notice.value = 'Added'
+        onClose()
+      }}
+    >
+      <p>
+        Run <code>gitlocket device card</code> on that machine: it prints its card and its
+        fingerprint.
+      </p>
+      <p>
+        <label for={id}>Its card</label>
+        <textarea
+          id={id}
+          rows={6}
+          value={card}
+          required
+          onInput={({ currentTarget }) => setCard(currentTarget.value)}
+        />
+      </p>
+      <p>
+        <Field
+          label="Its fingerprint, dev_…, as that machine shows it"
+          value={fingerprint}
+          onValue={setFingerprint}
+          isRequired
+        />
+      </p>
+      <p>
+        <Choice label="Role" value={role} options={roles} onChoose={setRole} />
+      </p>
+    </Question>
   )
 }

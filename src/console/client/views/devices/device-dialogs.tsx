@@ -1,14 +1,13 @@
 // Changes of one device, each after a question.
 
-import type { ComponentChildren, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ListedDevice, ResultOf, Role } from '../../../../api/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { notice } from '../../core/state.ts'
-import { useAction } from '../../core/use-action.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Failure } from '../../parts/failure.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
+import { Question } from '../../parts/question.tsx'
 import { roles } from './roles.ts'
 
 interface DeviceDialogProps {
@@ -138,39 +137,6 @@ function AfterRemoval({ removed, onClose }: AfterRemovalProps): JSX.Element {
           Close
         </button>
       </p>
-    </Dialog>
-  )
-}
-
-interface QuestionProps {
-  readonly title: string
-  readonly verb: string
-  readonly onClose: () => void
-  readonly onRun: () => Promise<void>
-  readonly children: ComponentChildren
-}
-
-function Question({ title, verb, onClose, onRun, children }: QuestionProps): JSX.Element {
-  const { run, isRunning, failure } = useAction<void>()
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void run(onRun)
-        }}
-      >
-        {children}
-        {failure !== undefined && <Failure failure={failure} />}
-        <p class="go">
-          <button type="submit" class="pri" aria-disabled={isRunning}>
-            {verb}
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </p>
-      </form>
     </Dialog>
   )
 }

@@ -4,10 +4,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask } from '../../core/ask.ts'
 import { notice } from '../../core/state.ts'
-import { useAction } from '../../core/use-action.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Failure } from '../../parts/failure.tsx'
 import { Field } from '../../parts/field.tsx'
+import { Question } from '../../parts/question.tsx'
 import { reasonIn } from './reason.ts'
 
 interface MemoryDialogProps {
@@ -21,7 +19,7 @@ interface MemoryDialogProps {
 export function MoveDialog({ memoryId, path, sha256, onClose }: MemoryDialogProps): JSX.Element {
   const [to, setTo] = useState(path)
   return (
-    <Question
+    <Reasoned
       title={`Move ${path}`}
       verb="Move"
       onClose={onClose}
@@ -33,13 +31,13 @@ export function MoveDialog({ memoryId, path, sha256, onClose }: MemoryDialogProp
       <p>
         <Field label="To the path" value={to} onValue={setTo} isRequired autoFocus />
       </p>
-    </Question>
+    </Reasoned>
   )
 }
 
 export function DeleteDialog({ memoryId, path, sha256, onClose }: MemoryDialogProps): JSX.Element {
   return (
-    <Question
+    <Reasoned
       title={`Delete ${path}?`}
       verb="Delete"
       onClose={onClose}
@@ -49,11 +47,11 @@ export function DeleteDialog({ memoryId, path, sha256, onClose }: MemoryDialogPr
       }}
     >
       <p>Its history stays, and it can be restored.</p>
-    </Question>
+    </Reasoned>
   )
 }
 
-interface QuestionProps {
+interface ReasonedProps {
   readonly title: string
   readonly verb: string
   readonly onClose: () => void
@@ -61,38 +59,23 @@ interface QuestionProps {
   readonly children: JSX.Element
 }
 
-function Question({ title, verb, onClose, onRun, children }: QuestionProps): JSX.Element {
+/** A question that ends with the reason. */
+function Reasoned({ title, verb, onClose, onRun, children }: ReasonedProps): JSX.Element {
   const [reason, setReason] = useState('')
-  const { run, isRunning, failure } = useAction<boolean>()
-  const carryOut = async (): Promise<void> => {
-    const isDone = await run(async () => {
-      await onRun(reasonIn(reason))
-      return true
-    })
-    if (isDone === true) onClose()
-  }
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void carryOut()
-        }}
-      >
-        {children}
-        <p>
-          <Field label="Reason (optional)" value={reason} onValue={setReason} />
-        </p>
-        {failure !== undefined && <Failure failure={failure} />}
-        <p class="go">
-          <button type="submit" class="pri" aria-disabled={isRunning}>
-            {verb}
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </p>
-      </form>
-    </Dialog>
+    <Question
+      title={title}
+      verb={verb}
+      onClose={onClose}
+      onRun={async () => {
+        await onRun(reasonIn(reason))
+        onClose()
+      }}
+    >
+      {children}
+      <p>
+        <Field label="Reason (optional)" value={reason} onValue={setReason} />
+      </p>
+    </Question>
   )
 }

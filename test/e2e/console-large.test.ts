@@ -1,10 +1,12 @@
-// The console of a large store: what is drawn does not grow with it. FULL=1 has 100,000 commits.
+// The console of a large store: what is drawn does not grow with it. FULL=1 has 100,000 commits, and
+// prints how long a user waits, which no test asserts.
 
+import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { browserOfFile, chromiumHere, consolePage } from '../support/browser.ts'
 import { session } from '../support/console-store.ts'
 import { openedConsole } from '../support/console.ts'
-import { countNodes, follow, isSettled } from '../support/in-page.mjs'
+import { countNodes, follow, isSettled, timeOfFilter } from '../support/in-page.mjs'
 import { full } from '../support/seed.ts'
 import { newStore } from '../support/stores.ts'
 
@@ -41,9 +43,17 @@ describe.skipIf(missing)(`a large store in a browser${note}`, { tags: ['slow'] }
   test(`${MEMORIES} memories are a page of few nodes, whatever is shown`, async () => {
     const store = await largeStore()
     const shown = await openedConsole(store)
-    const { page, problems } = await consolePage(await browser(), shown.newAddress())
+    const address = shown.newAddress()
+    const chromium = await browser()
+    const begin = performance.now()
+    const { page, problems } = await consolePage(chromium, address)
     const tree = page.getByRole('tree', { name: 'Memories by path' })
     await tree.getByRole('treeitem').first().waitFor()
+    const times = {
+      firstView: performance.now() - begin,
+      steps: [] as number[],
+      filters: [] as number[],
+    }
     await page.getByLabel('Filter paths').fill('note-99.md')
     await tree.getByRole('treeitem', { name: 'note-99.md' }).waitFor()
     await page.getByLabel('Filter paths').fill('note-9999')
@@ -53,6 +63,12 @@ describe.skipIf(missing)(`a large store in a browser${note}`, { tags: ['slow'] }
     await tree.focus()
     await page.keyboard.press('End')
     await tree.getByRole('treeitem').last().waitFor()
+    for (const text of ['n', 'note-77', 'team-3/', '']) {
+      times.filters.push(await page.evaluate(timeOfFilter, text))
+    }
+    await page.getByRole('slider', { name: 'Moment shown' }).focus()
+    for (let step = 0; step < 6; step += 1) times.steps.push(await timeOfStep(page))
+    if (full) process.stdout.write(`${JSON.stringify(times, (_, value) => rounded(value))}\n`)
     const { commit } = await store.history.place({ position: 2 })
     const { data } = await store.history.versions({ order: 'oldest', limit: 1 })
     const views = [
@@ -74,3 +90,17 @@ describe.skipIf(missing)(`a large store in a browser${note}`, { tags: ['slow'] }
     expect(problems).toEqual([])
   })
 })
+
+/** Until the tree of the moment before is there, in ms. */
+async function timeOfStep(page: Page): Promise<number> {
+  const answered = page.waitForResponse((answer) => answer.url().endsWith('/ask/memories.tree'))
+  const start = performance.now()
+  await page.keyboard.press('ArrowLeft')
+  await (await answered).finished()
+  await page.locator('.frame.past').waitFor()
+  return performance.now() - start
+}
+
+function rounded(value: unknown): unknown {
+  return typeof value === 'number' ? Math.round(value) : value
+}

@@ -19,3 +19,4 @@ export interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
 }
 export function keptByPage(): string
+export function timeOfFilter(text: string): Promise<number>

@@ -66,3 +66,13 @@ export function keptByPage() {
   const kept = [sessionStorage, localStorage].map((storage) => JSON.stringify(storage))
   return kept.join(' ')
 }
+
+/** How long it takes until a filter is drawn, in ms. */
+export async function timeOfFilter(text) {
+  const input = document.querySelector('#filter')
+  const start = performance.now()
+  input.value = text
+  input.dispatchEvent(new Event('input', { bubbles: true }))
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+  return performance.now() - start
+}

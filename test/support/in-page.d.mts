@@ -20,3 +20,4 @@ export interface Violation {
 }
 export function keptByPage(): string
 export function timeOfFilter(text: string): Promise<number>
+export function countTrees(): number

@@ -76,3 +76,8 @@ export async function timeOfFilter(text) {
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
   return performance.now() - start
 }
+
+/** How often the tree was answered. */
+export function countTrees() {
+  return performance.getEntriesByName(`${location.origin}/ask/memories.tree`).length
+}

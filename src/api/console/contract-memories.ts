@@ -42,7 +42,6 @@ export interface TreeRow {
   readonly path: string
   readonly sizeBytes: number
   readonly updatedAt: number
-  readonly versionId: string
 }
 
 /** A memory that is deleted at that moment, with the path that it had last. */
@@ -50,13 +49,12 @@ export interface DeletedRow {
   readonly memoryId: string
   readonly path: string
   readonly deletedAt: number
-  readonly versionId: string
 }
 
 export interface Tree {
   /** In no order. */
   readonly memories: readonly TreeRow[]
-  /** Only if they were asked for; by path. Those whose path is redacted are not in it. */
+  /** Only if they were asked for. Those whose path is redacted are not in it. */
   readonly deleted: readonly DeletedRow[]
   /** Live memories that are not listed: their version is redacted, or see `PastView`. */
   readonly redacted: number

@@ -20,8 +20,7 @@ const tree: ConsoleOperation<'memories.tree'> = {
       const memories = (await store.current()).map(describeRow)
       return { memories, deleted: [], redacted: 0, displaced: 0 }
     }
-    const state = await store.history.state(pointOf(at), { ...work, deleted })
-    return { ...state, memories: state.memories.map(describeRow) }
+    return store.history.state(pointOf(at), { ...work, deleted })
   },
 }
 
@@ -100,8 +99,8 @@ export const memoriesOperations: OperationsOf<
   'memory.delete': remove,
 }
 
-function describeRow({ memoryId, path, sizeBytes, updatedAt, versionId }: MemoryInfo): TreeRow {
-  return { memoryId, path, sizeBytes, updatedAt, versionId }
+function describeRow({ memoryId, path, sizeBytes, updatedAt }: MemoryInfo): TreeRow {
+  return { memoryId, path, sizeBytes, updatedAt }
 }
 
 function viewOf(found: MemoryState): MemoryView {

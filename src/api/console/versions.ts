@@ -5,6 +5,7 @@ import type { NumberedVersion } from '../../store/history/moment-state.ts'
 import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countChangedLines, type LineCounts } from '../../text/line-counts.ts'
+import { checkNotCancelled } from '../../time-slice.ts'
 import type { MemoriesApi, VersionRow } from './contract-memories.ts'
 import { atField, limitOf, pageFields, short } from './fields.ts'
 import type { ConsoleOperation, OperationsOf } from './operation.ts'
@@ -21,6 +22,7 @@ const versions: ConsoleOperation<'memory.versions'> = {
     const counts = new ChangeCounts(store)
     const data: VersionRow[] = []
     for (const version of page.data) {
+      checkNotCancelled(work.signal)
       const deviceName = names.get(version.deviceId) ?? ''
       data.push({ ...version, ...(await counts.of(version)), deviceName })
     }

@@ -5,7 +5,6 @@ import { StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import type { Page } from '../../page.ts'
 import { byAge } from '../snapshot/live-memory.ts'
-import type { MemoryInfo } from '../snapshot/memory-info.ts'
 import { PathTree } from '../snapshot/path-tree.ts'
 import { type ContentSource, readVersionContent } from './contents.ts'
 import type { VersionEntry } from './history-rows.ts'
@@ -19,17 +18,23 @@ export interface DeletedMemory {
   readonly memoryId: string
   /** Its last one. */
   readonly path: string
-  /** The deletion. */
-  readonly versionId: string
   readonly deletedAt: number
 }
 
-/** All memories at a moment, by path, in code-unit order. */
+/** A memory at a moment, as a list of ten thousand has it. */
+export interface ListedState {
+  readonly memoryId: string
+  readonly path: string
+  readonly sizeBytes: number
+  readonly updatedAt: number
+}
+
+/** All memories at a moment, in no order. */
 export interface MomentState {
   /** The newest commit, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */
   readonly commit: string
   readonly time: number
-  readonly memories: readonly MemoryInfo[]
+  readonly memories: readonly ListedState[]
   /** Only if they were asked for, and their path is not redacted. */
   readonly deleted: readonly DeletedMemory[]
   /** Memories that are not listed: see `PastView`. */
@@ -96,8 +101,8 @@ export function* stateAt(
   return {
     commit: moment.commit.oid,
     time: placedTime(history, moment.commit),
-    memories: shown.map(({ info }) => info).toSorted(byPath),
-    deleted: deleted.toSorted(byPath),
+    memories: shown.map(describeListed),
+    deleted,
     redacted,
     displaced: live.length - shown.length,
   }
@@ -153,8 +158,8 @@ export function versionsOf(
 }
 
 interface Placed {
-  readonly info: MemoryInfo
   readonly memoryId: string
+  readonly updated: number
   readonly path: string
   readonly size: number
   readonly created: number
@@ -162,27 +167,21 @@ interface Placed {
 
 /** Undefined once redacted. */
 function placedBy(history: History, memoryId: string, entry: VersionEntry): Placed | undefined {
-  const { path, size, sha256, versionId, commit } = entry
-  if (path === undefined || size === undefined || sha256 === undefined) return undefined
-  const { time } = commit
-  const created = history.firstOf(memoryId)?.commit.time ?? time
-  const info = {
-    memoryId: formatId('memory', memoryId),
-    versionId: formatId('version', versionId),
-    path,
-    sha256,
-    sizeBytes: size,
-    createdAt: created,
-    updatedAt: time,
-  }
-  return { info, memoryId, path, size, created }
+  const { path, size, commit } = entry
+  if (path === undefined || size === undefined) return undefined
+  const { time: updated } = commit
+  const created = history.firstOf(memoryId)?.commit.time ?? updated
+  return { memoryId, path, size, created, updated }
 }
 
-function deletedBy({ memoryId, versionId, path = '', commit }: VersionEntry): DeletedMemory {
+function describeListed({ memoryId, path, size, updated }: Placed): ListedState {
+  return { memoryId: formatId('memory', memoryId), path, sizeBytes: size, updatedAt: updated }
+}
+
+function deletedBy({ memoryId, path = '', commit }: VersionEntry): DeletedMemory {
   return {
     memoryId: formatId('memory', memoryId),
     path,
-    versionId: formatId('version', versionId),
     deletedAt: commit.time,
   }
 }
@@ -230,9 +229,4 @@ function getMemoryId(history: History, id: string): string {
   const memoryId = parseId('memory', id)
   if (history.firstOf(memoryId) !== undefined) return memoryId
   throw new StoreError('not_found', 'There is no such memory')
-}
-
-function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
-  if (a.path === b.path) return 0
-  return a.path < b.path ? -1 : 1
 }

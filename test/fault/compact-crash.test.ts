@@ -62,20 +62,22 @@ describe('beside a repack in a thread', () => {
       const { directory, history } = await largeStore()
       const [store, other] = [await openReal(directory), await openReal(directory)]
       const earlier = history.transitions.length
-      const state = { running: true }
-      const compacted = store.compact().finally(() => (state.running = false))
-      for (let step = 0; state.running || step < 4; step += 1) {
-        const [writer, reader] = step % 2 === 0 ? [store, other] : [other, store]
-        const transition = history.next()
-        await writer.exclusive(() => writer.commit([transition]))
-        reader.refresh()
-        expect(reader.head).toBe(transition.next)
-        const old = history.transitions[(step * 37) % earlier]
-        expect(reader.read(old?.next ?? '')?.type).toBe('commit')
-        await new Promise((resolve) => setTimeout(resolve, 5))
+      // On a fast machine few writes have their place beside one repack.
+      for (let beside = 0; beside <= 4;) {
+        const state = { running: true }
+        const compacted = store.compact().finally(() => (state.running = false))
+        for (; state.running; beside += 1) {
+          const [writer, reader] = beside % 2 === 0 ? [store, other] : [other, store]
+          const transition = history.next()
+          await writer.exclusive(() => writer.commit([transition]))
+          reader.refresh()
+          expect(reader.head).toBe(transition.next)
+          const old = history.transitions[(beside * 37) % earlier]
+          expect(reader.read(old?.next ?? '')?.type).toBe('commit')
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+        await compacted
       }
-      await compacted
-      expect(history.transitions.length).toBeGreaterThan(earlier + 4)
       for (const handle of [store, other]) expectAllReadable(handle, history.transitions)
       await other.close()
       await store.close()

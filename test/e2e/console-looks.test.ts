@@ -104,6 +104,7 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
     const { page, problems } = await consolePage(await browser(), shown.newAddress())
     const { keyboard } = page
     await page.getByRole('treeitem', { name: 'todo.md' }).waitFor()
+    await page.getByText(/^\d+ commits$/).waitFor()
     await keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()
     await expectAccessible(page)

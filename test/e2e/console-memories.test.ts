@@ -15,6 +15,8 @@ async function opened(options: Parameters<typeof openedConsole>[1] = {}) {
   const shown = await openedConsole(store, options)
   const found = await consolePage(await browser(), shown.newAddress())
   await found.page.getByRole('treeitem', { name: 'decisions.md' }).waitFor()
+  // The tree may be there before it is known what this user may.
+  await found.page.getByText(/^\d+ commits$/).waitFor()
   return { ...found, store, shown }
 }
 

@@ -31,11 +31,11 @@ export async function followEvents(): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
   }
-  if (sessionState.value === 'open') endSession('locked')
+  if (sessionState.value === 'open') endSession()
 }
 
 function take(event: ConsoleEvent): void {
-  if (event.type === 'locked') endSession('locked')
+  if (event.type === 'locked') endSession()
   else if (event.type === 'ready') {
     if (seen !== undefined && seen !== event.changes) changed()
     seen = event.changes

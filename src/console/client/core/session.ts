@@ -33,10 +33,18 @@ export function authorization(): Readonly<Record<string, string>> {
   }
 }
 
+const forgetters: (() => void)[] = []
+
+/** What is kept in RAM besides what is drawn goes with the key. */
+export function forgetAtEnd(forget: () => void): void {
+  forgetters.push(forget)
+}
+
 /** The console is gone, or it no longer knows this tab: forgets the key and empties the page. */
-export function endSession(state: 'locked' | 'no-key'): void {
+export function endSession(): void {
   sessionStorage.clear()
-  sessionState.value = state
+  for (const forget of forgetters) forget()
+  sessionState.value = 'locked'
 }
 
 /** Closes the store and ends the console, for every tab. */
@@ -44,7 +52,7 @@ export async function lock(): Promise<void> {
   try {
     await fetch('/lock', { method: 'POST', headers: authorization() })
   } finally {
-    endSession('locked')
+    endSession()
   }
 }
 

@@ -3,6 +3,7 @@
 import { computed, signal } from '@preact/signals'
 import type { MomentInfo, Overview } from '../../../api/console/contract.ts'
 import { atNow } from './address.ts'
+import { forgetAtEnd } from './session.ts'
 
 /** Undefined until the console has told. */
 export const overview = signal<Overview | undefined>(undefined)
@@ -33,3 +34,11 @@ export const searchWords = signal('')
 
 /** What is said to the user once, in words; read out, and gone after a while. */
 export const notice = signal<string | undefined>(undefined)
+
+forgetAtEnd(() => {
+  overview.value = undefined
+  commitCount.value = undefined
+  moment.value = undefined
+  searchWords.value = ''
+  notice.value = undefined
+})

@@ -29,6 +29,7 @@ export function GoTo({ onGo, onClose }: GoToProps): JSX.Element {
         <span class="field">
           <label for="go-time">Time</label>
           <input
+            autocomplete="off"
             id="go-time"
             type="datetime-local"
             step={1}

@@ -40,6 +40,6 @@ export function Stores(): JSX.Element | null {
 
 async function readStores(): Promise<void> {
   const answer = await fetch('/stores', { method: 'POST', headers: authorization() })
-  if (!answer.ok) endSession('locked')
+  if (!answer.ok) endSession()
   else stores.value = (await jsonOf<{ readonly stores: readonly ConsoleStore[] }>(answer)).stores
 }

@@ -44,6 +44,7 @@ function Field({ label, time, onTime }: FieldProps): JSX.Element {
     <span class="field">
       <label for={id}>{label}</label>
       <input
+        autocomplete="off"
         id={id}
         type="datetime-local"
         value={fieldTextOf(time)}

@@ -33,6 +33,7 @@ export function AddDialog({ onClose }: { readonly onClose: () => void }): JSX.El
       <p>
         <label for={id}>Its card</label>
         <textarea
+          autocomplete="off"
           id={id}
           rows={6}
           value={card}

@@ -1,6 +1,7 @@
 // What a user has typed and not saved: in RAM alone. It stays while other views are shown.
 
 import { signal } from '@preact/signals'
+import { forgetAtEnd } from '../../core/session.ts'
 
 export interface Draft {
   readonly text: string
@@ -19,6 +20,10 @@ export function keepDraft(memoryId: string, draft: Draft | undefined): void {
   else next.set(memoryId, draft)
   drafts.value = next
 }
+
+forgetAtEnd(() => {
+  drafts.value = new Map()
+})
 
 // The browser asks before the page, and what was typed, are gone.
 addEventListener('beforeunload', (event) => {

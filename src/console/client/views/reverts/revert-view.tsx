@@ -144,7 +144,12 @@ function Confirm({ verb, revert }: ConfirmProps): JSX.Element {
       }}
     >
       <label for={id}>Reason, kept in the history (optional)</label>
-      <input id={id} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+      <input
+        autocomplete="off"
+        id={id}
+        value={reason}
+        onInput={(event) => setReason(event.currentTarget.value)}
+      />
       <span class="sp" />
       <button type="submit" class="pri" ref={button} aria-disabled={!isReady}>
         {count === 0 ? verb : `${verb}: change ${countOf(count, 'memory')}`}

@@ -56,6 +56,7 @@ function PathForm({ onPath }: { readonly onPath: (path: string) => void }): JSX.
     >
       <label for={id}>Only at or below this path</label>
       <input
+        autocomplete="off"
         id={id}
         value={typed}
         placeholder="/"

@@ -4,6 +4,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { TimelineFilter } from '../../../../api/console/contract.ts'
+import { Choice } from '../../parts/field.tsx'
 import { TimeFields } from '../../parts/time-fields.tsx'
 import { absoluteTime } from '../../parts/times.ts'
 import { useDeviceNames } from './device-names.tsx'
@@ -96,7 +97,7 @@ function Fields(): JSX.Element {
       <TextField label="Actor" value={filter.actorId} onText={(actorId) => filterBy({ actorId })} />
       <TextField label="At or below" value={filter.path} onText={(path) => filterBy({ path })} />
       <DeviceField />
-      <Choice
+      <AnyOr
         label="Operation"
         value={filter.operation}
         options={[
@@ -106,7 +107,7 @@ function Fields(): JSX.Element {
         ]}
         onChoose={(operation) => filterBy({ operation })}
       />
-      <Choice
+      <AnyOr
         label="Redacted"
         value={filter.redacted === undefined ? undefined : filter.redacted ? 'only' : 'not'}
         options={[
@@ -123,7 +124,7 @@ function Fields(): JSX.Element {
 function DeviceField(): JSX.Element {
   const { deviceIds, nameOf } = useDeviceNames()
   return (
-    <Choice
+    <AnyOr
       label="Device"
       value={timelineFilter.value.deviceId}
       options={deviceIds.map((deviceId) => [deviceId, nameOf(deviceId)])}
@@ -157,7 +158,7 @@ function TextField({ label, value, onText }: TextFieldProps): JSX.Element {
   )
 }
 
-interface ChoiceProps<Option extends string> {
+interface AnyOrProps<Option extends string> {
   readonly label: string
   readonly value: Option | undefined
   /** Each with its words. */
@@ -165,30 +166,15 @@ interface ChoiceProps<Option extends string> {
   readonly onChoose: (option: Option | undefined) => void
 }
 
-function Choice<Option extends string>({
-  label,
-  value,
-  options,
-  onChoose,
-}: ChoiceProps<Option>): JSX.Element {
-  const id = useId()
+/** One of the options, or any. */
+function AnyOr<Option extends string>(props: AnyOrProps<Option>): JSX.Element {
+  const { label, value, options, onChoose } = props
   return (
-    <span class="field">
-      <label for={id}>{label}</label>
-      <select
-        id={id}
-        value={value ?? ''}
-        onChange={({ currentTarget }) => {
-          onChoose(options.find(([option]) => option === currentTarget.value)?.[0])
-        }}
-      >
-        <option value="">any</option>
-        {options.map(([option, words]) => (
-          <option key={option} value={option}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </span>
+    <Choice<Option | ''>
+      label={label}
+      value={value ?? ''}
+      options={[['', 'any'], ...options]}
+      onChoose={(option) => onChoose(option === '' ? undefined : option)}
+    />
   )
 }

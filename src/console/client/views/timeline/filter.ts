@@ -3,9 +3,14 @@
 
 import { computed, signal } from '@preact/signals'
 import type { Actor, TimelineFilter } from '../../../../api/console/contract.ts'
+import { forgetAtEnd } from '../../core/session.ts'
 import { moment } from '../../core/state.ts'
 
 export const timelineFilter = signal<TimelineFilter>({})
+
+forgetAtEnd(() => {
+  timelineFilter.value = {}
+})
 
 /** What is asked for: in the past, nothing that is later. */
 export const effectiveFilter = computed((): TimelineFilter => {

@@ -56,12 +56,6 @@ function headersOf(size: number): Uint8Array {
   return new Uint8Array(size).map((_, at) => at % 2)
 }
 
-function aborted(ms: number): AbortSignal {
-  const cancelling = new AbortController()
-  setTimeout(() => cancelling.abort(), ms)
-  return cancelling.signal
-}
-
 describe('T34: a pack that is dear to search', () => {
   test('of bytes that never end a number takes no scan for each of them', () => {
     const bytes = new Uint8Array(64 * KIBIBYTE).fill(0xff)
@@ -96,10 +90,11 @@ describe('T34: a pack that is dear to search', () => {
   })
 
   test('can be cancelled, and so can the check of it', async () => {
+    // From the start: a fast machine needs little more than the time after which it is looked.
     const directory = planted(packOf(chain(3000, 30_000)))
-    const searched = inSlices(salvagePack(systemDisk, directory, 'pack-1'), aborted(5))
+    const searched = inSlices(salvagePack(systemDisk, directory, 'pack-1'), AbortSignal.abort())
     await expect(searched).rejects.toMatchObject({ code: 'cancelled' })
-    const checked = inSlices(inspectPack(systemDisk, directory, 'pack-1'), aborted(5))
+    const checked = inSlices(inspectPack(systemDisk, directory, 'pack-1'), AbortSignal.abort())
     await expect(checked).rejects.toMatchObject({ code: 'cancelled' })
   })
 })

@@ -84,6 +84,11 @@ export class StoreWriter {
     return this.apply([{ type: 'edit', path, edit }])
   }
 
+  /** Adds lines at the end of the memory at `path`, or creates it with them. As `apply`. */
+  append(path: string, content: string): Promise<AppliedChanges> {
+    return this.apply([{ type: 'append', path, content }])
+  }
+
   /** Moves a memory, or a directory with all below it, to a free path. As `apply`. */
   move(path: string, to: string): Promise<AppliedChanges> {
     return this.apply([{ type: 'rename', path, to }])

@@ -74,6 +74,11 @@ export function insertAfterLine(text: string, line: number, inserted: string): s
   return lines.join('\n') + (text.endsWith('\n') ? '\n' : '')
 }
 
+/** Adds lines at the end: `added` begins a line of its own, and the text keeps its own ending. */
+export function appendLines(text: string, added: string): string {
+  return insertAfterLine(text, countLines(text), added)
+}
+
 function splitsPair(text: string, offset: number): boolean {
   return isHigh(text.charCodeAt(offset - 1)) && isLow(text.charCodeAt(offset))
 }

@@ -42,6 +42,22 @@ test.each([
   expect(await home.ok('cat', 'a.md')).toBe(after)
 })
 
+test(
+  'what processes append at once to a memory that is not there yet is all in it',
+  { tags: 'slow' },
+  async () => {
+    const home = await newHomeWithStore()
+    const lines = Array.from({ length: 12 }, (_, index) => `line ${index}\n`)
+    const ended = await Promise.all(
+      lines.map(async (input) => home.run(['append', 'log.md', '-'], { input })),
+    )
+    expect(ended.map(({ exitCode }) => exitCode)).toEqual(lines.map(() => 0))
+    expect(ended.filter(({ stdout }) => stdout === 'Created /log.md\n')).toHaveLength(1)
+    const text = await home.ok('cat', 'log.md')
+    expect(text.split(/(?<=\n)/).toSorted()).toEqual(lines.toSorted())
+  },
+)
+
 describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
   const editing = (home: Home, script: string) => {
     const EDITOR = `sh ${home.file('editor', script)}`

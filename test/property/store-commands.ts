@@ -89,7 +89,7 @@ export function toChange(planned: PlannedChange): Change {
     case 'edit':
       return { type: 'edit', path: planned.path, edit: () => planned.content }
     case 'append':
-      return { type: 'edit', path: planned.path, edit: (text) => text + planned.text }
+      return { type: 'append', path: planned.path, content: planned.text }
     case 'create':
     case 'delete':
     case 'rename':

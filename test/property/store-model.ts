@@ -107,7 +107,7 @@ export class StoreModel {
       case 'edit':
         return this.#edit(files, change.path, () => change.content)
       case 'append':
-        return this.#edit(files, change.path, (content) => content + change.text)
+        return this.#append(files, change.path, change.text)
       case 'delete':
         for (const path of existing(files, change.path)) files.delete(path)
         return undefined
@@ -136,10 +136,24 @@ export class StoreModel {
     files.set(path, { ...file, content })
   }
 
+  #append(files: Files, path: string, text: string): void {
+    checkPath(path)
+    if (!files.has(path)) return this.#create(files, path, text)
+    this.#checkContent(text)
+    this.#edit(files, path, (content) => linesAtEnd(content, text))
+  }
+
   #checkContent(content: string): void {
     if (!content.isWellFormed() || content.includes('\0')) refuse('invalid_input')
     if (Buffer.byteLength(content) > this.#limits.contentBytes) refuse('content_too_large')
   }
+}
+
+/** The text begins on a line of its own, and what was there decides how it ends. */
+function linesAtEnd(content: string, text: string): string {
+  if (content === '') return text
+  const block = text.replace(/\n$/, '')
+  return content.endsWith('\n') ? `${content}${block}\n` : `${content}\n${block}`
 }
 
 /** Whether `path` is `directory` or lies below it. */

@@ -6,7 +6,6 @@ import type { Action } from '../../api/actions.ts'
 import { StoreError } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { countLines, insertAfterLine } from '../../text/text-edit.ts'
 import { changedAnswer, unchangedAnswer } from '../changed.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
@@ -56,12 +55,11 @@ export async function append(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const text = (await findText(input, 'append')) ?? missing('append')
   const author = authorOf(context, input)
-  const atEnd = (content: string): string => insertAfterLine(content, countLines(content), text)
   return withStore(context, async (store) => {
-    const me = store.as(author)
-    const isThere = (await store.list(path, { depth: 0 }))?.type === 'file'
-    const applied = await (isThere ? me.edit(path, atEnd) : me.write(path, text))
-    return changedAnswer(`${isThere ? 'Edited' : 'Created'} ${path}`, path, applied)
+    const applied = await store.as(author).append(path, text)
+    const [memory] = applied.memories
+    const isNew = memory?.createdAt === memory?.updatedAt
+    return changedAnswer(`${isNew ? 'Created' : 'Edited'} ${path}`, path, applied)
   })
 }
 

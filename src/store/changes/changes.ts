@@ -6,6 +6,7 @@ import { assert, StoreError } from '../../errors.ts'
 import { findId } from '../../format/id.ts'
 import { checkNewPath, checkPath } from '../../format/path.ts'
 import { rowsMax } from '../../limits.ts'
+import { appendLines } from '../../text/text-edit.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
@@ -42,6 +43,8 @@ export type Change =
       readonly edit: (content: string) => string
       readonly expectedSha256?: string | undefined
     }
+  /** Adds lines at the end, or creates the memory with them: nobody can write in between. */
+  | { readonly type: 'append'; readonly path: string; readonly content: string }
   /** Content, path or both of one memory, in one version (Memory Stores API §6.5 to §6.8). */
   | {
       readonly type: 'update'
@@ -148,6 +151,8 @@ function* plan(state: PlannedState, change: Change): Generator<undefined, string
       return write(state, change)
     case 'edit':
       return edit(state, change)
+    case 'append':
+      return append(state, change.path, change.content)
     case 'update':
       return updateById(state, change)
     case 'delete':
@@ -158,7 +163,7 @@ function* plan(state: PlannedState, change: Change): Generator<undefined, string
     default:
       throw new StoreError(
         'invalid_input',
-        'The type of a change must be create, write, edit, update, delete or rename',
+        'The type of a change must be create, write, edit, append, update, delete or rename',
       )
   }
 }
@@ -190,6 +195,14 @@ function edit(state: PlannedState, change: Extract<Change, { readonly type: 'edi
   const before = state.contentOf(memory)
   checkExpected(change, path, () => sha256OfText(before))
   return setContent(state, memory, { content: change.edit(before) })
+}
+
+function append(state: PlannedState, path: string, content: string): string {
+  const memory = state.paths.findMemory(checkPath(path))
+  if (memory === undefined) return create(state, path, content)
+  // Before it is joined: what is no text would become one.
+  state.checkContent(path, content)
+  return setContent(state, memory, { content: appendLines(state.contentOf(memory), content) })
 }
 
 /** Equal content and path change nothing, and are tested before the expected hash. */

@@ -18,6 +18,7 @@ const edit = (path: string, content: string): Change => ({
   edit: () => content,
 })
 const write = (path: string, content: string): Change => ({ type: 'write', path, content })
+const append = (path: string, content: string): Change => ({ type: 'append', path, content })
 const remove = (path: string): Change => ({ type: 'delete', path })
 const rename = (path: string, to: string): Change => ({ type: 'rename', path, to })
 
@@ -45,6 +46,8 @@ describe('rows of a commit', () => {
     ['rename below its own name', [rename('/a.md', '/a.md/b')], ['modified /a.md/b']],
     ['write of a new path', [write('/n', 'x')], ['created /n']],
     ['write of a file', [write('/a.md', 'x')], ['modified /a.md']],
+    ['append to a new path', [append('/n', 'x')], ['created /n']],
+    ['append to a file', [append('/a.md', 'x')], ['modified /a.md']],
     ['create and write', [create('/n'), write('/n', 'x')], ['created /n']],
     [
       'delete and write',
@@ -167,7 +170,8 @@ describe('refusals', () => {
 
   test.each([
     ['no list', undefined],
-    ['an unknown type', [{ type: 'append', path: '/a' }]],
+    ['an unknown type', [{ type: 'prepend', path: '/a' }]],
+    ['a number to append', [create('/a', 'one'), { type: 'append', path: '/a', content: 7 }]],
     ['a number as content', [{ type: 'create', path: '/a', content: 7 }]],
     ['a number as path', [{ type: 'create', path: 7, content: 'x' }]],
   ])('changes with %s', async (_, bad) => {
@@ -200,6 +204,18 @@ test('commands of one turn see each other: eight edits are all kept', async () =
   const lines = (await store.read('/log.md'))?.content.split('\n').slice(1, -1)
   expect(lines?.toSorted()).toEqual(Array.from({ length: 8 }, (_, index) => `line ${index}`))
   expect((await store.history.versions()).data).toHaveLength(9)
+  await store.close()
+})
+
+test('appends of one turn to a memory that is not there yet are all kept', async () => {
+  const store = await storeWith()
+  const lines = Array.from({ length: 8 }, (_, index) => `line ${index}`)
+  const applied = lines.map(async (line) => store.as(author).append('/log.md', `${line}\n`))
+  await Promise.all(applied)
+  expect((await store.read('/log.md'))?.content).toBe(lines.map((line) => `${line}\n`).join(''))
+  expect((await store.history.versions()).data.map(({ operation }) => operation).at(-1)).toBe(
+    'created',
+  )
   await store.close()
 })
 

@@ -1,9 +1,16 @@
 // The only file of cli/ that reads environment variables and inspects the standard streams. All
 // others get these facts as a value. docs/CLI.md lists the variables.
 
-import { homedir, hostname } from 'node:os'
+import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type DefaultPlaces, defaultPlaces, findVariable } from '../home/places.ts'
+import {
+  baseDirectoryOf,
+  type DefaultPlaces,
+  defaultPlaces,
+  findAbsolute,
+  findVariable,
+  homeDirectoryOf,
+} from '../home/places.ts'
 
 export interface Terminal {
   readonly input: boolean
@@ -15,6 +22,7 @@ export interface Terminal {
   readonly columns: number
 }
 
+/** Reading a path throws `invalid_input` if it depends on a home directory that is not known. */
 export interface Environment {
   readonly storeDirectory: string
   readonly identityFile: string
@@ -144,11 +152,46 @@ export const variables: readonly Variable[] = [
 
 /** `storeOption` is the value of --store, which takes precedence over the variable. */
 export function readEnvironment(storeOption: string | undefined): Environment {
-  const { directory, ...places } = defaultPlaces(process.env)
-  const homeDirectory = variable('HOME') ?? homedir()
+  const places = defaultPlaces(process.env)
   return {
-    storeDirectory: storeOption === undefined ? directory : resolve(storeOption),
-    ...places,
+    get storeDirectory() {
+      return storeOption === undefined ? places.directory : resolve(storeOption)
+    },
+    get identityFile() {
+      return places.identityFile
+    },
+    identityIsNamed: places.identityIsNamed,
+    get serverDirectory() {
+      return places.serverDirectory
+    },
+    get stateDirectory() {
+      return places.stateDirectory
+    },
+    get homeDirectory() {
+      return homeDirectoryOf(process.env)
+    },
+    get claudeDirectory() {
+      return variable('CLAUDE_CONFIG_DIR') ?? join(homeDirectoryOf(process.env), '.claude')
+    },
+    ...readVariables(),
+    hostName: hostname(),
+    terminal: readTerminal(),
+  }
+}
+
+type Variables = Omit<
+  Environment,
+  | keyof DefaultPlaces
+  | 'storeDirectory'
+  | 'homeDirectory'
+  | 'claudeDirectory'
+  | 'hostName'
+  | 'terminal'
+>
+
+/** The facts that variables state by themselves. */
+function readVariables(): Variables {
+  return {
     identityText: takeVariable('GITLOCKET_IDENTITY'),
     passphraseFile: variable('GITLOCKET_PASSPHRASE_FILE'),
     newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
@@ -160,29 +203,29 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     editor: variable('VISUAL') ?? variable('EDITOR'),
     pager: variable('GITLOCKET_PAGER') ?? variable('PAGER'),
     noColour: variable('NO_COLOR') !== undefined,
-    runtimeDirectory: variable('XDG_RUNTIME_DIR'),
-    homeDirectory,
-    claudeDirectory: variable('CLAUDE_CONFIG_DIR') ?? join(homeDirectory, '.claude'),
-    hostName: hostname(),
+    runtimeDirectory: findAbsolute(process.env, 'XDG_RUNTIME_DIR'),
     loginName: variable('LOGNAME') ?? variable('USER'),
     searchPath: variable('PATH') ?? '/usr/bin:/bin',
-    terminal: readTerminal(),
   }
 }
 
 export function readAgentEnvironment(): AgentEnvironment {
-  const homeDirectory = variable('HOME') ?? homedir()
   const { platform } = process
   return {
     platform,
-    homeDirectory,
-    configDirectory:
-      platform === 'darwin'
-        ? join(homeDirectory, 'Library/Application Support')
-        : (variable('XDG_CONFIG_HOME') ?? join(homeDirectory, '.config')),
+    get homeDirectory() {
+      return homeDirectoryOf(process.env)
+    },
+    get configDirectory() {
+      return platform === 'darwin'
+        ? join(homeDirectoryOf(process.env), 'Library/Application Support')
+        : baseDirectoryOf(process.env, 'XDG_CONFIG_HOME', '.config')
+    },
     claudeDirectory: variable('CLAUDE_CONFIG_DIR'),
     session: variable('CLAUDE_CODE_SESSION_ID'),
-    usualPlaces: defaultPlaces({ HOME: homeDirectory }),
+    get usualPlaces() {
+      return defaultPlaces({ HOME: homeDirectoryOf(process.env) })
+    },
   }
 }
 

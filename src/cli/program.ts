@@ -4,7 +4,7 @@
 // process to main.ts.
 
 import { systemClock } from '../clock.ts'
-import { hasCode } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import { visible } from '../text/visible.ts'
 import { CommandError, usageError } from './command-error.ts'
 import type { Answer, Command, Input } from './command.ts'
@@ -46,7 +46,7 @@ export async function runProgram(
     const answer = await runCommand(command, context, input)
     return await print(answer, json, context)
   } catch (error) {
-    return report(error, json, environment?.storeDirectory)
+    return report(error, json, environment)
   }
 }
 
@@ -90,10 +90,20 @@ async function print(answer: Answer, json: boolean, context?: Context): Promise<
   return answer.exitCode ?? 0
 }
 
-function report(error: unknown, json: boolean, store: string | undefined): number {
+function report(error: unknown, json: boolean, environment: Environment | undefined): number {
   if (error instanceof CommandError && error.output !== '') process.stdout.write(error.output)
   if (wantsDebugging()) console.error(error)
   const silent = hasCode(error, 'cancelled') && !json && !(error instanceof CommandError)
-  if (!silent) process.stderr.write(errorText(error, json, store))
+  if (!silent) process.stderr.write(errorText(error, json, findStorePlace(environment)))
   return exitCodeOf(error)
+}
+
+/** Undefined without a home directory, which the error is about then. */
+function findStorePlace(environment: Environment | undefined): string | undefined {
+  try {
+    return environment?.storeDirectory
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
 }

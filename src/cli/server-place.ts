@@ -91,8 +91,9 @@ async function findServerIdentity(
   context: Context,
   directories: Directories,
 ): Promise<Identity | undefined> {
-  const { identityText, identityFile } = context.environment
+  const { identityText } = context.environment
   if (identityText !== undefined) return parseIdentity(identityText)
+  const { identityFile } = context.environment
   const found = findIdentity(context.environment)
   if (found !== undefined || !hasServer(directories)) return found
   if (canAsk(context)) {

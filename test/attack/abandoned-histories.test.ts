@@ -81,26 +81,30 @@ describe('T51: nobody leaves its history for a fork by', { tags: 'slow' }, () =>
   })
 })
 
-test('T51: nobody leaves a sound enrolment because it rests on one that is not', async () => {
-  const { remote, a } = await started()
-  const x = await added(a, remote, 'owner')
-  const w = await added(a, remote, 'writer')
-  const fork = copyRemote(remote)
-  await a.store.as(author).devices.remove([idOf(x)])
-  await sync(a)
-  // Removed by now, which only the other remote shows.
-  await x.store.as(author).devices.add(await card(), 'reader')
-  await send(x, fork)
-  const m = await joinClone(a, fork)
-  await create(m, '/m.md')
-  await sync(m)
-  await send(w, fork)
-  const before = await contentsOf(w.store)
-  expect(Object.keys(before)).toContain('/m.md')
-  const met = w.store.as(author).sync({ remote: 'origin' })
-  await expect(met).rejects.toMatchObject({ code: 'record_late' })
-  expect(await contentsOf(w.store)).toEqual(before)
-})
+test(
+  'T51: nobody leaves a sound enrolment because it rests on one that is not',
+  { tags: 'slow' },
+  async () => {
+    const { remote, a } = await started()
+    const x = await added(a, remote, 'owner')
+    const w = await added(a, remote, 'writer')
+    const fork = copyRemote(remote)
+    await a.store.as(author).devices.remove([idOf(x)])
+    await sync(a)
+    // Removed by now, which only the other remote shows.
+    await x.store.as(author).devices.add(await card(), 'reader')
+    await send(x, fork)
+    const m = await joinClone(a, fork)
+    await create(m, '/m.md')
+    await sync(m)
+    await send(w, fork)
+    const before = await contentsOf(w.store)
+    expect(Object.keys(before)).toContain('/m.md')
+    const met = w.store.as(author).sync({ remote: 'origin' })
+    await expect(met).rejects.toMatchObject({ code: 'record_late' })
+    expect(await contentsOf(w.store)).toEqual(before)
+  },
+)
 
 interface Others {
   readonly b: Clone

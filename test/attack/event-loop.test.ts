@@ -75,7 +75,7 @@ describe('T36: packets without end in one chunk', () => {
     return firstBand(packets, { onText: () => undefined, fail, endurance })
   }
 
-  test('give way to other work', async () => {
+  test('give way to other work', { tags: 'slow' }, async () => {
     const packets = new PacketReader(wholeBody(copies(packet('NAK\n'), 10_000)))
     const turns = await turnsDuring(async () => {
       while ((await packets.read()) !== undefined);
@@ -95,18 +95,18 @@ describe('T36: packets without end in one chunk', () => {
     expect(count).toBeLessThan(100)
   })
 
-  test('of one byte of data each are passed on together', async () => {
+  test('of one byte of data each are passed on together', { tags: 'slow' }, async () => {
     const body = Buffer.concat([copies(band(1, 'x'), 60_000), flush])
     expect(await drain(read(new PacketReader(wholeBody(body))))).toBe(1)
   })
 
-  test('of one byte of data each end', async () => {
+  test('of one byte of data each end', { tags: 'slow' }, async () => {
     const packets = new PacketReader(wholeBody(copies(band(1, 'x'), 100_000)))
     const error: unknown = await drain(read(packets)).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'remote_protocol', message: /tiny packets/ })
   })
 
-  test('of much data do not', async () => {
+  test('of much data do not', { tags: 'slow' }, async () => {
     const body = Buffer.concat([copies(band(1, 'x'.repeat(64)), 100_000), flush])
     expect(await drain(read(new PacketReader(wholeBody(body))))).toBeGreaterThan(50)
   })

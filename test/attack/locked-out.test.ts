@@ -89,7 +89,7 @@ function withRole({ directory }: Forge, role: string): string | undefined {
 }
 
 describe('T46: a passphrase that enrols a device is believed', () => {
-  test('if every slot is the one that follows, also by an auditor', async () => {
+  test('if every slot is the one that follows, also by an auditor', { tags: 'slow' }, async () => {
     const forge = enrolWith(standard.fork(), {})
     expect(await verdicts(forge)).toEqual(refused('accepted'))
     expect(await auditorVerdict(forge)).toBe('accepted')

@@ -111,7 +111,7 @@ describe('T15: a field that has no such value is refused', () => {
     expect(await verdicts(spoilt)).toEqual(refused(code))
   })
 
-  test('commit_too_large: more than 32 MiB', async () => {
+  test('commit_too_large: more than 32 MiB', { tags: 'slow' }, async () => {
     const spoilt = forge.fork()
     spoilt.change([nextRow], { bytes: (bytes) => concatBytes(bytes, new Uint8Array(1 << 25)) })
     expect(await verdicts(spoilt)).toEqual(refused('commit_too_large'))

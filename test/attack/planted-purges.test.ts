@@ -61,7 +61,7 @@ async function foreignIn(at: Site): Promise<number> {
 }
 
 describe('T37: a planted list without the code of this device', () => {
-  test('erases no live memory, and is reported', async () => {
+  test('erases no live memory, and is reported', { tags: 'slow' }, async () => {
     const at = planted({}, nobody)
     expect(await use(at)).toBe('accepted')
     await expectWhole(at)
@@ -77,7 +77,7 @@ describe('T37: a planted list without the code of this device', () => {
     await expectWhole(at)
   })
 
-  test('is moved aside by a repair', async () => {
+  test('is moved aside by a repair', { tags: 'slow' }, async () => {
     const at = planted({}, nobody)
     const { damages } = await repairStore(at)
     expect(damages).toEqual([{ file: list, problem: 'this device has not written it' }])
@@ -88,7 +88,7 @@ describe('T37: a planted list without the code of this device', () => {
 })
 
 describe('T37: a list of this device that names what the head reaches', () => {
-  test.each(['blob', 'tree', 'commit'])('journal_corrupt: a %s', async (type) => {
+  test.each(['blob', 'tree', 'commit'])('journal_corrupt: a %s', { tags: 'slow' }, async (type) => {
     const dead = OidList.of(objectsIn(site, type).slice(0, 1))
     const at = planted({ dead }, journalSecretOf(site.identity))
     expect(await use(at)).toBe('journal_corrupt')
@@ -109,20 +109,24 @@ describe('T37: a planted journal', () => {
     ['an older commit', (at) => git(['rev-parse', 'main~1'], at.directory).trim()],
     ['what is no commit', (at) => objectsIn(at)[0] ?? ''],
     ['a missing commit', () => '12'.repeat(20)],
-  ])('that moves the branch to %s is refused, and erases nothing', async (_, next) => {
-    const at = copySite(site)
-    const origin = { generation: 1, salt: new Uint8Array(16).fill(1) }
-    const { bytes } = encodeBatch(origin, { start: 0, durable: 0 }, [])
-    const transition = { expected: headOf(at), next: next(at), objects: [] }
-    const place = { start: bytes.length, durable: bytes.length }
-    const frame = encodeBatch(origin, place, [transition]).bytes
-    const path = `${at.directory}/gitlocket/journal-a`
-    writeFileSync(path, Buffer.concat([bytes, frame, new Uint8Array(4096)]))
-    expect(await verdictOf(() => use(at))).not.toBe('accepted')
-    rmSync(path)
-    expect(await use(at)).toBe('accepted')
-    await expectWhole(at)
-  })
+  ])(
+    'that moves the branch to %s is refused, and erases nothing',
+    { tags: 'slow' },
+    async (_, next) => {
+      const at = copySite(site)
+      const origin = { generation: 1, salt: new Uint8Array(16).fill(1) }
+      const { bytes } = encodeBatch(origin, { start: 0, durable: 0 }, [])
+      const transition = { expected: headOf(at), next: next(at), objects: [] }
+      const place = { start: bytes.length, durable: bytes.length }
+      const frame = encodeBatch(origin, place, [transition]).bytes
+      const path = `${at.directory}/gitlocket/journal-a`
+      writeFileSync(path, Buffer.concat([bytes, frame, new Uint8Array(4096)]))
+      expect(await verdictOf(() => use(at))).not.toBe('accepted')
+      rmSync(path)
+      expect(await use(at)).toBe('accepted')
+      await expectWhole(at)
+    },
+  )
 })
 
 /** What a repair says about the list, which is gone afterwards. */

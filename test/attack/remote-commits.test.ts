@@ -234,19 +234,23 @@ describe('T25: an attacker who may push and has no key', () => {
     await sync(a)
   })
 
-  test('is not replaced by a machine that has never seen the store there', async () => {
-    const { a, remote } = await pairOfClones()
-    const elsewhere = bareRemote()
-    const foreign = await firstClone(elsewhere)
-    await sync(foreign)
-    await a.store.remotes.add('theirs', elsewhere)
-    const options = { remote: 'theirs', repair: true }
-    const before = branchOf(elsewhere)
-    const attempt = a.store.as(author).sync(options)
-    await expect(attempt).rejects.toMatchObject({ code: 'store_id_mismatch' })
-    expect(branchOf(elsewhere)).toBe(before)
-    expect(branchOf(remote)).toBe(await headOf(a))
-  })
+  test(
+    'is not replaced by a machine that has never seen the store there',
+    { tags: 'slow' },
+    async () => {
+      const { a, remote } = await pairOfClones()
+      const elsewhere = bareRemote()
+      const foreign = await firstClone(elsewhere)
+      await sync(foreign)
+      await a.store.remotes.add('theirs', elsewhere)
+      const options = { remote: 'theirs', repair: true }
+      const before = branchOf(elsewhere)
+      const attempt = a.store.as(author).sync(options)
+      await expect(attempt).rejects.toMatchObject({ code: 'store_id_mismatch' })
+      expect(branchOf(elsewhere)).toBe(before)
+      expect(branchOf(remote)).toBe(await headOf(a))
+    },
+  )
 
   test.each<[code: string, name: string, shut: (remote: string) => Promise<string> | string]>([
     ['wrong_key', 'a keyring that opens for nobody looks like a removal', lockedTree],

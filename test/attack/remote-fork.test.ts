@@ -65,15 +65,19 @@ describe('T23: a remote that shows each device another history', () => {
     },
   )
 
-  test('is refused by a device that is shown the other side without what it has seen', async () => {
-    const { a, b, shown } = await fork()
-    await expectRefused(b, 'rolled_back')
-    expect(await evidenceOf(b)).toBe(branchOf(shown))
-    await repair(b)
-    expect(await contentsOf(b.store)).toMatchObject({ '/a.md': '/a.md', '/b.md': '/b.md' })
-    await syncAll([a, b])
-    await expectInStep(shown, [a, b])
-  })
+  test(
+    'is refused by a device that is shown the other side without what it has seen',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, shown } = await fork()
+      await expectRefused(b, 'rolled_back')
+      expect(await evidenceOf(b)).toBe(branchOf(shown))
+      await repair(b)
+      expect(await contentsOf(b.store)).toMatchObject({ '/a.md': '/a.md', '/b.md': '/b.md' })
+      await syncAll([a, b])
+      await expectInStep(shown, [a, b])
+    },
+  )
 
   test(
     'has to show both sides to a third device, which merges them',

@@ -140,7 +140,7 @@ describe('T24: a pack without one of its objects', () => {
     await expectInStep(remote, [a, b])
   })
 
-  test('is asked for again immediately, without what is here', async () => {
+  test('is asked for again immediately, without what is here', { tags: 'slow' }, async () => {
     const { a, b, remote, server } = await served()
     const since = branchOf(remote)
     await creates(a)

@@ -261,27 +261,31 @@ describe('T27: a host that sends us elsewhere', () => {
     },
   )
 
-  test('learns no more than it knows from a message, and neither does a log', async () => {
-    const { b, server } = await served(user)
-    await create(b, '/new.md')
-    server.fault = ({ headers }, response) => {
-      if (headers.authorization === undefined) return false
-      const known = Buffer.from(headers.authorization.slice(6), 'base64').toString()
-      answer(403, `no ${known} ${headers.authorization} ${user.password}`)(response)
-      return true
-    }
-    const error = await failureOf(syncOver(b, { access: { ...access, credentials } }))
-    const texts = [error.message, String(error.stack), JSON.stringify(error.details)]
-    for (let at = error.cause; at instanceof Error; at = at.cause) texts.push(String(at.stack))
-    const secret = Buffer.from(`${user.username}:${user.password}`).toString('base64')
-    for (const text of texts) {
-      expect(text).not.toContain(user.password)
-      expect(text).not.toContain(secret)
-    }
-    await b.store.close()
-    const found = spawnSync('grep', ['-rlaF', user.password, b.place.directory])
-    expect(String(found.stdout)).toBe('')
-  })
+  test(
+    'learns no more than it knows from a message, and neither does a log',
+    { tags: 'slow' },
+    async () => {
+      const { b, server } = await served(user)
+      await create(b, '/new.md')
+      server.fault = ({ headers }, response) => {
+        if (headers.authorization === undefined) return false
+        const known = Buffer.from(headers.authorization.slice(6), 'base64').toString()
+        answer(403, `no ${known} ${headers.authorization} ${user.password}`)(response)
+        return true
+      }
+      const error = await failureOf(syncOver(b, { access: { ...access, credentials } }))
+      const texts = [error.message, String(error.stack), JSON.stringify(error.details)]
+      for (let at = error.cause; at instanceof Error; at = at.cause) texts.push(String(at.stack))
+      const secret = Buffer.from(`${user.username}:${user.password}`).toString('base64')
+      for (const text of texts) {
+        expect(text).not.toContain(user.password)
+        expect(text).not.toContain(secret)
+      }
+      await b.store.close()
+      const found = spawnSync('grep', ['-rlaF', user.password, b.place.directory])
+      expect(String(found.stdout)).toBe('')
+    },
+  )
 
   test('cannot have a credential kept in an address', async () => {
     const { b, server } = await served()

@@ -92,15 +92,19 @@ describe('T28: a removed device that goes on writing', () => {
     },
   )
 
-  test('that was faster at the remote is not merged by the owner that removed it', async () => {
-    const { a, b, remote } = await faster()
-    await create(a, '/in-time.md')
-    await sync(a)
-    expect(await contentsOf(a.store)).not.toHaveProperty('/late.md')
-    expect(await contentsOf(a.store)).toHaveProperty('/in-time.md')
-    await expectInStep(remote, [a])
-    await expectRefused(b, 'wrong_key')
-  })
+  test(
+    'that was faster at the remote is not merged by the owner that removed it',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote } = await faster()
+      await create(a, '/in-time.md')
+      await sync(a)
+      expect(await contentsOf(a.store)).not.toHaveProperty('/late.md')
+      expect(await contentsOf(a.store)).toHaveProperty('/in-time.md')
+      await expectInStep(remote, [a])
+      await expectRefused(b, 'wrong_key')
+    },
+  )
 
   test(
     'that was faster at a third machine goes from there too, without a repair',

@@ -176,35 +176,39 @@ describe('T7: a writer that repeats a row of another on an older commit', () => 
   test.each<[name: string, row: typeof fresh | typeof nextRow]>([
     ['that creates a memory', fresh],
     ['that changes one', nextRow],
-  ])('makes another version by a row %s, and others merge both', async (_, row) => {
-    const { forge, writer } = await standardHistory('repeated row')
-    const [left, right] = [forge.fork(), forge.fork()]
-    left.settings(named('left'))
-    left.change([row])
-    const [detail] = left.entries.at(-1)?.details ?? []
-    right.change([row], { author: writer, claim: (honest) => detail ?? honest })
-    expect(signedRows(right)).toEqual(signedRows(left))
-    const ids = [left, right].map((one) => one.idOf(row.versionId))
-    expect(new Set(ids).size).toBe(2)
-    for (const one of [left, right]) expect(await verdicts(one)).toEqual(accepted)
+  ])(
+    'makes another version by a row %s, and others merge both',
+    { tags: 'slow' },
+    async (_, row) => {
+      const { forge, writer } = await standardHistory('repeated row')
+      const [left, right] = [forge.fork(), forge.fork()]
+      left.settings(named('left'))
+      left.change([row])
+      const [detail] = left.entries.at(-1)?.details ?? []
+      right.change([row], { author: writer, claim: (honest) => detail ?? honest })
+      expect(signedRows(right)).toEqual(signedRows(left))
+      const ids = [left, right].map((one) => one.idOf(row.versionId))
+      expect(new Set(ids).size).toBe(2)
+      for (const one of [left, right]) expect(await verdicts(one)).toEqual(accepted)
 
-    const clone = await cloneOf(left)
-    const theirs = `${temporaryDirectory()}/theirs.git`
-    await writeForged(right, theirs)
-    await clone.store.remotes.add('theirs', theirs)
-    await clone.store.as(author).sync({ remote: 'theirs' })
-    for (const id of ids) {
-      const { content } = await clone.store.history.version(formatId('version', id))
-      expect(content).toBe(row.content)
-    }
-    await clone.store.maintenance.verify()
-    await clone.store.close()
-    const { commits } = readStore(clone.place.directory, {
-      identity: formatIdentity(forge.founder),
-    })
-    const written = commits.flatMap(({ rows }) => rows.map(({ versionId }) => versionId))
-    expect(written).toEqual(expect.arrayContaining(ids))
-  })
+      const clone = await cloneOf(left)
+      const theirs = `${temporaryDirectory()}/theirs.git`
+      await writeForged(right, theirs)
+      await clone.store.remotes.add('theirs', theirs)
+      await clone.store.as(author).sync({ remote: 'theirs' })
+      for (const id of ids) {
+        const { content } = await clone.store.history.version(formatId('version', id))
+        expect(content).toBe(row.content)
+      }
+      await clone.store.maintenance.verify()
+      await clone.store.close()
+      const { commits } = readStore(clone.place.directory, {
+        identity: formatIdentity(forge.founder),
+      })
+      const written = commits.flatMap(({ rows }) => rows.map(({ versionId }) => versionId))
+      expect(written).toEqual(expect.arrayContaining(ids))
+    },
+  )
 
   function signedRows(forge: Forge): readonly SignedRow[] {
     const signed = forge.entries.at(-1)?.signed ?? new Uint8Array()

@@ -267,7 +267,7 @@ describe('T56: one key does not take the share of others', () => {
     await expect.poll(async () => (await few.caller.get(store.path)).status).toBe(200)
   })
 
-  test('so many requests at once: the others are asked to wait', async () => {
+  test('so many requests at once: the others are asked to wait', { tags: 'slow' }, async () => {
     const asked = Array.from({ length: 40 }, () => few.caller.post(storesPath, { name: 'a' }))
     const answers = await Promise.all(asked)
     const refused = answers.filter(({ status }) => status !== 200)

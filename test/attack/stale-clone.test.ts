@@ -109,15 +109,19 @@ describe('T29: erased versions that come back', () => {
     },
   )
 
-  test('from a backup that was put back, with its caches and its state', async () => {
-    const { a, b, remote, versionId } = await leaked()
-    const backup = await copyOf(b)
-    await sync(b)
-    await b.store.close()
-    expect(await sync(backup)).toMatchObject({ erased: 1 })
-    await expectErased([a, backup], versionId)
-    await expectInStep(remote, [a, backup])
-  })
+  test(
+    'from a backup that was put back, with its caches and its state',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote, versionId } = await leaked()
+      const backup = await copyOf(b)
+      await sync(b)
+      await b.store.close()
+      expect(await sync(backup)).toMatchObject({ erased: 1 })
+      await expectErased([a, backup], versionId)
+      await expectInStep(remote, [a, backup])
+    },
+  )
 
   test('while a redaction of something else is on its way', { tags: 'slow' }, async () => {
     const { a, b, remote, stale, versionId } = await leaked()

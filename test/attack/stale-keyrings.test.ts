@@ -36,7 +36,7 @@ describe('T49: a passphrase enrols devices on an older state:', async () => {
     return old
   }
 
-  test('what an owner has raised since stays raised', async () => {
+  test('what an owner has raised since stays raised', { tags: 'slow' }, async () => {
     const main = forge.fork()
     const raise = { role: 'owner' } as const
     const epoch = main.newEpoch()
@@ -86,21 +86,25 @@ describe('T49: a passphrase that was changed enrols on an older state', async ()
   const fault = asRecovery({ slotId: oldSlot }, before)
   old.keyring((next) => withMember(next, agent, 'writer', 'passphrase', oldSlot), { fault })
 
-  test('a device that an owner adds elsewhere: it stays, and so does what it does', async () => {
-    const [main, other] = [forge.fork(), forge.fork()]
-    const by = { fault: { author: second } }
-    other.keyring((next) => withMember(next, agent, 'owner'), by)
-    const fifth = await generateIdentity(forge.random)
-    other.keyring((next) => withMember(next, fifth, 'reader'), { fault: { author: agent } })
-    other.change([ofB], { author: agent })
-    main.joinWith(old)
-    expect(findDevice(main.directory, agent.deviceId)).toBeUndefined()
-    main.joinWith(other)
-    expect(findDevice(main.directory, agent.deviceId)).toMatchObject({ role: 'owner' })
-    expect(await verdicts(main)).toEqual(accepted)
-  })
+  test(
+    'a device that an owner adds elsewhere: it stays, and so does what it does',
+    { tags: 'slow' },
+    async () => {
+      const [main, other] = [forge.fork(), forge.fork()]
+      const by = { fault: { author: second } }
+      other.keyring((next) => withMember(next, agent, 'owner'), by)
+      const fifth = await generateIdentity(forge.random)
+      other.keyring((next) => withMember(next, fifth, 'reader'), { fault: { author: agent } })
+      other.change([ofB], { author: agent })
+      main.joinWith(old)
+      expect(findDevice(main.directory, agent.deviceId)).toBeUndefined()
+      main.joinWith(other)
+      expect(findDevice(main.directory, agent.deviceId)).toMatchObject({ role: 'owner' })
+      expect(await verdicts(main)).toEqual(accepted)
+    },
+  )
 
-  test('a device that the new passphrase enrols: it stays', async () => {
+  test('a device that the new passphrase enrols: it stays', { tags: 'slow' }, async () => {
     const [main, other] = [forge.fork(), forge.fork()]
     const by = { fault: asRecovery({ slotId: newSlot }, after) }
     other.keyring((next) => withMember(next, agent, 'writer', 'passphrase', newSlot), by)

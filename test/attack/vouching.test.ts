@@ -110,17 +110,21 @@ describe('T43: a merge is refused record_late', () => {
     await expectLate(world.right.fork(), world)
   })
 
-  test('of what it built on, if one of two removals did not know it', async () => {
-    const world = clones()
-    const { left, reader, writer, second } = world
-    change(left, reader, { role: 'owner' })
-    const right = left.fork()
-    enrol(right, world)
-    const late = right.fork()
-    removeDevice(right, writer, { author: reader })
-    removeDevice(left, second)
-    await expectLate(late, { ...world, right })
-  })
+  test(
+    'of what it built on, if one of two removals did not know it',
+    { tags: 'slow' },
+    async () => {
+      const world = clones()
+      const { left, reader, writer, second } = world
+      change(left, reader, { role: 'owner' })
+      const right = left.fork()
+      enrol(right, world)
+      const late = right.fork()
+      removeDevice(right, writer, { author: reader })
+      removeDevice(left, second)
+      await expectLate(late, { ...world, right })
+    },
+  )
 })
 
 describe('accepted: a join', () => {

@@ -24,7 +24,7 @@ onServers('concurrency', (at) => {
   describe.each(crowds)('10.1: one of %d wins', (crowd) => {
     const beaten = Array(crowd - 1).fill(409)
 
-    test('updates with one precondition', async () => {
+    test('updates with one precondition', { tags: 'slow' }, async () => {
       const store = await at.store()
       const { id } = await store.create('/a', 'start')
       const { winners, losers } = await race(crowd, (n) =>
@@ -50,7 +50,7 @@ onServers('concurrency', (at) => {
       expect(await store.versions()).toHaveLength(1)
     })
 
-    test('renames to one path', async () => {
+    test('renames to one path', { tags: 'slow' }, async () => {
       const store = await at.store()
       const ids: string[] = []
       for (let n = 0; n < crowd; n++) ids.push((await store.create(`/m${n}`)).id)
@@ -106,7 +106,7 @@ onServers('concurrency', (at) => {
       expect(idsOf(versions).toSorted()).toEqual(written)
     })
 
-    test('creations beside each other, over several stores', async () => {
+    test('creations beside each other, over several stores', { tags: 'slow' }, async () => {
       const stores = await Promise.all([0, 1, 2, 3].map(() => at.store()))
       const { winners } = await race(32, async (n) => {
         const store = stores[n % 4]
@@ -118,7 +118,7 @@ onServers('concurrency', (at) => {
       expect(await Promise.all(counts)).toEqual([8, 8, 8, 8])
     })
 
-    test('a counter that is raised under a guard', async () => {
+    test('a counter that is raised under a guard', { tags: 'slow' }, async () => {
       const store = await at.store()
       const { id } = await store.create('/counter', '0')
       // Each writes a text of its own: an equal one would be no change, whatever the guard.

@@ -93,7 +93,7 @@ onServers('sync client', (at) => {
       expect(read('é b%.md')).toBe('\u00e9\n')
     })
 
-    test('files that are new or changed go to the server', async () => {
+    test('files that are new or changed go to the server', { tags: 'slow' }, async () => {
       const store = await at.store({ name: 'Up' })
       await store.create('/a.md', 'a')
       const { sync, write, session } = await mounted([store])

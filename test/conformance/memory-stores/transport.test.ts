@@ -200,7 +200,7 @@ onServers('transport', (at) => {
       expect(statusesIn(await raw(await old(), lines))).toEqual([200])
     })
 
-    test('archive and redact take {} too', async () => {
+    test('archive and redact take {} too', { tags: 'slow' }, async () => {
       const made = await at.store()
       expectDone(await at.caller.post(`${made.path}/archive`, {}))
       expectDone(await at.caller.post(await old(), {}))

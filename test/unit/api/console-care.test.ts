@@ -41,7 +41,7 @@ describe('redaction', () => {
     expect(copies.versions).toHaveLength(3)
   })
 
-  test('erases what was confirmed, and proves it', async () => {
+  test('erases what was confirmed, and proves it', { tags: 'slow' }, async () => {
     const { store, ask } = await secretStore()
     const select = { text: 'key-1' }
     const { versions } = await ask('redaction.plan', { select })
@@ -165,7 +165,7 @@ describe('settings', () => {
 })
 
 describe("an auditor's console", () => {
-  test('has the trail, the devices and reports, and nothing else', async () => {
+  test('has the trail, the devices and reports, and nothing else', { tags: 'slow' }, async () => {
     const { store, place } = await secretStore()
     const identity = await generateIdentity()
     const card = formatDeviceCard(identity, { name: 'auditor' })

@@ -207,7 +207,7 @@ describe('restore', () => {
 })
 
 describe('merges', () => {
-  test('are listed until they were looked at, with both inputs', async () => {
+  test('are listed until they were looked at, with both inputs', { tags: 'slow' }, async () => {
     const url = bareRemote()
     const first = await firstClone(url)
     await first.store.as(author).write('/a.md', 'one\ntwo\nthree\n')

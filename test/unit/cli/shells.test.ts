@@ -113,7 +113,7 @@ describe('man pages', () => {
     expect(pages.get('gitlocket-key-recovery.1')).toContain('\\fB\\-\\-keep\\-old\\fR')
   })
 
-  test.skipIf(groff.missing)(`are free of errors${groff.note}`, () => {
+  test.skipIf(groff.missing)(`are free of errors${groff.note}`, { tags: 'slow' }, () => {
     for (const page of manualPages(commandGroups).values()) {
       const { stderr } = spawnSync('groff', ['-man', '-Tascii', '-ww'], {
         input: page,

@@ -58,7 +58,7 @@ describe.each(packings)('a pack made %s', (packing, arguments_) => {
   const template = sharedDirectory()
   beforeAll(() => makePack(template, packing, arguments_))
 
-  test.each(choices)('without %s', async (_, choose) => {
+  test.each(choices)('without %s', { tags: 'slow' }, async (_, choose) => {
     const repository = temporaryDirectory()
     copyDirectory(template, repository)
     const packs = join(repository, 'objects/pack')

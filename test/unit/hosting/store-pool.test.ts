@@ -183,29 +183,33 @@ describe('what a pool gives back', () => {
     await world.pool.close()
   })
 
-  test('stores are closed while the process holds too much, and may be open later', async () => {
-    let held = 0
-    const world = await newWorld(8, { maxOpen: 8, maxBytes: 100, bytesHeld: () => held })
-    const useAll = async (): Promise<void> => {
-      for (const id of world.ids) await world.pool.use(id, idOf)
-    }
-    await useAll()
-    expect(world.pool.size).toBe(8)
-    held = 95
-    await vi.waitFor(() => expect(world.pool.size).toBeLessThan(7), { timeout: 5000 })
-    const { size } = world.pool
-    await useAll()
-    expect(world.pool.size).toBeLessThanOrEqual(size)
-    held = 10
-    await vi.waitFor(
-      async () => {
-        await useAll()
-        expect(world.pool.size).toBe(8)
-      },
-      { timeout: 5000, interval: 200 },
-    )
-    await world.pool.close()
-  })
+  test(
+    'stores are closed while the process holds too much, and may be open later',
+    { tags: 'slow' },
+    async () => {
+      let held = 0
+      const world = await newWorld(8, { maxOpen: 8, maxBytes: 100, bytesHeld: () => held })
+      const useAll = async (): Promise<void> => {
+        for (const id of world.ids) await world.pool.use(id, idOf)
+      }
+      await useAll()
+      expect(world.pool.size).toBe(8)
+      held = 95
+      await vi.waitFor(() => expect(world.pool.size).toBeLessThan(7), { timeout: 5000 })
+      const { size } = world.pool
+      await useAll()
+      expect(world.pool.size).toBeLessThanOrEqual(size)
+      held = 10
+      await vi.waitFor(
+        async () => {
+          await useAll()
+          expect(world.pool.size).toBe(8)
+        },
+        { timeout: 5000, interval: 200 },
+      )
+      await world.pool.close()
+    },
+  )
 
   test('a closed store can be collected, and its descriptors are free', async () => {
     const world = await newWorld(3, { maxOpen: 1 })

@@ -53,27 +53,31 @@ function everything(directory: string): string {
 }
 
 describe('a redaction', () => {
-  test('erases one version and keeps its author, operation and time', async () => {
-    const { store } = await written()
-    const victim = await leaked(store)
-    const { versionId } = victim
-    const { plan, certificate } = await store
-      .as(author)
-      .redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' })
-    expect(plan.versions.map((version) => version.versionId)).toEqual([versionId])
-    expect(certificate?.versions).toMatchObject([{ memory_version_id: versionId }])
-    const left = await store.history.version(versionId)
-    const { memoryId, operation, createdAt, createdBy, deviceId } = victim
-    expect(left).toMatchObject({ memoryId, operation, createdAt, createdBy, deviceId })
-    const { content, path, sha256, sizeBytes, reason } = left
-    const nothing = [undefined, undefined, undefined, undefined, undefined]
-    expect([content, path, sha256, sizeBytes, reason]).toEqual(nothing)
-    expect(left.redactedBy).toEqual(author.actor)
-    expect((await store.read('/a.md'))?.content).toBe('one\ntwo\n')
-    await store.maintenance.verify()
-    expect((await store.maintenance.findResidue()).found).toEqual([])
-    await store.close()
-  })
+  test(
+    'erases one version and keeps its author, operation and time',
+    { tags: 'slow' },
+    async () => {
+      const { store } = await written()
+      const victim = await leaked(store)
+      const { versionId } = victim
+      const { plan, certificate } = await store
+        .as(author)
+        .redact({ select: { versionIds: [versionId] }, reason: 'leaked_secret' })
+      expect(plan.versions.map((version) => version.versionId)).toEqual([versionId])
+      expect(certificate?.versions).toMatchObject([{ memory_version_id: versionId }])
+      const left = await store.history.version(versionId)
+      const { memoryId, operation, createdAt, createdBy, deviceId } = victim
+      expect(left).toMatchObject({ memoryId, operation, createdAt, createdBy, deviceId })
+      const { content, path, sha256, sizeBytes, reason } = left
+      const nothing = [undefined, undefined, undefined, undefined, undefined]
+      expect([content, path, sha256, sizeBytes, reason]).toEqual(nothing)
+      expect(left.redactedBy).toEqual(author.actor)
+      expect((await store.read('/a.md'))?.content).toBe('one\ntwo\n')
+      await store.maintenance.verify()
+      expect((await store.maintenance.findResidue()).found).toEqual([])
+      await store.close()
+    },
+  )
 
   test('reports other versions with the same text', async () => {
     const { store } = await written()
@@ -107,16 +111,20 @@ describe('a redaction', () => {
     ['time', { before: 8_000_000_000_000 }, 4],
     ['two conditions', { path: '/a.md', session: 'agent-1' }, 2],
     ['reason', { matching: /had a key/ }, 1],
-  ])('by %s chooses what fits and keeps current versions', async (_name, select, count) => {
-    const { store } = await written()
-    const gone = (await store.history.versions({ path: '/gone.md' })).data[0]
-    const chosen = 'memoryId' in select ? { memoryId: gone?.memoryId } : select
-    const request = { select: chosen, reason: 'retention', current: 'keep' } as const
-    const { plan } = await store.as(author).redact(request)
-    expect(plan.versions).toHaveLength(count)
-    await store.maintenance.verify()
-    await store.close()
-  })
+  ])(
+    'by %s chooses what fits and keeps current versions',
+    { tags: 'slow' },
+    async (_name, select, count) => {
+      const { store } = await written()
+      const gone = (await store.history.versions({ path: '/gone.md' })).data[0]
+      const chosen = 'memoryId' in select ? { memoryId: gone?.memoryId } : select
+      const request = { select: chosen, reason: 'retention', current: 'keep' } as const
+      const { plan } = await store.as(author).redact(request)
+      expect(plan.versions).toHaveLength(count)
+      await store.maintenance.verify()
+      await store.close()
+    },
+  )
 
   test('refuses the current version of a live memory, with nothing changed', async () => {
     const { store } = await written()
@@ -185,7 +193,7 @@ describe('a redaction', () => {
     await store.close()
   })
 
-  test('leaves no byte of the old objects in any file of the store', async () => {
+  test('leaves no byte of the old objects in any file of the store', { tags: 'slow' }, async () => {
     const { store, place } = await written()
     await store.close()
     const { directory } = place

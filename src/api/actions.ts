@@ -9,6 +9,7 @@ import type { Access } from '../hosting/host.ts'
 import { viewLinesMax } from '../limits.ts'
 import type { Applied, AppliedChanges } from '../store/changes/apply.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
+import type { Searcher } from '../store/search/search-query.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
 import type { StoreWriter } from '../store/store-writer.ts'
@@ -39,6 +40,8 @@ export interface OperationContext {
   readonly store: MemoryReader
   readonly me: StoreWriter
   readonly access: Access
+  /** The caller of a server, who shares the threads for regular expressions with others. */
+  readonly searcher?: Searcher | undefined
 }
 
 /** `manage` is what the token of a session never may: stores, sessions, redactions. */

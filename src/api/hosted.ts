@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller, Cursors, Host } from '../hosting/host.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
+import type { Searcher } from '../store/search/search-query.ts'
 import { checkAccess, type Effect, type OperationContext, runAction } from './actions.ts'
 import type { Operation } from './operations.ts'
 import { parseInput } from './schemas.ts'
@@ -32,6 +33,8 @@ export interface HostedCall {
   readonly caller: Caller
   /** Its body has been received. */
   readonly request: Request
+  /** In whose turn a regular expression of the request gets a thread. */
+  readonly searcher: Searcher
   /** For the log of the operator: an error of which the caller learns no more than that it is. */
   readonly tell: (error: unknown) => void
 }

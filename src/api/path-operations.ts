@@ -140,8 +140,8 @@ export const searchPaths: PathOperation<SearchInput, Page<SearchHit>> = {
     regex: flagField('the query is a regular expression, which is matched line by line'),
     ...pageFields,
   }),
-  run: async ({ store, root }, { path = root, page: after, ...query }) =>
-    store.search({ ...query, path, after }),
+  run: async ({ store, root, searcher }, { path = root, page: after, ...query }) =>
+    store.search({ ...query, path, after, searcher }),
 }
 
 export const writePath: PathOperation<WriteInput, AppliedChanges> = {

@@ -6,6 +6,7 @@ import { sessionStoresMax } from '../limits.ts'
 import { hostedMounts } from '../memory-tool/hosted-mounts.ts'
 import type { Mount } from '../memory-tool/mount.ts'
 import type { Author } from '../store/commits/commit-context.ts'
+import type { Searcher } from '../store/search/search-query.ts'
 import { keySession } from './session-names.ts'
 
 /** A key's client is a session of its own; a session is itself, whatever its client is called. */
@@ -21,17 +22,29 @@ export function hostedSpace(
   host: Host,
   caller: Caller,
   query: URLSearchParams,
+  searcher: Searcher,
 ): { readonly mounts: readonly Mount[]; readonly isOne: boolean } {
   const named = query.getAll('memory_store_id')
-  if (named.length > 0) {
-    checkCount(new Set(named).size === named.length ? named.length : 0)
-    return { mounts: hostedMounts(host, caller, named), isOne: named.length === 1 }
-  }
-  if (caller.attached !== undefined) return { mounts: hostedMounts(host, caller), isOne: false }
+  const storeIds = named.length > 0 ? checkNamed(named) : reached(host, caller)
+  const mounts = hostedMounts(host, caller, storeIds).map((mount) => searchedBy(mount, searcher))
+  return { mounts, isOne: named.length === 1 }
+}
+
+function searchedBy(mount: Mount, searcher: Searcher): Mount {
+  return { ...mount, use: (work) => mount.use((context) => work({ ...context, searcher })) }
+}
+
+function checkNamed(named: readonly string[]): readonly string[] {
+  checkCount(new Set(named).size === named.length ? named.length : 0)
+  return named
+}
+
+/** The stores of a key's workspace; undefined for those of a session. */
+function reached(host: Host, caller: Caller): readonly string[] | undefined {
+  if (caller.attached !== undefined) return undefined
   const { data, nextPage } = host.list(caller, { limit: sessionStoresMax })
   checkCount(nextPage === undefined ? data.length : 0)
-  const storeIds = data.map(({ storeId }) => storeId)
-  return { mounts: hostedMounts(host, caller, storeIds), isOne: false }
+  return data.map(({ storeId }) => storeId)
 }
 
 function checkCount(count: number): void {

@@ -98,8 +98,9 @@ export function mcpRoute(options: Pick<McpOptions, 'version' | 'guard'> = {}): H
   const { version = VERSION, guard = true } = options
   return {
     path: '/mcp',
-    handle: async ({ host, caller, request, tell }) => {
-      const { mounts, isOne } = hostedSpace(host, caller, new URL(request.url).searchParams)
+    handle: async ({ host, caller, request, searcher, tell }) => {
+      const { searchParams } = new URL(request.url)
+      const { mounts, isOne } = hostedSpace(host, caller, searchParams, searcher)
       return handleHttp(request, (name) => {
         const scribe = new Scribe((given) => hostedAuthor(caller, given), name)
         return serving(mounts, isOne, scribe, { version, tell, inOrder, guard })

@@ -2,7 +2,7 @@
 // is looked at before the credential.
 
 import { errorAnswer } from '../api/error-envelope.ts'
-import { checkMayCall, type HostedRoute } from '../api/hosted.ts'
+import { checkMayCall, type HostedCall, type HostedRoute } from '../api/hosted.ts'
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller, Host } from '../hosting/host.ts'
@@ -95,7 +95,7 @@ async function answerTo(
   checkDoorway(request, doorways)
   const caller = authenticate(request.headers, host)
   found.caller = caller
-  const stay = limits.enter(caller.keyId)
+  const stay = limits.enter(caller.keyId, caller.actor.id)
   found.stay = stay
   if (route === undefined) throw new StoreError('not_found', 'There is no such route')
   if ('handle' in route) return answerOfGuest(context, request, route, { caller, stay, found })
@@ -126,9 +126,36 @@ async function answerOfGuest(
   const tell = (error: unknown): void => {
     found.fault ??= error
   }
-  const response = await route.handle({ host, caller, request: received, tell })
+  const searcher = searcherOf(caller, stay, body?.length ?? 0)
+  const response = await route.handle({ host, caller, request: received, searcher, tell })
   const own = Object.fromEntries(response.headers)
   return { ...jsonAnswer(response.status, '', own), body: await response.text() }
+}
+
+/**
+ * While it waits for a thread, a search needs no room for an answer, and must not keep it from
+ * other requests of its key. With a thread it gets that room at once: threads are few, and one
+ * that waited for bytes would be lost to all other keys.
+ */
+function searcherOf(
+  { keyId, actor }: Caller,
+  stay: Stay,
+  bodyBytes: number,
+): HostedCall['searcher'] {
+  const { checkMatching, matched, holdOnly } = stay
+  return {
+    key: keyId,
+    session: actor.id,
+    waits: () => {
+      checkMatching()
+      holdOnly(bodyBytes)
+    },
+    begins: () => {
+      checkMatching()
+      holdOnly(bodyBytes + PAGE_BYTES)
+    },
+    matched,
+  }
 }
 
 /** An answer that nobody reads takes memory as long as it waits. */

@@ -1,5 +1,7 @@
-// The bytes that requests hold together, in bodies and answers. Who needs more than are left waits,
-// first come, first served.
+// The bytes that the requests of one key hold together, in bodies and answers. A request that needs
+// more than are left waits; the sessions of the key take turns.
+
+import { FairQueue } from '../fair-queue.ts'
 
 interface Waiting {
   readonly bytes: number
@@ -8,27 +10,36 @@ interface Waiting {
 
 export class HeldBytes {
   readonly #max: number
-  readonly #waiting: Waiting[] = []
+  readonly #waiting = new FairQueue<Waiting>()
   #held = 0
 
   constructor(max: number) {
     this.#max = max
   }
 
-  /** Resolves when there is room: for one alone, whatever it needs. */
-  async take(bytes: number): Promise<void> {
-    if (this.#waiting.length === 0 && this.#hasRoom(bytes)) this.#held += bytes
-    else await new Promise<void>((begin) => this.#waiting.push({ bytes, begin }))
+  /**
+   * Resolves when there is room: for one alone, whatever it needs. A small request does not pass a
+   * large one that waits, which would never have room then.
+   */
+  async take(session: string, bytes: number): Promise<void> {
+    if (this.#waiting.peek() === undefined && this.#hasRoom(bytes)) {
+      this.#held += bytes
+      return
+    }
+    await new Promise<void>((begin) => {
+      this.#waiting.push({ key: '', session }, { bytes, begin })
+    })
   }
 
-  /** Without waiting: what it held turned out to be another number, or none. */
+  /** Without waiting: a request holds another number of bytes from now on. */
   replace(before: number, after: number): void {
     this.#held += after - before
-    for (const { bytes, begin } of this.#waiting.slice()) {
-      if (!this.#hasRoom(bytes)) return
+    for (;;) {
+      const next = this.#waiting.peek()
+      if (next === undefined || !this.#hasRoom(next.bytes)) return
       this.#waiting.shift()
-      this.#held += bytes
-      begin()
+      this.#held += next.bytes
+      next.begin()
     }
   }
 

@@ -1,21 +1,22 @@
-// How much one API key, with its sessions, may ask: so many requests at once, so many a second, and
-// so many bytes that they hold.
+// How much one API key, with its sessions, may ask: a number of requests at once and a second, the
+// bytes that they hold, and the time for which they match regular expressions.
 
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
+import { Allowance } from './allowance.ts'
 import { HeldBytes } from './held-bytes.ts'
 
 export interface KeyLimitOptions {
   readonly inFlightPerKey: number
   readonly requestsPerSecondPerKey: number
   readonly heldBytesPerKey: number
+  readonly matchingMsPerMinutePerKey: number
 }
 
 interface Use {
   inFlight: number
-  /** Requests that may be made at once; fills up to those of one second. */
-  tokens: number
-  filledAt: number
+  readonly requests: Allowance
+  readonly matching: Allowance
   readonly held: HeldBytes
 }
 
@@ -23,8 +24,12 @@ interface Use {
 export interface Stay {
   /** Sets bytes aside for it: waits until the others of its key have left enough. Once. */
   readonly hold: (bytes: number) => Promise<void>
-  /** So many are held from now on, instead. */
+  /** It holds this number from now on, instead. */
   readonly holdOnly: (bytes: number) => void
+  /** Throws `rate_limited` if its key has matched regular expressions for too long. */
+  readonly checkMatching: () => void
+  /** It has matched for that long. */
+  readonly matched: (ms: number) => void
   /** Once, when the answer of the request has left. */
   readonly leave: () => void
 }
@@ -39,30 +44,31 @@ export class KeyLimits {
     this.#clock = clock
   }
 
-  /** Throws `rate_limited`. */
-  enter(keyId: string): Stay {
-    const { inFlightPerKey, requestsPerSecondPerKey: perSecond, heldBytesPerKey } = this.#limits
+  /** For a session of a key, or the key itself. Throws `rate_limited`. */
+  enter(keyId: string, session: string): Stay {
     const now = this.#clock()
-    const use = this.#uses.get(keyId) ?? {
-      inFlight: 0,
-      tokens: perSecond,
-      filledAt: now,
-      held: new HeldBytes(heldBytesPerKey),
-    }
-    const gained = (Math.max(0, now - use.filledAt) * perSecond) / 1000
-    use.tokens = Math.min(perSecond, use.tokens + gained)
-    use.filledAt = now
+    const use = this.#uses.get(keyId) ?? this.#newUse(now)
     this.#uses.set(keyId, use)
-    if (use.inFlight >= inFlightPerKey || use.tokens < 1) {
+    if (use.inFlight >= this.#limits.inFlightPerKey || use.requests.left(now) < 1) {
       throw new StoreError('rate_limited', 'There are too many requests with this API key')
     }
-    use.tokens -= 1
+    use.requests.use(1)
     use.inFlight += 1
-    return stayOf(use)
+    return stayOf(use, session, this.#clock)
+  }
+
+  #newUse(now: number): Use {
+    const { requestsPerSecondPerKey, heldBytesPerKey, matchingMsPerMinutePerKey } = this.#limits
+    return {
+      inFlight: 0,
+      requests: new Allowance(requestsPerSecondPerKey, 1000, now),
+      matching: new Allowance(matchingMsPerMinutePerKey, 60_000, now),
+      held: new HeldBytes(heldBytesPerKey),
+    }
   }
 }
 
-function stayOf(use: Use): Stay {
+function stayOf(use: Use, session: string, clock: Clock): Stay {
   let held = 0
   const holdOnly = (bytes: number): void => {
     const before = held
@@ -71,10 +77,19 @@ function stayOf(use: Use): Stay {
   }
   return {
     hold: async (bytes) => {
-      await use.held.take(bytes)
+      await use.held.take(session, bytes)
       held = bytes
     },
     holdOnly,
+    checkMatching: () => {
+      if (use.matching.left(clock()) > 0) return
+      throw new StoreError(
+        'rate_limited',
+        'Regular expressions have taken too long with this API key: make them simpler, search ' +
+          'for words, or wait a minute',
+      )
+    },
+    matched: (ms) => use.matching.use(ms),
     leave: () => {
       use.inFlight -= 1
       holdOnly(0)

@@ -23,6 +23,8 @@ export interface ServerLimits {
   readonly requestsPerSecondPerKey: number
   /** Bodies and answers of its requests, together: what needs more waits. */
   readonly heldBytesPerKey: number
+  /** How long regular expressions of its requests may take in a minute, in threads of their own. */
+  readonly matchingMsPerMinutePerKey: number
 }
 
 export interface HttpOptions {
@@ -60,4 +62,6 @@ export const limitsDefault: ServerLimits = {
   requestsPerSecondPerKey: 10_000,
   // Of a server that may hold 512 MiB: sixteen lists, or 512 requests of other kinds.
   heldBytesPerKey: 64 * MEBIBYTE,
+  // Two threads match 120 s in a minute, and one search for 2 s at most.
+  matchingMsPerMinutePerKey: 20_000,
 }

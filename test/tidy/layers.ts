@@ -12,6 +12,7 @@ const base: ReadonlySet<string> = new Set([
   'bytes',
   'cache-budget',
   'clock',
+  'fair-queue',
   'page',
   'time-slice',
   'worker-url',

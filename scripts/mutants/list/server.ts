@@ -126,6 +126,40 @@ export const server: readonly MutatedFile[] = [
         test: 'unit/server/held-bytes.test.ts',
         name: 'bytes are given as they are left, in order, and to one alone always',
       },
+      {
+        line: `this.#waiting.peek() === undefined && this.#hasRoom(bytes)`,
+        becomes: `this.#hasRoom(bytes)`,
+        test: 'unit/server/held-bytes.test.ts',
+        name: 'a large request is not passed by small ones without end',
+      },
+    ],
+  },
+  {
+    file: 'server/allowance.ts',
+    mutants: [
+      {
+        line: `const gained = Math.max(0, now - this.#at) * this.#perMs`,
+        becomes: `const gained = (now - this.#at) * this.#perMs`,
+        test: 'unit/server/key-limits.test.ts',
+        name: 'are let in although the clock goes back an hour',
+      },
+    ],
+  },
+  {
+    file: 'fair-queue.ts',
+    mutants: [
+      {
+        line: `this.#keys.delete(key)`,
+        becomes: ``,
+        test: 'unit/fair-queue.test.ts',
+        name: 'lets keys take turns, and within a key its sessions',
+      },
+      {
+        line: `sessions.delete(session)`,
+        becomes: `if (items.length === 1) sessions.delete(session)`,
+        test: 'unit/fair-queue.test.ts',
+        name: 'lets keys take turns, and within a key its sessions',
+      },
     ],
   },
   {

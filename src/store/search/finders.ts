@@ -1,7 +1,8 @@
 // The ways to find: by words in an index that is made for one search or kept for the next, and by a
 // regular expression in a thread. Each gives the best documents of a source.
 
-import { Turns, type WorkOptions } from '../../async.ts'
+import type { WorkOptions } from '../../async.ts'
+import { FairTurns } from '../../fair-queue.ts'
 import { inSlices, type TimeSlice } from '../../time-slice.ts'
 import { isAtOrBelow } from '../history/versions.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
@@ -10,6 +11,7 @@ import { type QueryWord, weightOf } from './query-words.ts'
 import { rank } from './ranking.ts'
 import { RegexCollection } from './regex-collection.ts'
 import { RegexThread } from './regex-thread.ts'
+import type { Searcher } from './search-query.ts'
 import type { Ranked, SelectionOptions } from './selection.ts'
 import { findBestLine, type Spot } from './snippet.ts'
 import type { Source } from './sources.ts'
@@ -24,7 +26,15 @@ export interface Finder<D extends Searchable> {
 
 /** A thread may take some 270 megabytes: on a server, whose clients may ask for many, they wait. */
 const THREADS_MAX = 2
-const threads = new Turns(THREADS_MAX)
+const threads = new FairTurns(THREADS_MAX)
+/** Searches of this process itself, which share with no one. */
+const own: Searcher = {
+  key: '',
+  session: '',
+  waits: () => undefined,
+  begins: () => undefined,
+  matched: () => undefined,
+}
 
 /** Different words of texts whose comparison with a fuzzy word is remembered. */
 const REMEMBERED_MAX = 65_536
@@ -68,10 +78,16 @@ export function indexed(
   }
 }
 
-export function matching<D extends Searchable>(source: Source<D>, pattern: string): Finder<D> {
+export function matching<D extends Searchable>(
+  source: Source<D>,
+  pattern: string,
+  searcher: Searcher = own,
+): Finder<D> {
   return {
-    best: (selection, options) =>
-      threads.run(async () => {
+    best: async (selection, options) => {
+      searcher.waits()
+      return threads.run(searcher, async () => {
+        searcher.begins()
         const thread = await RegexThread.start(pattern)
         try {
           const collection = new RegexCollection<D>(thread)
@@ -79,9 +95,11 @@ export function matching<D extends Searchable>(source: Source<D>, pattern: strin
           await collection.settle()
           return await inSlices(collection.rank(selection), options.signal)
         } finally {
+          searcher.matched(thread.matchedMs)
           await thread.end()
         }
-      }),
+      })
+    },
     spot: async ({ spot }) => spot,
   }
 }

@@ -30,7 +30,7 @@ type Reply = readonly RegexMatch[] | undefined
 
 export class RegexThread {
   readonly #worker: Worker
-  #left = MATCHING_MS_MAX
+  #matchedMs = 0
 
   private constructor(worker: Worker) {
     this.#worker = worker
@@ -51,10 +51,18 @@ export class RegexThread {
   async match(texts: readonly RegexText[]): Promise<readonly RegexMatch[]> {
     const began = performance.now()
     this.#worker.postMessage(texts)
-    const matches = await this.#reply(Math.max(0, this.#left))
-    this.#left -= performance.now() - began
+    const matches = await this.#reply(Math.max(0, MATCHING_MS_MAX - this.#matchedMs)).finally(
+      () => {
+        this.#matchedMs += performance.now() - began
+      },
+    )
     if (matches === undefined) throw refusal('is too large; search for less at once')
     return matches
+  }
+
+  /** How long it has matched, all texts together. */
+  get matchedMs(): number {
+    return this.#matchedMs
   }
 
   /** Resolves when the thread is gone. */

@@ -1,8 +1,19 @@
 // What a search asks for and what it answers.
 
 import type { WorkOptions } from '../../async.ts'
+import type { TurnOwner } from '../../fair-queue.ts'
 import type { Point } from '../history/points.ts'
 import type { MemoryInfo } from '../snapshot/memory-info.ts'
+
+/** A caller who shares the threads for regular expressions with others, as those of a server do. */
+export interface Searcher extends TurnOwner {
+  /** The search waits for a thread from now on. What this throws ends the search. */
+  readonly waits: () => void
+  /** The search has its thread. What this throws ends the search. */
+  readonly begins: () => void
+  /** The thread has matched for that long. */
+  readonly matched: (ms: number) => void
+}
 
 export interface SearchQuery extends WorkOptions {
   /** Words, or with `regex` a regular expression. At most 1,024 UTF-16 units. */
@@ -23,6 +34,8 @@ export interface SearchQuery extends WorkOptions {
   readonly limit?: number | undefined
   /** The `nextPage` of the page before. */
   readonly after?: string | undefined
+  /** @internal In whose turn a regular expression gets a thread. */
+  readonly searcher?: Searcher | undefined
 }
 
 export interface SearchHit {

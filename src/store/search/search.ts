@@ -77,7 +77,7 @@ export class StoreSearch {
 }
 
 function finderOf<D extends Searchable>(source: Source<D>, asked: CheckedQuery): Finder<D> {
-  if (asked.regex === true) return matching(source, asked.query)
+  if (asked.regex === true) return matching(source, asked.query, asked.searcher)
   return scanning(source, wordsIn(asked))
 }
 

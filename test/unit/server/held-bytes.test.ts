@@ -1,14 +1,25 @@
-// What requests hold together: who needs more waits, in order.
+// The bytes that requests of one key hold together: a request that needs more waits for its turn.
 
 import { expect, test } from 'vitest'
 import { HeldBytes } from '../../../src/server/held-bytes.ts'
 
-test('bytes are given as they are left, in order, and to one alone always', async () => {
-  const held = new HeldBytes(10)
+/** Who has got bytes, in order, and a way to ask. */
+function asking(max: number): {
+  readonly held: HeldBytes
+  readonly given: string[]
+  readonly take: (name: string, bytes: number, session?: string) => void
+} {
+  const held = new HeldBytes(max)
   const given: string[] = []
-  const take = (name: string, bytes: number): void =>
-    void held.take(bytes).then(() => given.push(name))
-  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  const take = (name: string, bytes: number, session = 'session'): void =>
+    void held.take(session, bytes).then(() => given.push(name))
+  return { held, given, take }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('bytes are given as they are left, in order, and to one alone always', async () => {
+  const { held, given, take } = asking(10)
   take('a', 6)
   take('b', 4)
   take('c', 25)
@@ -25,4 +36,33 @@ test('bytes are given as they are left, in order, and to one alone always', asyn
   held.replace(25, 3)
   await settled()
   expect(given).toEqual(['a', 'b', 'c', 'd'])
+})
+
+test('a large request is not passed by small ones without end', async () => {
+  const { held, given, take } = asking(10)
+  take('small', 3)
+  take('small', 3)
+  take('large', 9)
+  for (let round = 0; round < 10; round += 1) {
+    // There is room for this one at once, but not in front of the large one.
+    take('small', 3, `session ${round}`)
+    await settled()
+    if (given.includes('large')) break
+    held.replace(3, 0)
+    await settled()
+  }
+  expect(given).toEqual(['small', 'small', 'large'])
+})
+
+test('the sessions of a key take turns', async () => {
+  const { held, given, take } = asking(10)
+  for (const name of ['a1', 'a2', 'a3', 'a4']) take(name, 10, 'a')
+  take('b1', 10, 'b')
+  await settled()
+  expect(given).toEqual(['a1'])
+  for (let done = 0; done < 5; done += 1) {
+    held.replace(10, 0)
+    await settled()
+  }
+  expect(given).toEqual(['a1', 'a2', 'b1', 'a3', 'a4'])
 })

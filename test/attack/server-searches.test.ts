@@ -1,0 +1,69 @@
+// T64: a session that searches with slow regular expressions, many at once, on a server of many:
+// the others wait for the searches that run, and not for all that wait.
+
+import { expect, test } from 'vitest'
+import { mcpRoute } from '../../src/mcp/mcp.ts'
+import { expectDone } from '../support/http-caller.ts'
+import { type Answered, connectToServer, type McpCaller } from '../support/mcp-client.ts'
+import { runningServer, sessionsPath, storesPath } from '../support/running-server.ts'
+
+/** Backtracks: a while with the text below, and not as long as a search may take. */
+const slow = { query: '^(a+)+$', regex: true }
+const quick = { query: '!$', regex: true }
+const content = `${'a'.repeat(18)}!`
+const many = 48
+
+const at = runningServer({
+  routes: [mcpRoute()],
+  limits: { matchingMsPerMinutePerKey: 600_000 },
+})
+const strict = runningServer({
+  routes: [mcpRoute()],
+  limits: { matchingMsPerMinutePerKey: 1 },
+})
+
+/** A session of its own, in a store of its key that is its own as well. */
+async function sessionOf(server = at, caller = server.caller): Promise<McpCaller> {
+  const { id } = expectDone(await caller.post(storesPath, { name: 'store' }))
+  expectDone(await caller.post(`${storesPath}/${id}/memories`, { path: '/a.md', content }))
+  const resources = [{ type: 'memory_store', memory_store_id: id, access: 'read_only' }]
+  const { token } = expectDone(await caller.post(sessionsPath, { resources }))
+  return connectToServer(`${server.url}/mcp`, { token, era: '2025-11-25' })
+}
+
+test(
+  'T64: others are answered while a session searches slowly, 48 at once',
+  { tags: 'slow' },
+  async () => {
+    const busy = await sessionOf()
+    const sibling = await sessionOf()
+    const neighbour = await sessionOf(at, at.foreign)
+    const answered: string[] = []
+    const note = async (name: string, call: Promise<Answered>): Promise<void> => {
+      expect(await call).toMatchObject({ refused: false })
+      answered.push(name)
+    }
+    const searches = Array.from({ length: many }, () => {
+      return note('slow', busy.call('memory_search', slow))
+    })
+    // The others are under way by then, or come later still.
+    await Promise.race(searches)
+    await Promise.all([
+      note('search of another tenant', neighbour.call('memory_search', quick)),
+      note('search of another session of the key', sibling.call('memory_search', quick)),
+      note('list of another session of the key', sibling.call('memory_list')),
+    ])
+    expect(answered.filter((name) => name === 'slow').length).toBeLessThan(many / 2)
+    await Promise.all(searches)
+  },
+)
+
+test('T64: a key is refused more regular expressions once its own took too long', async () => {
+  const busy = await sessionOf(strict)
+  const neighbour = await sessionOf(strict, strict.foreign)
+  await busy.call('memory_search', slow)
+  const refusal = { refused: true, text: expect.stringContaining('search for words') }
+  expect(await busy.call('memory_search', quick)).toMatchObject(refusal)
+  expect(await busy.call('memory_search', { query: 'aaa' })).toMatchObject({ refused: false })
+  expect(await neighbour.call('memory_search', quick)).toMatchObject({ refused: false })
+})

@@ -15,22 +15,19 @@ export function settings(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)
   const contentBytes = input.integer('content-limit', 1, contentBytesFormatMax)
   const memories = input.integer('memory-limit', 1, memoriesMax)
+  const guard = input.text('guard')
   return withStore(context, async (store) => {
-    const before = (await store.status()).settings
-    const limits = {
-      contentBytes: contentBytes ?? before.limits.contentBytes,
-      memories: memories ?? before.limits.memories,
-    }
-    const { name = before.name, description = before.description } = {
-      ...given('name', input),
-      ...given('description', input),
-    }
-    const guard = input.text('guard')
-    const { metadata: known } = before
-    const metadata = guard === undefined ? known : withGuard(known, guard === 'on')
-    const change = { name, description, limits, metadata }
-    const { commit } = await store.as(author).settings.update(change)
-    const after = { ...before, ...change }
+    let after = (await store.status()).settings
+    // Of the settings in force: what others change at the same time stays.
+    const { commit } = await store.as(author).settings.update((now) => {
+      const limits = {
+        contentBytes: contentBytes ?? now.limits.contentBytes,
+        memories: memories ?? now.limits.memories,
+      }
+      const metadata = guard === undefined ? now.metadata : withGuard(now.metadata, guard === 'on')
+      after = { ...now, ...given('name', input), ...given('description', input), limits, metadata }
+      return after
+    })
     return {
       text: settingsText(after),
       json: { changed: commit !== undefined, commit: commit ?? null, ...settingsJson(after) },

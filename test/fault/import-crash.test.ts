@@ -176,4 +176,19 @@ describe('an import', () => {
     await store.close()
     rmSync(`${root}/planned`, { recursive: true })
   })
+
+  test('overwrites no memory that has left the path since it was planned', async () => {
+    copyDirectory(`${root}/base`, `${root}/moved`)
+    const store = await open('moved')
+    await store.as(author).write('/in/0.md', 'planned')
+    const found = { candidates: candidates.slice(0, 1), leftOut: [], unsuitable: [] }
+    const plan = await planImport(store, found, { onConflict: 'overwrite' })
+    await store.as(author).move('/in/0.md', '/kept.md')
+    await expect(writeJobs(store, plan.jobs, author, {})).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    expect((await store.read('/kept.md'))?.content).toBe('planned')
+    await store.close()
+    rmSync(`${root}/moved`, { recursive: true })
+  })
 })

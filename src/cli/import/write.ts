@@ -44,12 +44,12 @@ export async function writeJobs(
   return commits
 }
 
-/** A memory that has changed since it was planned to be overwritten is not. */
+/** A memory that was changed or moved since it was planned to be overwritten is not. */
 function changeOf({ candidate, current }: Job, limit: number): Change {
   const content = contentOf(candidate, limit)
   if (current === undefined) return { type: 'create', path: candidate.path, content }
-  const { memoryId, sha256: expectedSha256 } = current
-  return { type: 'update', memoryId, content, expectedSha256 }
+  const { path, sha256: expectedSha256 } = current
+  return { type: 'write', path, content, expectedSha256 }
 }
 
 /** Read again: a source may be larger than what fits into RAM, and may change meanwhile. */

@@ -214,8 +214,11 @@ export const restorePath: PathOperation<RestoreInput, Revert> = {
   run: async ({ store, me, root }, { path, memory_id: memoryId, to }) => {
     const request = { memory: memoryId ?? path, to }
     if (root !== '/') await checkStaysBelow(store, root, memoryId)
-    if (root !== '/') checkSteps(await me.restore(request, { dryRun: true }), root)
-    return me.restore(request)
+    if (root === '/') return me.restore(request)
+    const planned = await me.restore(request, { dryRun: true })
+    checkSteps(planned, root)
+    // Nothing else than what was checked: what others do meanwhile may lead outside.
+    return me.restore(request, { confirmed: planned.plan })
   },
 }
 

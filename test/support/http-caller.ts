@@ -164,7 +164,12 @@ export async function pagesOf(caller: HttpCaller, path: string): Promise<Json[][
   return pages
 }
 
-/** What a server says to bytes, until it closes or is silent for a while. Empty if nothing. */
+const FIRST_BYTE_MS = 10_000
+
+/**
+ * What a server says to bytes, until it closes or is silent for a while after it began to answer.
+ * A busy machine may take long to begin: only a server that never answers is given up after that.
+ */
 export function exchangeBytes(
   url: string,
   pieces: readonly (string | Uint8Array)[],
@@ -178,7 +183,8 @@ export function exchangeBytes(
       socket.destroy()
       resolve(Buffer.concat(said).toString('latin1'))
     }
-    socket.setTimeout(silence, end)
+    socket.setTimeout(FIRST_BYTE_MS, end)
+    socket.once('data', () => socket.setTimeout(silence, end))
     socket.on('data', (bytes) => said.push(bytes))
     socket.on('error', end)
     socket.on('close', end)

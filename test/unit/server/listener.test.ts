@@ -179,13 +179,14 @@ test('closes once the requests under way are answered', async () => {
     'x-api-key': served.token,
     'anthropic-beta': 'agent-memory-2026-07-22',
     'content-type': 'application/json',
+    expect: '100-continue',
   }
   const path = `${store}/memories`
   const message = request({ port, agent, method: 'POST', path, headers })
   const answered = once(message, 'response')
   const body = JSON.stringify({ path: '/a', content: 'kept' })
   message.write(body.slice(0, 5))
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await once(message, 'continue')
 
   const closed = served.server.close()
   message.end(body.slice(5))
@@ -200,10 +201,14 @@ test('closes once the requests under way are answered', async () => {
 test('cuts off what does not end', { tags: 'slow' }, async () => {
   const { server, token } = await serveStores({ limits: { closeMs: 100 } })
   const { port } = await server.listen()
-  const answer = sendRaw(port, headOf(token, 'content-length: 9'), '{')
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  const socket = connect(port, '127.0.0.1')
+  socket.write(headOf(token, 'content-length: 9', 'expect: 100-continue'))
+  const [begun] = await once(socket, 'data')
+  expect(String(begun)).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  socket.write('{')
+  const rest = text(socket).catch(() => '')
   await server.close()
-  expect(await answer.catch(() => '')).toBe('')
+  expect(await rest).toBe('')
 })
 
 test(

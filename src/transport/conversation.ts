@@ -20,7 +20,7 @@ export class Conversation {
   /** Lists the refs. Throws a remote code, `invalid_input` or `cancelled`. */
   static async open(access: RemoteAccess, service: Service): Promise<Conversation> {
     const { signal, timeoutMs = timeoutMsDefault } = access
-    const endurance = new Endurance({ timeoutMs, signal })
+    const endurance = new Endurance(timeoutMs, signal)
     const wire = await openWire(access, service, endurance)
     try {
       const refs = await readRefs(await wire.list(), wire.secrets)
@@ -59,10 +59,13 @@ export class Conversation {
 
   /** The chunks of a request, each of which is asked for when the one before has been sent. */
   async *#counted(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let bytes = 0
     for await (const chunk of chunks) {
       yield chunk
+      bytes += chunk.length
       this.endurance.moved(chunk.length)
     }
+    this.endurance.sent(bytes)
   }
 
   /** Passes the remote's messages to `onMessage`. Throws `remote_protocol` if they do not end. */

@@ -92,10 +92,12 @@ function mayBeThere(path: string): boolean {
 async function listKeys(
   directory: string,
   environment: Readonly<Record<string, string>>,
-  { signal, timeoutMs }: Patience,
+  patience: Patience,
 ): Promise<readonly string[]> {
   const args = [`--git-dir=${directory}`, 'config', '--list', '--name-only', '-z']
-  const options = { cwd: '/', env: environment, signal, timeout: timeoutMs }
+  const { signal } = patience
+  const timeout = Math.max(1, Math.floor(patience.leftOf(performance.now())))
+  const options = { cwd: '/', env: environment, signal, timeout }
   try {
     return (await runGit(args, options)).split('\0')
   } catch (error) {

@@ -25,9 +25,16 @@ const chatterPacketsMax = 65_536
 /** As many packets of data may have less than this on average: a packet costs more than a byte. */
 const packetBytesMin = 64
 
+/**
+ * What was sent may still be on its way through buffers that take it in at once: an answer to this
+ * much may take another timeout.
+ */
+const bytesOnTheWay = 4 * MEBIBYTE
+
 export interface Patience {
-  readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
+  /** How long a wait that began at `since` goes on, as of now; not above 0 if it is over. */
+  leftOf(since: number): number
 }
 
 /** The patience with one conversation, which has phases: the list of refs, then an exchange. */
@@ -36,20 +43,35 @@ export class Endurance implements Patience {
   readonly #timeoutMs: number
   #deadline = 0
   #bytes = 0
+  /** When data last came or went. */
+  #movedAt = Number.NEGATIVE_INFINITY
+  /** Sent as a whole, and not answered yet. */
+  #unanswered = 0
   #chatterBytes = 0
   #chatterPackets = 0
   /** Packets of data beyond one for every `packetBytesMin`. */
   #surplusPackets = 0
 
-  constructor({ timeoutMs, signal }: Patience) {
+  constructor(timeoutMs: number, signal: AbortSignal | undefined) {
     this.signal = signal
     this.#timeoutMs = timeoutMs
     this.begin()
   }
 
-  /** How long to wait for the next sign of life; not above 0 if no more of them count. */
-  get timeoutMs(): number {
-    return Math.min(this.#timeoutMs, this.#deadline - performance.now())
+  /**
+   * A wait for an answer begins anew with each piece that is sent meanwhile: a slow line needs
+   * longer for a pack than any answer to it may take.
+   */
+  leftOf(since: number): number {
+    const now = performance.now()
+    const timeouts = 1 + Math.floor(this.#unanswered / bytesOnTheWay)
+    const end = Math.max(since, this.#movedAt) + timeouts * this.#timeoutMs
+    return Math.min(end, this.#deadline) - now
+  }
+
+  /** The last of so many bytes was handed over. */
+  sent(bytes: number): void {
+    this.#unanswered = bytes
   }
 
   /** A phase begins, or there was progress. */
@@ -64,6 +86,7 @@ export class Endurance implements Patience {
    */
   moved(bytes: number): void {
     this.#bytes += bytes
+    this.#movedAt = performance.now()
     if (this.#bytes >= progressBytes) this.begin()
     this.#surplusPackets = Math.max(0, this.#surplusPackets + 1 - bytes / packetBytesMin)
     if (this.#surplusPackets > chatterPacketsMax) throw endless('it sends data in tiny packets')
@@ -71,6 +94,7 @@ export class Endurance implements Patience {
 
   /** A packet came that is no data. Throws `remote_protocol` if there are too many. */
   heard(bytes: number): void {
+    this.#unanswered = 0
     this.#chatterBytes += bytes
     this.#chatterPackets += 1
     const isEndless =
@@ -80,9 +104,18 @@ export class Endurance implements Patience {
 }
 
 /** Throws `remote_timeout` or `cancelled`, unless `work` settles first. */
-export function awaitMoved<T>(work: Promise<T>, { signal, timeoutMs }: Patience): Promise<T> {
+export function awaitMoved<T>(work: Promise<T>, patience: Patience): Promise<T> {
+  const { signal } = patience
+  const since = performance.now()
+  const left = patience.leftOf(since)
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => giveUp(timedOut()), timeoutMs)
+    const look = (): void => {
+      const more = patience.leftOf(since)
+      if (more <= 0) giveUp(timedOut())
+      // A timer may be early by a fraction of a millisecond.
+      else timer = setTimeout(look, Math.max(1, more))
+    }
+    let timer = setTimeout(look, left)
     const abort = (): void => giveUp(cancelled())
     const settle = (): void => {
       clearTimeout(timer)
@@ -96,7 +129,7 @@ export function awaitMoved<T>(work: Promise<T>, { signal, timeoutMs }: Patience)
     work.finally(settle).then(resolve, reject)
     if (signal?.aborted === true) abort()
     // Work that is done at once would always be faster than the timer.
-    else if (timeoutMs <= 0) giveUp(timedOut())
+    else if (left <= 0) giveUp(timedOut())
   })
 }
 

@@ -70,7 +70,7 @@ describe('T36: packets without end in one chunk', () => {
   beforeEach(slowClock)
 
   function read(packets: PacketReader): AsyncGenerator<Uint8Array> {
-    const endurance = new Endurance({ timeoutMs: 1e9, signal: undefined })
+    const endurance = new Endurance(1e9, undefined)
     const fail = (text: string): StoreError => new StoreError('remote_protocol', text)
     return firstBand(packets, { onText: () => undefined, fail, endurance })
   }

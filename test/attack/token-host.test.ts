@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { Authenticator } from '../../src/transport/credentials.ts'
+import { Endurance } from '../../src/transport/stall.ts'
 import type { ProcessEnvironment } from '../../src/transport/remote-access.ts'
 import { bareRemote } from '../support/clones.ts'
 import { makeCertificate, startGitServer } from '../support/git-server.ts'
@@ -25,7 +26,7 @@ function environmentWith(host: string | undefined): ProcessEnvironment {
 
 /** What a remote that asks is sent. */
 async function sentTo(url: string, host: string | undefined): Promise<string | undefined> {
-  const patience = { timeoutMs: 10_000, signal: undefined }
+  const patience = new Endurance(10_000, undefined)
   const access = { url, environment: environmentWith(host) }
   const found = await new Authenticator(access, new URL(url), patience).next()
   return found?.password

@@ -145,10 +145,16 @@ export const remoteWork: readonly MutatedFile[] = [
     file: 'transport/stall.ts',
     mutants: [
       {
-        line: 'return Math.min(this.#timeoutMs, this.#deadline - performance.now())',
-        becomes: 'return this.#timeoutMs',
+        line: 'return Math.min(end, this.#deadline) - now',
+        becomes: 'return end - now',
         test: 'unit/transport/stall.test.ts',
         name: 'is the timeout until ten of them have passed without data',
+      },
+      {
+        line: 'this.#movedAt = performance.now()',
+        becomes: '',
+        test: 'unit/transport/stall.test.ts',
+        name: 'begins anew with what is sent meanwhile',
       },
       {
         line: 'this.#chatterPackets += 1',

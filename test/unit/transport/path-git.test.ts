@@ -12,6 +12,7 @@ import {
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { pathProgram } from '../../../src/transport/path-git.ts'
+import { Endurance } from '../../../src/transport/stall.ts'
 import { bareRemote } from '../../support/clones.ts'
 import { failureOf } from '../../support/faulty-remotes.ts'
 import { cleanEnvironment, git, temporaryDirectory } from '../../support/temporary.ts'
@@ -21,10 +22,8 @@ async function switchedOff(
   environmentOfUser = cleanEnvironment(),
 ): Promise<readonly string[]> {
   const access = { url: path, environment: environmentOfUser }
-  const { environment } = await pathProgram(path, 'git-receive-pack', access, {
-    signal: undefined,
-    timeoutMs: 5000,
-  })
+  const patience = new Endurance(5000, undefined)
+  const { environment } = await pathProgram(path, 'git-receive-pack', access, patience)
   const named = Object.keys(environment).filter((key) => key.startsWith('GIT_CONFIG_KEY_'))
   return named.map((key) => environment[key] ?? '')
 }

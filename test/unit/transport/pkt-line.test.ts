@@ -56,7 +56,7 @@ describe('firstBand', () => {
     const heard: string[] = []
     let data = ''
     const onText = (text: string): void => void heard.push(text)
-    const endurance = new Endurance({ timeoutMs: 60_000, signal: undefined })
+    const endurance = new Endurance(60_000, undefined)
     const listener = { onText, fail, endurance }
     for await (const part of firstBand(packets, listener)) {
       data += textOf(part)

@@ -2,6 +2,7 @@
 // often as there is some.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { MEBIBYTE } from '../../../src/limits.ts'
 import { awaitMoved, Endurance } from '../../../src/transport/stall.ts'
 
 const timeoutMs = 1000
@@ -14,7 +15,7 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks())
 
 function newEndurance(): Endurance {
-  return new Endurance({ timeoutMs, signal: undefined })
+  return new Endurance(timeoutMs, undefined)
 }
 
 describe('the wait for the next sign of life', () => {
@@ -23,7 +24,7 @@ describe('the wait for the next sign of life', () => {
     const waits = [0, 8999, 9500, 10_000].map((at) => {
       now = at
       endurance.heard(5)
-      return endurance.timeoutMs
+      return endurance.leftOf(now)
     })
     expect(waits).toEqual([1000, 1000, 500, 0])
   })
@@ -32,9 +33,31 @@ describe('the wait for the next sign of life', () => {
     const endurance = newEndurance()
     now = 9500
     endurance.moved(65_535)
-    expect(endurance.timeoutMs).toBe(500)
+    expect(endurance.leftOf(now)).toBe(500)
     endurance.moved(1)
-    expect(endurance.timeoutMs).toBe(1000)
+    expect(endurance.leftOf(now)).toBe(1000)
+  })
+
+  test('begins anew with what is sent meanwhile', () => {
+    const endurance = newEndurance()
+    now = 900
+    endurance.moved(1)
+    now = 1500
+    expect(endurance.leftOf(0)).toBe(400)
+    now = 1900
+    expect(endurance.leftOf(0)).toBe(0)
+  })
+
+  test('is longer after a large request, until something is heard', () => {
+    const endurance = newEndurance()
+    endurance.sent(4 * MEBIBYTE - 1)
+    expect(endurance.leftOf(now)).toBe(1000)
+    endurance.sent(8 * MEBIBYTE)
+    expect(endurance.leftOf(now)).toBe(3000)
+    endurance.sent(1024 * MEBIBYTE)
+    expect(endurance.leftOf(now)).toBe(10_000)
+    endurance.heard(0)
+    expect(endurance.leftOf(now)).toBe(1000)
   })
 
   test('does not take place after its end', async () => {

@@ -1,8 +1,8 @@
 // Maps paths of a store to file names. A store may hold names that are dangerous as files: an agent
 // that writes `/.git/config` must not configure git in the directory of an export.
 
-import { lstatSync, mkdtempSync, rmdirSync } from 'node:fs'
-import { basename, dirname, join, sep } from 'node:path'
+import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmdirSync } from 'node:fs'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { StoreError } from '../errors.ts'
 import { attempt } from '../home/files.ts'
 
@@ -16,10 +16,27 @@ export function exportProblem(path: string): string | undefined {
   for (const segment of path.slice(1).split('/')) {
     if (segment === '' || segment === '.' || segment === '..') return 'leads out of the directory'
     if (sep !== '/' && /[\\:]/.test(segment)) return 'is not a file name on this system'
-    if (/^(?:\.git|git~\d+)[ .]*$/i.test(segment)) return 'would be read by git as its own'
+    if (segment.split('\\').some(isGitName)) return 'would be read by git as its own'
     if (Buffer.byteLength(segment) > NAME_BYTES_MAX) return 'has a name too long for a file'
   }
   return undefined
+}
+
+/** `.git`, or the short name that Windows gives it. */
+function isGitName(name: string): boolean {
+  return /^(?:\.git|git~\d+|gi[0-9a-f]{4}~\d+)$/.test(nameKey(name))
+}
+
+/**
+ * What names have in common that are one file on some file system: without regard to case (most),
+ * to characters that HFS+ ignores, and to a stream, dots and spaces at the end (NTFS). Empty for
+ * what is no name there.
+ */
+export function nameKey(name: string): string {
+  const seen = name.replaceAll(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '')
+  return foldCase(seen.normalize('NFC'))
+    .replace(/:.*$/s, '')
+    .replace(/[ .]+$/, '')
 }
 
 /** The file for a memory, always below `directory`. */
@@ -71,6 +88,41 @@ export function ignoresCase(directory: string): boolean {
       rmdirSync(made)
     }
   })
+}
+
+/** The directory by its real name, which it may get only later. */
+export function realDirectory(directory: string): string {
+  const existing = existingDirectory(directory)
+  const real = attempt('examine a directory', existing, () => realpathSync(existing))
+  return join(real, relative(existing, directory))
+}
+
+/**
+ * What exists in the directories that files would be written into, and, of those above, whatever
+ * has one of `names`. By absolute paths; no link is followed.
+ */
+export function existingFiles(
+  directory: string,
+  paths: readonly string[],
+  names: readonly string[],
+): readonly string[] {
+  const below = new Set([directory, ...paths.flatMap(parentsOf).map((name) => directory + name)])
+  return [
+    ...[...below].filter((place) => isRealDirectory(place) === true).flatMap(entriesOf),
+    ...ancestorsOf(directory)
+      .flatMap((place) => names.map((name) => join(place, name)))
+      .filter((path) => isRealDirectory(path) !== undefined),
+  ]
+}
+
+function entriesOf(directory: string): readonly string[] {
+  const names = attempt('list a directory', directory, () => readdirSync(directory))
+  return names.map((name) => join(directory, name))
+}
+
+function ancestorsOf(directory: string): readonly string[] {
+  const above = dirname(directory)
+  return above === directory ? [] : [above, ...ancestorsOf(above)]
 }
 
 /** The directory itself, or the nearest above it that exists. */

@@ -2,8 +2,8 @@
 // one into those that it writes for the other. Pure.
 
 import type { Difference, PointDifference } from '../store/history/history-diff.ts'
+import { judgeFiles, type Verdict } from './file-rule.ts'
 import type { Ink } from './ink.ts'
-import { exportProblem } from './memory-files.ts'
 import { patchesText } from './patch-text.ts'
 
 type Side = PointDifference['before']
@@ -14,12 +14,28 @@ export function pointPatch(
   { changes, halfRedacted }: Pick<Difference, 'changes' | 'halfRedacted'>,
 ): string {
   const files = [...changes, ...halfRedacted]
-  const lines = [...halfRedacted.map(redactedLine), ...unsafePaths(files).map(unsafeLine)]
+  const verdicts = judgeSides(files)
+  const lines = [
+    ...halfRedacted.map(redactedLine),
+    ...Array.from(verdicts, ([path, verdict]) => verdictLine(path, verdict)),
+  ]
+  const written = (side: Side): Side =>
+    side === undefined || verdicts.get(side.path)?.kind === 'unsafe' ? undefined : side
   const patches = patchesText(
     ink,
-    files.map(({ before, after }) => ({ before: exported(before), after: exported(after) })),
+    files.map(({ before, after }) => ({ before: written(before), after: written(after) })),
   )
   return lines.map((line) => `${ink.plain(`# ${line}`)}\n`).join('') + patches
+}
+
+/** What `git apply` must not write, as by an export, though it applies the patch elsewhere. */
+function judgeSides(changes: readonly PointDifference[]): ReadonlyMap<string, Verdict> {
+  const paths = changes.flatMap(({ before, after }) => [before?.path ?? [], after?.path ?? []])
+  return judgeFiles({ directory: '', paths: [...new Set(paths.flat())], existing: [] })
+}
+
+function verdictLine(path: string, { kind, reason }: Verdict): string {
+  return kind === 'unsafe' ? `${path} is left out: it ${reason}` : `${path} ${reason}`
 }
 
 function redactedLine({ memoryId, before, after }: PointDifference): string {
@@ -27,18 +43,4 @@ function redactedLine({ memoryId, before, after }: PointDifference): string {
   const seems = after === undefined ? 'deleted' : 'new'
   const path = (after ?? before)?.path ?? ''
   return `${path} appears ${seems}: the content of ${memoryId} at --${at} is redacted`
-}
-
-function unsafePaths(changes: readonly PointDifference[]): readonly string[] {
-  const paths = changes.flatMap(({ before, after }) => [before?.path ?? [], after?.path ?? []])
-  return [...new Set(paths.flat())].filter((path) => exportProblem(path) !== undefined)
-}
-
-function unsafeLine(path: string): string {
-  return `${path} is left out: it ${exportProblem(path)}`
-}
-
-/** Undefined also for a path that no file can have. */
-function exported(side: Side): Side {
-  return side === undefined || exportProblem(side.path) !== undefined ? undefined : side
 }

@@ -163,8 +163,19 @@ export const memoryCommands: readonly Command[] = [
       { name: 'from', value: 'path', summary: 'Only what is at or below this path' },
       { name: 'force', summary: 'Write into a directory that is not empty' },
       atOption,
+      {
+        name: 'with-config',
+        summary: 'Write configuration of other programs too, such as .envrc or .vscode',
+      },
       { name: 'skip-unsafe', summary: 'Leave out what cannot safely be a file, such as .git' },
       { name: 'dry-run', summary: 'Show what would be done' },
+    ],
+    notes: [
+      'Agents choose the names of memories. What git would take for a repository is never ' +
+        'written, counted together with what the directory holds already. What programs run or ' +
+        'load merely because the directory is entered, opened or pushed, which is any name that ' +
+        'begins with a dot and a few others, needs --with-config. Without these options the ' +
+        'command lists such names and writes nothing.',
     ],
     run: async (...call) => (await import('./commands/export.ts')).exportStore(...call),
   },

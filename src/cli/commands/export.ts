@@ -1,24 +1,27 @@
 // `export`: writes every memory as a plain file, so that plaintext is on a disk because the user
-// asked for it: 0600 files in 0700 directories, never through a symbolic link.
+// asked for it: 0600 files in 0700 directories, never through a symbolic link, and no
+// configuration of another program unless the user agrees (file-rule.ts).
 
 import { closeSync, constants, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { MemoryReader } from '../../api/actions.ts'
 import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
-import { attempt, makeDirectory } from '../../home/files.ts'
+import { attempt, capitalised, makeDirectory } from '../../home/files.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { fewOf, listOf } from '../lists.ts'
+import { judgeFiles, repositoryNames, type Verdict } from '../file-rule.ts'
+import { listOf } from '../lists.ts'
 import {
   existingDirectory,
+  existingFiles,
   exportFile,
-  exportProblem,
   findCaseTwins,
   ignoresCase,
   isRealDirectory,
+  realDirectory,
 } from '../memory-files.ts'
 import { withReader } from '../past.ts'
 import { withProgress } from '../progress.ts'
@@ -31,19 +34,45 @@ export async function exportStore(context: Context, input: Input): Promise<Answe
   checkTarget(directory, input.flag('force'))
   return withReader(context, input, async (store) => {
     const paths = await pathsBelow(store, from)
-    const problems = findProblems(directory, paths)
-    const unsafe = [...problems.keys()]
-    if (unsafe.length > 0 && !input.flag('skip-unsafe')) throw refuseUnsafe(problems)
-    const safe = paths.filter((path) => !problems.has(path))
-    if (!input.flag('dry-run')) await writeAll(context, store, directory, safe)
-    const count = countText(safe.length, 'memory', 'memories')
+    const verdicts = findVerdicts(directory, paths)
+    const isWritten = (path: string): boolean => {
+      const kind = verdicts.get(path)?.kind
+      return kind === undefined || (kind === 'configuration' && input.flag('with-config'))
+    }
+    const leftOut = paths.filter((path) => !isWritten(path))
+    if (leftOut.length > 0 && !input.flag('skip-unsafe')) throw refuse(verdicts, leftOut)
+    const written = paths.filter(isWritten)
+    // The directory itself may be what a repository lacks.
+    const isNothingLeft = written.length === 0 && leftOut.length > 0
+    if (!input.flag('dry-run') && !isNothingLeft) {
+      await writeAll(context, store, directory, written)
+    }
+    const count = countText(written.length, 'memory', 'memories')
     const verb = input.flag('dry-run') ? 'Would export' : 'Exported'
+    const note = noteOf(
+      leftOut,
+      written.filter((path) => verdicts.has(path)),
+    )
     return {
       text: `${verb} ${count} to ${directory}\n`,
-      json: { directory, exported: safe.length, left_out: unsafe, dry_run: input.flag('dry-run') },
-      ...(unsafe.length === 0 ? {} : { note: `Left out:\n${listOf(unsafe)}` }),
+      json: {
+        directory,
+        exported: written.length,
+        left_out: leftOut,
+        dry_run: input.flag('dry-run'),
+      },
+      ...(note === '' ? {} : { note }),
     }
   })
+}
+
+function noteOf(leftOut: readonly string[], configuration: readonly string[]): string {
+  return [
+    ...(leftOut.length === 0 ? [] : [`Left out:\n${listOf(leftOut)}`]),
+    ...(configuration.length === 0
+      ? []
+      : [`Programs may run or load these by themselves:\n${listOf(configuration)}`]),
+  ].join('\n')
 }
 
 function checkTarget(directory: string, force: boolean): void {
@@ -56,17 +85,17 @@ function checkTarget(directory: string, force: boolean): void {
   throw new CommandError('path_conflict', `The directory ${directory} is not empty`, hint)
 }
 
-/** Path → why it cannot be written as a file in this directory. */
-function findProblems(directory: string, paths: readonly string[]): ReadonlyMap<string, string> {
-  const problems = new Map<string, string>()
-  for (const path of paths) {
-    const problem = exportProblem(path)
-    if (problem !== undefined) problems.set(path, problem)
-  }
-  const twins = findCaseTwins(paths.filter((path) => !problems.has(path)))
-  if (twins.length === 0 || !ignoresCase(existingDirectory(directory))) return problems
-  for (const path of twins) problems.set(path, 'differs from another by upper and lower case only')
-  return problems
+/** Path → why it cannot be written as a file in this directory, or needs consent. */
+function findVerdicts(directory: string, paths: readonly string[]): ReadonlyMap<string, Verdict> {
+  const real = realDirectory(directory)
+  const existing = existingFiles(real, paths, repositoryNames)
+  const verdicts = judgeFiles({ directory: real, paths, existing })
+  const isUnsafe = (path: string): boolean => verdicts.get(path)?.kind === 'unsafe'
+  const twins = findCaseTwins(paths.filter((path) => !isUnsafe(path)))
+  if (twins.length === 0 || !ignoresCase(existingDirectory(directory))) return verdicts
+  const reason = 'differs from another by upper and lower case only'
+  for (const path of twins) verdicts.set(path, { kind: 'unsafe', reason })
+  return verdicts
 }
 
 async function pathsBelow(store: MemoryReader, from: string): Promise<readonly string[]> {
@@ -131,11 +160,23 @@ function makeRealDirectories(directory: string, below: string): void {
   }
 }
 
-function refuseUnsafe(problems: ReadonlyMap<string, string>): CommandError {
-  const reasons = Array.from(problems, ([path, problem]) => `${path} ${problem}`)
+/** Names what is left out. */
+function refuse(verdicts: ReadonlyMap<string, Verdict>, leftOut: readonly string[]): CommandError {
+  const of = (kind: Verdict['kind']): readonly string[] =>
+    leftOut.filter((path) => verdicts.get(path)?.kind === kind)
+  const unsafe = of('unsafe')
+  const configuration = of('configuration')
+  const lines = [...unsafe, ...configuration].map((path) => `${path} ${verdicts.get(path)?.reason}`)
+  const cures = [
+    ...(unsafe.length === 0 ? [] : ['rename those that cannot be files']),
+    ...(configuration.length === 0
+      ? []
+      : ['read those that programs run or load, and add --with-config']),
+  ]
   return new CommandError(
     'invalid_path',
-    `Some memories cannot be files; nothing was written: ${fewOf(reasons)}`,
-    'Rename them, or leave them out with --skip-unsafe',
+    `Some memories are not safe as files; nothing was written:\n${listOf(lines)}`,
+    `${capitalised(cures.join('; '))}; or leave them out with --skip-unsafe`,
+    { facts: { unsafe, configuration } },
   )
 }

@@ -1,20 +1,28 @@
 // Files that commands read and write: secrets, imported and exported texts. Messages name the file,
 // which the user gave or can change, and never its contents. New files are 0600.
 
+import { isUtf8 } from 'node:buffer'
 import { statSync, writeFileSync } from 'node:fs'
-import { concatBytes } from '../bytes.ts'
+import { concatBytes, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import { attempt, capitalised, readNamed, textOf } from '../home/files.ts'
+import { attempt, capitalised, plainTextOf, readNamed, textOf } from '../home/files.ts'
 import { certificateBytesMax, contentBytesFormatMax, reportBytesMax } from '../limits.ts'
+import { MARK, onlyLine } from '../plain-input.ts'
 
-/** Reads a text that is to become a memory. Throws `content_too_large` if it cannot. */
+/** Reads the text of a memory, byte for byte. Throws `content_too_large` if it is too long. */
 export function readTextFile(what: string, path: string): string {
-  return readText(what, path, ofMemory)
+  return textOf(readBytes(what, path, ofMemory), what)
+}
+
+/** Reads a pattern, a key or a card, without the marks of the program that wrote the file. */
+export function readPlainFile(what: string, path: string): string {
+  return plainTextOf(readBytes(what, path, ofMemory), what)
 }
 
 /** Reads a certificate of a redaction, which may be larger than a memory. */
 export function readCertificateFile(path: string): string {
-  return readText('the certificate', path, ofCertificate)
+  const what = 'the certificate'
+  return plainTextOf(readBytes(what, path, ofCertificate), what)
 }
 
 /** Reads the file of a report, as it is. */
@@ -32,10 +40,6 @@ const ofMemory: Bound = { limit: contentBytesFormatMax, kind: 'a memory' }
 const ofCertificate: Bound = { limit: certificateBytesMax, kind: 'a certificate' }
 const ofReport: Bound = { limit: reportBytesMax, kind: 'a report' }
 
-function readText(what: string, path: string, bound: Bound): string {
-  return textOf(readBytes(what, path, bound), what)
-}
-
 function readBytes(what: string, path: string, bound: Bound): Uint8Array {
   const bytes = attempt(`read ${what}`, path, () => {
     // A pipe has no size, and is read as far as is allowed.
@@ -46,8 +50,17 @@ function readBytes(what: string, path: string, bound: Bound): Uint8Array {
   return bytes
 }
 
-/** Everything on standard input. */
+/** Everything on standard input, byte for byte. */
 export async function readStandardInput(): Promise<string> {
+  return textOf(await readStandardBytes(), 'standard input')
+}
+
+/** JSON or a card on standard input, without the marks of the program that wrote it. */
+export async function readPlainInput(): Promise<string> {
+  return plainTextOf(await readStandardBytes(), 'standard input')
+}
+
+async function readStandardBytes(): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of process.stdin) {
@@ -56,7 +69,7 @@ export async function readStandardInput(): Promise<string> {
     checkSize('standard input', length, ofMemory)
     chunks.push(bytes)
   }
-  return textOf(concatBytes(...chunks), 'standard input')
+  return concatBytes(...chunks)
 }
 
 function checkSize(what: string, actual: number, { limit, kind }: Bound): void {
@@ -68,10 +81,18 @@ function checkSize(what: string, actual: number, { limit, kind }: Bound): void {
   )
 }
 
-/** The first line of a file that holds a passphrase or a recovery key. Throws `invalid_input`. */
+/** The only line of a file that holds a secret. Throws `invalid_input`. */
 export function readSecretFile(what: string, path: string): string {
-  const secret = readTextFile(`the file with ${what}`, path).replace(/\r?\n$/, '')
-  if (secret !== '' && !/[\r\n]/.test(secret)) return secret
+  return readMarkedSecret(what, path)[0]
+}
+
+/** The same, and the line with its byte-order mark if the file begins with one. */
+export function readMarkedSecret(what: string, path: string): readonly [string, string?] {
+  const name = `the file with ${what}`
+  const bytes = readBytes(name, path, ofMemory)
+  const secret = onlyLine(plainTextOf(bytes, name))
+  if (secret !== undefined)
+    return isUtf8(bytes) && utf8Text(bytes).startsWith(MARK) ? [secret, MARK + secret] : [secret]
   throw new StoreError('invalid_input', `The file with ${what} must hold it in one line`)
 }
 
@@ -83,7 +104,7 @@ export function writeNewFile(what: string, path: string, text: string): void {
 /** `dev_…`, `ssh-ed25519 …`, or the only line of a file that holds one of them. */
 export function readKey(given: string): string {
   if (/^(?:dev_|ssh-ed25519 )/.test(given)) return given
-  const lines = readTextFile('the key', given)
+  const lines = readPlainFile('the key', given)
     .split(/\r?\n/)
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))
   const [line] = lines

@@ -6,7 +6,7 @@ import { usageError } from './command-error.ts'
 import type { Input } from './command.ts'
 import { getMemory } from './commands/read.ts'
 import type { Context } from './context.ts'
-import { readTextFile } from './files.ts'
+import { readPlainFile } from './files.ts'
 import { storePath } from './store-path.ts'
 import { parseTime } from './times.ts'
 import { resolveVersion } from './versions-text.ts'
@@ -64,16 +64,37 @@ export function patternOf(input: Input): RegExp | undefined {
   if (file !== undefined && argument !== undefined) {
     throw usageError('Give --matching or --matching-file, not both', 'redact')
   }
-  const source = file === undefined ? argument : firstLine(readTextFile('the pattern', file))
+  const source = file === undefined ? argument : patternIn(readPlainFile('the pattern', file))
   if (source === undefined) return undefined
   const option = file === undefined ? 'matching' : 'matching-file'
   if (source === '') throw usageError(`--${option} must not be empty`, 'redact')
   const flags = input.flag('ignore-case') ? 'imu' : 'mu'
-  return compile(option, input.flag('literal') ? escaped(source) : source, flags)
+  return compile(option, input.flag('literal') ? literal(source) : source, flags)
 }
 
-function firstLine(text: string): string {
-  return text.split(/\r?\n/, 1)[0] ?? ''
+/**
+ * The pattern in the text of a file. What may not be meant is refused: a pattern that finds less
+ * than its user thinks leaves a secret behind. Throws `invalid_input`.
+ */
+function patternIn(text: string): string {
+  const [line = '', ...more] = text.split(/\r\n?|\n/).filter((one) => one.trim() !== '')
+  if (more.length > 0) {
+    throw usageError(
+      '--matching-file holds several lines: give one pattern in one line, and redact once for each',
+      'redact',
+    )
+  }
+  if (line.includes('\0')) {
+    throw usageError('--matching-file holds NUL bytes: save it as UTF-8 text', 'redact')
+  }
+  if (line !== line.trim()) {
+    throw usageError(
+      '--matching-file begins or ends with white space: remove it, or write it as [ ] in a ' +
+        'regular expression',
+      'redact',
+    )
+  }
+  return line
 }
 
 /** The engine's own error quotes the pattern, which may be the secret. */
@@ -88,6 +109,13 @@ function compile(option: string, source: string, flags: string): RegExp {
     )
   }
   throw usageError(`--${option} matches the empty string, so that it matches any text`, 'redact')
+}
+
+/** One text in each of its forms: a letter and its accent may be one code point or two. */
+function literal(text: string): string {
+  const forms = new Set([text, text.normalize('NFC'), text.normalize('NFD')])
+  const sources = [...forms].map(escaped)
+  return sources.length === 1 ? sources.join('') : `(?:${sources.join('|')})`
 }
 
 function escaped(text: string): string {

@@ -6,7 +6,7 @@ import { parseOperatorSecret, parseRecoveryKey } from '../keys/identity.ts'
 import { passphraseCharactersMin } from '../limits.ts'
 import { CommandError } from './command-error.ts'
 import type { Context } from './context.ts'
-import { readSecretFile } from './files.ts'
+import { readMarkedSecret, readSecretFile } from './files.ts'
 import { askNewSecret, askSecret, canAsk } from './prompt.ts'
 
 /** A secret that opens a store for a device that is not enrolled. */
@@ -47,21 +47,39 @@ function checkLength(secret: string): void {
   throw new CommandError('invalid_input', `A passphrase must have ${leastLength}`, hint)
 }
 
-/** The secret for `recover` and `join`. Its form distinguishes the two kinds. */
-export async function getSecret(context: Context): Promise<Secret> {
+/** Runs the work of `recover` or `join` with the secret that its user gives. */
+export async function withSecret<T>(
+  context: Context,
+  work: (secret: Secret) => Promise<T>,
+): Promise<T> {
+  const [secret, older] = await getSecrets(context)
+  try {
+    return await work(secret)
+  } catch (error) {
+    if (older === undefined || !hasCode(error, 'wrong_key')) throw error
+    return work(older)
+  }
+}
+
+/**
+ * The secret, whose form distinguishes the kinds, and how earlier versions read it, which took a
+ * byte-order mark for a part of the passphrase.
+ */
+async function getSecrets(context: Context): Promise<readonly [Secret, Secret?]> {
   const { passphraseFile, recoveryKeyFile } = context.environment
   const operatorSecret = findOperatorSecret(context)
-  if (operatorSecret !== undefined) return { operatorSecret }
+  if (operatorSecret !== undefined) return [{ operatorSecret }]
   if (recoveryKeyFile !== undefined) {
-    return checked(readSecretFile('the recovery key', recoveryKeyFile))
+    return [checked(readSecretFile('the recovery key', recoveryKeyFile))]
   }
   if (passphraseFile !== undefined) {
-    return { passphrase: readSecretFile('the passphrase', passphraseFile) }
+    const [passphrase, marked] = readMarkedSecret('the passphrase', passphraseFile)
+    return marked === undefined ? [{ passphrase }] : [{ passphrase }, { passphrase: marked }]
   }
   const variable = 'GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE'
   const typed = await askSecret(context, 'Passphrase or recovery key', variable)
   const isKey = RECOVERY_KEY.test(typed) || OPERATOR_SECRET.test(typed)
-  return isKey ? checked(typed.trim()) : { passphrase: typed }
+  return [isKey ? checked(typed.trim()) : { passphrase: typed }]
 }
 
 /** The operator secret that the recovery key of a new store follows from, if there is one. */

@@ -146,7 +146,8 @@ const redactCommand: Command = {
       'what another clone wrote on them before it knew of that; `sync` and `verify --absence` ' +
       'name such versions.',
     'A pattern is a JavaScript regular expression, in which ^ and $ match at lines. Arguments ' +
-      'are visible in the process list: put a secret into a file for --matching-file.',
+      'are visible in the process list: put a secret into a file for --matching-file. With ' +
+      '--literal, an accented letter matches whether it is one code point or two.',
     '--overwrite replaces what matches, or else the whole text, by [redacted]. The version that ' +
       '--delete makes is redacted with the others, since it names the path.',
     'Asks on a terminal; elsewhere it needs --yes. What was redacted before is left out, so that ' +

@@ -21,6 +21,7 @@ import { dirname } from 'node:path'
 import { concatBytes, utf8Text } from '../bytes.ts'
 import { type ErrorCode, StoreError } from '../errors.ts'
 import { MEBIBYTE } from '../limits.ts'
+import { decodePlain } from '../plain-input.ts'
 
 /** The longest text: a bundle of certificates has a few hundred kilobytes. */
 const textBytesMax = 16 * MEBIBYTE
@@ -30,19 +31,25 @@ const CHUNK_BYTES = 65_536
 /** What pipes held, by device and inode: they can be read once, and commands read files again. */
 const drained = new Map<string, Uint8Array>()
 
+/** The text of a file as `findBytes` finds it, without the marks of other programs. */
+export function findTextFile(...file: Parameters<typeof findBytes>): string | undefined {
+  const bytes = findBytes(...file)
+  return bytes === undefined ? undefined : plainTextOf(bytes, file[0])
+}
+
 /**
- * The text of a file, or undefined if it does not exist. Links are followed: orchestrators mount
+ * The bytes of a file, or undefined if it does not exist. Links are followed: orchestrators mount
  * secrets as links. A file that the user has named may be a pipe, which is read to its end. Else
  * opening does not wait, and what is not a file is refused: `invalid_input`. `check` may refuse a
  * file before it is read.
  */
-export function findTextFile(
+export function findBytes(
   what: string,
   path: string,
   isNamed: boolean,
   check: (found: Stats) => void = () => undefined,
-): string | undefined {
-  const bytes = attempt(`read ${what}`, path, () => {
+): Uint8Array | undefined {
+  return attempt(`read ${what}`, path, () => {
     try {
       return isNamed && statSync(path).isFIFO()
         ? readPipe(what, path)
@@ -52,7 +59,6 @@ export function findTextFile(
       throw error
     }
   })
-  return bytes === undefined ? undefined : textOf(bytes, what)
 }
 
 function readRegular(what: string, path: string, check: (found: Stats) => void): Uint8Array {
@@ -112,10 +118,21 @@ export function readUpTo(file: number, limit: number): Uint8Array {
   return concatBytes(...chunks)
 }
 
-/** Well-formed text of UTF-8 bytes. Throws `invalid_input`. */
+/** Well-formed text of UTF-8 bytes, each of them. Throws `invalid_input`. */
 export function textOf(bytes: Uint8Array, what: string): string {
   if (isUtf8(bytes)) return utf8Text(bytes)
-  throw new StoreError('invalid_input', `${capitalised(what)} must be UTF-8 text`)
+  throw notUtf8(what)
+}
+
+/** A secret, a pattern or JSON, without the marks of other programs. Throws `invalid_input`. */
+export function plainTextOf(bytes: Uint8Array, what: string): string {
+  const text = decodePlain(bytes)
+  if (text === undefined) throw notUtf8(what)
+  return text
+}
+
+function notUtf8(what: string): StoreError {
+  return new StoreError('invalid_input', `${capitalised(what)} must be UTF-8 text`)
 }
 
 /** Writes a new file, durably, with its directories. Never replaces one: `path_conflict`. */

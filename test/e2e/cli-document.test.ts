@@ -43,7 +43,8 @@ as \`\\x{1b}\`; in a pipe they are unchanged.
 They are never arguments, and off a terminal there are no prompts. The texts of \`--text\`,
 \`--old\`, \`--new\` and \`--reason\` are arguments, which other users of the machine may see
 while the command runs: for private texts use \`--file\`, \`--old-file\`, \`--new-file\` or
-\`-\`; a reason has no other form.
+\`-\`; a reason has no other form. In files with a secret, a pattern, a card or JSON, a byte-order
+mark and line ends at the end are ignored, and UTF-16 with a mark is read as UTF-8 would be.
 
 **Changes are recorded** as made by the user \`--actor\`, or the login name with characters other
 than \`A-Za-z0-9._:@-\` replaced by \`-\`.

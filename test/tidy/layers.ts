@@ -14,6 +14,7 @@ const base: ReadonlySet<string> = new Set([
   'clock',
   'fair-queue',
   'page',
+  'plain-input',
   'time-slice',
   'worker-url',
 ])

@@ -19,7 +19,7 @@ import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { deviceText } from '../device-text.ts'
-import { readStandardInput, readTextFile, writeNewFile } from '../files.ts'
+import { readPlainFile, readPlainInput, writeNewFile } from '../files.ts'
 import { auditHere, withStore, withStoreOrTrail } from '../open-store.ts'
 import { authorOf, deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
@@ -218,7 +218,7 @@ function describeSecrets({ passphrases, recoveryKeys }: Secrets): string {
 }
 
 async function readCard(file: string): Promise<string> {
-  return file === '-' ? readStandardInput() : readTextFile('the device card', file)
+  return file === '-' ? readPlainInput() : readPlainFile('the device card', file)
 }
 
 /** A card could be anyone's, so the user compares its fingerprint with that of the machine. */

@@ -6,7 +6,7 @@ import { findIdentity } from '../../home/identity-file.ts'
 import { openStore } from '../../store/open.ts'
 import type { Answer } from '../command.ts'
 import type { Context } from '../context.ts'
-import { readStandardInput } from '../files.ts'
+import { readPlainInput } from '../files.ts'
 import { isObject } from '../json.ts'
 import { closing } from '../open-store.ts'
 import { errorText } from '../output.ts'
@@ -61,7 +61,7 @@ async function greet(context: Context, signal: AbortSignal): Promise<Answer> {
 async function noteSession({ environment }: Context): Promise<string | undefined> {
   if (environment.terminal.input) return undefined
   try {
-    const given: unknown = JSON.parse(await readStandardInput())
+    const given: unknown = JSON.parse(await readPlainInput())
     const session = sessionId(isObject(given) ? given['session_id'] : undefined)
     if (session === undefined) return 'gitlocket: The hook got no id of a session'
     await noteAgentSession(environment, session)

@@ -18,7 +18,7 @@ import { authorOf, deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
 import { askYes, canAsk } from '../prompt.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
-import { getSecret, type Secret } from '../secrets.ts'
+import { type Secret, withSecret } from '../secrets.ts'
 import { countText } from '../sizes.ts'
 import { noteStoreHere } from '../vanished.ts'
 
@@ -77,7 +77,7 @@ async function joinAs(context: Context, input: Input, identity: Identity): Promi
       reportUnknown(context)
     }
   }
-  return joinWith(context, input, identity, await getSecret(context))
+  return withSecret(context, (secret) => joinWith(context, input, identity, secret))
 }
 
 /** Throws off a terminal, where no secret can be asked for. */

@@ -13,7 +13,7 @@ import { nameLines, namesakeLines } from '../device-text.ts'
 import { closing } from '../open-store.ts'
 import { deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
-import { getSecret, type Secret } from '../secrets.ts'
+import { type Secret, withSecret } from '../secrets.ts'
 import { noteStoreHere } from '../vanished.ts'
 
 export async function recover(context: Context, input: Input): Promise<Answer> {
@@ -23,11 +23,12 @@ export async function recover(context: Context, input: Input): Promise<Answer> {
     const store = await openIfEnrolled(context, known)
     if (store !== undefined) return closing(store, (enrolled) => describe(context, enrolled, false))
   }
-  const secret = await getSecret(context)
-  return withIdentityFile(context.environment, async (identity) => {
-    const store = await openWith(context, identity, { deviceName, ...secret })
-    return closing(store, (enrolled) => describe(context, enrolled, true))
-  })
+  const store = await withSecret(context, (secret) =>
+    withIdentityFile(context.environment, (identity) =>
+      openWith(context, identity, { deviceName, ...secret }),
+    ),
+  )
+  return closing(store, (enrolled) => describe(context, enrolled, true))
 }
 
 async function openIfEnrolled(

@@ -17,7 +17,7 @@ import {
   readCertificateFile,
   readKey,
   readReportFile,
-  readTextFile,
+  readPlainFile,
   writeNewFile,
 } from '../files.ts'
 import { isRealDirectory } from '../memory-files.ts'
@@ -99,7 +99,7 @@ function write(what: string, file: string, text: string, isForced: boolean): voi
 export async function reportVerify(context: Context, input: Input): Promise<Answer> {
   const name = input.argument(0)
   const file = readReportFile(name)
-  const signature = readTextFile('the signature', input.text('signature') ?? signatureOf(name))
+  const signature = readPlainFile('the signature', input.text('signature') ?? signatureOf(name))
   const key = input.text('device')
   const format = timeFormat(context)
   if (key !== undefined) {

@@ -23,7 +23,7 @@ import type { ServerOptions } from '../../server/server.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { readTextFile } from '../files.ts'
+import { readPlainFile } from '../files.ts'
 import { authorOf } from '../options.ts'
 import { packageVersion, pageDirectory } from '../own-package.ts'
 import { remoteAccess } from '../remote-access.ts'
@@ -106,7 +106,7 @@ async function endWhenLocked(shown: WebConsole): Promise<void> {
 async function recoveryOf(context: Context, input: Input): Promise<HostRecovery> {
   const cards = input.texts('owner-card')
   if (cards.length > 0) {
-    return { owners: cards.map((file) => readTextFile('the device card', file)) }
+    return { owners: cards.map((file) => readPlainFile('the device card', file)) }
   }
   const given = findOperatorSecret(context)
   if (given !== undefined) return { operatorSecret: given }
@@ -152,8 +152,8 @@ function tlsOf(input: Input): ServerOptions['tls'] {
     throw usageError('--tls-cert and --tls-key go together', 'serve')
   }
   return {
-    cert: readTextFile('the certificate', certificate),
-    key: readTextFile('the key of the certificate', key),
+    cert: readPlainFile('the certificate', certificate),
+    key: readPlainFile('the key of the certificate', key),
   }
 }
 

@@ -1,7 +1,7 @@
 // `tool`: the memory tool for programs in any language. Takes the inputs of a model as JSON, and
 // answers each with the content of the tool result, once what it did is durable.
 
-import { textOf } from '../../home/files.ts'
+import { plainTextOf } from '../../home/files.ts'
 import { contentBytesFormatMax } from '../../limits.ts'
 import type { Mount } from '../../memory-tool/mount.ts'
 import { Refusal } from '../../memory-tool/refusal.ts'
@@ -12,7 +12,7 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { readStandardInput } from '../files.ts'
+import { readPlainInput } from '../files.ts'
 import { readLines } from '../lines.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
@@ -22,7 +22,7 @@ const LINE_BYTES_MAX = contentBytesFormatMax
 
 export async function tool(context: Context, input: Input): Promise<Answer> {
   if (input.flag('stream')) return stream(context, input)
-  const reading = readStandardInput()
+  const reading = readPlainInput()
   // Nobody waits for a store while somebody types.
   await reading.catch(() => undefined)
   return withStore(context, async (store) => {
@@ -76,7 +76,7 @@ function runnerOf(context: Context, input: Input, store: MemoryStore): RunComman
 }
 
 function parseLine(line: Uint8Array | undefined): unknown {
-  if (line !== undefined) return parse(textOf(line, 'the line'))
+  if (line !== undefined) return parse(plainTextOf(line, 'the line'))
   throw new Refusal(`The line has more than ${LINE_BYTES_MAX} bytes`)
 }
 

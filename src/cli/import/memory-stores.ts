@@ -5,6 +5,7 @@ import { utf8 } from '../../bytes.ts'
 import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import { memoriesMax, MEBIBYTE } from '../../limits.ts'
+import { onlyLine } from '../../plain-input.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
 import { CommandError, usageError } from '../command-error.ts'
 import type { Input } from '../command.ts'
@@ -122,7 +123,8 @@ function addressOf(text: string): string {
 /** From a file or a variable, never from an argument, which every process can read. */
 function keyOf({ environment }: Context): string {
   const { anthropicApiKeyFile: file, anthropicApiKey } = environment
-  const key = file === undefined ? anthropicApiKey : readSecretFile('the API key', file)
+  const given = file === undefined ? anthropicApiKey : readSecretFile('the API key', file)
+  const key = given && (onlyLine(given) ?? given)
   if (key === undefined) {
     throw new CommandError(
       'unauthenticated',

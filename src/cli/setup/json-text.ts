@@ -4,6 +4,7 @@
 
 import { createScanner, getNodeValue, type Node, type ParseError, parseTree } from 'jsonc-parser'
 import { assert, StoreError } from '../../errors.ts'
+import { MARK } from '../../plain-input.ts'
 import { isObject, type Json, type JsonObject } from '../json.ts'
 
 /** A value that is to be in the file. */
@@ -22,8 +23,6 @@ export interface Addition {
   /** The lines that are new: those of the value, and of what was made to hold it. */
   readonly lines: readonly string[]
 }
-
-const MARK = '\u{feff}'
 
 /** Undefined if the value is there already. Throws `invalid_input`: `what` names the file. */
 export function addTo(what: string, text: string, wanted: Wanted): Addition | undefined {

@@ -9,7 +9,7 @@ import { geteuid } from 'node:process'
 import { utf8 } from '../../bytes.ts'
 import { atomicWrite, type Disk, makeDurableDirectory, removeTemporary } from '../../disk/disk.ts'
 import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
-import { attempt, errnoOf, findTextFile } from '../../home/files.ts'
+import { attempt, errnoOf, findBytes, textOf } from '../../home/files.ts'
 import { CommandError } from '../command-error.ts'
 
 export interface UserFile {
@@ -36,9 +36,11 @@ export function readUserFile(path: string, within?: string): UserFile {
     throw new StoreError('invalid_input', `${path} is a link out of this project; remove the link`)
   }
   let found: Stats | undefined
-  const text = findTextFile('the file', target, false, (stats) => {
+  // With its mark, which must still be there when the file is written again.
+  const bytes = findBytes('the file', target, false, (stats) => {
     found = stats
   })
+  const text = bytes && textOf(bytes, 'the file')
   if (found !== undefined) checkOwner(path, found)
   const mode = found === undefined ? NEW_MODE : found.mode & 0o7777
   return { path, target, text, mode }

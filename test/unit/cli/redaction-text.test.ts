@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { CommandError } from '../../../src/cli/command-error.ts'
 import { Input } from '../../../src/cli/command.ts'
 import { checkSelects, patternOf } from '../../../src/cli/redaction-text.ts'
+import { StoreError } from '../../../src/errors.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 function input(values: Readonly<Record<string, string>>, ...flags: readonly string[]): Input {
@@ -28,13 +29,49 @@ describe('a pattern', () => {
     expect(patternOf(input({ matching }, ...flags))?.test(text)).toBe(matches)
   })
 
-  test.each([
-    ['a secret from a file\n', 'a secret from a file'],
-    ['with a carriage return\r\nand more', 'with a carriage return'],
-  ])('is the first line of %j', (text, wanted) => {
+  const inFile = (
+    content: string | Uint8Array,
+    ...flags: readonly string[]
+  ): RegExp | undefined => {
     const file = join(temporaryDirectory(), 'pattern')
-    writeFileSync(file, text)
-    expect(patternOf(input({ 'matching-file': file }))?.source).toBe(wanted)
+    writeFileSync(file, content)
+    return patternOf(input({ 'matching-file': file }, ...flags))
+  }
+
+  test.each<[content: string | Buffer]>([
+    ['a-secret from a file'],
+    ['a-secret from a file\n'],
+    ['a-secret from a file\r\n\r\n'],
+    ['\n  \na-secret from a file\r'],
+    ['\ufeffa-secret from a file\r\n'],
+    [Buffer.from('\ufeffa-secret from a file\r\n', 'utf16le')],
+    [Buffer.from('\ufeffa-secret from a file\r\n', 'utf16le').swap16()],
+  ])('is the line of %j, as an editor or a shell writes it', (content) => {
+    expect(inFile(content)?.source).toBe('a-secret from a file')
+    expect(inFile(content, 'literal')?.source).toBe('a-secret from a file')
+  })
+
+  test.each<[content: string | Buffer, sentence: RegExp]>([
+    ['s3cret\nand more', /several lines/],
+    ['s3cret ', /white space/],
+    ['\u00a0s3cret', /white space/],
+    [Buffer.from('s3cret', 'utf16le'), /NUL bytes/],
+    [Buffer.from([0xff, 0xfe, 0x61]), /must be UTF-8/],
+    [Buffer.from('caf\u00e9', 'latin1'), /must be UTF-8/],
+    ['\ufeff\r\n', /must not be empty/],
+  ])('in a file of %j is refused, for it would find nothing', (content, sentence) => {
+    for (const flags of [[], ['literal']]) {
+      const find = (): unknown => inFile(content, ...flags)
+      expect(find).toThrow(StoreError)
+      expect(find).toThrow(sentence)
+      expect(find).not.toThrow(/s3cret/)
+    }
+  })
+
+  test.each(['Caf\u00e9', 'Cafe\u0301'])('as plain text, %s matches both its forms', (matching) => {
+    const pattern = patternOf(input({ matching }, 'literal'))
+    for (const text of ['a Caf\u00e9.', 'a Cafe\u0301.']) expect(pattern?.test(text)).toBe(true)
+    expect(pattern?.test('a Cafe.')).toBe(false)
   })
 
   test.each(['(', '[a', 'a**', '\\'])('%s is refused without being quoted', (pattern) => {

@@ -133,6 +133,9 @@ export const memoryCommands: readonly Command[] = [
       'The text is in a file that only you can read, on a file system in RAM, and the file is ' +
         'removed however the editor ends. An editor that keeps swap, undo or backup files ' +
         'elsewhere writes plaintext there: turn that off for such files.',
+      'What others write meanwhile is merged by lines. If they changed the same lines, you can ' +
+        'open both on a terminal; otherwise nothing is saved, the exit code is 4, and your text ' +
+        'is on standard output.',
       'On a terminal a path without a memory gets one, unless the text stays empty.',
     ],
     run: async (...call) => (await import('./commands/edit.ts')).edit(...call),

@@ -10,6 +10,11 @@ export type TextMerge =
   /** Both sides changed the same or adjacent lines, or too many lines to compare. */
   | { readonly clean: false }
 
+/** A part of a merged text: settled, or lines of which both sides made different ones. */
+export type MergePart =
+  | { readonly text: string }
+  | { readonly ours: string; readonly theirs: string }
+
 /**
  * The most line comparisons in one merge, at worst a second. They are needed only between anchors
  * where both sides differ from the base.
@@ -21,11 +26,19 @@ const COMPARISONS_MAX = 4_000_000
  * adjacent lines conflict, unless they are identical.
  */
 export function mergeText(base: string, ours: string, theirs: string): TextMerge {
-  if (ours === theirs || theirs === base) return { clean: true, text: ours }
-  if (ours === base) return { clean: true, text: theirs }
-  const texts = { base: linesOf(base), ours: linesOf(ours), theirs: linesOf(theirs) }
-  const merged = mergeLines(texts)
-  return merged === undefined ? { clean: false } : { clean: true, text: merged.join('') }
+  let text = ''
+  for (const part of mergeParts(base, ours, theirs)) {
+    if (!('text' in part)) return { clean: false }
+    text += part.text
+  }
+  return { clean: true, text }
+}
+
+/** The same with its conflicts, for somebody who chooses between the sides of each. */
+export function mergeParts(base: string, ours: string, theirs: string): readonly MergePart[] {
+  if (ours === theirs || theirs === base) return [{ text: ours }]
+  if (ours === base) return [{ text: theirs }]
+  return mergeLines({ base: linesOf(base), ours: linesOf(ours), theirs: linesOf(theirs) })
 }
 
 /** Splits a text into lines, each with its line feed. */
@@ -41,8 +54,8 @@ export function linesOf(text: string): Lines {
 }
 
 /** Between two anchors, usually only one side differs from the base; that side is taken. */
-function mergeLines(texts: ThreeTexts): Lines | undefined {
-  const merged: Lines[] = []
+function mergeLines(texts: ThreeTexts): readonly MergePart[] {
+  const merged = new Merged()
   const end = {
     base: texts.base.length,
     ours: texts.ours.length,
@@ -54,28 +67,51 @@ function mergeLines(texts: ThreeTexts): Lines | undefined {
     const base = texts.base.slice(start.base, anchor.base)
     const ours = texts.ours.slice(start.ours, anchor.ours)
     const theirs = texts.theirs.slice(start.theirs, anchor.theirs)
-    if (areEqual(ours, theirs) || areEqual(base, theirs)) merged.push(ours)
-    else if (areEqual(base, ours)) merged.push(theirs)
+    if (areEqual(ours, theirs) || areEqual(base, theirs)) merged.settle(ours)
+    else if (areEqual(base, ours)) merged.settle(theirs)
     else {
       comparisons += (base.length + 1) * (ours.length + theirs.length)
-      const lines = comparisons > COMPARISONS_MAX ? undefined : compareLines(base, ours, theirs)
-      if (lines === undefined) return undefined
-      merged.push(lines)
+      if (comparisons > COMPARISONS_MAX) merged.leave(ours, theirs)
+      else compareLines(merged, base, ours, theirs)
     }
-    merged.push(texts.base.slice(anchor.base, anchor.base + 1))
+    merged.settle(texts.base.slice(anchor.base, anchor.base + 1))
     start = move(anchor, 1)
   }
-  return merged.flat()
+  return merged.parts()
 }
 
-function compareLines(base: string[], ours: string[], theirs: string[]): Lines | undefined {
-  const merged: string[][] = []
+function compareLines(merged: Merged, base: string[], ours: string[], theirs: string[]): void {
   for (const region of diff3MergeRegions(ours, base, theirs)) {
-    if ('bufferContent' in region) merged.push(region.bufferContent)
-    else if (areEqual(region.aContent, region.bContent)) merged.push(region.aContent)
-    else return undefined
+    if ('bufferContent' in region) merged.settle(region.bufferContent)
+    else if (areEqual(region.aContent, region.bContent)) merged.settle(region.aContent)
+    else merged.leave(region.aContent, region.bContent)
   }
-  return merged.flat()
+}
+
+/** What a merge has made so far, with neighbouring settled lines as one part. */
+class Merged {
+  readonly #parts: MergePart[] = []
+  #settled: string[] = []
+
+  settle(lines: Lines): void {
+    for (const line of lines) this.#settled.push(line)
+  }
+
+  leave(ours: Lines, theirs: Lines): void {
+    this.#close()
+    this.#parts.push({ ours: ours.join(''), theirs: theirs.join('') })
+  }
+
+  parts(): readonly MergePart[] {
+    this.#close()
+    return this.#parts
+  }
+
+  #close(): void {
+    if (this.#settled.length === 0) return
+    this.#parts.push({ text: this.#settled.join('') })
+    this.#settled = []
+  }
 }
 
 function areEqual(a: Lines, b: Lines): boolean {

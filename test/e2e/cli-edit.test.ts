@@ -80,6 +80,15 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     expect(await home.ok('cat', 'notes.md')).toBe('1\na\nb\nc\nd\ntwo\n3\n')
   })
 
+  test('edits with one line between them are merged, too', { tags: 'slow' }, async () => {
+    const home = await homeWithMemory()
+    const other = `${process.execPath} ${mainFile} str-replace notes.md --old one --new 1 >&2`
+    const result = await edit(home, `${other}; sed -i s/three/3/ "$1"`)
+    expect(result).toMatchObject({ exitCode: 0, stdout: 'Edited /notes.md\n' })
+    expect(result.stderr).toContain('Merged with what was written meanwhile')
+    expect(await home.ok('cat', 'notes.md')).toBe('1\ntwo\n3\n')
+  })
+
   test(
     'an edit of the same lines saves nothing, and its text is not lost',
     { tags: 'slow' },

@@ -44,28 +44,24 @@ describe('settings', () => {
   })
 })
 
-test(
-  'settings that processes change at once all change',
-  { tags: 'slow' },
-  async () => {
-    const home = await newHomeWithStore()
-    const changes = [
-      ['--name', 'Team'],
-      ['--description', 'Notes'],
-      ['--content-limit', '10'],
-      ['--memory-limit', '1'],
-      ['--guard', 'on'],
-    ]
-    const ended = await Promise.all(changes.map(async (words) => home.run(['settings', ...words])))
-    expect(ended.map(({ exitCode }) => exitCode)).toEqual(changes.map(() => 0))
-    expect(await home.json('settings')).toMatchObject({
-      name: 'Team',
-      description: 'Notes',
-      limits: { content_size_bytes: 10, memories: 1 },
-      guard: true,
-    })
-  },
-)
+test('settings that processes change at once all change', { tags: 'slow' }, async () => {
+  const home = await newHomeWithStore()
+  const changes = [
+    ['--name', 'Team'],
+    ['--description', 'Notes'],
+    ['--content-limit', '10'],
+    ['--memory-limit', '1'],
+    ['--guard', 'on'],
+  ]
+  const ended = await Promise.all(changes.map(async (words) => home.run(['settings', ...words])))
+  expect(ended.map(({ exitCode }) => exitCode)).toEqual(changes.map(() => 0))
+  expect(await home.json('settings')).toMatchObject({
+    name: 'Team',
+    description: 'Notes',
+    limits: { content_size_bytes: 10, memories: 1 },
+    guard: true,
+  })
+})
 
 describe('the guard', () => {
   test(

@@ -1,7 +1,8 @@
 // write and append on the built command line, and the editor for new memories.
 
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type Home, newHomeWithStore } from './cli-process.ts'
+import { type Home, mainFile, newHomeWithStore } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 
 describe('write', () => {
@@ -47,7 +48,7 @@ test(
   { tags: 'slow' },
   async () => {
     const home = await newHomeWithStore()
-    const lines = Array.from({ length: 12 }, (_, index) => `line ${index}\n`)
+    const lines = Array.from({ length: 6 }, (_, index) => `line ${index}\n`)
     const ended = await Promise.all(
       lines.map(async (input) => home.run(['append', 'log.md', '-'], { input })),
     )
@@ -73,6 +74,51 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     const unsaved = editing(home, 'true')(verb, 'b.md')
     expect(unsaved).toEqual({ exitCode: 0, screen: 'Nothing changed\n' })
     expect(await home.ok('ls')).toBe('a.md\n')
+  })
+
+  const other = (words: string): string => `${process.execPath} ${mainFile} ${words} > /dev/null`
+
+  test('lines that overlap are shown in the editor, and the marks are not saved', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'one\ntwo\nthree\n')
+    const script = `if grep -q yours "$1"; then cp "$1" shown; sed -i '/^[<=>]\\{7\\}/d' "$1"
+      else ${other('str-replace a.md --old two --new 2')}; sed -i s/two/zwei/ "$1"; fi`
+    const EDITOR = `sh ${home.file('editor', script)}`
+    const { exitCode, screen } = onTerminal(home, ['edit', 'a.md', '--allow-disk-temp'], {
+      env: { EDITOR },
+      typed: [['Open the editor with both? [y/N]', 'y\r']],
+    })
+    expect([exitCode, screen]).toEqual([0, expect.stringContaining('Edited /a.md')])
+    expect(await home.ok('cat', 'a.md')).toBe('one\nzwei\n2\nthree\n')
+    expect(readFileSync(`${home.directory}/shown`, 'utf8')).toBe(
+      'one\n<<<<<<< yours\nzwei\n=======\n2\n>>>>>>> there now\nthree\n',
+    )
+  })
+
+  test('marks are never saved, and the text is printed', async () => {
+    const home = await newHomeWithStore()
+    await home.ok('create', 'a.md', '--text', 'one\n')
+    const script = `if grep -q yours "$1"; then :; else ${other('write a.md --text 1')}
+      echo eins > "$1"; fi`
+    const EDITOR = `sh ${home.file('editor', script)}`
+    const { exitCode, screen } = onTerminal(home, ['edit', 'a.md', '--allow-disk-temp'], {
+      env: { EDITOR },
+      typed: [['Open the editor with both? [y/N]', 'y\r']],
+    })
+    expect([exitCode, screen]).toEqual([4, expect.stringContaining('eins\n=======\n1\n')])
+    expect(await home.ok('cat', 'a.md')).toBe('1')
+  })
+
+  test('a memory that appears while create has the editor open is not replaced', async () => {
+    const home = await newHomeWithStore()
+    const script = `${other('create a.md --text theirs')}; echo mine > "$1"`
+    const EDITOR = `sh ${home.file('editor', script)}`
+    const { exitCode, screen } = onTerminal(home, ['create', 'a.md', '--allow-disk-temp'], {
+      env: { EDITOR },
+      typed: [['Open the editor with both? [y/N]', 'n\r']],
+    })
+    expect([exitCode, screen]).toEqual([4, expect.stringContaining('mine\n')])
+    expect(await home.ok('cat', 'a.md')).toBe('theirs')
   })
 
   test('create of a path that is taken says so before the editor opens', async () => {

@@ -73,7 +73,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'remote-state-file',
     'state-cache',
   ],
-  'store/merge': ['merge-input', 'plan'],
+  'store/merge': ['content-merge', 'merge-input', 'plan'],
   'store/redaction': [
     'acknowledgement',
     'certificate',

@@ -227,15 +227,15 @@ export const merge: readonly MutatedFile[] = [
         name: 'large texts merge where both sides made one large edit alike',
       },
       {
-        line: `else if (areEqual(region.aContent, region.bContent)) merged.push(region.aContent)
+        line: `else if (areEqual(region.aContent, region.bContent)) merged.settle(region.aContent)
 `,
         becomes: '',
         test: 'unit/store/text-merge.test.ts',
         name: 'merges the same edit among repeated lines',
       },
       {
-        line: 'comparisons > COMPARISONS_MAX ? undefined : compareLines(',
-        becomes: 'compareLines(',
+        line: 'if (comparisons > COMPARISONS_MAX) merged.leave(ours, theirs)\n      else ',
+        becomes: '',
         test: 'unit/store/text-merge.test.ts',
         name: 'conflict where more lines would have to be compared than a second allows',
       },

@@ -6,7 +6,7 @@ import type { Action } from '../../api/actions.ts'
 import { StoreError } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { changedAnswer, unchangedAnswer } from '../changed.ts'
+import { changedAnswer } from '../changed.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -33,13 +33,8 @@ async function createInEditor(context: Context, input: Input, path: string): Pro
     if ((await store.list(path, { depth: 0 })) === undefined) return
     throw new StoreError('path_conflict', 'The path is taken', { details: { path } })
   })
-  const { editText, keepingText } = await import('./edit.ts')
-  const file_text = await editText(context, input, path, '')
-  if (file_text === '') return unchangedAnswer(path)
-  const applied = await keepingText(file_text, () =>
-    withStore(context, (store) => runIn(store, author, actions.create, { path, file_text })),
-  )
-  return changedAnswer(`Created ${path}`, path, applied)
+  const { editFrom } = await import('./edit.ts')
+  return editFrom(context, input, { path, author, before: undefined })
 }
 
 export async function write(context: Context, input: Input): Promise<Answer> {

@@ -2,7 +2,7 @@
 // lines, the lines of both sides, or the newer text if combined lines would not be valid JSON or
 // too large. Must not write conflict markers.
 
-import { mergeText } from '../../text/text-merge.ts'
+import { type MergePart, mergeParts, mergeText } from '../../text/text-merge.ts'
 import { type TextSides, uniteTexts } from '../../text/text-union.ts'
 
 export interface MergedContent {
@@ -25,6 +25,18 @@ export function mergeContents(sides: TextSides, limit: number): MergedContent {
     return { content: newer, how: 'newer_kept' }
   }
   return { content, how: merged.clean ? 'merged' : 'both_kept' }
+}
+
+/**
+ * Merges the text of an editor into one that was written meanwhile, for somebody who looks at it:
+ * what overlaps is theirs to choose. That is the whole text if the lines of both sides would not be
+ * valid JSON any more.
+ */
+export function mergeEdits(base: string, ours: string, theirs: string): readonly MergePart[] {
+  const parts = mergeParts(base, ours, theirs)
+  const merged = parts.map((part) => ('text' in part ? part.text : part.ours)).join('')
+  if (merged === ours || merged === theirs || !isJson(ours) || !isJson(theirs)) return parts
+  return isJson(merged) ? parts : [{ ours, theirs }]
 }
 
 function isFit(content: string, { older, newer }: TextSides, limit: number): boolean {

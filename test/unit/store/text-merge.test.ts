@@ -5,7 +5,8 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mergeText } from '../../../src/text/text-merge.ts'
+import { mergeEdits } from '../../../src/store/merge/content-merge.ts'
+import { mergeParts, mergeText } from '../../../src/text/text-merge.ts'
 import { full, seed } from '../../support/seed.ts'
 import { cleanEnvironment, temporaryDirectory } from '../../support/temporary.ts'
 
@@ -69,6 +70,24 @@ describe('conflicts', () => {
     expect(mergeText(text(base), text(ours), text(theirs))).toEqual({ clean: false })
     expect(mergeText(text(base), text(theirs), text(ours))).toEqual({ clean: false })
   })
+})
+
+test('the parts of a merge are what is settled, and both sides of what is not', () => {
+  const parts = mergeParts(text('abcdefg'), text('axcdefgh'), text('aycdzfg'))
+  expect(parts).toEqual([
+    { text: text('a') },
+    { ours: text('x'), theirs: text('y') },
+    { text: text('cdzfgh') },
+  ])
+  expect(mergeParts(text('abc'), text('xbc'), text('aby'))).toEqual([{ text: text('xby') }])
+})
+
+test('an edit of JSON is merged as a whole if the lines of both would not be JSON', () => {
+  const base = '[\n1\n\n\n\n]\n'
+  const ours = base.replace('1\n', '')
+  const theirs = base.replace(']', ',2\n]')
+  expect(mergeText(base, ours, theirs).clean).toBe(true)
+  expect(mergeEdits(base, ours, theirs)).toEqual([{ ours, theirs }])
 })
 
 /** An edit of a line: kept, deleted, replaced, or with new lines before it. */

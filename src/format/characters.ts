@@ -47,6 +47,9 @@ const SPACES: readonly Range[] = [
   [0x3000, 0x3000],
 ]
 
+/** For patterns of others, with the flag `u`: a class of the forbidden characters but controls. */
+export const unseenClass: string = classOf(UNSEEN)
+
 const control = new RegExp(classOf(CONTROLS), 'u')
 const forbidden = new RegExp(classOf([...CONTROLS, ...UNSEEN]), 'u')
 const spaceAtEnd = new RegExp(`^${classOf(SPACES)}|${classOf(SPACES)}$`, 'u')

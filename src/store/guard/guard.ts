@@ -8,7 +8,7 @@ import type { Settings } from '../../format/settings.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { ContentGuard, Finding } from '../commits/content-guard.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
-import { findSecrets } from './secret-patterns.ts'
+import { findSecrets } from './find-secrets.ts'
 
 export type { ContentGuard, Finding }
 

@@ -1,24 +1,19 @@
-// Patterns of secrets: private keys, tokens of clouds and services, passwords in URLs, payment
-// cards. Only documented formats with a fixed prefix or frame, so that prose never matches; nothing
-// is guessed from entropy. Every pattern matches a bounded number of characters, so that the time
-// is linear even in a hostile text.
+// Patterns of secrets: private keys, tokens of clouds and services, passwords in URLs. Only
+// documented formats with a fixed prefix or frame, so that prose never matches; nothing is guessed
+// from entropy. Each row names the document that defines it. Every pattern matches a bounded number
+// of characters, so that the time is linear even in a hostile text, and is tried only on a text
+// that has one of its marks.
 
-import { findCardNumbers } from './card-numbers.ts'
+import { isInWebKey, isSignedToken } from './json-secrets.ts'
+import { isMadeUpPassword, isMadeUpToken } from './placeholders.ts'
 
-/** The position of a secret in a text, in UTF-16 units, and its kind. Holds none of the text. */
-export interface Secret {
+export interface Pattern {
   readonly rule: string
-  readonly start: number
-  readonly end: number
-}
-
-const CARD = 'payment card number'
-
-interface Pattern {
-  readonly rule: string
+  /** Each match holds one of these; without regard to case if the pattern has the flag `i`. */
+  readonly marks: readonly string[]
   readonly pattern: RegExp
-  /** Whether the pattern's group `secret` is a placeholder and no real secret. */
-  readonly isPlaceholder?: (secret: string) => boolean
+  /** Whether a match is a secret, and no example of documentation. */
+  readonly isSecret: (match: RegExpExecArray) => boolean
 }
 
 const BASE64 = '[A-Za-z0-9+/]'
@@ -33,116 +28,276 @@ const PEM = joined(
   // To the end of the key, because many keys begin with the same characters.
   String.raw`(?:[A-Za-z0-9+/=\s>]|\\[nr]){0,16384}`,
 )
+/** The beginning of a base64 that has been decoded: its first line may have no more. */
+const PEM_HEAD = joined(
+  '^-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----',
+  String.raw`\s{1,4}[A-Za-z0-9+/]{8,64}`,
+)
+/** `key: `, `"key" => `, `key=`, `key = "`. */
+const IS = String.raw`["']?[ \t]{0,8}(?::|=>?)[ \t]{0,8}["']?`
 const AWS_SECRET = joined(
-  String.raw`secret[_-]?access[_-]?key["']?[ \t]{0,8}(?::|=>?)[ \t]{0,8}["']?`,
+  String.raw`(?:aws[_-]?secret[_-]?|secret[_-]?access[_-]?)(?:access[_-]?)?key${IS}`,
   `${BASE64}{40}(?![A-Za-z0-9+/=])`,
 )
 const SLACK_HOOK = joined(
   String.raw`hooks\.slack\.com/(?:services|workflows|triggers)/`,
   '[A-Z0-9]{8,12}/[A-Za-z0-9/]{20,1024}',
 )
-
-/** `${PASSWORD}`, `$PASSWORD`, `{password}`, `[password]`, `%PASSWORD%`, `%s`, `***`, `xxxx`. */
-const VARIABLE = joined(
-  String.raw`^(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\{.*\}|\[.*\]`,
-  String.raw`|%[A-Z_]+%|%s|%\([A-Z_]+\)s|(.)\1*)$`,
+const DISCORD_HOOK = joined(
+  String.raw`discord(?:app)?\.com/api/(?:v\d{1,2}/)?`,
+  String.raw`webhooks/\d{17,20}/[\w-]{60,80}`,
 )
-const EXAMPLE = joined(
-  '^(?:my|your|the|some|db|user)?[_-]?',
-  '(?:pass(?:word|wd|phrase)?|pwd?|secret|token|changeme|example',
-  '|root|admin|guest|test|postgres)$',
+/** The id of an application in base64: each digit gives characters of few kinds. */
+const DISCORD_TOKEN = joined(
+  '(?<![A-Za-z0-9_-])(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5,6}[MNO]?[DTjzAQgw]?[AEIMQUYcgk]?',
+  String.raw`\.[\w-]{6}\.[\w-]{27,40}(?![\w-])`,
 )
+const TWILIO_PAIR = joined(
+  String.raw`AC[0-9a-f]{32}(?![0-9A-Za-z])[^]{1,160}?`,
+  String.raw`(?<![0-9A-Za-z])[0-9a-f]{32}(?![0-9A-Za-z])`,
+)
+const TWILIO_VARIABLE = joined(
+  `twilio[_-]?(?:auth[_-]?token|api[_-]?secret|secret)${IS}`,
+  '[A-Za-z0-9]{32}(?![A-Za-z0-9])',
+)
+const CONNECTION_PASSWORD = joined(
+  String.raw`(?<![\w$.-])(?:password|pwd)[ \t]{0,4}=[ \t]{0,4}(?:'(?<single>[^'\n]{3,200})'`,
+  String.raw`|"(?<double>[^"\n]{3,200})"|(?<plain>[^\s'";,&<>()[\\]{3,200})(?=[\s'";&\\` + '`]|$))',
+)
+const CONNECTION_PLACE = new RegExp(
+  joined(
+    String.raw`(?<![\w$.-])(?:host|hostaddr|server|data source|user|user id|uid|username|dbname`,
+    String.raw`|database|initial catalog)[ \t]{0,4}=`,
+  ),
+  'i',
+)
+const SECRET_VARIABLE = joined(
+  String.raw`(?<![A-Za-z0-9_])(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH|SSHPASS)=["']?`,
+  '(?<secret>[^\\s"\'`;&<>$()\\\\]{3,200})',
+)
+const JWT = joined(
+  String.raw`(?<![\w-])e(?:yJ|yA|wo|w0)[\w-]{8,4096}\.[\w-]{2,16384}\.[\w-]{20,2048}(?![\w-])`,
+)
+const JWK = String.raw`"(?:d|k)"\s{0,8}:\s{0,8}"[A-Za-z0-9_-]{20,1400}"`
 
-const placeholders = [new RegExp(VARIABLE, 'i'), new RegExp(EXAMPLE, 'i')]
-
-const patterns: readonly Pattern[] = [
-  { rule: 'private key', pattern: new RegExp(PEM, 'g') },
-  // PuTTY's own format, and age (C2SP age.md).
-  {
-    rule: 'private key',
-    pattern: /^Private-Lines: \d{1,4}\r?\n[A-Za-z0-9+/]{40}[A-Za-z0-9+/=\s]{0,8192}/gm,
-  },
-  { rule: 'private key', pattern: /AGE-SECRET-KEY-(?:PQ-)?1[02-9AC-HJ-NP-Z]{40,1024}/gi },
-  // FORMAT §1.3.
-  { rule: 'gitlocket identity', pattern: /GITLOCKET-IDENTITY-1-[0-9A-Z]{32,1024}/gi },
-  { rule: 'gitlocket recovery key', pattern: /GLKR1-(?:[0-9A-Z]{8}[- ]?){4,8}/gi },
-  { rule: 'gitlocket operator secret', pattern: /GLKO1-(?:[0-9A-Z]{7}[- ]?){4,8}/gi },
-
-  // AWS: "Unique identifiers" in the IAM guide (access key, temporary key, bearer token).
-  { rule: 'AWS access key', pattern: exactly('(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}') },
-  { rule: 'AWS secret key', pattern: new RegExp(AWS_SECRET, 'gi') },
-  { rule: 'Google API key', pattern: exactly('AIza[A-Za-z0-9_-]{35}') },
-  { rule: 'Google OAuth secret', pattern: exactly('GOCSPX-[A-Za-z0-9_-]{28}') },
-  { rule: 'Google access token', pattern: token('ya29\\.[A-Za-z0-9_-]{40,1024}') },
-  { rule: 'Azure account key', pattern: /AccountKey=[A-Za-z0-9+/]{86}==/gi },
-  // Microsoft: "Microsoft Entra client secret" of its sensitive information types.
-  {
-    rule: 'Azure client secret',
-    pattern: token('[A-Za-z0-9_~.-]{3}\\dQ~[A-Za-z0-9_~.-]{31,1024}'),
-  },
-  { rule: 'DigitalOcean token', pattern: exactly('do[opr]_v1_[a-f0-9]{64}') },
-  { rule: 'Alibaba Cloud access key', pattern: exactly('LTAI[A-Za-z0-9]{20}') },
-  { rule: 'HashiCorp Vault token', pattern: token('hv[sb]\\.[A-Za-z0-9_-]{24,1024}') },
-  { rule: 'Databricks token', pattern: exactly('dapi[a-f0-9]{32}') },
-
-  { rule: 'Anthropic API key', pattern: token('sk-ant-[a-z]{3,8}\\d\\d-[A-Za-z0-9_-]{40,1024}') },
-  {
-    rule: 'OpenAI API key',
-    pattern: token('sk-[A-Za-z0-9_-]{16,128}T3BlbkFJ[A-Za-z0-9_-]{16,1024}'),
-  },
-  { rule: 'Hugging Face token', pattern: exactly('hf_[A-Za-z0-9]{34}') },
-  // GitHub: "Authentication token formats"; GitLab: "Token prefixes".
-  { rule: 'GitHub token', pattern: token('gh[pousr]_[A-Za-z0-9]{36,1024}') },
-  { rule: 'GitHub token', pattern: exactly('github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}') },
-  {
-    rule: 'GitLab token',
-    pattern: token('gl(?:pat|oas|dt|rt|cbt|ptt|ft|soat|imt|agent)-[A-Za-z0-9_.-]{20,1024}'),
-  },
-  { rule: 'npm token', pattern: exactly('npm_[A-Za-z0-9]{36}') },
-  { rule: 'PyPI token', pattern: token('pypi-AgE[A-Za-z0-9_-]{50,1024}') },
-  { rule: 'Slack token', pattern: token('xox[abeoprs](?:\\.xox[bp])?-\\d[A-Za-z0-9-]{18,1024}') },
-  { rule: 'Slack token', pattern: token('xapp-\\d-[A-Z0-9]{9,12}-\\d{10,14}-[a-z0-9]{32,1024}') },
-  { rule: 'Slack webhook', pattern: new RegExp(SLACK_HOOK, 'g') },
-  { rule: 'Stripe key', pattern: token('[rs]k_live_[A-Za-z0-9]{16,1024}') },
-  { rule: 'SendGrid API key', pattern: exactly('SG\\.[A-Za-z0-9_-]{22}\\.[A-Za-z0-9_-]{43}') },
-  { rule: 'Shopify token', pattern: exactly('shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}') },
-  { rule: '1Password token', pattern: token('ops_eyJ[A-Za-z0-9_-]{100,1024}') },
-
-  // RFC 3986 §3.2.1; also URLs of databases and queues.
-  {
-    rule: 'password in a URL',
-    pattern: /:\/\/[^\s:@/<>"'`]{0,100}:(?<secret>[^\s@/<>"'`]{3,200})@[A-Za-z0-9[]/g,
-    isPlaceholder,
-  },
+/** The beginning of a file that has been decoded from base64. */
+export const decodedPatterns: readonly Pattern[] = [
+  row('private key', ['PRIVATE KEY'], new RegExp(PEM_HEAD, 'g'), isAny),
 ]
 
-/** The secrets in a text, in the order of their positions. */
-export function findSecrets(text: string): readonly Secret[] {
-  const found: Secret[] = findCardNumbers(text).map(({ start, end }) => {
-    return { rule: CARD, start, end }
-  })
-  for (const { rule, pattern, isPlaceholder: skip } of patterns) {
-    for (const match of text.matchAll(pattern)) {
-      if (skip?.(match.groups?.['secret'] ?? '') === true) continue
-      found.push({ rule, start: match.index, end: match.index + match[0].length })
-    }
-  }
-  return found.toSorted((a, b) => a.start - b.start)
-}
+export const secretPatterns: readonly Pattern[] = [
+  row('private key', ['PRIVATE KEY'], new RegExp(PEM, 'g'), isAny),
+  // PuTTY's own format ("PPK file format"), and age (C2SP age.md).
+  row(
+    'private key',
+    ['Private-Lines'],
+    /^Private-Lines: \d{1,4}\r?\n[A-Za-z0-9+/]{40}[A-Za-z0-9+/=\s]{0,8192}/gm,
+    isAny,
+  ),
+  row('private key', ['age-secret-key'], /AGE-SECRET-KEY-(?:PQ-)?1[02-9AC-HJ-NP-Z]{40,1024}/gi),
+  // RFC 7517, RFC 7518 §6, RFC 8037: the private member, or the bytes of a symmetric key.
+  row('private key', ['"kty"'], new RegExp(JWK, 'g'), (match) => {
+    const { 0: whole, index, input } = match
+    return !isMadeUpToken(whole) && isInWebKey(input, index, index + whole.length)
+  }),
+  // FORMAT §1.3; the tokens in src/hosting/credentials.ts.
+  row('gitlocket identity', ['gitlocket-identity-1-'], /GITLOCKET-IDENTITY-1-[0-9A-Z]{32,1024}/gi),
+  row('gitlocket recovery key', ['glkr1-'], /GLKR1-(?:[0-9A-Z]{8}[- ]?){4,8}/gi),
+  row('gitlocket operator secret', ['glko1-'], /GLKO1-(?:[0-9A-Z]{7}[- ]?){4,8}/gi),
+  token('gitlocket API key', ['glk_', 'gls_'], 'gl[ks]_[0-9a-z]{26}_[A-Za-z0-9_-]{43}'),
+  // RFC 7519: JSON Web Token, of which Supabase's service role is one.
+  row('JSON Web Token', ['eyJ', 'eyA', 'ewo', 'ew0'], new RegExp(JWT, 'g'), ([whole]) =>
+    isSignedToken(whole),
+  ),
+
+  // AWS: "Unique identifiers" in the IAM guide (access key, temporary key, bearer token).
+  exactly(
+    'AWS access key',
+    ['AKIA', 'ASIA', 'ABIA', 'ACCA'],
+    '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}',
+  ),
+  // "Configuration and credential file settings" of the AWS CLI; `AWS_SECRET_KEY` of older SDKs.
+  row('AWS secret key', ['secret'], new RegExp(AWS_SECRET, 'gi')),
+  // Google Cloud: "Manage API keys", "Manage OAuth clients", "Token types".
+  exactly('Google API key', ['AIza'], 'AIza[A-Za-z0-9_-]{35}'),
+  exactly('Google OAuth secret', ['GOCSPX-'], 'GOCSPX-[A-Za-z0-9_-]{28}'),
+  token('Google access token', ['ya29.'], 'ya29\\.[A-Za-z0-9_-]{40,1024}'),
+  // Azure: "Configure Azure Storage connection strings", "Service Bus access control with SAS".
+  row('Azure account key', ['accountkey='], /AccountKey=[A-Za-z0-9+/]{86}==/gi),
+  row(
+    'Azure account key',
+    ['sharedaccesskey='],
+    /SharedAccessKey=(?:[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==)/gi,
+  ),
+  // Azure Storage: "Create a service SAS", the field `sig`.
+  row(
+    'Azure shared access signature',
+    ['sig='],
+    /(?<![A-Za-z0-9_])sig=(?:[A-Za-z0-9+/]|%2[BFbf]){43}(?:=|%3[Dd])/g,
+  ),
+  // Microsoft: "Microsoft Entra client secret" of its sensitive information types.
+  token('Azure client secret', ['Q~'], '[A-Za-z0-9_~.-]{3}\\dQ~[A-Za-z0-9_~.-]{31,1024}'),
+  // DigitalOcean: "API token prefixes".
+  exactly('DigitalOcean token', ['_v1_'], 'do[opr]_v1_[a-f0-9]{64}'),
+  exactly('Alibaba Cloud access key', ['LTAI'], 'LTAI[A-Za-z0-9]{20}'),
+  // HashiCorp: "Vault tokens", "HCP Terraform API tokens".
+  token('HashiCorp Vault token', ['hvs.', 'hvb.', 'hvr.'], 'hv[sbr]\\.[A-Za-z0-9_-]{24,1024}'),
+  token('Terraform token', ['.atlasv1.'], '[A-Za-z0-9]{14}\\.atlasv1\\.[A-Za-z0-9_=-]{60,256}'),
+  // Databricks: "Personal access token authentication".
+  exactly('Databricks token', ['dapi'], 'dapi[a-f0-9]{32}'),
+
+  // Anthropic, OpenAI, OpenRouter, Hugging Face, Groq, xAI, Perplexity, Replicate: their API keys,
+  // as GitHub's "Supported secret scanning patterns" and the rules of Gitleaks have them.
+  token('Anthropic API key', ['sk-ant'], 'sk-ant-[a-z]{3,8}\\d\\d-[A-Za-z0-9_-]{40,1024}'),
+  token('OpenAI API key', ['T3BlbkFJ'], 'sk-[A-Za-z0-9_-]{16,128}T3BlbkFJ[A-Za-z0-9_-]{16,1024}'),
+  exactly('OpenRouter API key', ['sk-or-v1-'], 'sk-or-v1-[a-f0-9]{64}'),
+  exactly('Hugging Face token', ['hf_'], 'hf_[A-Za-z0-9]{34}'),
+  exactly('Groq API key', ['gsk_'], 'gsk_[A-Za-z0-9]{52}'),
+  exactly('xAI API key', ['xai-'], 'xai-[A-Za-z0-9]{80}'),
+  exactly('Perplexity API key', ['pplx-'], 'pplx-[A-Za-z0-9]{48}'),
+  exactly('Replicate token', ['r8_'], 'r8_[A-Za-z0-9]{37}'),
+  // GitHub: "Authentication token formats"; GitLab: "Token prefixes".
+  token('GitHub token', ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], 'gh[pousr]_[A-Za-z0-9]{36,1024}'),
+  exactly('GitHub token', ['github_pat_'], 'github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}'),
+  token(
+    'GitLab token',
+    [
+      'glpat-',
+      'gloas-',
+      'gldt-',
+      'glrt-',
+      'glcbt-',
+      'glptt-',
+      'glft-',
+      'glsoat-',
+      'glimt-',
+      'glagent-',
+    ],
+    'gl(?:pat|oas|dt|rt|cbt|ptt|ft|soat|imt|agent)-[A-Za-z0-9_.-]{20,1024}',
+  ),
+  // npm: "About access tokens"; PyPI: "API tokens"; RubyGems: "API key scopes".
+  exactly('npm token', ['npm_'], 'npm_[A-Za-z0-9]{36}'),
+  token('PyPI token', ['pypi-AgE'], 'pypi-AgE[A-Za-z0-9_-]{50,1024}'),
+  exactly('RubyGems key', ['rubygems_'], 'rubygems_[a-f0-9]{48}'),
+  // Docker: "Personal access tokens", "Organization access tokens".
+  exactly('Docker token', ['dckr_pat_', 'dckr_oat_'], 'dckr_[po]at_[A-Za-z0-9_-]{27,64}'),
+  // Slack: "Tokens", "Sending messages using incoming webhooks".
+  token('Slack token', ['xox'], 'xox[abeoprs](?:\\.xox[bp])?-\\d[A-Za-z0-9-]{18,1024}'),
+  token('Slack token', ['xapp-'], 'xapp-\\d-[A-Z0-9]{9,12}-\\d{10,14}-[a-z0-9]{32,1024}'),
+  row('Slack webhook', ['hooks.slack.com/'], new RegExp(SLACK_HOOK, 'g')),
+  // Discord: "Authentication" and "Webhook resource" of its developer documentation.
+  row('Discord token', [], new RegExp(DISCORD_TOKEN, 'g')),
+  row('Discord webhook', ['/webhooks/'], new RegExp(DISCORD_HOOK, 'g')),
+  // Telegram: "Bot API", "Authorizing your bot".
+  exactly('Telegram bot token', [':AA'], '(?:bot)?\\d{8,10}:AA[A-Za-z0-9_-]{33}'),
+  // Twilio: "API keys", "Auth tokens": the SID of a key, and an account with its token.
+  exactly('Twilio API key', ['SK'], 'SK[0-9a-f]{32}'),
+  exactly('Twilio auth token', ['AC'], TWILIO_PAIR),
+  row('Twilio auth token', ['twilio'], new RegExp(TWILIO_VARIABLE, 'gi')),
+  // Stripe: "API keys", "Check the webhook signatures".
+  token('Stripe key', ['k_live_', 'k_test_'], '[rs]k_(?:live|test)_[A-Za-z0-9]{16,1024}'),
+  token('webhook signing secret', ['whsec_'], 'whsec_[A-Za-z0-9+/]{24,256}={0,2}'),
+  // Twilio SendGrid: "API keys"; Mailgun: "API keys"; Mailchimp: "Marketing API quick start".
+  exactly('SendGrid API key', ['SG.'], 'SG\\.[A-Za-z0-9_-]{22}\\.[A-Za-z0-9_-]{43}'),
+  exactly('Mailgun API key', ['key-'], 'key-[0-9a-f]{32}'),
+  exactly(
+    'Mailchimp API key',
+    ['-us1', '-us2', '-us3', '-us4', '-us5', '-us6', '-us7', '-us8', '-us9'],
+    '[0-9a-f]{32}-us\\d{1,2}',
+  ),
+  // Shopify: "Access tokens"; Square: "Access tokens".
+  exactly(
+    'Shopify token',
+    ['shpat_', 'shpca_', 'shppa_', 'shpss_'],
+    'shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}',
+  ),
+  exactly('Square secret', ['sq0csp-'], 'sq0csp-[A-Za-z0-9_-]{43}'),
+  // Linear: "Personal API keys"; Notion: "Authorization"; Figma: "Access tokens"; Atlassian: "API
+  // tokens"; Postman: "Postman API keys".
+  exactly('Linear key', ['lin_api_', 'lin_oauth_'], 'lin_(?:api|oauth)_[A-Za-z0-9]{40,64}'),
+  exactly('Notion token', ['ntn_'], 'ntn_[A-Za-z0-9]{40,64}'),
+  exactly('Notion token', ['secret_'], 'secret_[A-Za-z0-9]{43}'),
+  exactly('Figma token', ['figd_', 'figo_'], 'fig[do]_[A-Za-z0-9_-]{40,64}'),
+  token('Atlassian token', ['ATATT3'], 'ATATT3[A-Za-z0-9_=-]{100,1024}'),
+  exactly('Postman API key', ['PMAK-'], 'PMAK-[a-f0-9]{24}-[a-f0-9]{34}'),
+  // Grafana: "Service account tokens"; New Relic: "API keys"; Sentry: "Auth tokens".
+  exactly('Grafana token', ['glsa_'], 'glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}'),
+  token('Grafana token', ['glc_eyJ'], 'glc_eyJ[A-Za-z0-9+/=]{40,1024}'),
+  exactly('New Relic key', ['NRAK-'], 'NRAK-[A-Z0-9]{27}'),
+  token('Sentry token', ['sntrys_eyJ'], 'sntrys_eyJ[A-Za-z0-9+/=_-]{80,1024}'),
+  exactly('Sentry token', ['sntryu_'], 'sntryu_[a-f0-9]{64}'),
+  // Supabase: "Access tokens", "API keys"; PlanetScale: "Service tokens"; Pulumi: "Access tokens";
+  // Tailscale: "Key prefixes"; Doppler: "Token formats".
+  exactly('Supabase token', ['sbp_'], 'sbp_[a-f0-9]{40}'),
+  exactly('Supabase secret key', ['sb_secret_'], 'sb_secret_[A-Za-z0-9_-]{28,64}'),
+  token('PlanetScale token', ['pscale_'], 'pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_=-]{32,64}'),
+  exactly('Pulumi token', ['pul-'], 'pul-[a-f0-9]{40}'),
+  token('Tailscale key', ['tskey-'], 'tskey-[a-z]{3,10}-[A-Za-z0-9]{6,32}-[A-Za-z0-9]{20,64}'),
+  token(
+    'Doppler token',
+    ['dp.'],
+    'dp\\.(?:pt|ct|st|sa|scim|audit)\\.(?:[a-z0-9_-]{2,35}\\.)?[A-Za-z0-9]{40,64}',
+  ),
+  // 1Password: "Service account tokens".
+  token('1Password token', ['ops_eyJ'], 'ops_eyJ[A-Za-z0-9_-]{100,1024}'),
+
+  // RFC 3986 §3.2.1; also URLs of databases and queues.
+  row(
+    'password in a URL',
+    ['://'],
+    /:\/\/[^\s:@/<>"'`]{0,100}:(?<secret>[^\s@/<>"'`]{3,200})@[A-Za-z0-9[]/g,
+    isPassword,
+  ),
+  // PostgreSQL: "Connection Strings" of libpq; Microsoft: "Connection String Syntax" of ADO.NET.
+  row(
+    'password in a connection string',
+    ['password', 'pwd'],
+    new RegExp(CONNECTION_PASSWORD, 'gim'),
+    (match) => isPassword(match) && CONNECTION_PLACE.test(lineAround(match)),
+  ),
+  // "Environment Variables" of PostgreSQL and MySQL, redis-cli, sshpass(1).
+  row(
+    'password in a variable',
+    ['PGPASSWORD=', 'MYSQL_PWD=', 'REDISCLI_AUTH=', 'SSHPASS='],
+    new RegExp(SECRET_VARIABLE, 'g'),
+    isPassword,
+  ),
+]
 
 /** A token that is not the end of a longer word. */
-function token(source: string): RegExp {
-  return new RegExp(`(?<![A-Za-z0-9_])${source}`, 'g')
+function token(rule: string, marks: readonly string[], source: string): Pattern {
+  return row(rule, marks, new RegExp(`(?<![A-Za-z0-9_])${source}`, 'g'))
 }
 
 /** A token of a fixed length, which is not part of a longer word. */
-function exactly(source: string): RegExp {
-  return token(`${source}(?![A-Za-z0-9_])`)
+function exactly(rule: string, marks: readonly string[], source: string): Pattern {
+  return token(rule, marks, `${source}(?![A-Za-z0-9_])`)
 }
 
-/** Whether a password is a typical placeholder of documentation. */
-function isPlaceholder(secret: string): boolean {
-  return placeholders.some((pattern) => pattern.test(secret))
+function row(
+  rule: string,
+  marks: readonly string[],
+  pattern: RegExp,
+  isSecret: Pattern['isSecret'] = ([whole]) => !isMadeUpToken(whole),
+): Pattern {
+  return { rule, marks, pattern, isSecret }
+}
+
+function isAny(): boolean {
+  return true
+}
+
+function isPassword({ groups = {} }: RegExpExecArray): boolean {
+  const { secret, single, double, plain } = groups
+  return !isMadeUpPassword(secret ?? single ?? double ?? plain ?? '')
+}
+
+/** The line of a match, or 300 characters of it on each side. */
+function lineAround({ 0: whole, index, input }: RegExpExecArray): string {
+  const before = input.slice(Math.max(0, index - 300), index)
+  const after = input.slice(index + whole.length, index + whole.length + 300)
+  const [rest = ''] = after.split('\n', 1)
+  return before.slice(before.lastIndexOf('\n') + 1) + whole + rest
 }
 
 function joined(...sources: readonly string[]): string {

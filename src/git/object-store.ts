@@ -85,6 +85,11 @@ export interface ObjectStore {
   readonly head: Oid | undefined
   /** Where packs are, absolute, for threads that read them beside this one; else undefined. */
   readonly packDirectories?: readonly string[] | undefined
+  /**
+   * Grows with everything that may have erased dead objects, in this handle or another one: until
+   * then, what was found without a head that leads to it is still there.
+   */
+  readonly erasures: number
   /** Notices what other processes did. Takes microseconds if that is nothing. */
   refresh(): void
   /**

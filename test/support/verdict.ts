@@ -101,6 +101,7 @@ export function readOnlyObjects(objects: ReadonlyMap<Oid, GitObject>, head: Oid)
   return {
     read: (oid) => objects.get(oid),
     head,
+    erasures: 0,
     refresh: () => undefined,
     exclusive: readOnly,
     commit: readOnly,

@@ -31,6 +31,7 @@ class VolatileObjectStore implements ObjectStore {
   #head: Oid | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #writing = false
+  erasures = 0
   #closed = false
 
   get head(): Oid | undefined {
@@ -80,6 +81,7 @@ class VolatileObjectStore implements ObjectStore {
 
   async checkpoint(): Promise<void> {
     this.#assertOpen()
+    if (this.#dead.size > 0) this.erasures += 1
     for (const oid of this.#dead) this.#objects.delete(oid)
     this.#dead.clear()
   }

@@ -161,6 +161,13 @@ export const purge: readonly MutatedFile[] = [
     file: 'git/purge/purge.ts',
     mutants: [
       {
+        line: `    if (heads.some((oid) => dead.hasOid(oid))) throw reachedByHistory()
+`,
+        becomes: '',
+        test: 'unit/git/purge.test.ts',
+        name: 'the purge erases no head of the branch, though a list of this device names it',
+      },
+      {
         line: ', ...journal.named()]',
         becomes: ']',
         test: 'unit/git/purge.test.ts',

@@ -118,14 +118,25 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'store/sync/brought-back.ts',
+    mutants: [
+      {
+        line: `      if (!hasCode(error, 'object_missing')) throw error
+`,
+        becomes: '      throw error\n',
+        test: interrupted,
+        name: 'a purge may take a head while it is verified once more',
+      },
+    ],
+  },
+  {
     file: 'store/sync/interrupted.ts',
     mutants: [
       {
-        line: 'await eraseBroughtBack(session, [...verified.values()], options)',
-        becomes:
-          'for (const one of verified.values()) await eraseBroughtBack(session, [one], options)',
+        line: 'await eraseBroughtBack(session, [...verified.values()], options, refused)',
+        becomes: 'await eraseBroughtBack(session, [...verified.values()], options)',
         test: interrupted,
-        name: 'several heads above the common commits',
+        name: 'what is left of a head is erased, too, after a redaction of what it builds on',
       },
       {
         line: `(await session.reading(({ redacted }) => redacted.size > 0))`,

@@ -123,6 +123,10 @@ class DiskObjectStore implements ObjectStore {
     return this.#link.head
   }
 
+  get erasures(): number {
+    return this.#link.changes
+  }
+
   async load(): Promise<void> {
     checkRepository(this.#disk, this.#files.directory)
     this.#journal.refresh()

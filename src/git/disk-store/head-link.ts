@@ -15,6 +15,7 @@ export class HeadLink {
   readonly #packs: PackSet
   /** Whether the state in memory is consistent; false after a contradiction. */
   #linked = false
+  #changes = 0
 
   constructor(journal: Journal, branch: Branch, packs: PackSet) {
     this.#journal = journal
@@ -24,6 +25,11 @@ export class HeadLink {
 
   get head(): Oid | undefined {
     return this.#journal.head ?? this.#branch.value
+  }
+
+  /** Grows when another handle may have written, and with what a checkpoint or a purge moves. */
+  get changes(): number {
+    return this.#changes
   }
 
   /**
@@ -37,6 +43,7 @@ export class HeadLink {
       if (this.#branch.changed()) this.reload()
       return true
     }
+    this.#changes += 1
     const was = this.#linked
     this.#linked = false
     const change = this.#journal.refresh()
@@ -56,6 +63,7 @@ export class HeadLink {
    * was read too early.
    */
   reload(): void {
+    this.#changes += 1
     this.#linked = false
     for (let agreed = 0; agreed < agreeingReloads; agreed += 1) {
       this.#branch.load()

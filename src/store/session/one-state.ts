@@ -30,14 +30,29 @@ function wasRewritten(session: StoreSession, rewrites: number): Promise<boolean>
   return session.reading(() => session.rewrites !== rewrites)
 }
 
+/** What has happened to a store by the time that long work begins. */
+interface Beginning {
+  readonly rewrites: number
+  readonly erasures: number
+}
+
+export function beginningOf({ rewrites, objects }: StoreSession): Beginning {
+  return { rewrites, erasures: objects.erasures }
+}
+
 /**
  * Whether an error comes from a concurrent change: another clone was faster, or the history was
- * rewritten since `rewrites` was read, and parts of the old one may be erased.
+ * rewritten since the beginning, and parts of the old one may be erased; or a purge has erased what
+ * a sync had brought, which the next attempt brings again.
  */
 export async function hasMoved(
   session: StoreSession,
-  rewrites: number,
+  { rewrites, erasures }: Beginning,
   error: unknown,
 ): Promise<boolean> {
-  return hasCode(error, 'remote_moved', 'ref_conflict') || wasRewritten(session, rewrites)
+  if (hasCode(error, 'remote_moved', 'ref_conflict')) return true
+  if (await wasRewritten(session, rewrites)) return true
+  const { objects } = session
+  const mayBeErased = objects.erasures !== erasures || objects.status().purgePending > 0
+  return mayBeErased && hasCode(error, 'object_missing')
 }

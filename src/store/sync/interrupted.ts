@@ -7,8 +7,8 @@ import { inSlices } from '../../time-slice.ts'
 import { containsCommit } from '../commits/ancestors.ts'
 import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
+import { eraseBroughtBack } from './brought-back.ts'
 import type { SyncOptions } from './options.ts'
-import { eraseBroughtBack } from './reconcile.ts'
 import { isVerdict } from './rejected-head.ts'
 import { type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 
@@ -22,7 +22,9 @@ export function noteFetches(
 
 /**
  * Runs after a sync has taken over the remote's head: erases the redacted versions that noted heads
- * still hold, and returns the heads that are in our own history, missing or refused.
+ * still hold, and returns the heads that are in our own history, missing or refused. Most of them
+ * are missing soon: the merge with a head that held redacted versions has marked it dead, and a
+ * purge may take it, or what it builds on, while it is verified here.
  */
 export async function findSettled(
   session: StoreSession,
@@ -36,7 +38,8 @@ export async function findSettled(
   if (unsettled.length > 0 && (await session.reading(({ redacted }) => redacted.size > 0))) {
     const history = await session.loadHistory(options)
     const verified = await verifyAll(session, history, unsettled, options)
-    await eraseBroughtBack(session, [...verified.values()], options)
+    const refused = unsettled.filter((head) => !verified.has(head))
+    await eraseBroughtBack(session, [...verified.values()], options, refused)
     unsettled = [...verified.keys()].filter((head) => objects.read(head) !== undefined)
   }
   return heads.filter((head) => !unsettled.includes(head))
@@ -48,8 +51,9 @@ async function isUnsettled(
   { signal }: SyncOptions,
 ): Promise<boolean> {
   const { objects } = session
-  if (objects.read(head) === undefined) return false
   const { commit } = await session.reading((now) => now.head)
+  // Looked for last: a purge may take it between two turns.
+  if (objects.read(head) === undefined) return false
   return !(await inSlices(containsCommit(objects, commit, head), signal))
 }
 

@@ -12,13 +12,13 @@ import type { Author } from '../commits/commit-context.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { type Divergence, findDivergence, newestCommon } from '../commits/divergence.ts'
-import { catchUp } from '../history/catch-up.ts'
-import { History, type HistorySource } from '../history/history.ts'
+import type { History, HistorySource } from '../history/history.ts'
 import { lowestOf, rewriteHead, type Rewritten } from '../redaction/rewrite.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
+import { buildErasure } from './brought-back.ts'
 import { mergeHeads, type MergedHeads } from './merge-heads.ts'
 import type { SyncOptions } from './options.ts'
 import { readLateChanges } from './post-revocation-changes.ts'
@@ -27,7 +27,7 @@ import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { findRecord, includesRecord, type RemoteHead } from './remote-head.ts'
 import { moveToRewritten } from './rewritten-head.ts'
 import { builtOnRedacted, compareSettings } from './side-effects.ts'
-import { TheirPast } from './their-past.ts'
+import { loadTheirs, TheirPast } from './their-past.ts'
 
 /**
  * The branch has moved durably when it resolves. Undefined, with nothing done, if the keyring in
@@ -50,11 +50,10 @@ export async function reconcile(
       return adoptSuccessor(session, theirs)
     }
     const history = await session.historyNow(options)
-    const reconciler = new Reconciler(session, history, theirs, options)
     if (findRecord(session, history, theirs.snapshot.head) !== undefined) {
-      return { built: await reconciler.buildErasure(), result: nothingMoved }
+      return { built: await buildErasure(session, [theirs], options), result: nothingMoved }
     }
-    return reconciler.build(author)
+    return new Reconciler(session, history, theirs, options).build(author)
   }
   const reconciled = await session.writing(write, true)
   if (reconciled !== undefined && reconciled.erased > 0) session.forgetAll()
@@ -77,27 +76,6 @@ function adoptSuccessor(
   } as const
   const undo = session.adopt(snapshot, new Map([...session.epochs, ...epochs]))
   return { built: { head: snapshot.head, objects: [], undo }, result }
-}
-
-/**
- * Erases redacted versions that verified heads bring back and that are not taken over. Takes all
- * heads together, since one may build on objects of another.
- */
-export async function eraseBroughtBack(
-  session: StoreSession,
-  heads: readonly RemoteHead[],
-  options: ReconcileOptions,
-): Promise<void> {
-  let isDue = false
-  for (const theirs of heads) {
-    const write: Build<boolean> = async () => {
-      const history = await session.historyNow(options)
-      const built = await new Reconciler(session, history, theirs, options).buildErasure()
-      return { built, result: built !== undefined }
-    }
-    if (await session.writing(write, true)) isDue = true
-  }
-  if (isDue) await session.erase()
 }
 
 type ReconcileOptions = Pick<SyncOptions, 'progress' | 'signal' | 'rowsMax'>
@@ -139,13 +117,6 @@ class Reconciler {
       this.#undo()
       throw error
     }
-  }
-
-  /** A transition that erases and keeps the head. Undefined if there is nothing to erase. */
-  async buildErasure(): Promise<BuiltCommit | undefined> {
-    const { head, redacted } = this.#session.snapshot
-    await this.#rewriteTheirs(without(redacted, this.#theirs.snapshot.redacted))
-    return this.#dead.size === 0 ? undefined : this.#transition(head, [])
   }
 
   async #build(author: Author): Promise<{ built: BuiltCommit; result: ReconcileResult }> {
@@ -255,15 +226,11 @@ class Reconciler {
   }
 
   async #loadTheirPast(): Promise<TheirPast> {
-    return this.#theirPast ?? new TheirPast(await this.#loadTheirs(this.#theirs.snapshot.head))
+    return this.#theirPast ?? new TheirPast(await this.#loadTheirs())
   }
 
-  async #loadTheirs({ commit }: Pick<Head, 'commit'>): Promise<History> {
-    const { objects, storeId } = this.#session
-    const history = new History()
-    const source = { objects, storeId, epochs: this.#theirs.epochs }
-    await catchUp(history, source, commit, this.#options)
-    return history
+  #loadTheirs(): Promise<History> {
+    return loadTheirs(this.#session, this.#theirs, this.#options)
   }
 
   /**
@@ -286,7 +253,7 @@ class Reconciler {
   async #rewriteTheirs(versionIds: ReadonlySet<string>): Promise<void> {
     if (versionIds.size === 0) return
     const { snapshot } = this.#theirs
-    const history = await this.#loadTheirs(snapshot.head)
+    const history = await this.#loadTheirs()
     const rewritten = await this.#rewrite(history, versionIds)
     if (rewritten === undefined) return
     this.#theirPast = new TheirPast(history, { commits: rewritten.commits, versionIds })

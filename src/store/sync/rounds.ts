@@ -7,7 +7,7 @@ import type { Author } from '../commits/commit-context.ts'
 import { type Conflict, findConflicts } from '../history/conflicts.ts'
 import type { History } from '../history/history.ts'
 import { askInSlices, retryAfterRedaction } from '../history/retry-after-redaction.ts'
-import { hasMoved } from '../session/one-state.ts'
+import { beginningOf, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
 import type { SyncOptions } from './options.ts'
@@ -21,6 +21,8 @@ import type { Sender } from './send.ts'
 
 /** The number of rounds: other clones may win the race for the branch in all but the last. */
 const ATTEMPTS = 16
+/** Of these, how many an object may be missing in: it may be missing for good. */
+const ATTEMPTS_MISSING = 4
 const PAUSE_MS = 100
 
 /** One remote, with its state and the sender to it. */
@@ -60,12 +62,13 @@ export async function receiveAndSend(
     return { received: total, ...made, late: [...late.values()], sent }
   }
   for (let attempt = 1; ; attempt += 1) {
-    const { rewrites } = session
+    const beginning = beginningOf(session)
     try {
       return await round()
     } catch (error) {
-      const isFinal = attempt === ATTEMPTS || (isBehind && hasCode(error, 'remote_moved'))
-      if (isFinal || !(await hasMoved(session, rewrites, error))) throw error
+      const attempts = hasCode(error, 'object_missing') ? ATTEMPTS_MISSING : ATTEMPTS
+      const isFinal = attempt >= attempts || (isBehind && hasCode(error, 'remote_moved'))
+      if (isFinal || !(await hasMoved(session, beginning, error))) throw error
       await wait(session.random(1)[0] ?? 0, attempt)
     }
   }

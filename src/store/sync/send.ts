@@ -11,7 +11,7 @@ import type {
   RemoteAccess,
   TransferProgress,
 } from '../../transport/remote-access.ts'
-import { hasMoved } from '../session/one-state.ts'
+import { beginningOf, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
@@ -49,11 +49,11 @@ export class Sender {
    */
   async sendWithoutFetch(): Promise<Sent | undefined> {
     if (this.#options.repair === true) return undefined
-    const { rewrites } = this.#session
+    const beginning = beginningOf(this.#session)
     try {
       return await this.#sendToSeen()
     } catch (error) {
-      if (await hasMoved(this.#session, rewrites, error)) return undefined
+      if (await hasMoved(this.#session, beginning, error)) return undefined
       throw error
     }
   }

@@ -12,15 +12,28 @@ import { inSlices } from '../../time-slice.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { catchUp } from '../history/catch-up.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
-import type { History, HistorySource } from '../history/history.ts'
+import { History, type HistorySource } from '../history/history.ts'
 import type { Rewritten } from '../redaction/rewrite.ts'
+import type { StoreSession } from '../session/session.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
+import type { RemoteHead } from './remote-head.ts'
 import { moveToRewritten } from './rewritten-head.ts'
 
 /** Our redactions that were applied to their history. */
 export interface AppliedRedactions extends Pick<Rewritten, 'commits'> {
   readonly versionIds: ReadonlySet<string>
+}
+
+/** The history of a verified head, which must be part of the store. */
+export async function loadTheirs(
+  { objects, storeId }: StoreSession,
+  { snapshot, epochs }: RemoteHead,
+  options: WorkOptions,
+): Promise<History> {
+  const history = new History()
+  await catchUp(history, { objects, storeId, epochs }, snapshot.head.commit, options)
+  return history
 }
 
 export class TheirPast {

@@ -208,6 +208,19 @@ describe('the purge', () => {
     expectSound(place)
   })
 
+  test('erases no head of the branch, though a list of this device names it', async () => {
+    const place = await prepareStore()
+    const [expected = '', next = ''] = history.slice(-2).map((transition) => transition.next)
+    const intent = { expected, next, packs: [], dead: OidList.of([next]) }
+    place.write('gitlocket/purge-0123456789abcdef', encodeIntent(intent, place.secret))
+    const store = await openDiskObjectStore({ ...place, idleMs: Infinity })
+    await expect(store.checkpoint()).rejects.toMatchObject({ code: 'journal_corrupt' })
+    execFileSync('rm', [join(place.directory, 'gitlocket/purge-0123456789abcdef')])
+    expectAllReadable(store, history)
+    await store.close()
+    expectSound(place)
+  })
+
   test('says so when its list is damaged, and keeps everything', async () => {
     const place = await prepareStore()
     place.write('gitlocket/purge-0123456789abcdef', 'damaged')

@@ -1,10 +1,11 @@
 // Syncs that end between fetch and takeover: a redaction made elsewhere meanwhile erases what they
 // fetched, though it was never in the history of this clone.
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { StoreSession } from '../../../../src/store/session/session.ts'
 import { bareRemote, type Clone, put, sync } from '../../../support/clones.ts'
 import { expectInStep, pairsOfClones, redact } from '../../../support/hostile-remotes.ts'
-import { author, reopen } from '../../../support/stores.ts'
+import { author, contentsOf, reopen } from '../../../support/stores.ts'
 import { git } from '../../../support/temporary.ts'
 
 const newWorld = pairsOfClones()
@@ -122,3 +123,99 @@ test('a head that is not settled yet is checked again', { tags: 'slow' }, async 
   await b.store.as(author).sync({ remote: 'origin' })
   expect((await b.store.maintenance.findResidue({})).found).toEqual([])
 })
+
+/** Runs before the next writes of this process, as if what comes before them took so long. */
+function beforeWrites(work: (session: StoreSession) => Promise<unknown>): () => void {
+  // oxlint-disable-next-line typescript/unbound-method -- called with the session
+  const { writing } = StoreSession.prototype
+  const writes = vi.spyOn(StoreSession.prototype, 'writing')
+  writes.mockImplementation(async function (this: StoreSession, ...given) {
+    await work(this)
+    return writing.apply(this, given)
+  })
+  const stop = (): void => writes.mockRestore()
+  onTestFinished(stop)
+  return stop
+}
+
+/** One clone redacts what the other one, which does not know it yet, builds on and sends. */
+async function redactBelow(a: Clone, b: Clone): Promise<void> {
+  const secret = await leakTo(a)
+  await sync(b)
+  await redact(b, secret)
+  await put(a, '/a.md')
+  await sync(a)
+  await put(b, '/b.md')
+}
+
+async function expectNothingLeft(remote: string, [a, b]: readonly [Clone, Clone]): Promise<void> {
+  await sync(a)
+  await expectInStep(remote, [a, b])
+  const contents = { '/a.md': '/a.md', '/b.md': '/b.md', '/key.txt': 'revoked' }
+  expect(await contentsOf(a.store)).toMatchObject(contents)
+  for (const { store } of [a, b]) {
+    const { found, pending } = await store.maintenance.findResidue()
+    expect({ found, pending }).toEqual({ found: [], pending: 0 })
+  }
+}
+
+test('a purge may take a head while it is verified once more', { tags: 'slow' }, async () => {
+  const { remote, a, b } = await newWorld()
+  await redactBelow(a, b)
+  const stop = beforeWrites((session) => session.objects.checkpoint())
+  await sync(b)
+  stop()
+  await expectNothingLeft(remote, [a, b])
+})
+
+test(
+  'a sync that ended between the merge and its purge is made good by the next one',
+  { tags: 'slow' },
+  async () => {
+    const { remote, a, b } = await newWorld()
+    await redactBelow(a, b)
+    const stop = beforeWrites(async ({ objects }) => {
+      if (objects.status().purgePending === 0) return
+      await objects.checkpoint()
+      throw new Error('interrupted')
+    })
+    await expect(sync(b)).rejects.toThrow('interrupted')
+    stop()
+    // Each time the head is fetched and marked dead again.
+    const again = beforeWrites((session) => session.objects.checkpoint())
+    await sync(b)
+    again()
+    await expectNothingLeft(remote, [a, b])
+  },
+)
+
+test(
+  'what is left of a head is erased, too, after a redaction of what it builds on',
+  { tags: 'slow' },
+  async () => {
+    let { remote, a, b } = await newWorld()
+    const early = await put(a, '/early.txt', 'sk-early')
+    await put(a, '/early.txt', 'revoked')
+    await sync(a)
+    await sync(b)
+    const secret = await leakTo(a)
+    await put(b, '/b.md')
+    b = await interruptedSync(b)
+    await redact(b, early)
+    await redact(a, secret)
+    await put(a, '/a.md')
+    await sync(a)
+    // oxlint-disable-next-line typescript/unbound-method -- called with the session
+    const { loadHistory } = StoreSession.prototype
+    const loads = vi.spyOn(StoreSession.prototype, 'loadHistory')
+    onTestFinished(() => loads.mockRestore())
+    loads.mockImplementation(async function (this: StoreSession, options) {
+      // Brought again and marked dead again is what the head builds on that was noted.
+      await this.objects.checkpoint()
+      return loadHistory.call(this, options)
+    })
+    await sync(b)
+    loads.mockRestore()
+    await expectNothingLeft(remote, [a, b])
+  },
+)

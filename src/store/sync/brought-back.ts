@@ -1,0 +1,143 @@
+// Erases what heads of remotes have brought into the store and our history does not take over
+// (FORMAT §10): the redacted versions that a verified head still holds, or all that is left of a
+// head of which a purge has erased a part, since nothing can verify that any more. Must not be
+// given a head that is in our history.
+
+import type { WorkOptions } from '../../async.ts'
+import { hasCode } from '../../errors.ts'
+import { findLinks, type Oid } from '../../git/objects/object.ts'
+import { inSlices } from '../../time-slice.ts'
+import type { BuiltCommit } from '../commits/commit.ts'
+import { decodeCommit } from '../commits/decoded-commit.ts'
+import type { History, HistorySource } from '../history/history.ts'
+import { rewriteHead } from '../redaction/rewrite.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { Build } from '../session/writer.ts'
+import { getTree } from '../snapshot/git-reads.ts'
+import { findBlob } from '../snapshot/memory-tree.ts'
+import { isVerdict } from './rejected-head.ts'
+import { findRecord, type RemoteHead } from './remote-head.ts'
+import { loadTheirs } from './their-past.ts'
+
+/**
+ * Erases what these heads hold of it, durably when it resolves. In one transition: a purge between
+ * two would take from one head what another one builds on. `remains` are heads that do not verify.
+ */
+export async function eraseBroughtBack(
+  session: StoreSession,
+  heads: readonly RemoteHead[],
+  options: WorkOptions,
+  remains: readonly Oid[] = [],
+): Promise<void> {
+  const write: Build<boolean> = async () => {
+    const built = await buildErasure(session, heads, options, remains)
+    return { built, result: built !== undefined }
+  }
+  if (await session.writing(write, true)) await session.erase()
+}
+
+/** A transition that keeps the head. Undefined if there is nothing to erase. Call writing alone. */
+export async function buildErasure(
+  session: StoreSession,
+  heads: readonly RemoteHead[],
+  options: WorkOptions,
+  remains: readonly Oid[] = [],
+): Promise<BuiltCommit | undefined> {
+  const history = await session.historyNow(options)
+  const dead = new Set<Oid>()
+  const gone = [...remains]
+  for (const theirs of heads) {
+    try {
+      for (const oid of await redactedOf(session, theirs, options)) dead.add(oid)
+    } catch (error) {
+      if (!hasCode(error, 'object_missing')) throw error
+      // An earlier transition has marked it dead, and the purge is faster.
+      gone.push(theirs.snapshot.head.commit)
+    }
+  }
+  for (const head of gone) {
+    for (const oid of await inSlices(remainsOf(session, history, head), options.signal)) {
+      dead.add(oid)
+    }
+  }
+  if (dead.size === 0) return undefined
+  return { head: session.snapshot.head, objects: [], dead, undo: () => undefined }
+}
+
+/** The objects that a head has and would not have after our redactions. */
+async function redactedOf(
+  session: StoreSession,
+  theirs: RemoteHead,
+  options: WorkOptions,
+): Promise<Iterable<Oid>> {
+  const { redacted } = session.snapshot
+  const known = theirs.snapshot.redacted
+  const versionIds = new Set([...redacted].filter((id) => !known.has(id)))
+  if (versionIds.size === 0) return []
+  const { objects, storeId, epochs } = session
+  const source = { objects, storeId, epochs: new Map([...epochs, ...theirs.epochs]) }
+  const history = await loadTheirs(session, theirs, options)
+  const rewritten = await rewriteHead({ source, history, versionIds, emit: drop, ...options })
+  return rewritten?.dead ?? []
+}
+
+/** Nothing of the head is kept, so what it would become is not stored. */
+async function drop(): Promise<void> {}
+
+/** The commits of a head that our history lacks and that are still stored, and their memories. */
+function* remainsOf(
+  session: StoreSession,
+  history: History,
+  head: Oid,
+): Generator<undefined, readonly Oid[]> {
+  const ours = history.oids()
+  const remains: Oid[] = []
+  const reached = new Set([head])
+  for (const oid of reached) {
+    yield
+    const links = ours.has(oid) ? undefined : findLinksOf(session, oid)
+    if (links === undefined) continue
+    remains.push(oid, ...memoriesOf(session, history, oid, links.tree))
+    for (const parent of links.parents) reached.add(parent)
+  }
+  return remains
+}
+
+function findLinksOf({ objects }: StoreSession, oid: Oid): ReturnType<typeof findLinks> {
+  return tolerant(undefined, () => {
+    const object = objects.read(oid)
+    return object?.type === 'commit' ? findLinks(object.body) : undefined
+  })
+}
+
+/** The contents that a commit wrote, unless our history has them too. */
+function memoriesOf(session: StoreSession, history: History, oid: Oid, root: Oid): readonly Oid[] {
+  const { objects, storeId, epochs, snapshot } = session
+  return tolerant([], () => {
+    const memories = getTree(objects, root).find(({ name }) => name === 'm')?.oid
+    const body = objects.read(oid)?.body
+    if (memories === undefined || body === undefined) return []
+    const { record, hash } = decodeCommit(storeId, epochs, oid, body)
+    const source: HistorySource = { objects, storeId, epochs }
+    const isOurs =
+      findRecord(source, history, { height: record.height, record: hash }) !== undefined
+    const kept = new Set<string>()
+    for (const { memoryId, versionId } of record.rows) {
+      if (isOurs && !snapshot.redacted.has(versionId)) kept.add(memoryId)
+    }
+    return record.rows.flatMap(({ memoryId, operation }) => {
+      if (kept.has(memoryId) || operation === undefined || operation === 'deleted') return []
+      return findBlob(objects, memories, memoryId) ?? []
+    })
+  })
+}
+
+/** Returns `otherwise` for what cannot be read: a purge has taken it, or no key opens it. */
+function tolerant<T>(otherwise: T, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (isVerdict(error)) return otherwise
+    throw error
+  }
+}

@@ -125,6 +125,7 @@ export type VerificationCode =
   | 'certificate_invalid'
   | 'report_invalid'
   | 'anchor_corrupt'
+  | 'freshness_corrupt'
   | 'rolled_back'
 
 export type ErrorCode =

@@ -10,19 +10,27 @@ export interface ErrorAnswer {
   readonly body: Wire
 }
 
+const FULL = 507
+const diskFull =
+  'The disk of the server is full: its operator must free space; what was acknowledged is safe, ' +
+  'and reading goes on'
+const failed = 'The server failed; its log has the error of this request'
+
 export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
   const { status, type } = surfaceOf(error)
   const described = error instanceof StoreError && status < 500 ? error : undefined
   // What is wrong with a store or with the machine is for its operator alone.
-  const message = described?.message ?? 'The server failed; its log has the error of this request'
+  const message = described?.message ?? (status === FULL ? diskFull : failed)
   const conflict =
     type === 'memory_path_conflict_error' ? conflictOf(described?.details ?? {}) : undefined
   const isFinal =
-    type === 'memory_precondition_failed_error' || Boolean(conflict?.conflicting_memory_id)
+    type === 'memory_precondition_failed_error' ||
+    Boolean(conflict?.conflicting_memory_id) ||
+    status === FULL
   return {
     status,
     headers: {
-      // SDKs repeat a 409 that does not say this.
+      // SDKs repeat a 409 and a 507 that do not say this.
       ...(isFinal && { 'x-should-retry': 'false' }),
       ...(status === 429 && { 'retry-after': '1' }),
     },

@@ -118,7 +118,12 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   out_of_memory: row(500, 'api_error', 9, 'Free memory, or use a machine that has more', true),
 
   locked: row(409, 'conflict_error', 10, 'Wait for the other process, or end it', true),
-  storage_full: storage('Free space on the disk; what was acknowledged is safe'),
+  storage_full: row(
+    507,
+    'api_error',
+    9,
+    'Free space on the disk; what was acknowledged is safe, and reading goes on',
+  ),
   storage_denied: storage('Check owner and permissions of the files of the store'),
   storage_failed: storage('Check the disk and the log of the system'),
   ref_conflict: row(409, 'conflict_error', 10, 'Try again; something else moved the branch', true),
@@ -224,6 +229,10 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   ),
   anchor_corrupt: tampered(
     `Run \`gitlocket doctor --repair\`, which makes a new one; ${keepStateApart}`,
+  ),
+  freshness_corrupt: tampered(
+    'If nobody has put the data of the server back to an older state, start it once with ' +
+      '`gitlocket serve --accept-rolled-back`, which makes a new one',
   ),
   rolled_back: row(
     500,

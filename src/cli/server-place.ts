@@ -84,6 +84,10 @@ const hints: Partial<Record<ErrorCode, string>> = {
   rolled_back:
     'If a backup was put back on purpose, start it with `gitlocket serve --accept-rolled-back`; ' +
     'if nobody did, find out who changed the files',
+  invalid_identity:
+    'Correct the identity or the permissions of its file, or restore it from its copy',
+  store_full: 'Delete what is no longer needed on the server: stores, or sessions and keys',
+  storage_denied: 'Check owner and permissions of the data directory and the state directory',
 }
 
 /** Undefined for a machine that has none and needs none yet. */

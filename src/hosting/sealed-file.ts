@@ -285,7 +285,7 @@ export class SealedFile<T extends object> {
       if (hasCode(error, 'upgrade_required')) throw error
       if (renew) return undefined
       throw new StoreError(
-        'anchor_corrupt',
+        'freshness_corrupt',
         `The file that reveals old ${role} is damaged, or belongs to another identity`,
         { cause: error },
       )

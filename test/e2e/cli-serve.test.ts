@@ -1,7 +1,7 @@
 // `serve` as an unattended process, and the verbs that manage it while it runs.
 
 import type { ChildProcess } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
@@ -200,6 +200,36 @@ describe('a server refuses', { tags: 'slow' }, () => {
       expect((await (await serve(home)).stop()).exitCode).toBe(0)
     }
   })
+
+  test.each(['catalogue', 'credentials'])(
+    'a damaged file that reveals old %s, and starts again as the hint says',
+    async (role) => {
+      const home = newHome()
+      const token = await newKey(home)
+      const servers = join(home.stateDirectory, 'servers')
+      const [own = ''] = readdirSync(servers)
+      const file = join(servers, own, role)
+      const bytes = readFileSync(file)
+      bytes[100] = (bytes[100] ?? 0) ^ 1
+      writeFileSync(file, bytes)
+      for (const words of [
+        ['serve', '--port', '0'],
+        ['api-key', 'list'],
+      ]) {
+        const { exitCode, stderr } = await home.run(words)
+        expect([exitCode, stderr]).toEqual([11, expect.stringContaining('--accept-rolled-back')])
+        expect(stderr).not.toContain('doctor')
+      }
+      const { stderr } = await home.run(['api-key', 'list'])
+      const [, followed = ''] = /`gitlocket serve ([^`]+)`/.exec(stderr) ?? []
+      const mended = await serve(home, followed.split(' '))
+      expect((await ask(mended.url, token, 'memory_stores')).status).toBe(200)
+      await mended.stop()
+      const { url, stop } = await serve(home)
+      expect((await ask(url, token, 'memory_stores')).status).toBe(200)
+      await stop()
+    },
+  )
 
   test('to start on stores whose identity is gone, and takes that as a variable', async () => {
     const home = newHome()

@@ -52,6 +52,7 @@ const elsewhere: ReadonlySet<string> = new Set([
   'anchor_corrupt',
   'certificate_invalid',
   'commit_too_large',
+  'freshness_corrupt',
   'not_canonical',
   'report_invalid',
   'rolled_back',

@@ -21,6 +21,7 @@ const typesByStatus: Readonly<Record<number, readonly string[]>> = {
   429: ['rate_limit_error'],
   500: ['api_error'],
   504: ['timeout_error'],
+  507: ['api_error'],
 }
 
 describe('the error surface', () => {

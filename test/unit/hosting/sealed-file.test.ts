@@ -172,13 +172,13 @@ test('without its state directory a file is taken as it is', async () => {
 test('of another identity, or damaged, it is refused', async () => {
   const { place, path, freshnessPath } = await twoGenerations()
   const stranger = { ...place, identity: await generateIdentity() }
-  await expect(open(stranger)).rejects.toMatchObject({ code: 'anchor_corrupt' })
+  await expect(open(stranger)).rejects.toMatchObject({ code: 'freshness_corrupt' })
   rmSync(freshnessPath)
   await expect(open(stranger)).rejects.toMatchObject({ code: 'wrong_key' })
   writeFileSync(path, readFileSync(path).subarray(0, -1))
   await expect(open(place)).rejects.toMatchObject({ code: 'wrong_key' })
   writeFileSync(freshnessPath, 'damaged')
-  await expect(open(place)).rejects.toMatchObject({ code: 'anchor_corrupt' })
+  await expect(open(place)).rejects.toMatchObject({ code: 'freshness_corrupt' })
 })
 
 test('what a crash left half-written is removed when it is opened', async () => {

@@ -1,0 +1,85 @@
+// A disk that is full under a server: what it answers then, and that nothing acknowledged is lost.
+// The disk is real where the tests may mount one.
+
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hasCode } from '../../src/errors.ts'
+import { expectDone, expectRefused } from '../support/http-caller.ts'
+import { RunningServer } from '../support/running-server.ts'
+import { sharedDirectory } from '../support/temporary.ts'
+
+const disk = sharedDirectory()
+const filler = join(disk, 'filler')
+const isMounted = mount()
+const at = new RunningServer(disk, {})
+
+/** Whether this process may mount, as root may. */
+function mount(): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** To the last byte. */
+function fill(): void {
+  const fd = openSync(filler, 'a')
+  for (let size = 65_536; size > 0;) {
+    try {
+      if (writeSync(fd, Buffer.alloc(size)) < size) size = 0
+    } catch {
+      size = Math.floor(size / 2)
+    }
+  }
+  closeSync(fd)
+}
+
+beforeAll(() => (isMounted ? at.start() : undefined))
+
+afterAll(async () => {
+  if (!isMounted) return
+  await at.stop()
+  execFileSync('umount', ['-l', disk])
+})
+
+const name = isMounted ? '' : ' (needs root, to mount a disk)'
+
+test.skipIf(!isMounted)(
+  `a full disk is a 507 that says so, reads go on, and nothing is lost${name}`,
+  { tags: 'slow' },
+  async () => {
+    const store = await at.store()
+    const written: string[] = []
+    const write = async (path: string): Promise<number> => {
+      const content = path.repeat(999)
+      const answer = await at.caller.post(`${store.path}/memories`, { path, content })
+      if (answer.status === 200) written.push(path)
+      else expect(expectRefused(answer, 507)['message']).toContain('disk of the server is full')
+      return answer.status
+    }
+    const paths = async (): Promise<unknown[]> => {
+      return (await store.as(at.caller).memories()).map(({ path }) => path)
+    }
+    expect(await write('/before')).toBe(200)
+    fill()
+    let number = 0
+    while ((await write(`/at/${number}`)) === 200) number += 1
+    expect(await paths()).toEqual(expect.arrayContaining(written))
+    expectDone(await at.caller.get(store.path))
+    await at.stop()
+    // It starts, or says why not.
+    const why = await at.start().catch((error: unknown) => error)
+    if (why === undefined) expect(await paths()).toEqual(expect.arrayContaining(written))
+    else expect(hasCode(why, 'storage_full'), String(why)).toBe(true)
+    await at.stop()
+    rmSync(filler)
+    await at.start()
+    expect(await write('/after')).toBe(200)
+    expect(await paths()).toEqual(expect.arrayContaining(written))
+    expectDone(await at.caller.get(store.path))
+  },
+)

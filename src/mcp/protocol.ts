@@ -26,7 +26,7 @@ export interface Served {
   readonly instructions: string
   /** Of gitlocket. */
   readonly version: string
-  /** Told the name that a client gives itself, before each call. */
+  /** Told the name that a client gives itself, before each request that uses a store. */
   readonly hear: (name: unknown) => void
   /** Told what is wrong with a store or the machine: it is not for the client. */
   readonly tell: (error: unknown) => void
@@ -45,13 +45,15 @@ export function makeServer(served: Served): Server {
     { capabilities: { tools: {}, resources: {} }, instructions },
   )
   server.setRequestHandler('tools/list', () => ({ tools: definitionsFor(space) }))
+  const hear = (context: ServerContext): void => served.hear(nameOf(context, server))
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = all.get(params.name)
     if (tool === undefined) throw invalid('There is no such tool')
-    served.hear(nameOf(context, server))
+    hear(context)
     return call(served, tool, params.arguments ?? {})
   })
-  server.setRequestHandler('resources/list', async ({ params }) => {
+  server.setRequestHandler('resources/list', async ({ params }, context) => {
+    hear(context)
     const page = await reading(served, () => listResources(space, params?.cursor))
     if (page === undefined) throw invalid('The cursor is none of this list')
     return page
@@ -59,7 +61,8 @@ export function makeServer(served: Served): Server {
   server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: [resourceTemplate],
   }))
-  server.setRequestHandler('resources/read', async ({ params }) => {
+  server.setRequestHandler('resources/read', async ({ params }, context) => {
+    hear(context)
     const found = await reading(served, () => readResource(space, params.uri))
     if (found === undefined) throw new ResourceNotFoundError(params.uri)
     return { contents: [found] }

@@ -57,3 +57,19 @@ test.each(['', 'x', 'bWVtb3JpZXM/', Buffer.from('other/a').toString('base64url')
     await expect(asked).rejects.toMatchObject({ code: -32_602 })
   },
 )
+
+test.each(eras)('a client that lists or reads them first keeps its name, in %s', async (era) => {
+  const { store } = await newStore()
+  await store.as(author).write('/a.md', 'text')
+  const name = 'An Agent'
+  const lists = await connectTo(store, { era, name })
+  await lists.caller.client.listResources()
+  const reads = await connectTo(store, { era, name })
+  await reads.caller.client.readResource({ uri: 'memory://memories/a.md' })
+  const path = '/memories/b.md'
+  for (const { caller } of [lists, reads]) {
+    await caller.value('memory_write', { path, content: name })
+    const { data } = await caller.value('memory_history', { path, limit: 1 })
+    expect(data).toMatchObject([{ session: expect.stringMatching(/^An-Agent-/) }])
+  }
+})

@@ -115,6 +115,7 @@ describe('a planted violation is found', () => {
     ['banned', 'src/a.ts', '// oxlint-disable-next-line no-console', /say why/],
     ['banned', 'src/a.ts', '// as Claude wrote', /name no assistant/],
     ['banned', 'src/a.ts', 'export const enum A { b }', /union of literals/],
+    ['banned', 'src/a.ts', 'const a = String.raw`\\n\\u{${b}}`', /no half of an escape/],
     ['banned', 'test/a.test.ts', "describe.each([1])('', f); test.only('')", /run every test/],
     ['banned', 'test/a.test.ts', "it.concurrent.skip('')", /run every test/],
   ])('%s: %s: %s', (law, path, text, problem) => {
@@ -141,6 +142,7 @@ describe('what only looks like a violation is not one', () => {
     ['ambient', 'src/api/a.ts', 'new Date(ms).toISOString()'],
     ['sealed', 'src/store/a.ts', 'function f(a: Sealed): Sealed { return a }'],
     ['banned', 'src/a.ts', '// oxlint-disable-next-line no-console -- this is the console'],
+    ['banned', 'src/a.ts', 'const a = String.raw`\\u00ad\\u{1f600}\\p{L}${b}`'],
     ['banned', 'test/a.test.ts', "test.skipIf(tool.missing)('', f); const model = 'claude-x'"],
   ])('%s: %s: %s', (law, path, text) => {
     expect(laws[law]?.(sourceFile(path, text))).toEqual([])

@@ -84,5 +84,6 @@ function classOf(ranges: readonly Range[]): string {
 }
 
 function escaped(point: number): string {
-  return String.raw`\u{${point.toString(16)}}`
+  // Joined: Terser takes a template with this beginning for an escape, and refuses it.
+  return ['\\u{', point.toString(16), '}'].join('')
 }

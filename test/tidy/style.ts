@@ -34,7 +34,7 @@ const drawers = /^(?:utils?|helpers?|types?|common|misc|shared)(?:\.|$)/
 interface Banned {
   readonly pattern: RegExp
   readonly right: string
-  readonly in: 'comments' | 'bare'
+  readonly in: 'comments' | 'bare' | 'code'
   /** Paths that begin so; all if absent. */
   readonly within?: string
 }
@@ -54,6 +54,12 @@ const banned: readonly Banned[] = [
     right: 'name no assistant',
     in: 'comments',
   },
+  {
+    pattern: /\bString\.raw`(?:[^`\\]|\\.)*?\\(?:u(?![\da-f]{4}|\{[\da-f]+\})|x(?![\da-f]{2}))/gis,
+    right: 'no half of an escape in a template: Terser refuses it in programs that use the library',
+    in: 'code',
+    within: 'src/',
+  },
   { pattern: /\benum\s+\w+\s*\{/g, right: 'use a union of literals', in: 'bare' },
   {
     pattern: /\b(?:test|it|describe)(?:\.\w+)*\.(?:only|skip|todo)\b/g,
@@ -66,7 +72,7 @@ export function bannedLaw(file: SourceFile): Violation[] {
   return banned
     .filter((rule) => file.path.startsWith(rule.within ?? ''))
     .flatMap((rule) => {
-      const text = rule.in === 'bare' ? file.bare : file.text
+      const text = { bare: file.bare, code: file.uncommented, comments: file.text }[rule.in]
       return [...text.matchAll(rule.pattern)]
         .filter((match) => rule.in !== 'comments' || isComment(file, match.index))
         .map((match) => violation(file, match.index, rule.right))

@@ -49,6 +49,6 @@ function quoted(path: string): string {
     const units = Array.from({ length: character.length }, (_, index) =>
       character.charCodeAt(index),
     )
-    return units.map((unit) => String.raw`\u` + unit.toString(16).padStart(4, '0')).join('')
+    return units.map((unit) => '\\u' + unit.toString(16).padStart(4, '0')).join('')
   })
 }

@@ -225,9 +225,9 @@ describe('a server refuses', { tags: 'slow' }, () => {
       const mended = await serve(home, followed.split(' '))
       expect((await ask(mended.url, token, 'memory_stores')).status).toBe(200)
       await mended.stop()
-      const { url, stop } = await serve(home)
-      expect((await ask(url, token, 'memory_stores')).status).toBe(200)
-      await stop()
+      const again = await serve(home)
+      expect((await ask(again.url, token, 'memory_stores')).status).toBe(200)
+      await again.stop()
     },
   )
 

@@ -5,7 +5,6 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hasCode } from '../../src/errors.ts'
 import { expectDone, expectRefused } from '../support/http-caller.ts'
 import { RunningServer } from '../support/running-server.ts'
 import { sharedDirectory } from '../support/temporary.ts'
@@ -74,7 +73,7 @@ test.skipIf(!isMounted)(
     // It starts, or says why not.
     const why = await at.start().catch((error: unknown) => error)
     if (why === undefined) expect(await paths()).toEqual(expect.arrayContaining(written))
-    else expect(hasCode(why, 'storage_full'), String(why)).toBe(true)
+    else expect(why).toMatchObject({ code: 'storage_full' })
     await at.stop()
     rmSync(filler)
     await at.start()

@@ -23,7 +23,7 @@ async function main(directory) {
   const me = store.as({ actor: { type: 'user', id: 'bundle' } })
   await me.write('/large', 'x'.repeat(size))
   const { create } = memoryToolHandlers(store, { session: 'bundle' })
-  await create({ command: 'create', path: '/memories/a', file_text: 'one' })
+  await create({ command: 'create', path: '/memories/a', file_text: 'zero\\nwords\\none' })
   await store.maintenance.compact()
   const { commits } = await store.maintenance.verify({ threads: 2 })
   await store.close()
@@ -35,17 +35,25 @@ async function main(directory) {
   })
   const found = []
   for await (const { path, sizeBytes } of other.memories()) found.push([path, sizeBytes])
+  const search = async (query) => {
+    const { data } = await other.search({ query, regex: true })
+    return data.map(({ memory, line, score }) => [memory.path, line, score])
+  }
+  const hits = [await search('^ONE$|^w.'), await search('^/a$'), await search('b')]
+  const slow = await search('^(?:[x]+)+y').catch(({ message }) => message)
   await other.close()
-  return { commits, found }
+  return { commits, found, hits, slow }
 }
 main(process.argv[2]).then((answer) => console.log(JSON.stringify(answer)))
 `
 const expected = {
   commits: 3,
   found: [
-    ['/a', 3],
+    ['/a', 14],
     ['/large', 700_000],
   ],
+  hits: [[['/a', 2, 2]], [['/a', null, 1]], []],
+  slow: expect.stringMatching(/^The regular expression (?:takes too long|is too large)/),
 }
 const names = 'createStore, formatIdentity, generateIdentity, openStore, parseIdentity'
 

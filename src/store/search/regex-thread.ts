@@ -26,6 +26,34 @@ const MATCHING_MS_MAX = 2000
 /** A text has at most 16 MiB, and is there as it came and in lines. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 }
 
+/**
+ * What regex-worker.ts does, for the bundle of a program, which has no file for a thread. In the
+ * calling thread nothing could end an expression that takes years.
+ */
+const bundledWorker = `
+const { parentPort, workerData } = require('node:worker_threads')
+const pattern = new RegExp(workerData, 'iu')
+function match({ path, content }) {
+  let lines = 0
+  let spot
+  for (const [index, line] of content.split('\\n').entries()) {
+    const found = pattern.exec(line)
+    if (found === null) continue
+    lines += 1
+    spot ??= { line: index + 1, at: found.index }
+  }
+  return { lines, spot, path: pattern.test(path) }
+}
+parentPort.on('message', (texts) => {
+  let matches
+  try {
+    matches = texts.map(match)
+  } catch {}
+  parentPort.postMessage(matches)
+})
+parentPort.postMessage(undefined)
+`
+
 type Reply = readonly RegexMatch[] | undefined
 
 export class RegexThread {
@@ -40,9 +68,8 @@ export class RegexThread {
   static async start(source: string): Promise<RegexThread> {
     checkSyntax(source)
     const entry = findWorker(import.meta.url, 'regex-worker')
-    // In a bundle. Here, nothing could end it.
-    if (entry === undefined) throw refusal('cannot be searched for without its thread')
-    const thread = new RegexThread(new Worker(entry, { workerData: source, resourceLimits }))
+    const options = { workerData: source, resourceLimits, eval: entry === undefined }
+    const thread = new RegexThread(new Worker(entry ?? bundledWorker, options))
     await thread.#reply()
     return thread
   }

@@ -35,23 +35,27 @@ function searchedBy(mount: Mount, searcher: Searcher): Mount {
 }
 
 function checkNamed(named: readonly string[]): readonly string[] {
-  checkCount(new Set(named).size === named.length ? named.length : 0)
-  return named
+  if (new Set(named).size === named.length && named.length <= sessionStoresMax) return named
+  throw refused(`Name 1 to ${sessionStoresMax} memory stores, each once, as memory_store_id`)
 }
 
 /** The stores of a key's workspace; undefined for those of a session. */
 function reached(host: Host, caller: Caller): readonly string[] | undefined {
   if (caller.attached !== undefined) return undefined
   const { data, nextPage } = host.list(caller, { limit: sessionStoresMax })
-  checkCount(nextPage === undefined ? data.length : 0)
-  return data.map(({ storeId }) => storeId)
+  if (data.length === 0) {
+    throw refused(
+      'The workspace of this API key has no memory store yet: create one with ' +
+        '`POST /v1/memory_stores`',
+    )
+  }
+  if (nextPage === undefined) return data.map(({ storeId }) => storeId)
+  throw refused(
+    `The workspace of this API key has more than ${sessionStoresMax} memory stores: name those ` +
+      'to use in the address, such as /mcp?memory_store_id=memstore_…',
+  )
 }
 
-function checkCount(count: number): void {
-  if (count >= 1 && count <= sessionStoresMax) return
-  throw new StoreError(
-    'invalid_input',
-    `Name 1 to ${sessionStoresMax} memory stores, each once, as memory_store_id in the address`,
-    { details: { parameter: 'memory_store_id' } },
-  )
+function refused(message: string): StoreError {
+  return new StoreError('invalid_input', message, { details: { parameter: 'memory_store_id' } })
 }

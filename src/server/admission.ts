@@ -64,6 +64,6 @@ function checkBeta(header: string): void {
   const named = new Set(header.split(',').map((name) => name.trim()))
   const count = betas.filter((name) => named.has(name)).length
   if (count === 1) return
-  const problem = count === 0 ? 'must name' : 'must name only one of'
+  const problem = count === 0 ? 'must name one of' : 'must name only one of'
   throw new StoreError('invalid_input', `The header anthropic-beta ${problem} ${betas.join(', ')}`)
 }

@@ -3,8 +3,9 @@
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { mcpRoute } from '../../src/mcp/mcp.ts'
+import { expectDone } from '../support/http-caller.ts'
 import { connectToServer, type Era, eras, type McpCaller } from '../support/mcp-client.ts'
-import { runningServer, type StoreOnServer } from '../support/running-server.ts'
+import { runningServer, storesPath, type StoreOnServer } from '../support/running-server.ts'
 
 const lines: { route: string | null; status: number; error?: string }[] = []
 const at = runningServer({
@@ -183,8 +184,36 @@ test('a key of a workspace without stores is told so', async () => {
   const answer = await send({ headers: { 'x-api-key': at.foreignKey.secret } })
   expect(answer.status).toBe(400)
   expect(await answer.json()).toMatchObject({
-    error: { message: expect.stringMatching(/memory_store_id/) },
+    error: { message: expect.stringMatching(/has no memory store yet: create one/) },
   })
+})
+
+test('a key of a workspace with nine stores is told to name some, and may', async () => {
+  const ids: string[] = []
+  for (let count = 0; count < 9; count += 1) {
+    ids.push(expectDone(await at.foreign.post(storesPath, { name: 'store' }))['id'])
+  }
+  const headers = { 'x-api-key': at.foreignKey.secret }
+  const answer = await send({ headers })
+  expect(answer.status).toBe(400)
+  expect(await answer.json()).toMatchObject({
+    error: { message: expect.stringMatching(/more than 8 memory stores.*\?memory_store_id=/) },
+  })
+  const named = ids.slice(0, 8).map((id) => `memory_store_id=${id}`)
+  expect((await send({ headers }, `?${named.join('&')}`)).status).toBe(200)
+})
+
+test('a client that is refused gets no session', async () => {
+  const clientInfo = { name: 'x', version: '1' }
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+  const body = JSON.stringify({ ...ping, method: 'initialize', params })
+  const answered = await send({ body })
+  expect([answered.status, answered.headers.get('mcp-session-id')]).toEqual([
+    200,
+    expect.stringMatching(/^x\./),
+  ])
+  const refused = await send({ body, headers: { accept: 'text/html' } })
+  expect([refused.status, refused.headers.get('mcp-session-id')]).toEqual([406, null])
 })
 
 test('a stream of notifications is refused, and ends', async () => {

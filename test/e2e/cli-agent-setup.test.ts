@@ -253,14 +253,14 @@ test('--dry-run shows the lines that are new, and nothing next to them', async (
 test.each([
   ['emacs', 'must be one of claude-code, claude-desktop, cursor, vscode'],
   ['claude-desktop --scope project', 'has no files for a project'],
-  [`claude-desktop --url ${url}`, 'Settings, Connectors'],
+  [`claude-desktop --url ${url}`, 'no server that needs an API key'],
   ['cursor --hooks', 'for claude-code only'],
   [`claude-code --hooks --url ${url}`, 'leave out --url'],
   ['cursor --url memory.example.com', 'must be the address'],
   ['cursor --url file:///etc/passwd', 'must be the address'],
   ['cursor --url http://memory.example.com/mcp', 'unencrypted'],
   ['cursor --url https://me:s3cr3t@example.com/mcp', 'must hold no key'],
-  ['cursor --url https://example.com/mcp?key=s3cr3t', 'must hold no key'],
+  ['cursor --url https://example.com/mcp?key=s3cr3t', 'may name stores as memory_store_id'],
   ['cursor --scope project --store elsewhere', 'use --scope user'],
   ['cursor --scope all', '--scope'],
 ])('setup %s is refused', async (words, problem) => {
@@ -275,6 +275,12 @@ test.each([
 test('a server of this machine may be reached without encryption', async () => {
   const [home, address] = [newHome(), 'http://127.0.0.1:8787/mcp']
   expect(await home.ok('setup', 'cursor', '--url', address)).toContain(address)
+})
+
+test('the address of a server may name its stores', async () => {
+  const [one, other] = ['a', 'b'].map((end) => `memory_store_id=memstore_${end.repeat(26)}`)
+  const address = `${url}?${one}&${other}`
+  expect(await newHome().ok('setup', 'claude-code', '--url', address)).toContain(address)
 })
 
 describe('--hooks', () => {

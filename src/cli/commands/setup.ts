@@ -75,13 +75,15 @@ async function write(context: Context, plan: Plan): Promise<Answer> {
   const lines = proposals.map(({ file, text }) => {
     return text === undefined ? `${file.path}: nothing to do` : `Wrote ${file.path}`
   })
-  const advice = [plan.client.next, ...keyAdvice(plan), '']
+  const { next, nextInProject = next } = plan.client
+  const advice = [plan.scope === 'project' ? nextInProject : next, ...keyAdvice(plan), '']
   if ('url' in target) {
     return { text: [...lines, ...advice].join('\n'), json: answerJson(plan, done) }
   }
   try {
     const memories = await countMemories(target, context.interrupts.signal)
-    const connected = `Connected: ${countText(memories, 'memory', 'memories')}`
+    const what = plan.scope === 'project' ? 'The server works' : 'Connected'
+    const connected = `${what}: ${countText(memories, 'memory', 'memories')}`
     return {
       text: [...lines, connected, ...advice].join('\n'),
       json: { ...answerJson(plan, done), memories },

@@ -37,6 +37,8 @@ export interface Client {
   readonly input?: Wanted
   /** What to do once the file is written. */
   readonly next: string
+  /** The same for the file of a project, if the program wants more there. */
+  readonly nextInProject?: string
 }
 
 const userOnly =
@@ -56,6 +58,9 @@ export const clients: readonly Client[] = [
     isTyped: true,
     bearer: `Bearer \${${KEY_VARIABLE}}`,
     next: 'Start a new session of Claude Code; /mcp there shows the server',
+    nextInProject:
+      'Start `claude` in this project and approve the server, which it asks for once: until then ' +
+      'Claude Code does not start it',
   },
   {
     name: 'claude-desktop',
@@ -130,7 +135,7 @@ function remoteEntry({ title, isTyped, bearer }: Client, url: string): JsonObjec
   }
   throw new StoreError(
     'invalid_input',
-    `The file of ${title} takes no servers at an address: add it there under Settings, ` +
-      'Connectors, or leave out --url to set up the store of this machine',
+    `${title} takes no server that needs an API key: its connectors have OAuth or no key. Leave ` +
+      'out --url to set up the store of this machine, or use another program for the server',
   )
 }

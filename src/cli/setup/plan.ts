@@ -71,8 +71,14 @@ function checkedAddress(text: string): string {
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw usageError(`--url must be the address of a server's /mcp, ${example}`, 'setup')
   }
-  if (url.username + url.password + url.search + url.hash !== '') {
+  if (url.username + url.password !== '') {
     throw usageError('--url must hold no key: the program gets it from the user', 'setup')
+  }
+  const names = [...url.searchParams.keys()]
+  if (url.hash !== '' || names.some((name) => name !== 'memory_store_id')) {
+    const sentence =
+      '--url may name stores as memory_store_id, and holds nothing else behind a ? or #'
+    throw usageError(sentence, 'setup')
   }
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)
   if (url.protocol === 'https:' || isLocal) return url.href

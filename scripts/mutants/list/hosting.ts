@@ -11,6 +11,12 @@ export const hosting: readonly MutatedFile[] = [
     file: 'hosting/sealed-file.ts',
     mutants: [
       {
+        line: 'if (!this.#writing) this.#reload()',
+        becomes: 'this.#reload()',
+        test: sealedFile,
+        name: 'what is being written is seen by no one until it is durable',
+      },
+      {
         line: 'if (isOld && !acceptRolledBack) throw this.#rolledBack(found === undefined)',
         becomes: '',
         test: sealedFile,
@@ -45,6 +51,17 @@ export const hosting: readonly MutatedFile[] = [
         becomes: 'false',
         test: sealedFile,
         name: 'while it is open, a refused file is told once, and reads and writes go on',
+      },
+    ],
+  },
+  {
+    file: 'hosting/backup.ts',
+    mutants: [
+      {
+        line: 'if (next.length > 0) continue',
+        becomes: '',
+        test: 'unit/hosting/backup.test.ts',
+        name: 'a store that is made while others are copied is in the backup',
       },
     ],
   },

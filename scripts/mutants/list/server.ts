@@ -101,6 +101,46 @@ export const server: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'mcp/http.ts',
+    mutants: [
+      {
+        line: `isFirst && response.ok ? withSession`,
+        becomes: `isFirst ? withSession`,
+        test: 'conformance/mcp-http.test.ts',
+        name: 'a client that is refused gets no session',
+      },
+    ],
+  },
+  {
+    file: 'store/search/live-index.ts',
+    mutants: [
+      {
+        line: `    this.#isFilling = false
+    this.#terms.clear()`,
+        becomes: `    this.#terms.clear()`,
+        test: 'unit/store/search/pauses.test.ts',
+        name: 'an index that is emptied while a search fills it takes nothing more',
+      },
+    ],
+  },
+  {
+    file: 'store/search/search.ts',
+    mutants: [
+      {
+        line: `if (there.size < shown.length && !isLast) return undefined`,
+        becomes: ``,
+        test: 'unit/store/search/pauses.test.ts',
+        name: 'a hit that is replaced before the answer is looked for again',
+      },
+      {
+        line: `const data = [...hits].filter(([document]) => there.has(document))`,
+        becomes: `const data = [...hits]`,
+        test: 'unit/store/search/pauses.test.ts',
+        name: 'a hit that is replaced all the time is left out, and never shown as it was',
+      },
+    ],
+  },
+  {
     file: 'server/exchange.ts',
     mutants: [
       {

@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { systemDisk } from '../../../src/disk/disk.ts'
 import { backupHost, restoreHost } from '../../../src/hosting/backup.ts'
 import { generateIdentity } from '../../../src/index.ts'
 import { callerOf, newHost, newToken, settings } from '../../support/hosts.ts'
@@ -116,4 +117,21 @@ test('what no server can start on is refused, and a lost store is named', async 
   const found = { ...stranger, identity: place.identity }
   expect(await restoreHost(target, found)).toEqual({ stores: 1, failed: [lost.storeId] })
   await host.close()
+})
+
+test('a store that is made while others are copied is in the backup', async () => {
+  const { host, caller, place } = await newHost()
+  const ids = [(await host.create(caller, settings)).storeId]
+  const target = `${temporaryDirectory()}/backup`
+  const syncDirectory = async (path: string): Promise<void> => {
+    if (ids.length === 1 && path.startsWith(`${target}/stores/`)) {
+      ids.push('being made')
+      ids[1] = (await host.create(caller, settings)).storeId
+    }
+    await systemDisk.syncDirectory(path)
+  }
+  const report = await backupHost({ ...place, disk: { ...systemDisk, syncDirectory } }, target)
+  await host.close()
+  expect(report).toEqual({ stores: 2, failed: [] })
+  expect(readdirSync(`${target}/stores`).toSorted()).toEqual(ids.toSorted())
 })

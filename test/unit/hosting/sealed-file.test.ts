@@ -250,3 +250,19 @@ test('a value that would be too large is refused, and nothing is written', async
   expect(await file.update(plus('c'))).toEqual({ words: ['secret-word', 'b', 'c'] })
   expect(() => file.checkRoom()).not.toThrow()
 })
+
+test('what is being written is seen by no one until it is durable', async () => {
+  const place = newHostPlace()
+  let file: SealedFile<Value> | undefined
+  const seen: (Value | undefined)[] = []
+  const syncDirectory = async (path: string): Promise<void> => {
+    if (path !== place.dataDirectory || file === undefined) return systemDisk.syncDirectory(path)
+    seen.push(file.read())
+    throw new StoreError('storage_failed', 'the disk')
+  }
+  const opened = await open({ ...place, disk: { ...systemDisk, syncDirectory } })
+  await opened.file.update(plus('a'))
+  file = opened.file
+  await expect(file.update(plus('b'))).rejects.toMatchObject({ code: 'storage_failed' })
+  expect(seen).toEqual([{ words: ['a'] }])
+})

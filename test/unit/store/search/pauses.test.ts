@@ -1,11 +1,15 @@
 // What else happens while a search pauses: an index that is emptied keeps nothing of the text that
 // is being added, and no long query and no long text holds other work up.
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { CacheBudget } from '../../../../src/cache-budget.ts'
+import { LiveIndex } from '../../../../src/store/search/live-index.ts'
 import { parseQuery } from '../../../../src/store/search/query-words.ts'
 import { findBestLine } from '../../../../src/store/search/snippet.ts'
 import { type Match, type Searchable, TermIndex } from '../../../../src/store/search/term-index.ts'
+import type { LiveMemory } from '../../../../src/store/snapshot/live-memory.ts'
 import { atOnce, TimeSlice } from '../../../../src/time-slice.ts'
+import { author, newStore } from '../../../support/stores.ts'
 
 /** Pauses whenever it may, and does something then. */
 class EagerSlice extends TimeSlice {
@@ -52,4 +56,63 @@ test('a text is compared with a long query word by word, or a few at a time', as
   const adding = new EagerSlice()
   await new TermIndex<Searchable>().add('key', document, text, adding)
   expect(adding.pauses).toBeGreaterThanOrEqual(words.length / 16)
+})
+
+test('an index that is emptied while a search fills it takes nothing more', async () => {
+  const memory: LiveMemory = Object(document)
+  const all = new EagerSlice()
+  await new TermIndex<Searchable>().add('key', document, text, all)
+  for (let moment = 1; moment <= all.pauses; moment += 1) {
+    const index = new LiveIndex(new CacheBudget(2 ** 24))
+    const slice = new EagerSlice((pauses) => pauses === moment && index.clear())
+    const used = index.use(async () => {
+      await index.add('redacted', memory, text, slice)
+      return 'ranked'
+    })
+    await expect(used, `at pause ${moment}`).resolves.toBeUndefined()
+    expect(index.size).toBe(0)
+  }
+})
+
+/** Makes every search pause whenever it may, and does something in each pause. */
+function pausing(act: (pause: number) => Promise<unknown>): void {
+  let pauses = 0
+  let isActing = false
+  vi.spyOn(TimeSlice.prototype, 'isOver').mockReturnValue(true)
+  vi.spyOn(TimeSlice.prototype, 'next').mockImplementation(async () => {
+    if (isActing) return
+    isActing = true
+    pauses += 1
+    await act(pauses).finally(() => (isActing = false))
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+}
+
+test('a hit that is replaced before the answer is looked for again', async () => {
+  const query = { query: 'word' }
+  const { store: undisturbed } = await newStore()
+  await undisturbed.as(author).write('/a.md', 'a word')
+  let last = 0
+  pausing(async (pause) => {
+    last = pause
+  })
+  await undisturbed.search(query)
+  vi.restoreAllMocks()
+
+  const { store } = await newStore()
+  await store.as(author).write('/a.md', 'a word')
+  // The text of the hit has been read by then, and the answer has not been made.
+  pausing(async (pause) => pause === last && store.as(author).write('/a.md', 'another word'))
+  const { data } = await store.search(query)
+  expect(data.map(({ snippet }) => snippet)).toEqual(['another word'])
+})
+
+test('a hit that is replaced all the time is left out, and never shown as it was', async () => {
+  const { store } = await newStore()
+  await store.as(author).write('/a.md', 'a word')
+  pausing((pause) => store.as(author).write('/a.md', `a word ${pause}`))
+  const { data } = await store.search({ query: 'word' })
+  vi.restoreAllMocks()
+  const now = await store.read('/a.md')
+  expect(data.filter(({ memory }) => memory.versionId !== now?.versionId)).toEqual([])
 })

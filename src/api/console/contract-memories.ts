@@ -3,6 +3,7 @@
 import type { Page } from '../../page.ts'
 import type { Version, VersionWithInputs } from '../../store/history/versions.ts'
 import type { SearchHit } from '../../store/search/search-query.ts'
+import type { MergePart } from '../../text/text-merge.ts'
 import type { Access } from '../actions.ts'
 import type { AtMoment, Changed, PageInput, Question, WithReason } from './question.ts'
 
@@ -123,6 +124,14 @@ export interface UpdateInput extends WithReason {
   readonly expectedSha256: string
 }
 
+/** A text of an editor, merged into what was written since it was opened. Nothing is saved. */
+export interface MergedEdit {
+  /** What is there: a save of the merged text expects its hash. */
+  readonly theirs: Extract<MemoryView, { readonly state: 'live' }>
+  /** In order; `ours` is the editor's. */
+  readonly parts: readonly MergePart[]
+}
+
 /** What a change of one memory left. */
 export interface Written extends Changed {
   readonly memoryId: string
@@ -149,6 +158,11 @@ export interface MemoriesApi {
   >
   /** Content, path, or both. */
   'memory.update': Question<UpdateInput, Written>
+  /** Refused with `not_found` for a memory that is deleted. */
+  'memory.merge': Question<
+    { readonly memoryId: string; readonly base: string; readonly content: string },
+    MergedEdit
+  >
   'memory.delete': Question<
     WithReason & { readonly memoryId: string; readonly expectedSha256: string },
     Changed

@@ -1,9 +1,10 @@
 // Memories: all of them, one, what is found in them, and how they are changed.
 
 import { z } from 'zod'
-import { assert } from '../../errors.ts'
+import { assert, StoreError } from '../../errors.ts'
 import type { AppliedChanges } from '../../store/changes/apply.ts'
 import type { MemoryState } from '../../store/history/moment-state.ts'
+import { mergeEdits } from '../../store/merge/content-merge.ts'
 import type { MemoryInfo } from '../../store/snapshot/memory-info.ts'
 import type { MemoriesApi, MemoryView, TreeRow, Written } from './contract-memories.ts'
 import { atField, hash, pageFields, reasonField, short } from './fields.ts'
@@ -70,6 +71,19 @@ const update: ConsoleOperation<'memory.update'> = {
     writtenBy(await writer(reason).apply([{ type: 'update', ...change }])),
 }
 
+const merge: ConsoleOperation<'memory.merge'> = {
+  name: 'the merge of an edit',
+  effect: 'read',
+  input: z.strictObject({ memoryId: short, base: z.string(), content: z.string() }),
+  run: async ({ store, work }, { memoryId, base, content }) => {
+    const theirs = viewOf(await store.history.memory(memoryId, undefined, work))
+    if (theirs.state === 'live') {
+      return { theirs, parts: mergeEdits(base, content, theirs.content) }
+    }
+    throw new StoreError('not_found', 'The memory was deleted meanwhile')
+  },
+}
+
 const remove: ConsoleOperation<'memory.delete'> = {
   name: 'the deletion of memories',
   effect: 'write',
@@ -88,6 +102,7 @@ export const memoriesOperations: OperationsOf<
     | 'memory.show'
     | 'memory.create'
     | 'memory.update'
+    | 'memory.merge'
     | 'memory.delete'
   >
 > = {
@@ -96,6 +111,7 @@ export const memoriesOperations: OperationsOf<
   'memory.show': show,
   'memory.create': create,
   'memory.update': update,
+  'memory.merge': merge,
   'memory.delete': remove,
 }
 

@@ -264,3 +264,31 @@ describe('the search', () => {
     })
   })
 })
+
+describe('an edit of a memory that others have changed', () => {
+  const base = 'one\ntwo\nthree\n'
+
+  test('is merged with what is there, whose hash a save then expects', async () => {
+    const { store } = await newStore()
+    await store.as(author).write('/a.md', base)
+    const memoryId = await idOf(store, '/a.md')
+    const { sha256 } = (await store.as(author).append('/a.md', 'theirs')).memories[0] ?? {}
+    const ask = asker(store)
+    const content = base.replace('one', 'mine')
+    const { theirs, parts } = await ask('memory.merge', { memoryId, base, content })
+    expect(parts).toEqual([{ text: 'mine\ntwo\nthree\ntheirs\n' }])
+    expect(theirs).toMatchObject({ state: 'live', sha256, content: `${base}theirs\n` })
+    expect((await store.read('/a.md'))?.sha256).toBe(sha256)
+    const both = await ask('memory.merge', { memoryId, base, content: `${base}mine\n` })
+    expect(both.parts).toEqual([{ text: base }, { ours: 'mine\n', theirs: 'theirs\n' }])
+  })
+
+  test('has nothing to be merged with once the memory is deleted', async () => {
+    const { store } = await newStore()
+    await store.as(author).write('/a.md', base)
+    const memoryId = await idOf(store, '/a.md')
+    await store.as(author).delete('/a.md')
+    const merged = asker(store)('memory.merge', { memoryId, base, content: 'mine' })
+    await expect(merged).rejects.toMatchObject({ code: 'not_found' })
+  })
+})

@@ -7,7 +7,9 @@ export interface Draft {
   readonly text: string
   /** Whether something was typed. */
   readonly isChanged: boolean
-  /** Of the text that the edit began from: another one there is not overwritten. */
+  /** What the edit began from, or was merged with last. */
+  readonly base: string
+  /** Of that: another one there is not overwritten. */
   readonly expectedSha256: string
 }
 

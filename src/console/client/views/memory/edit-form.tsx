@@ -1,65 +1,90 @@
-// Edits a memory, and saves when told to. If somebody has changed it since, both texts are shown,
-// and nothing is overwritten.
+// Edits a memory, and saves when told to. What others have written since is merged into the text and
+// shown before it is saved; where the same lines were changed, the user chooses. The store merges.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { ask } from '../../core/ask.ts'
+import type { MemoryView, MergedEdit } from '../../../../api/console/contract.ts'
+import { ask, AskFailure } from '../../core/ask.ts'
 import { notice } from '../../core/state.ts'
-import { useAction } from '../../core/use-action.ts'
+import { type Action, useAction } from '../../core/use-action.ts'
 import { Failure } from '../../parts/failure.tsx'
 import { Field } from '../../parts/field.tsx'
+import { Writer } from '../../parts/labels.tsx'
 import { type Draft, drafts, keepDraft } from './drafts.ts'
 import { Editor } from './editor.tsx'
+import { Overlaps, overlapsIn } from './overlaps.tsx'
 import { reasonIn } from './reason.ts'
 
+type LiveView = Extract<MemoryView, { readonly state: 'live' }>
+
 interface EditFormProps {
-  readonly memoryId: string
-  readonly path: string
+  /** The memory as it is, which others may change at any time. */
+  readonly now: LiveView
   readonly draft: Draft
   readonly onDone: () => void
 }
 
-/** A text that is there in place of the one that the edit began from. */
-interface Theirs {
-  readonly text: string
-  readonly sha256: string
+interface Edit {
+  /** The newest merge, if there was one. */
+  readonly merged: MergedEdit | undefined
+  /** Whether it has places for which nothing is chosen yet. */
+  readonly isOpen: boolean
+  readonly choose: (text: string) => void
+  readonly save: () => void
+  readonly action: Pick<Action<void>, 'isRunning' | 'failure'>
 }
 
-export function EditForm({ memoryId, path, draft, onDone }: EditFormProps): JSX.Element {
-  const [reason, setReason] = useState('')
-  const [theirs, setTheirs] = useState<Theirs>()
-  const { run, isRunning, failure } = useAction<void>()
-  const done = (): void => {
-    keepDraft(memoryId, undefined)
-    onDone()
+function useEdit({ now, draft }: EditFormProps, reason: string, done: () => void): Edit {
+  const { memoryId } = now
+  const [merged, setMerged] = useState<MergedEdit>()
+  const [isOpen, setOpen] = useState(false)
+  const { run, ...action } = useAction<void>()
+  const take = (text: string, { content: base, sha256: expectedSha256 }: LiveView): void => {
+    keepDraft(memoryId, { text, isChanged: true, base, expectedSha256 })
+    setOpen(false)
   }
   const save = (): void => {
     void run(async () => {
-      const { text: content } = drafts.peek().get(memoryId) ?? draft
-      const expectedSha256 = theirs?.sha256 ?? draft.expectedSha256
+      const { text: content, base, expectedSha256 } = drafts.peek().get(memoryId) ?? draft
       try {
         await ask('memory.update', { memoryId, content, expectedSha256, ...reasonIn(reason) })
       } catch (error) {
-        const now = await otherText(memoryId, expectedSha256)
-        if (now !== undefined) setTheirs(now)
-        throw error
+        if (!(error instanceof AskFailure) || error.code !== 'precondition_failed') throw error
+        const next = await ask('memory.merge', { memoryId, base, content })
+        setMerged(next)
+        if (overlapsIn(next) === 0) take(textOf(next), next.theirs)
+        else setOpen(true)
+        return
       }
       notice.value = 'Saved'
       done()
     })
   }
+  const choose = (text: string): void => {
+    if (merged !== undefined) take(text, merged.theirs)
+  }
+  return { merged, isOpen, choose, save, action }
+}
+
+export function EditForm(props: EditFormProps): JSX.Element {
+  const { now, draft, onDone } = props
+  const { memoryId, path } = now
+  const [reason, setReason] = useState('')
+  const done = (): void => {
+    keepDraft(memoryId, undefined)
+    onDone()
+  }
+  const { merged, isOpen, choose, save, action } = useEdit(props, reason, done)
+  if (merged !== undefined && isOpen) {
+    return <Overlaps path={path} merged={merged} onChosen={choose} onDiscard={done} />
+  }
   return (
     <section class="edit" aria-label={`Edit ${path}`}>
-      {theirs !== undefined && (
-        <p class="banner" role="alert">
-          Somebody has changed this memory since you began. Nothing was overwritten: at the left is
-          what is there now, at the right your text. Take over what you need, then save.
-        </p>
-      )}
+      <Meanwhile now={now} merged={merged} draft={draft} />
       <Editor
         label={`Text of ${path}`}
         text={drafts.peek().get(memoryId)?.text ?? draft.text}
-        theirs={theirs?.text}
+        theirs={merged?.theirs.content}
         onText={(text) => keepDraft(memoryId, { ...draft, text, isChanged: true })}
         onSave={save}
       />
@@ -75,18 +100,41 @@ export function EditForm({ memoryId, path, draft, onDone }: EditFormProps): JSX.
         <button type="button" onClick={done}>
           Discard
         </button>
-        <button type="submit" class="pri" aria-disabled={isRunning}>
+        <button type="submit" class="pri" aria-disabled={action.isRunning}>
           Save
         </button>
-        {failure !== undefined && <Failure failure={failure} />}
+        {action.failure !== undefined && <Failure failure={action.failure} />}
       </form>
     </section>
   )
 }
 
-/** Undefined if the text is the expected one, or the memory is gone. */
-async function otherText(memoryId: string, expected: string): Promise<Theirs | undefined> {
-  const now = await ask('memory.show', { memoryId }).catch(() => undefined)
-  if (now?.state !== 'live' || now.sha256 === expected) return undefined
-  return { text: now.content, sha256: now.sha256 }
+interface MeanwhileProps {
+  readonly now: LiveView
+  readonly merged: MergedEdit | undefined
+  readonly draft: Draft
+}
+
+/** What others have done since the edit began, in one sentence. */
+function Meanwhile({ now, merged, draft }: MeanwhileProps): JSX.Element | null {
+  if (now.sha256 !== draft.expectedSha256) {
+    return (
+      <p class="banner" role="status">
+        <Writer version={now.version} /> has changed this memory since you began. Save merges your
+        text with it, and shows you the result first.
+      </p>
+    )
+  }
+  if (merged === undefined) return null
+  const how = overlapsIn(merged) === 0 ? 'Nothing overlaps.' : 'It has what you chose.'
+  return (
+    <p class="banner" role="status">
+      Merged with the change by <Writer version={merged.theirs.version} />. {how} At the left is
+      what is there now, at the right your merged text. Nothing is saved yet.
+    </p>
+  )
+}
+
+function textOf({ parts }: MergedEdit): string {
+  return parts.map((part) => ('text' in part ? part.text : '')).join('')
 }

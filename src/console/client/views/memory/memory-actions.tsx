@@ -61,7 +61,9 @@ function LiveActions({ view }: { readonly view: LiveView }): JSX.Element {
           type="button"
           id="edit"
           class="pri"
-          onClick={() => keepDraft(memoryId, { text, isChanged: false, expectedSha256: sha256 })}
+          onClick={() =>
+            keepDraft(memoryId, { text, isChanged: false, base: text, expectedSha256: sha256 })
+          }
         >
           Edit <kbd aria-hidden="true">e</kbd>
         </button>

@@ -39,8 +39,7 @@ export function MemoryPage({ memoryId }: { readonly memoryId: string }): JSX.Ele
         {view.state === 'live' && draft !== undefined ? (
           <EditForm
             key={memoryId}
-            memoryId={memoryId}
-            path={view.path}
+            now={view}
             draft={draft}
             onDone={() => document.getElementById('content')?.focus()}
           />

@@ -15,6 +15,7 @@ import { reasonIn } from './reason.ts'
 
 /** Of the draft: a memory that is not there has no id. */
 const NEW = ''
+const empty = { base: '', expectedSha256: '' }
 
 export function NewMemoryPage(): JSX.Element {
   const { route } = useLocation()
@@ -46,7 +47,7 @@ export function NewMemoryPage(): JSX.Element {
           label="Text of the new memory"
           text={drafts.peek().get(NEW)?.text ?? ''}
           theirs={undefined}
-          onText={(text) => keepDraft(NEW, { text, isChanged: true, expectedSha256: '' })}
+          onText={(text) => keepDraft(NEW, { ...empty, text, isChanged: true })}
           onSave={save}
         />
         <div class="go">

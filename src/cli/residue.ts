@@ -8,28 +8,33 @@ import { builtOnRedactedJson, builtOnRedactedLines } from './built-on-redacted.t
 import type { Context } from './context.ts'
 import { listOf } from './lists.ts'
 import { withProgress } from './progress.ts'
+import { leftTexts } from './scratch-directory.ts'
 import { countText, sizeText } from './sizes.ts'
 import { wire } from './wire.ts'
 
-export type Found = ResidueReport
+export interface Found extends ResidueReport {
+  /** Directories where an editor has, or left, a text of the store. */
+  readonly leftByEdit?: readonly string[]
+}
 
 /** The exit code of any failed verification. */
 const FOUND = 11
 
 /** The objects of a certificate, which the store verifies first, must not be stored either. */
-export function searchResidue(
+export async function searchResidue(
   context: Context,
   store: MemoryStore,
   certificate: string | RedactionCertificate | undefined,
 ): Promise<Found> {
   const { signal } = context.interrupts
-  return withProgress(context, 'Searching for redacted versions', (progress) =>
+  const report = await withProgress(context, 'Searching for redacted versions', (progress) =>
     store.maintenance.findResidue({ progress, signal, certificate }),
   )
+  return { ...report, leftByEdit: leftTexts(context.environment, store.id) }
 }
 
-export function residueExitCode({ found, builtOnRedacted }: Found): number {
-  return found.length === 0 && builtOnRedacted.length === 0 ? 0 : FOUND
+export function residueExitCode({ found, builtOnRedacted, leftByEdit = [] }: Found): number {
+  return found.length + builtOnRedacted.length + leftByEdit.length === 0 ? 0 : FOUND
 }
 
 export function residueLines(absence: Found): readonly string[] {
@@ -41,7 +46,10 @@ export function residueLines(absence: Found): readonly string[] {
   const redacted = countText(versions, 'redacted version', 'redacted versions')
   const searched = `Searched ${places} for ${redacted}`
   const aside = putAside === 0 ? [] : [`${putAsideText(putAside)}: not searched; ${eraseAside}`]
-  const suspects = builtOnRedactedLines(absence.builtOnRedacted)
+  const suspects = [
+    ...builtOnRedactedLines(absence.builtOnRedacted),
+    ...leftByEditLines(absence.leftByEdit ?? []),
+  ]
   if (found.length === 0 && suspects.length === 0) {
     return [`${searched}: nothing is left`, ...aside]
   }
@@ -59,6 +67,17 @@ export function residueLines(absence: Found): readonly string[] {
     ...(found.some(({ place }) => place === 'evidence') ? [eraseEvidence] : []),
     ...suspects,
     ...aside,
+  ]
+}
+
+/** What such a text says is not known: an editor may have saved any of the redacted ones. */
+function leftByEditLines(directories: readonly string[]): readonly string[] {
+  if (directories.length === 0) return []
+  const count = countText(directories.length, 'directory', 'directories')
+  return [
+    `${count} with a text that an editor has open, or that was left when it was killed:`,
+    listOf(directories),
+    `Close the editor, or remove what it left: rm -r ${directories.join(' ')}`,
   ]
 }
 
@@ -93,7 +112,10 @@ export const eraseAside: string =
   'delete that directory once nothing is missing; the next redaction erases it'
 
 export function residueJson(absence: Found): Wire {
-  return searchedJson(absence, absence.builtOnRedacted.map(builtOnRedactedJson))
+  return {
+    ...searchedJson(absence, absence.builtOnRedacted.map(builtOnRedactedJson)),
+    left_by_edit: absence.leftByEdit ?? [],
+  }
 }
 
 /** `builtOnRedacted` are those versions as the answer names them. */

@@ -1,8 +1,20 @@
 // `edit`: the plaintext is in RAM, readable by its user alone, and removed however the editor ends.
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ownerOf } from '../../src/disk/process-owner.ts'
 import { sample } from '../support/seed.ts'
 import { onDisk } from '../support/temporary-root.ts'
 import { type Ended, ended, type Home, mainFile, newHomeWithStore } from './cli-process.ts'
@@ -141,6 +153,82 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     } finally {
       rmdirSync(elsewhere)
     }
+  })
+})
+
+describe.skipIf(noRam)(`what a killed edit leaves${note}`, () => {
+  test(
+    'is no absence, until its editor has ended and another edit comes',
+    { tags: 'slow' },
+    async () => {
+      const home = await homeWithMemory()
+      const editor = home.file('editor', '#!/bin/sh\necho "$1 $$" > started; exec sleep 600\n')
+      const child = home.start(['edit', 'notes.md'], { EDITOR: `exec sh ${editor}` })
+      const end = ended(child)
+      const started = join(home.directory, 'started')
+      await until(() => existsSync(started) && readFileSync(started, 'utf8').endsWith('\n'))
+      const [path = '', sleeper] = readFileSync(started, 'utf8').trim().split(' ')
+      const directory = dirname(path)
+      onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+      child.kill('SIGKILL')
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+      await end
+      expect(readFileSync(path, 'utf8')).toBe('one\ntwo\nthree\n')
+      expect((await edit(home, ':')).exitCode).toBe(0)
+      expect(existsSync(path)).toBe(true)
+      process.kill(Number(sleeper), 'SIGKILL')
+      await until(() => ownerOf(Number(sleeper)).startTime === '')
+      const words = ['redact', '--memory', 'notes.md', '--delete', '--yes', '--prove']
+      const proof = await home.call(words)
+      expect(proof).toMatchObject({ exitCode: 11, stdout: expect.stringContaining(directory) })
+      expect(proof.stdout).not.toMatch(/nothing is left$/m)
+      const { stdout, exitCode } = await home.call(['verify', '--absence', '--json'])
+      expect(exitCode).toBe(11)
+      expect(JSON.parse(stdout)).toMatchObject({ absence: { left_by_edit: [directory] } })
+      await home.ok('create', 'other.md', '--text', 'other\n')
+      expect((await home.run(['edit', 'other.md'], { env: { EDITOR: 'true' } })).exitCode).toBe(0)
+      expect(existsSync(directory)).toBe(false)
+      expect(await home.ok('verify', '--absence')).toMatch(/nothing is left$/m)
+    },
+  )
+
+  test('is removed if it is ours and its processes have ended', { tags: 'slow' }, async () => {
+    const home = await homeWithMemory()
+    const parent = mkdtempSync(join(shm, 'gitlocket-test-'))
+    onTestFinished(() => rmSync(parent, { recursive: true, force: true }))
+    const here = ownerOf(process.pid)
+    const left = (name: string, ...users: readonly unknown[]): string => {
+      const directory = join(parent, `gitlocket-edit-${name}`)
+      mkdirSync(directory, { mode: 0o700 })
+      writeFileSync(join(directory, 'memory.md'), 'text')
+      const lines = users.map((user) => `${JSON.stringify(user)}\n`).join('')
+      writeFileSync(join(directory, 'used-by'), lines)
+      return directory
+    }
+    const ofOther = { ...here, startTime: '1' }
+    const kept = [
+      left('living', 'memstore_x', here),
+      left('editor', 'memstore_x', ofOther, here),
+      left('container', 'memstore_x', { ...ofOther, namespace: 'pid:[1]' }),
+      left('unknown'),
+      left('open', 'memstore_x', ofOther),
+    ]
+    chmodSync(join(parent, 'gitlocket-edit-open'), 0o755)
+    const dead = left('dead', 'memstore_x', ofOther)
+    const target = home.file('victim/used-by', `"memstore_x"\n${JSON.stringify(ofOther)}\n`)
+    symlinkSync(dirname(target), join(parent, 'gitlocket-edit-link'))
+    symlinkSync(home.directory, join(dead, 'link'))
+    const env = { EDITOR: 'true', XDG_RUNTIME_DIR: parent }
+    expect((await home.run(['edit', 'notes.md'], { env })).exitCode).toBe(0)
+    expect(kept.map((directory) => existsSync(join(directory, 'memory.md')))).toEqual(
+      kept.map(() => true),
+    )
+    expect([existsSync(dead), existsSync(target)]).toEqual([false, true])
+    const { exitCode, stdout } = await home.call(['verify', '--absence', '--json'], env)
+    expect(exitCode).toBe(11)
+    const unknown = join(parent, 'gitlocket-edit-unknown')
+    expect(JSON.parse(stdout)).toMatchObject({ absence: { left_by_edit: [unknown] } })
   })
 })
 

@@ -15,27 +15,32 @@ import { type Edit, saveEdit } from '../edit-merge.ts'
 import { withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { canAsk } from '../prompt.ts'
-import { withScratchDirectory } from '../scratch-directory.ts'
+import { type Scratch, withScratchDirectory } from '../scratch-directory.ts'
 import { storePath } from '../store-path.ts'
 import { getMemory } from './read.ts'
 
 export async function edit(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const author = authorOf(context, input)
-  const memory = await withStore(context, (store) => findMemory(context, store, path))
-  return editFrom(context, input, { path, author, before: memory?.content })
+  const { memory, storeId } = await withStore(context, async (store) => ({
+    memory: await findMemory(context, store, path),
+    storeId: store.id,
+  }))
+  return editFrom(context, input, { path, author, before: memory?.content, storeId })
 }
 
 /** Opens the editor on what was read, and saves what it made of that. */
 export async function editFrom(
   context: Context,
   input: Input,
-  { path, author, before }: Pick<Edit, 'path' | 'author' | 'before'>,
+  { storeId, ...read }: Pick<Edit, 'path' | 'author' | 'before'> & { readonly storeId: string },
 ): Promise<Answer> {
-  const open = (text: string): Promise<string> => editText(context, input, path, text)
+  const { path, before } = read
+  const open = (content: string): Promise<string> =>
+    editText(context, input, { storeId, path, content })
   const text = await open(before ?? '')
   if (text === (before ?? '')) return unchangedAnswer(path)
-  return saveEdit(context, { path, author, before, text }, open)
+  return saveEdit(context, { ...read, text }, open)
 }
 
 /** Undefined where a user who sees the editor may write a new memory. Else throws `not_found`. */
@@ -48,14 +53,25 @@ async function findMemory(
   return isFree && canAsk(context) ? undefined : getMemory(store, path)
 }
 
+interface EditedText {
+  readonly storeId: string
+  readonly path: string
+  readonly content: string
+}
+
 /** What the user's editor makes of a text. */
-function editText(context: Context, input: Input, path: string, content: string): Promise<string> {
-  return withScratchDirectory(context, input.flag('allow-disk-temp'), async (directory) => {
+function editText(
+  context: Context,
+  input: Input,
+  { storeId, path, content }: EditedText,
+): Promise<string> {
+  const options = { allowDisk: input.flag('allow-disk-temp'), storeId }
+  return withScratchDirectory(context, options, async ({ directory, useBy }) => {
     // The name shows in the process list, so only the extension is kept, for the editor's colours.
     const extension = /\.[A-Za-z0-9]{1,8}$/.exec(path)?.[0] ?? ''
     const file = join(directory, `memory${extension}`)
     writeSecretFile('a temporary file', file, content)
-    await context.interrupts.ignoring(() => runEditor(context, file))
+    await context.interrupts.ignoring(() => runEditor(context, file, useBy))
     return textOf(
       attempt('read a temporary file', file, () => readFileSync(file)),
       'the edited text',
@@ -64,11 +80,12 @@ function editText(context: Context, input: Input, path: string, content: string)
 }
 
 /** Runs the editor through the shell, as git does: the variable may hold arguments. */
-function runEditor(context: Context, file: string): Promise<void> {
+function runEditor(context: Context, file: string, useBy: Scratch['useBy']): Promise<void> {
   const editor = context.environment.editor ?? 'vi'
   return new Promise((resolve, reject) => {
     const child = spawn('/bin/sh', ['-c', `${editor} "$@"`, editor, file], { stdio: 'inherit' })
     const stop = context.interrupts.atExit(() => child.kill())
+    if (child.pid !== undefined) useBy(child.pid)
     child.once('error', () => reject(editorFailed('could not be started')))
     child.once('exit', (status, signal) => {
       stop()

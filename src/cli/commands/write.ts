@@ -29,12 +29,12 @@ export async function create(context: Context, input: Input): Promise<Answer> {
 
 async function createInEditor(context: Context, input: Input, path: string): Promise<Answer> {
   const author = authorOf(context, input)
-  await withStore(context, async (store) => {
-    if ((await store.list(path, { depth: 0 })) === undefined) return
+  const storeId = await withStore(context, async (store) => {
+    if ((await store.list(path, { depth: 0 })) === undefined) return store.id
     throw new StoreError('path_conflict', 'The path is taken', { details: { path } })
   })
   const { editFrom } = await import('./edit.ts')
-  return editFrom(context, input, { path, author, before: undefined })
+  return editFrom(context, input, { path, author, before: undefined, storeId })
 }
 
 export async function write(context: Context, input: Input): Promise<Answer> {

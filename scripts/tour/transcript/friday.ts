@@ -3,8 +3,8 @@
 
 import { create, insert, type Session, view } from './call.ts'
 
-/** The example secret of the AWS documentation. */
-export const leakedKey = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
+/** Of nobody; the example of the AWS documentation is none to the guard. */
+export const leakedKey: string = ['wJalrXUtnFEMI/K7MDENG', 'bPxRfiCYZq4tVw8RmN'].join('/')
 
 export const conventions = '/memories/conventions.md'
 export const handover = '/memories/done/billing/handover.md'

@@ -93,6 +93,50 @@ describe('doctor', () => {
     },
   )
 
+  test.skipIf(stockGit.missing)(
+    `names the files of sync clients and file managers, which are then deleted${stockGit.note}`,
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'a')
+      const id = git(['hash-object', '-w', '--stdin'], home.store, 'loose').trim()
+      const planted = [
+        'refs/heads/desktop.ini',
+        'refs/heads/.DS_Store',
+        'refs/heads/main (conflicted copy 2026-01-31)',
+        'refs/heads/main.sync-conflict-20260131-120000-ABCDEFG',
+        'refs/notes.txt',
+        `objects/${id.slice(0, 2)}/Thumbs.db`,
+        'objects/pack/.syncthing.pack-1.pack.tmp',
+        'gitlocket/.DS_Store',
+        'config~',
+      ]
+      const head = `${headOf(home)}\n`
+      for (const name of planted) {
+        writeFileSync(join(home.store, name), name.includes('main') ? head : '[.Shell]\r\n')
+      }
+      await home.ok('append', 'a.md', '--text', 'b')
+      const found = await home.json('doctor')
+      expect(found).toMatchObject({ healthy: true })
+      const named = planted.toSorted().map((name) => JSON.stringify(name))
+      expect(found['checks']).toContainEqual({
+        check: 'Foreign files',
+        level: 'warn',
+        found: named.join(', '),
+        fix: expect.stringMatching(/^Delete them/),
+      })
+      expect(JSON.stringify(found)).not.toContain('--repair')
+      for (const name of planted) rmSync(join(home.store, name))
+      expect((await home.json('doctor'))['checks']).toEqual(
+        expect.arrayContaining([
+          { check: 'Foreign files', level: 'ok', found: 'none', fix: null },
+          { check: 'git fsck', level: 'ok', found: 'clean', fix: null },
+        ]),
+      )
+      expect(await home.ok('cat', 'a.md')).toBe('a\nb')
+    },
+  )
+
   test(
     'names a damaged journal, and what is intact on both sides of the damage',
     { tags: 'slow' },

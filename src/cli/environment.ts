@@ -51,6 +51,8 @@ export interface Environment {
   readonly homeDirectory: string
   /** Where the terminal agent of this name keeps what it knows of this user. */
   readonly claudeDirectory: string
+  /** Where basic-memory may keep its configuration, the first place that has one. */
+  readonly basicMemoryDirectories: readonly string[]
   readonly loginName: string | undefined
   /** What the system calls this machine. */
   readonly hostName: string
@@ -144,6 +146,10 @@ export const variables: readonly Variable[] = [
     summary: 'Where Claude Code keeps its files, for `setup` and `import`; else the home',
   },
   {
+    name: 'BASIC_MEMORY_CONFIG_DIR',
+    summary: 'Where basic-memory keeps its configuration, for `import`; else as basic-memory does',
+  },
+  {
     name: 'CLAUDE_CODE_SESSION_ID',
     summary: 'Set by Claude Code: the session that `mcp` records, unless a hook knows a newer one',
   },
@@ -173,6 +179,9 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     get claudeDirectory() {
       return variable('CLAUDE_CONFIG_DIR') ?? join(homeDirectoryOf(process.env), '.claude')
     },
+    get basicMemoryDirectories() {
+      return basicMemoryDirectories()
+    },
     ...readVariables(),
     hostName: hostname(),
     terminal: readTerminal(),
@@ -185,9 +194,19 @@ type Variables = Omit<
   | 'storeDirectory'
   | 'homeDirectory'
   | 'claudeDirectory'
+  | 'basicMemoryDirectories'
   | 'hostName'
   | 'terminal'
 >
+
+/** As basic-memory resolves them; older versions know no XDG_CONFIG_HOME. */
+function basicMemoryDirectories(): readonly string[] {
+  const named = variable('BASIC_MEMORY_CONFIG_DIR')
+  if (named !== undefined) return [resolve(named)]
+  const config = findAbsolute(process.env, 'XDG_CONFIG_HOME')
+  const own = join(homeDirectoryOf(process.env), '.basic-memory')
+  return config === undefined ? [own] : [join(config, 'basic-memory'), own]
+}
 
 /** The facts that variables state by themselves. */
 function readVariables(): Variables {

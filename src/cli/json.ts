@@ -5,6 +5,17 @@ export interface JsonObject {
   readonly [name: string]: Json
 }
 
+/** The object that a text of JSON holds; undefined for any other text. */
+export function findObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    // Its message would quote the text.
+    return undefined
+  }
+}
+
 /** Of a value that came from JSON. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,6 +1,6 @@
 // Store paths as users type them: `notes.md` means `/notes.md`, and a shell that completes
-// directory names may leave one slash at the end. Nothing else is corrected (FORMAT §5.2), but for
-// paths of the memory tool: tool-paths.ts.
+// directory names may leave one slash at the end. Nothing else is corrected here (FORMAT §5.2):
+// tool-paths.ts does so for paths of the memory tool, and for decomposed names.
 
 import { checkPath } from '../format/path.ts'
 
@@ -18,4 +18,9 @@ export function storePath(typed: string): string {
   const path = typed.startsWith('/') ? typed : `/${typed}`
   if (path === '/') return path
   return checkPath(path.endsWith('/') ? path.slice(0, -1) : path)
+}
+
+/** A path that a memory gets, in the only form that FORMAT §5.2 lets a writer give one. */
+export function composedPath(typed: string): string {
+  return storePath(typed.normalize('NFC'))
 }

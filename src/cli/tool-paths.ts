@@ -1,13 +1,14 @@
-// Paths as the memory tool writes them, copied from a transcript: `/memories/foo.md` means
-// `/foo.md`, unless the store has such a path itself. `memories/foo.md`, without a slash in front,
-// always means the store's own.
+// Paths that mean another one of the store. `/memories/foo.md`, as the memory tool writes it,
+// copied from a transcript, means `/foo.md`, unless the store has such a path itself;
+// `memories/foo.md`, without a slash in front, always means the store's own. A decomposed name
+// (NFD), as macOS completes it, means the composed one, unless the store has it as it is.
 
 import type { MemoryStore } from '../store/memory-store.ts'
 import { CommandError, usageError } from './command-error.ts'
 import type { Command, Input } from './command.ts'
 import type { Context } from './context.ts'
 import { askLine, canAsk } from './prompt.ts'
-import { findToolPath, storePath } from './store-path.ts'
+import { composedPath, findToolPath, storePath } from './store-path.ts'
 
 /** The call, in which every path is one of the store. */
 export async function withStorePaths(
@@ -15,7 +16,9 @@ export async function withStorePaths(
   command: Command,
   input: Input,
 ): Promise<Input> {
-  const typed = input.paths(command).filter((path) => findToolPath(path) !== undefined)
+  const typed = input.paths(command).filter((path) => {
+    return findToolPath(path) !== undefined || path.normalize('NFC') !== path
+  })
   if (typed.length === 0) return input
   // Loaded on demand: help and typing errors stay fast.
   const { withStore } = await import('./open-store.ts')
@@ -28,14 +31,24 @@ export async function withStorePaths(
 }
 
 async function meaningOf(context: Context, store: MemoryStore, typed: string): Promise<string> {
-  const own = storePath(typed)
-  const tool = storePath(findToolPath(typed) ?? typed)
+  const own = await spelt(store, typed)
+  const toolPath = findToolPath(typed)
+  if (toolPath === undefined) return own
+  const tool = await spelt(store, toolPath)
   const [isOwn, isTool] = [await typeAt(store, own), await typeAt(store, tool)]
   if (isTool === undefined && isOwn !== undefined) return own
   const mayBeOwn = isOwn !== undefined || (await typeAt(store, '/memories')) === 'directory'
   if (!mayBeOwn || (isTool !== undefined && isOwn === undefined)) return tool
   if (!canAsk(context)) throw ambiguous(own, tool)
   return choose(context, own, tool)
+}
+
+/** Another program of a member may have given the path as it is typed (FORMAT §5.2). */
+async function spelt(store: MemoryStore, typed: string): Promise<string> {
+  const composed = composedPath(typed)
+  const exact = storePath(typed)
+  if (composed === exact) return exact
+  return (await typeAt(store, exact)) === undefined ? composed : exact
 }
 
 async function typeAt(store: MemoryStore, path: string): Promise<'file' | 'directory' | undefined> {

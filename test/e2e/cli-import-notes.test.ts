@@ -108,6 +108,43 @@ describe('basic-memory', () => {
     expect(refused.stderr).toContain(words)
   })
 
+  test('its configuration is where its variables say, with a mark in front or not', async () => {
+    const home = await newHomeWithStore()
+    home.file('notes/n.md', 'text')
+    const text = JSON.stringify({ projects: { main: join(home.directory, 'notes') } })
+    const words = ['import', '--from', 'basic-memory', '--dry-run', '--json']
+    for (const [file, env] of [
+      ['named/config.json', { BASIC_MEMORY_CONFIG_DIR: join(home.directory, 'named') }],
+      ['xdg/basic-memory/config.json', { XDG_CONFIG_HOME: join(home.directory, 'xdg') }],
+      ['.basic-memory/config.json', { XDG_CONFIG_HOME: join(home.directory, 'none') }],
+    ] as const) {
+      home.file(file, `\ufeff${text}`)
+      const store = { GITLOCKET_IDENTITY_FILE: home.identityFile }
+      const made = await home.call(words, { ...env, ...store })
+      expect(JSON.parse(made.stdout), file).toMatchObject({ changes: [{ path: '/n.md' }] })
+    }
+  })
+
+  test('a project is found by the permalink of its name, if only one has it', async () => {
+    const home = await newHomeWithStore()
+    const path = join(home.directory, 'notes')
+    withProjects(home, {
+      projects: { 'Work Notes': path, 'Zoë’s_ideas': path, A_b: path, 'a b': '/' },
+    })
+    const from = ['import', '--from', 'basic-memory', '--dry-run']
+    for (const name of [
+      'Work Notes',
+      'work-notes',
+      'WorkNotes',
+      'work_notes',
+      'zoes-ideas',
+      'A_b',
+    ]) {
+      expect((await home.call([...from, name])).stdout, name).toContain('/specs/search.md')
+    }
+    expect(await home.call([...from, 'a-b'])).toMatchObject({ exitCode: 2 })
+  })
+
   test('without a configuration it asks for the directory', async () => {
     const home = await newHomeWithStore()
     const none = await home.call(['import', '--from', 'basic-memory'])
@@ -154,6 +191,58 @@ describe('claude-code', () => {
     await within(home, 'app/src', 'import', '--from', 'claude-code', '--to', 'a')
     await within(home, 'tree', 'import', '--from', 'claude-code', '--to', 'b')
     expect(await home.ok('ls', '-R')).toBe('/a/MEMORY.md\n/a/build.md\n/b/MEMORY.md\n/b/build.md\n')
+    // As git writes it with worktree.useRelativePaths.
+    home.file('tree/.git', 'gitdir: ../app/.git/worktrees/tree\n')
+    const again = await within(home, 'tree', 'import', '--from', 'claude-code', '--to', 'b')
+    expect(again.stdout).toContain('2 unchanged')
+  })
+
+  describe('the setting autoMemoryDirectory', () => {
+    const words = ['import', '--from', 'claude-code', '--dry-run']
+
+    async function homeWithDefault(): Promise<Home> {
+      const home = await newHomeWithStore()
+      mkdirSync(join(home.directory, 'app/src'), { recursive: true })
+      execFileSync('git', ['init', '-q', join(home.directory, 'app')])
+      withMemory(home, slugOf(join(home.directory, 'app')))
+      for (const name of ['users', 'local']) home.file(`${name}/${name}.md`, 'text')
+      home.file('app/notes/shared.md', 'text')
+      return home
+    }
+
+    function setting(home: Home, file: string, autoMemoryDirectory: string): void {
+      home.file(file, `\ufeff${JSON.stringify({ autoMemoryDirectory })}`)
+    }
+
+    test('of the user, of the project, and of the user in the project, is followed', async () => {
+      const home = await homeWithDefault()
+      const imported = async (): Promise<string> => (await within(home, 'app/src', ...words)).stdout
+      expect(await imported()).toContain('/build.md')
+      setting(home, '.claude/settings.json', '~/users')
+      expect(await imported()).toContain('/users/users.md')
+      setting(home, 'app/.claude/settings.json', join(home.directory, 'app/notes'))
+      expect(await imported()).toContain('/notes/shared.md')
+      setting(home, 'app/.claude/settings.local.json', join(home.directory, 'local'))
+      expect(await imported()).toContain('/local/local.md')
+    })
+
+    test('of a project leads to no place outside of it', async () => {
+      const home = await homeWithDefault()
+      setting(home, 'app/.claude/settings.json', '~/users')
+      const refused = await within(home, 'app', ...words)
+      expect(refused).toMatchObject({ exitCode: 2, stdout: '' })
+      expect(refused.stderr).toContain('autoMemoryDirectory in ')
+    })
+
+    test('that names no directory is an error, and one that is relative is named', async () => {
+      const home = await homeWithDefault()
+      setting(home, '.claude/settings.json', '/nowhere')
+      expect(await within(home, 'app', ...words)).toMatchObject({ exitCode: 2, stdout: '' })
+      setting(home, '.claude/settings.json', 'notes')
+      const ignored = await within(home, 'app', ...words)
+      expect(ignored.stdout).toContain('/build.md')
+      expect(ignored.stderr).toMatch(/autoMemoryDirectory in .* is not absolute/)
+    })
   })
 
   test('a named directory: that of a project, its memory, or that of a subagent', async () => {

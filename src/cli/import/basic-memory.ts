@@ -9,7 +9,8 @@ import { findTextFile } from '../../home/files.ts'
 import { usageError } from '../command-error.ts'
 import type { Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { isObject } from '../json.ts'
+import type { Environment } from '../environment.ts'
+import { findObject, isObject, type JsonObject } from '../json.ts'
 import { findMarkdownBelow } from './markdown.ts'
 import type { Found } from './source.ts'
 
@@ -22,29 +23,57 @@ export function findBasicMemory(context: Context, input: Input): Promise<Found> 
 }
 
 function projectDirectory({ environment }: Context, given: string | undefined): string {
-  const { homeDirectory } = environment
-  const file = join(homeDirectory, '.basic-memory/config.json')
-  const text = findTextFile('the configuration of basic-memory', file, false)
-  if (text === undefined) {
+  const [file, configuration] = findConfiguration(environment)
+  if (configuration === undefined) {
     throw given === undefined
       ? usageError(`There is no ${file}: name the directory of the project`, 'import')
       : new StoreError('invalid_input', `There is nothing at ${given}`)
   }
-  const { projects, default_project: first } = parseConfiguration(text, file)
+  const { projects, default_project: first } = configuration
   const name = given ?? (typeof first === 'string' ? first : 'main')
-  const entry = isObject(projects) && Object.hasOwn(projects, name) ? projects[name] : undefined
+  const entry = isObject(projects) ? findProject(projects, name) : undefined
   // Newer versions have an object for each project.
   const path = isObject(entry) ? entry['path'] : entry
-  if (typeof path === 'string') return path.replace(/^~(?=\/|$)/, () => homeDirectory)
+  if (typeof path === 'string') {
+    return path.replace(/^~(?=\/|$)/, () => environment.homeDirectory)
+  }
   throw new StoreError('invalid_input', `There is no directory, and no project of ${file}: ${name}`)
 }
 
-function parseConfiguration(text: string, file: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isObject(value)) return value
-  } catch {
-    // Said below. The error would quote the file.
+/** The first file that exists, with what it holds, or else the last, with nothing. */
+function findConfiguration({
+  basicMemoryDirectories,
+}: Environment): readonly [file: string, configuration: JsonObject | undefined] {
+  const files = basicMemoryDirectories.map((directory) => join(directory, 'config.json'))
+  for (const file of files) {
+    const text = findTextFile('the configuration of basic-memory', file, false)
+    if (text !== undefined) return [file, parsed(text, file)]
   }
+  return [files.at(-1) ?? '', undefined]
+}
+
+function parsed(text: string, file: string): JsonObject {
+  const value = findObject(text)
+  if (value !== undefined) return value
   throw new StoreError('invalid_input', `${file} does not hold a JSON object`)
+}
+
+/** By its name, or as basic-memory itself finds it, by the only name with the same permalink. */
+function findProject(projects: JsonObject, name: string): unknown {
+  if (Object.hasOwn(projects, name)) return projects[name]
+  const wanted = permalink(name)
+  const alike = Object.entries(projects).filter(([other]) => permalink(other) === wanted)
+  return alike.length === 1 ? alike[0]?.[1] : undefined
+}
+
+/** `work-notes` for `Work Notes`, `work_notes` and `WorkNotes`. */
+function permalink(name: string): string {
+  return name
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-')
+    .toLowerCase()
+    .replaceAll(/['’]/g, '')
+    .replaceAll(/[^\p{L}\p{N}/]+/gu, '-')
+    .replaceAll(/^-|-$/g, '')
 }

@@ -5,9 +5,11 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { attempt, findTextFile } from '../../home/files.ts'
+import { onlyLine } from '../../plain-input.ts'
 import { CommandError } from '../command-error.ts'
 import type { Input } from '../command.ts'
 import type { Context } from '../context.ts'
+import { findNamedMemory } from './claude-settings.ts'
 import { findMarkdownBelow } from './markdown.ts'
 import type { Found } from './source.ts'
 
@@ -34,9 +36,13 @@ function projectName(root: string): string {
 }
 
 /** Of the directory that the command runs in, or of the git repository that this belongs to. */
-function memoryOfProject({ environment }: Context): string {
-  const projects = join(environment.claudeDirectory, 'projects')
-  for (const directory of projectRoots(process.cwd())) {
+function memoryOfProject(context: Context): string {
+  const { claudeDirectory } = context.environment
+  const projects = join(claudeDirectory, 'projects')
+  const roots = projectRoots(process.cwd())
+  const named = findNamedMemory(context, roots)
+  if (named !== undefined) return named
+  for (const directory of roots) {
     const found = findProject(projects, directory.replaceAll(/[^A-Za-z0-9]/g, '-'))
     if (found !== undefined) return found
   }
@@ -78,10 +84,12 @@ function projectRoots(directory: string): readonly string[] {
   }
 }
 
-/** The repository of a linked worktree, which the file `.git` names. */
+/** The repository of a linked worktree, which the file `.git` names, relatively in newer git. */
 function findMainWorktree(file: string): string | undefined {
-  const text = findTextFile('the file .git', file, false) ?? ''
-  return /^gitdir: (\/.*)\/\.git\/worktrees\/[^/\n]+\n?$/.exec(text)?.[1]
+  const line = onlyLine(findTextFile('the file .git', file, false) ?? '') ?? ''
+  const [, named] = /^gitdir: (.+)$/.exec(line) ?? []
+  if (named === undefined) return undefined
+  return /^(.*)\/\.git\/worktrees\/[^/]+$/.exec(resolve(dirname(file), named))?.[1]
 }
 
 function isDirectory(path: string): boolean {

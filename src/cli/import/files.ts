@@ -7,7 +7,7 @@ import { attempt } from '../../home/files.ts'
 import { usageError } from '../command-error.ts'
 import type { Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { storePath } from '../store-path.ts'
+import { composedPath } from '../store-path.ts'
 import { type Found, pathBelow } from './source.ts'
 import { findTree, readInTree, readNamedFile, type TreeRule } from './tree.ts'
 
@@ -17,7 +17,7 @@ export async function findPlainFiles(context: Context, input: Input): Promise<Fo
     return findFilesBelow(context, input, { root: origin, place: '/', rule: () => undefined })
   }
   const to = input.text('to')
-  const path = to === undefined ? `/${basename(origin)}` : storePath(to)
+  const path = composedPath(to ?? `/${basename(origin)}`)
   const candidate = { path, origin, read: (limit: number) => readNamedFile(origin, limit) }
   return { candidates: [candidate], leftOut: [], unsuitable: [] }
 }

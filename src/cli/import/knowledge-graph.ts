@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { utf8Text } from '../../bytes.ts'
-import { isObject } from '../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 
 export interface Entity {
   readonly name: string
@@ -75,16 +75,34 @@ function parseLine(bytes: Uint8Array): ParsedEntity | Relation | string | undefi
     return 'not JSON'
   }
   if (!isObject(value)) return 'neither an entity nor a relation'
-  if (value['type'] === 'entity') return entityOf(value)
-  return value['type'] === 'relation' ? relationOf(value) : 'neither an entity nor a relation'
+  const kind = kindOf(value)
+  if (kind === 'entity') return entityOf(value)
+  return kind === 'relation' ? relationOf(value) : 'neither an entity nor a relation'
 }
 
 function entityOf(value: Readonly<Record<string, unknown>>): ParsedEntity | string {
   const { name, entityType, observations } = value
-  if (!isText(name) || !isText(entityType) || !isTexts(observations)) {
+  const texts = Array.isArray(observations) ? observations.map(observationOf) : []
+  if (!isText(name) || !isText(entityType) || !Array.isArray(observations) || !isTexts(texts)) {
     return 'an entity without a name, a type and a list of observations in text'
   }
-  return { name, types: [entityType], observations }
+  return { name, types: [entityType], observations: texts }
+}
+
+/** Some servers call the field `_type`, and some write none: then the fields say what it is. */
+function kindOf(value: JsonObject): 'entity' | 'relation' | undefined {
+  for (const kind of [value['type'], value['_type']]) {
+    if (kind === 'entity' || kind === 'relation') return kind
+  }
+  const has = (...names: readonly string[]): boolean => names.every((name) => name in value)
+  if (has('name', 'entityType', 'observations')) return 'entity'
+  return has('from', 'to', 'relationType') ? 'relation' : undefined
+}
+
+/** Some servers keep an observation with its time or its source. */
+function observationOf(item: unknown): unknown {
+  if (!isObject(item)) return item
+  return item['text'] ?? item['content']
 }
 
 function relationOf(value: Readonly<Record<string, unknown>>): Relation | string {

@@ -4,7 +4,7 @@
 import { StoreError } from '../../errors.ts'
 import type { Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { storePath } from '../store-path.ts'
+import { composedPath } from '../store-path.ts'
 
 /** A text that may become a memory. */
 export interface Candidate {
@@ -42,8 +42,11 @@ export class UnsuitableError extends StoreError {
   }
 }
 
-/** The path of a memory below `--to`, or below where the source puts its memories. */
+/**
+ * The path of a memory below `--to`, or below where the source puts its memories. File systems of
+ * macOS take names apart (NFD); the store wants them composed.
+ */
 export function pathBelow(input: Input, place: string, name: string): string {
-  const to = storePath(input.text('to') ?? place)
-  return `${to === '/' ? '' : to}/${name}`
+  const to = composedPath(input.text('to') ?? place)
+  return `${to === '/' ? '' : to}/${name.normalize('NFC')}`
 }

@@ -27,7 +27,7 @@ export function launchOf(
         '--scope user',
     )
   }
-  checkIsInstalled()
+  checkIsInstalled(programFile)
   const store = isUsualStore ? [] : ['--store', storeDirectory]
   return {
     command: process.execPath,
@@ -41,12 +41,21 @@ export function launchOf(
   }
 }
 
-/** What npx has fetched is gone some day. */
-function checkIsInstalled(): void {
-  if (!programFile.includes('/_npx/')) return
+/** Where commands that run a package without installing it keep it, until they clear it. */
+const caches: readonly [command: string, place: RegExp][] = [
+  ['npx', /[\\/]_npx[\\/]/],
+  ['pnpm dlx', /[\\/](?:dlx|pnpm[\\/].*[\\/]dlx-[^\\/]+)[\\/](?:.*[\\/])?node_modules[\\/]/],
+  ['yarn dlx', /[\\/]dlx-[^\\/]+[\\/]|[\\/]\.yarn[\\/](?:berry[\\/])?cache[\\/]/],
+  ['bunx', /[\\/]bunx-[^\\/]+[\\/]/],
+]
+
+/** Throws `invalid_input` for a program that is gone some day. */
+export function checkIsInstalled(file: string): void {
+  const found = caches.find(([, place]) => place.test(file))
+  if (found === undefined) return
   throw new StoreError(
     'invalid_input',
-    'This gitlocket is in a cache that npx clears: run `npm install -g gitlocket` first',
+    `This gitlocket is in a cache that ${found[0]} clears: run \`npm install -g gitlocket\` first`,
   )
 }
 

@@ -31,6 +31,24 @@ describe('parseGraph', () => {
     expect(graph.relations).toHaveLength(1)
   })
 
+  test.each<[what: string, value: Readonly<Record<string, unknown>>]>([
+    ['no type', { ...ada, type: undefined }],
+    ['_type', { ...ada, type: undefined, _type: 'entity' }],
+    ['another type', { ...ada, type: 'person' }],
+    ['more fields', { ...ada, weight: 3 }],
+    ['observations with a time', { ...ada, observations: [{ text: 'writes', timestamp: 'x' }] }],
+    ['observations with a content', { ...ada, observations: [{ content: 'writes' }] }],
+  ])('an entity with %s is plainly one', (_, value) => {
+    expect(parse(value)).toEqual(parse(ada))
+  })
+
+  test.each([
+    { ...knows, type: undefined },
+    { ...knows, type: undefined, _type: 'relation' },
+  ])('a relation such as %j is plainly one', (value) => {
+    expect(parse(ada, value)).toEqual(parse(ada, knows))
+  })
+
   test('the order of relations in the file does not matter', () => {
     const other = { ...knows, relationType: 'admires' }
     expect(parse(knows, other).relations).toEqual(parse(other, knows).relations)

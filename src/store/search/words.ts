@@ -44,6 +44,36 @@ const foldsToWord = new RegExp(
     String.raw`\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03ce\u0400-\u0481]+$`,
   'u',
 )
+/**
+ * Letters of Latin that Unicode does not take apart, by what they are written as without them:
+ * those with a stroke or a hook, and ligatures. Lower case, in which they are looked up.
+ */
+const plainLetters: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ae: 'æ',
+    b: 'ƀɓ',
+    c: 'ƈȼ',
+    d: 'đðɖɗ',
+    f: 'ƒ',
+    g: 'ǥɠ',
+    h: 'ħ',
+    i: 'ıɨ',
+    j: 'ɉ',
+    k: 'ƙĸ',
+    l: 'łƚ',
+    n: 'ŋɲ',
+    o: 'øɵ',
+    oe: 'œ',
+    p: 'ƥ',
+    r: 'ɍ',
+    t: 'ŧƭⱦ',
+    th: 'þ',
+    u: 'ʉ',
+    y: 'ɏƴ',
+    z: 'ƶȥ',
+  }).flatMap(([plain, letters]) => Array.from(letters, (letter) => [letter, plain] as const)),
+)
+const foldedLetters = new RegExp(`[${[...plainLetters.keys()].join('')}]`, 'gu')
 const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text)
 const unseenCharacters = new RegExp(`[${unseen}]`, 'gu')
 const firstUnspaced = new RegExp(`^(?:${unspacedCharacter})`, 'u')
@@ -100,7 +130,7 @@ export function* chunksOf(text: string): Generator<Chunk> {
   }
 }
 
-/** A text as it is compared: `ﬁancé` and `FIANCE` are one. Accents are not told apart. */
+/** A text as it is compared: `ﬁancé` and `FIANCE` are one, and `Łódź` and `lodz`. */
 function fold(text: string): string {
   if (isAscii(text)) return text.toLowerCase()
   return text
@@ -110,6 +140,7 @@ function fold(text: string): string {
     .toUpperCase()
     .toLowerCase()
     .replaceAll('ς', 'σ')
+    .replaceAll(foldedLetters, (letter) => plainLetters.get(letter) ?? letter)
     .normalize('NFKC')
 }
 

@@ -9,7 +9,7 @@ import { seed } from '../../../support/seed.ts'
 const long = 'x'.repeat(70)
 const parts =
   `deadlock Dead LOCK42 0 naïve NAI\u0308VE Straße ΟΔΟΣ ёлка ﬁn ½ don’t a—b — 東京都 かが か\u3099 ` +
-  `ไทย 한국 한 ǅ İı z\u0338 \u0301 so\u00adft \u200d © 😀 ٣ ${long} É${long}`
+  `ไทย 한국 한 Łódź ĐÀ Þórr ǅ İı z\u0338 \u0301 so\u00adft \u200d © 😀 ٣ ${long} É${long}`
 const part = fc.constantFrom(...parts.split(' '))
 const between = fc.constantFrom(' ', '\n', '-', '/', '.', '_', '', ', ')
 
@@ -69,4 +69,27 @@ test('the words that begin with a term are the same without the others', () => {
   )
   const both = termsBeginning('Dead undead deadlock', ['dead', 'deadlock'])
   expect(both).toEqual(['dead', 'deadlock'])
+})
+
+test.each<[text: string, query: string]>([
+  ['Café', 'cafe'],
+  ['Łódź ŁÓDŹ', 'lodz'],
+  ['Søren SØREN', 'soren'],
+  ['Đà ĐÀ', 'da'],
+  ['œuvre ŒUVRE', 'oeuvre'],
+  ['Ærø ÆRØ', 'aero'],
+  ['Ǣ ǽ', 'ae'],
+  ['Ħamrun', 'hamrun'],
+  ['Ŧ ŧ', 't'],
+  ['Þórr', 'thorr'],
+  ['Straße', 'strasse'],
+  ['ISTANBUL İstanbul ıstanbul', 'istanbul'],
+  ['Ðuro Đuro', 'duro'],
+  ['Ŋ', 'n'],
+])('each word of %s is that of %s', (text, query) => {
+  const wanted = termsOf(query)
+  for (const word of text.split(' ')) expect(termsOf(word), word).toEqual(wanted)
+  for (const form of ['NFC', 'NFD', 'NFKC', 'NFKD']) {
+    expect(new Set(termsOf(text.normalize(form))), form).toEqual(new Set(wanted))
+  }
 })

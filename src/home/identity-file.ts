@@ -48,7 +48,7 @@ export function checkPrivate(what: string, path: string, harm: string, found: St
 /**
  * Runs `work` with the identity in the file, which is created if it is missing. If `work` fails
  * before anything could have learnt of a new identity, the file is removed again: never if it
- * `isUsed`.
+ * `isUsed`. Another process may begin or fail here at the same time, so what has worked is kept.
  */
 export async function withIdentityFile<T>(
   place: IdentityPlace,
@@ -56,10 +56,16 @@ export async function withIdentityFile<T>(
   isUsed: () => boolean = () => false,
 ): Promise<T> {
   const existing = findIdentity(place)
-  if (existing !== undefined) return work(existing)
+  if (existing !== undefined) return keeping(place, existing, work)
   const path = place.identityFile
   const identity = await generateIdentity()
-  writeSecretFile('the identity file', path, formatIdentity(identity))
+  try {
+    write(path, identity)
+  } catch (error) {
+    const other = findIdentity(place)
+    if (other === undefined) throw error
+    return keeping(place, other, work)
+  }
   try {
     return await work(identity)
   } catch (error) {
@@ -68,6 +74,21 @@ export async function withIdentityFile<T>(
     }
     throw error
   }
+}
+
+/** The process that made the file may have failed and removed it since. */
+async function keeping<T>(
+  place: IdentityPlace,
+  identity: Identity,
+  work: (identity: Identity) => Promise<T>,
+): Promise<T> {
+  const result = await work(identity)
+  if (findIdentity(place) === undefined) write(place.identityFile, identity)
+  return result
+}
+
+function write(path: string, identity: Identity): void {
+  writeSecretFile('the identity file', path, formatIdentity(identity))
 }
 
 function failedBeforeWriting(error: unknown): boolean {

@@ -75,14 +75,15 @@ async function write(context: Context, plan: Plan): Promise<Answer> {
   const lines = proposals.map(({ file, text }) => {
     return text === undefined ? `${file.path}: nothing to do` : `Wrote ${file.path}`
   })
-  const { next, nextInProject = next } = plan.client
-  const advice = [plan.scope === 'project' ? nextInProject : next, ...keyAdvice(plan), '']
+  const { next, nextInProject } = plan.client
+  const approval = plan.scope === 'project' ? nextInProject : undefined
+  const advice = [approval ?? next, ...keyAdvice(plan), '']
   if ('url' in target) {
     return { text: [...lines, ...advice].join('\n'), json: answerJson(plan, done) }
   }
   try {
     const memories = await countMemories(target, context.interrupts.signal)
-    const what = plan.scope === 'project' ? 'The server works' : 'Connected'
+    const what = approval === undefined ? 'Connected' : 'The server works'
     const connected = `${what}: ${countText(memories, 'memory', 'memories')}`
     return {
       text: [...lines, connected, ...advice].join('\n'),

@@ -62,9 +62,12 @@ export type RemoteCode =
   | 'remote_untrusted'
   | 'remote_not_found'
   | 'remote_protocol'
+  | 'remote_shallow'
   | 'remote_moved'
+  | 'remote_locked'
   | 'push_rejected'
   | 'pack_refused'
+  | 'git_config_invalid'
 
 /** FORMAT §3: an envelope that must not be opened. */
 export type EnvelopeCode =

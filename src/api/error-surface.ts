@@ -147,13 +147,23 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   ),
   remote_untrusted: refusedByRemote(
     'Make sure that it is the right host; then, for https, name the certificates to trust with ' +
-      'GIT_SSL_CAINFO, and for ssh, connect once by hand',
+      'GIT_SSL_CAINFO or http.sslCAInfo of git, and for ssh, connect once by hand',
   ),
   remote_not_found: refusedByRemote('Check the address, or create the repository on the host'),
   remote_protocol: refusedByRemote('Check that the address is that of a git repository'),
+  remote_shallow: refusedByRemote(
+    'Make it whole with `git fetch --unshallow` there, or synchronise with another repository',
+  ),
   remote_moved: row(409, 'conflict_error', 10, 'Synchronise again; another device pushed', true),
+  remote_locked: refusedByRemote(
+    'If no other push to it is running, delete the file that the remote names, which a program ' +
+      'that died has left there; then synchronise again',
+  ),
   push_rejected: refusedByRemote('Do what the message says, then synchronise again'),
   pack_refused: tampered('Do not trust this remote; nothing that it sent was kept'),
+  git_config_invalid: invalid(
+    'Correct the configuration of git: `git config --global --list` says where the mistake is',
+  ),
 
   envelope_truncated: tampered(distrust),
   envelope_magic: tampered(distrust),

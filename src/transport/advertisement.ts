@@ -1,6 +1,7 @@
 // Reads the list of refs with which a remote begins (gitprotocol-pack, versions 0 and 1): trusts
 // nothing of it, takes a list without an end for none, and gives way while it is read.
 
+import { StoreError } from '../errors.ts'
 import { branchName } from '../git/refs/branch.ts'
 import { lengthDigits, type PacketReader, protocolError, textOf } from './pkt-line.ts'
 import type { RemoteRefs } from './remote-access.ts'
@@ -41,10 +42,15 @@ export async function readRefs(
     const [ref, listed] = splitAt(line.replace(/\n$/, ''), '\0')
     capabilities ??= readCapabilities(listed)
     const [oid, name = ''] = splitAt(ref, ' ')
+    if (oid === 'shallow') throw shallow()
     if (!/^[0-9a-f]{40}$/.test(oid)) throw protocolError('its list of refs is damaged')
     if (name === branchName) head = oid
     else if (name.startsWith('refs/') && !name.endsWith('^{}')) others += 1
   }
+}
+
+function shallow(): StoreError {
+  return new StoreError('remote_shallow', 'The remote is a shallow clone, which lacks old history')
 }
 
 export function noList(): ReturnType<typeof protocolError> {

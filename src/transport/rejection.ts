@@ -43,6 +43,14 @@ const advices: readonly Advice[] = [
     phrases: ['currently checked out', 'denycurrentbranch'],
     text: 'it has a working tree with that branch checked out: use a bare repository',
   },
+  {
+    phrases: ['exists; cannot create'],
+    text: 'a branch there is named below refs/heads/main/: rename or delete it',
+  },
+  {
+    phrases: ['unable to resolve reference', 'reference broken'],
+    text: 'refs/heads/main is damaged there: restore it or delete it',
+  },
   { phrases: ['deletion', 'hidden ref'], text: 'it does not allow updates of refs/heads/main' },
   {
     phrases: ['quota', 'no space', 'too large', 'exceeds', 'disk full', 'maximum'],
@@ -67,14 +75,13 @@ const raceLost = [
   'but expected',
   'fetch first',
   'stale info',
-  'cannot lock ref',
-  'failed to lock',
   'incorrect old value',
   'reference already exists',
 ]
 
 /**
- * `remote_moved` if another push was faster, else `push_rejected`. `messages` are the remote's
+ * `remote_moved` if another push was faster, `remote_locked` if one may still run, else
+ * `push_rejected`. `messages` are the remote's
  * messages that came with the `reason`.
  */
 export function rejection(
@@ -87,6 +94,11 @@ export function rejection(
     return new StoreError('remote_moved', 'Another push moved the branch of the remote first')
   }
   const advice = advices.find(({ phrases }) => phrases.some((phrase) => all.includes(phrase)))
+  const isHeld = /\.lock': file exists/.test(all)
+  if (isHeld || (advice === undefined && /cannot lock ref|failed to lock/.test(all))) {
+    const said = remote.harmless(messages.find((line) => /lock/i.test(line)) ?? reason)
+    return new StoreError('remote_locked', `The remote cannot lock its branch (it says ${said})`)
+  }
   const quoted = remote.harmless([reason, ...messages.slice(-5)].join(' / '))
   const why = advice === undefined ? '' : `: ${advice.text}`
   return new StoreError('push_rejected', `The remote refused the push${why} (it says ${quoted})`)

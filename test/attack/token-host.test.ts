@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { Authenticator } from '../../src/transport/credentials.ts'
-import { Endurance } from '../../src/transport/stall.ts'
 import type { ProcessEnvironment } from '../../src/transport/remote-access.ts'
+import { Endurance } from '../../src/transport/stall.ts'
 import { bareRemote } from '../support/clones.ts'
 import { makeCertificate, startGitServer } from '../support/git-server.ts'
 import { cleanEnvironment, temporaryDirectory } from '../support/temporary.ts'

@@ -154,3 +154,62 @@ describe('a host that lacks or denies what nothing here needs', () => {
     },
   )
 })
+
+describe('a lasting fault of a host is named, and its advice helps', () => {
+  const syncOf = ({ store }: Clone): Promise<SyncReport> => store.as(author).sync()
+
+  const faults: readonly (readonly [string, (at: string) => void, object, (at: string) => void])[] =
+    [
+      [
+        'the lock of a program that died',
+        (at) => writeFileSync(`${at}/refs/heads/main.lock`, ''),
+        {
+          code: 'remote_locked',
+          message: expect.stringMatching(/cannot lock its branch .*main\.lock': File exists/),
+        },
+        (at) => rmSync(`${at}/refs/heads/main.lock`),
+      ],
+      [
+        'a branch below the name of ours',
+        (at) => {
+          git(['branch', '-m', 'main', 'other'], at)
+          git(['branch', 'main/old', 'other'], at)
+          git(['update-ref', '-d', 'refs/heads/other'], at)
+        },
+        { code: 'push_rejected', message: expect.stringMatching(/below refs\/heads\/main\//) },
+        (at) => git(['branch', '-m', 'main/old', 'old'], at),
+      ],
+    ]
+  test.each(faults)('%s', { tags: 'slow' }, async (_, spoil, error, follow) => {
+    const remote = bareRemote()
+    const a = await firstClone(remote)
+    const isNew = error !== faults[0]?.[2]
+    if (isNew) git(['fetch', '--quiet', a.place.directory, 'HEAD:refs/heads/main'], remote)
+    else await syncOf(a)
+    await create(a, '/new.md')
+    spoil(remote)
+    expect(await failureOf(syncOf(a))).toMatchObject(error)
+    follow(remote)
+    await syncOf(a)
+    expect(branchOf(remote)).toBe(await headOf(a))
+  })
+
+  test('a shallow clone', { tags: 'slow' }, async () => {
+    const remote = bareRemote()
+    const a = await firstClone(remote)
+    for (const path of ['/1.md', '/2.md']) await create(a, path)
+    await syncOf(a)
+    const shallow = `${remote}.shallow`
+    git(['clone', '--quiet', '--bare', '--depth=1', `file://${remote}`, shallow], '/')
+    await a.store.remotes.add('shallow', shallow)
+    const sync = (): Promise<SyncReport> => a.store.as(author).sync({ remote: 'shallow' })
+    expect(await failureOf(sync())).toMatchObject({
+      code: 'remote_shallow',
+      message: expect.stringMatching(/is a shallow clone/),
+    })
+    git(['fetch', '--quiet', '--unshallow'], shallow)
+    await create(a, '/3.md')
+    await sync()
+    expect(branchOf(shallow)).toBe(await headOf(a))
+  })
+})

@@ -50,7 +50,7 @@ export async function hasMoved(
   { rewrites, erasures }: Beginning,
   error: unknown,
 ): Promise<boolean> {
-  if (hasCode(error, 'remote_moved', 'ref_conflict')) return true
+  if (hasCode(error, 'remote_moved', 'remote_locked', 'ref_conflict')) return true
   if (await wasRewritten(session, rewrites)) return true
   const { objects } = session
   const mayBeErased = objects.erasures !== erasures || objects.status().purgePending > 0

@@ -10,7 +10,9 @@ const failuresOfRemote: readonly ErrorCode[] = [
   'remote_untrusted',
   'remote_not_found',
   'remote_protocol',
+  'remote_shallow',
   'remote_moved',
+  'remote_locked',
   'pack_refused',
 ]
 
@@ -28,6 +30,7 @@ const circumstances: readonly ErrorCode[] = [
   'ref_corrupt',
   'pack_corrupt',
   'journal_corrupt',
+  'git_config_invalid',
   ...failuresOfRemote,
 ]
 

@@ -21,8 +21,11 @@ import type { Sender } from './send.ts'
 
 /** The number of rounds: other clones may win the race for the branch in all but the last. */
 const ATTEMPTS = 16
-/** Of these, how many an object may be missing in: it may be missing for good. */
-const ATTEMPTS_MISSING = 4
+/**
+ * Of these, how many an object may be missing in, or the branch locked: it may be so for good. A
+ * push that is running holds the lock for a moment, one that died until it is removed.
+ */
+const ATTEMPTS_LASTING = 4
 const PAUSE_MS = 100
 
 /** One remote, with its state and the sender to it. */
@@ -66,7 +69,8 @@ export async function receiveAndSend(
     try {
       return await round()
     } catch (error) {
-      const attempts = hasCode(error, 'object_missing') ? ATTEMPTS_MISSING : ATTEMPTS
+      const mayLast = hasCode(error, 'object_missing', 'remote_locked')
+      const attempts = mayLast ? ATTEMPTS_LASTING : ATTEMPTS
       const isFinal = attempt >= attempts || (isBehind && hasCode(error, 'remote_moved'))
       if (isFinal || !(await hasMoved(session, beginning, error))) throw error
       await wait(session.random(1)[0] ?? 0, attempt)

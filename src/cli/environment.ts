@@ -131,10 +131,15 @@ export const variables: readonly Variable[] = [
     summary: 'A file with the key for that import, which takes precedence',
   },
   { name: 'ANTHROPIC_BASE_URL', summary: 'The address of the Messages API, for `chat`' },
-  { name: 'GIT_SSH_COMMAND, GIT_SSH', summary: 'The ssh command for remotes, as in git' },
+  {
+    name: 'GIT_SSH_COMMAND, GIT_SSH',
+    summary: 'The ssh command for remotes, as in git, which `core.sshCommand` of git names too',
+  },
   {
     name: 'GIT_SSL_CAINFO',
-    summary: 'A file with certificates (PEM) to trust for https remotes, besides the usual ones',
+    summary:
+      'A file with certificates (PEM) to trust for https remotes, besides the usual ones; else ' +
+      '`http.sslCAInfo` and `http.sslCAPath` of git, also for one address, and those of the system',
   },
   { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
   {

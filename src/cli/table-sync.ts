@@ -128,6 +128,10 @@ const remoteCommands: readonly Command[] = [
       'The url is https://…, ssh://…, user@host:path, file://… or an absolute path. If ' +
         '#memstore_… follows, as for `join`, it must be the id of this store. No remote is ' +
         'contacted.',
+      'Of the settings of git, those of credentials, `core.sshCommand`, `http.sslCAInfo` and ' +
+        '`http.sslCAPath` hold. These have no effect: `url.<base>.insteadOf` and ' +
+        '`pushInsteadOf`, `http.extraHeader`, `http.sslVerify`, `http.sslCert`, `http.proxy`, ' +
+        '`core.askPass`, and what a repository itself says.',
     ],
     run: async (...call) => (await import('./commands/remote.ts')).remoteAdd(...call),
   },

@@ -104,9 +104,17 @@ export class Authenticator {
  * synchronise with an address would get the token otherwise.
  */
 function tokenFor(url: URL, environment: ProcessEnvironment): Credentials | undefined {
-  const { GITLOCKET_TOKEN: token = '', GITLOCKET_TOKEN_HOST: host = '' } = environment
+  const { GITLOCKET_TOKEN: text = '', GITLOCKET_TOKEN_HOST: host = '' } = environment
+  // Files and mounted secrets end in a newline.
+  const token = text.replace(/[\r\n]+$/, '')
   if (token === '' || url.protocol !== 'https:') return undefined
   if (hostOf(host) !== url.host) return undefined
+  if (/\p{Cc}/u.test(token)) {
+    throw new StoreError(
+      'remote_auth',
+      'GITLOCKET_TOKEN was not sent, as it holds a control character: set it to one line',
+    )
+  }
   const colon = token.indexOf(':')
   if (colon === -1) return { username: tokenUser, password: token }
   return { username: token.slice(0, colon), password: token.slice(colon + 1) }

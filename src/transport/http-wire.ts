@@ -11,9 +11,10 @@ import {
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { rootCertificates } from 'node:tls'
 import { concatBytes } from '../bytes.ts'
-import { StoreError } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import { noList, skipHeader } from './advertisement.ts'
 import { Authenticator } from './credentials.ts'
+import { checkGitSettings, findCertificates } from './git-settings.ts'
 import { connectionFailure, statusFailure } from './http-failure.ts'
 import { PacketReader, protocolError, textOf } from './pkt-line.ts'
 import { withProxyHint } from './proxy.ts'
@@ -29,12 +30,28 @@ const errorBytesMax = 16_384
 
 type Headers = Readonly<Record<string, string>>
 
+interface Outgoing {
+  readonly method: string
+  readonly headers: Headers
+  readonly body?: AsyncIterable<Uint8Array>
+}
+
+const agentOptions = { keepAlive: true, maxSockets: 1 }
+
+/** Trusts these certificates, too. */
+function secureAgent(authorities: string | undefined): HttpsAgent {
+  const more = authorities && { ca: [...rootCertificates, authorities] }
+  return new HttpsAgent({ ...agentOptions, ...more })
+}
+
 export class HttpWire implements Wire {
   readonly #origin: string
   readonly #service: Service
   readonly #patience: Patience
   readonly #environment: ProcessEnvironment | undefined
-  readonly #agent: HttpAgent
+  #agent: HttpAgent
+  /** Whether other certificates have been looked for, or are not to be. */
+  #trustsAll: boolean
   readonly #authenticator: Authenticator
   /** The URL of the repository after redirects. */
   #base: string
@@ -56,14 +73,9 @@ export class HttpWire implements Wire {
     this.#environment = access.environment
     this.#authenticator = new Authenticator(access, parsed, patience)
     const { certificateAuthorities: authorities } = access
-    const keepAlive = { keepAlive: true, maxSockets: 1 }
+    this.#trustsAll = authorities !== undefined && authorities !== ''
     this.#agent =
-      parsed.protocol === 'https:'
-        ? new HttpsAgent({
-            ...keepAlive,
-            ...(authorities && { ca: [...rootCertificates, authorities] }),
-          })
-        : new HttpAgent(keepAlive)
+      parsed.protocol === 'https:' ? secureAgent(authorities) : new HttpAgent(agentOptions)
   }
 
   get secrets(): readonly string[] {
@@ -81,7 +93,7 @@ export class HttpWire implements Wire {
       if (statusCode === 200) {
         const bytes = await collect(this.#bodyOf(answer), advertisementBytesMax, tooManyRefs)
         await this.#noteAccepted()
-        const type = headers['content-type'] ?? ''
+        const type = mediaType(headers['content-type'])
         if (type !== `application/x-${this.#service}-advertisement`) throw noList()
         const packets = new PacketReader(wholeBody(bytes), this.#patience.signal)
         await skipHeader(packets, this.#service)
@@ -140,6 +152,7 @@ export class HttpWire implements Wire {
     this.#accepted.delete(this.#url)
     this.#credentials = await this.#authenticator.next()
     if (this.#credentials === undefined) {
+      await checkGitSettings(this.#environment, this.#patience)
       throw new StoreError(
         'remote_auth',
         'The remote requires credentials, or rejects those of this machine',
@@ -151,7 +164,7 @@ export class HttpWire implements Wire {
   async #get(tail: string): Promise<IncomingMessage> {
     for (let redirects = 0; ; redirects += 1) {
       const how = { method: 'GET', headers: this.#authorization() }
-      const answer = await this.#send(`${this.#base}${tail}`, how)
+      const answer = await this.#sendTrusting(`${this.#base}${tail}`, how)
       const { statusCode = 0 } = answer
       if (statusCode < 300 || statusCode >= 400) return answer
       answer.destroy()
@@ -160,15 +173,23 @@ export class HttpWire implements Wire {
     }
   }
 
+  /** Most hosts need no other certificates, so that git is asked for them after a refusal only. */
+  async #sendTrusting(url: string, how: Outgoing): Promise<IncomingMessage> {
+    try {
+      return await this.#send(url, how)
+    } catch (error) {
+      if (this.#trustsAll || !hasCode(error, 'remote_untrusted')) throw error
+      this.#trustsAll = true
+      const found = await findCertificates(url, this.#environment, this.#patience)
+      if (found === undefined) throw error
+      this.#agent.destroy()
+      this.#agent = secureAgent(found)
+      return await this.#send(url, how)
+    }
+  }
+
   /** Resolves when the headers of the answer have arrived. */
-  async #send(
-    url: string,
-    how: {
-      readonly method: string
-      readonly headers: Headers
-      readonly body?: AsyncIterable<Uint8Array>
-    },
-  ): Promise<IncomingMessage> {
+  async #send(url: string, how: Outgoing): Promise<IncomingMessage> {
     const headers: Record<string, string> = {
       ...how.headers,
       // Hosts recognise git by this name, and answer other clients with a page.
@@ -223,6 +244,11 @@ export class HttpWire implements Wire {
   #agentFor(url: string): HttpAgent | undefined {
     return new URL(url).protocol === new URL(this.#origin).protocol ? this.#agent : undefined
   }
+}
+
+/** Without parameters; its letter case does not matter (RFC 9110). */
+function mediaType(value: string = ''): string {
+  return (value.split(';')[0] ?? '').trim().toLowerCase()
 }
 
 /** Azure DevOps shows those who are not signed in a page, with 203. */

@@ -7,6 +7,7 @@ import { execFile, type ExecFileOptions } from 'node:child_process'
 import { systemDisk } from '../disk/disk.ts'
 import { StoreError } from '../errors.ts'
 import { childEnvironment } from './environment.ts'
+import { checkGitSettings } from './git-settings.ts'
 import type { RemoteAccess } from './remote-access.ts'
 import { cancelled, type Patience } from './stall.ts'
 import type { Service } from './wire.ts'
@@ -39,7 +40,7 @@ const unconnected: Readonly<Record<string, string>> = {
   GIT_COMMITTER_EMAIL: 'gitlocket@localhost',
 }
 
-/** Throws `cancelled`, or `remote_protocol` if the configuration cannot be read. */
+/** Throws `cancelled`, `git_config_invalid`, or `remote_protocol` for a bad config there. */
 export async function pathProgram(
   path: string,
   service: Service,
@@ -104,6 +105,8 @@ async function listKeys(
     if (signal?.aborted === true) throw cancelled()
     // Starting the service reports a missing git.
     if (isMissing(error)) return []
+    // git reads the user's own first.
+    await checkGitSettings(environment, patience)
     throw unreadable()
   }
 }

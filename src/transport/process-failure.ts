@@ -51,7 +51,7 @@ const meanings: readonly Meaning[] = [
     message: "The repository belongs to another user: add it to git's safe.directory to trust it",
   },
   {
-    phrases: ['command not found', 'not recognized'],
+    phrases: ['command not found', 'not recognized', '-pack: not found'],
     code: 'remote_protocol',
     message: 'The host has no git in the path of its ssh server',
   },
@@ -82,6 +82,8 @@ export function processFailure(remote: SshUrl | FileUrl, failure: Failure): Stor
   const text = stderr.replaceAll(remote.path, '…')
   const options = { cause: new Error(harmless(text)) }
   const lower = text.toLowerCase()
+  if (remote.kind === 'ssh' && code === 127 && !/-pack\b/.test(lower))
+    return missingProgram(options)
   const meaning = meanings.find(({ phrases }) => phrases.some((phrase) => lower.includes(phrase)))
   if (meaning !== undefined) return new StoreError(meaning.code, meaning.message, options)
   const output = harmless(text)
@@ -90,6 +92,15 @@ export function processFailure(remote: SshUrl | FileUrl, failure: Failure): Stor
   const isFromSsh = remote.kind === 'ssh' && code === 255
   const what = isFromSsh ? 'The connection ended' : 'The remote process ended'
   return new StoreError('remote_unreachable', `${what} ${ending}`, options)
+}
+
+/** What the shell says here: that of the host would name the service of git. */
+function missingProgram(options: ErrorOptions): StoreError {
+  return new StoreError(
+    'remote_unreachable',
+    'The program that GIT_SSH_COMMAND or core.sshCommand of git names is not installed',
+    options,
+  )
 }
 
 function notStarted(remote: SshUrl | FileUrl, cause: Error): StoreError {

@@ -3,9 +3,11 @@
 // error output is only used to explain a failure.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { kill } from 'node:process'
 import type { StoreError } from '../errors.ts'
-import { quoteWord, splitCommand } from './command-line.ts'
+import { isShell, quoteWord, shellCommand } from './command-line.ts'
 import { childEnvironment } from './environment.ts'
+import { checkGitSettings, gitSettings } from './git-settings.ts'
 import { pathProgram, type ServiceProgram } from './path-git.ts'
 import { flushPacket, PacketReader } from './pkt-line.ts'
 import { processFailure } from './process-failure.ts'
@@ -28,7 +30,7 @@ async function programFor(
   if (url.kind === 'file') return pathProgram(url.path, service, access, patience)
   const { user, host, port, path } = url
   const command = [
-    ...sshCommandOf(access),
+    ...(await sshCommandOf(access, patience)),
     '-o',
     'BatchMode=yes',
     ...(port === undefined ? [] : ['-p', String(port)]),
@@ -38,18 +40,26 @@ async function programFor(
   return { command, environment: childEnvironment(access.environment) }
 }
 
-function sshCommandOf({ sshCommand, environment = {} }: RemoteAccess): readonly string[] {
+/** In git's order: the shell runs the first two. */
+async function sshCommandOf(
+  { sshCommand, environment = {} }: RemoteAccess,
+  patience: Patience,
+): Promise<readonly string[]> {
   if (sshCommand !== undefined) return sshCommand
-  const { GIT_SSH_COMMAND: command, GIT_SSH: program } = environment
-  if (command !== undefined && command !== '') return splitCommand(command)
-  return [program === undefined || program === '' ? 'ssh' : program]
+  const { GIT_SSH_COMMAND: command = '', GIT_SSH: program = '' } = environment
+  const line = command || (await gitSettings(environment, patience).get('core.sshCommand'))
+  if (line !== undefined) return shellCommand(line)
+  return [program || 'ssh']
 }
 
 export class ProcessWire implements Wire {
   readonly secrets: readonly string[] = []
   readonly #remote: SshUrl | FileUrl
+  readonly #access: RemoteAccess
   readonly #patience: Patience
   readonly #child: ChildProcessWithoutNullStreams
+  /** Whether the process leads a group: a shell does not end what it has started. */
+  readonly #leads: boolean
   readonly #ended: Promise<number | undefined>
   readonly #packets: PacketReader
   #stderr = ''
@@ -62,18 +72,22 @@ export class ProcessWire implements Wire {
     patience: Patience,
   ): Promise<ProcessWire> {
     const program = await programFor(remote, service, access, patience)
-    return new ProcessWire(remote, program, patience)
+    return new ProcessWire(remote, program, access, patience)
   }
 
   private constructor(
     remote: SshUrl | FileUrl,
     { command, environment }: ServiceProgram,
+    access: RemoteAccess,
     patience: Patience,
   ) {
+    this.#access = access
+    this.#leads = isShell(command)
     this.#remote = remote
     this.#patience = patience
     const [program = '', ...args] = command
-    this.#child = spawn(program, args, { cwd: '/', env: environment, stdio: 'pipe' })
+    const how = { cwd: '/', env: environment, detached: this.#leads }
+    this.#child = spawn(program, args, { ...how, stdio: 'pipe' })
     this.#ended = this.#watch()
     const chunks = moving(this.#child.stdout, patience, () => undefined)
     this.#packets = new PacketReader(chunks, patience.signal)
@@ -90,7 +104,7 @@ export class ProcessWire implements Wire {
     let failure: unknown
     sent.catch((error: unknown) => {
       failure = error
-      this.#child.kill()
+      this.#kill('SIGTERM')
     })
     const packets = this.#packets
     return (async function* () {
@@ -104,6 +118,9 @@ export class ProcessWire implements Wire {
     child.stdin.destroy()
     const code = await Promise.race([this.#ended, pause(endMsMax).then(() => undefined)])
     if (code === 0) return undefined
+    // Of a path that is the user's own, or else that of the repository.
+    const isLocal = this.#remote.kind === 'file' && /bad config/i.test(this.#stderr)
+    if (isLocal) await checkGitSettings(this.#access.environment, this.#patience)
     const failure = { code, stderr: this.#stderr, cause: this.#spawnError }
     return processFailure(this.#remote, failure)
   }
@@ -116,11 +133,23 @@ export class ProcessWire implements Wire {
     child.stdout.destroy()
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if ((await Promise.race([this.#ended, pause(endMsMax)])) !== 'late') break
-      child.kill(signal)
+      this.#kill(signal)
     }
     child.stderr.destroy()
     child.stdin.destroy()
     await this.#ended
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    const { pid } = this.#child
+    if (!this.#leads || pid === undefined) this.#child.kill(signal)
+    else {
+      try {
+        kill(-pid, signal)
+      } catch {
+        // All of the group have ended.
+      }
+    }
   }
 
   /** Resolves to the exit code; undefined after a signal, or if it never started. */

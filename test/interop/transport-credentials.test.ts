@@ -54,6 +54,27 @@ describe('credentials', () => {
     },
   )
 
+  test.skipIf(openssl.missing)(
+    `a token ends before a newline, and one of several lines is not sent${openssl.note}`,
+    async () => {
+      const tls = makeCertificate()
+      const known = { username: 'me', password: 'geheim' }
+      const { url, requests } = await startGitServer({ repository, tls, user: known })
+      const withToken = (token: string): RemoteAccess => {
+        const own = { GITLOCKET_TOKEN: token, GITLOCKET_TOKEN_HOST: new URL(url).host }
+        const variables = { ...environment, ...own }
+        return { url, environment: variables, certificateAuthorities: tls.cert }
+      }
+      expect(await listRemote(withToken('me:geheim\r\n'))).toMatchObject({ head })
+      const sent = requests.length
+      expect(await failureOf(listRemote(withToken('me:ge\nheim')))).toMatchObject({
+        code: 'remote_auth',
+        message: expect.stringMatching(/GITLOCKET_TOKEN was not sent.*control character/),
+      })
+      expect(requests.slice(sent).map(({ authorization }) => authorization)).toEqual([undefined])
+    },
+  )
+
   test('that were accepted once go with the first request, until they are refused', async () => {
     const server = await startGitServer({ repository, user })
     const accepted = new Map<string, Credentials>()

@@ -2,7 +2,7 @@
 // of a server, and what they are taken for.
 
 import { describe, expect, test } from 'vitest'
-import { quoteWord, splitCommand } from '../../../src/transport/command-line.ts'
+import { quoteWord, shellCommand } from '../../../src/transport/command-line.ts'
 import { childEnvironment } from '../../../src/transport/environment.ts'
 import { connectionFailure, statusFailure } from '../../../src/transport/http-failure.ts'
 import { processFailure } from '../../../src/transport/process-failure.ts'
@@ -10,20 +10,13 @@ import { rejection } from '../../../src/transport/rejection.ts'
 import { parseRemoteUrl } from '../../../src/transport/remote-url.ts'
 import { harmless, secretForms } from '../../../src/transport/server-text.ts'
 
-describe('splitCommand', () => {
-  test.each([
-    ['ssh', ['ssh']],
-    ['  ssh  -i /a/b ', ['ssh', '-i', '/a/b']],
-    [`ssh -i "a b" -o 'c "d"'`, ['ssh', '-i', 'a b', '-o', 'c "d"']],
-    [String.raw`ssh -i a\ b "c\"d" 'e\f'`, ['ssh', '-i', 'a b', 'c"d', String.raw`e\f`]],
-    ['ssh $(touch x) `y` ; z', ['ssh', '$(touch', 'x)', '`y`', ';', 'z']],
-    [`ssh ''`, ['ssh', '']],
-  ])('%j', (text, words) => {
-    expect(splitCommand(text)).toEqual(words)
+describe('a command line of git', () => {
+  test.each(['ssh', '/opt/ssh-2/bin/ssh'])('%s is started as it is', (line) => {
+    expect(shellCommand(line)).toEqual([line])
   })
 
-  test.each(['', ' ', 'ssh "a', "ssh 'a"])('refuses %j', (text) => {
-    expect(() => splitCommand(text)).toThrow(expect.objectContaining({ code: 'invalid_input' }))
+  test.each(['ssh -v', '$HOME/ssh', 'A=1 ssh', "'my ssh'"])('%s is for the shell', (line) => {
+    expect(shellCommand(line)).toEqual(['/bin/sh', '-c', `${line} "$@"`, line])
   })
 })
 
@@ -107,6 +100,11 @@ describe('what a program says', () => {
     expect(message).not.toContain('/secret/place.git')
   })
 
+  test('a program that is missing here is no host without git', () => {
+    expect(meaningOf('/bin/sh: 1: /opt/ssh: not found', 127)[1]).toContain('core.sshCommand')
+    expect(meaningOf('sh: 1: git-upload-pack: not found', 127)[0]).toBe('remote_protocol')
+  })
+
   test('what is not known is quoted', () => {
     expect(meaningOf('at /secret/place.git \u0007odd')[1]).toBe(
       'The remote process ended with: at … odd',
@@ -138,7 +136,14 @@ describe('why a push was refused', () => {
     ['index-pack abnormal exit: no space left on device', 'push_rejected', 'no space for'],
     ['because', 'push_rejected', 'refused the push (it says because)'],
     ['fetch first', 'remote_moved', 'first'],
-    ['failed to lock', 'remote_moved', 'first'],
+    ["cannot lock ref 'refs/heads/main': is at 1 but expected 2", 'remote_moved', 'first'],
+    ["cannot lock ref 'refs/heads/main': reference already exists", 'remote_moved', 'first'],
+    ["Unable to create '/r/refs/heads/main.lock': File exists.", 'remote_locked', 'File exists'],
+    ['failed to lock', 'remote_locked', 'cannot lock its branch (it says failed to lock)'],
+    ["cannot lock ref: Unable to create 'main.lock': Permission denied", 'push_rejected', 'write'],
+    ["cannot lock ref: Unable to create 'main.lock': No space left", 'push_rejected', 'no space'],
+    ["cannot lock ref: 'refs/heads/main/x' exists; cannot create", 'push_rejected', 'below'],
+    ['cannot lock ref: unable to resolve reference: reference broken', 'push_rejected', 'damaged'],
   ])('%s', (reason, code, words) => {
     expect(rejection(plain, reason, [])).toMatchObject({
       code,

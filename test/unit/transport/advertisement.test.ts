@@ -54,7 +54,6 @@ describe('a list of refs', () => {
   test.each([
     ['no capabilities', [`${one} refs/heads/main`, ''], /damaged/],
     ['a short id', [`${one.slice(1)} refs/heads/main\0`, ''], /damaged/],
-    ['a shallow commit', [`${one} HEAD\0`, `shallow ${one}`, ''], /damaged/],
     ['version 2', ['version 2', 'ls-refs', ''], /another protocol version/],
     ['other objects', [`${one} HEAD\0object-format=sha256`, ''], /SHA-1/],
     ['an error', ['ERR no, secret'], /says no, \*\*\*$/],
@@ -63,6 +62,11 @@ describe('a list of refs', () => {
       code: 'remote_protocol',
       message: expect.stringMatching(message),
     })
+  })
+
+  test('of a shallow clone is refused as that', async () => {
+    const lines = [`${one} HEAD\0`, `shallow ${one}`, '']
+    await expect(readRefs(reader(lines), [])).rejects.toMatchObject({ code: 'remote_shallow' })
   })
 })
 

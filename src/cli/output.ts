@@ -1,22 +1,30 @@
 // Formats answers and errors. Answers go to standard output, everything else to standard error;
-// with --json both are one JSON value on one line. On a terminal, control characters that an agent
-// may have written into a memory are escaped.
+// with --json both are one JSON value on one line. On a terminal, hidden characters that an agent
+// may have written into a memory are marked, and escaped in JSON, which keeps its value.
 
 import { plainMessage, surfaceOf } from '../api/error-surface.ts'
 import { StoreError } from '../errors.ts'
-import { visible } from '../text/visible.ts'
+import { visible, visibleJson } from '../text/visible.ts'
 import { CommandError } from './command-error.ts'
 import type { Answer } from './command.ts'
 
 /** The text for standard output. */
 export function answerText(answer: Answer, json: boolean, terminal: boolean): string {
-  if (json) return jsonText(answer.json)
+  if (json) return jsonText(answer.json, terminal)
   return terminal && answer.inked !== true ? visible(answer.text) : answer.text
 }
 
-/** The text for standard error when a command fails. Names `store` if it may be the cause. */
-export function errorText(error: unknown, json: boolean, store: string | undefined): string {
-  if (json) return jsonText(errorJson(error))
+/**
+ * The text for standard error when a command fails. Names `store` if it may be the cause. Hidden
+ * characters are always marked in a sentence, and in JSON escaped if `terminal`.
+ */
+export function errorText(
+  error: unknown,
+  json: boolean,
+  store: string | undefined,
+  terminal = false,
+): string {
+  if (json) return jsonText(errorJson(error), terminal)
   const what = `${messageOf(error)}${whereText(error)}`
   const place = placeOf(error, store)
   const lines = [`gitlocket: ${what}`, ...(place === '' ? [] : [place]), `hint: ${hintOf(error)}`]
@@ -24,8 +32,9 @@ export function errorText(error: unknown, json: boolean, store: string | undefin
 }
 
 /** One line. An unpaired surrogate would be escaped, and come back when the line is parsed. */
-function jsonText(value: unknown): string {
-  return `${JSON.stringify(value, wellFormed)}\n`
+function jsonText(value: unknown, terminal: boolean): string {
+  const text = `${JSON.stringify(value, wellFormed)}\n`
+  return terminal ? visibleJson(text) : text
 }
 
 function wellFormed(_: string, value: unknown): unknown {

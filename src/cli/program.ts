@@ -83,7 +83,7 @@ async function print(answer: Answer, json: boolean, context?: Context): Promise<
     process.stdout.write(text)
   }
   for (const error of answer.failures ?? []) {
-    process.stderr.write(errorText(error, json, undefined))
+    process.stderr.write(errorText(error, json, undefined, process.stderr.isTTY))
   }
   const notes = [answer.note, ...(context?.notices ?? [])].filter((note) => note !== undefined)
   if (!json) for (const note of notes) process.stderr.write(visible(`${note}\n`))
@@ -94,7 +94,8 @@ function report(error: unknown, json: boolean, environment: Environment | undefi
   if (error instanceof CommandError && error.output !== '') process.stdout.write(error.output)
   if (wantsDebugging()) console.error(error)
   const silent = hasCode(error, 'cancelled') && !json && !(error instanceof CommandError)
-  if (!silent) process.stderr.write(errorText(error, json, findStorePlace(environment)))
+  const store = findStorePlace(environment)
+  if (!silent) process.stderr.write(errorText(error, json, store, process.stderr.isTTY))
   return exitCodeOf(error)
 }
 

@@ -5,6 +5,7 @@ import { on } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { StoreError } from '../errors.ts'
+import { visible } from '../text/visible.ts'
 import { CommandError } from './command-error.ts'
 import type { Input } from './command.ts'
 import type { Context } from './context.ts'
@@ -46,7 +47,7 @@ export async function askLine(context: Context, question: string): Promise<strin
       const cancel = (): void => reject(new StoreError('cancelled', 'Cancelled'))
       reader.once('SIGINT', cancel)
       reader.once('close', cancel)
-      reader.question(`${question} `, (line) => resolve(line.trim()))
+      reader.question(visible(`${question} `), (line) => resolve(line.trim()))
     })
   } finally {
     reader.close()
@@ -128,7 +129,7 @@ async function withHiddenInput<T>(
   reader.once('SIGINT', () => reader.close())
   try {
     return await work(async (question) => {
-      process.stderr.write(`${question}: `)
+      process.stderr.write(visible(`${question}: `))
       const next = await lines.next()
       process.stderr.write('\n')
       if (next.done === true) throw new StoreError('cancelled', 'Cancelled')

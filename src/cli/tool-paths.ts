@@ -4,6 +4,7 @@
 // (NFD), as macOS completes it, means the composed one, unless the store has it as it is.
 
 import type { MemoryStore } from '../store/memory-store.ts'
+import { visible } from '../text/visible.ts'
 import { CommandError, usageError } from './command-error.ts'
 import type { Command, Input } from './command.ts'
 import type { Context } from './context.ts'
@@ -67,8 +68,10 @@ function ambiguous(own: string, tool: string): CommandError {
 
 async function choose(context: Context, own: string, tool: string): Promise<string> {
   process.stderr.write(
-    `${own} may mean\n  1  ${tool}, as the memory tool calls it\n` +
-      `  2  ${own}, the path of the store\n`,
+    visible(
+      `${own} may mean\n  1  ${tool}, as the memory tool calls it\n` +
+        `  2  ${own}, the path of the store\n`,
+    ),
   )
   const answer = await askLine(context, 'Which one? [1/2]')
   if (answer === '1') return tool

@@ -4,6 +4,7 @@ import { timestamp } from '../api/wire.ts'
 import { StoreError } from '../errors.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
+import { countHidden } from '../text/visible.ts'
 import { type DeviceNames, deviceText } from './device-text.ts'
 import type { Ink } from './ink.ts'
 import { shortId } from './short-id.ts'
@@ -36,12 +37,16 @@ export async function resolveVersion(store: MemoryStore, typed: string): Promise
   )
 }
 
-/** A version as in git's log: the facts, then the indented reason. */
+/**
+ * A version as in git's log: the facts, then the indented reason. Warns if `text`, which is shown
+ * below, has hidden characters.
+ */
 export function versionText(
   ink: Ink,
   version: Version,
   now: number | undefined,
   names: DeviceNames,
+  text = '',
 ): string {
   const { mergedFrom, reason, session } = version
   const lines = [
@@ -52,15 +57,20 @@ export function versionText(
     `Date:     ${dateText(version, now)}`,
     ...(mergedFrom.length === 0 ? [] : [`Merge of: ${mergedFrom.join(' ')}`]),
   ]
-  const text = [
+  const { label } = countHidden(text)
+  const warnings = [
+    ...redactionLines(version, now),
+    ...(label === undefined ? [] : [`Warning:  ${label}`]),
+  ]
+  const head = [
     ink.paint('yellow', `version ${version.versionId}`),
     ...lines.map((line) => ink.plain(line)),
-    ...redactionLines(version, now).map((line) => ink.paint('red', line)),
+    ...warnings.map((line) => ink.paint('red', line)),
     ...(reason === undefined ? [] : ['', ...reason.split('\n').map((line) => `    ${line}`)]).map(
       (line) => ink.plain(line),
     ),
   ]
-  return `${text.join('\n')}\n`
+  return `${head.join('\n')}\n`
 }
 
 /** `memver_3k9f0z2c1d  modified  /notes.md  user:alice  2 hours ago` */

@@ -55,7 +55,7 @@ describe('T68: a hostile model', { tags: 'slow' }, () => {
     const said = '\u001b]0;mine\u0007\u001b[2J\u202egpj.exe\u009b31m\rover 😀'
     const api = await scripted([[text(said)]])
     const { screen } = await besideTerminal(home, ['chat', '-m', 'Hello'], { env: variables(api) })
-    const shown = '\\x{1b}]0;mine\\x{7}\\x{1b}[2J\\x{202e}gpj.exe\\x{9b}31m\\x{d}over 😀\n'
+    const shown = '‹U+001B›]0;mine‹U+0007 U+001B›[2J‹U+202E›gpj.exe‹U+009B›31m‹U+000D›over 😀\n'
     expect(screen).toBe(shown)
   })
 })

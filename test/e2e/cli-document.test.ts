@@ -36,8 +36,12 @@ Texts are UTF-8 and kept byte for byte. Every command that changes something is 
 returns, and one commit (\`import\`: one for each file). Ctrl-C exits with 130; what was
 acknowledged stays, and nothing is half done.
 Times are local on a terminal, and in UTC elsewhere and in JSON; dates that are typed are in UTC.
-On a terminal, control characters in texts are shown
-as \`\\x{1b}\`; in a pipe they are unchanged.
+**Hidden characters** in texts, those that a terminal would obey or that are not seen, are shown
+on a terminal as \`‹U+200B›\`, and a longer run as
+\`‹6 hidden characters, U+E0049–U+E0072: "Ignore"›\`, with what tags and variation selectors
+spell; \`--json\` escapes them as \`\\u200b\`, which is the same value. \`show\`, \`diff\` and
+\`log --patch\` count them. In a pipe, texts are unchanged. Emoji, the joiners of Arabic and Indic
+scripts and the direction marks of right-to-left texts are not marked where they belong.
 
 **Secrets** are read from a file that a variable names, or asked for on a terminal without echo.
 They are never arguments, and off a terminal there are no prompts. The texts of \`--text\`,

@@ -219,7 +219,7 @@ test('a name with a newline adds no line to what is told', async () => {
   const home = await newHomeWithStore()
   home.file('in/a\nImported 9 memories.md', 'x')
   const { stderr } = await home.run(['import', 'in'])
-  expect(stderr).toContain('  in/a\\x{a}Imported 9 memories.md: ')
+  expect(stderr).toContain('  in/a‹U+000A›Imported 9 memories.md: ')
   const left = await home.run(['import', 'in', '--skip-unsuitable'])
   expect(left.stdout + left.stderr).not.toContain('\nImported 9')
 })

@@ -255,7 +255,7 @@ describe('on a terminal', () => {
       const home = await newHomeWithStore()
       await home.run(['create', 'a', '-'], { input: '\u001b]0;evil\u0007\n' })
       const { stdout } = await typing(home, ['cat', 'a'], [])
-      expect(stdout).toBe(String.raw`\x{1b}]0;evil\x{7}` + '\r\n')
+      expect(stdout).toBe('‹U+001B›]0;evil‹U+0007›\r\n')
     },
   )
 })

@@ -76,8 +76,8 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     () => {
       const env = { PAGER: 'cat' }
       const { screen } = onTerminal(home, ['log', '-p', '--limit', '1'], { env })
-      expect(screen).toContain('\u001b[31m-\\x{1b}[31mone\u001b[m\n')
-      expect(screen).toContain('\u001b[32m+\\x{1b}[31mtwo\u001b[m\n')
+      expect(screen).toContain('\u001b[31m-‹U+001B›[31mone\u001b[m\n')
+      expect(screen).toContain('\u001b[32m+‹U+001B›[31mtwo\u001b[m\n')
       const plain = onTerminal(home, ['log', '-p'], { env: { ...env, NO_COLOR: '1' } })
       expect(plain.screen).not.toContain('\u001b')
       const never = onTerminal(home, ['log', '--color', 'never'], { env })

@@ -1,7 +1,7 @@
 // Shows a chat: the model's text on standard output as it comes, the commands and what they have
 // made on standard error. What a model writes is hostile to a terminal: everything is escaped.
 
-import { visible } from '../../text/visible.ts'
+import { openEndOf, visible, visibleLine } from '../../text/visible.ts'
 import type { Ink } from '../ink.ts'
 import { shortId } from '../short-id.ts'
 import type { CommandRun, MadeVersion } from './chat-memory.ts'
@@ -15,7 +15,7 @@ export class ChatScreen implements ChatListener {
   readonly #ink: Ink
   readonly #isTerminal: boolean
   #isLineOpen = false
-  /** The first half of a pair whose second half is still to come. */
+  /** An end that the next piece may change: half a pair, or the beginning of an emoji. */
   #held = ''
 
   /** Whether standard output is a terminal, and the ink of standard error. */
@@ -26,8 +26,9 @@ export class ChatScreen implements ChatListener {
 
   text(piece: string): void {
     const text = this.#held + piece
-    this.#held = /[\ud800-\udbff]$/.exec(text)?.[0] ?? ''
-    this.#write(text.slice(0, text.length - this.#held.length))
+    const end = openEndOf(text)
+    this.#held = text.slice(end)
+    this.#write(text.slice(0, end))
   }
 
   command(run: CommandRun): void {
@@ -80,6 +81,5 @@ function inputText(input: unknown): string {
 /** Shortened, with everything escaped that a terminal would obey. */
 function onOneLine(text: string): string {
   const short = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
-  const line = short.replaceAll('\n', '\\x{a}').replaceAll('\t', '\\x{9}')
-  return visible(line.toWellFormed())
+  return visibleLine(short.toWellFormed())
 }

@@ -15,6 +15,7 @@ import type { Device } from '../../store/devices/devices.ts'
 import type { Secrets } from '../../store/devices/secrets.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { listReportedDevices, type ReportedDevice } from '../../store/report/access-events.ts'
+import { visible } from '../../text/visible.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -237,7 +238,7 @@ async function compare(
     )
   }
   process.stderr.write(
-    `The card is of  ${deviceText(deviceId, name)}\n\n` +
+    `The card is of  ${visible(deviceText(deviceId, name))}\n\n` +
       '`gitlocket device card` on that machine shows its fingerprint. If they are not the same,\n' +
       'the card was replaced in transit.\n\n',
   )

@@ -3,6 +3,7 @@
 import { pageJson, type Wire } from '../../api/wire.ts'
 import type { Difference } from '../../store/history/history-diff.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import { countHidden } from '../../text/visible.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -51,15 +52,18 @@ async function betweenVersions(store: MemoryStore, ink: Ink, input: Input): Prom
       ? [await findBase(store, first), first]
       : [first, await getNamedVersion(store, second)]
   const patch = versionPatch(from, to)
+  const { count, label } = countHidden(patch)
   return {
     text: paintPatch(ink, patch),
     json: {
       from: from === undefined ? null : versionJson(from),
       to: versionJson(to),
       diff: patch,
+      hidden_characters: count,
     },
     inked: true,
     paged: true,
+    ...(label === undefined ? {} : { note: label }),
   }
 }
 
@@ -75,7 +79,14 @@ async function betweenPoints(
   const options = path === undefined ? {} : { path: storePath(path) }
   const found = await store.history.diff(from, to, options)
   const { changes, redacted, halfRedacted } = found
-  const count = countText(redacted, 'memory', 'memories')
+  const patch = pointPatch(plainInk, found)
+  const { count, label } = countHidden(patch)
+  const notes = [
+    ...(redacted === 0
+      ? []
+      : [`${countText(redacted, 'memory', 'memories')} cannot be compared: redacted`]),
+    ...(label === undefined ? [] : [label]),
+  ]
   return {
     text: textOf(ink, input, found),
     json: {
@@ -87,11 +98,12 @@ async function betweenPoints(
       half_redacted: halfRedacted.map(({ memoryId, before, after }) =>
         wire({ memoryId, pathBefore: before?.path, pathAfter: after?.path }),
       ),
-      diff: pointPatch(plainInk, found),
+      diff: patch,
+      hidden_characters: count,
     },
     inked: true,
     paged: true,
-    ...(redacted === 0 ? {} : { note: `${count} cannot be compared: redacted` }),
+    ...(notes.length === 0 ? {} : { note: notes.join('\n') }),
   }
 }
 

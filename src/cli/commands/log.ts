@@ -5,6 +5,7 @@ import { pageJson, type Wire } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import type { FullVersion, Version, VersionFilter } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import { countHidden } from '../../text/visible.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -92,7 +93,7 @@ function fullText(
 ): string {
   const { content } = version
   const text = content === undefined ? `${missingText(version)}\n` : withFinalNewline(content)
-  return `${versionText(ink, version, now, names)}\n${ink.plain(text)}`
+  return `${versionText(ink, version, now, names, content)}\n${ink.plain(text)}`
 }
 
 /** Why there is no content. */
@@ -101,7 +102,9 @@ function missingText({ redactedAt }: FullVersion): string {
 }
 
 function fullJson(version: FullVersion, names: DeviceNames): Wire {
-  return { ...namedVersionJson(version, names), content: version.content ?? null }
+  const { content } = version
+  const hidden_characters = countHidden(content ?? '').count
+  return { ...namedVersionJson(version, names), content: content ?? null, hidden_characters }
 }
 
 function requestOf(context: Context, input: Input): LogRequest {
@@ -194,7 +197,7 @@ async function writeAll(
 function shownText({ ink, now, oneline, names }: NamingRequest, { version, patch }: Shown): string {
   if (oneline) return versionLine(ink, version, now)
   const below = patch === undefined || patch === '' ? '' : `\n${paintPatch(ink, patch)}`
-  return versionText(ink, version, now, names) + below
+  return versionText(ink, version, now, names, patch) + below
 }
 
 async function jsonAnswer(

@@ -236,6 +236,6 @@ class Reporter {
     const problem = error instanceof StoreError ? `${error.code} ${error.message}` : String(error)
     if (this.#lastErrors.get(remote) === problem) return
     this.#lastErrors.set(remote, problem)
-    process.stderr.write(errorText(error, this.#json, undefined))
+    process.stderr.write(errorText(error, this.#json, undefined, process.stderr.isTTY))
   }
 }

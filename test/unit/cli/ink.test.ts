@@ -70,7 +70,7 @@ describe('ink', () => {
     const ink = inkOf(context(terminal, noColour), input)
     expect(ink.paint('red', 'x')).toBe(colours ? '\u001b[31mx\u001b[m' : 'x')
     const harmless = colours || terminal.output
-    expect(ink.plain(escape)).toBe(harmless ? String.raw`\x{1b}[2J` : escape)
+    expect(ink.plain(escape)).toBe(harmless ? '‹U+001B›[2J' : escape)
     expect(ink.paint('red', escape).includes(escape)).toBe(!harmless)
   })
 })

@@ -15,7 +15,6 @@ import { numberText, sizeText } from '../../../src/cli/sizes.ts'
 import { storePath } from '../../../src/cli/store-path.ts'
 import { commands } from '../../../src/cli/table.ts'
 import { findTime, localTime, parseDuration, parseTime, timeAgo } from '../../../src/cli/times.ts'
-import { visible } from '../../../src/text/visible.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 test('a local time is one that options take, to the second', () => {
@@ -170,12 +169,6 @@ describe('on the screen', () => {
     [1000, Infinity, 'Work  1,000  125/s'],
   ])('%d of %d', (done, total, line) => {
     expect(progressLine('Work', done, total, 8000)).toBe(line)
-  })
-
-  test('control characters and reverts are visible, newlines and tabs are kept', () => {
-    expect(visible('a\tb\n\u001b[2J\u009b\u202e\r')).toBe(
-      String.raw`a` + '\tb\n' + String.raw`\x{1b}[2J\x{9b}\x{202e}\x{d}`,
-    )
   })
 })
 

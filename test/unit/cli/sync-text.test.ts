@@ -54,7 +54,7 @@ test('settings changed on both sides and texts that a redaction missed are named
   const report: SyncReport = { ...quiet, builtOnRedacted: [found] }
   expect(reportText(report)).toContain(
     '  1 version was written on redacted ones by devices that did not know of that, and may hold ' +
-      'its text:\n    memver_1  /key\\x{1b}.md\n' +
+      'its text:\n    memver_1  /key‹U+001B›.md\n' +
       '  To redact them as well: `gitlocket redact --with-copies memver_0`\n',
   )
   expect(reportJson(report)).toMatchObject({
@@ -83,7 +83,7 @@ test('versions that merges elsewhere combined are counted, and some of them name
     return { ...made, ...none, combination: 'combined', commit: '3'.repeat(40), time: 0 }
   })
   expect(reportText({ ...quiet, mergedElsewhere: elsewhere })).toContain(
-    '  merges elsewhere combined both sides in 4 versions (/a.md, /b\\x{1b}.md, (redacted), …): ' +
+    '  merges elsewhere combined both sides in 4 versions (/a.md, /b‹U+001B›.md, (redacted), …): ' +
       '`gitlocket conflicts` lists them\n',
   )
   expect(reportText({ ...quiet, mergedElsewhere: elsewhere.slice(0, 1) })).toContain(
@@ -103,7 +103,7 @@ test('changes that came too late are listed with their memories and authors', ()
   ).toEqual([
     '  2 commits of removed devices, or on top of such, came too late and are not part of the ' +
       'history:',
-    String.raw`    memver_0  created  /late\x{1b}.md  by dev_gone`,
+    '    memver_0  created  /late‹U+001B›.md  by dev_gone',
     '    memver_1  created  mem_0  by dev_gone',
   ])
   const { late_changes: listed } = reportJson({ ...quiet, late })

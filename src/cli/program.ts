@@ -10,6 +10,7 @@ import { CommandError, usageError } from './command-error.ts'
 import type { Answer, Command, Input } from './command.ts'
 import type { Context } from './context.ts'
 import { type Environment, readEnvironment, wantsDebugging } from './environment.ts'
+import { refuseForeignRoot } from './foreign-owner.ts'
 import { commandHelp, overview } from './help.ts'
 import type { Interrupts } from './interrupts.ts'
 import { answerText, errorText, exitCodeOf } from './output.ts'
@@ -42,6 +43,7 @@ export async function runProgram(
     const { loadSodium } = await import('../crypto/sodium.ts')
     await loadSodium()
     const { command } = invocation
+    refuseForeignRoot(environment)
     const input = await withStorePaths(context, command, invocation.input)
     const answer = await runCommand(command, context, input)
     return await print(answer, json, context)

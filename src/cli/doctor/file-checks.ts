@@ -6,12 +6,14 @@ import { join, sep } from 'node:path'
 import { hasCode } from '../../errors.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import type { Environment } from '../environment.ts'
+import { findForeignFiles } from '../foreign-owner.ts'
 import { networkFileSystem } from '../network-files.ts'
 import { isInRam, leftScratchDirectories } from '../scratch-directory.ts'
 import { countText, sizeText } from '../sizes.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'
 
 const WRONG_KEY = 8
+const DENIED = 9
 /** Bits of group and others. */
 const FOREIGN = 0o077
 const FREE_BYTES_LOW = 100_000_000
@@ -23,6 +25,7 @@ export function checkFiles(environment: Environment, isStore: boolean): readonly
     guarded('Identity', () => checkIdentity(environment, isStore)),
     guarded('State directory', () => checkState(stateDirectory, storeDirectory, isStore)),
     guarded('Permissions', () => checkPermissions(storeDirectory, stateDirectory)),
+    guarded('Owner', () => checkOwner(environment)),
     guarded('File system', () => checkFileSystem(storeDirectory)),
     guarded('Free space', () => checkSpace(storeDirectory)),
     guarded('Left by edit', () => checkScratch(environment)),
@@ -84,6 +87,20 @@ function readableByOthers(path: string): string[] {
   if ((found.mode & FOREIGN) === 0) return []
   if (!found.isDirectory()) return [path]
   return [path, ...readdirSync(path).flatMap((name) => readableByOthers(join(path, name)))]
+}
+
+/** Such as `sudo` leaves; this user may be able to replace them, not to read them. */
+function checkOwner(environment: Environment): Finding {
+  const { paths, uid, gid } = findForeignFiles(environment)
+  const [first] = paths
+  if (first === undefined) return ok('Owner', 'no file of another user is in the way')
+  const count = countText(paths.length, 'file belongs', 'files belong')
+  const fix = `sudo chown -hR ${uid}:${gid} ${paths.map(quoted).join(' ')}`
+  return fail('Owner', `${count} to another user, such as ${first}`, fix, DENIED)
+}
+
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 }
 
 function checkFileSystem(directory: string): Finding {

@@ -33,7 +33,7 @@ export function judgeFiles({ directory, paths, existing }: PlainFiles): Map<stri
       exportProblem(path) ??
       (isInGit ? inRepository : repositoryProblem(before, after, `${directory}${path}`))
     if (reason !== undefined) verdicts.set(path, { kind: 'unsafe', reason })
-    else if (segmentsOf(path).some(isConfiguration)) {
+    else if (holdsConfiguration(segmentsOf(path))) {
       verdicts.set(path, { kind: 'configuration', reason: 'may be run or loaded by a program' })
     }
   }
@@ -94,6 +94,11 @@ function segmentsOf(path: string): readonly string[] {
     .filter((key) => key !== '')
 }
 
+function holdsConfiguration(keys: readonly string[]): boolean {
+  const file = keys.at(-1) ?? ''
+  return keys.slice(0, -1).some(isConfiguration) || (isConfiguration(file) && !isPlainNote(file))
+}
+
 function isGit(key: string): boolean {
   return key === '.git'
 }
@@ -107,6 +112,11 @@ function isGit(key: string): boolean {
  */
 function isConfiguration(key: string): boolean {
   return key.startsWith('.') || undotted.has(key) || key.endsWith('.code-workspace') || isShort(key)
+}
+
+/** A file with a leading dot that no program runs, and that at most says which files to skip. */
+function isPlainNote(key: string): boolean {
+  return /^\.(?:gitignore|gitkeep|keep|[^.]+\.(?:md|txt))$/.test(key)
 }
 
 const undotted: ReadonlySet<string> = new Set([

@@ -21,7 +21,8 @@
  * C0 but for tab, newline and the CR before it, DEL, C1; what Unicode hides; and two symbols that
  * are blank.
  */
-const hidden = String.raw`(?!\r\n)[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}\p{DI}\u2800\u{1d159}]`
+const unicodeHides = String.raw`\p{Cf}\p{Zl}\p{Zp}\p{DI}`
+const hidden = String.raw`(?!\r\n)[\x00-\x08\x0b-\x1f\x7f-\x9f${unicodeHides}\u2800\u{1d159}]`
 const emoji = String.raw`[\p{ExtPict}\p{EMod}]`
 const joining = String.raw`[\u0620-\u07ff\u0840-\u0dff\u0f00-\u109f\u1780-\u18af\ufb50-\ufdff]`
 const rightToLeft = String.raw`[\u05d0-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]`

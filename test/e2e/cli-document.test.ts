@@ -56,7 +56,9 @@ than \`A-Za-z0-9._:@-\` replaced by \`-\`.
 **\`edit\`** needs plaintext in a file. The file has mode 0600 in a directory of mode 0700
 on a tmpfs (\`XDG_RUNTIME_DIR\`, else \`/dev/shm\`), and is removed when the editor ends, fails or
 is interrupted. Two limits: the system may swap a tmpfs out unless its swap is encrypted, and an
-editor that keeps swap, undo or backup files elsewhere writes plaintext there.
+editor that keeps swap, undo or backup files elsewhere writes plaintext there. After
+\`kill -9\` the file stays until the next \`edit\`, which removes it once the editor has ended too;
+\`doctor\`, \`verify --absence\` and \`redact --prove\` name it.
 
 **The pager** of a terminal gets long answers through a pipe. \`less\` is set up to keep no
 history and to write no file; other pagers run as the user has set them up. In a pipe, and with

@@ -57,8 +57,8 @@ export const redaction: readonly MutatedFile[] = [
     file: 'cli/residue.ts',
     mutants: [
       {
-        line: 'return found.length === 0 && builtOnRedacted.length === 0 ? 0 : FOUND',
-        becomes: 'return found.length === 0 ? 0 : FOUND',
+        line: 'return found.length + builtOnRedacted.length + leftByEdit.length === 0 ? 0 : FOUND',
+        becomes: 'return found.length + leftByEdit.length === 0 ? 0 : FOUND',
         test: 'unit/cli/residue.test.ts',
         name: 'versions that may hold a text are named, and are no success',
       },

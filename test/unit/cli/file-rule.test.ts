@@ -94,6 +94,8 @@ describe('configuration of other programs', () => {
     '/.vscode/launch.json',
     '/.husky/pre-commit',
     '/.gitattributes',
+    '/.gitignore/x',
+    '/.claude/agents/x.md',
     '/.gitmodules',
     '/.gitconfig',
     '/.cursor/mcp.json',
@@ -127,6 +129,9 @@ describe('configuration of other programs', () => {
     '/git/config',
     '/a~/b',
     '/...',
+    '/.gitignore',
+    '/a/.gitkeep',
+    '/.draft.md',
   ])('is not %j', (path) => {
     expect(judge([path])).toEqual({})
   })

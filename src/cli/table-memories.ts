@@ -177,9 +177,8 @@ export const memoryCommands: readonly Command[] = [
       'Agents choose the names of memories. What git would take for a repository is never ' +
         'written, counted together with what the directory holds already. What programs run or ' +
         'load merely because the directory is entered, opened or pushed, which is any name that ' +
-        'begins with a dot and a few others, needs --with-config; plain notes such as .draft.md do ' +
-        'not. Without these options the ' +
-        'command lists such names and writes nothing.',
+        'begins with a dot and a few others, needs --with-config; plain notes such as .draft.md ' +
+        'do not. Without these options the command lists such names and writes nothing.',
     ],
     run: async (...call) => (await import('./commands/export.ts')).exportStore(...call),
   },

@@ -1,6 +1,7 @@
 // Transfers that take longer than the timeout: what goes and what comes prolongs them, and a remote
 // that stops in the middle still ends them. The clock is ours, and moves with the bytes.
 
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -99,13 +100,19 @@ describe.each(peers)('over %s, a transfer of three timeouts and more', (_, peer,
   })
 })
 
-/** Takes in the whole request, at once; then this much time passes, and git gets it. */
-function buffering(timeouts: number): Fault {
-  return async (request) => {
+/**
+ * Takes in the whole request, at once; then this much time passes, and git gets it, unless the
+ * client gave up: git would still write while the directories of the test are removed.
+ */
+function buffering(timeouts: number, givesUp: boolean): Fault {
+  return async (request, response) => {
     if (!pushing.test(`${request.method} ${request.url}`)) return false
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
+    const closed = givesUp ? once(response, 'close') : undefined
     pass(timeouts)
+    await closed
+    if (response.destroyed) return true
     const body = Readable.from(chunks)
     request.pipe = (target) => body.pipe(target)
     return false
@@ -114,14 +121,14 @@ function buffering(timeouts: number): Fault {
 
 describe('a host behind a buffer that takes in everything at once', () => {
   const megabytes = 9
-  const start = async (timeouts: number) => {
+  const start = async (timeouts: number, givesUp: boolean) => {
     const repository = makeBare(join(temporaryDirectory(), 'r.git'))
-    const server = await startGitServer({ repository, fault: buffering(timeouts) })
+    const server = await startGitServer({ repository, fault: buffering(timeouts, givesUp) })
     return { repository, remote: accessTo(server) }
   }
 
   test('has the time to pass it on', { tags: 'slow' }, async () => {
-    const { repository, remote } = await start(2.5)
+    const { repository, remote } = await start(2.5, false)
     const sender = await senderOf(megabytes, MEBIBYTE)
     await sender.push(remote)
     expect(git(['rev-parse', 'refs/heads/main'], repository).trim()).toBe(sender.head)
@@ -132,7 +139,7 @@ describe('a host behind a buffer that takes in everything at once', () => {
     ['a small push', 1, 1000, 1],
     ['a large one', megabytes, MEBIBYTE, 3.5],
   ])('that stops after %s ends it', { tags: 'slow' }, async (_, count, size, timeouts) => {
-    const { remote } = await start(timeouts)
+    const { remote } = await start(timeouts, true)
     const sender = await senderOf(count, size)
     expect(await failureOf(sender.push(remote))).toMatchObject({ code: 'remote_timeout' })
     await sender.store.close()

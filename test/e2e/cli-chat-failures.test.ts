@@ -23,7 +23,7 @@ describe('an error of the API', { tags: 'slow' }, () => {
     ['403', failure(403, 'permission_error', 'not you'), /not allow this: not you\n/, 6],
     ['404', failure(404, 'not_found_error', 'model: x'), /know this: model: x\nhint: .*--model/, 3],
     ['429', failure(429, 'rate_limit_error', 'no', '7'), /reached\nhint: Wait 7 s and ask/, 10],
-    ['400', failure(400, 'invalid_request_error', 'a\u001b[2J'), /request: a\\x\{1b\}\[2J\n/, 2],
+    ['400', failure(400, 'invalid_request_error', 'a\u001b[2J'), /request: a‹U\+001B›\[2J\n/, 2],
     ['413', failure(413, 'request_too_large', 'no'), /too long.*\nhint: Start a new chat/, 5],
     ['500', failure(500, 'api_error', 'no'), /overloaded or failing\nhint: Ask again/, 13],
   ]

@@ -122,7 +122,7 @@ describe('a request that cannot be done', () => {
   test.each<[exitCode: number, words: string[], sentence: RegExp]>([
     [2, ['create', '../x', ...anyText], /no dot segment/],
     [2, ['create', 'a//b', ...anyText], /no empty segment/],
-    [2, ['create', 'a\u0007b', ...anyText], /\\x\{7\}b/],
+    [2, ['create', 'a\u0007b', ...anyText], /‹U\+0007›b/],
     [2, ['create', '\u0379.md', ...anyText], /unassigned/],
     [2, ['create', 'x'.repeat(1024), ...anyText], /at most 1024 bytes/],
     [2, ['create', 'a/'.repeat(21), ...anyText], /at most 20 segments/],

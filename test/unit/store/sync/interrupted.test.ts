@@ -168,6 +168,22 @@ test('a purge may take a head while it is verified once more', { tags: 'slow' },
   await expectNothingLeft(remote, [a, b])
 })
 
+test('the background checkpoint may take it while it is verified', { tags: 'slow' }, async () => {
+  const { remote, a, b } = await newWorld()
+  await redactBelow(a, b)
+  let purged = 0
+  const stop = beforeWrites(async ({ objects }) => {
+    if (objects.status().purgePending === 0) return
+    // As if verification took longer than the idle time, as it does with a thousand commits.
+    await vi.waitUntil(() => objects.status().purgePending === 0, { timeout: 20_000 })
+    purged += 1
+  })
+  await sync(b)
+  stop()
+  expect(purged).toBeGreaterThan(0)
+  await expectNothingLeft(remote, [a, b])
+})
+
 test(
   'a sync that ended between the merge and its purge is made good by the next one',
   { tags: 'slow' },

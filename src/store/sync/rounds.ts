@@ -69,13 +69,15 @@ export async function receiveAndSend(
     try {
       return await round()
     } catch (error) {
-      const mayLast = hasCode(error, 'object_missing', 'remote_locked')
-      const attempts = mayLast ? ATTEMPTS_LASTING : ATTEMPTS
-      const isFinal = attempt >= attempts || (isBehind && hasCode(error, 'remote_moved'))
+      const isFinal = attempt >= attemptsFor(error) || (isBehind && hasCode(error, 'remote_moved'))
       if (isFinal || !(await hasMoved(session, beginning, error))) throw error
       await wait(session.random(1)[0] ?? 0, attempt)
     }
   }
+}
+
+function attemptsFor(error: unknown): number {
+  return hasCode(error, 'object_missing', 'remote_locked') ? ATTEMPTS_LASTING : ATTEMPTS
 }
 
 /** The merges of other devices above `before`; this device may have merged more than once since. */

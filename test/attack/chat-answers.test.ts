@@ -33,7 +33,7 @@ describe('T68: a hostile model', { tags: 'slow' }, () => {
     expect(lines).toHaveLength(16)
     for (const [index, line] of lines.entries()) {
       expect(line).toMatch(index % 2 === 0 ? /^memory / : /^ {2}\S/)
-      expect(line).toMatch(/^[ -~…]{1,450}$/)
+      expect(line).toMatch(/^[ -~…‹›]{1,600}$/)
     }
     expect((await home.json('ls'))['data']).toEqual([])
   })

@@ -34,7 +34,7 @@ export function mergeText(base: string, ours: string, theirs: string): TextMerge
   return { clean: true, text }
 }
 
-/** The same with its conflicts, for somebody who chooses between the sides of each. */
+/** The same with its conflicts, for a user who chooses between the sides of each. */
 export function mergeParts(base: string, ours: string, theirs: string): readonly MergePart[] {
   if (ours === theirs || theirs === base) return [{ text: ours }]
   if (ours === base) return [{ text: theirs }]

@@ -69,7 +69,7 @@ export class Endurance implements Patience {
     return Math.min(end, this.#deadline) - now
   }
 
-  /** The last of so many bytes was handed over. */
+  /** All bytes of a request were handed over; `bytes` is their number. */
   sent(bytes: number): void {
     this.#unanswered = bytes
   }

@@ -102,7 +102,7 @@ const bare = (home: Home, worktree = '.'): Files => ({
 })
 const below = (directory: string, files: Files): Files =>
   Object.fromEntries(Object.entries(files).map(([name, text]) => [`${directory}/${name}`, text]))
-const only = (files: Files, ...names: readonly string[]): Files =>
+const pick = (files: Files, ...names: readonly string[]): Files =>
   Object.fromEntries(Object.entries(files).filter(([name]) => names.includes(name)))
 
 const shape = ['/HEAD', '/objects/x.md', '/refs/x.md']
@@ -119,18 +119,18 @@ const attacks: Readonly<Record<string, Attack>> = {
     leftOut: shape.map((name) => `/sub${name}`),
   },
   'the half that an existing directory lacks': {
-    memories: (home) => only(bare(home), 'config', 'refs/x.md'),
-    existing: (home) => only(bare(home), 'HEAD', 'objects/x.md'),
+    memories: (home) => pick(bare(home), 'config', 'refs/x.md'),
+    existing: (home) => pick(bare(home), 'HEAD', 'objects/x.md'),
     leftOut: ['/refs/x.md'],
   },
   'the configuration of a repository that is there': {
-    memories: (home) => ({ ...only(bare(home), 'config'), 'sub/a.md': 'a' }),
-    existing: (home) => only(bare(home), 'HEAD', 'objects/x.md', 'refs/x.md'),
+    memories: (home) => ({ ...pick(bare(home), 'config'), 'sub/a.md': 'a' }),
+    existing: (home) => pick(bare(home), 'HEAD', 'objects/x.md', 'refs/x.md'),
     leftOut: ['/config', '/sub/a.md'],
   },
   'the rest of the directory above': {
     memories: () => ({ 'x.md': 'x' }),
-    existing: (home) => only(bare(home), 'HEAD', 'config', 'objects/x.md'),
+    existing: (home) => pick(bare(home), 'HEAD', 'config', 'objects/x.md'),
     target: 'out/refs',
     leftOut: ['/x.md'],
   },
@@ -188,7 +188,7 @@ describe('T74: an export', () => {
 
   test('does not complete what an earlier export began', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
-    await remember(home, only(bare(home), 'HEAD', 'config', 'objects/x.md'))
+    await remember(home, pick(bare(home), 'HEAD', 'config', 'objects/x.md'))
     await home.ok('export', 'out')
     for (const name of ['HEAD', 'config', 'objects']) await home.ok('rm', name)
     await remember(home, { 'refs/x.md': 'x' })

@@ -18,7 +18,7 @@ export function settings(context: Context, input: Input): Promise<Answer> {
   const guard = input.text('guard')
   return withStore(context, async (store) => {
     let after = (await store.status()).settings
-    // Of the settings in force: what others change at the same time stays.
+    // Starts from the settings in force, to keep what others change at the same time.
     const { commit } = await store.as(author).settings.update((now) => {
       const limits = {
         contentBytes: contentBytes ?? now.limits.contentBytes,

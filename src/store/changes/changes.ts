@@ -43,7 +43,7 @@ export type Change =
       readonly edit: (content: string) => string
       readonly expectedSha256?: string | undefined
     }
-  /** Adds lines at the end, or creates the memory with them: nobody can write in between. */
+  /** Adds lines at the end, or creates the memory with them, in one step. */
   | { readonly type: 'append'; readonly path: string; readonly content: string }
   /** Content, path or both of one memory, in one version (Memory Stores API §6.5 to §6.8). */
   | {

@@ -30,7 +30,7 @@ export function findFramedKeys(text: string): readonly Place[] {
   return found
 }
 
-/** Where the key of a frame ends, or has been cut; undefined if there is none. */
+/** Where the key of a frame ends, or was cut off; undefined if the frame has no key. */
 function endOfKey(text: string, start: number, afterFrame: number): number | undefined {
   END_OF_FRAME.lastIndex = afterFrame
   if (!END_OF_FRAME.test(text)) return undefined

@@ -5,7 +5,7 @@
 const MADE_UP =
   /example|placeholder|your[_-]|yourkey|x{6}|\*{3}|dummy|redacted|changeme|replace[_-]?me/i
 
-/** As from a keyboard: nobody is given such a key. */
+/** Typed by hand: no service issues such a key. */
 const SEQUENCE = /abcdefghij|0123456789abcdef|1234567890abcdef|1234567890(?:1234567890)/i
 
 /** Keys that makers print for tests and that open nothing of anyone's. */

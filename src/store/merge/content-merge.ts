@@ -28,7 +28,7 @@ export function mergeContents(sides: TextSides, limit: number): MergedContent {
 }
 
 /**
- * Merges the text of an editor into one that was written meanwhile, for somebody who looks at it:
+ * Merges the text of an editor into one that was written meanwhile, for a user who reviews it:
  * what overlaps is theirs to choose. That is the whole text if the lines of both sides would not be
  * valid JSON any more.
  */

@@ -1,4 +1,4 @@
-// The lines that the user and somebody else have both changed, with a choice for each place. At
+// The lines that the user and another writer have both changed, with a choice for each place. At
 // first both stay, so that no line is dropped by not looking.
 
 import type { JSX } from 'preact'

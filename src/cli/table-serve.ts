@@ -19,6 +19,17 @@ const workspaceOption: Option = {
   summary: 'The workspace, wrkspc_…; else the default one',
 }
 
+/** Options of every verb that decides what new stores have. */
+const newStoreOptions: readonly Option[] = [
+  {
+    name: 'owner-card',
+    value: 'file',
+    summary: 'The device card of an owner of new stores, in place of an operator secret',
+  },
+  { name: 'content-limit', value: 'bytes', summary: 'Of new stores: the largest memory' },
+  { name: 'memory-limit', value: 'number', summary: 'Of new stores: how many memories' },
+]
+
 export const serveCommands: readonly Command[] = [
   {
     name: 'serve',
@@ -41,16 +52,10 @@ export const serveCommands: readonly Command[] = [
         value: 'origin',
         summary: 'A web origin that may call it; may be repeated',
       },
-      {
-        name: 'owner-card',
-        value: 'file',
-        summary: 'The device card of an owner of new stores, in place of an operator secret',
-      },
       { name: 'sync', value: 'interval', summary: 'Sync stores that have a remote, such as 5m' },
       { name: 'max-open', value: 'number', summary: 'How many stores are open at once; else 200' },
       { name: 'max-memory', value: 'bytes', summary: 'What the process may use; else 512M' },
-      { name: 'content-limit', value: 'bytes', summary: 'Of new stores: the largest memory' },
-      { name: 'memory-limit', value: 'number', summary: 'Of new stores: how many memories' },
+      ...newStoreOptions,
       {
         name: 'no-mcp-guard',
         summary: 'Let texts through at /mcp in which there seems to be a secret',
@@ -150,5 +155,31 @@ export const serveCommands: readonly Command[] = [
     positionals: [],
     options: placeOptions,
     run: async (...call) => (await import('./commands/serve-keys.ts')).workspaceList(...call),
+  },
+  {
+    name: 'store create',
+    summary: 'Create a store on a server, also while it runs',
+    positionals: [{ name: 'name' }],
+    options: [
+      workspaceOption,
+      ...newStoreOptions,
+      ...placeOptions,
+      ...authorOptions.filter(({ name }) => name === 'actor'),
+    ],
+    notes: [
+      'The API keys of the workspace reach it with their next request. What recovers it is ' +
+        'decided as by `serve`: give it the options that the server was started with.',
+    ],
+    run: async (...call) => (await import('./commands/serve-stores.ts')).storeCreate(...call),
+  },
+  {
+    name: 'store list',
+    summary: 'List the stores of a server, newest first, archived ones too',
+    positionals: [],
+    options: [
+      { ...workspaceOption, summary: 'Of this workspace, wrkspc_…; else of all' },
+      ...placeOptions,
+    ],
+    run: async (...call) => (await import('./commands/serve-stores.ts')).storeList(...call),
   },
 ]

@@ -2,11 +2,22 @@
 // not, which notices at its next request.
 
 import { StoreError } from '../errors.ts'
+import type { Actor } from '../format/change-record.ts'
+import type { CreateOptions } from '../store/create.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
 import { Catalogue, missing, type Workspace } from './catalogue.ts'
 import { type ApiKey, Credentials } from './credentials.ts'
 import { DataDirectory, type HostNotice, type HostPlaces } from './data-directory.ts'
+import type { HostedStore } from './host.ts'
+import { HostedStores, type HostRecovery } from './hosted-stores.ts'
+
+export interface NewHostedStore extends HostRecovery {
+  readonly name: string
+  readonly actor: Actor
+  readonly workspaceId?: string | undefined
+  readonly limits?: CreateOptions['limits']
+}
 
 export interface HostAdministration {
   /** The first is where keys belong unless told otherwise. */
@@ -21,8 +32,10 @@ export interface HostAdministration {
   ): Promise<{ readonly key: ApiKey; readonly token: string }>
   /** Rejects with `not_found`. A revoked key stays revoked. */
   revokeKey(keyId: string): Promise<ApiKey>
-  /** `memstore_…`, of all workspaces. */
-  storeIds(): readonly string[]
+  /** Of all workspaces, newest first, archived ones too. */
+  stores(): readonly HostedStore[]
+  /** Rejects with `not_found` for the workspace, and as `Host.create` does. */
+  createStore(store: NewHostedStore): Promise<HostedStore>
   /** Opens a store, also beside the server. Rejects with `not_found`, and as `openStore` does. */
   use<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T>
   close(): Promise<void>
@@ -41,31 +54,32 @@ export async function openHostAdministration(
   try {
     const catalogue = await Catalogue.open(directory, notice, false)
     const credentials = await Credentials.open(directory, notice, false)
-    return administrationOf(directory, catalogue, credentials)
+    return administrationOf({ directory, catalogue, credentials, notice })
   } catch (error) {
     await directory.close()
     throw error
   }
 }
 
-function administrationOf(
-  directory: DataDirectory,
-  catalogue: Catalogue,
-  credentials: Credentials,
-): HostAdministration {
+interface Parts {
+  readonly directory: DataDirectory
+  readonly catalogue: Catalogue
+  readonly credentials: Credentials
+  readonly notice: (notice: HostNotice) => void
+}
+
+function administrationOf(parts: Parts): HostAdministration {
+  const { directory, catalogue, credentials } = parts
   return {
     workspaces: () => catalogue.workspaces,
     createWorkspace: (name) => catalogue.addWorkspace(name),
     keys: () => credentials.keys(),
     async createKey(name, workspaceId) {
-      const found = catalogue.workspaces.find((one) => {
-        return workspaceId === undefined || one.workspaceId === workspaceId
-      })
-      if (found === undefined) throw new StoreError('not_found', 'There is no such workspace')
-      return credentials.createKey(found.workspaceId, name)
+      return credentials.createKey(getWorkspace(catalogue, workspaceId), name)
     },
     revokeKey: (keyId) => credentials.revokeKey(keyId),
-    storeIds: () => catalogue.stores.map(({ storeId }) => storeId),
+    stores: () => catalogue.stores,
+    createStore: (store) => createStore(parts, store),
     async use(storeId, work) {
       if (catalogue.find(storeId) === undefined) missing()
       const store = await openStore(directory.placeOf(storeId))
@@ -77,4 +91,22 @@ function administrationOf(
     },
     close: () => directory.close(),
   }
+}
+
+async function createStore(
+  { directory, catalogue, notice }: Parts,
+  { name, actor, workspaceId, limits: storeLimits, ...recovery }: NewHostedStore,
+): Promise<HostedStore> {
+  const caller = { actor, workspaceId: getWorkspace(catalogue, workspaceId) }
+  const parts = { directory, catalogue, notice, recovery, storeLimits, cacheBudget: undefined }
+  return new HostedStores(parts).createApart(caller, { name, description: '', metadata: {} })
+}
+
+/** Its id; of the first without one. Throws `not_found`. */
+function getWorkspace({ workspaces }: Catalogue, workspaceId: string | undefined): string {
+  const found = workspaces.find((one) => {
+    return workspaceId === undefined || one.workspaceId === workspaceId
+  })
+  if (found === undefined) throw new StoreError('not_found', 'There is no such workspace')
+  return found.workspaceId
 }

@@ -1,6 +1,6 @@
 // What a server knows of its workspaces and stores without opening any: a sealed file that is
-// replaced as a whole, so that a deleted name is gone. Only the server changes the stores in it;
-// the command line makes workspaces beside it.
+// replaced as a whole, so that a deleted name is gone. The server changes it; the command line adds
+// workspaces and stores while it runs.
 
 import { StoreError } from '../errors.ts'
 import { hasControls } from '../format/characters.ts'

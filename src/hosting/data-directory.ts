@@ -10,6 +10,7 @@ import { type Disk, makeDurableDirectory, systemDisk } from '../disk/disk.ts'
 import { isHeldByLive, isOwnerFile, LockIdentity, ProcessLock } from '../disk/process-lock.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import type { Identity } from '../keys/identity.ts'
+import { lockWaitMsDefault } from '../limits.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
 import type { SealedFilePlace } from './sealed-file.ts'
@@ -54,6 +55,7 @@ export class DataDirectory {
   readonly #state: string
   readonly #identity: LockIdentity
   readonly #locks: ProcessLock[] = []
+  readonly #halves: ProcessLock
 
   constructor({ dataDirectory, stateDirectory, identity, ...environment }: HostPlaces) {
     const { disk = systemDisk, random = systemRandom, clock = systemClock } = environment
@@ -67,6 +69,7 @@ export class DataDirectory {
     this.storeStates = resolve(stateDirectory)
     this.#state = `${this.storeStates}/servers/${nameOf(this.path)}`
     this.#identity = new LockIdentity(disk, this.locks, random)
+    this.#halves = this.#lock('stores.lock', 'stores')
   }
 
   /** Of locks alone: a directory with nothing else is empty. */
@@ -138,6 +141,14 @@ export class DataDirectory {
       const problem = 'Another server has this data directory open: end it, or use its address'
       throw new StoreError('locked', problem, { cause: error })
     }
+  }
+
+  /**
+   * Runs `work` while no process makes a store apart from its server, and none erases what is
+   * marked. Taken before the lock of a sealed file. Throws `locked`.
+   */
+  holdStores<T>(work: () => Promise<T>): Promise<T> {
+    return this.#halves.hold(lockWaitMsDefault, work)
   }
 
   /** Removes what locks of dead processes left. Under the lock of the server. */

@@ -1,7 +1,8 @@
 // The stores of a server on the disk: made, opened, changed and erased in step with the catalogue.
 // A store that is half made or half erased has a marker: at the next start it is erased, unless the
 // catalogue has it. Without a marker nothing is ever erased. One whose settings are being changed
-// has another marker, so that the catalogue follows at the next start.
+// has another marker, so that the catalogue follows at the next start. The command line makes
+// stores while a server runs or starts: under a lock, which a sweep and a deletion take too.
 
 import { Gate } from '../async.ts'
 import type { CacheBudget } from '../cache-budget.ts'
@@ -32,8 +33,8 @@ export interface HostedStoresParts {
   readonly catalogue: Catalogue
   readonly recovery: HostRecovery
   readonly notice: (notice: HostNotice) => void
-  /** For the caches of all stores that it opens. */
-  readonly cacheBudget: CacheBudget
+  /** For the caches of all stores that it opens; undefined: as any process has. */
+  readonly cacheBudget: CacheBudget | undefined
   /** Of the stores that it makes. */
   readonly storeLimits: CreateOptions['limits'] | undefined
 }
@@ -54,8 +55,12 @@ export class HostedStores {
     this.#parts = parts
   }
 
-  /** Completes or erases what a crash left half done. */
-  async sweep(): Promise<void> {
+  /** Completes or erases what a crash left half done, and not what another process is making. */
+  sweep(): Promise<void> {
+    return this.#parts.directory.holdStores(() => this.#sweep())
+  }
+
+  async #sweep(): Promise<void> {
     const { directory, catalogue, notice } = this.#parts
     for (const marker of directory.disk.list(directory.unfinished)) {
       const storeId = marker.replace(changed, '')
@@ -72,9 +77,14 @@ export class HostedStores {
     }
   }
 
+  /** `create` for a process that is not the server: no server that starts meanwhile erases it. */
+  createApart(...call: Parameters<HostedStores['create']>): Promise<HostedStore> {
+    return this.#parts.directory.holdStores(() => this.create(...call))
+  }
+
   /** Rejects with `permission_denied` if nobody could recover the store, and `store_full`. */
   async create(
-    { actor, workspaceId }: Caller,
+    { actor, workspaceId }: Pick<Caller, 'actor' | 'workspaceId'>,
     settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
   ): Promise<HostedStore> {
     const info = await this.#make(actor, settings)
@@ -93,7 +103,8 @@ export class HostedStores {
     const { directory, catalogue, cacheBudget } = this.#parts
     if (catalogue.find(storeId) === undefined) missing()
     try {
-      const store = await openStore({ ...directory.placeOf(storeId), cacheBudget })
+      const place = directory.placeOf(storeId)
+      const store = await openStore({ ...place, ...(cacheBudget && { cacheBudget }) })
       await this.#followFirst(store)
       this.#failed.delete(storeId)
       return store
@@ -152,8 +163,12 @@ export class HostedStores {
     storeId: string,
     whenUnused: (erase: () => Promise<void>) => Promise<void>,
   ): Promise<void> {
-    await this.#mark(storeId)
-    await this.#parts.catalogue.remove(storeId)
+    const { directory, catalogue } = this.#parts
+    // A process that has just made the store removes the same marker.
+    await directory.holdStores(async () => {
+      await this.#mark(storeId)
+      await catalogue.remove(storeId)
+    })
     this.#failed.delete(storeId)
     await whenUnused(() => this.#erase(storeId)).catch((error: unknown) => {
       this.#eraseLater(storeId)
@@ -198,7 +213,8 @@ export class HostedStores {
   #options(): StoreEnvironment & Omit<StorePlaces, 'directory'> {
     const { directory, cacheBudget } = this.#parts
     const { disk, random, clock, identity, storeStates: stateDirectory } = directory
-    return { disk, random, clock, identity, stateDirectory, cacheBudget }
+    const environment = { disk, random, clock, identity, stateDirectory }
+    return { ...environment, ...(cacheBudget && { cacheBudget }) }
   }
 
   async #mark(marker: string): Promise<void> {

@@ -1,4 +1,4 @@
-// Opens the data directory of a server: the one process that makes, changes and erases its stores.
+// Opens the data directory of a server: the process that serves its stores.
 // Answers for a caller: what he cannot see does not exist for him. Must not know HTTP.
 
 import { CacheBudget } from '../cache-budget.ts'

@@ -46,7 +46,7 @@ function reached(host: Host, caller: Caller): readonly string[] | undefined {
   if (data.length === 0) {
     throw refused(
       'The workspace of this API key has no memory store yet: create one with ' +
-        '`POST /v1/memory_stores`',
+        '`gitlocket store create` on the server, or with `POST /v1/memory_stores`',
     )
   }
   if (nextPage === undefined) return data.map(({ storeId }) => storeId)

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
+import { connectToServer } from '../support/mcp-client.ts'
 import { type Ended, ended, type Home, newHome } from './cli-process.ts'
 
 interface Served {
@@ -113,6 +114,35 @@ describe('serve', { tags: 'slow' }, () => {
       { type: 'serve', ended: true },
     ])
     expect(exitCode).toBe(0)
+  })
+
+  test('serves a store that is made while it runs, to a client of MCP', async () => {
+    const home = newHome()
+    const server = await serve(home)
+    const token = await newKey(home)
+    const url = `${server.url}/mcp`
+    await expect(connectToServer(url, { token, era: '2025-11-25' })).rejects.toThrow('store create')
+    const set = await home.ok('setup', 'cursor', '--url', url, '--write')
+    expect(set).toContain('`gitlocket store create` on the server')
+    const made = await home.json('store', 'create', 'notes')
+    const client = await connectToServer(url, { token, era: '2025-11-25' })
+    await client.value('memory_write', { path: '/memories/notes/a.md', content: 'kept' })
+    await client.close()
+    expect(await home.ok('store', 'list')).toMatch(
+      new RegExp(`^${String(made['id'])}  .*  notes\\n$`),
+    )
+    const other = await home.json('workspace', 'create', 'other')
+    expect(await home.json('store', 'list', '--workspace', String(other['id']))).toMatchObject({
+      data: [],
+    })
+    const unknown = await home.run(['store', 'create', 'x', '--workspace', 'wrkspc_none'])
+    expect([unknown.exitCode, unknown.stderr]).toEqual([
+      3,
+      expect.stringContaining('no such workspace'),
+    ])
+    expect((await server.stop()).exitCode).toBe(0)
+    const stores = await home.json('store', 'list')
+    expect(stores['data']).toMatchObject([{ id: made['id'], type: 'memory_store', name: 'notes' }])
   })
 
   test('takes keys and workspaces that are made and revoked while it runs', async () => {

@@ -80,6 +80,8 @@ const calls: readonly Call[] = [
   ['hook session-start', 'hook_session_start'],
   ['workspace create other', 'workspace'],
   ['workspace list', page],
+  ['store create notes', 'memory_store'],
+  ['store list', page],
   ['api-key create', 'api_key'],
   ['api-key list', page],
   ['api-key revoke KEY', 'api_key'],

@@ -46,13 +46,13 @@ const administered =
   (
     work: (
       administration: Awaited<ReturnType<typeof openHostAdministration>>,
-      start: Start,
+      start: Start & HostPlace,
     ) => Promise<unknown>,
   ): Step =>
   async ({ place, disk, start }) => {
     const administration = await openHostAdministration({ ...place, disk })
     try {
-      await work(administration, start)
+      await work(administration, { ...start, ...place })
     } finally {
       await administration.close().catch(() => undefined)
     }
@@ -77,6 +77,9 @@ const ofAdministrators: Readonly<Record<string, Step>> = {
   'makes a key': administered((one) => one.createKey('second')),
   'revokes a key': administered((one, { keyId }) => one.revokeKey(keyId)),
   'makes a workspace': administered((one) => one.createWorkspace('other')),
+  'has the command line make a store': administered((one, { operatorSecret }) =>
+    one.createStore({ name: 'third', actor: { type: 'user', id: 'me' }, operatorSecret }),
+  ),
 }
 
 async function begin(): Promise<Start> {

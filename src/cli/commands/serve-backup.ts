@@ -37,7 +37,7 @@ export async function serveRotateOperator(context: Context, input: Input): Promi
     const operatorSecret = findOperatorSecret(context) ?? (await nearIdentity(context))
     const report = await withProgress(context, 'Rotating', (progress) =>
       rotateOperator({
-        storeIds: host.storeIds(),
+        storeIds: host.stores().map(({ storeId }) => storeId),
         use: (storeId, rotate) => host.use(storeId, rotate),
         operatorSecret,
         actor,

@@ -6,17 +6,9 @@ import { timestamp } from '../../api/wire.ts'
 import { openConsole, type WebConsole } from '../../console/console.ts'
 import { readPageFiles } from '../../console/page-files.ts'
 import { StoreError } from '../../errors.ts'
-import { ensureOperatorSecret } from '../../home/operator-secret-file.ts'
 import type { HostNotice } from '../../hosting/data-directory.ts'
 import type { Host, Operator } from '../../hosting/host.ts'
-import type { HostRecovery } from '../../hosting/hosted-stores.ts'
 import { openHost } from '../../hosting/open-host.ts'
-import {
-  contentBytesDefault,
-  contentBytesFormatMax,
-  memoriesDefault,
-  memoriesMax,
-} from '../../limits.ts'
 import { mcpRoute } from '../../mcp/mcp.ts'
 import { serveHost, type Server } from '../../server/serve-host.ts'
 import type { ServerOptions } from '../../server/server.ts'
@@ -24,10 +16,10 @@ import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { readPlainFile } from '../files.ts'
+import { recoveryOf, storeLimitsOf } from '../new-stores.ts'
 import { authorOf } from '../options.ts'
 import { packageVersion, pageDirectory } from '../own-package.ts'
 import { remoteAccess } from '../remote-access.ts'
-import { findOperatorSecret } from '../secrets.ts'
 import { markSeen, readSeen } from '../seen-conflicts.ts'
 import { type ServerPlace, withServerPlace } from '../server-place.ts'
 import { syncIntervalOf } from '../times.ts'
@@ -102,22 +94,6 @@ async function endWhenLocked(shown: WebConsole): Promise<void> {
   process.stderr.write('The console is locked; the server goes on\n')
 }
 
-/** Who can open the stores if this machine is lost. */
-async function recoveryOf(context: Context, input: Input): Promise<HostRecovery> {
-  const cards = input.texts('owner-card')
-  if (cards.length > 0) {
-    return { owners: cards.map((file) => readPlainFile('the device card', file)) }
-  }
-  const given = findOperatorSecret(context)
-  if (given !== undefined) return { operatorSecret: given }
-  const { path, operatorSecret, isNew } = await ensureOperatorSecret(context.environment)
-  if (isNew) {
-    const reason = 'it recovers every store of this server if this machine is lost'
-    process.stderr.write(`Made an operator secret at ${path}: keep a copy elsewhere, ${reason}\n`)
-  }
-  return { operatorSecret }
-}
-
 function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof ServerPlace> {
   const syncEveryMs = syncIntervalOf(input, 'serve')
   const tls = tlsOf(input)
@@ -132,10 +108,7 @@ function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof Se
     allowedOrigins: input.texts('allow-origin'),
     maxOpen: input.integer('max-open', 1, 100_000) ?? OPEN,
     maxBytes,
-    storeLimits: {
-      contentBytes: input.integer('content-limit', 1, contentBytesFormatMax) ?? contentBytesDefault,
-      memories: input.integer('memory-limit', 1, memoriesMax) ?? memoriesDefault,
-    },
+    storeLimits: storeLimitsOf(input),
     ...(syncEveryMs !== undefined && { syncEveryMs }),
     acceptRolledBack: input.flag('accept-rolled-back'),
     clock: context.clock,

@@ -120,9 +120,14 @@ function commandOf({ client, scope, target }: Plan): readonly string[] | undefin
 function keyAdvice({ client, target }: Plan): readonly string[] {
   if (!('url' in target)) return []
   const key = 'an API key of the server (`gitlocket api-key create` there makes one)'
+  const store =
+    'A workspace without a store has no memories: `gitlocket store create` on the server makes one'
   return client.input === undefined
-    ? [`${client.title} reads ${key} from the variable ${KEY_VARIABLE}: set it before it starts`]
-    : [`${client.title} asks for ${key}, and keeps it`]
+    ? [
+        `${client.title} reads ${key} from the variable ${KEY_VARIABLE}: set it before it starts`,
+        store,
+      ]
+    : [`${client.title} asks for ${key}, and keeps it`, store]
 }
 
 interface FileStatus {

@@ -275,7 +275,7 @@ test('who runs the server rotates its operator secret, also while it runs', asyn
   const administration = await openHostAdministration(place)
   const operatorSecret = await generateOperatorSecret()
   const rotation = {
-    storeIds: administration.storeIds(),
+    storeIds: administration.stores().map((store) => store.storeId),
     use: (id: string, work: (store: MemoryStore) => Promise<boolean>) =>
       administration.use(id, work),
     operatorSecret,

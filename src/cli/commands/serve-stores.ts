@@ -1,0 +1,57 @@
+// `store create|list`: the stores of a server. They work while it runs, and it serves a new one
+// with its next request.
+
+import { pageJson, storeObject, type Wire } from '../../api/wire.ts'
+import { StoreError } from '../../errors.ts'
+import type { HostAdministration } from '../../hosting/administration.ts'
+import type { HostedStore } from '../../hosting/host.ts'
+import type { Answer, Input } from '../command.ts'
+import type { Context } from '../context.ts'
+import { recoveryOf, storeLimitsOf } from '../new-stores.ts'
+import { authorOf } from '../options.ts'
+import { withAdministration } from '../server-place.ts'
+import { timeFormat } from '../times.ts'
+
+export function storeCreate(context: Context, input: Input): Promise<Answer> {
+  return withAdministration(context, input, async (host) => {
+    const store = await host.createStore({
+      name: input.argument(0),
+      actor: authorOf(context, input).actor,
+      workspaceId: input.text('workspace'),
+      limits: storeLimitsOf(input),
+      ...(await recoveryOf(context, input)),
+    })
+    const text = `Created the store ${store.storeId} in the workspace ${store.workspaceId}\n`
+    return { text, json: storeJson(store) }
+  })
+}
+
+export function storeList(context: Context, input: Input): Promise<Answer> {
+  return withAdministration(context, input, async (host) => {
+    const stores = storesOf(host, input.text('workspace'))
+    const time = timeFormat(context)
+    const lines = stores.map(({ storeId, workspaceId, name, createdAt, archivedAt }) => {
+      const state = archivedAt === undefined ? 'active' : `archived ${time(archivedAt)}`
+      return `${storeId}  ${workspaceId}  ${time(createdAt)}  ${state}  ${name}\n`
+    })
+    const none = 'There is no store; `gitlocket store create` makes one\n'
+    return {
+      text: stores.length === 0 ? none : lines.join(''),
+      json: pageJson(stores.map(storeJson)),
+      paged: true,
+    }
+  })
+}
+
+/** Throws `not_found` for the workspace. */
+function storesOf(host: HostAdministration, workspace: string | undefined): readonly HostedStore[] {
+  if (workspace === undefined) return host.stores()
+  if (host.workspaces().every(({ workspaceId }) => workspaceId !== workspace)) {
+    throw new StoreError('not_found', 'There is no such workspace')
+  }
+  return host.stores().filter(({ workspaceId }) => workspaceId === workspace)
+}
+
+function storeJson(store: HostedStore): Wire {
+  return { ...storeObject(store), workspace_id: store.workspaceId }
+}

@@ -94,7 +94,7 @@ const calls: readonly Call[] = [
   ['--store elsewhere join URL#STORE', 'join'],
 ]
 
-test('every answer is a page or says its type', { tags: 'slow', timeout: 120_000 }, async () => {
+test('every answer is a page or says its type', { tags: 'slow' }, async () => {
   const [home, other] = [newHome(), newHome()]
   const api = await scripted([[text('Hello')]])
   const card = await other.json('device', 'card')

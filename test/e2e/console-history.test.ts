@@ -10,6 +10,7 @@ import {
 } from '../support/browser.ts'
 import { session, storeToLookAt } from '../support/console-store.ts'
 import { openedConsole } from '../support/console.ts'
+import { patience } from '../support/patience.ts'
 import { contentsOf } from '../support/stores.ts'
 
 const browser = browserOfFile()
@@ -79,7 +80,7 @@ describe.skipIf(missing)(`history in a browser${note}`, { tags: ['slow'] }, () =
     await page.getByRole('treeitem', { name: 'todo.md' }).click()
     await session(store, 'agent').write('/todo.md', 'a secret canary\n')
     for (const tab of [page, other]) {
-      await tab.getByText('a secret canary').first().waitFor({ timeout: 2000 })
+      await tab.getByText('a secret canary').first().waitFor(patience)
     }
     await store.as({ actor: { type: 'user', id: 'anna' } }).redact({
       select: { matching: /canary/u },
@@ -87,7 +88,7 @@ describe.skipIf(missing)(`history in a browser${note}`, { tags: ['slow'] }, () =
       current: 'overwrite',
     })
     for (const tab of [page, other]) {
-      await expect.poll(() => tab.content(), { timeout: 2000 }).not.toContain('canary')
+      await expect.poll(() => tab.content(), patience).not.toContain('canary')
     }
     const third = await pageIn(context, shown.url)
     await third.page.getByRole('heading', { name: 'This tab has no key' }).waitFor()

@@ -7,6 +7,7 @@ import { browserOfFile, chromiumHere, consolePage } from '../support/browser.ts'
 import { session } from '../support/console-store.ts'
 import { openedConsole } from '../support/console.ts'
 import { countNodes, countTrees, follow, isSettled, timeOfFilter } from '../support/in-page.mjs'
+import { patience } from '../support/patience.ts'
 import { full } from '../support/seed.ts'
 import { newStore } from '../support/stores.ts'
 
@@ -84,7 +85,7 @@ describe.skipIf(missing)(`a large store in a browser${note}`, { tags: ['slow'] }
     for (const view of views) {
       await page.evaluate(follow, view)
       await page.locator('main h1').first().waitFor()
-      await page.waitForFunction(isSettled, undefined, { timeout: 60_000 })
+      await page.waitForFunction(isSettled, undefined, patience)
       expect([view, (await page.evaluate(countNodes)) < 5000]).toEqual([view, true])
     }
     expect(problems).toEqual([])

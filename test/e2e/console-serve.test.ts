@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { jsonOf } from '../../src/console/client/core/trusted.ts'
 import { browserOfFile, chromiumHere, consolePage, expectAccessible } from '../support/browser.ts'
+import { patience } from '../support/patience.ts'
 import { ended, newHome } from './cli-process.ts'
 
 const browser = browserOfFile()
@@ -57,7 +58,7 @@ describe.skipIf(missing)(`the console of a server${note}`, { tags: ['slow'] }, (
     await page.reload()
     await page.getByText('text of one').waitFor()
     await api(`/${one['id']}/memories`, { path: '/later.md', content: '' })
-    await page.getByRole('treeitem', { name: 'later.md' }).waitFor({ timeout: 3000 })
+    await page.getByRole('treeitem', { name: 'later.md' }).waitFor(patience)
     await page.goto(`${new URL(address).origin}/memories?store=${two['id']}`)
     await page.getByRole('treeitem', { name: 'of-two.md' }).waitFor()
     await page.getByRole('link', { name: 'Settings' }).click()

@@ -11,6 +11,7 @@ import {
   openDiskObjectStore,
 } from '../../src/git/disk-store/disk-object-store.ts'
 import { type Contained, containers, runContained } from '../support/containers.ts'
+import { patience } from '../support/patience.ts'
 import { full, seed } from '../support/seed.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { seededBytes } from '../support/transitions.ts'
@@ -88,7 +89,7 @@ test.skipIf(missing)(
     for (let kill = 0; kill < kills; kill += 1) {
       const before = await commitsOf(place)
       const contained = runContained([writer, place.directory, '1000000'])
-      await expect.poll(() => contained.lines().length, { timeout: 30_000 }).toBeGreaterThan(0)
+      await expect.poll(() => contained.lines().length, patience).toBeGreaterThan(0)
       await new Promise((resolve) => setTimeout(resolve, (random(1)[0] ?? 0) / 3))
       contained.signal('SIGKILL')
       await contained.ended

@@ -13,6 +13,7 @@ import {
   type Identity,
   openStore,
 } from '../../src/index.ts'
+import { patience } from '../support/patience.ts'
 import { full } from '../support/seed.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 
@@ -95,9 +96,7 @@ test(
     for (let round = 0; round < kills; round += 1) {
       const name = `round-${round}`
       const writer = startWriter(place, name, 100_000)
-      await expect
-        .poll(() => writer.lines().length, { timeout: 30_000, interval: 2 })
-        .toBeGreaterThan(3)
+      await expect.poll(() => writer.lines().length, patience).toBeGreaterThan(3)
       // A different moment each time, over some tens of commands and a checkpoint now and then.
       await new Promise((resolve) => setTimeout(resolve, (round * 37) % 120))
       writer.kill()

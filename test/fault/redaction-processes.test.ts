@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type MemoryStore, openStore } from '../../src/index.ts'
+import { patience } from '../support/patience.ts'
 import {
   argumentsOf,
   author,
@@ -147,8 +148,6 @@ describe('another process redacts, and erases, while this one is asked for', () 
     },
   )
 })
-
-const patience = { timeout: 50_000, interval: 5 }
 
 /** What every test comes to: nobody misses a write, and nobody finds what was erased. */
 async function expectErased(

@@ -17,6 +17,7 @@ import {
   sync,
   syncAll,
 } from '../support/clones.ts'
+import { patience } from '../support/patience.ts'
 import { full } from '../support/seed.ts'
 import { author, reopen } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -40,7 +41,6 @@ async function killAfter({ place }: Clone, name: string, ms: number): Promise<Ki
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
   const closed = once(child, 'close')
-  const patience = { timeout: 50_000, interval: 2 }
   await expect.poll(() => output + errors, patience).toMatch(/^sent|Error/m)
   await new Promise((resolve) => setTimeout(resolve, ms))
   child.kill('SIGKILL')

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, expect, onTestFinished } from 'vitest'
 import { type Violation, violations } from './in-page.mjs'
+import { patience } from './patience.ts'
 import { requires } from './tools.ts'
 
 export const chromiumHere = requires('chromium')
@@ -54,7 +55,7 @@ export async function consolePage(
     timezoneId: 'Europe/Berlin',
     reducedMotion: 'reduce',
   })
-  context.setDefaultTimeout(10_000)
+  context.setDefaultTimeout(patience.timeout)
   onTestFinished(() => context.close())
   return { ...(await pageIn(context, address)), context }
 }

@@ -8,6 +8,7 @@ import { StoreError } from '../../../src/errors.ts'
 import { BackgroundSync } from '../../../src/hosting/background-sync.ts'
 import { DataDirectory, type HostNotice } from '../../../src/hosting/data-directory.ts'
 import { newHost, newHostPlace, settings } from '../../support/hosts.ts'
+import { patience } from '../../support/patience.ts'
 import { git, temporaryDirectory } from '../../support/temporary.ts'
 
 test('a store with a remote is synced, and a failure is told', { tags: 'slow' }, async () => {
@@ -21,17 +22,15 @@ test('a store with a remote is synced, and a failure is told', { tags: 'slow' },
     await store.remotes.add('origin', url)
     await me.write('/a.md', 'sent')
   })
-  await vi.waitFor(() => git(['rev-parse', '--verify', 'main'], url), { timeout: 10_000 })
+  await vi.waitFor(() => git(['rev-parse', '--verify', 'main'], url), patience)
   renameSync(url, `${url}.away`)
-  await vi.waitFor(() => expect(notices).not.toEqual([]), { timeout: 10_000 })
+  await vi.waitFor(() => expect(notices).not.toEqual([]), patience)
   expect(notices[0]).toMatchObject({ about: storeId, error: { code: 'remote_not_found' } })
   renameSync(`${url}.away`, url)
   await host.use(caller, storeId, (_, me) => me.settings.update({ name: 'newer' }))
   const before = git(['rev-parse', 'main'], url)
-  await vi.waitFor(() => expect(git(['rev-parse', 'main'], url)).not.toBe(before), {
-    timeout: 10_000,
-  })
-  await vi.waitFor(() => expect(host.get(caller, storeId).name).toBe('newer'))
+  await vi.waitFor(() => expect(git(['rev-parse', 'main'], url)).not.toBe(before), patience)
+  await vi.waitFor(() => expect(host.get(caller, storeId).name).toBe('newer'), patience)
   await host.close()
 })
 
@@ -55,7 +54,7 @@ test('a deletion waits for no remote, also if a sync begins meanwhile', async ()
   const beside = new DataDirectory(place)
   await beside.file('catalogue').lock.hold(1000, async () => {
     deleted = host.delete(caller, storeId)
-    await vi.waitFor(() => expect(asked.times).toBeGreaterThan(0))
+    await vi.waitFor(() => expect(asked.times).toBeGreaterThan(0), patience)
   })
   await deleted
   await beside.close()
@@ -74,7 +73,7 @@ test('a list of stores that cannot be read is told, and the next round follows',
     use: async () => undefined,
     notice: (notice) => notices.push(notice),
   })
-  await vi.waitFor(() => expect(notices.length).toBeGreaterThan(1))
+  await vi.waitFor(() => expect(notices.length).toBeGreaterThan(1), patience)
   expect(notices[0]).toEqual({ about: 'catalogue', error })
   await sync.stop()
 })
@@ -89,7 +88,7 @@ test('a remote that fails keeps no other from being synced', { tags: 'slow' }, a
     await store.remotes.add('away', `${root}/away.git`)
     await store.remotes.add('origin', url)
   })
-  await vi.waitFor(() => git(['rev-parse', '--verify', 'main'], url), { timeout: 10_000 })
+  await vi.waitFor(() => git(['rev-parse', '--verify', 'main'], url), patience)
   expect(notices[0]).toMatchObject({ about: storeId, error: { code: 'remote_not_found' } })
   await host.close()
 })

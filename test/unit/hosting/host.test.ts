@@ -28,6 +28,7 @@ import {
   newToken,
   settings,
 } from '../../support/hosts.ts'
+import { patience } from '../../support/patience.ts'
 import { copyDirectory, temporaryDirectory } from '../../support/temporary.ts'
 
 function openCatalogue(place: HostPlace): Promise<Catalogue> {
@@ -309,7 +310,10 @@ test('a store whose files could not be erased is erased later', async () => {
   expect(existsSync(`${place.dataDirectory}/stores/${storeId}`)).toBe(true)
   failing = false
   vi.advanceTimersByTime(60_000)
-  await vi.waitFor(() => expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([]))
+  await vi.waitFor(
+    () => expect(readdirSync(`${place.dataDirectory}/unfinished`)).toEqual([]),
+    patience,
+  )
   expect(existsSync(`${place.dataDirectory}/stores/${storeId}`)).toBe(false)
   await host.close()
 })

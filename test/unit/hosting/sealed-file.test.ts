@@ -18,6 +18,7 @@ import { DataDirectory, type HostPlaces } from '../../../src/hosting/data-direct
 import { SealedFile } from '../../../src/hosting/sealed-file.ts'
 import { generateIdentity } from '../../../src/index.ts'
 import { type HostPlace, newHostPlace } from '../../support/hosts.ts'
+import { patience } from '../../support/patience.ts'
 
 interface Value {
   readonly words: readonly string[]
@@ -237,7 +238,7 @@ test('a file of a process that died is made durable before its freshness', async
   writeFileSync(freshnessPath, between)
   steps.length = 0
   expect(found.file.read().words).toContain('b')
-  await vi.waitFor(() => expect(steps).toEqual(inOrder))
+  await vi.waitFor(() => expect(steps).toEqual(inOrder), patience)
 })
 
 test('a value that would be too large is refused, and nothing is written', async () => {

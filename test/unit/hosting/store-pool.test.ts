@@ -6,6 +6,7 @@ import { StoreError } from '../../../src/errors.ts'
 import { StorePool, type StorePoolOptions } from '../../../src/hosting/store-pool.ts'
 import { type MemoryStore, openStore } from '../../../src/index.ts'
 import { areCollected } from '../../support/collected.ts'
+import { patience } from '../../support/patience.ts'
 import { author, newStore, type TestPlace } from '../../support/stores.ts'
 
 interface World {
@@ -177,7 +178,7 @@ describe('what a pool gives back', () => {
     const world = await newWorld(1, { idleMs: 20 })
     const use = () => world.pool.use(world.ids[0] ?? '', idOf)
     await use()
-    await vi.waitFor(() => expect(world.pool.size).toBe(0))
+    await vi.waitFor(() => expect(world.pool.size).toBe(0), patience)
     await use()
     expect(world.opened).toHaveLength(2)
     await world.pool.close()
@@ -195,18 +196,15 @@ describe('what a pool gives back', () => {
       await useAll()
       expect(world.pool.size).toBe(8)
       held = 95
-      await vi.waitFor(() => expect(world.pool.size).toBeLessThan(7), { timeout: 5000 })
+      await vi.waitFor(() => expect(world.pool.size).toBeLessThan(7), patience)
       const { size } = world.pool
       await useAll()
       expect(world.pool.size).toBeLessThanOrEqual(size)
       held = 10
-      await vi.waitFor(
-        async () => {
-          await useAll()
-          expect(world.pool.size).toBe(8)
-        },
-        { timeout: 5000, interval: 200 },
-      )
+      await vi.waitFor(async () => {
+        await useAll()
+        expect(world.pool.size).toBe(8)
+      }, patience)
       await world.pool.close()
     },
   )
@@ -223,7 +221,7 @@ describe('what a pool gives back', () => {
     }
     await world.pool.close()
     // Of removed packs they are closed in the background.
-    await vi.waitFor(() => expect(world.ids.flatMap(openFilesOf)).toEqual([]))
+    await vi.waitFor(() => expect(world.ids.flatMap(openFilesOf)).toEqual([]), patience)
     expect(world.refs).toHaveLength(3)
     expect(await areCollected(world.refs)).toBe(true)
   })

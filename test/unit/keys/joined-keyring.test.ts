@@ -81,7 +81,7 @@ describe('a removal and an admission, joined', async () => {
 describe('passphrases that were set apart', () => {
   test(
     'each open what joins them, another does not, and the next one replaces them',
-    { tags: 'slow', timeout: 60_000 },
+    { tags: 'slow' },
     async () => {
       const texts = ['the first of two', 'the second of two']
       const sides = await Promise.all(

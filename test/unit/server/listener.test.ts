@@ -211,21 +211,17 @@ test('cuts off what does not end', { tags: 'slow' }, async () => {
   expect(await rest).toBe('')
 })
 
-test(
-  'cuts off who begins no handshake',
-  { tags: 'slow', skip: openssl.missing, timeout: 10_000 },
-  async () => {
-    const limits = { closeMs: 100 }
-    const { server } = await serveStores({ tls: makeCertificate(), limits })
-    const { port } = await server.listen()
-    const socket = connect(port, '127.0.0.1')
-    await once(socket, 'connect')
-    await server.close()
-    // Of itself, after the time for headers.
-    const patient = await serveStores({ tls: makeCertificate(), limits: { headersMs: 100 } })
-    expect(await sendRaw((await patient.server.listen()).port)).toBe('')
-  },
-)
+test('cuts off who begins no handshake', { tags: 'slow', skip: openssl.missing }, async () => {
+  const limits = { closeMs: 100 }
+  const { server } = await serveStores({ tls: makeCertificate(), limits })
+  const { port } = await server.listen()
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  await server.close()
+  // Of itself, after the time for headers.
+  const patient = await serveStores({ tls: makeCertificate(), limits: { headersMs: 100 } })
+  expect(await sendRaw((await patient.server.listen()).port)).toBe('')
+})
 
 test('a key whose answers nobody reads waits until they have left', { tags: 'slow' }, async () => {
   const served = await serveStores({ limits: { heldBytesPerKey: 1_000_000 } })

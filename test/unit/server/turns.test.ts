@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Turns } from '../../../src/server/turns.ts'
+import { patience } from '../../support/patience.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'
 
@@ -55,7 +56,7 @@ test('some are answered in their order', async () => {
   const { client, counts, open } = await connected()
   client.write(REQUEST.repeat(31))
   client.write(REQUEST.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n'))
-  await vi.waitFor(() => expect(counts.seen).toBe(32))
+  await vi.waitFor(() => expect(counts.seen).toBe(32), patience)
   open()
   const numbers = (await text(client)).match(/(?<=\[)\d+/g)
   expect(numbers?.map(Number)).toEqual(Array.from({ length: 32 }, (_, index) => index + 1))

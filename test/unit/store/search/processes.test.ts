@@ -38,7 +38,7 @@ async function searchMeanwhile(
   expect(await exit).toBe(0)
 }
 
-test('another process writes, and then redacts', { tags: 'slow', timeout: 120_000 }, async () => {
+test('another process writes, and then redacts', { tags: 'slow' }, async () => {
   const { store, place } = await newStore()
   await store.search({ query: 'x' })
   const count = 40

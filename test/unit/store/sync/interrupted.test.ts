@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreSession } from '../../../../src/store/session/session.ts'
 import { bareRemote, type Clone, put, sync } from '../../../support/clones.ts'
 import { expectInStep, pairsOfClones, redact } from '../../../support/hostile-remotes.ts'
+import { patience } from '../../../support/patience.ts'
 import { author, contentsOf, reopen } from '../../../support/stores.ts'
 import { git } from '../../../support/temporary.ts'
 
@@ -175,7 +176,7 @@ test('the background checkpoint may take it while it is verified', { tags: 'slow
   const stop = beforeWrites(async ({ objects }) => {
     if (objects.status().purgePending === 0) return
     // As if verification took longer than the idle time, as it does with a thousand commits.
-    await vi.waitUntil(() => objects.status().purgePending === 0, { timeout: 20_000 })
+    await vi.waitUntil(() => objects.status().purgePending === 0, patience)
     purged += 1
   })
   await sync(b)

@@ -41,6 +41,9 @@ const ordinary = [
 /** Finds ordinary characters, and in group 1 whole runs of hidden ones. */
 const runs = new RegExp(`(?:${ordinary})(?!${hidden})|((?:${hidden})+)`, 'gu')
 
+/** Most texts have none of these, and `runs` takes a while to say so. */
+const unusual = /[^\t\n -~]/
+
 /** What may still be decided by the text that follows. */
 const openEnd = new RegExp(
   String.raw`[\P{ASCII}\d#*]?(?:${emoji}|${hidden})*[\ud800-\udbff]?$`,
@@ -88,6 +91,7 @@ export function visibleJson(json: string): string {
  * obeys, belongs to the end of a line.
  */
 export function partsOf(text: string): readonly (string | HiddenRun)[] {
+  if (!unusual.test(text)) return text === '' ? [] : [text]
   const parts: (string | HiddenRun)[] = []
   const line = text.endsWith('\r') ? text.slice(0, -1) : text
   let from = 0
@@ -103,7 +107,9 @@ export function partsOf(text: string): readonly (string | HiddenRun)[] {
 
 /** How many characters of the texts `visible` marks, and what they are. */
 export function countHidden(...texts: readonly string[]): HiddenCount {
-  const found = texts.flatMap((text) => Array.from(text.matchAll(runs), ([, run = '']) => run))
+  const found = texts
+    .filter((text) => unusual.test(text))
+    .flatMap((text) => Array.from(text.matchAll(runs), ([, run = '']) => run))
   const all = found.join('')
   const label = all === '' ? undefined : labelOf(all, SPELLED_MAX)
   return { count: pointsOf(all).length, label }
@@ -115,6 +121,7 @@ export function openEndOf(text: string): number {
 }
 
 function replaceRuns(text: string, replacement: (run: string) => string): string {
+  if (!unusual.test(text)) return text
   return text.replaceAll(runs, (all: string, run: string | undefined) =>
     run === undefined ? all : replacement(run),
   )

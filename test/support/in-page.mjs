@@ -52,7 +52,8 @@ export function takeMarkdown() {
   const links = [...box.querySelectorAll('a[href]')]
   const found = {
     elements: [...new Set(all.map((one) => one.tagName))],
-    attributes: all.flatMap((one) => one.getAttributeNames()),
+    // Chips are of the page: Markdown gives nothing a class.
+    attributes: all.filter((one) => !one.matches('.hid')).flatMap((one) => one.getAttributeNames()),
     links: links.map(({ protocol, host, pathname, textContent }) => {
       return { protocol, isSaid: textContent.includes(protocol === 'mailto:' ? pathname : host) }
     }),

@@ -91,7 +91,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   anthropic: ['memory-tool', 'api', 'store'],
   mcp: ['memory-tool', 'api', 'hosting', 'store', 'crypto'],
   server: ['memory-tool', 'api', 'hosting', 'crypto'],
-  console: ['server', 'api', 'store', 'format', 'crypto'],
+  console: ['server', 'api', 'store', 'text', 'format', 'crypto'],
   home: ['store', 'keys', 'crypto'],
   hosting: ['home', 'store', 'keys', 'git', 'disk', 'format', 'crypto'],
   index: ['home', 'store', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],

@@ -16,7 +16,10 @@ export type { Actor, Stretch, TimelineFilter }
  */
 export type TimelineGroup = VersionGroup
 /** What a group did to one memory. */
-export type GroupedMemory = GroupedChange
+export interface GroupedMemory extends GroupedChange {
+  /** How many characters of its text after the group nobody sees; of the first 200 memories. */
+  readonly hidden: number
+}
 export type MomentInfo = PlacedMoment
 
 export interface Density {

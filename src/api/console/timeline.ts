@@ -2,7 +2,9 @@
 
 import { z } from 'zod'
 import type { Page } from '../../page.ts'
-import type { TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
+import type { GroupedChange, TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { countHidden } from '../../text/visible.ts'
 import type { HistoryApi } from './contract-history.ts'
 import { limitOf, pageFields, short, time } from './fields.ts'
 import type { ConsoleOperation, OperationsOf } from './operation.ts'
@@ -18,6 +20,9 @@ const filter: z.ZodType<TimelineFilter> = z.strictObject({
   until: time.optional(),
   redacted: z.boolean().optional(),
 })
+
+/** A group of more memories reads no more texts. */
+const COUNTED_MAX = 200
 
 const timeZone = z.string().max(64)
 
@@ -38,8 +43,17 @@ const group: ConsoleOperation<'timeline.group'> = {
   run: async ({ store, work }, { versionId, filter: wanted, timeZone: zone }) => {
     const grouping = { by: 'day', timeZone: zone } as const
     const found = await store.history.group(versionId, wanted, grouping, work)
-    return { group: found.group, memories: found.changes }
+    const memories = found.changes.map(async (change, index) => {
+      const hidden = index < COUNTED_MAX ? await hiddenIn(store, change) : 0
+      return { ...change, hidden }
+    })
+    return { group: found.group, memories: await Promise.all(memories) }
   },
+}
+
+async function hiddenIn(store: MemoryStore, { after }: GroupedChange): Promise<number> {
+  const { content = '' } = await store.history.version(after)
+  return countHidden(content).count
 }
 
 const list: ConsoleOperation<'sessions.list'> = {

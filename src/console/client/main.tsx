@@ -3,9 +3,11 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { startSession } from './core/session.ts'
+import { markHiddenTexts } from './parts/hidden.tsx'
 
 const place = document.getElementById('page')
 if (place !== null) {
+  markHiddenTexts()
   void startSession()
   render(<App />, place)
 }

@@ -125,11 +125,29 @@ describe('the timeline', () => {
         redacted: 0,
         before: expect.any(String),
         after: expect.any(String),
+        hidden: 0,
       },
     ])
     expect(await ofGroup(2)).toMatchObject([
       { path: '/moved/a.md', operation: 'created', versions: 3, before: undefined },
     ])
+  })
+
+  test('a group says how much each memory hides after it', async () => {
+    const { store, ask } = await history()
+    const me = session(store, 's-3')
+    await me.write('/hides.md', 'Milk\u200b and\u202e e\u{e0041}ggs ❤️\r\n')
+    await me.write('/shows.md', 'Milk\u200b')
+    await me.write('/shows.md', 'Milk')
+    await me.write('/gone.md', 'Milk\u200b')
+    await me.delete('/gone.md')
+    const { versionId = '' } = (await ask('timeline.groups', all)).data[0] ?? {}
+    const { memories } = await ask('timeline.group', { ...all, versionId })
+    expect(Object.fromEntries(memories.map(({ path, hidden }) => [path, hidden]))).toEqual({
+      '/gone.md': 0,
+      '/hides.md': 3,
+      '/shows.md': 0,
+    })
   })
 
   test('any version of a group names it', async () => {

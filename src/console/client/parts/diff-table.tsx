@@ -12,6 +12,7 @@ import {
   foldRows,
   inlineRows,
 } from './diff-lines.ts'
+import { HiddenWarning } from './hidden.tsx'
 import { Slices } from './slices.tsx'
 import { countOf } from './times.ts'
 
@@ -43,6 +44,7 @@ export function DiffTable({ before, after, label }: DiffTableProps): JSX.Element
         <span class="sp" />
         <Layout />
       </div>
+      <HiddenWarning text={after ?? before ?? ''} />
       {rows.every(({ isEqual }) => isEqual) && <p class="dim">Both texts are the same.</p>}
       <Slices label="Lines" rows={shown}>
         {(slice) => (

@@ -1,10 +1,12 @@
 // A memory as Markdown. Memories are hostile: raw HTML is shown as text, what is left is cleaned once
-// more, images become links, and links show where they lead. Nothing is loaded from anywhere.
+// more, images become links, links show where they lead, hidden characters are marked. Nothing is
+// loaded from anywhere.
 
 import DOMPurify from 'dompurify'
 import { Marked } from 'marked'
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { markTextsOf } from './hidden.tsx'
 
 /** What Markdown makes, and nothing that loads, sends or names anything. */
 const TAGS =
@@ -43,6 +45,7 @@ function render(text: string): DocumentFragment {
     heading.setAttribute('role', 'heading')
     heading.setAttribute('aria-level', String(Math.min(6, Number(heading.tagName.slice(1)) + 1)))
   }
+  markTextsOf(fragment)
   return fragment
 }
 

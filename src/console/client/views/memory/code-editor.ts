@@ -4,7 +4,20 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { MergeView } from '@codemirror/merge'
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search'
 import { EditorState, type Extension } from '@codemirror/state'
-import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
+import {
+  Decoration,
+  type DecorationSet,
+  drawSelection,
+  EditorView,
+  keymap,
+  lineNumbers,
+  MatchDecorator,
+  ViewPlugin,
+  type ViewUpdate,
+  WidgetType,
+} from '@codemirror/view'
+import { type HiddenRun, partsOf } from '../../../../text/visible.ts'
+import { chipOf } from '../../parts/hidden.tsx'
 
 export interface EditorOptions {
   /** Names the text for those who hear it. */
@@ -70,6 +83,53 @@ function extensionsOf({ label, onText, onSave }: EditorOptions): readonly Extens
   ]
 }
 
+class HiddenMark extends WidgetType {
+  readonly #run: HiddenRun
+
+  constructor(run: HiddenRun) {
+    super()
+    this.#run = run
+  }
+
+  override eq(other: HiddenMark): boolean {
+    return other.#run.characters === this.#run.characters
+  }
+
+  override toDOM(): HTMLElement {
+    return chipOf(this.#run)
+  }
+}
+
+const matcher = new MatchDecorator({
+  regexp: /[^\n]+/g,
+  decorate: (add, from, _to, [line]) => {
+    let at = from
+    for (const part of partsOf(line)) {
+      const end = at + (typeof part === 'string' ? part : part.characters).length
+      if (typeof part !== 'string') {
+        add(at, end, Decoration.replace({ widget: new HiddenMark(part) }))
+      }
+      at = end
+    }
+  },
+})
+
+/** Hidden characters as chips. Each run is deleted as any text is. */
+const hiddenMarks = ViewPlugin.fromClass(
+  class {
+    decorations: DecorationSet
+
+    constructor(view: EditorView) {
+      this.decorations = matcher.createDeco(view)
+    }
+
+    update(update: ViewUpdate): void {
+      this.decorations = matcher.updateDeco(update, this.decorations)
+    }
+  },
+  { decorations: ({ decorations }) => decorations },
+)
+
 function shared(label: string): readonly Extension[] {
   const nonce = document.querySelector('meta[name="style-nonce"]')?.getAttribute('content') ?? ''
   return [
@@ -80,6 +140,7 @@ function shared(label: string): readonly Extension[] {
     EditorState.lineSeparator.of('\n'),
     lineNumbers(),
     drawSelection(),
+    hiddenMarks,
     highlightSelectionMatches(),
   ]
 }

@@ -5,6 +5,7 @@ import { useMemo } from 'preact/hooks'
 import type { MemoryView } from '../../../../api/console/contract.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { Failure } from '../../parts/failure.tsx'
+import { HiddenWarning } from '../../parts/hidden.tsx'
 import { Writer } from '../../parts/labels.tsx'
 import { Markdown } from '../../parts/markdown.tsx'
 import { Slices } from '../../parts/slices.tsx'
@@ -33,6 +34,7 @@ export function TextTab({ view, versionId, isSource }: TextTabProps): JSX.Elemen
           Version of {absoluteTime(data.createdAt)}, by <Writer version={data} />
         </p>
       )}
+      <HiddenWarning text={text ?? ''} />
       {text === undefined ? (
         <p>{data === undefined ? reasons[view.state] : whyNot(data.redactedAt)}</p>
       ) : isSource || text.length > MARKDOWN_MAX ? (

@@ -67,8 +67,13 @@ function Heading({ group }: { readonly group: TimelineGroup | undefined }): JSX.
   )
 }
 
-function asTreeChange({ memoryId, path, movedFrom, operation, versions, redacted }: GroupedMemory) {
-  const note = versions > 1 ? countOf(versions, 'version') : undefined
+function asTreeChange(memory: GroupedMemory) {
+  const { memoryId, path, movedFrom, operation, versions, redacted, hidden } = memory
+  const notes = [
+    ...(versions > 1 ? [countOf(versions, 'version')] : []),
+    ...(hidden > 0 ? [countOf(hidden, 'hidden character')] : []),
+  ]
+  const note = notes.length === 0 ? undefined : notes.join(', ')
   return { memoryId, path, movedFrom, operation, isRedacted: redacted > 0, note }
 }
 

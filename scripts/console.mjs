@@ -10,6 +10,9 @@ import { licenceTexts } from './licences.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const output = join(root, 'dist', 'console', 'client')
 
+// The same page in every environment: with that of tests Vite would build a larger one.
+process.env['NODE_ENV'] = 'production'
+
 const { output: written } = await build({
   root: join(root, 'src', 'console', 'client'),
   configFile: false,

@@ -15,14 +15,18 @@ export async function onOneState<T>(
 ): Promise<Awaited<T>> {
   const { rewrites } = session
   const [done] = await Promise.allSettled([work()])
-  if (await wasRewritten(session, rewrites)) {
-    throw new StoreError(
-      'ref_conflict',
-      'The history was redacted or merged elsewhere while it was read: try again',
-    )
-  }
+  await checkNotRewritten(session, rewrites)
   if (done.status === 'rejected') throw done.reason
   return done.value
+}
+
+/** Throws `ref_conflict` if the history was rewritten since `rewrites` was read. */
+export async function checkNotRewritten(session: StoreSession, rewrites: number): Promise<void> {
+  if (!(await wasRewritten(session, rewrites))) return
+  throw new StoreError(
+    'ref_conflict',
+    'The history was redacted or merged elsewhere while it was read: try again',
+  )
 }
 
 /** Whether the history was rewritten since `rewrites` was read, also by another process. */

@@ -22,6 +22,8 @@ export interface SyncOptions extends WorkOptions {
   readonly repair?: boolean | undefined
   /** @internal The most rows of a merge; tests lower it. */
   readonly rowsMax?: number | undefined
+  /** @internal A push of more bytes goes in steps; tests lower it. */
+  readonly stepBytes?: number | undefined
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
 }
 

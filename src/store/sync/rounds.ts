@@ -35,7 +35,7 @@ interface Peer {
   readonly sender: Sender
 }
 
-/** Returns what all rounds took over, and what the last one sent. Throws as `syncStore`. */
+/** Returns what all rounds took over, and what arrived of what was sent. Throws as `syncStore`. */
 export async function receiveAndSend(
   session: StoreSession,
   { remote, known, sender }: Peer,

@@ -11,17 +11,29 @@ import type {
   RemoteAccess,
   TransferProgress,
 } from '../../transport/remote-access.ts'
-import { beginningOf, hasMoved } from '../session/one-state.ts'
+import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { beginningOf, checkNotRewritten, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
+import { planPushSteps, type PushStep, pushStepBytes } from './push-steps.ts'
 import type { RemoteState } from './remote-state.ts'
 import { nothingSent, type Sent } from './report.ts'
 
 export interface SendOptions extends WorkOptions {
   /** Sends all objects, even those that the remote should have. */
   readonly repair?: boolean | undefined
+  /** A push of more bytes goes in steps. */
+  readonly stepBytes?: number | undefined
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
+}
+
+interface LargePushPlan {
+  readonly steps: readonly PushStep[]
+  /** How often the history had been rewritten before it was read. */
+  readonly rewrites: number
+  /** About as many bytes as all steps together have. */
+  readonly bytes: number
 }
 
 export class Sender {
@@ -29,6 +41,8 @@ export class Sender {
   readonly #access: RemoteAccess
   readonly #remote: RemoteState
   readonly #options: SendOptions
+  /** By all pushes that arrived. */
+  #sent: Sent = nothingSent
 
   constructor(
     session: StoreSession,
@@ -73,7 +87,7 @@ export class Sender {
   /** Moves the remote from `expected` to our head. Throws `remote_moved` if it is elsewhere. */
   async send(expected: Oid | undefined): Promise<Sent> {
     const head = await this.#packedHead()
-    if (head.commit === expected && this.#options.repair !== true) return nothingSent
+    if (head.commit === expected && this.#options.repair !== true) return this.#sent
     const connection = await connectPush(this.#access)
     try {
       return await this.#sendOver(connection, expected, head)
@@ -108,18 +122,93 @@ export class Sender {
     expected: Oid | undefined,
     head: Head,
   ): Promise<Sent> {
-    const { transfer: progress } = this.#options
+    const { rewrites } = this.#session
     const there = await this.#commitsThere(expected)
-    const takesThin = !connection.refs.capabilities.has('no-thin')
-    const { pack, commits } = await this.#packFor(head, there, takesThin ? there[0] : undefined)
+    const atReceiver = takesThin(connection) ? there[0] : undefined
+    const { pack, commits } = await this.#packFor(head, there, atReceiver)
+    const { bytes } = pack
+    let steps: readonly PushStep[]
     try {
-      await connection.push({ expected, next: head.commit, pack, progress })
+      steps = await this.#divide(bytes, expected, head)
+      if (steps.length < 2) {
+        const { transfer: progress } = this.#options
+        await connection.push({ expected, next: head.commit, pack, progress })
+      }
     } finally {
       pack.close()
     }
+    if (steps.length > 1) return this.#sendSteps(connection, expected, { steps, rewrites, bytes })
     const { commit: oid, height, record } = head
     await this.#remote.note({ oid, height, record })
-    return { commits, bytes: pack.bytes }
+    return this.#count(commits, bytes)
+  }
+
+  /** A repair sends everything at once: the remote may be ahead of any step. */
+  async #divide(
+    bytes: number,
+    expected: Oid | undefined,
+    { commit: head }: Head,
+  ): Promise<readonly PushStep[]> {
+    const { stepBytes = pushStepBytes, repair, signal } = this.#options
+    if (bytes <= stepBytes || repair === true) return []
+    return planPushSteps(this.#session, { head, expected, bytes }, { stepBytes, signal })
+  }
+
+  /** Each step has a connection of its own, of which `first` is the one for the first. */
+  async #sendSteps(
+    first: PushConnection,
+    expected: Oid | undefined,
+    { steps, rewrites, bytes: bytesAbout }: LargePushPlan,
+  ): Promise<Sent> {
+    const bytesBefore = this.#sent.bytes
+    let at = expected
+    for (const [index, step] of steps.entries()) {
+      await checkNotRewritten(this.#session, rewrites)
+      if (index > 0) this.#remote.begin()
+      const connection = index === 0 ? first : await connectPush(this.#access)
+      const isLast = index === steps.length - 1
+      const before = this.#sent.bytes - bytesBefore
+      const progress = ({ phase, done, total = 0 }: TransferProgress): void => {
+        const all = isLast ? before + total : Math.max(before + total, bytesAbout)
+        this.#options.transfer?.({ phase, done: before + done, total: all })
+      }
+      try {
+        at = await this.#sendStep(connection, at, step, progress)
+      } finally {
+        await connection.close()
+      }
+    }
+    return this.#sent
+  }
+
+  /** The new head of the remote. */
+  async #sendStep(
+    connection: PushConnection,
+    expected: Oid | undefined,
+    step: PushStep,
+    progress: (progress: TransferProgress) => void,
+  ): Promise<Oid | undefined> {
+    const last = step.at(-1)
+    if (last === undefined) return expected
+    const { objects, storeId, epochs } = this.#session
+    const there = expected === undefined ? [] : [expected]
+    const atReceiver = takesThin(connection) ? expected : undefined
+    const { oid, height } = last
+    const { hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+    const pack = await objects.exchange.pack(objectsOf(objects, step, there), atReceiver)
+    try {
+      await connection.push({ expected, next: oid, pack, progress })
+    } finally {
+      pack.close()
+    }
+    await this.#remote.note({ oid, height, record: hash })
+    this.#count(step.length, pack.bytes)
+    return oid
+  }
+
+  #count(commits: number, bytes: number): Sent {
+    this.#sent = { commits: this.#sent.commits + commits, bytes: this.#sent.bytes + bytes }
+    return this.#sent
   }
 
   async #packFor(
@@ -142,4 +231,8 @@ export class Sender {
     if (expected === undefined || this.#options.repair === true) return []
     return this.#remote.commitsBehind(expected, this.#options)
   }
+}
+
+function takesThin({ refs }: PushConnection): boolean {
+  return !refs.capabilities.has('no-thin')
 }

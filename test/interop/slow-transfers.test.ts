@@ -10,7 +10,13 @@ import type { ObjectStore } from '../../src/git/object-store.ts'
 import { MEBIBYTE } from '../../src/limits.ts'
 import type { RemoteAccess } from '../../src/transport/remote-access.ts'
 import { failureOf, makeBare, program } from '../support/faulty-remotes.ts'
-import { type Fault, type GitServer, pushing, startGitServer } from '../support/git-server.ts'
+import {
+  type Fault,
+  type GitServer,
+  makeCertificate,
+  pushing,
+  startGitServer,
+} from '../support/git-server.ts'
 import { startSshServer } from '../support/ssh-server.ts'
 import { cleanEnvironment, git, temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
@@ -18,6 +24,7 @@ import { fetchPack, pushPack } from '../support/transfer.ts'
 import { TestHistory } from '../support/transitions.ts'
 
 const sshd = requires('sshd')
+const openssl = requires('openssl')
 const environment = cleanEnvironment()
 const timeoutMs = 1000
 
@@ -58,6 +65,15 @@ type Peer = (repository: string) => Promise<RemoteAccess>
 const peers: readonly (readonly [string, Peer, boolean])[] = [
   ['a path', async (repository) => ({ url: repository, environment, timeoutMs }), false],
   ['http', async (repository) => accessTo(await startGitServer({ repository })), false],
+  [
+    `https${openssl.note}`,
+    async (repository) => {
+      const tls = makeCertificate()
+      const { url } = await startGitServer({ repository, tls })
+      return { url, environment, timeoutMs, certificateAuthorities: tls.cert }
+    },
+    openssl.missing,
+  ],
   [
     `ssh${sshd.note}`,
     async (repository) => {

@@ -112,7 +112,7 @@ test('over a path, what arrived before it was cancelled stays', { tags: 'slow' }
   const remote = bareRemote()
   const first = await firstClone(remote)
   await fill(first, 'a', 9)
-  await first.store.maintenance.checkpoint()
+  await first.store.maintenance.compact()
   const cancel = new AbortController()
   const dones: number[] = []
   const failure = await failureOf(
@@ -160,6 +160,22 @@ test('no step ends before a redaction that it would need', { tags: 'slow' }, asy
   await syncWatched(first, remote, heads)
   expect(heads.length).toBeGreaterThan(2)
   for (const head of heads) git(['merge-base', '--is-ancestor', redaction, head], remote)
+  await expectInStep(remote, [first])
+})
+
+test('a redaction between two steps replaces what has arrived', { tags: 'slow' }, async () => {
+  const remote = bareRemote()
+  const first = await firstClone(remote)
+  const secret = await fill(first, 'a', 1)
+  await put(first, '/a/0.md', 'replaced')
+  await fill(first, 'b', 8)
+  let redaction: Promise<unknown> | undefined
+  await syncInSteps(first, {
+    transfer: ({ done }) => {
+      if (done > stepBytes) redaction ??= redact(first, secret)
+    },
+  })
+  await redaction
   await expectInStep(remote, [first])
 })
 

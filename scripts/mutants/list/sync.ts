@@ -34,6 +34,23 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'store/sync/push-steps.ts',
+    mutants: [
+      {
+        line: "if (commit === undefined || kindOf(session, commit.oid) === 'redact') return ends",
+        becomes: 'if (commit === undefined) return ends',
+        test: 'interop/large-pushes.test.ts',
+        name: 'no step ends before a redaction that it would need',
+      },
+      {
+        line: 'if (oldestParent === position - 1) ends.add(position - 1)',
+        becomes: 'ends.add(position - 1)',
+        test: 'interop/large-pushes.test.ts',
+        name: 'a merge is in one step with both of its sides',
+      },
+    ],
+  },
+  {
     file: 'store/open.ts',
     mutants: [
       {

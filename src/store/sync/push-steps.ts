@@ -16,8 +16,10 @@ export type PushStep = readonly OutgoingCommit[]
 
 export interface LargePush {
   readonly head: Oid
-  /** The head of the remote, unless it has none. */
+  /** The head of the remote, unless it has none. A redaction may have erased it here. */
   readonly expected: Oid | undefined
+  /** Commits of ours that the remote has with all that is behind them. */
+  readonly there: readonly Oid[]
   /** Size of a pack of all that is sent. */
   readonly bytes: number
 }
@@ -25,14 +27,13 @@ export interface LargePush {
 /** A single step where the history leaves no choice. */
 export async function planPushSteps(
   session: StoreSession,
-  { head, expected, bytes }: LargePush,
+  { head, expected, there, bytes }: LargePush,
   { stepBytes, signal }: { readonly stepBytes: number; readonly signal: AbortSignal | undefined },
 ): Promise<readonly PushStep[]> {
-  const known = expected === undefined ? [] : [expected]
-  const commits = await findOutgoing(session.objects, head, known)
+  const commits = await findOutgoing(session.objects, head, there)
   const ends = await inSlices(findEnds(session, commits, expected), signal)
   if (ends.size === 0) return [commits]
-  const sizes = await inSlices(sizesOf(session, commits, known), signal)
+  const sizes = await inSlices(sizesOf(session, commits, there), signal)
   // Trees are far smaller in a pack: these sizes only say how the pack divides.
   const total = sizes.reduce((sum, size) => sum + size, 0)
   return divide(sizes, ends, (stepBytes * total) / bytes).map(([from, to]) => {

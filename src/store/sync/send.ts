@@ -16,7 +16,7 @@ import { beginningOf, checkNotRewritten, hasMoved } from '../session/one-state.t
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
 import { findOutgoing, objectsOf } from './outgoing.ts'
-import { planPushSteps, type PushStep, pushStepBytes } from './push-steps.ts'
+import { type LargePush, planPushSteps, type PushStep, pushStepBytes } from './push-steps.ts'
 import type { RemoteState } from './remote-state.ts'
 import { nothingSent, type Sent } from './report.ts'
 
@@ -129,7 +129,7 @@ export class Sender {
     const { bytes } = pack
     let steps: readonly PushStep[]
     try {
-      steps = await this.#divide(bytes, expected, head)
+      steps = await this.#divide({ head: head.commit, expected, there, bytes })
       if (steps.length < 2) {
         const { transfer: progress } = this.#options
         await connection.push({ expected, next: head.commit, pack, progress })
@@ -144,14 +144,10 @@ export class Sender {
   }
 
   /** A repair sends everything at once: the remote may be ahead of any step. */
-  async #divide(
-    bytes: number,
-    expected: Oid | undefined,
-    { commit: head }: Head,
-  ): Promise<readonly PushStep[]> {
+  async #divide(push: LargePush): Promise<readonly PushStep[]> {
     const { stepBytes = pushStepBytes, repair, signal } = this.#options
-    if (bytes <= stepBytes || repair === true) return []
-    return planPushSteps(this.#session, { head, expected, bytes }, { stepBytes, signal })
+    if (push.bytes <= stepBytes || repair === true) return []
+    return planPushSteps(this.#session, push, { stepBytes, signal })
   }
 
   /** Each step has a connection of its own, of which `first` is the one for the first. */

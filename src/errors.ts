@@ -129,6 +129,7 @@ export type VerificationCode =
   | 'report_invalid'
   | 'anchor_corrupt'
   | 'freshness_corrupt'
+  | 'left_out_corrupt'
   | 'rolled_back'
 
 export type ErrorCode =

@@ -244,6 +244,10 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     'If nobody has put the data of the server back to an older state, start it once with ' +
       '`gitlocket serve --accept-rolled-back`, which makes a new one',
   ),
+  left_out_corrupt: tampered(
+    'If you know why, run `gitlocket audit --accept-rolled-back`, which moves it aside and ' +
+      'begins a new one; what it listed is then in earlier audits alone',
+  ),
   rolled_back: row(
     500,
     'api_error',

@@ -1,8 +1,8 @@
 // A remote that rightly shows less than this machine has verified: the hint names the flag that
 // accepts it.
 
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { cpSync, existsSync, readdirSync, rmSync, truncateSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { git } from '../support/temporary.ts'
 import { pairsOfMachines, pinned } from './cli-machines.ts'
@@ -105,3 +105,26 @@ test('an auditor with a restored clone is told how to accept it', { tags: 'slow'
   await second.ok('audit', '--accept-rolled-back')
   await second.ok('sync')
 })
+
+test(
+  'a damaged list of what is left out is replaced as the hint says',
+  { tags: 'slow' },
+  async () => {
+    const { second } = await demotedMachine()
+    await second.ok(...unsent)
+    await second.ok('sync', 'origin', '--accept-rolled-back')
+    const lists = (): readonly string[] =>
+      readdirSync(second.stateDirectory, { encoding: 'utf8', recursive: true }).filter((name) =>
+        name.includes('.left-out'),
+      )
+    const [list = ''] = lists()
+    truncateSync(join(second.stateDirectory, list), 20)
+    const refused = await second.call(['audit', '--json'])
+    const { error } = JSON.parse(refused.stderr)
+    expect([refused.exitCode, error.code]).toEqual([11, 'left_out_corrupt'])
+    const [, advised = ''] = /`gitlocket ([^`]*)`/.exec(error.hint) ?? []
+    expect(await second.ok(...advised.split(' '))).not.toContain('Left out')
+    expect(await second.ok('audit')).toContain('Verified the trail')
+    expect(lists()).toEqual([`${list}.damaged-1`])
+  },
+)

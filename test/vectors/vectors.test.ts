@@ -53,6 +53,7 @@ const elsewhere: ReadonlySet<string> = new Set([
   'certificate_invalid',
   'commit_too_large',
   'freshness_corrupt',
+  'left_out_corrupt',
   'not_canonical',
   'report_invalid',
   'rolled_back',

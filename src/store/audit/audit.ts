@@ -82,6 +82,9 @@ async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit
   const lost = await findLeftOut(objects, { storeId, head, known: verified, trail }, options)
   checkAccepted(lost, options)
   const list = new LeftOutList(options, storeId)
+  if (options.acceptRolledBack === true) {
+    await objects.exclusive(async () => list.moveAsideIfDamaged())
+  }
   if (lost !== undefined) {
     await keepLeftOut(objects, lost)
     await objects.exclusive(async () => {

@@ -11,7 +11,13 @@ import type { Oid } from '../../git/objects/object.ts'
 import { leftOutName } from '../../git/refs/tracking-ref.ts'
 import { findLost } from '../access/post-revocation.ts'
 import type { VerifiedHead } from '../local/anchor.ts'
-import { type CacheOwner, type CachePlace, readCache, writeCache } from '../local/sealed-cache.ts'
+import {
+  type CacheOwner,
+  type CachePlace,
+  moveCacheAside,
+  readCache,
+  writeCache,
+} from '../local/sealed-cache.ts'
 import { checkFreshness } from '../session/freshness.ts'
 import {
   environmentOf,
@@ -159,14 +165,14 @@ export class LeftOutList {
     this.#clock = environmentOf(options).clock
   }
 
-  /** Oldest first. Throws `anchor_corrupt` if the file is damaged. */
+  /** Oldest first. Throws `left_out_corrupt` if the file is damaged. */
   read(): readonly LeftOut[] {
     try {
       return readCache<LeftOutFile>(this.#owner, this.#place, 1)?.leftOut ?? []
     } catch (error) {
       if (hasCode(error, 'upgrade_required')) throw error
       throw new StoreError(
-        'anchor_corrupt',
+        'left_out_corrupt',
         'The list of left-out changes in the state directory is damaged or belongs to another ' +
           'identity',
         { cause: error },
@@ -174,8 +180,22 @@ export class LeftOutList {
     }
   }
 
-  /** Call under the writer lock, before anything moves. */
+  /** Moves a damaged list aside, once the user accepts that. Call under the writer lock. */
+  moveAsideIfDamaged(): void {
+    try {
+      this.read()
+    } catch (error) {
+      if (!hasCode(error, 'left_out_corrupt')) throw error
+      moveCacheAside(this.#owner, this.#place)
+    }
+  }
+
+  /**
+   * Adds what the user has accepted, with whatever became of the list before. Call under the writer
+   * lock, before anything moves.
+   */
   async add(lost: readonly Lost[]): Promise<void> {
+    this.moveAsideIfDamaged()
     const before = this.read()
     const known = new Set(before.map(({ record }) => record))
     const acceptedAt = this.#clock()

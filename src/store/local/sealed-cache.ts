@@ -120,6 +120,13 @@ export async function writeCacheBytes(
   await atomicWrite(owner.disk, place.path, sealCache(owner, place, plaintext))
 }
 
+/** Keeps a damaged file under a name that nothing reads. */
+export function moveCacheAside({ disk }: CacheOwner, { path }: Pick<CachePlace, 'path'>): void {
+  let number = 1
+  while (disk.stat(`${path}.damaged-${number}`) !== undefined) number += 1
+  disk.rename(path, `${path}.damaged-${number}`)
+}
+
 export function sealCache(owner: CacheOwner, place: CachePlace, plaintext: Uint8Array): Sealed {
   const keys = keysFor(owner, place)
   return sealEnvelope('cache', keys, contextOf(owner, place), owner.random(32), plaintext)

@@ -8,7 +8,7 @@ import { parseId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { Anchor } from '../local/anchor.ts'
-import type { CacheOwner } from '../local/sealed-cache.ts'
+import { type CacheOwner, moveCacheAside } from '../local/sealed-cache.ts'
 import { type CachedHead, findCachedHead } from '../local/state-cache.ts'
 import { checkFreshness } from '../session/freshness.ts'
 import { localPlaces, type StoreEnvironment, type StorePlaces } from '../session/open-options.ts'
@@ -72,11 +72,8 @@ export class LocalState {
 
   /** Replaces the anchor after `decideAnchor` returned `renewed`. Under the writer lock. */
   async renew({ snapshot }: SoundHead): Promise<void> {
-    const { disk, identity } = this.#caches
-    let number = 1
-    while (disk.stat(`${this.#file}.damaged-${number}`) !== undefined) number += 1
-    disk.rename(this.#file, `${this.#file}.damaged-${number}`)
-    const last = snapshot.devices.get(identity.deviceId)?.sequence ?? 0
+    moveCacheAside(this.#caches, { path: this.#file })
+    const last = snapshot.devices.get(this.#caches.identity.deviceId)?.sequence ?? 0
     await new Anchor(this.#caches, this.#file).renew(snapshot.head, last)
   }
 }

@@ -5,6 +5,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { hasCode, StoreError } from '../errors.ts'
+import { onlyLine } from '../plain-input.ts'
 import { childEnvironment } from './environment.ts'
 import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
 import { secretForms } from './server-text.ts'
@@ -105,8 +106,8 @@ export class Authenticator {
  */
 function tokenFor(url: URL, environment: ProcessEnvironment): Credentials | undefined {
   const { GITLOCKET_TOKEN: text = '', GITLOCKET_TOKEN_HOST: host = '' } = environment
-  // Files and mounted secrets end in a newline.
-  const token = text.replace(/[\r\n]+$/, '')
+  // Several lines hold a control character, and white space alone is nothing.
+  const token = onlyLine(text) ?? text.trim()
   if (token === '' || url.protocol !== 'https:') return undefined
   if (hostOf(host) !== url.host) return undefined
   if (/\p{Cc}/u.test(token)) {

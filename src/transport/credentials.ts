@@ -43,6 +43,12 @@ export class Authenticator {
     return [...this.#secrets]
   }
 
+  /** Why a token that is set is not for this host, as a clause; undefined if it is, or none is. */
+  get withheld(): string | undefined {
+    const { credentials, environment = {} } = this.#access
+    return credentials === undefined ? whyWithheld(this.#url, environment) : undefined
+  }
+
   /** The next credentials; undefined if there are no others. Rejects the previous ones. */
   async next(): Promise<Credentials | undefined> {
     if (this.#attempt > 0) await this.#informGit('reject')
@@ -105,11 +111,8 @@ export class Authenticator {
  * synchronise with an address would get the token otherwise.
  */
 function tokenFor(url: URL, environment: ProcessEnvironment): Credentials | undefined {
-  const { GITLOCKET_TOKEN: text = '', GITLOCKET_TOKEN_HOST: host = '' } = environment
-  // Several lines hold a control character, and white space alone is nothing.
-  const token = onlyLine(text) ?? text.trim()
-  if (token === '' || url.protocol !== 'https:') return undefined
-  if (hostOf(host) !== url.host) return undefined
+  const token = tokenIn(environment)
+  if (token === '' || whyWithheld(url, environment) !== undefined) return undefined
   if (/\p{Cc}/u.test(token)) {
     throw new StoreError(
       'remote_auth',
@@ -119,6 +122,21 @@ function tokenFor(url: URL, environment: ProcessEnvironment): Credentials | unde
   const colon = token.indexOf(':')
   if (colon === -1) return { username: tokenUser, password: token }
   return { username: token.slice(0, colon), password: token.slice(colon + 1) }
+}
+
+/** Empty if there is none. Several lines hold a control character, which is refused. */
+function tokenIn({ GITLOCKET_TOKEN: text = '' }: ProcessEnvironment): string {
+  return onlyLine(text) ?? text.trim()
+}
+
+/** Throws `remote_auth` if nothing says which host the token is for. */
+function whyWithheld(url: URL, environment: ProcessEnvironment): string | undefined {
+  const { GITLOCKET_TOKEN_HOST: host = '' } = environment
+  const notSent = 'GITLOCKET_TOKEN was not sent, as'
+  if (tokenIn(environment) === '') return undefined
+  if (url.protocol !== 'https:') return `${notSent} it goes over https alone`
+  if (hostOf(host) === url.host) return undefined
+  return `${notSent} GITLOCKET_TOKEN_HOST names another host`
 }
 
 /** `host` or `host:port` as in a URL, without the default port. Throws `remote_auth`. */

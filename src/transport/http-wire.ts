@@ -153,10 +153,9 @@ export class HttpWire implements Wire {
     this.#credentials = await this.#authenticator.next()
     if (this.#credentials === undefined) {
       await checkGitSettings(this.#environment, this.#patience)
-      throw new StoreError(
-        'remote_auth',
-        'The remote requires credentials, or rejects those of this machine',
-      )
+      const { withheld } = this.#authenticator
+      const problem = 'The remote requires credentials, or rejects those of this machine'
+      throw new StoreError('remote_auth', withheld ? `${problem}: ${withheld}` : problem)
     }
   }
 

@@ -9,14 +9,14 @@ export const sync: readonly MutatedFile[] = [
     file: 'transport/credentials.ts',
     mutants: [
       {
-        line: 'if (hostOf(host) !== url.host) return undefined',
-        becomes: 'hostOf(host)',
+        line: 'if (hostOf(host) === url.host) return undefined',
+        becomes: "if (hostOf(host) !== '') return undefined",
         test: 'attack/token-host.test.ts',
         name: 'T40: the token is not sent for "example.org" to https://git.example.org/store.git',
       },
       {
-        line: "if (token === '' || url.protocol !== 'https:') return undefined",
-        becomes: "if (token === '') return undefined",
+        line: "if (url.protocol !== 'https:') return `${notSent} it goes over https alone`",
+        becomes: "if (url.protocol === 'ssh:') return undefined",
         test: 'attack/token-host.test.ts',
         name: 'is not sent for "git.example.org" to http://git.example.org/store.git',
       },

@@ -8,36 +8,32 @@ import { builtOnRedactedJson, builtOnRedactedLines } from './built-on-redacted.t
 import type { Context } from './context.ts'
 import { listOf } from './lists.ts'
 import { withProgress } from './progress.ts'
-import { leftTexts } from './scratch-directory.ts'
+import { textsOutside } from './scratch-directory.ts'
 import { countText, sizeText } from './sizes.ts'
 import { wire } from './wire.ts'
-
-export interface Found extends ResidueReport {
-  /** Directories where an editor has, or left, a text of the store. */
-  readonly leftByEdit?: readonly string[]
-}
 
 /** The exit code of any failed verification. */
 const FOUND = 11
 
 /** The objects of a certificate, which the store verifies first, must not be stored either. */
-export async function searchResidue(
+export function searchResidue(
   context: Context,
   store: MemoryStore,
   certificate: string | RedactionCertificate | undefined,
-): Promise<Found> {
+): Promise<ResidueReport> {
   const { signal } = context.interrupts
-  const report = await withProgress(context, 'Searching for redacted versions', (progress) =>
-    store.maintenance.findResidue({ progress, signal, certificate }),
+  const outside = textsOutside(context.environment, store)
+  return withProgress(context, 'Searching for redacted versions', (progress) =>
+    store.maintenance.findResidue({ progress, signal, certificate, textsOutside: outside }),
   )
-  return { ...report, leftByEdit: leftTexts(context.environment, store.id) }
 }
 
-export function residueExitCode({ found, builtOnRedacted, leftByEdit = [] }: Found): number {
-  return found.length + builtOnRedacted.length + leftByEdit.length === 0 ? 0 : FOUND
+export function residueExitCode(absence: ResidueReport): number {
+  const { found, builtOnRedacted, textsOutside: outside } = absence
+  return found.length + builtOnRedacted.length + outside.length === 0 ? 0 : FOUND
 }
 
-export function residueLines(absence: Found): readonly string[] {
+export function residueLines(absence: ResidueReport): readonly string[] {
   const { objects, journalBytes, cached, versions, pending, putAside, found } = absence
   const caches = countText(cached, 'version', 'versions')
   const places =
@@ -48,7 +44,7 @@ export function residueLines(absence: Found): readonly string[] {
   const aside = putAside === 0 ? [] : [`${putAsideText(putAside)}: not searched; ${eraseAside}`]
   const suspects = [
     ...builtOnRedactedLines(absence.builtOnRedacted),
-    ...leftByEditLines(absence.leftByEdit ?? []),
+    ...leftByEditLines(absence.textsOutside),
   ]
   if (found.length === 0 && suspects.length === 0) {
     return [`${searched}: nothing is left`, ...aside]
@@ -111,16 +107,16 @@ export function putAsideText(count: number): string {
 export const eraseAside: string =
   'delete that directory once nothing is missing; the next redaction erases it'
 
-export function residueJson(absence: Found): Wire {
+export function residueJson(absence: ResidueReport): Wire {
   return {
     ...searchedJson(absence, absence.builtOnRedacted.map(builtOnRedactedJson)),
-    left_by_edit: absence.leftByEdit ?? [],
+    left_by_edit: absence.textsOutside,
   }
 }
 
 /** `builtOnRedacted` are those versions as the answer names them. */
 export function searchedJson(
-  absence: Omit<Found, 'builtOnRedacted'>,
+  absence: Omit<ResidueReport, 'builtOnRedacted' | 'textsOutside'>,
   builtOnRedacted: readonly Wire[],
 ): Wire {
   const { objects, journalBytes, cached, versions, pending, putAside, found } = absence

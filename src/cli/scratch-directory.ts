@@ -19,6 +19,7 @@ import { join } from 'node:path'
 import { getuid } from 'node:process'
 import { lifeOf, ownerOf, type ProcessOwner, thisProcess } from '../disk/process-owner.ts'
 import { attempt } from '../home/files.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
 import { CommandError } from './command-error.ts'
 import type { Context } from './context.ts'
 import type { Environment } from './environment.ts'
@@ -86,12 +87,16 @@ export function leftScratchDirectories(environment: Environment): readonly strin
   })
 }
 
-/** Those that may hold a text of the store. */
-export function leftTexts(environment: Environment, storeId: string): readonly string[] {
-  return leftScratchDirectories(environment).filter((directory) => {
-    const users = findUsers(directory)
-    return users === undefined || users.storeId === storeId
-  })
+/** For every proof that a text is gone: names those that may hold a text of the store. */
+export function textsOutside(
+  environment: Environment,
+  { id }: Pick<MemoryStore, 'id'>,
+): () => readonly string[] {
+  return () =>
+    leftScratchDirectories(environment).filter((directory) => {
+      const users = findUsers(directory)
+      return users === undefined || users.storeId === id
+    })
 }
 
 /** Removes those whose processes have certainly ended, the editor included. */

@@ -1,7 +1,7 @@
 // `console` as a process: the address that it prints, how it ends, and what it refuses.
 
 import { describe, expect, test } from 'vitest'
-import { jsonOf } from '../../src/console/client/core/trusted.ts'
+import { clientOf } from '../support/console.ts'
 import { ended, type Home, newHome } from './cli-process.ts'
 
 async function newStoreHome(): Promise<Home> {
@@ -22,14 +22,8 @@ async function started(home: Home, ...words: string[]) {
   return { child, end, line }
 }
 
-async function keyOf(address: string): Promise<string> {
-  const { origin, hash } = new URL(address)
-  const answer = await fetch(`${origin}/session`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ token: hash.slice('#token='.length) }),
-  })
-  return (await jsonOf<{ readonly key: string }>(answer)).key
+function keyOf(address: string): Promise<string> {
+  return clientOf(new URL(address).origin).keyOf(address)
 }
 
 describe('gitlocket console', () => {

@@ -15,6 +15,7 @@ import {
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ownerOf } from '../../src/disk/process-owner.ts'
+import { clientOf } from '../support/console.ts'
 import { sample } from '../support/seed.ts'
 import { onDisk } from '../support/temporary-root.ts'
 import { type Ended, ended, type Home, mainFile, newHomeWithStore } from './cli-process.ts'
@@ -32,6 +33,21 @@ async function homeWithMemory(): Promise<Home> {
 function edit(home: Home, script: string, ...args: string[]): Promise<Ended> {
   const editor = home.file('editor', `#!/bin/sh\n${script}\n`)
   return home.run(['edit', 'notes.md', ...args], { env: { EDITOR: `sh ${editor}` } })
+}
+
+/** What a page of `gitlocket console` is told when it searches for what was erased. */
+async function proofOfConsole(home: Home): Promise<unknown> {
+  const child = home.start(['console', '--no-open', '--json'])
+  const end = ended(child)
+  const line = await new Promise<string>((resolve) => {
+    child.stdout?.once('data', (bytes: Buffer) => resolve(bytes.toString()))
+  })
+  const { url, address } = JSON.parse(line)
+  const { keyOf, ask } = clientOf(url)
+  const { result } = await ask(await keyOf(address), 'redaction.proof', {})
+  child.kill('SIGTERM')
+  await end
+  return result
 }
 
 function leftovers(): string[] {
@@ -186,6 +202,16 @@ describe.skipIf(noRam)(`what a killed edit leaves${note}`, () => {
       const { stdout, exitCode } = await home.call(['verify', '--absence', '--json'])
       expect(exitCode).toBe(11)
       expect(JSON.parse(stdout)).toMatchObject({ absence: { left_by_edit: [directory] } })
+      expect(await proofOfConsole(home)).toMatchObject({ found: [], textsOutside: [directory] })
+      const report = await home.call(['report', '--format', 'json'])
+      expect(JSON.parse(report.stdout)).toMatchObject({
+        absence: { texts_outside: 1 },
+        redactions: [{ absence: 'may_be_repeated' }],
+      })
+      expect([report.stdout, report.stderr]).toEqual([
+        expect.not.stringContaining(directory),
+        expect.stringContaining('verify --absence'),
+      ])
       await home.ok('create', 'other.md', '--text', 'other\n')
       expect((await home.run(['edit', 'other.md'], { env: { EDITOR: 'true' } })).exitCode).toBe(0)
       expect(existsSync(directory)).toBe(false)

@@ -36,6 +36,7 @@ export function consoleUser(store: MemoryStore, options: Partial<ConsoleUser> = 
       },
     },
     remoteAccess: {},
+    textsOutside: () => [],
     clock: Date.now,
     ...options,
   }
@@ -70,8 +71,21 @@ export async function openedConsole(
   const subjects = onlySubject(subject)
   const shown = await openConsole({ page: pageFiles, clock: Date.now, subjects, ...options })
   onTestFinished(() => shown.close())
+  const { keyOf, ask } = clientOf(shown.url)
+  return {
+    ...shown,
+    host: new URL(shown.url).host,
+    newKey: () => keyOf(shown.newAddress()),
+    ask,
+  }
+}
+
+/** What a page of the console at this address can do. */
+export function clientOf(url: string): Pick<OpenedConsole, 'ask'> & {
+  readonly keyOf: (address: string) => Promise<string>
+} {
   const post = (path: string, body: unknown, key?: string): Promise<Response> =>
-    fetch(shown.url + path, {
+    fetch(url + path, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -80,10 +94,8 @@ export async function openedConsole(
       body: JSON.stringify(body),
     })
   return {
-    ...shown,
-    host: new URL(shown.url).host,
-    newKey: async () => {
-      const token = tokenIn(shown.newAddress())
+    keyOf: async (address) => {
+      const token = tokenIn(address)
       const { key } = await jsonOf<{ readonly key: string }>(await post('/session', { token }))
       return key
     },

@@ -57,8 +57,8 @@ export const redaction: readonly MutatedFile[] = [
     file: 'cli/residue.ts',
     mutants: [
       {
-        line: 'return found.length + builtOnRedacted.length + leftByEdit.length === 0 ? 0 : FOUND',
-        becomes: 'return found.length + leftByEdit.length === 0 ? 0 : FOUND',
+        line: 'return found.length + builtOnRedacted.length + outside.length === 0 ? 0 : FOUND',
+        becomes: 'return found.length + outside.length === 0 ? 0 : FOUND',
         test: 'unit/cli/residue.test.ts',
         name: 'versions that may hold a text are named, and are no success',
       },
@@ -354,8 +354,8 @@ export const redaction: readonly MutatedFile[] = [
     file: 'store/report/audit-report.ts',
     mutants: [
       {
-        line: 'return { ...searched, builtOnRedacted: named }',
-        becomes: 'return { ...searched, builtOnRedacted }',
+        line: 'return { ...searched, builtOnRedacted: named, textsOutside: textsOutside.length }',
+        becomes: 'return { ...searched, builtOnRedacted, textsOutside: textsOutside.length }',
         test: 'unit/store/report.test.ts',
         name: 'says of each redaction what the search has found, by ids alone',
       },

@@ -25,15 +25,16 @@ const report: ConsoleOperation<'audit.report'> = {
   name: 'the report',
   effect: 'read',
   input: reportInput,
-  run: ({ store, work }, input) => store.maintenance.report({ ...input, ...work }),
+  run: ({ store, textsOutside, work }, input) =>
+    store.maintenance.report({ ...input, ...work, textsOutside }),
 }
 
 const csv: ConsoleOperation<'audit.csv'> = {
   name: 'the report as CSV',
   effect: 'read',
   input: reportInput,
-  run: async ({ store, clock, work }, input) => {
-    const made = await store.maintenance.report({ ...input, ...work })
+  run: async ({ store, clock, textsOutside, work }, input) => {
+    const made = await store.maintenance.report({ ...input, ...work, textsOutside })
     return { csv: reportCsv(made, clock()) }
   },
 }

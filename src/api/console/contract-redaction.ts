@@ -66,6 +66,8 @@ export interface ErasureProof {
   readonly putAside: number
   readonly found: readonly { readonly place: 'object' | 'evidence' | 'cache' }[]
   readonly builtOnRedacted: readonly BuiltOnRedacted[]
+  /** Directories here with a text that an editor has open, or that was left when it was killed. */
+  readonly textsOutside: readonly string[]
   readonly pendingDevices: readonly PendingDevice[]
   /** Remotes that lack commits of this store. */
   readonly behindRemotes: readonly string[]

@@ -25,6 +25,8 @@ export interface ConsoleContext {
   readonly seen: SeenMerges
   /** How this machine may talk to remotes. */
   readonly remoteAccess: RemoteOptions
+  /** As of `findResidue`, for what proves that a text is gone. */
+  readonly textsOutside: () => readonly string[]
   readonly clock: Clock
   /** Of the request: its signal is aborted if the page no longer waits. */
   readonly work: WorkOptions

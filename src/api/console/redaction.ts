@@ -77,8 +77,8 @@ const proof: ConsoleOperation<'redaction.proof'> = {
   name: 'the proof of redactions',
   effect: 'read',
   input: z.strictObject({ certificate: z.string().optional() }),
-  run: async ({ store, work }, { certificate }) => {
-    const report = await store.maintenance.findResidue({ ...work, certificate })
+  run: async ({ store, textsOutside, work }, { certificate }) => {
+    const report = await store.maintenance.findResidue({ ...work, certificate, textsOutside })
     const { remotes } = await store.summary()
     const devices = await otherDevices(store)
     const pending = devices.filter(({ unacknowledged }) => unacknowledged.length > 0)

@@ -13,6 +13,7 @@ import { auditHere, getIdentity, withStoreOrTrail } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { pageDirectory } from '../own-package.ts'
 import { remoteAccess } from '../remote-access.ts'
+import { textsOutside } from '../scratch-directory.ts'
 import { markSeen, readSeen } from '../seen-conflicts.ts'
 
 type Ending = 'user' | 'idle' | 'stopped'
@@ -43,6 +44,7 @@ function ofMember(context: Context, input: Input, store: MemoryStore): Promise<E
       mark: (versionIds) => markSeen(context, store, versionIds),
     },
     remoteAccess: remoteAccess(context),
+    textsOutside: textsOutside(context.environment, store),
     clock: context.clock,
   })
   return serve(context, input, subject)

@@ -9,6 +9,7 @@ import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
 import type { Redaction } from '../../store/redaction/redaction.ts'
+import type { ResidueReport } from '../../store/redaction/residue.ts'
 import { visible } from '../../text/visible.ts'
 import { CommandError, usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
@@ -25,7 +26,6 @@ import { withProgress } from '../progress.ts'
 import { askLine, canAsk, checkCanConfirm, declined } from '../prompt.ts'
 import { checkSelects, selectionIn } from '../redaction-text.ts'
 import {
-  type Found,
   foreignListsParagraph,
   residueExitCode,
   residueJson,
@@ -260,7 +260,7 @@ function doneLines(
   plan: RedactionPlan,
   certificate: Redaction['certificate'],
   file: string | undefined,
-  absence: Found | undefined,
+  absence: ResidueReport | undefined,
 ): readonly string[] {
   const proof = absence === undefined ? [] : residueLines(absence)
   const already = plan.already === 0 ? '' : `; ${plan.already} were redacted before`

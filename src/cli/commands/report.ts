@@ -25,6 +25,7 @@ import { auditHere, auditing, getIdentity, isStoreHere, withStoreOrTrail } from 
 import { withProgress } from '../progress.ts'
 import { reportJson } from '../report/json.ts'
 import { reportPage } from '../report/page.ts'
+import { textsOutside } from '../scratch-directory.ts'
 import { parseTime, type TimeFormat, timeFormat } from '../times.ts'
 import { wire } from '../wire.ts'
 
@@ -39,7 +40,8 @@ export async function report(context: Context, input: Input): Promise<Answer> {
   const made = await makeReport(context, requestOf(context, input))
   const json = reportJson(made, context.clock())
   const text = render(made, input.text('format') ?? 'html', context.clock())
-  const found = made.absence?.found.length ?? 0
+  const { absence } = made
+  const found = (absence?.found.length ?? 0) + (absence?.textsOutside ?? 0)
   const note = found === 0 ? {} : { note: leftNote }
   if (file === undefined) return { text, json, ...note }
   const signature = signReport(utf8(text), getIdentity(context.environment))
@@ -53,7 +55,8 @@ export async function report(context: Context, input: Input): Promise<Answer> {
   }
 }
 
-const leftNote = 'Something is left of redacted versions: `gitlocket verify --absence` names it'
+const leftNote =
+  'Something is left of redacted versions, or may be: `gitlocket verify --absence` names it'
 
 function requestOf(context: Context, input: Input): ReportOptions {
   const [since, until] = ['since', 'until'].map((option) => {
@@ -69,7 +72,12 @@ function makeReport(context: Context, request: ReportOptions): Promise<AuditRepo
     context,
     (store) =>
       withProgress(context, 'Verifying', (progress) =>
-        store.maintenance.report({ ...request, progress, signal }),
+        store.maintenance.report({
+          ...request,
+          progress,
+          signal,
+          textsOutside: textsOutside(context.environment, store),
+        }),
       ),
     () => auditing(context, (options) => reportAsAuditor(options, request)),
   )

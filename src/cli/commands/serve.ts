@@ -20,6 +20,7 @@ import { recoveryOf, storeLimitsOf } from '../new-stores.ts'
 import { authorOf } from '../options.ts'
 import { packageVersion, pageDirectory } from '../own-package.ts'
 import { remoteAccess } from '../remote-access.ts'
+import { textsOutside } from '../scratch-directory.ts'
 import { markSeen, readSeen } from '../seen-conflicts.ts'
 import { type ServerPlace, withServerPlace } from '../server-place.ts'
 import { syncIntervalOf } from '../times.ts'
@@ -81,6 +82,7 @@ async function consoleOf(context: Context, input: Input, operator: Operator): Pr
       mark: (versionIds) => markSeen(context, store, versionIds),
     },
     remoteAccess: remoteAccess(context),
+    textsOutside: textsOutside(context.environment, store),
     clock,
   }))
   const shown = await openConsole({ subjects, page: readPageFiles(pageDirectory), clock })

@@ -90,5 +90,5 @@ function absenceJson(absence: NonNullable<AuditReport['absence']>): Wire {
   const builtOn = absence.builtOnRedacted.map(({ versionId, redactedVersionIds }) => {
     return wire({ versionId, redactedVersionIds })
   })
-  return searchedJson(absence, builtOn)
+  return { ...searchedJson(absence, builtOn), texts_outside: absence.textsOutside }
 }

@@ -26,9 +26,11 @@ function searched(absence: NonNullable<AuditReport['absence']>): Html {
   const redacted = countText(absence.versions, 'redacted version', 'redacted versions')
   const damaged = countText(absence.putAside, 'damaged file', 'damaged files')
   const aside = ` Not searched: ${damaged} that a repair has put aside.`
+  const texts = countText(absence.textsOutside, 'text', 'texts')
+  const outside = ` An editor has open, or left when it was killed: ${texts} of the store.`
   return html`<p>
     Searched in this copy of the store: ${objects} and ${cached} in caches, for
-    ${redacted}.${absence.putAside === 0 ? '' : aside}
+    ${redacted}.${absence.putAside === 0 ? '' : aside}${absence.textsOutside === 0 ? '' : outside}
   </p>`
 }
 

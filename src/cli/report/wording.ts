@@ -32,7 +32,9 @@ export function absenceText(absence: ReportedRedaction['absence']): string {
 
 const found = {
   nothing_found: 'Nothing is left in this copy of the store',
-  may_be_repeated: 'Later versions may repeat the text: they were written on it unaware',
+  may_be_repeated:
+    'Later versions written on it unaware, or files of an editor on this machine, may repeat the ' +
+    'text',
   found: 'FOUND: something is left in this copy of the store',
 } as const
 

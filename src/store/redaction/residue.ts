@@ -31,6 +31,8 @@ export interface ResidueOptions extends WorkOptions {
    * `verifyCertificate` does, and then its objects must not be stored either.
    */
   readonly certificate?: string | RedactionCertificate | undefined
+  /** Names what a text of the store was copied to outside it, such as the file of an editor. */
+  readonly textsOutside?: (() => readonly string[]) | undefined
 }
 
 export interface ResidueReport {
@@ -53,6 +55,8 @@ export interface ResidueReport {
    * by a device that did not know of the redaction. `select.withCopies` redacts them.
    */
   readonly builtOnRedacted: readonly BuiltOnRedacted[]
+  /** What `textsOutside` named: any of it may hold a redacted text. */
+  readonly textsOutside: readonly string[]
 }
 
 /** Something that a redaction should have erased. */
@@ -94,7 +98,7 @@ export async function findResidue(
   }
   const builtOnRedacted = await listBuiltOnRedacted(session, options.signal)
   const report = { versions: redacted.size, ...searched, pending: purgePending, putAside }
-  return { ...report, found, builtOnRedacted }
+  return { ...report, found, builtOnRedacted, textsOutside: options.textsOutside?.() ?? [] }
 }
 
 async function unwantedIds(

@@ -10,7 +10,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../redaction/built-on.ts'
 import type { RedactionCertificate } from '../redaction/certificate.ts'
-import type { ResidueReport } from '../redaction/residue.ts'
+import type { ResidueOptions, ResidueReport } from '../redaction/residue.ts'
 import {
   type AccessEvent,
   type Authorship,
@@ -29,6 +29,8 @@ export interface ReportOptions extends WorkOptions {
   readonly until?: number | undefined
   /** The texts of certificates of redactions: each is verified first. */
   readonly certificates?: readonly string[] | undefined
+  /** As of `findResidue`; a report says how many there are, and not which. */
+  readonly textsOutside?: ResidueOptions['textsOutside']
 }
 
 /** The same with certificates that were verified against the trail of the report. */
@@ -79,9 +81,11 @@ export interface AuditReport {
   readonly redactions: readonly ReportedRedaction[]
   /** Undefined for an auditor, and if there is no redaction. */
   readonly absence:
-    | (Omit<ResidueReport, 'builtOnRedacted'> & {
+    | (Omit<ResidueReport, 'builtOnRedacted' | 'textsOutside'> & {
         /** Without paths. */
         readonly builtOnRedacted: readonly Omit<BuiltOnRedacted, 'memoryId' | 'path'>[]
+        /** Their number. */
+        readonly textsOutside: number
       })
     | undefined
   /** For an auditor: how many records it had verified that members have left out since. */
@@ -211,7 +215,7 @@ function describeRedaction(
 function absenceOf(
   redacted: ReadonlySet<string>,
   certificate: RedactionCertificate | undefined,
-  { found, builtOnRedacted }: ReportedAbsence,
+  { found, builtOnRedacted, textsOutside }: ReportedAbsence,
 ): ReportedRedaction['absence'] {
   const objects = new Set(certificate?.object_ids)
   const isLeft = found.some(({ versionId = '', objectId = '' }) => {
@@ -221,12 +225,13 @@ function absenceOf(
   const isRepeated = builtOnRedacted.some(({ redactedVersionIds }) => {
     return redactedVersionIds.some((versionId) => redacted.has(versionId))
   })
-  return isRepeated ? 'may_be_repeated' : 'nothing_found'
+  return isRepeated || textsOutside > 0 ? 'may_be_repeated' : 'nothing_found'
 }
 
-function withoutPaths({ builtOnRedacted, ...searched }: ResidueReport): ReportedAbsence {
+function withoutPaths(report: ResidueReport): ReportedAbsence {
+  const { builtOnRedacted, textsOutside, ...searched } = report
   const named = builtOnRedacted.map(({ versionId, redactedVersionIds }) => {
     return { versionId, redactedVersionIds }
   })
-  return { ...searched, builtOnRedacted: named }
+  return { ...searched, builtOnRedacted: named, textsOutside: textsOutside.length }
 }

@@ -76,10 +76,10 @@ async function auditSession(
 function searchAll(
   session: StoreSession,
   certificates: readonly RedactionCertificate[],
-  { progress, signal }: WorkOptions,
+  { progress, signal, textsOutside }: ReportOptions,
 ): Promise<ResidueReport> {
   const objectIds = certificates.flatMap(({ object_ids }) => object_ids)
-  return findResidue(session, { progress, signal, objectIds })
+  return findResidue(session, { progress, signal, objectIds, textsOutside })
 }
 
 async function listRemotes(session: StoreSession): Promise<readonly KnownRemote[]> {

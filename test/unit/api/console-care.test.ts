@@ -57,6 +57,7 @@ describe('redaction', () => {
     })
     const proof = await ask('redaction.proof', { certificate })
     expect(proof).toMatchObject({ versions: 2, found: [], pendingDevices: [], behindRemotes: [] })
+    expect(proof.textsOutside).toEqual([])
     expect((await ask('redaction.plan', { select: { versionIds: confirmed } })).already).toBe(2)
     const none = { select: { versionIds: confirmed }, why: 'legal' as const, confirmed }
     expect(await ask('redaction.run', none)).toEqual({

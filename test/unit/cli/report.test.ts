@@ -93,6 +93,7 @@ function reportOn(name: string): AuditReport {
       putAside: 1,
       found: [{ place: 'object', objectId: 'ef'.repeat(20), versionId: 'memver_0' }],
       builtOnRedacted: [{ versionId: 'memver_x', redactedVersionIds: ['memver_0'] }],
+      textsOutside: 2,
     },
     leftOut: 1,
   }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { residueExitCode, residueJson, residueLines } from '../../../src/cli/residue.ts'
 
 const searched = { versions: 1, objects: 9, journalBytes: 0, cached: 2, pending: 0, putAside: 0 }
-const nothing = { ...searched, found: [], builtOnRedacted: [] }
+const nothing = { ...searched, found: [], builtOnRedacted: [], textsOutside: [] }
 const suspect = {
   memoryId: 'mem_0',
   versionId: 'memver_1',

@@ -180,14 +180,16 @@ describe('a report', () => {
       pending: 0,
       putAside: 0,
     }
-    for (const [found, builtOnRedacted, absence] of [
+    for (const [found, builtOnRedacted, absence, textsOutside = []] of [
       [[], [], 'nothing_found'],
       [[{ place: 'cache', versionId: 'memver_x' }], [], 'nothing_found'],
       [[], [{ ...suspect, redactedVersionIds: [versionId] }], 'may_be_repeated'],
       [[{ place: 'cache', versionId }], [{ ...suspect, redactedVersionIds: [versionId] }], 'found'],
       [[{ place: 'object', objectId }], [], 'found'],
+      [[], [], 'may_be_repeated', ['/dev/shm/secret/a.md']],
     ] as const) {
-      const member = { name: '', remotes: [], absence: { ...searched, found, builtOnRedacted } }
+      const residue = { ...searched, found, builtOnRedacted, textsOutside }
+      const member = { name: '', remotes: [], absence: residue }
       const report = atOnce(collectReport(audit, member, { certificates: [certificate] }))
       expect(report.redactions).toMatchObject([{ absence }])
       expect(JSON.stringify(report)).not.toContain(path)

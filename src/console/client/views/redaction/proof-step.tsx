@@ -70,14 +70,17 @@ export function ProofStep({ erased, onAgain }: ProofStepProps): JSX.Element {
   )
 }
 
-function summaryOf({ versions, objects, cached, found }: ErasureProof): string {
+function summaryOf(proof: ErasureProof): string {
+  const { versions, objects, cached, found, textsOutside } = proof
   const where = `${countOf(objects, 'object')} and ${countOf(cached, 'version')} in caches`
   const searched = `Searched ${where} for ${countOf(versions, 'redacted version')}: `
-  return searched + (found.length === 0 ? 'nothing is left.' : `found in ${found.length} places.`)
+  if (found.length > 0) return `${searched}found in ${found.length} places.`
+  return searched + (textsOutside.length === 0 ? 'nothing is left.' : 'of these nothing is left.')
 }
 
 function Details({ proof }: { readonly proof: ErasureProof }): JSX.Element {
   const { found, pending, putAside, builtOnRedacted, pendingDevices, behindRemotes } = proof
+  const { textsOutside } = proof
   return (
     <>
       {found.length > 0 && pending > 0 && (
@@ -91,6 +94,17 @@ function Details({ proof }: { readonly proof: ErasureProof }): JSX.Element {
           <ul>
             {builtOnRedacted.map(({ versionId, path, memoryId }) => (
               <li key={versionId}>{path ?? memoryId}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {textsOutside.length > 0 && (
+        <section>
+          <h2>May hold an erased text on this machine</h2>
+          <p>An editor has a text of the store open, or was killed. Close it, or remove:</p>
+          <ul>
+            {textsOutside.map((directory) => (
+              <li key={directory}>{directory}</li>
             ))}
           </ul>
         </section>

@@ -47,6 +47,8 @@ export const settingsBytesMax: number = 64 * KIBIBYTE
 export const storeNameCharactersMax: number = 255
 export const storeDescriptionCharactersMax: number = 1024
 export const metadataPairsMax: number = 16
+/** Of the pairs that gitlocket itself keeps in the metadata. */
+export const ownPairsMax: number = 64
 export const metadataKeyCharactersMax: number = 64
 export const metadataValueCharactersMax: number = 512
 

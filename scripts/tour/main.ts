@@ -32,7 +32,7 @@ async function tour(): Promise<void> {
   )
   print('what it leaked is erased. A second machine joins, and the host sees none of it.')
   const place = await makePlace()
-  const { store, recoveryKey } = await createStore(place)
+  const { store, recoveryKey } = await createStore({ ...place, refuseSecrets: false })
   await store.close()
   await replayAll(place)
   await inFull(() => showHistory(place))

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { StoreError } from '../errors.ts'
-import { checkSettings, type Settings } from '../format/settings.ts'
+import { checkSettings, isOwnKey, type Settings } from '../format/settings.ts'
 import { contentBytesDefault, memoriesDefault } from '../limits.ts'
 import type { HostOperation } from './hosted.ts'
 import { parameters } from './schemas.ts'
@@ -44,6 +44,7 @@ export const createStore: HostOperation<CreateStore> = {
   }),
   run: async ({ host, caller }, { name, description, metadata }) => {
     const settings = { name, description: description ?? '', metadata: metadata ?? {} }
+    checkKeys(settings.metadata)
     // Before anything of the store is made.
     checkSettings({ ...settings, archivedAt: undefined, limits: limitsDefault })
     return storeObject(await host.create(caller, settings))
@@ -120,6 +121,7 @@ function patched(now: Settings, patch: Omit<UpdateStore, keyof OneStore>): Parti
   if (now.archivedAt !== undefined) {
     throw new StoreError('store_archived', 'The store is archived: it cannot be changed')
   }
+  checkKeys(patch.metadata ?? {})
   const metadata = new Map(Object.entries(now.metadata))
   for (const [key, value] of Object.entries(patch.metadata ?? {})) {
     if (value === null) metadata.delete(key)
@@ -130,6 +132,15 @@ function patched(now: Settings, patch: Omit<UpdateStore, keyof OneStore>): Parti
     description: patch.description ?? now.description,
     metadata: Object.fromEntries(metadata),
   }
+}
+
+/** A key of this API must not touch what only owners change on a device, such as the guard. */
+function checkKeys(metadata: MetadataPatch): void {
+  if (!Object.keys(metadata).some(isOwnKey)) return
+  throw new StoreError(
+    'invalid_input',
+    'Keys of metadata that begin with gitlocket_ are kept by gitlocket: choose another key',
+  )
 }
 
 /** `checkSettings` decides about its length and characters. */

@@ -12,7 +12,7 @@ export const careCommands: readonly Command[] = [
       { name: 'no-passphrase', summary: 'Set none; only the recovery key lets machines join' },
       deviceNameOption,
       { name: 'new', summary: 'Create one although the store that was here is gone' },
-      { name: 'guard', summary: 'Refuse texts that hold private keys, tokens or card numbers' },
+      { name: 'no-guard', summary: 'Let texts through that hold private keys, tokens or cards' },
       {
         name: 'actor',
         value: 'id',

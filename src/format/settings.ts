@@ -9,6 +9,7 @@ import {
   metadataKeyCharactersMax,
   metadataPairsMax,
   metadataValueCharactersMax,
+  ownPairsMax,
   settingsBytesMax,
   storeDescriptionCharactersMax,
   storeNameCharactersMax,
@@ -27,6 +28,9 @@ export interface Settings {
 }
 
 const VERSION = 1
+
+/** Begins the keys of the pairs that gitlocket itself keeps in the metadata. */
+const OWN_PREFIX = 'gitlocket_'
 
 export function encodeSettings(settings: Settings): Uint8Array {
   const json = utf8(toJson(settings))
@@ -64,8 +68,12 @@ export function checkSettings(settings: Settings): Settings {
   if (hasControls(name)) throw invalid('The name must not contain control characters')
   checkText('The description', description, 0, storeDescriptionCharactersMax)
   const pairs = Object.entries(metadata)
-  if (pairs.length > metadataPairsMax) {
+  const own = pairs.filter(([key]) => isOwnKey(key)).length
+  if (pairs.length - own > metadataPairsMax) {
     throw invalid(`The metadata must have at most ${metadataPairsMax} pairs`)
+  }
+  if (own > ownPairsMax) {
+    throw invalid(`The metadata must have at most ${ownPairsMax} pairs of ${OWN_PREFIX}*`)
   }
   for (const [key, value] of pairs) {
     checkText('A metadata key', key, 1, metadataKeyCharactersMax)
@@ -74,7 +82,24 @@ export function checkSettings(settings: Settings): Settings {
   if (archivedAt !== undefined) checkInteger('The time of archiving', archivedAt, 0, timeMax)
   checkInteger('The limit contentBytes', limits.contentBytes, 1, contentBytesFormatMax)
   checkInteger('The limit memories', limits.memories, 1, memoriesMax)
+  if (utf8(toJson(settings)).length > settingsBytesMax) {
+    throw invalid(`The settings must have at most ${settingsBytesMax} bytes`)
+  }
   return settings
+}
+
+/** Whether a pair of the metadata is one of gitlocket's own, such as the guard's. */
+export function isOwnKey(key: string): boolean {
+  return key.startsWith(OWN_PREFIX)
+}
+
+/** The pairs of the metadata that are gitlocket's own, or those that are not. */
+export function pairsOf(
+  metadata: Settings['metadata'],
+  whose: 'own' | 'users',
+): Settings['metadata'] {
+  const pairs = Object.entries(metadata).filter(([key]) => isOwnKey(key) === (whose === 'own'))
+  return Object.fromEntries(pairs)
 }
 
 function toJson({ name, description, metadata, archivedAt, limits }: Settings): string {

@@ -4,6 +4,7 @@
 
 import { StoreError } from '../errors.ts'
 import { hasControls } from '../format/characters.ts'
+import { pairsOf } from '../format/settings.ts'
 import { storeNameCharactersMax } from '../limits.ts'
 import type { Page } from '../page.ts'
 import type { StoreInfo } from '../store/store-report.ts'
@@ -155,8 +156,9 @@ export class Catalogue {
 
 /** In one order of the keys: texts are compared. */
 function describe(workspaceId: string, { storeId, settings, ...times }: StoreInfo): HostedStore {
-  const { name, description, metadata, archivedAt } = settings
+  const { name, description, archivedAt } = settings
   const { createdAt, updatedAt } = times
+  const metadata = pairsOf(settings.metadata, 'users')
   return { storeId, workspaceId, name, description, metadata, archivedAt, createdAt, updatedAt }
 }
 

@@ -15,7 +15,14 @@ import { contentBytesDefault, devicesMax, memoriesDefault } from '../limits.ts'
 import { checkActor } from './commits/author.ts'
 import { type BuiltCommit, buildGenesis } from './commits/commit.ts'
 import { sealSettings } from './devices/administration.ts'
-import { authorTexts, checkPermanent, deviceNameTexts, settingsTexts } from './guard/guard.ts'
+import {
+  authorTexts,
+  checkPermanent,
+  deviceNameTexts,
+  guardOf,
+  settingsTexts,
+  withGuard,
+} from './guard/guard.ts'
 import { MemoryStore } from './memory-store.ts'
 import { checkPlaces, checkText } from './request-check.ts'
 import {
@@ -36,6 +43,8 @@ export interface CreateOptions extends StorePlaces, GuardOptions, StoreEnvironme
   readonly name?: string
   readonly description?: string
   readonly metadata?: Settings['metadata']
+  /** Whether the settings have every device refuse texts with secrets; true by default. */
+  readonly refuseSecrets?: boolean
   /** Of this device: a text for people, by default empty. */
   readonly deviceName?: string
   /**
@@ -164,7 +173,7 @@ async function found(
   const { identity, passphrase, actor, operatorSecret, deviceName: name = '' } = options
   const settings = checkSettings(initialSettings(options))
   const founder = actor && checkActor(actor)
-  await checkPermanent(options.guard, [
+  await checkPermanent(guardOf([options.guard], settings), [
     ...settingsTexts(settings),
     ...(founder === undefined ? [] : authorTexts({ actor: founder })),
     ...[name, ...owners.map((card) => card.name)].flatMap(deviceNameTexts),
@@ -187,12 +196,12 @@ async function found(
 
 function initialSettings(options: NewStore): Settings {
   const { contentBytes = contentBytesDefault, memories = memoriesDefault } = options.limits ?? {}
-  const { name = 'agent memory', description = '', metadata = {} } = options
+  const { name = 'agent memory', description = '', metadata = {}, refuseSecrets = true } = options
   return {
     name,
     description,
     // As it is now, whatever becomes of the object.
-    metadata: { ...metadata },
+    metadata: { ...withGuard({}, refuseSecrets), ...metadata },
     archivedAt: undefined,
     limits: { contentBytes, memories },
   }

@@ -12,7 +12,6 @@ import {
   type Settings,
 } from '../../src/index.ts'
 import { createStore } from '../../src/store/create.ts'
-import { guardMetadataKey } from '../../src/store/guard/guard.ts'
 import { put, sync } from '../support/clones.ts'
 import { pairsOfClones } from '../support/hostile-remotes.ts'
 import { author, leastStretch, newStore } from '../support/stores.ts'
@@ -22,7 +21,7 @@ import { temporaryDirectory } from '../support/temporary.ts'
 const token = `ghp_${'aB3dE5gH7jK9'.repeat(3)}`
 const awsSecret = 'aB3dE5gH7jK9+/cD'.repeat(3).slice(0, 40)
 const pairs = pairsOfClones()
-const guarded = { metadata: { [guardMetadataKey]: 'secrets' } }
+const guarded = { metadata: { gitlocket_guard: 'secrets' } }
 
 const authors: readonly [string, Author][] = [
   ['actor', { actor: { type: 'user', id: token } }],
@@ -130,7 +129,7 @@ describe('T42: settings', () => {
   })
 
   function withoutGuard({ metadata = {} }: Partial<Settings>): Readonly<Record<string, string>> {
-    return Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== guardMetadataKey))
+    return { ...metadata, gitlocket_guard: 'off' }
   }
 
   test('that hold a secret already can be changed otherwise', async () => {

@@ -124,12 +124,14 @@ test.each(['the key', 'a session'])('the guard is on for %s', async (who) => {
 describe('a server whose operator has switched the guard off', () => {
   const free = runningServer({ routes: [mcpRoute({ guard: false })] })
 
-  test('lets through what its stores do', async () => {
+  test('leaves it to its stores, which have one', async () => {
     await free.store({ name: 'Notes' })
     const token = free.key.secret
     const caller = await connectToServer(`${free.url}/mcp`, { token, era: '2026-07-28', name: 'a' })
     const content = ['AKIA', 'QYLPMN5HHHFPZAM2'].join('')
-    await caller.value('memory_write', { path: '/memories/notes/a.md', content })
+    const refused = { refused: true, text: expect.stringMatching(/Cannot write .*AWS/) }
+    const path = '/memories/notes/a.md'
+    expect(await caller.call('memory_write', { path, content })).toMatchObject(refused)
     await caller.close()
   })
 })

@@ -11,7 +11,7 @@ import { copiesOf, newHomeWithStore } from './cli-process.ts'
 const token = `ghp_${'a1B2'.repeat(9)}`
 
 const newGuardedHome = copiesOf(async (home) => {
-  await home.ok('init', '--guard')
+  await home.ok('init')
 })
 
 test('a second run imports nothing, and a changed file obeys --on-conflict', async () => {
@@ -172,6 +172,7 @@ test('what a guard finds is refused or left out by name, and never repeated', as
 
 test('without a guard, secrets are imported and named', async () => {
   const home = await newHomeWithStore()
+  await home.ok('settings', '--guard', 'off')
   home.file('in/leak.md', `token ${token}\n`)
   for (const words of [
     ['import', 'in', '--dry-run'],

@@ -187,6 +187,7 @@ test('the guard is on, unless it is switched off', { tags: 'slow' }, async () =>
   const guarded = await home.run(['mcp'], { input })
   expect(messagesIn(guarded.stdout)[1]?.result).toMatchObject({ isError: true })
   expect(guarded.stdout).toMatch(/Cannot write \/memories\/k\. .*AWS/)
+  await home.ok('settings', '--guard', 'off')
   const free = await home.run(['mcp', '--no-guard'], { input })
   expect(messagesIn(free.stdout)[1]?.result?.isError).toBeUndefined()
 })

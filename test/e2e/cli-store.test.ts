@@ -25,7 +25,7 @@ describe('settings', () => {
         'Description    Notes of the team',
         'Content limit  102,400 bytes per memory',
         'Memory limit   10,000 memories',
-        'Guard          off',
+        'Guard          on: texts with secrets are refused',
         '',
       ].join('\n'),
     )
@@ -39,7 +39,7 @@ describe('settings', () => {
     expect((await home.call(['create', 'a', '--text', 'x'.repeat(11)])).exitCode).toBe(5)
     await home.ok('create', 'a', '--text', 'x')
     expect((await home.call(['create', 'b', '--text', 'x'])).exitCode).toBe(5)
-    expect(await home.json('status')).toMatchObject({ name: 'Team', guard: false })
+    expect(await home.json('status')).toMatchObject({ name: 'Team', guard: true })
     await home.ok('verify')
   })
 })
@@ -51,7 +51,7 @@ test('settings that processes change at once all change', { tags: 'slow' }, asyn
     ['--description', 'Notes'],
     ['--content-limit', '10'],
     ['--memory-limit', '1'],
-    ['--guard', 'on'],
+    ['--guard', 'off'],
   ]
   const ended = await Promise.all(changes.map(async (words) => home.run(['settings', ...words])))
   expect(ended.map(({ exitCode }) => exitCode)).toEqual(changes.map(() => 0))
@@ -59,7 +59,7 @@ test('settings that processes change at once all change', { tags: 'slow' }, asyn
     name: 'Team',
     description: 'Notes',
     limits: { content_size_bytes: 10, memories: 1 },
-    guard: true,
+    guard: false,
   })
 })
 
@@ -69,8 +69,9 @@ describe('the guard', () => {
     { tags: 'slow' },
     async () => {
       const home = newHome()
-      await home.ok('init', '--guard')
+      await home.ok('init')
       expect(await home.ok('status')).toMatch(/^Guard {6}on/m)
+      expect((await home.json('verify'))['commits']).toBe(1)
       const words = ['create', 'a.md', '-']
       const { stdout, stderr, exitCode } = await home.run(words, { input: `notes\n${privateKey}` })
       expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 6 })
@@ -86,6 +87,14 @@ describe('the guard', () => {
       })
     },
   )
+})
+
+test('init --no-guard makes a store that lets secrets through', { tags: 'slow' }, async () => {
+  const home = newHome()
+  await home.ok('init', '--no-guard')
+  expect(await home.ok('status')).toMatch(/^Guard {6}off/m)
+  const made = await home.run(['create', 'a.md', '-'], { input: privateKey })
+  expect(made.exitCode).toBe(0)
 })
 
 describe('compact', () => {

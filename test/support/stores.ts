@@ -28,14 +28,22 @@ export interface TestPlace {
   readonly recoveryKey: string
 }
 
-/** A new store. Close it in the test, or leave it to the end of the process. */
+/**
+ * A new store, without the guard, which most tests are not about. Close it in the test, or leave it
+ * to the end of the process.
+ */
 export async function newStore(
   options: Partial<Omit<CreateOptions, 'owners'>> = {},
 ): Promise<{ readonly store: MemoryStore; readonly place: TestPlace }> {
   const root = temporaryDirectory()
   const identity = options.identity ?? (await generateIdentity())
   const at = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
-  const { store, recoveryKey } = await createStore({ ...at, stretch: leastStretch, ...options })
+  const { store, recoveryKey } = await createStore({
+    ...at,
+    stretch: leastStretch,
+    refuseSecrets: false,
+    ...options,
+  })
   return { store, place: { ...at, recoveryKey } }
 }
 

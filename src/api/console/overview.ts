@@ -1,6 +1,6 @@
 // What the frame of the page shows of a store, whatever the view is.
 
-import { guardMetadataKey } from '../../store/guard/guard.ts'
+import { isGuardOn } from '../../store/guard/guard.ts'
 import type { MemoriesApi } from './contract-memories.ts'
 import { nothing } from './fields.ts'
 import type { ConsoleOperation, OperationsOf } from './operation.ts'
@@ -28,7 +28,7 @@ const overview: ConsoleOperation<'store.overview'> = {
       memories: status.memories,
       contentBytes: status.contentBytes,
       remotes: remotes.map(({ name, url, unsent }) => ({ name, url, unsent })),
-      guard: Object.hasOwn(settings.metadata, guardMetadataKey),
+      guard: isGuardOn(settings),
     }
   },
 }

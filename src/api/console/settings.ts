@@ -2,8 +2,9 @@
 // secret are refused, and which memories hold such a text already.
 
 import { z } from 'zod'
+import { pairsOf } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
-import { guardMetadataKey, secretGuard, withGuard } from '../../store/guard/guard.ts'
+import { isGuardOn, secretGuard, withGuard } from '../../store/guard/guard.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { CareApi, GuardFinding } from './contract-care.ts'
 import { nothing, reasonField, short } from './fields.ts'
@@ -15,8 +16,9 @@ const show: ConsoleOperation<'settings.show'> = {
   input: nothing,
   run: async ({ store }) => {
     const { settings, createdAt, updatedAt } = await store.info()
-    const { name, description, metadata, archivedAt, limits } = settings
-    const guard = Object.hasOwn(metadata, guardMetadataKey)
+    const { name, description, archivedAt, limits } = settings
+    const metadata = pairsOf(settings.metadata, 'users')
+    const guard = isGuardOn(settings)
     return { name, description, metadata, archivedAt, limits, createdAt, updatedAt, guard }
   },
 }

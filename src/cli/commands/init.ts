@@ -6,7 +6,6 @@ import { formatId } from '../../format/id.ts'
 import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { createStore } from '../../store/create.ts'
-import { secretGuard, withGuard } from '../../store/guard/guard.ts'
 import { openStore } from '../../store/open.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import { CommandError } from '../command-error.ts'
@@ -44,17 +43,14 @@ async function create(context: Context, input: Input): Promise<Answer> {
       identity,
       actor,
       deviceName,
-      ...(input.flag('guard') ? { guard: secretGuard } : {}),
+      refuseSecrets: !input.flag('no-guard'),
       ...(passphrase === undefined ? {} : { passphrase }),
       ...(operatorSecret === undefined ? {} : { operatorSecret }),
     }).catch((error: unknown) => {
       throw hasCode(error, 'store_exists') ? occupied(directory) : error
     })
     noteStoreHere(environment, store.id)
-    await closing(store, async () => {
-      if (!input.flag('guard')) return
-      await store.as({ actor }).settings.update({ metadata: withGuard({}, true) })
-    })
+    await store.close()
     return createdAnswer(environment, {
       storeId: store.id,
       deviceId: formatId('device', identity.deviceId),

@@ -4,7 +4,7 @@
 import type { Wire } from '../../api/wire.ts'
 import type { Settings } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
-import { guardMetadataKey, withGuard } from '../../store/guard/guard.ts'
+import { isGuardOn, withGuard } from '../../store/guard/guard.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { withStore } from '../open-store.ts'
@@ -35,8 +35,8 @@ export function settings(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-export function guardText({ metadata }: Settings): string {
-  return Object.hasOwn(metadata, guardMetadataKey) ? 'on: texts with secrets are refused' : 'off'
+export function guardText(found: Settings): string {
+  return isGuardOn(found) ? 'on: texts with secrets are refused' : 'off'
 }
 
 export function settingsJson(found: Settings): Wire {
@@ -47,7 +47,7 @@ export function settingsJson(found: Settings): Wire {
     metadata,
     archivedAt,
     limits: wire({ sizeBytes: limits.contentBytes, memories: limits.memories }),
-    guard: Object.hasOwn(metadata, guardMetadataKey),
+    guard: isGuardOn(found),
   })
 }
 

@@ -8,7 +8,7 @@ import { byOwner, type DeviceEntry, grades } from '../../format/directory.ts'
 import { recordContext, sealEnvelope } from '../../format/envelope.ts'
 import { recoveryIdOf } from '../../format/id.ts'
 import { zeroHash } from '../../format/record.ts'
-import { checkSettings, encodeSettings, type Settings } from '../../format/settings.ts'
+import { checkSettings, encodeSettings, pairsOf, type Settings } from '../../format/settings.ts'
 import {
   addDevice,
   addRecoveryKey,
@@ -33,7 +33,10 @@ export function sealSettings(context: CommitContext, settings: Settings): Sealed
   return sealEnvelope('settings', epoch.settings, recordContext(storeId), random(32), plaintext)
 }
 
-/** What is to change in the settings; a function gets those in force. */
+/**
+ * What is to change in the settings; a function gets those in force and decides about all of them.
+ * Metadata given as an object replace the users' pairs only, so that the guard stays as it is.
+ */
 export type SettingsChange = Partial<Settings> | ((now: Settings) => Partial<Settings>)
 
 /** Undefined if nothing changes. */
@@ -45,7 +48,8 @@ async function changeSettings(
   const { snapshot, identity } = session
   checkMayWrite(snapshot, identity.deviceId, 'settings')
   const before = snapshot.settings.value
-  const changed = typeof change === 'function' ? change(structuredClone(before)) : change
+  const changed =
+    typeof change === 'function' ? change(structuredClone(before)) : keepOwnPairs(change, before)
   const value = structuredClone(checkSettings({ ...before, ...changed }))
   if (equalBytes(encodeSettings(value), encodeSettings(before))) return undefined
   if (before.archivedAt !== undefined) {
@@ -53,6 +57,11 @@ async function changeSettings(
   }
   await session.checkPermanent(settingsTexts(value, before), value.metadata)
   return writeSettings(session, value, author)
+}
+
+function keepOwnPairs(change: Partial<Settings>, before: Settings): Partial<Settings> {
+  if (change.metadata === undefined) return change
+  return { ...change, metadata: { ...pairsOf(before.metadata, 'own'), ...change.metadata } }
 }
 
 async function writeSettings(

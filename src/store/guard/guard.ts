@@ -31,12 +31,17 @@ export interface GuardedText {
 }
 
 /** The key in a store's metadata that enables `secretGuard` on every device. */
-export const guardMetadataKey = 'gitlocket_guard'
+const GUARD_KEY = 'gitlocket_guard'
+
+/** Whether these settings enable `secretGuard`: any value but `off` does. */
+export function isGuardOn({ metadata }: Pick<Settings, 'metadata'>): boolean {
+  return Object.hasOwn(metadata, GUARD_KEY) && metadata[GUARD_KEY] !== 'off'
+}
 
 /** The metadata of a store with the guard on or off. */
 export function withGuard(metadata: Settings['metadata'], isOn: boolean): Settings['metadata'] {
-  const { [guardMetadataKey]: _, ...others } = metadata
-  return isOn ? { ...others, [guardMetadataKey]: 'secrets' } : others
+  const { [GUARD_KEY]: _, ...others } = metadata
+  return isOn ? { ...others, [GUARD_KEY]: 'secrets' } : others
 }
 
 /** At most this many findings are listed in an error. */
@@ -53,11 +58,10 @@ export const secretGuard: ContentGuard = (content, path) => [
 /** The guard for a write: those given, each once, and `secretGuard` if the settings enable it. */
 export function guardOf(
   given: readonly (ContentGuard | undefined)[],
-  { metadata }: Pick<Settings, 'metadata'>,
+  settings: Pick<Settings, 'metadata'>,
 ): ContentGuard | undefined {
   const own = given.filter((guard) => guard !== undefined)
-  const isEnabled = Object.hasOwn(metadata, guardMetadataKey)
-  const guards = [...new Set(isEnabled ? [secretGuard, ...own] : own)]
+  const guards = [...new Set(isGuardOn(settings) ? [secretGuard, ...own] : own)]
   if (guards.length <= 1) return guards[0]
   return async (content, path) =>
     (await Promise.all(guards.map(async (guard) => guard(content, path)))).flat()

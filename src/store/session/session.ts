@@ -25,6 +25,7 @@ import {
   checkReason,
   type ContentGuard,
   guardOf,
+  isGuardOn,
   type PermanentText,
 } from '../guard/guard.ts'
 import { type ContentSource, readMemory } from '../history/contents.ts'
@@ -224,7 +225,8 @@ export class StoreSession {
     own?: ContentGuard,
   ): Promise<void> {
     const { value } = this.#state.snapshot.settings
-    const guard = guardOf([this.#guard, own], { metadata: { ...value.metadata, ...metadata } })
+    const enabling = isGuardOn({ metadata }) ? { metadata } : value
+    const guard = guardOf([this.#guard, own], enabling)
     await checkPermanent(guard, texts)
   }
 

@@ -40,6 +40,7 @@ export function decodeSettings(padded: Uint8Array): Settings {
   ensure(reader.u8() === 1, 'upgrade_required', 'The settings blob has another version')
   ensure(reader.u8() === 0, 'settings_malformed', 'A reserved byte is set')
   const json = reader.raw(reader.u32())
+  ensure(json.length <= 65_536, 'settings_malformed', 'The settings have at most 65,536 bytes')
   checkPadding('settings', padded, reader.offset)
   const settings = settingsOf(parseJson(utf8Text(json, 'settings_malformed')))
   const canonical = equal(utf8(settingsJson(settings)), json)
@@ -75,7 +76,9 @@ function settingsOf(json: unknown): Settings {
 
 function metadataOf(json: unknown): Map<string, string> {
   const pairs = fields(json)
-  ensure(pairs.size <= 16, 'settings_malformed', 'There are at most 16 metadata pairs')
+  const own = [...pairs.keys()].filter((key) => key.startsWith('gitlocket_')).length
+  ensure(pairs.size - own <= 16, 'settings_malformed', 'There are at most 16 metadata pairs')
+  ensure(own <= 64, 'settings_malformed', 'There are at most 64 pairs of gitlocket_*')
   const metadata = new Map<string, string>()
   for (const [key, value] of pairs) metadata.set(text(key, 1, 64), text(value, 0, 512))
   return metadata

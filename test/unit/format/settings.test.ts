@@ -117,13 +117,28 @@ test('another byte in the padding is envelope_padding', () => {
   expect(() => decodeSettings(blob(canonical).with(511, 1))).toThrow(code('envelope_padding'))
 })
 
+test('own pairs do not count among those of users', () => {
+  const own = Array.from({ length: 64 }, (_, index) => [`gitlocket_${index}`, 'v'])
+  const users = Array.from({ length: 16 }, (_, index) => [`k${index}`, 'v'])
+  const metadata = Object.fromEntries([...own, ...users])
+  const value: Settings = { ...settings, metadata }
+  expect(decodeSettings(pad(encodeSettings(checkSettings(value))))).toEqual(value)
+})
+
 describe('invalid_input:', () => {
   const pairs = Array.from({ length: 17 }, (_, index) => [`k${index}`, 'v'])
+  const own = Array.from({ length: 65 }, (_, index) => [`gitlocket_${index}`, 'v'])
   test.each<readonly [string, Partial<Settings>, RegExp]>([
     ['a name of 256 characters', { name: 'n'.repeat(256) }, /name/],
     ['a name with a tab', { name: 'a\tb' }, /name/],
     ['a description of 1,025 characters', { description: 'd'.repeat(1025) }, /description/],
     ['17 pairs', { metadata: Object.fromEntries(pairs) }, /16 pairs/],
+    ['65 own pairs', { metadata: Object.fromEntries(own) }, /64 pairs/],
+    [
+      'too many bytes',
+      { metadata: Object.fromEntries(own.slice(1).map(([key]) => [key, '🙂'.repeat(512)])) },
+      /65536 bytes/,
+    ],
     ['an empty key', { metadata: { '': 'v' } }, /key/],
     ['a key of 65 characters', { metadata: { ['k'.repeat(65)]: 'v' } }, /key/],
     ['a value of 513 characters', { metadata: { k: 'v'.repeat(513) } }, /value/],

@@ -9,7 +9,6 @@ import {
   checkGuard,
   type ContentGuard,
   type GuardedText,
-  guardMetadataKey,
   guardOf,
   secretGuard,
 } from '../../../src/store/guard/guard.ts'
@@ -174,7 +173,7 @@ test('a dry run of a revert is refused as the revert is', async () => {
   await store.as(author).apply([{ type: 'create', path: '/a', content: aws }])
   clock += 1000
   await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'safe' }])
-  await store.as(author).settings.update({ metadata: { [guardMetadataKey]: 'secrets' } })
+  await store.as(author).settings.update({ metadata: { gitlocket_guard: 'secrets' } })
   const to = { time: now }
   for (const dryRun of [true, false]) {
     for (const refused of [
@@ -201,7 +200,7 @@ async function guardedStore(): Promise<MemoryStore> {
 }
 
 describe('which guards apply', () => {
-  const settings = { metadata: { [guardMetadataKey]: 'secrets' } }
+  const settings = { metadata: { gitlocket_guard: 'secrets' } }
   const plain = { metadata: {} }
 
   test("none, the caller's, the one of the settings", () => {

@@ -56,7 +56,6 @@ export const agentCommands: readonly Command[] = [
         summary: 'The session to record; else one that is named after the client',
       },
       { name: 'sync', value: 'interval', summary: 'Sync with all remotes, such as 5m' },
-      { name: 'no-guard', summary: 'Let texts through in which there seems to be a secret' },
     ],
     notes: [
       'The client starts it, and speaks with it on standard input and output; docs/MCP.md says ' +

@@ -56,10 +56,6 @@ export const serveCommands: readonly Command[] = [
       { name: 'max-open', value: 'number', summary: 'How many stores are open at once; else 200' },
       { name: 'max-memory', value: 'bytes', summary: 'What the process may use; else 512M' },
       ...newStoreOptions,
-      {
-        name: 'no-mcp-guard',
-        summary: 'Let texts through at /mcp in which there seems to be a secret',
-      },
       { name: 'accept-rolled-back', summary: 'Accept an older state that was restored on purpose' },
       { name: 'console', summary: 'Show all of its stores in a browser of this machine, too' },
     ],

@@ -32,8 +32,6 @@ export interface McpOptions {
   readonly author?: Author | undefined
   /** Asked before each change, for a session to write in instead; undefined if there is none. */
   readonly session?: (() => string | undefined) | undefined
-  /** Whether secrets are refused, also where the store has no guard; true by default. */
-  readonly guard?: boolean | undefined
   /** What the program says of one store to the model. */
   readonly instructions?: string | undefined
   /** That clients are told as the version of the server. */
@@ -94,8 +92,8 @@ export async function mcpHandler(
 }
 
 /** The route `/mcp` of a server, for its option `routes`. */
-export function mcpRoute(options: Pick<McpOptions, 'version' | 'guard'> = {}): HostedRoute {
-  const { version = VERSION, guard = true } = options
+export function mcpRoute(options: Pick<McpOptions, 'version'> = {}): HostedRoute {
+  const { version = VERSION } = options
   return {
     path: '/mcp',
     handle: async ({ host, caller, request, searcher, tell }) => {
@@ -103,7 +101,7 @@ export function mcpRoute(options: Pick<McpOptions, 'version' | 'guard'> = {}): H
       const { mounts, isOne } = hostedSpace(host, caller, searchParams, searcher)
       return handleHttp(request, (name) => {
         const scribe = new Scribe((given) => hostedAuthor(caller, given), name)
-        return serving(mounts, isOne, scribe, { version, tell, inOrder, guard })
+        return serving(mounts, isOne, scribe, { version, tell, inOrder })
       })
     },
   }
@@ -114,12 +112,8 @@ function inOrder<T>(_: unknown, run: () => Promise<T>): Promise<T> {
   return run()
 }
 
-function commonOf({
-  version = VERSION,
-  guard = true,
-  onError,
-}: McpOptions): Omit<ServingOptions, 'inOrder'> {
-  return { version, guard, tell: onError ?? (() => undefined) }
+function commonOf({ version = VERSION, onError }: McpOptions): Omit<ServingOptions, 'inOrder'> {
+  return { version, tell: onError ?? (() => undefined) }
 }
 
 function authorOf({ author, clock = systemClock }: McpOptions): AuthorOf {

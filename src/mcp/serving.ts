@@ -3,7 +3,6 @@
 import type { Mount } from '../memory-tool/mount.ts'
 import { ToolSpace } from '../memory-tool/tool-space.ts'
 import type { Author } from '../store/commits/commit-context.ts'
-import { secretGuard } from '../store/guard/guard.ts'
 import { instructionsFor } from './instructions.ts'
 import type { Served } from './protocol.ts'
 
@@ -41,23 +40,19 @@ export class Scribe {
   }
 }
 
-export interface ServingOptions extends Pick<Served, 'version' | 'inOrder' | 'tell'> {
-  /** Whether secrets are refused, also where the store has no guard. */
-  readonly guard: boolean
-}
+export type ServingOptions = Pick<Served, 'version' | 'inOrder' | 'tell'>
 
 /** `isOne`: the store is `/memories` itself, and no directory of it. */
 export function serving(
   mounts: readonly Mount[],
   isOne: boolean,
   scribe: Scribe,
-  { guard, ...more }: ServingOptions,
+  options: ServingOptions,
 ): Served {
-  const author = (): Author => ({ ...scribe.author(), guard: guard ? secretGuard : undefined })
-  const authored = mounts.map((mount) => withAuthor(mount, author))
+  const authored = mounts.map((mount) => withAuthor(mount, scribe.author))
   const [only] = authored
   const space = isOne && only !== undefined ? ToolSpace.ofOne(only) : ToolSpace.ofSeveral(authored)
-  return { space, instructions: instructionsFor(space), hear: scribe.hear, ...more }
+  return { space, instructions: instructionsFor(space), hear: scribe.hear, ...options }
 }
 
 function withAuthor(mount: Mount, author: () => Author): Mount {

@@ -121,21 +121,6 @@ test.each(['the key', 'a session'])('the guard is on for %s', async (who) => {
   await caller.close()
 })
 
-describe('a server whose operator has switched the guard off', () => {
-  const free = runningServer({ routes: [mcpRoute({ guard: false })] })
-
-  test('leaves it to its stores, which have one', async () => {
-    await free.store({ name: 'Notes' })
-    const token = free.key.secret
-    const caller = await connectToServer(`${free.url}/mcp`, { token, era: '2026-07-28', name: 'a' })
-    const content = ['AKIA', 'QYLPMN5HHHFPZAM2'].join('')
-    const refused = { refused: true, text: expect.stringMatching(/Cannot write .*AWS/) }
-    const path = '/memories/notes/a.md'
-    expect(await caller.call('memory_write', { path, content })).toMatchObject(refused)
-    await caller.close()
-  })
-})
-
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
 
 /** A request as any program may send it. */

@@ -180,15 +180,16 @@ test('two of them work with one store', { tags: 'slow' }, async () => {
   expect(new Set(sessions).size).toBe(2)
 })
 
-test('the guard is on, unless it is switched off', { tags: 'slow' }, async () => {
+test('the guard is that of the store, and no option of mcp', { tags: 'slow' }, async () => {
   const home = await newHomeWithStore()
   const secret = ['AKIA', 'QYLPMN5HHHFPZAM2'].join('')
   const input = opening + call(1, 'memory_write', { path: '/memories/k', content: secret })
+  expect((await home.run(['mcp', '--no-guard'], { input })).exitCode).toBe(2)
   const guarded = await home.run(['mcp'], { input })
   expect(messagesIn(guarded.stdout)[1]?.result).toMatchObject({ isError: true })
   expect(guarded.stdout).toMatch(/Cannot write \/memories\/k\. .*AWS/)
   await home.ok('settings', '--guard', 'off')
-  const free = await home.run(['mcp', '--no-guard'], { input })
+  const free = await home.run(['mcp'], { input })
   expect(messagesIn(free.stdout)[1]?.result?.isError).toBeUndefined()
 })
 

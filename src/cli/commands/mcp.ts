@@ -45,7 +45,6 @@ function optionsOf({ clock, environment }: Context, input: Input): Options {
   return {
     clock,
     version: packageVersion(),
-    guard: !input.flag('no-guard'),
     access: input.flag('read-only') ? 'read_only' : 'read_write',
     path: path === undefined ? '/' : storePath(path),
     // An author is checked at the start: no call is to be refused for what --session says.

@@ -114,7 +114,7 @@ function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof Se
     ...(syncEveryMs !== undefined && { syncEveryMs }),
     acceptRolledBack: input.flag('accept-rolled-back'),
     clock: context.clock,
-    routes: [mcpRoute({ version: packageVersion(), guard: !input.flag('no-mcp-guard') })],
+    routes: [mcpRoute({ version: packageVersion() })],
     log: (line) => printLine({ time: timestamp(context.clock()), ...line }),
     notice: (notice) => printLine(noticeOf(context, notice)),
   }

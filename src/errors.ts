@@ -154,6 +154,8 @@ export interface ErrorDetails {
   readonly role?: string
   /** The 1-based lines at which a text occurs, one entry per occurrence. */
   readonly lines?: readonly number[]
+  /** SHA-256, in hex, of a refused text that an owner could let through. */
+  readonly sha256?: string
   /** The versions, `memver_…`, that prevent the operation. */
   readonly versionIds?: readonly string[]
   /** A size, count or line that was too large, and its bound. */

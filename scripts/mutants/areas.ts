@@ -5,6 +5,7 @@ import { access } from './list/access.ts'
 import { agents } from './list/agents.ts'
 import { disk } from './list/disk.ts'
 import { durability } from './list/durability.ts'
+import { guard } from './list/guard.ts'
 import { handlers } from './list/handlers.ts'
 import { history } from './list/history.ts'
 import { hosting } from './list/hosting.ts'
@@ -31,6 +32,7 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   durability,
   purge,
   redaction,
+  guard,
   remoteWork,
   server,
   setup,

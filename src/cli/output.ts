@@ -3,7 +3,7 @@
 // may have written into a memory are marked, and escaped in JSON, which keeps its value.
 
 import { plainMessage, surfaceOf } from '../api/error-surface.ts'
-import { StoreError } from '../errors.ts'
+import { hasCode, StoreError } from '../errors.ts'
 import { visible, visibleJson } from '../text/visible.ts'
 import { CommandError } from './command-error.ts'
 import type { Answer } from './command.ts'
@@ -73,7 +73,11 @@ function errorFacts(error: unknown): Readonly<Record<string, unknown>> {
 }
 
 function hintOf(error: unknown): string {
-  return error instanceof CommandError ? error.hint : surfaceOf(error).advice
+  if (error instanceof CommandError) return error.hint
+  const { advice } = surfaceOf(error)
+  if (!hasCode(error, 'sensitive_content') || error.details.sha256 === undefined) return advice
+  const command = `gitlocket guard allow ${error.details.sha256}`
+  return `${advice}. If this is a false alarm, an owner can let this exact text through: ${command}`
 }
 
 export function exitCodeOf(error: unknown): number {

@@ -1,7 +1,15 @@
 // The verbs that make a store and look after it; a part of table.ts.
 
-import type { Command } from './command.ts'
+import type { Command, Option } from './command.ts'
 import { authorOptions, deviceNameOption } from './options.ts'
+
+/** A change of the settings has no reason. */
+const settingsOptions = authorOptions.filter(({ name }) => name !== 'reason')
+const allowedFileOption: Option = {
+  name: 'file',
+  value: 'file',
+  summary: 'The file that holds the text, instead of its hash',
+}
 
 export const careCommands: readonly Command[] = [
   {
@@ -63,7 +71,7 @@ export const careCommands: readonly Command[] = [
         choices: ['on', 'off'],
         summary: 'On: refuse texts that hold private keys, tokens or card numbers',
       },
-      ...authorOptions.filter(({ name }) => name !== 'reason'),
+      ...settingsOptions,
     ],
     notes: [
       'Only an owner changes settings. They are encrypted, and every device of the store obeys ' +
@@ -71,6 +79,36 @@ export const careCommands: readonly Command[] = [
         'guard refuses those that it knows there too, and in the ids of actors and sessions.',
     ],
     run: async (...call) => (await import('./commands/settings.ts')).settings(...call),
+  },
+  {
+    name: 'guard allow',
+    summary: 'Let one exact text through that the guard takes for a secret',
+    positionals: [{ name: 'sha256', optional: true }],
+    options: [allowedFileOption, ...settingsOptions],
+    notes: [
+      'A refusal names the SHA-256 of the text. Every device of the store then accepts this ' +
+        'text as a memory; one that differs in a byte is refused, and so is the same text as a ' +
+        'path or a reason. Only an owner decides this: an agent has no tool for it, and a key ' +
+        'of a server no request.',
+      'The hash is kept in the encrypted settings, whose history cannot be redacted. The hash ' +
+        'of a text that can be guessed, such as a short password alone, gives it away to those ' +
+        'who can read the store.',
+    ],
+    run: async (...call) => (await import('./commands/guard.ts')).guardAllow(...call),
+  },
+  {
+    name: 'guard revoke',
+    summary: 'No longer let a text through; a memory that holds it keeps it',
+    positionals: [{ name: 'sha256', optional: true }],
+    options: [allowedFileOption, ...settingsOptions],
+    run: async (...call) => (await import('./commands/guard.ts')).guardRevoke(...call),
+  },
+  {
+    name: 'guard list',
+    summary: 'List the texts that the guard lets through, by SHA-256',
+    positionals: [],
+    options: [],
+    run: async (context) => (await import('./commands/guard.ts')).guardList(context),
   },
   {
     name: 'doctor',

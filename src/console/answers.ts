@@ -56,6 +56,11 @@ function describe(error: unknown): AskError {
     return { code: 'unexpected', message: 'The console failed', advice: surfaceOf(error).advice }
   }
   const { code, message, details } = error
-  const { memoryId, path } = details
-  return { code, message, advice: surfaceOf(error).advice, memoryId, path }
+  const { memoryId, path, sha256 } = details
+  const { advice } = surfaceOf(error)
+  const falseAlarm =
+    sha256 === undefined
+      ? ''
+      : `. If this is a false alarm, an owner can let this text through in Settings: ${sha256}`
+  return { code, message, advice: advice + falseAlarm, memoryId, path }
 }

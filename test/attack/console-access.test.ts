@@ -86,6 +86,8 @@ describe('T71: roles', () => {
     const removal = { memoryId, expectedSha256 }
     await expect(ask('memory.delete', removal)).rejects.toMatchObject(denied)
     await expect(ask('settings.update', { name: 'x' })).rejects.toMatchObject(denied)
+    const allowance = { sha256: '0'.repeat(64), isAllowed: true }
+    await expect(ask('guard.allow', allowance)).rejects.toMatchObject(denied)
     const erasure = {
       select: { memoryId },
       why: 'legal',

@@ -1,19 +1,13 @@
-// The verbs for the whole store: settings and the guard, compact, expire, and the sizes that status
+// The verbs for the whole store: settings, compact, expire, and the sizes that status
 // and doctor show.
 
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { git as stockGit } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { newHome, newHomeWithStore } from './cli-process.ts'
+import { newHomeWithStore } from './cli-process.ts'
 
 const git = requires('git')
-const privateKey = [
-  '-----BEGIN OPENSSH PRIVATE KEY-----',
-  'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW',
-  '-----END OPENSSH PRIVATE KEY-----',
-  '',
-].join('\n')
 
 describe('settings', () => {
   test('are shown, and change one by one', async () => {
@@ -61,40 +55,6 @@ test('settings that processes change at once all change', { tags: 'slow' }, asyn
     limits: { content_size_bytes: 10, memories: 1 },
     guard: false,
   })
-})
-
-describe('the guard', () => {
-  test(
-    'refuses a text with a secret, by line and without the text, until it is off',
-    { tags: 'slow' },
-    async () => {
-      const home = newHome()
-      await home.ok('init')
-      expect(await home.ok('status')).toMatch(/^Guard {6}on/m)
-      expect((await home.json('verify'))['commits']).toBe(1)
-      const words = ['create', 'a.md', '-']
-      const { stdout, stderr, exitCode } = await home.run(words, { input: `notes\n${privateKey}` })
-      expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 6 })
-      expect(stderr).toMatch(/private key/i)
-      expect(stderr).not.toContain('b3BlbnNzaC1')
-      expect(await home.ok('ls')).toBe('')
-      await home.ok('create', 'b.md', '--text', 'harmless')
-      expect(await home.ok('settings', '--guard', 'off')).toContain('Guard          off\n')
-      expect((await home.run(words, { input: privateKey })).exitCode).toBe(0)
-      expect(await home.json('settings', '--guard', 'on')).toMatchObject({
-        guard: true,
-        metadata: { gitlocket_guard: 'secrets' },
-      })
-    },
-  )
-})
-
-test('init --no-guard makes a store that lets secrets through', { tags: 'slow' }, async () => {
-  const home = newHome()
-  await home.ok('init', '--no-guard')
-  expect(await home.ok('status')).toMatch(/^Guard {6}off/m)
-  const made = await home.run(['create', 'a.md', '-'], { input: privateKey })
-  expect(made.exitCode).toBe(0)
 })
 
 describe('compact', () => {

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { auditorSubject } from '../../src/api/console/auditor.ts'
+import { sha256OfText } from '../../src/crypto/digest.ts'
 import { formatId } from '../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity } from '../../src/index.ts'
 import { browserOfFile, chromiumHere, consolePage, expectAccessible } from '../support/browser.ts'
@@ -109,6 +110,15 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     await page.getByText('On: texts').waitFor()
     await page.getByRole('button', { name: 'What would it refuse now?' }).click()
     await page.getByText('Nothing.').waitFor()
+    const text = `key ghp_${'aB3dE5gH7jK9'.repeat(3)}`
+    await expect(store.as(author).write('/key.md', text)).rejects.toThrow('GitHub token')
+    await page.getByLabel('SHA-256 of a refused text').fill(sha256OfText(text))
+    await page.getByRole('button', { name: 'Let this text through' }).click()
+    await page.getByRole('list', { name: 'Texts let through' }).waitFor()
+    await store.as(author).write('/key.md', text)
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'No longer let through' }).click()
+    await page.getByRole('list', { name: 'Texts let through' }).waitFor({ state: 'detached' })
     const { settings } = await store.info()
     expect(settings.description).toBe('of our agents')
     expect(Object.keys(settings.metadata)).toHaveLength(1)

@@ -18,6 +18,8 @@ export interface SettingsView {
   readonly createdAt: number
   readonly updatedAt: number
   readonly guard: boolean
+  /** The texts that the guard lets through, by SHA-256. */
+  readonly allowed: readonly string[]
 }
 
 /** A live memory whose text the guard would refuse. It names no text. */
@@ -91,6 +93,11 @@ export interface CareApi {
       /** Whether texts with what seems to be a secret are refused. */
       readonly guard?: boolean | undefined
     },
+    Changed
+  >
+  /** Lets one text through, or no longer does. */
+  'guard.allow': Question<
+    WithReason & { readonly sha256: string; readonly isAllowed: boolean },
     Changed
   >
   /** With progress. */

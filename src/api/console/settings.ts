@@ -4,10 +4,17 @@
 import { z } from 'zod'
 import { pairsOf } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
-import { isGuardOn, secretGuard, withGuard } from '../../store/guard/guard.ts'
+import {
+  allowedTexts,
+  findRefused,
+  isGuardOn,
+  secretGuard,
+  withAllowed,
+  withGuard,
+} from '../../store/guard/guard.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { CareApi, GuardFinding } from './contract-care.ts'
-import { nothing, reasonField, short } from './fields.ts'
+import { hash, nothing, reasonField, short } from './fields.ts'
 import type { ConsoleOperation, OperationsOf } from './operation.ts'
 
 const show: ConsoleOperation<'settings.show'> = {
@@ -18,8 +25,8 @@ const show: ConsoleOperation<'settings.show'> = {
     const { settings, createdAt, updatedAt } = await store.info()
     const { name, description, archivedAt, limits } = settings
     const metadata = pairsOf(settings.metadata, 'users')
-    const guard = isGuardOn(settings)
-    return { name, description, metadata, archivedAt, limits, createdAt, updatedAt, guard }
+    const [guard, allowed] = [isGuardOn(settings), allowedTexts(settings)]
+    return { name, description, metadata, archivedAt, limits, createdAt, updatedAt, guard, allowed }
   },
 }
 
@@ -48,6 +55,18 @@ const update: ConsoleOperation<'settings.update'> = {
   },
 }
 
+const allow: ConsoleOperation<'guard.allow'> = {
+  name: 'the decision to let a text through',
+  effect: 'manage',
+  input: z.strictObject({ sha256: hash, isAllowed: z.boolean(), ...reasonField }),
+  run: async ({ writer }, { reason, sha256, isAllowed }) => {
+    const { commit } = await writer(reason).settings.update(({ metadata }) => ({
+      metadata: withAllowed(metadata, sha256, isAllowed),
+    }))
+    return { commit }
+  },
+}
+
 /** Memories that are read before progress is told. */
 const BATCH = 64
 
@@ -57,15 +76,16 @@ const check: ConsoleOperation<'guard.check'> = {
   input: nothing,
   run: async ({ store, work }) => {
     const { memories } = await store.history.state(undefined, work)
+    const allowed = allowedTexts((await store.info()).settings)
     const findings: GuardFinding[] = []
     const slice = new TimeSlice(work.signal, BATCH)
     for (const [index, { memoryId }] of memories.entries()) {
       const memory = await store.memory(memoryId)
       // It was deleted meanwhile.
       if (memory === undefined) continue
-      const { path, content } = memory
-      const found = await secretGuard(content, path)
-      for (const { rule, line } of found) {
+      const { path } = memory
+      const refused = await findRefused(secretGuard, memory, () => undefined, allowed)
+      for (const { rule, line } of refused?.findings ?? []) {
         findings.push({ memoryId, path, rule, line: line === 0 ? undefined : line })
       }
       if (!slice.isOver()) continue
@@ -77,5 +97,10 @@ const check: ConsoleOperation<'guard.check'> = {
 }
 
 export const settingsOperations: OperationsOf<
-  Pick<CareApi, 'settings.show' | 'settings.update' | 'guard.check'>
-> = { 'settings.show': show, 'settings.update': update, 'guard.check': check }
+  Pick<CareApi, 'settings.show' | 'settings.update' | 'guard.allow' | 'guard.check'>
+> = {
+  'settings.show': show,
+  'settings.update': update,
+  'guard.allow': allow,
+  'guard.check': check,
+}

@@ -1,10 +1,13 @@
 // The sensitive content guard: an optional check of every text before it is sealed, and of names
 // and ids, which no redaction can erase, before they are signed. Ignores what a memory already
 // contains, so that the rest can be edited and the secret removed. Findings and errors must hold
-// none of the text.
+// none of the text. An owner may let one exact text through, by its hash, which the settings keep
+// (FORMAT §5.1).
 
+import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import type { Settings } from '../../format/settings.ts'
+import { ownPairsMax } from '../../limits.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { ContentGuard, Finding } from '../commits/content-guard.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
@@ -44,6 +47,39 @@ export function withGuard(metadata: Settings['metadata'], isOn: boolean): Settin
   return isOn ? { ...others, [GUARD_KEY]: 'secrets' } : others
 }
 
+/** Begins the key of a pair that lets a text through; the SHA-256 of the text follows. */
+const ALLOWED_PREFIX = 'gitlocket_allow_'
+/** The other pairs of `gitlocket_*` need some, and a store is better off with few exceptions. */
+const ALLOWED_MAX = ownPairsMax - 4
+
+/** The texts that an owner has let through: SHA-256 in hex, sorted. */
+export function allowedTexts({ metadata }: Pick<Settings, 'metadata'>): readonly string[] {
+  return Object.keys(metadata)
+    .filter((key) => key.startsWith(ALLOWED_PREFIX))
+    .map((key) => Buffer.from(key.slice(ALLOWED_PREFIX.length), 'base64url').toString('hex'))
+    .toSorted()
+}
+
+/**
+ * The metadata of a store that lets the text with this SHA-256 through, or no longer does. Throws
+ * `invalid_input` if the store lets as many texts through as it can.
+ */
+export function withAllowed(
+  metadata: Settings['metadata'],
+  sha256: string,
+  isAllowed: boolean,
+): Settings['metadata'] {
+  const key = ALLOWED_PREFIX + Buffer.from(sha256, 'hex').toString('base64url')
+  const { [key]: _, ...others } = metadata
+  if (!isAllowed) return others
+  if (allowedTexts({ metadata: others }).length < ALLOWED_MAX) return { ...others, [key]: '' }
+  throw new StoreError(
+    'invalid_input',
+    `The guard lets at most ${ALLOWED_MAX} texts through: revoke one that is no longer needed`,
+    { details: { limit: ALLOWED_MAX } },
+  )
+}
+
 /** At most this many findings are listed in an error. */
 const NAMED_MAX = 10
 
@@ -67,24 +103,47 @@ export function guardOf(
     (await Promise.all(guards.map(async (guard) => guard(content, path)))).flat()
 }
 
+/** Why a text is refused. */
+export interface RefusedText {
+  readonly findings: readonly Finding[]
+  /** SHA-256 in hex, if an owner could let the text through. */
+  readonly sha256: string | undefined
+}
+
 /**
  * Throws `sensitive_content` for the first row that would add a finding, also one from an older
- * version. `before` gives the state that a row replaces, if there is one.
+ * version. `before` gives the state that a row replaces, if there is one; `allowed` are the hashes
+ * of texts that an owner has let through.
  */
 export async function checkGuard<Row extends GuardedRow>(
   guard: ContentGuard | undefined,
   rows: readonly Row[],
   before: (row: Row) => GuardedText | undefined,
+  allowed: readonly string[] = [],
 ): Promise<void> {
   if (guard === undefined) return
   for (const row of rows) {
     if (row.content === undefined) continue
     const after = { path: row.path, content: row.content }
-    const found = await guard(after.content, after.path)
-    if (found.length === 0) continue
-    const added = await withoutKnown(guard, { after, found }, before(row))
-    if (added.length > 0) throw sensitive(row.path, added)
+    const refused = await findRefused(guard, after, () => before(row), allowed)
+    if (refused !== undefined) throw sensitive(row.path, refused)
   }
+}
+
+/** Why this text is refused; undefined if it is not. Throws only what the guard does. */
+export async function findRefused(
+  guard: ContentGuard,
+  after: GuardedText,
+  before: () => GuardedText | undefined | Promise<GuardedText | undefined>,
+  allowed: readonly string[],
+): Promise<RefusedText | undefined> {
+  const found = await guard(after.content, after.path)
+  if (found.length === 0) return undefined
+  const findings = await withoutKnown(guard, { after, found }, await before())
+  if (findings.length === 0) return undefined
+  const isAllowable = isOfText(findings, after)
+  const sha256 = isAllowable ? sha256OfText(after.content) : undefined
+  return sha256 !== undefined && allowed.includes(sha256) ? undefined : { findings, sha256 }
 }
 
 /** Throws `sensitive_content` if the guard finds something in the reason, which is stored too. */
@@ -165,6 +224,15 @@ function withLines(content: string): readonly Finding[] {
   })
 }
 
+/**
+ * Whether `secretGuard` alone has these findings, and has them in the text. An owner who lets a
+ * text through decides neither about its path nor for the guard of a program.
+ */
+function isOfText(findings: readonly Finding[], after: GuardedText): boolean {
+  const own = new Set(withLines(after.content).map((finding) => keyOf(finding, after)))
+  return findings.every((finding) => own.has(keyOf(finding, after)))
+}
+
 interface Found {
   readonly after: GuardedText
   readonly found: readonly Finding[]
@@ -200,13 +268,14 @@ function wholeLine(text: string, line: number): string | undefined {
   return line === 0 ? text : text.split('\n')[line - 1]
 }
 
-function sensitive(path: string, found: readonly Finding[]): StoreError {
-  const lines = found.map(({ line }) => line).filter((line) => line > 0)
+function sensitive(path: string, { findings, sha256 }: RefusedText): StoreError {
+  const lines = findings.map(({ line }) => line).filter((line) => line > 0)
+  const hash = sha256 === undefined ? {} : { sha256 }
   return new StoreError(
     'sensitive_content',
-    `The memory would hold sensitive content: ${findingsText(found)}`,
+    `The memory would hold sensitive content: ${findingsText(findings)}`,
     // A path that is itself the secret is not repeated.
-    { details: lines.length === found.length ? { path, lines } : { lines } },
+    { details: lines.length === findings.length ? { path, lines, ...hash } : { lines } },
   )
 }
 

@@ -19,11 +19,13 @@ import type { Author, CommitContext, OtherParent } from '../commits/commit-conte
 import type { Epochs } from '../commits/decoded-commit.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
 import {
+  allowedTexts,
   authorTexts,
   checkGuard,
   checkPermanent,
   checkReason,
   type ContentGuard,
+  type GuardedText,
   guardOf,
   isGuardOn,
   type PermanentText,
@@ -209,10 +211,11 @@ export class StoreSession {
     const { current, settings } = this.#state.snapshot
     const guard = guardOf([this.#guard, own], settings.value)
     await checkReason(guard, reason)
-    return checkGuard(guard, rows, ({ memoryId }) => {
+    const before = ({ memoryId }: PlannedRow): GuardedText | undefined => {
       const live = current.get(memoryId)?.live
       return live && { path: live.path, content: readMemory(this.contents, live) }
-    })
+    }
+    return checkGuard(guard, rows, before, allowedTexts(settings.value))
   }
 
   /**

@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { auditorSubject } from '../../../src/api/console/auditor.ts'
 import { memberSubject } from '../../../src/api/console/subject.ts'
+import { sha256OfText } from '../../../src/crypto/digest.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity, type MemoryStore } from '../../../src/index.ts'
 import { bareRemote } from '../../support/clones.ts'
@@ -156,11 +157,20 @@ describe('settings', () => {
     const secret = `-----BEGIN OPENSSH PRIVATE KEY-----\n${'b3BlbnNzaC1rZXk'.repeat(4)}\n`
     const refused = ask('memory.create', { path: '/k.md', content: secret })
     await expect(refused).rejects.toMatchObject({ code: 'sensitive_content' })
+    const sha256 = sha256OfText(secret)
+    await ask('guard.allow', { sha256, isAllowed: true })
+    expect(await ask('settings.show', {})).toMatchObject({ allowed: [sha256], metadata: {} })
+    await ask('memory.create', { path: '/allowed.md', content: secret })
+    await ask('guard.allow', { sha256, isAllowed: false })
+    expect((await ask('settings.show', {})).allowed).toEqual([])
     await ask('settings.update', { guard: false })
     expect((await ask('settings.show', {})).metadata).toEqual({})
     await ask('memory.create', { path: '/k.md', content: `first\n${secret}` })
     const { findings } = await ask('guard.check', {})
-    expect(findings).toMatchObject([{ path: '/k.md', line: 2 }])
+    expect(findings).toMatchObject([
+      { path: '/allowed.md', line: 1 },
+      { path: '/k.md', line: 2 },
+    ])
     expect(JSON.stringify(findings)).not.toContain('b3Blbn')
   })
 })

@@ -2,15 +2,18 @@
 // already contained. Tokens are concatenated, so that secret scanners do not report them as leaks.
 
 import { describe, expect, test } from 'vitest'
+import { sha256OfText } from '../../../src/crypto/digest.ts'
 import { StoreError } from '../../../src/errors.ts'
-import type { Author, MemoryStore } from '../../../src/index.ts'
+import type { Author, MemoryStore, Settings } from '../../../src/index.ts'
 import type { PlannedRow } from '../../../src/store/commits/new-rows.ts'
 import {
+  allowedTexts,
   checkGuard,
   type ContentGuard,
   type GuardedText,
   guardOf,
   secretGuard,
+  withAllowed,
 } from '../../../src/store/guard/guard.ts'
 import { author, newStore } from '../../support/stores.ts'
 
@@ -37,9 +40,10 @@ async function refusal(
   guard: ContentGuard | undefined,
   after: PlannedRow,
   before?: GuardedText,
+  allowed?: readonly string[],
 ): Promise<unknown> {
   try {
-    await checkGuard(guard, [after], () => before)
+    await checkGuard(guard, [after], () => before, allowed)
     return undefined
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
@@ -99,7 +103,14 @@ describe('a change is refused', () => {
   ])('%s', async (_, after, before, findings, details) => {
     const then = before === undefined ? undefined : { path: '/a.md', content: before }
     const refused = await refusal(secretGuard, after, then)
-    expect(refused).toEqual({ code: 'sensitive_content', message: start + findings, details })
+    // A finding in the path is not for an owner to let through.
+    const sha256 = 'path' in details ? { sha256: sha256OfText(after.content ?? '') } : {}
+    const whole = { ...details, ...sha256 }
+    expect(refused).toEqual({
+      code: 'sensitive_content',
+      message: start + findings,
+      details: whole,
+    })
   })
 
   test('by a guard that knows lines only', async () => {
@@ -198,6 +209,69 @@ async function guardedStore(): Promise<MemoryStore> {
   clock += 1000
   return store
 }
+
+describe('a text that an owner has let through', () => {
+  const text = `a\nb ${aws}\n`
+  const allowed = [sha256OfText(text)]
+
+  test('is no finding, and one that differs is', async () => {
+    expect(await refusal(secretGuard, row(text), undefined, allowed)).toBeUndefined()
+    expect(await refusal(secretGuard, row(`${text}\n`), undefined, allowed)).toBeDefined()
+  })
+
+  test('is one under a path that is a secret', async () => {
+    const refused = await refusal(secretGuard, row(text, `/${github}.md`), undefined, allowed)
+    expect(refused).toMatchObject({ code: 'sensitive_content', details: { lines: [2] } })
+  })
+
+  test("is one for a program's own guard, which names no hash", async () => {
+    const both: ContentGuard = async (content, path) => [
+      ...(await secretGuard(content, path)),
+      ...(await lineGuard(content, path)),
+    ]
+    const shouted = `${text}stop!\n`
+    const refused = await refusal(both, row(shouted), undefined, [sha256OfText(shouted)])
+    expect(refused).toMatchObject({ details: { path: '/a.md', lines: [2, 3] } })
+    expect(refused).not.toHaveProperty('details.sha256')
+  })
+
+  test('can be edited around the secret', async () => {
+    const before = { path: '/a.md', content: text }
+    expect(await refusal(secretGuard, row(`${text}more\n`), before, allowed)).toBeUndefined()
+  })
+
+  test('passes in a store, and the metadata of a program replace neither', async () => {
+    const { store } = await newStore({ refuseSecrets: true })
+    const me = store.as(author)
+    await me.settings.update(({ metadata }) => ({
+      metadata: withAllowed(metadata, sha256OfText(text), true),
+    }))
+    await me.settings.update({ metadata: { team: 'a' } })
+    expect((await store.status()).settings.metadata).toMatchObject({ team: 'a' })
+    await expect(me.write('/b.md', `${text}\n`)).rejects.toThrow('AWS access key in line 2')
+    await me.write('/a.md', text)
+    await store.close()
+  })
+
+  test('is kept in the metadata, once, and 60 of them at most', () => {
+    const hashes = Array.from({ length: 61 }, (_, index) => sha256OfText(String(index)))
+    const pairs: Settings['metadata'] = { team: 'a' }
+    const metadata = hashes
+      .slice(0, 60)
+      .reduce((earlier, sha256) => withAllowed(earlier, sha256, true), pairs)
+    expect(allowedTexts({ metadata })).toEqual(hashes.slice(0, 60).toSorted())
+    expect(withAllowed(metadata, hashes[0] ?? '', true)).toEqual(metadata)
+    const full = { code: 'invalid_input', details: { limit: 60 } }
+    expect(() => withAllowed(metadata, hashes[60] ?? '', true)).toThrow(
+      expect.objectContaining(full),
+    )
+    const emptied = hashes.reduce(
+      (earlier, sha256) => withAllowed(earlier, sha256, false),
+      metadata,
+    )
+    expect(emptied).toEqual(pairs)
+  })
+})
 
 describe('which guards apply', () => {
   const settings = { metadata: { gitlocket_guard: 'secrets' } }

@@ -25,7 +25,7 @@ export function SettingsPage(): JSX.Element {
             {data.archivedAt !== undefined && `, archived ${absoluteTime(data.archivedAt)}`}
           </p>
           <SettingsForm settings={data} />
-          <Guard isOn={data.guard} />
+          <Guard isOn={data.guard} allowed={data.allowed} />
         </>
       )}
     </>

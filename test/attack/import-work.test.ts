@@ -35,7 +35,7 @@ test('T67: many files that are left out', () => {
     return { origin: `${number}.png`, reason: 'not Markdown' }
   })
   const plan = { jobs: [], unchanged: 0, skipped: [], conflicts: [], unsuitable: [], flagged: [] }
-  const whole = { ...plan, memories: 0, limit: 1 }
+  const whole = { ...plan, held: [], memories: 0, limit: 1 }
   const facts = { commits: 0, session: 'import', dryRun: false }
   const { note } = importAnswer({ plan: whole, leftOut, ...facts })
   expect(note).toContain('0.png, 1.png, 2.png, and 199997 more')

@@ -2,6 +2,7 @@
 // what the guard finds, and that nothing of the source changes.
 
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, statSync, symlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -9,6 +10,12 @@ import { copiesOf, newHomeWithStore } from './cli-process.ts'
 
 // Put together here, so that no scanner takes this file for a leak.
 const token = `ghp_${'a1B2'.repeat(9)}`
+/** The exit code of an import that held something back. */
+const HELD = 6
+
+function sha256Of(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
 
 const newGuardedHome = copiesOf(async (home) => {
   await home.ok('init')
@@ -151,23 +158,84 @@ test('a dry run shows all that would be done, and what would refuse it', async (
   expect(await home.json('verify')).toMatchObject({ commits: 2 })
 })
 
-test('what a guard finds is refused or left out by name, and never repeated', async () => {
+test('what the guard finds is held back and listed, and the rest is imported', async () => {
+  const home = await newGuardedHome()
+  const leak = `one\ntoken ${token}\n`
+  home.file('in/a.md', 'fine')
+  home.file('in/leak.md', leak)
+  home.file(`in/${token}.md`, 'the name is the secret')
+  const words = ['import', 'in', '--to', 'notes']
+  const dry = await home.call([...words, '--dry-run'])
+  expect(dry).toMatchObject({ exitCode: HELD, stdout: expect.stringMatching(/^Would import 1 /) })
+  expect(await home.ok('ls')).toBe('')
+  const { stdout, stderr, exitCode } = await home.call(words)
+  expect(exitCode).toBe(HELD)
+  expect(stdout).toMatch(/^Imported 1 memory; held back 2\n/)
+  expect(stderr).toContain(
+    [
+      `  in/${token}.md: GitHub token in its path`,
+      '  in/leak.md: GitHub token in line 2',
+      `    gitlocket guard allow ${sha256Of(leak)}`,
+      'Take the secret out',
+    ].join('\n'),
+  )
+  expect(stderr).not.toContain(`token ${token}`)
+  expect(await home.ok('ls', '-R')).toBe('/notes/a.md\n')
+  const again = await home.call([...words, '--json'])
+  expect(again.exitCode).toBe(HELD)
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    imported: 0,
+    unchanged: 1,
+    held: [
+      { origin: `in/${token}.md`, findings: [{ line: null }], sha256: null },
+      {
+        origin: 'in/leak.md',
+        path: '/notes/leak.md',
+        findings: [{ rule: 'GitHub token', line: 2 }],
+        sha256: sha256Of(leak),
+      },
+    ],
+  })
+})
+
+test('the next import takes what an owner has let through meanwhile', async () => {
+  const home = await newGuardedHome()
+  home.file('in/leak.md', `token ${token}\n`)
+  home.file('in/other.md', `token ${token}`)
+  const held = await home.call(['import', 'in', '--json'])
+  const [{ sha256 }] = JSON.parse(held.stdout).held
+  await home.ok('guard', 'allow', sha256)
+  const made = await home.call(['import', 'in', '--json'])
+  expect(made.exitCode).toBe(HELD)
+  expect(JSON.parse(made.stdout)).toMatchObject({ imported: 1, held: [{ origin: 'in/other.md' }] })
+  expect(await home.ok('cat', 'leak.md')).toBe(`token ${token}\n`)
+})
+
+test('an import that is refused imports nothing, whatever is held back', async () => {
   const home = await newGuardedHome()
   home.file('in/a.md', 'fine')
-  home.file('in/leak.md', `one\ntoken ${token}\n`)
-  for (const words of [
-    ['import', 'in'],
-    ['import', 'in', '--dry-run'],
-  ]) {
-    const refused = await home.call(words)
-    expect(refused.stderr).toMatch(/\n {2}in\/leak\.md: .* in line 2\n/)
-    expect(refused.stderr).not.toContain(token)
-    expect(refused.exitCode).not.toBe(0)
-  }
+  home.file('in/leak.md', `token ${token}\n`)
+  home.file('in/nul', '\0')
+  expect((await home.call(['import', 'in'])).exitCode).toBe(2)
   expect(await home.ok('ls')).toBe('')
   const part = await home.call(['import', 'in', '--skip-unsuitable'])
-  expect(part.stderr).toMatch(/^Left out:\n {2}.* in line 2 \(1\): in\/leak\.md\n$/)
+  expect(part).toMatchObject({ exitCode: HELD, stdout: expect.stringMatching(/^Imported 1 /) })
   expect(await home.ok('ls')).toBe('a.md\n')
+})
+
+test('a memory that holds a secret already is overwritten, but takes no second one', async () => {
+  const home = await newGuardedHome()
+  const other = `ghp_${'c3D4'.repeat(9)}`
+  await home.ok('settings', '--guard', 'off')
+  await home.ok('create', 'a.md', '--text', `token ${token}\n`)
+  await home.ok('settings', '--guard', 'on')
+  const words = ['import', 'in', '--on-conflict', 'overwrite']
+  home.file('in/a.md', `token ${token}\nedited\n`)
+  await home.ok(...words)
+  home.file('in/a.md', `token ${token}\nand ${other}\n`)
+  const { stderr, exitCode } = await home.call(words)
+  expect(exitCode).toBe(HELD)
+  expect(stderr).toContain('in/a.md: GitHub token in line 2\n')
 })
 
 test('without a guard, secrets are imported and named', async () => {

@@ -7,11 +7,13 @@ import { utf8Text } from '../../bytes.ts'
 import { sha256OfText } from '../../crypto/digest.ts'
 import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
 import { checkNewPath, parentPaths } from '../../format/path.ts'
+import type { Settings } from '../../format/settings.ts'
 import {
-  checkGuard,
+  allowedTexts,
   findingsText,
-  type GuardedText,
-  guardOf,
+  findRefused,
+  isGuardOn,
+  type RefusedText,
   secretGuard,
 } from '../../store/guard/guard.ts'
 import type { ListedMemory } from '../../store/memories.ts'
@@ -32,6 +34,12 @@ export interface Unsuitable extends LeftOut {
   readonly code: ErrorCode
 }
 
+/** A text that the guard refuses: it is held back, and the rest is imported. */
+export interface Held extends RefusedText {
+  readonly origin: string
+  readonly path: string
+}
+
 export interface Plan {
   readonly jobs: readonly Job[]
   /** Memories that have the text already. */
@@ -42,6 +50,8 @@ export interface Plan {
   readonly conflicts: readonly string[]
   /** What cannot be a memory. */
   readonly unsuitable: readonly Unsuitable[]
+  /** What the guard refuses. */
+  readonly held: readonly Held[]
   /** What the guard would find in jobs, if it were on. */
   readonly flagged: readonly LeftOut[]
   /** How many memories there would be, and may be. */
@@ -61,20 +71,20 @@ export async function planImport(
   const { settings } = await store.status()
   const places = new Places()
   for await (const memory of store.memories()) places.add(memory)
-  const hasGuard = guardOf([], settings) !== undefined
-  const planner = new Planner(store, places, { onConflict, hasGuard, limits: settings.limits })
+  const planner = new Planner(store, places, { onConflict, settings })
   const slice = new TimeSlice(signal)
   for (const [index, candidate] of candidates.entries()) {
     if (slice.isOver()) await slice.next()
     await planner.add(candidate)
     progress?.(index + 1, candidates.length)
   }
-  const { jobs, unchanged, skipped, conflicts, flagged } = planner
+  const { jobs, unchanged, skipped, conflicts, held, flagged } = planner
   return {
     jobs,
     unchanged,
     skipped,
     conflicts,
+    held,
     flagged,
     unsuitable: [
       ...unsuitable.map((item) => ({ ...item, code: 'invalid_input' as const })),
@@ -119,8 +129,7 @@ class Places {
 
 interface Rules {
   readonly onConflict: OnConflict
-  readonly hasGuard: boolean
-  readonly limits: { readonly contentBytes: number }
+  readonly settings: Settings
 }
 
 class Planner {
@@ -128,6 +137,7 @@ class Planner {
   readonly skipped: string[] = []
   readonly conflicts: string[] = []
   readonly unsuitable: Unsuitable[] = []
+  readonly held: Held[] = []
   readonly flagged: LeftOut[] = []
   unchanged = 0
   readonly #store: MemoryStore
@@ -152,7 +162,7 @@ class Planner {
 
   async #plan(candidate: Candidate): Promise<void> {
     const path = checkNewPath(candidate.path)
-    const content = readText(candidate, this.#rules.limits.contentBytes)
+    const content = readText(candidate, this.#rules.settings.limits.contentBytes)
     const occupant = this.#places.find(path)
     if (occupant !== undefined && 'read' in occupant) {
       throw new UnsuitableError(`its path and that of ${occupant.origin} exclude each other`)
@@ -174,27 +184,24 @@ class Planner {
 
   async #planJob(job: Job, content: string): Promise<void> {
     const { candidate, current } = job
-    const found = await this.#guard({ path: candidate.path, content }, current)
-    if (found !== undefined && this.#rules.hasGuard) {
-      return this.#refuse(candidate, 'sensitive_content', found)
+    const { origin, path } = candidate
+    const { settings } = this.#rules
+    const before = async () => (current === undefined ? undefined : this.#store.read(current.path))
+    const refused = await findRefused(
+      secretGuard,
+      { path, content },
+      before,
+      allowedTexts(settings),
+    )
+    if (refused !== undefined && isGuardOn(settings)) {
+      this.held.push({ origin, path, ...refused })
+      return
     }
-    if (found !== undefined) this.flagged.push({ origin: candidate.origin, reason: found })
+    if (refused !== undefined) {
+      this.flagged.push({ origin, reason: findingsText(refused.findings) })
+    }
     if (current === undefined) this.#places.add(candidate)
     this.jobs.push(job)
-  }
-
-  /** What a store with a guard would refuse: kinds and lines, and none of the text. */
-  async #guard(after: GuardedText, current: ListedMemory | undefined): Promise<string | undefined> {
-    const found = await secretGuard(after.content, after.path)
-    if (found.length === 0) return undefined
-    const before = current === undefined ? undefined : await this.#store.read(current.path)
-    try {
-      await checkGuard(secretGuard, [after], () => before)
-      return undefined
-    } catch (error) {
-      if (!hasCode(error, 'sensitive_content')) throw error
-      return findingsText(found)
-    }
   }
 
   #refuse({ origin }: Candidate, code: ErrorCode, reason: string): void {

@@ -1,10 +1,12 @@
 // What an import says: what was written and what not, and why. Pure.
 
+import { findingsText } from '../../store/guard/guard.ts'
+import { visibleLine } from '../../text/visible.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer } from '../command.ts'
 import { listOf } from '../lists.ts'
 import { countText, numberText } from '../sizes.ts'
-import type { Plan } from './plan.ts'
+import type { Held, Plan } from './plan.ts'
 import type { LeftOut } from './source.ts'
 
 export interface Imported {
@@ -18,13 +20,15 @@ export interface Imported {
 
 /** Names that are shown for one reason. */
 const NAMED_MAX = 3
+/** That of `sensitive_content`: what was imported stays, and something was refused. */
+const HELD = 6
 
 export function importAnswer(imported: Imported): Answer {
   const { plan, leftOut, commits, session, dryRun } = imported
   const changes = plan.jobs.map(({ candidate: { path }, current }) => {
     return { path, action: current === undefined ? 'create' : 'overwrite' }
   })
-  const notes = [leftOutNote(leftOut), flaggedNote(plan.flagged, dryRun)]
+  const notes = [leftOutNote(leftOut), heldNote(plan.held), flaggedNote(plan.flagged, dryRun)]
     .filter((note) => note !== undefined)
     .join('\n')
   return {
@@ -36,19 +40,22 @@ export function importAnswer(imported: Imported): Answer {
       skipped: plan.skipped.length,
       changes,
       left_out: leftOut,
+      held: plan.held.map(heldJson),
       guard: plan.flagged,
       session_id: session,
       dry_run: dryRun,
     },
     ...(notes === '' ? {} : { note: notes }),
+    ...(plan.held.length === 0 ? {} : { exitCode: HELD }),
   }
 }
 
 function summary({ plan, dryRun }: Imported): string {
-  const { jobs, unchanged, skipped } = plan
+  const { jobs, unchanged, skipped, held } = plan
   const count = countText(jobs.length, 'memory', 'memories')
   const others = [
     ...(unchanged === 0 ? [] : [`${numberText(unchanged)} unchanged`]),
+    ...(held.length === 0 ? [] : [`held back ${numberText(held.length)}`]),
     ...(skipped.length === 0 ? [] : [`skipped ${numberText(skipped.length)}`]),
   ]
   return [`${dryRun ? 'Would import' : 'Imported'} ${count}`, ...others].join('; ')
@@ -78,6 +85,27 @@ function leftOutNote(leftOut: readonly LeftOut[]): string | undefined {
     return `${reason} (${numberText(names.length)}): ${shown.join(', ')}`
   })
   return `Left out:\n${listOf(lines)}`
+}
+
+/** All of them: each needs a decision of its own. */
+function heldNote(held: readonly Held[]): string | undefined {
+  if (held.length === 0) return undefined
+  const lines = held.flatMap(({ origin, findings, sha256 }) => [
+    `  ${visibleLine(origin)}: ${findingsText(findings)}`,
+    ...(sha256 === undefined ? [] : [`    gitlocket guard allow ${sha256}`]),
+  ])
+  return [
+    'Held back, since the guard takes something in them for a secret:',
+    ...lines,
+    'Take the secret out; or, if this is a false alarm, an owner lets the exact text through by ' +
+      'the command below its name. Then import again',
+  ].join('\n')
+}
+
+/** `line` is null for a finding in the path, which cannot be let through. */
+function heldJson({ origin, path, findings, sha256 }: Held): object {
+  const found = findings.map(({ rule, line }) => ({ rule, line: line === 0 ? null : line }))
+  return { origin, path, findings: found, sha256: sha256 ?? null }
 }
 
 function flaggedNote(flagged: readonly LeftOut[], dryRun: boolean): string | undefined {

@@ -31,6 +31,7 @@ async function tour(): Promise<void> {
     'sessions, each command through the memory tool. One session is poisoned: it is undone, and',
   )
   print('what it leaked is erased. A second machine joins, and the host sees none of it.')
+  print('A new store would refuse the key that leaks here: the guard of this one is off at first.')
   const place = await makePlace()
   const { store, recoveryKey } = await createStore({ ...place, refuseSecrets: false })
   await store.close()
@@ -63,7 +64,7 @@ function replayOne(place: Place, session: Session): Promise<number> {
 }
 
 async function showGuard(place: Place): Promise<void> {
-  heading('To prevent it in future, the store refuses secrets that it can recognise')
+  heading('To prevent it in future, she turns on the guard that a new store has')
   showCommand(place, ['settings', '--guard', 'on'], 6)
   await replayOne(place, guardedSession)
 }

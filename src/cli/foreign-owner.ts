@@ -1,29 +1,22 @@
-// Files of one user that another user made, root above all: `sudo gitlocket` in the store of a user
-// would leave files that this user can neither read nor write. Root is refused there, before
-// anything is written, rather than made to give files away in directories whose user may plant
-// links; what is there already is named.
+// Files of one user that another user made, root above all: `sudo gitlocket` is refused in the
+// places of a user by the rule of disk/foreign-owner.ts, whatever the command; what is there
+// already is named.
 
-import { accessSync, constants, lstatSync, readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, lstatSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { getegid, geteuid } from 'node:process'
+import { findForeignPlace, foreignSentence } from '../disk/foreign-owner.ts'
 import { StoreError } from '../errors.ts'
 import { CommandError } from './command-error.ts'
 import type { Environment } from './environment.ts'
-import { existingDirectory } from './memory-files.ts'
 
 /** Throws `storage_denied` for root in a place of another user. */
 export function refuseForeignRoot(environment: Environment): void {
-  if (geteuid?.() !== 0) return
-  for (const place of placesOf(environment)) {
-    const found = statSync(place, { throwIfNoEntry: false }) ?? statSync(existingDirectory(place))
-    if (found.uid === 0) continue
-    throw new CommandError(
-      'storage_denied',
-      'The place of the store belongs to another user, who could not use what root writes there',
-      `Run it as that user: sudo -u '#${found.uid}' gitlocket …`,
-      { place },
-    )
-  }
+  const found = findForeignPlace(...placesOf(environment))
+  if (found === undefined) return
+  const { place, uid } = found
+  const hint = `Run it as that user: sudo -u '#${uid}' gitlocket …`
+  throw new CommandError('storage_denied', foreignSentence, hint, { place })
 }
 
 export interface ForeignFiles {

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { type Disk, makeDurableDirectory, systemDisk } from '../disk/disk.ts'
+import { refuseForeignRoot } from '../disk/foreign-owner.ts'
 import { isHeldByLive, isOwnerFile, LockIdentity, ProcessLock } from '../disk/process-lock.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import type { Identity } from '../keys/identity.ts'
@@ -57,6 +58,7 @@ export class DataDirectory {
   readonly #locks: ProcessLock[] = []
   readonly #halves: ProcessLock
 
+  /** Throws `storage_denied` for root in places of another user. */
   constructor({ dataDirectory, stateDirectory, identity, ...environment }: HostPlaces) {
     const { disk = systemDisk, random = systemRandom, clock = systemClock } = environment
     this.disk = disk
@@ -67,6 +69,7 @@ export class DataDirectory {
     this.stores = `${this.path}/stores`
     this.unfinished = `${this.path}/unfinished`
     this.storeStates = resolve(stateDirectory)
+    refuseForeignRoot(this.path, this.storeStates)
     this.#state = `${this.storeStates}/servers/${nameOf(this.path)}`
     this.#identity = new LockIdentity(disk, this.locks, random)
     this.#halves = this.#lock('stores.lock', 'stores')

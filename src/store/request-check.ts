@@ -1,6 +1,8 @@
 // What the types say and plain JavaScript may get wrong: the shape of a request. What its values
 // mean is checked where they are used. Must not change what it checks.
 
+import { resolve } from 'node:path'
+import { refuseForeignRoot } from '../disk/foreign-owner.ts'
 import { StoreError } from '../errors.ts'
 import type { BlameOptions } from './history/blame.ts'
 import type { Point } from './history/points.ts'
@@ -48,14 +50,17 @@ export function checkRedaction(request: RedactionRequest): RedactionRequest {
   return request
 }
 
-/** Where a store lies and who opens it. Throws `invalid_input`. */
+/** Where a store lies and who opens it. Throws `invalid_input`, or `storage_denied` for root. */
 export function checkPlaces<T extends StorePlaces>(options: T): T {
   const { directory, stateDirectory, identity } = checkOptions(options)
   checkText(directory, '`directory`')
   checkText(stateDirectory, '`stateDirectory`')
   // An identity that was parsed or generated here has all of its parts.
-  if (isObject(identity) && identity.secret instanceof Uint8Array) return options
-  throw invalid('`identity` must come from `generateIdentity` or `parseIdentity`')
+  if (!isObject(identity) || !(identity.secret instanceof Uint8Array)) {
+    throw invalid('`identity` must come from `generateIdentity` or `parseIdentity`')
+  }
+  refuseForeignRoot(resolve(directory), resolve(stateDirectory))
+  return options
 }
 
 /** Exactly one way to name a moment. Throws `invalid_input`. */

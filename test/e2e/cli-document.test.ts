@@ -64,6 +64,10 @@ editor that keeps swap, undo or backup files elsewhere writes plaintext there. A
 history and to write no file; other pagers run as the user has set them up. In a pipe, and with
 \`--json\`, there is none.
 
+**Root** is refused where the store, the state directory, the identity file or the data of a server
+belongs to another user, who could not use what root writes there: run the command as that user.
+\`doctor\` names what root has left already, with the \`chown\`.
+
 **What destroys asks** on a terminal, and needs \`--yes\` elsewhere: \`redact\`, \`expire\`, \`key
 recovery\` and \`key passwd --remove\`. \`rollback\` asks on a terminal only: as \`restore\` and
 \`expire\`, it makes ordinary changes, which can be undone. \`redact\` cannot be undone. It

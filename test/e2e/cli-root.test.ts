@@ -1,10 +1,23 @@
-// `sudo gitlocket` in the store of another user: it is refused before anything is written, and what
-// root left there before is named, with the command that gives it back.
+// Root in the store of another user, by `sudo gitlocket` or by a program with the library: it is
+// refused before anything is written, and what root left there before is named, with the command
+// that gives it back.
 
 import { spawnSync } from 'node:child_process'
-import { chownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { chownSync, cpSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import {
+  auditStore,
+  createStore,
+  generateIdentity,
+  joinStore,
+  openStore,
+  type StorePlaces,
+} from '../../src/index.ts'
+import { openHostAdministration } from '../../src/server/server.ts'
+import { findCloneHead } from '../../src/store/clone-remotes.ts'
+import { author } from '../support/stores.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
 import { type Home, mainFile, newHome, newHomeWithStore } from './cli-process.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -55,6 +68,49 @@ describe.skipIf(!isRoot)(`root in the store of another user${note}`, () => {
     giveAway(home)
     expect(await home.call(['init'])).toMatchObject({ exitCode: 9 })
     expect(readdirSync(home.directory)).toEqual(['.config'])
+  })
+
+  test('is refused by the library too, which writes nothing', async () => {
+    const root = temporaryDirectory()
+    const identity = await generateIdentity()
+    const [own, theirs] = ['own', 'theirs'].map((name) => join(root, name))
+    const placed = (place = ''): StorePlaces => ({
+      directory: join(place, 'store'),
+      stateDirectory: join(place, 'state'),
+      identity,
+    })
+    const { store } = await createStore(placed(own))
+    await store.close()
+    cpSync(own ?? '', theirs ?? '', { recursive: true })
+    for (const path of entriesIn(theirs ?? '')) chownSync(path, uid, uid)
+    const before = entriesIn(theirs ?? '')
+    const dataDirectory = join(theirs ?? '', 'data')
+    const [here, there] = [placed(own), placed(theirs)]
+    const denied = { code: 'storage_denied', message: expect.stringContaining('as user 12345') }
+    for (const attempt of [
+      () => openStore(there),
+      () => openStore({ ...there, directory: here.directory }),
+      () => openStore({ ...here, directory: there.directory }),
+      () => createStore(placed(join(theirs ?? '', 'new'))),
+      () => joinStore({ ...placed(join(theirs ?? '', 'new')), url: here.directory, author }),
+      () => auditStore(there),
+      () => findCloneHead(there.directory),
+      () => openHostAdministration({ ...here, dataDirectory }),
+    ]) {
+      await expect(attempt()).rejects.toMatchObject(denied)
+    }
+    expect(entriesIn(theirs ?? '')).toEqual(before)
+    await (await openStore(here)).close()
+  })
+
+  test('serves no data of the user', async () => {
+    const home = newHome()
+    const data = join(home.directory, 'data')
+    mkdirSync(data)
+    chownSync(data, uid, uid)
+    const refused = await home.call(['workspace', 'list', '--data', data])
+    expect(refused).toMatchObject({ exitCode: 9, stderr: expect.stringContaining('user 12345') })
+    expect(readdirSync(data)).toEqual([])
   })
 
   test('left files that doctor names with the command', { tags: 'slow' }, async () => {

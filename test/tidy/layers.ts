@@ -151,6 +151,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:process': [
     'cli',
     'tour',
+    'src/disk/foreign-owner.ts',
     'src/disk/process-owner.ts',
     'src/hosting/store-pool.ts',
     'src/transport/process-wire.ts',

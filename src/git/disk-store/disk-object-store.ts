@@ -5,6 +5,7 @@
 import { resolve } from 'node:path'
 import type { Random } from '../../crypto/random.ts'
 import { type Disk, systemDisk } from '../../disk/disk.ts'
+import { refuseForeignRoot } from '../../disk/foreign-owner.ts'
 import type { ProcessLock } from '../../disk/process-lock.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { journalBytesMax, journalWaitBytes, lockWaitMsDefault, purgeWaitMs } from '../../limits.ts'
@@ -51,6 +52,7 @@ export async function createDiskObjectStore(options: DiskObjectStoreOptions): Pr
 
 /** Opens a repository. Throws what `checkRepository` and reading the journal throw. */
 export async function openDiskObjectStore(options: DiskObjectStoreOptions): Promise<ObjectStore> {
+  refuseForeignRoot(resolve(options.directory))
   const store = new DiskObjectStore(options)
   try {
     await store.load()

@@ -1,12 +1,11 @@
 // Argon2id (FORMAT §7, §7.5), in a worker thread that ends afterwards: the event loop stays free,
 // and the hundreds of megabytes are released, which a WebAssembly heap never does otherwise.
 
-import { Worker } from 'node:worker_threads'
 import { utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { argon2, type StretchParameters } from '../limits.ts'
 import { cancelledError, checkNotCancelled } from '../time-slice.ts'
-import { findWorker } from '../worker-url.ts'
+import { findWorker, startWorker } from '../worker-threads.ts'
 import type { StretchJob } from './argon2.ts'
 import { wipe } from './wipe.ts'
 
@@ -80,7 +79,7 @@ function runWorker(
   job: StretchJob,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array | undefined> {
-  const worker = new Worker(entry, { workerData: job })
+  const worker = startWorker(entry, { workerData: job })
   // The thread has a copy.
   wipe(job.password)
   const ended = new AbortController()

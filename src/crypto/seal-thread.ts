@@ -2,9 +2,9 @@
 // event loop for ten milliseconds. The plaintext is transferred, not copied, and never leaves the
 // process. The thread ends after some idle time.
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { StoreError } from '../errors.ts'
-import { findWorker } from '../worker-url.ts'
+import { findWorker, startWorker } from '../worker-threads.ts'
 import { type SealedBlob, type SealJob, sealJob } from './seal-job.ts'
 
 interface Waiting {
@@ -42,7 +42,7 @@ export async function sealInThread(job: SealJob): Promise<SealedBlob> {
 function start(): Thread | undefined {
   const entry = findWorker(import.meta.url, 'seal-worker')
   if (entry === undefined) return undefined
-  const worker = new Worker(entry)
+  const worker = startWorker(entry)
   const waiting: Waiting[] = []
   worker.on('message', (blob: SealedBlob) => {
     waiting.shift()?.resolve(blob)

@@ -16,7 +16,7 @@ const base: ReadonlySet<string> = new Set([
   'page',
   'plain-input',
   'time-slice',
-  'worker-url',
+  'worker-threads',
 ])
 
 /** The folders of src/, each of which may import from those before it alone, types included. */
@@ -139,7 +139,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
     'home',
     'cli',
     'tour',
-    'src/worker-url.ts',
+    'src/worker-threads.ts',
     'src/transport/git-settings.ts',
     pageFiles,
   ],
@@ -161,9 +161,9 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:tls': ['transport'],
   'node:timers': ['git', 'store', 'cli', 'tour', 'src/api/console/hosted.ts'],
   'node:tty': ['cli'],
-  'node:url': ['cli', 'tour', 'src/worker-url.ts'],
+  'node:url': ['cli', 'tour', 'src/worker-threads.ts'],
   'node:util': ['disk', 'git', 'store', 'cli', 'tour'],
-  'node:worker_threads': ['crypto', 'git', 'store'],
+  'node:worker_threads': ['crypto', 'git', 'store', 'src/worker-threads.ts'],
   'node:zlib': ['git'],
   'node-diff3': ['text'],
   minisearch: ['src/store/search/term-index.ts'],

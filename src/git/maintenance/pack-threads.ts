@@ -3,9 +3,10 @@
 // all that it runs. After any other job, which may have taken much memory, it ends at once. Must
 // not decide which jobs run in a thread.
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { Turns } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
+import { startWorker } from '../../worker-threads.ts'
 import type { CompactOptions } from '../object-store.ts'
 import type { PackJob, PackResult } from './pack-job.ts'
 import { encodeRequest, type PackReply, type PackTask, transferOf } from './pack-message.ts'
@@ -82,7 +83,7 @@ class PackThread {
 
   constructor(entry: URL) {
     const limits = { maxYoungGenerationSizeMb: youngMegabytes }
-    this.#worker = new Worker(entry, { resourceLimits: limits })
+    this.#worker = startWorker(entry, { resourceLimits: limits })
     this.#worker.on('message', (reply: PackReply) => this.#waiting?.reply(reply))
     this.#worker.once('error', (cause) => this.#fail(cause))
     this.#worker.once('exit', () => this.#fail())

@@ -4,7 +4,7 @@
 
 import { systemDisk } from '../../disk/disk.ts'
 import { KIBIBYTE } from '../../limits.ts'
-import { findWorker } from '../../worker-url.ts'
+import { findWorker } from '../../worker-threads.ts'
 import type { CompactOptions } from '../object-store.ts'
 import type { Arrival } from '../pack/arrival.ts'
 import type { IndexJob } from '../pack/incoming-pack.ts'

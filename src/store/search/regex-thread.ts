@@ -2,9 +2,9 @@
 // that backtracks may take years, and no engine says so beforehand. The thread holds texts in RAM
 // and ends with the search.
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { StoreError } from '../../errors.ts'
-import { findWorker } from '../../worker-url.ts'
+import { findWorker, startWorker } from '../../worker-threads.ts'
 import type { Spot } from './snippet.ts'
 
 export interface RegexText {
@@ -69,7 +69,7 @@ export class RegexThread {
     checkSyntax(source)
     const entry = findWorker(import.meta.url, 'regex-worker')
     const options = { workerData: source, resourceLimits, eval: entry === undefined }
-    const thread = new RegexThread(new Worker(entry ?? bundledWorker, options))
+    const thread = new RegexThread(startWorker(entry ?? bundledWorker, options))
     await thread.#reply()
     return thread
   }

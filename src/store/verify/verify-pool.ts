@@ -2,9 +2,9 @@
 // and which one gets a batch. If a thread dies, its batches are checked in the main thread.
 
 import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Oid } from '../../git/objects/object.ts'
-import { findWorker } from '../../worker-url.ts'
+import { findWorker, startWorker } from '../../worker-threads.ts'
 import type { VerifyJob } from './verify-message.ts'
 
 /** More do not help: the checks against the past run in one thread and then take longest. */
@@ -65,7 +65,7 @@ export class VerifyPool {
   }
 
   #start(entry: URL, job: VerifyJob): Thread {
-    const worker = new Worker(entry, { workerData: job, resourceLimits })
+    const worker = startWorker(entry, { workerData: job, resourceLimits })
     const waiting: Deliver[] = []
     const exited = new Promise<void>((resolve) => {
       worker.once('exit', () => {

@@ -1,9 +1,10 @@
-// Finds the compiled module of a worker thread. In the bundle of a program that uses the library
+// Finds the compiled module of a worker thread, and starts it. In the bundle of a program that uses the library
 // there is none, and the caller does without: most do the work in their own thread. The bundle of
 // the command line has them beside it. Workers run from dist/, also in tests, because Node runs no
 // TypeScript in them.
 
 import { existsSync } from 'node:fs'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
 
 /**
  * The URL of the module `name` (without extension) in the directory of the caller, whose
@@ -17,6 +18,14 @@ export function findWorker(moduleUrl: string | undefined, name: string): URL | u
   const extension = compiled.endsWith('.cjs') ? 'cjs' : 'js'
   const found = new URL(`./${name}.${extension}`, compiled)
   return existsSync(found) ? found : undefined
+}
+
+/**
+ * Without the options that Node was started with, which a thread would inherit: `--input-type` of
+ * `node --eval` keeps it from running a file, and what `--import` names is not meant for it.
+ */
+export function startWorker(entry: string | URL, options?: WorkerOptions): Worker {
+  return new Worker(entry, { ...options, execArgv: [] })
 }
 
 /** Replaces the last `/src/`: a parent directory may have the same name. */

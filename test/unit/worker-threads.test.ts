@@ -1,0 +1,57 @@
+// Workers are compiled modules, wherever the caller runs; in most bundles there are none. They run
+// whatever options Node was started with.
+
+import { execFile } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { execPath } from 'node:process'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { findWorker } from '../../src/worker-threads.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+test.each([
+  ['a/dist/crypto/passphrase.js', 'a/dist/crypto/w.js'],
+  ['a/src/crypto/passphrase.ts', 'a/dist/crypto/w.js'],
+  ['a/dist/command/verifying.cjs', 'a/dist/command/w.cjs'],
+  ['src/a/src/crypto/passphrase.ts', 'src/a/dist/crypto/w.js'],
+  ['src/node_modules/gitlocket/dist/git/b.js', 'src/node_modules/gitlocket/dist/git/w.js'],
+])('next to %s is %s', (caller, expected) => {
+  const root = `${temporaryDirectory()}/`
+  const address = (path: string): string => new URL(path, pathToFileURL(root)).href
+  expect(findWorker(address(caller), 'w')).toBeUndefined()
+  mkdirSync(root + expected.replace(/[^/]*$/, ''), { recursive: true })
+  writeFileSync(root + expected, '')
+  expect(findWorker(address(caller), 'w')?.href).toBe(address(expected))
+})
+
+test.each([undefined, 'https://host.example/bundle.js', 'webpack://bundle.js'])(
+  'there is none next to %s',
+  (moduleUrl) => {
+    expect(findWorker(moduleUrl, 'w')).toBeUndefined()
+  },
+)
+
+const everyThread = `
+import { createStore, generateIdentity } from '${new URL('../../dist/index.js', import.meta.url)}'
+const [directory] = process.argv.slice(1)
+const { store } = await createStore({
+  directory: directory + '/store',
+  stateDirectory: directory + '/state',
+  identity: await generateIdentity(),
+  passphrase: 'a passphrase of the test',
+})
+const me = store.as({ actor: { type: 'user', id: 'test' } })
+await Promise.all(Array.from({ length: 120 }, (_, n) => me.write('/' + (n % 60), 'text ' + n)))
+const report = await store.maintenance.compact()
+await store.maintenance.verify()
+const found = await store.search({ query: '^text 11[0-9]$', regex: true })
+console.log(found.data.length)
+await store.close()
+`
+
+test('threads start in a program that is an argument of node', { tags: 'slow' }, async () => {
+  const words = ['--input-type=module', '--eval', everyThread, temporaryDirectory()]
+  const { stdout } = await promisify(execFile)(execPath, words)
+  expect(stdout).toBe('10\n')
+})

@@ -97,16 +97,20 @@ describe('T30: a device that writes from two machines', () => {
     },
   )
 
-  test('reads on and refuses to write after it has taken over the merge', async () => {
-    const { a, b, copy, remote, ...world } = await copied()
-    await mergeElsewhere({ a, b, copy, remote, ...world })
-    const report = await sync(b)
-    expect(report.forkedDevices).toEqual([world.deviceId])
-    expect(await contentsOf(b.store)).toMatchObject({ '/there.md': '/there.md' })
-    const attempt = b.store.as(author).apply([{ type: 'delete', path: '/notes.md' }])
-    expect(await failureOf(attempt)).toMatchObject({ code: 'device_forked' })
-    await expectInStep(remote, [b])
-  })
+  test(
+    'reads on and refuses to write after it has taken over the merge',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, copy, remote, ...world } = await copied()
+      await mergeElsewhere({ a, b, copy, remote, ...world })
+      const report = await sync(b)
+      expect(report.forkedDevices).toEqual([world.deviceId])
+      expect(await contentsOf(b.store)).toMatchObject({ '/there.md': '/there.md' })
+      const attempt = b.store.as(author).apply([{ type: 'delete', path: '/notes.md' }])
+      expect(await failureOf(attempt)).toMatchObject({ code: 'device_forked' })
+      await expectInStep(remote, [b])
+    },
+  )
 
   test('is replaced by a new identity, and removed', { tags: 'slow' }, async () => {
     const world = await copied()

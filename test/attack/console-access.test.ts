@@ -63,7 +63,7 @@ describe('T71: read-only', () => {
 })
 
 describe('T71: roles', () => {
-  test("a reader's console is refused what the role may not", async () => {
+  test("a reader's console is refused what the role may not", { tags: 'slow' }, async () => {
     const url = bareRemote()
     const first = await firstClone(url)
     await first.store.as(author).write('/a.md', 'text')

@@ -22,7 +22,7 @@ describe('T33: a member that lies about the time', () => {
   test.each([
     ['ahead', Date.UTC(2099, 0, 1)],
     ['back', 5000],
-  ])('%s hides and deletes nothing', async (_, lie) => {
+  ])('%s hides and deletes nothing', { tags: 'slow' }, async (_, lie) => {
     const url = bareRemote()
     const honest = await firstClone(url)
     await put(honest, '/kept', 'one')

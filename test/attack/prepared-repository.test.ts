@@ -169,23 +169,27 @@ exec git "$@"`,
   return readFileSync(log, 'utf8').trim().split('\n')
 }
 
-test('a push to a prepared repository lets it write no line of a file elsewhere', async () => {
-  const { a, remote } = await pairOfClones()
-  const victim = `${temporaryDirectory()}/profile`
-  writeFileSync(victim, '')
-  mkdirSync(`${remote}/logs/refs/heads`, { recursive: true })
-  symlinkSync(victim, `${remote}/logs/refs/heads/main`)
-  configure(remote, {
-    'core.logAllRefUpdates': 'always',
-    'user.name': 'x; id; x',
-    'user.email': 'x',
-  })
-  await create(a, '/new.md')
-  await a.store.as(author).sync({ access: { environment: {} } })
-  const line = readFileSync(victim, 'utf8')
-  expect(line).toContain(`${branchOf(remote)} gitlocket <gitlocket@localhost> `)
-  expect(line).not.toContain(';')
-})
+test(
+  'a push to a prepared repository lets it write no line of a file elsewhere',
+  { tags: 'slow' },
+  async () => {
+    const { a, remote } = await pairOfClones()
+    const victim = `${temporaryDirectory()}/profile`
+    writeFileSync(victim, '')
+    mkdirSync(`${remote}/logs/refs/heads`, { recursive: true })
+    symlinkSync(victim, `${remote}/logs/refs/heads/main`)
+    configure(remote, {
+      'core.logAllRefUpdates': 'always',
+      'user.name': 'x; id; x',
+      'user.email': 'x',
+    })
+    await create(a, '/new.md')
+    await a.store.as(author).sync({ access: { environment: {} } })
+    const line = readFileSync(victim, 'utf8')
+    expect(line).toContain(`${branchOf(remote)} gitlocket <gitlocket@localhost> `)
+    expect(line).not.toContain(';')
+  },
+)
 
 test('a fetch from a prepared repository runs nothing of it', { tags: 'slow' }, async () => {
   const { a, b, remote } = await pairOfClones()

@@ -116,19 +116,23 @@ describe('T22: a remote that was rolled back', () => {
     },
   )
 
-  test('cannot be passed on to a machine that has seen more elsewhere', async () => {
-    const { a, b, remote } = await pairOfClones()
-    await create(a, '/newest.md')
-    await syncAll([a, b])
-    const head = await headOf(b)
-    moveBranch(remote, `${branchOf(remote)}~1`)
-    await b.store.remotes.remove('origin')
-    await b.store.remotes.add('mirror', remote)
-    // Never seen under this name: the older head is in what B has, which goes on from there.
-    await sync(b)
-    expect(await headOf(b)).toBe(head)
-    expect(branchOf(remote)).toBe(head)
-  })
+  test(
+    'cannot be passed on to a machine that has seen more elsewhere',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote } = await pairOfClones()
+      await create(a, '/newest.md')
+      await syncAll([a, b])
+      const head = await headOf(b)
+      moveBranch(remote, `${branchOf(remote)}~1`)
+      await b.store.remotes.remove('origin')
+      await b.store.remotes.add('mirror', remote)
+      // Never seen under this name: the older head is in what B has, which goes on from there.
+      await sync(b)
+      expect(await headOf(b)).toBe(head)
+      expect(branchOf(remote)).toBe(head)
+    },
+  )
 })
 
 describe('T22: a remote that was not rolled back is accepted', () => {

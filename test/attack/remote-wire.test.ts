@@ -287,7 +287,7 @@ describe('T27: a host that sends us elsewhere', () => {
     },
   )
 
-  test('cannot have a credential kept in an address', async () => {
+  test('cannot have a credential kept in an address', { tags: 'slow' }, async () => {
     const { b, server } = await served()
     const url = server.url.replace('http://', 'http://me:secret@')
     await expect(b.store.remotes.add('other', url)).rejects.toMatchObject({ code: 'invalid_input' })

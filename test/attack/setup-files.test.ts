@@ -98,19 +98,23 @@ describe('an entry of our name', () => {
     expect(existsSync(mark)).toBe(false)
   })
 
-  test('that is ours with variables of others is started without those', async () => {
-    const home = await newHomeWithStore()
-    const mark = join(home.directory, 'started')
-    const script = home.file(
-      'evil.cjs',
-      `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '')`,
-    )
-    const { server } = await home.json('setup', 'cursor')
-    planted(home, { ...Object(server), env: { NODE_OPTIONS: `--require ${script}` } })
-    const { stdout } = await home.call(['setup', 'cursor', '--write'])
-    expect(stdout).toContain('nothing to do')
-    expect(existsSync(mark)).toBe(false)
-  })
+  test(
+    'that is ours with variables of others is started without those',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const mark = join(home.directory, 'started')
+      const script = home.file(
+        'evil.cjs',
+        `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '')`,
+      )
+      const { server } = await home.json('setup', 'cursor')
+      planted(home, { ...Object(server), env: { NODE_OPTIONS: `--require ${script}` } })
+      const { stdout } = await home.call(['setup', 'cursor', '--write'])
+      expect(stdout).toContain('nothing to do')
+      expect(existsSync(mark)).toBe(false)
+    },
+  )
 })
 
 test.each(['${HOME}/store', '${env:SECRET}', '${input:key}'])(

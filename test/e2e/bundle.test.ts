@@ -72,13 +72,13 @@ describe('a command reads only what it needs', async () => {
     ['create a.md --text a', `${always} write.cjs`],
     ['ls', always],
     ['cat a.md', always],
-  ])('%s', async (words, expected) => {
+  ])('%s', { tags: 'slow' }, async (words, expected) => {
     const home = await newHomeWithStore()
     await home.ok('write', 'b.md', '--text', 'b')
     expect(await readBy(home, words.replace('cat a', 'cat b'))).toBe(expected)
   })
 
-  test('sync', async () => {
+  test('sync', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.ok('remote', 'add', 'origin', bareRemote())
     expect(await readBy(home, 'sync')).toBe(
@@ -109,19 +109,23 @@ describe('compiled code', () => {
 
   const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory()
 
-  test('is left beside the program, writable by its owner only, and taken from there', async () => {
-    const { cache, version } = copyOfProgram()
-    const umask = process.umask(0)
-    const kept = await version().finally(() => process.umask(umask))
-    const suffix = `${process.version}-${process.arch}`
-    const names = ['main.cjs', 'program.cjs'].map((name) => join(cache, `${name}-${suffix}`))
-    expect(kept).toEqual(names)
-    expect([cache, ...kept].map((path) => statSync(path).mode & 0o022)).toEqual([0, 0, 0])
-    const [file = ''] = kept
-    const { ino } = statSync(file)
-    expect(await version()).toEqual(kept)
-    expect(statSync(file).ino).toBe(ino)
-  })
+  test(
+    'is left beside the program, writable by its owner only, and taken from there',
+    { tags: 'slow' },
+    async () => {
+      const { cache, version } = copyOfProgram()
+      const umask = process.umask(0)
+      const kept = await version().finally(() => process.umask(umask))
+      const suffix = `${process.version}-${process.arch}`
+      const names = ['main.cjs', 'program.cjs'].map((name) => join(cache, `${name}-${suffix}`))
+      expect(kept).toEqual(names)
+      expect([cache, ...kept].map((path) => statSync(path).mode & 0o022)).toEqual([0, 0, 0])
+      const [file = ''] = kept
+      const { ino } = statSync(file)
+      expect(await version()).toEqual(kept)
+      expect(statSync(file).ino).toBe(ino)
+    },
+  )
 
   test('that is damaged, or of another source, is replaced', { tags: 'slow' }, async () => {
     const { version } = copyOfProgram()
@@ -137,13 +141,17 @@ describe('compiled code', () => {
     }
   })
 
-  test('is not made with flags, if switched off, and where nothing can be written', async () => {
-    const { cache, version } = copyOfProgram()
-    expect(await version({ NODE_OPTIONS: '--max-old-space-size=200' })).toEqual([])
-    expect(await version({ NODE_DISABLE_COMPILE_CACHE: '1' })).toEqual([])
-    writeFileSync(cache, '')
-    expect(await version()).toEqual([])
-  })
+  test(
+    'is not made with flags, if switched off, and where nothing can be written',
+    { tags: 'slow' },
+    async () => {
+      const { cache, version } = copyOfProgram()
+      expect(await version({ NODE_OPTIONS: '--max-old-space-size=200' })).toEqual([])
+      expect(await version({ NODE_DISABLE_COMPILE_CACHE: '1' })).toEqual([])
+      writeFileSync(cache, '')
+      expect(await version()).toEqual([])
+    },
+  )
 })
 
 describe('the bundle', () => {
@@ -188,12 +196,16 @@ describe('the bundle', () => {
     for (const one of kept) expect(one).toMatch(/\n.*(?:permi|licen[cs]e)/i)
   })
 
-  test('names places in src/ in a stack, if Node.js is to read its maps', async () => {
-    const home = await newHomeWithStore()
-    const env = { NODE_DEBUG: 'gitlocket', NODE_OPTIONS: '--enable-source-maps' }
-    const { stderr } = await home.run(['cat', 'nothing.md'], { env })
-    expect(stderr).toMatch(/at \S*getMemory \(.*\/src\/cli\/commands\/read\.ts:\d+:\d+\)/)
-  })
+  test(
+    'names places in src/ in a stack, if Node.js is to read its maps',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const env = { NODE_DEBUG: 'gitlocket', NODE_OPTIONS: '--enable-source-maps' }
+      const { stderr } = await home.run(['cat', 'nothing.md'], { env })
+      expect(stderr).toMatch(/at \S*getMemory \(.*\/src\/cli\/commands\/read\.ts:\d+:\d+\)/)
+    },
+  )
 })
 
 test(

@@ -41,7 +41,7 @@ function sessionOf(home: Home, env: Readonly<Record<string, string>> = {}): stri
   return JSON.parse(text) ?? undefined
 }
 
-test('lists the memories in the form of the program', async () => {
+test('lists the memories in the form of the program', { tags: 'slow' }, async () => {
   const home = await newHomeWithStore()
   await home.ok('create', 'notes.md', '--text', 'Hello')
   const { stdout, stderr, exitCode } = await hook(home, start(id))
@@ -56,22 +56,26 @@ test('lists the memories in the form of the program', async () => {
 })
 
 describe('the session', () => {
-  test('is known to other children of the same process, and the newest counts', async () => {
-    const home = await newHomeWithStore()
-    expect(sessionOf(home)).toBeUndefined()
-    await hook(home, start(id))
-    expect(sessionOf(home, { CLAUDE_CODE_SESSION_ID: 'earlier' })).toBe(id)
-    await hook(home, start('second', 'clear'))
-    expect(sessionOf(home)).toBe('second')
-    const notes = join(home.stateDirectory, 'agent-sessions')
-    const [note = '', ...others] = readdirSync(notes)
-    expect(others).toEqual([])
-    expect([statSync(join(notes, note)).mode & 0o777, statSync(notes).mode & 0o777]).toEqual([
-      0o600, 0o700,
-    ])
-  })
+  test(
+    'is known to other children of the same process, and the newest counts',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      expect(sessionOf(home)).toBeUndefined()
+      await hook(home, start(id))
+      expect(sessionOf(home, { CLAUDE_CODE_SESSION_ID: 'earlier' })).toBe(id)
+      await hook(home, start('second', 'clear'))
+      expect(sessionOf(home)).toBe('second')
+      const notes = join(home.stateDirectory, 'agent-sessions')
+      const [note = '', ...others] = readdirSync(notes)
+      expect(others).toEqual([])
+      expect([statSync(join(notes, note)).mode & 0o777, statSync(notes).mode & 0o777]).toEqual([
+        0o600, 0o700,
+      ])
+    },
+  )
 
-  test('of another process is not taken', async () => {
+  test('of another process is not taken', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const words = [process.execPath, mainFile, 'hook', 'session-start']
     // The shell stays, as another agent program would.
@@ -108,7 +112,7 @@ describe('the session', () => {
     expect(findAgentSession(place, agents('x'.repeat(5000)))).toBeUndefined()
   })
 
-  test('is kept for a bounded number of processes, the newest', async () => {
+  test('is kept for a bounded number of processes, the newest', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const notes = join(home.stateDirectory, 'agent-sessions')
     mkdirSync(notes, { recursive: true })
@@ -149,22 +153,30 @@ test.each(strange)('given %s it lists the memories, and notes nothing', slow, as
   expect(sessionOf(home)).toBeUndefined()
 })
 
-test('without a store it says nothing to the agent, and exits with 0', async () => {
-  const { stdout, stderr, exitCode } = await hook(newHome(), start(id))
-  expect([exitCode, stdout, stderr]).toEqual([0, '', 'gitlocket: There is no store yet\n'])
-})
+test(
+  'without a store it says nothing to the agent, and exits with 0',
+  { tags: 'slow' },
+  async () => {
+    const { stdout, stderr, exitCode } = await hook(newHome(), start(id))
+    expect([exitCode, stdout, stderr]).toEqual([0, '', 'gitlocket: There is no store yet\n'])
+  },
+)
 
-test('with a damaged store, or without a place for its note, it exits with 0', async () => {
-  const home = await newHomeWithStore()
-  writeFileSync(join(home.stateDirectory, 'agent-sessions'), 'a file')
-  const first = await hook(home, start(id))
-  expect([first.exitCode, first.stderr]).toEqual([0, expect.stringMatching(/^gitlocket: Could /)])
-  expect(first.stdout).toContain('0 memories')
-  rmSync(join(home.store, 'HEAD'))
-  const second = await hook(home, start(id))
-  expect([second.exitCode, second.stdout]).toEqual([0, ''])
-  expect(second.stderr).toMatch(/^gitlocket: /)
-})
+test(
+  'with a damaged store, or without a place for its note, it exits with 0',
+  { tags: 'slow' },
+  async () => {
+    const home = await newHomeWithStore()
+    writeFileSync(join(home.stateDirectory, 'agent-sessions'), 'a file')
+    const first = await hook(home, start(id))
+    expect([first.exitCode, first.stderr]).toEqual([0, expect.stringMatching(/^gitlocket: Could /)])
+    expect(first.stdout).toContain('0 memories')
+    rmSync(join(home.store, 'HEAD'))
+    const second = await hook(home, start(id))
+    expect([second.exitCode, second.stdout]).toEqual([0, ''])
+    expect(second.stderr).toMatch(/^gitlocket: /)
+  },
+)
 
 test('it does not wait for whoever leaves its input open', slow, async () => {
   const home = await newHomeWithStore()

@@ -286,7 +286,7 @@ test('the address of a server may name its stores', async () => {
 describe('--hooks', () => {
   const settings = '.claude/settings.json'
 
-  test('adds a hook to those that are there, once', async () => {
+  test('adds a hook to those that are there, once', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const other = { matcher: 'startup', hooks: [{ type: 'command', command: 's3cr3t' }] }
     const file = home.file(settings, JSON.stringify({ hooks: { SessionStart: [other] } }))

@@ -124,7 +124,7 @@ test('--read-only lets the model read alone', async () => {
   expect((await home.json('ls'))['data']).toEqual([])
 })
 
-test('nothing of a conversation reaches the disk in the clear', async () => {
+test('nothing of a conversation reaches the disk in the clear', { tags: 'slow' }, async () => {
   const home = await newHomeWithStore()
   const api = await scripted([[text('canary-said'), create], [text('canary-said')]])
   await pipe(home, api, [], { input: 'canary-asked' })

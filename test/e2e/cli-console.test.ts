@@ -27,19 +27,23 @@ function keyOf(address: string): Promise<string> {
 }
 
 describe('gitlocket console', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s closes the store and ends it', async (signal) => {
-    const home = await newStoreHome()
-    const { child, end, line } = await started(home)
-    expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{43}\n$/)
-    const key = await keyOf(line.trim())
-    child.kill(signal)
-    const { exitCode, stderr } = await end
-    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('Ended: the store is closed')])
-    expect(key).toMatch(/^[\w-]{43}$/)
-    expect(await home.ok('status')).toContain('1 commit,')
-  })
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s closes the store and ends it',
+    { tags: 'slow' },
+    async (signal) => {
+      const home = await newStoreHome()
+      const { child, end, line } = await started(home)
+      expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{43}\n$/)
+      const key = await keyOf(line.trim())
+      child.kill(signal)
+      const { exitCode, stderr } = await end
+      expect([exitCode, stderr]).toEqual([0, expect.stringContaining('Ended: the store is closed')])
+      expect(key).toMatch(/^[\w-]{43}$/)
+      expect(await home.ok('status')).toContain('1 commit,')
+    },
+  )
 
-  test('Lock ends it', async () => {
+  test('Lock ends it', { tags: 'slow' }, async () => {
     const home = await newStoreHome()
     const { end, line } = await started(home, '--json')
     const { address, url } = JSON.parse(line)
@@ -53,7 +57,7 @@ describe('gitlocket console', () => {
     })
   })
 
-  test('has the port that it is given, or says why not', async () => {
+  test('has the port that it is given, or says why not', { tags: 'slow' }, async () => {
     const home = await newStoreHome()
     const first = await started(home)
     const { port } = new URL(first.line)
@@ -68,26 +72,30 @@ describe('gitlocket console', () => {
     await again.end
   })
 
-  test('writes in the name of its user, and refuses with --read-only', async () => {
-    const home = await newStoreHome()
-    for (const [words, isWritten] of [
-      [['--actor', 'anna'], true],
-      [['--read-only'], false],
-    ] as const) {
-      const { child, end, line } = await started(home, ...words)
-      const authorization = `Bearer ${await keyOf(line.trim())}`
-      const answer = await fetch(`${new URL(line).origin}/ask/memory.create`, {
-        method: 'POST',
-        headers: { authorization, 'content-type': 'application/json' },
-        body: JSON.stringify({ path: `/${words[0]}.md`, content: 'x' }),
-      })
-      expect(await answer.text()).toContain(isWritten ? '"versionId"' : '"code":"read_only"')
-      child.kill()
-      await end
-    }
-    expect(await home.ok('log')).toContain('anna')
-    expect(await home.ok('ls')).not.toContain('read-only')
-  })
+  test(
+    'writes in the name of its user, and refuses with --read-only',
+    { tags: 'slow' },
+    async () => {
+      const home = await newStoreHome()
+      for (const [words, isWritten] of [
+        [['--actor', 'anna'], true],
+        [['--read-only'], false],
+      ] as const) {
+        const { child, end, line } = await started(home, ...words)
+        const authorization = `Bearer ${await keyOf(line.trim())}`
+        const answer = await fetch(`${new URL(line).origin}/ask/memory.create`, {
+          method: 'POST',
+          headers: { authorization, 'content-type': 'application/json' },
+          body: JSON.stringify({ path: `/${words[0]}.md`, content: 'x' }),
+        })
+        expect(await answer.text()).toContain(isWritten ? '"versionId"' : '"code":"read_only"')
+        child.kill()
+        await end
+      }
+      expect(await home.ok('log')).toContain('anna')
+      expect(await home.ok('ls')).not.toContain('read-only')
+    },
+  )
 
   test('needs a store', async () => {
     const { exitCode, stderr } = await newHome().run(['console', '--no-open'])

@@ -284,7 +284,7 @@ test('an empty directory, a missing one and no source at all', async () => {
   expect((await home.call(['import'])).stderr).toContain('needs <directory-or-file>')
 })
 
-test('a name with a newline adds no line to what is told', async () => {
+test('a name with a newline adds no line to what is told', { tags: 'slow' }, async () => {
   const home = await newHomeWithStore()
   home.file('in/a\nImported 9 memories.md', 'x')
   const { stderr } = await home.run(['import', 'in'])

@@ -53,30 +53,34 @@ async function expectWhole(home: Home): Promise<void> {
 }
 
 describe('redact', () => {
-  test('erases one version: the row stays, and the text is proven absent', async () => {
-    const home = await homeWithLeak()
-    const [leak] = await listed(home)
-    const before = await home.json('status')
-    const done = await home.call(['redact', leak?.id ?? '', '--yes', '--prove'])
-    expect(done.exitCode).toBe(0)
-    expect(done.stdout).toMatch(
-      new RegExp(
-        `^Redacted 1 version\n  ${leak?.id}  created\n\nOld head     ${String(before['head'])}\n` +
-          'New head     [0-9a-f]{40}\nFor hosts    \\d+ object ids to report; .*\n' +
-          '\n1 later version was written on these, and may repeat them: --with-copies .*\n' +
-          'Searched \\d+ objects, .* for 1 redacted version: nothing is left\n$',
-      ),
-    )
-    expect(done.stderr).toMatch(/Other clones, hosts and backups keep the old objects/)
-    const shown = await home.ok('show', leak?.id ?? '')
-    expect(shown).toMatch(/^Change: {3}created \(redacted\)\nActor: {4}user:alice\n/m)
-    expect(shown).toMatch(/^Redacted: \d{4}-.* by user:alice$/m)
-    expect(shown).not.toContain(SECRET)
-    expect((await listed(home, '--redacted')).map(({ id }) => id)).toEqual([leak?.id])
-    expect(await home.ok('cat', 'keys.md')).toBe('key: in the vault\n')
-    expect((await home.call(['restore', 'keys.md', '--to', leak?.id ?? ''])).exitCode).toBe(6)
-    await expectWhole(home)
-  })
+  test(
+    'erases one version: the row stays, and the text is proven absent',
+    { tags: 'slow' },
+    async () => {
+      const home = await homeWithLeak()
+      const [leak] = await listed(home)
+      const before = await home.json('status')
+      const done = await home.call(['redact', leak?.id ?? '', '--yes', '--prove'])
+      expect(done.exitCode).toBe(0)
+      expect(done.stdout).toMatch(
+        new RegExp(
+          `^Redacted 1 version\n  ${leak?.id}  created\n\nOld head     ${String(before['head'])}\n` +
+            'New head     [0-9a-f]{40}\nFor hosts    \\d+ object ids to report; .*\n' +
+            '\n1 later version was written on these, and may repeat them: --with-copies .*\n' +
+            'Searched \\d+ objects, .* for 1 redacted version: nothing is left\n$',
+        ),
+      )
+      expect(done.stderr).toMatch(/Other clones, hosts and backups keep the old objects/)
+      const shown = await home.ok('show', leak?.id ?? '')
+      expect(shown).toMatch(/^Change: {3}created \(redacted\)\nActor: {4}user:alice\n/m)
+      expect(shown).toMatch(/^Redacted: \d{4}-.* by user:alice$/m)
+      expect(shown).not.toContain(SECRET)
+      expect((await listed(home, '--redacted')).map(({ id }) => id)).toEqual([leak?.id])
+      expect(await home.ok('cat', 'keys.md')).toBe('key: in the vault\n')
+      expect((await home.call(['restore', 'keys.md', '--to', leak?.id ?? ''])).exitCode).toBe(6)
+      await expectWhole(home)
+    },
+  )
 
   test.each<[words: string[], count: number]>([
     [['--memory', 'keys.md', '--keep-current'], 1],

@@ -86,7 +86,7 @@ describe('row 8: a second machine', () => {
 describe('sync', () => {
   const detailed = ['sync', '--exit-code'] as const
 
-  test('exits with 0 if there was nothing to do', async () => {
+  test('exits with 0 if there was nothing to do', { tags: 'slow' }, async () => {
     const { first } = await newPair()
     expect(await first.ok('sync')).toContain('nothing to do')
     expect(await first.ok('pull')).toContain('nothing to do')

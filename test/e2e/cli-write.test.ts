@@ -66,36 +66,44 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
       onTerminal(home, [...words, '--allow-disk-temp'], { env: { EDITOR } })
   }
 
-  test.each(['create', 'edit'])('%s of a new path opens the editor', async (verb) => {
-    const home = await newHomeWithStore()
-    const created = editing(home, 'printf "new\\n" > "$1"')(verb, 'a.md')
-    expect(created).toEqual({ exitCode: 0, screen: 'Created /a.md\n' })
-    expect(await home.ok('cat', 'a.md')).toBe('new\n')
-    const unsaved = editing(home, 'true')(verb, 'b.md')
-    expect(unsaved).toEqual({ exitCode: 0, screen: 'Nothing changed\n' })
-    expect(await home.ok('ls')).toBe('a.md\n')
-  })
+  test.each(['create', 'edit'])(
+    '%s of a new path opens the editor',
+    { tags: 'slow' },
+    async (verb) => {
+      const home = await newHomeWithStore()
+      const created = editing(home, 'printf "new\\n" > "$1"')(verb, 'a.md')
+      expect(created).toEqual({ exitCode: 0, screen: 'Created /a.md\n' })
+      expect(await home.ok('cat', 'a.md')).toBe('new\n')
+      const unsaved = editing(home, 'true')(verb, 'b.md')
+      expect(unsaved).toEqual({ exitCode: 0, screen: 'Nothing changed\n' })
+      expect(await home.ok('ls')).toBe('a.md\n')
+    },
+  )
 
   const other = (words: string): string => `${process.execPath} ${mainFile} ${words} > /dev/null`
 
-  test('lines that overlap are shown in the editor, and the marks are not saved', async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', '--text', 'one\ntwo\nthree\n')
-    const script = `if grep -q yours "$1"; then cp "$1" shown; sed -i '/^[<=>]\\{7\\}/d' "$1"
+  test(
+    'lines that overlap are shown in the editor, and the marks are not saved',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'one\ntwo\nthree\n')
+      const script = `if grep -q yours "$1"; then cp "$1" shown; sed -i '/^[<=>]\\{7\\}/d' "$1"
       else ${other('str-replace a.md --old two --new 2')}; sed -i s/two/zwei/ "$1"; fi`
-    const EDITOR = `sh ${home.file('editor', script)}`
-    const { exitCode, screen } = onTerminal(home, ['edit', 'a.md', '--allow-disk-temp'], {
-      env: { EDITOR },
-      typed: [['Open the editor with both? [y/N]', 'y\r']],
-    })
-    expect([exitCode, screen]).toEqual([0, expect.stringContaining('Edited /a.md')])
-    expect(await home.ok('cat', 'a.md')).toBe('one\nzwei\n2\nthree\n')
-    expect(readFileSync(`${home.directory}/shown`, 'utf8')).toBe(
-      'one\n<<<<<<< yours\nzwei\n=======\n2\n>>>>>>> there now\nthree\n',
-    )
-  })
+      const EDITOR = `sh ${home.file('editor', script)}`
+      const { exitCode, screen } = onTerminal(home, ['edit', 'a.md', '--allow-disk-temp'], {
+        env: { EDITOR },
+        typed: [['Open the editor with both? [y/N]', 'y\r']],
+      })
+      expect([exitCode, screen]).toEqual([0, expect.stringContaining('Edited /a.md')])
+      expect(await home.ok('cat', 'a.md')).toBe('one\nzwei\n2\nthree\n')
+      expect(readFileSync(`${home.directory}/shown`, 'utf8')).toBe(
+        'one\n<<<<<<< yours\nzwei\n=======\n2\n>>>>>>> there now\nthree\n',
+      )
+    },
+  )
 
-  test('marks are never saved, and the text is printed', async () => {
+  test('marks are never saved, and the text is printed', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one\n')
     const script = `if grep -q yours "$1"; then :; else ${other('write a.md --text 1')}
@@ -109,25 +117,33 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
     expect(await home.ok('cat', 'a.md')).toBe('1')
   })
 
-  test('a memory that appears while create has the editor open is not replaced', async () => {
-    const home = await newHomeWithStore()
-    const script = `${other('create a.md --text theirs')}; echo mine > "$1"`
-    const EDITOR = `sh ${home.file('editor', script)}`
-    const { exitCode, screen } = onTerminal(home, ['create', 'a.md', '--allow-disk-temp'], {
-      env: { EDITOR },
-      typed: [['Open the editor with both? [y/N]', 'n\r']],
-    })
-    expect([exitCode, screen]).toEqual([4, expect.stringContaining('mine\n')])
-    expect(await home.ok('cat', 'a.md')).toBe('theirs')
-  })
+  test(
+    'a memory that appears while create has the editor open is not replaced',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const script = `${other('create a.md --text theirs')}; echo mine > "$1"`
+      const EDITOR = `sh ${home.file('editor', script)}`
+      const { exitCode, screen } = onTerminal(home, ['create', 'a.md', '--allow-disk-temp'], {
+        env: { EDITOR },
+        typed: [['Open the editor with both? [y/N]', 'n\r']],
+      })
+      expect([exitCode, screen]).toEqual([4, expect.stringContaining('mine\n')])
+      expect(await home.ok('cat', 'a.md')).toBe('theirs')
+    },
+  )
 
-  test('create of a path that is taken says so before the editor opens', async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', '--text', 'a')
-    const { exitCode, screen } = editing(home, 'touch opened')('create', 'a.md')
-    expect([exitCode, screen]).toEqual([4, expect.stringContaining('The path is taken: /a.md')])
-    expect(await home.ok('cat', 'a.md')).toBe('a')
-  })
+  test(
+    'create of a path that is taken says so before the editor opens',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'a')
+      const { exitCode, screen } = editing(home, 'touch opened')('create', 'a.md')
+      expect([exitCode, screen]).toEqual([4, expect.stringContaining('The path is taken: /a.md')])
+      expect(await home.ok('cat', 'a.md')).toBe('a')
+    },
+  )
 
   test('off a terminal edit of a new path is an error', async () => {
     const home = await newHomeWithStore()

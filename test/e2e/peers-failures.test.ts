@@ -85,7 +85,7 @@ describe('row 3', () => {
 })
 
 describe('row 4', () => {
-  test('a forced push by the host wipes the memory', async () => {
+  test('a forced push by the host wipes the memory', { tags: 'slow' }, async () => {
     const { first, remote } = await pair()
     const tree = git(['hash-object', '-t', 'tree', '-w', '/dev/null'], remote).trim()
     moveBranch(remote, git(['commit-tree', '-m', 'Backfill', tree], remote).trim())

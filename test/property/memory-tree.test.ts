@@ -220,7 +220,7 @@ test('a tree in git with other memories beside a change is refused', () => {
   expect(() => set(one, '3'.repeat(40))).toThrow(/not those of the tree/)
 })
 
-test('git mktree makes the same trees of the same entries', () => {
+test('git mktree makes the same trees of the same entries', { tags: 'slow' }, () => {
   const directory = temporaryDirectory()
   git(['init', '--quiet', '--bare', '.'], directory)
   const property = fc.property(steps, (taken) => {

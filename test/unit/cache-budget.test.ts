@@ -53,28 +53,32 @@ describe('caches that share a budget', () => {
     expect(found(filled(new ContentCache(budget), 'b', 2), 'b', 2)).toEqual([0, 1])
   })
 
-  test('trees that are bases of deltas go all at once, and stay right without room', () => {
-    const budget = new CacheBudget(200_000)
-    const [a, b] = [new DeltaBaseCache(1_000_000, budget), new DeltaBaseCache(1_000_000, budget)]
-    const body = (key: number): Uint8Array => new Uint8Array(20_000).fill(key)
-    const kept = (cache: DeltaBaseCache): number[] =>
-      Array.from({ length: 30 }, (_, key) => key).filter((key) => {
-        const tree = cache.find(key)?.body
-        if (tree !== undefined) expect(tree).toEqual(body(key))
-        return tree !== undefined
-      })
-    for (let key = 0; key < 30; key += 1) {
-      a.add(key, { type: 'tree', body: body(key) })
+  test(
+    'trees that are bases of deltas go all at once, and stay right without room',
+    { tags: 'slow' },
+    () => {
+      const budget = new CacheBudget(200_000)
+      const [a, b] = [new DeltaBaseCache(1_000_000, budget), new DeltaBaseCache(1_000_000, budget)]
+      const body = (key: number): Uint8Array => new Uint8Array(20_000).fill(key)
+      const kept = (cache: DeltaBaseCache): number[] =>
+        Array.from({ length: 30 }, (_, key) => key).filter((key) => {
+          const tree = cache.find(key)?.body
+          if (tree !== undefined) expect(tree).toEqual(body(key))
+          return tree !== undefined
+        })
+      for (let key = 0; key < 30; key += 1) {
+        a.add(key, { type: 'tree', body: body(key) })
+        expect(budget.bytes).toBeLessThanOrEqual(200_000)
+      }
+      expect(kept(a)).toContain(29)
+      b.add(1, { type: 'tree', body: body(1) })
+      b.add(2, { type: 'tree', body: body(2) })
+      expect(kept(b)).toEqual([1, 2])
+      filled(new ContentCache(budget), 'c', 60)
+      expect(kept(a)).toEqual([])
       expect(budget.bytes).toBeLessThanOrEqual(200_000)
-    }
-    expect(kept(a)).toContain(29)
-    b.add(1, { type: 'tree', body: body(1) })
-    b.add(2, { type: 'tree', body: body(2) })
-    expect(kept(b)).toEqual([1, 2])
-    filled(new ContentCache(budget), 'c', 60)
-    expect(kept(a)).toEqual([])
-    expect(budget.bytes).toBeLessThanOrEqual(200_000)
-  })
+    },
+  )
 })
 
 test('open stores share the budget that they are given, and closed ones use none', async () => {

@@ -61,12 +61,16 @@ describe('the frozen store', () => {
     ['owner', { identity: frozen.owner }],
     ['recovery key', { recoveryKey: frozen.recoveryKey }],
   ]
-  test.each(secrets)('is read by the reference decoder, with its %s', (_, secret) => {
-    const { memories, commits } = readStore(`${frozenDirectory}/store`, secret)
-    const contents = [...memories].map(([path, { content }]) => [path, content])
-    expect(Object.fromEntries(contents)).toEqual(frozen.memories)
-    expect(commits).toHaveLength(frozen.commits)
-  })
+  test.each(secrets)(
+    'is read by the reference decoder, with its %s',
+    { tags: 'slow' },
+    (_, secret) => {
+      const { memories, commits } = readStore(`${frozenDirectory}/store`, secret)
+      const contents = [...memories].map(([path, { content }]) => [path, content])
+      expect(Object.fromEntries(contents)).toEqual(frozen.memories)
+      expect(commits).toHaveLength(frozen.commits)
+    },
+  )
 })
 
 describe('a store of an unreleased layout', () => {

@@ -124,7 +124,7 @@ onServers('contents', (at) => {
       expect(await store.memories()).toEqual(before)
     })
 
-    test('a body that is cut off changes nothing', async () => {
+    test('a body that is cut off changes nothing', { tags: 'slow' }, async () => {
       const head =
         `POST ${store.path}/memories HTTP/1.1\r\nhost: ${new URL(at.url).host}\r\n` +
         `x-api-key: ${at.key.secret}\r\nanthropic-beta: ${betas.memory}\r\n` +

@@ -112,7 +112,7 @@ describe('devices', () => {
 })
 
 describe('sync', () => {
-  test('names remotes, syncs with one, and forgets it', async () => {
+  test('names remotes, syncs with one, and forgets it', { tags: 'slow' }, async () => {
     const { store } = await newStore()
     const ask = asker(store)
     const url = bareRemote()

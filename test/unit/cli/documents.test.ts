@@ -67,7 +67,7 @@ describe('the documents', () => {
     expect(Math.min(typed.length, named.length)).toBeGreaterThan(5)
   })
 
-  test('of the recipes name no file that the package leaves out', () => {
+  test('of the recipes name no file that the package leaves out', { tags: 'slow' }, () => {
     const shipped = shippedFiles()
     const tracked = new Set(git(['ls-files', '-z'], root).split('\0'))
     const recipes = documents.filter(([path]) => path.startsWith('docs/recipes/'))
@@ -79,7 +79,7 @@ describe('the documents', () => {
     expect(missing).toEqual([])
   })
 
-  test('ship in the package, with all that README.md and docs link to', () => {
+  test('ship in the package, with all that README.md and docs link to', { tags: 'slow' }, () => {
     const shipped = shippedFiles()
     const missing = documents
       .filter(([path]) => shipped.has(path) && path !== 'CONTRIBUTING.md')

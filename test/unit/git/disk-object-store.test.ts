@@ -212,26 +212,30 @@ describe('stock git in an open store', () => {
     await store.close()
   })
 
-  test('that moves it while changes are in the journal is found out', async () => {
-    const { directory, store, history } = await fixture()
-    await commit(store, history.take(1))
-    await store.checkpoint()
-    await commit(store, history.take(1))
-    const tree = git(['rev-parse', 'main^{tree}'], directory).trim()
-    const made = git(['commit-tree', tree, '-m', 'foreign'], directory).trim()
-    git(['update-ref', 'refs/heads/main', made], directory)
-    const conflict = { code: 'ref_conflict' }
-    expect(() => store.refresh()).toThrow(expect.objectContaining(conflict))
-    await expect(open(directory)).rejects.toMatchObject(conflict)
-    await expect(store.checkpoint()).rejects.toMatchObject(conflict)
-    expect(git(['rev-parse', 'main'], directory).trim()).toBe(made)
-    // Moving it back is what the message advises.
-    git(['update-ref', 'refs/heads/main', history.transitions[0]?.next ?? ''], directory)
-    const again = await open(directory)
-    expect(again.head).toBe(history.head)
-    await again.close()
-    await store.close()
-  })
+  test(
+    'that moves it while changes are in the journal is found out',
+    { tags: 'slow' },
+    async () => {
+      const { directory, store, history } = await fixture()
+      await commit(store, history.take(1))
+      await store.checkpoint()
+      await commit(store, history.take(1))
+      const tree = git(['rev-parse', 'main^{tree}'], directory).trim()
+      const made = git(['commit-tree', tree, '-m', 'foreign'], directory).trim()
+      git(['update-ref', 'refs/heads/main', made], directory)
+      const conflict = { code: 'ref_conflict' }
+      expect(() => store.refresh()).toThrow(expect.objectContaining(conflict))
+      await expect(open(directory)).rejects.toMatchObject(conflict)
+      await expect(store.checkpoint()).rejects.toMatchObject(conflict)
+      expect(git(['rev-parse', 'main'], directory).trim()).toBe(made)
+      // Moving it back is what the message advises.
+      git(['update-ref', 'refs/heads/main', history.transitions[0]?.next ?? ''], directory)
+      const again = await open(directory)
+      expect(again.head).toBe(history.head)
+      await again.close()
+      await store.close()
+    },
+  )
 
   test('may collect, repack and pack refs; the store follows', async () => {
     const { directory, store, history } = await fixture()

@@ -80,28 +80,32 @@ describe('the purge', () => {
     await store.close()
   })
 
-  test('leaves what is committed while a checkpoint packs to the next one', async () => {
-    const place = await prepareStore({ packAll: false })
-    const other = await openDiskObjectStore({ ...place, idleMs: Infinity })
-    const inline = inlinePacker(systemDisk, place.directory)
-    const packer: Packer = {
-      ...inline,
-      async write(objects) {
-        await inline.write(objects)
-        await commitErasure(other, erasure)
-      },
-    }
-    const store = await openDiskObjectStore({ ...place, idleMs: Infinity, packer })
-    await store.checkpoint()
-    expect(place.run('rev-parse', 'main')).toBe(erasure.transition.expected)
-    expectSound(place)
-    expect(store.status().purgePending).toBe(erasure.dead.size)
-    await other.checkpoint()
-    expectErased(place.directory, other, erasure)
-    await other.close()
-    await store.close()
-    expectSound(place)
-  })
+  test(
+    'leaves what is committed while a checkpoint packs to the next one',
+    { tags: 'slow' },
+    async () => {
+      const place = await prepareStore({ packAll: false })
+      const other = await openDiskObjectStore({ ...place, idleMs: Infinity })
+      const inline = inlinePacker(systemDisk, place.directory)
+      const packer: Packer = {
+        ...inline,
+        async write(objects) {
+          await inline.write(objects)
+          await commitErasure(other, erasure)
+        },
+      }
+      const store = await openDiskObjectStore({ ...place, idleMs: Infinity, packer })
+      await store.checkpoint()
+      expect(place.run('rev-parse', 'main')).toBe(erasure.transition.expected)
+      expectSound(place)
+      expect(store.status().purgePending).toBe(erasure.dead.size)
+      await other.checkpoint()
+      expectErased(place.directory, other, erasure)
+      await other.close()
+      await store.close()
+      expectSound(place)
+    },
+  )
 
   test('is done by the next process that closes the store, if its own process died', async () => {
     const place = await prepareStore()

@@ -258,7 +258,7 @@ describe('catching up', () => {
     },
   )
 
-  test('gives way between commits of many versions', async () => {
+  test('gives way between commits of many versions', { tags: 'slow' }, async () => {
     const { store, place } = await newStore()
     for (const name of ['a', 'b', 'c']) {
       const paths = Array.from({ length: 500 }, (_, n) => `/${name}/${n}`)

@@ -225,7 +225,7 @@ describe('a secret is found as it is seen', () => {
   })
 })
 
-describe('the time is linear in a text that is rendered', () => {
+describe('the time is linear in a text that is rendered', { tags: ['slow'] }, () => {
   const size = 2 ** 20
   const fill = (text: string): string => text.repeat(Math.ceil(size / text.length))
 

@@ -95,35 +95,39 @@ test('a snapshot is read as it was written', async () => {
   }
 })
 
-test('what changes after all memories were written is in a file of its own', async () => {
-  const owner = await ownerOf('5'.repeat(32))
-  const path = `${temporaryDirectory()}/cache/state`
-  const snapshot = sampleSnapshot()
-  await writeState(owner, path, { snapshot, counted: undefined })
-  const whole = readFileSync(path)
-  const memories = changesOf(snapshot)
-  changeTo(snapshot, 'bc'.repeat(20), memories)
-  await writeState(owner, path, { snapshot, counted: undefined })
-  expect(readFileSync(path)).toEqual(whole)
-  const found = await readBack(owner, path, snapshot)
-  expect(found?.head.commit).toBe('bc'.repeat(20))
-  expect(new Map(found?.current)).toEqual(new Map(snapshot.current))
-  expect(found?.paths).toEqual(snapshot.paths)
-  expect(found?.kept).toEqual(snapshot.kept)
-  expect(findWritten(owner, path)?.commit).toBe('bc'.repeat(20))
-  expect((await findCachedHead(owner, path))?.commit).toBe('bc'.repeat(20))
+test(
+  'what changes after all memories were written is in a file of its own',
+  { tags: 'slow' },
+  async () => {
+    const owner = await ownerOf('5'.repeat(32))
+    const path = `${temporaryDirectory()}/cache/state`
+    const snapshot = sampleSnapshot()
+    await writeState(owner, path, { snapshot, counted: undefined })
+    const whole = readFileSync(path)
+    const memories = changesOf(snapshot)
+    changeTo(snapshot, 'bc'.repeat(20), memories)
+    await writeState(owner, path, { snapshot, counted: undefined })
+    expect(readFileSync(path)).toEqual(whole)
+    const found = await readBack(owner, path, snapshot)
+    expect(found?.head.commit).toBe('bc'.repeat(20))
+    expect(new Map(found?.current)).toEqual(new Map(snapshot.current))
+    expect(found?.paths).toEqual(snapshot.paths)
+    expect(found?.kept).toEqual(snapshot.kept)
+    expect(findWritten(owner, path)?.commit).toBe('bc'.repeat(20))
+    expect((await findCachedHead(owner, path))?.commit).toBe('bc'.repeat(20))
 
-  // Neither file is taken for the other, and changes belong to one file of all memories.
-  const changes = readFileSync(`${path}-changes`)
-  writeFileSync(path, changes)
-  expect(await readBack(owner, path, snapshot)).toBeUndefined()
-  const other = sampleSnapshot('dc'.repeat(20))
-  await writeState(owner, path, { snapshot: other, counted: undefined })
-  expect(existsSync(`${path}-changes`)).toBe(false)
-  writeFileSync(`${path}-changes`, changes)
-  expect((await readBack(owner, path, snapshot))?.head.commit).toBe('dc'.repeat(20))
-  expect(findWritten(owner, path)?.commit).toBe('dc'.repeat(20))
-})
+    // Neither file is taken for the other, and changes belong to one file of all memories.
+    const changes = readFileSync(`${path}-changes`)
+    writeFileSync(path, changes)
+    expect(await readBack(owner, path, snapshot)).toBeUndefined()
+    const other = sampleSnapshot('dc'.repeat(20))
+    await writeState(owner, path, { snapshot: other, counted: undefined })
+    expect(existsSync(`${path}-changes`)).toBe(false)
+    writeFileSync(`${path}-changes`, changes)
+    expect((await readBack(owner, path, snapshot))?.head.commit).toBe('dc'.repeat(20))
+    expect(findWritten(owner, path)?.commit).toBe('dc'.repeat(20))
+  },
+)
 
 test.each<[string, (snapshot: Snapshot, path: string) => void]>([
   ['many memories', (snapshot) => changeTo(snapshot, 'bc'.repeat(20), allOf(snapshot))],

@@ -81,7 +81,7 @@ describe('a repair of a remote', () => {
     },
   )
 
-  test('changes nothing in a sound remote', async () => {
+  test('changes nothing in a sound remote', { tags: 'slow' }, async () => {
     const { remote, first } = await remoteWith('packed')
     await first.store.as(author).sync({ repair: true })
     expect(existsSync(`${remote}/gitlocket`)).toBe(false)

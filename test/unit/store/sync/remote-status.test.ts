@@ -40,19 +40,23 @@ test('counts what a remote has not got, from the first sync on', { tags: 'slow' 
   expect(await statusOf(first)).toMatchObject({ unsent: 0 })
 })
 
-test('counts what a redaction has renamed, and forgets another address', async () => {
-  const url = bareRemote()
-  const first = await firstClone(url)
-  await create(first, '/before.md')
-  const leaked = await leak(first)
-  await sync(first)
-  await redact(first, leaked)
-  // Both commits of the leaked memory were made again, and the record of the redaction is new.
-  expect(await statusOf(first)).toMatchObject({ unsent: 3 })
-  await first.store.remotes.remove('origin')
-  await first.store.remotes.add('origin', bareRemote())
-  expect(await statusOf(first)).toMatchObject({ unsent: undefined })
-})
+test(
+  'counts what a redaction has renamed, and forgets another address',
+  { tags: 'slow' },
+  async () => {
+    const url = bareRemote()
+    const first = await firstClone(url)
+    await create(first, '/before.md')
+    const leaked = await leak(first)
+    await sync(first)
+    await redact(first, leaked)
+    // Both commits of the leaked memory were made again, and the record of the redaction is new.
+    expect(await statusOf(first)).toMatchObject({ unsent: 3 })
+    await first.store.remotes.remove('origin')
+    await first.store.remotes.add('origin', bareRemote())
+    expect(await statusOf(first)).toMatchObject({ unsent: undefined })
+  },
+)
 
 test('names the repository that keeps what was refused', { tags: 'slow' }, async () => {
   const url = bareRemote()

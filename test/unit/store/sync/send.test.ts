@@ -45,12 +45,16 @@ function write({ store }: Clone, path: string): Promise<unknown> {
   return store.as(author).apply([{ type: 'create', path, content: 'text\n' }])
 }
 
-test('news for a remote that nobody has moved go out in one conversation', async () => {
-  const { clone, asked } = await synced()
-  await write(clone, '/b.md')
-  expect((await sync(clone)).sent.commits).toBe(1)
-  expect(asked()).toEqual(['GET git-receive-pack', 'POST git-receive-pack'])
-})
+test(
+  'news for a remote that nobody has moved go out in one conversation',
+  { tags: 'slow' },
+  async () => {
+    const { clone, asked } = await synced()
+    await write(clone, '/b.md')
+    expect((await sync(clone)).sent.commits).toBe(1)
+    expect(asked()).toEqual(['GET git-receive-pack', 'POST git-receive-pack'])
+  },
+)
 
 test('where nothing is new here, the remote is only asked to read', { tags: 'slow' }, async () => {
   const { clone, asked } = await synced()

@@ -91,20 +91,24 @@ test(
   },
 )
 
-test('waits for another sync of the same store, which leaves it nothing to do', async () => {
-  const repository = bareRemote()
-  const server = await startGitServer({ repository })
-  const clone = await firstClone(server.url)
-  await sync(clone)
-  await put(clone, '/a.md')
-  const before = server.requests.length
-  const reports = await Promise.all([sync(clone), sync(clone)])
-  expect(reports.map(({ sent }) => sent.commits)).toEqual([1, 0])
-  const asked = server.requests.slice(before).map(({ method, path }) => {
-    return `${method} ${/git-(upload|receive)-pack/.exec(path)?.[0]}`
-  })
-  expect(asked).toEqual(['GET git-receive-pack', 'POST git-receive-pack', 'GET git-upload-pack'])
-})
+test(
+  'waits for another sync of the same store, which leaves it nothing to do',
+  { tags: 'slow' },
+  async () => {
+    const repository = bareRemote()
+    const server = await startGitServer({ repository })
+    const clone = await firstClone(server.url)
+    await sync(clone)
+    await put(clone, '/a.md')
+    const before = server.requests.length
+    const reports = await Promise.all([sync(clone), sync(clone)])
+    expect(reports.map(({ sent }) => sent.commits)).toEqual([1, 0])
+    const asked = server.requests.slice(before).map(({ method, path }) => {
+      return `${method} ${/git-(upload|receive)-pack/.exec(path)?.[0]}`
+    })
+    expect(asked).toEqual(['GET git-receive-pack', 'POST git-receive-pack', 'GET git-upload-pack'])
+  },
+)
 
 test(
   'does not take over what a device wrote that is removed here meanwhile',

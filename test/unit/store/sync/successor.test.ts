@@ -43,22 +43,26 @@ async function pair(): Promise<{ readonly a: Clone; readonly b: Clone }> {
   return { a, b: await joinClone(a, url) }
 }
 
-test('a change of another machine is taken over without the history', async () => {
-  const { a, b } = await pair()
-  await sync(a)
-  await put(b, '/notes.md', 'two')
-  await sync(b)
-  const { store, looked } = await reopen(a)
-  const { received, mergedElsewhere } = await store.as(author).sync()
-  expect([received.commits, mergedElsewhere, looked()]).toEqual([1, [], 0])
-  expect((await store.read('/notes.md'))?.content).toBe('two')
-  expect(await store.as(author).sync()).toMatchObject({ received: { commits: 0 } })
-  expect(looked()).toBe(0)
-  // Such a question does look there.
-  expect(await store.history.conflicts()).toEqual([])
-  expect(looked()).toBeGreaterThan(0)
-  await store.maintenance.verify()
-})
+test(
+  'a change of another machine is taken over without the history',
+  { tags: 'slow' },
+  async () => {
+    const { a, b } = await pair()
+    await sync(a)
+    await put(b, '/notes.md', 'two')
+    await sync(b)
+    const { store, looked } = await reopen(a)
+    const { received, mergedElsewhere } = await store.as(author).sync()
+    expect([received.commits, mergedElsewhere, looked()]).toEqual([1, [], 0])
+    expect((await store.read('/notes.md'))?.content).toBe('two')
+    expect(await store.as(author).sync()).toMatchObject({ received: { commits: 0 } })
+    expect(looked()).toBe(0)
+    // Such a question does look there.
+    expect(await store.history.conflicts()).toEqual([])
+    expect(looked()).toBeGreaterThan(0)
+    await store.maintenance.verify()
+  },
+)
 
 test('settings and merges that come with it are told', { tags: 'slow' }, async () => {
   const { a, b } = await pair()

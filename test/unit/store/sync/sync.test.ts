@@ -95,7 +95,7 @@ describe('a sync', () => {
     },
   )
 
-  test('refuses a remote that was put back, until it is repaired', async () => {
+  test('refuses a remote that was put back, until it is repaired', { tags: 'slow' }, async () => {
     const { a, remote } = await pair()
     const old = git(['rev-parse', 'main~1'], remote).trim()
     git(['update-ref', 'refs/heads/main', old], remote)

@@ -37,6 +37,11 @@ interface Outgoing {
 }
 
 const agentOptions = { keepAlive: true, maxSockets: 1 }
+/**
+ * A connection that was idle for longer is not used again: the host may have closed it while this
+ * thread was packing, which a request would notice when it is too late to send it again.
+ */
+const idleMsMax = 1000
 
 /** Trusts these certificates, too. */
 function secureAgent(authorities: string | undefined): HttpsAgent {
@@ -60,6 +65,8 @@ export class HttpWire implements Wire {
   readonly #accepted: Map<string, Credentials>
   /** What goes with each request; undefined before the host has asked for any. */
   #credentials: Credentials | undefined
+  /** When the last answer ended. */
+  #idleSince = 0
 
   constructor(url: HttpUrl, service: Service, access: RemoteAccess, patience: Patience) {
     const parsed = new URL(url.text)
@@ -197,6 +204,7 @@ export class HttpWire implements Wire {
     }
     if (this.#isElsewhere()) delete headers['authorization']
     const options: RequestOptions = { method: how.method, headers, agent: this.#agentFor(url) }
+    if (performance.now() - this.#idleSince > idleMsMax) this.#agent.destroy()
     const start = url.startsWith('https:') ? requestHttps : requestHttp
     const request = start(url, options)
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
@@ -230,6 +238,7 @@ export class HttpWire implements Wire {
     if (encoding !== 'identity') throw protocolError('its answer is compressed')
     try {
       yield* moving(answer, this.#patience, () => answer.destroy())
+      this.#idleSince = performance.now()
     } catch (error) {
       throw error instanceof StoreError ? error : connectionFailure(error)
     }

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createDiskObjectStore } from '../../src/git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import { MEBIBYTE } from '../../src/limits.ts'
+import { connectPush } from '../../src/transport/push.ts'
 import type { RemoteAccess } from '../../src/transport/remote-access.ts'
 import { failureOf, makeBare, program } from '../support/faulty-remotes.ts'
 import {
@@ -38,6 +39,7 @@ function pass(timeouts: number): void {
 interface Sender {
   readonly store: ObjectStore
   readonly head: string
+  readonly oids: readonly string[]
   push(access: RemoteAccess, progress?: () => void): Promise<void>
 }
 
@@ -57,7 +59,7 @@ async function senderOf(count: number, size: number): Promise<Sender> {
       pack.close()
     }
   }
-  return { store, head, push }
+  return { store, head, oids, push }
 }
 
 type Peer = (repository: string) => Promise<RemoteAccess>
@@ -134,6 +136,26 @@ function buffering(timeouts: number, givesUp: boolean): Fault {
     return false
   }
 }
+
+test.each([
+  ['is used again', 0.5, 1],
+  ['that was idle for longer than a second is not used again', 1.5, 2],
+])('a connection %s', { tags: 'slow' }, async (_, seconds, count) => {
+  const ports = new Set<number | undefined>()
+  const fault: Fault = ({ socket }) => {
+    ports.add(socket.remotePort)
+    return false
+  }
+  const repository = makeBare(join(temporaryDirectory(), 'r.git'))
+  const connection = await connectPush(accessTo(await startGitServer({ repository, fault })))
+  vi.advanceTimersByTime(seconds * 1000)
+  const { store, head, oids } = await senderOf(1, 1)
+  const pack = await store.exchange.pack(oids)
+  await connection.push({ expected: undefined, next: head, pack })
+  pack.close()
+  await Promise.all([connection.close(), store.close()])
+  expect(ports.size).toBe(count)
+})
 
 describe('a host behind a buffer that takes in everything at once', () => {
   const megabytes = 9

@@ -64,7 +64,8 @@ describe('redact', () => {
       expect(done.exitCode).toBe(0)
       expect(done.stdout).toMatch(
         new RegExp(
-          `^Redacted 1 version\n  ${leak?.id}  created\n\nOld head     ${String(before['head'])}\n` +
+          `^Redacted 1 version\n  ${leak?.id}  created\n\n` +
+            `Old head     ${String(before['head'])}\n` +
             'New head     [0-9a-f]{40}\nFor hosts    \\d+ object ids to report; .*\n' +
             '\n1 later version was written on these, and may repeat them: --with-copies .*\n' +
             'Searched \\d+ objects, .* for 1 redacted version: nothing is left\n$',

@@ -32,8 +32,10 @@ test.each([undefined, 'https://host.example/bundle.js', 'webpack://bundle.js'])(
   },
 )
 
+const library = new URL('../../dist/index.js', import.meta.url).href
+
 const everyThread = `
-import { createStore, generateIdentity } from '${new URL('../../dist/index.js', import.meta.url)}'
+import { createStore, generateIdentity } from '${library}'
 const [directory] = process.argv.slice(1)
 const { store } = await createStore({
   directory: directory + '/store',

@@ -27,13 +27,16 @@ function isGitName(name: string): boolean {
   return /^(?:\.git|git~\d+|gi[0-9a-f]{4}~\d+)$/.test(nameKey(name))
 }
 
+/** A rule of that file system, and as in git; what text/visible.ts marks is another question. */
+const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
+
 /**
  * What names have in common that are one file on some file system: without regard to case (most),
  * to characters that HFS+ ignores, and to a stream, dots and spaces at the end (NTFS). Empty for
  * what is no name there.
  */
 export function nameKey(name: string): string {
-  const seen = name.replaceAll(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '')
+  const seen = name.replaceAll(ignoredByHfs, '')
   return foldCase(seen.normalize('NFC'))
     .replace(/:.*$/s, '')
     .replace(/[ .]+$/, '')

@@ -3,6 +3,7 @@
 
 import { checkStorePath } from '../api/actions.ts'
 import { StoreError } from '../errors.ts'
+import { escapedLine } from '../text/visible.ts'
 import { Refusal } from './refusal.ts'
 
 /** The directory that the model knows. */
@@ -13,7 +14,6 @@ const ECHO_MAX = 200
 /** Percent-encoded dots and separators, encoded again any number of times, or in overlong UTF-8. */
 const ENCODED_DOT = /%(?:25)*(?:2e|c0%(?:25)*ae)/gi
 const ENCODED_SEPARATOR = /\\|%(?:25)*(?:2f|5c|c0%(?:25)*af|c1%(?:25)*9c)/gi
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /**
  * What `meaning` makes of the part below `/memories`, canonical but for the rules of a store path.
@@ -69,10 +69,7 @@ function countUps(segments: readonly string[]): number {
 /** The input on one line, truncated, with invisible characters escaped. */
 function echoOf(input: string): string {
   const short = input.length > ECHO_MAX ? `${input.slice(0, ECHO_MAX)}…` : input
-  return short.replace(UNSEEN, (unseen) => {
-    const code = unseen.codePointAt(0) ?? 0
-    return `\\u{${code.toString(16)}}`
-  })
+  return escapedLine(short)
 }
 
 function refused(rule: string): StoreError {

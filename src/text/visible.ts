@@ -44,6 +44,9 @@ const runs = new RegExp(`(?:${ordinary})(?!${hidden})|((?:${hidden})+)`, 'gu')
 /** Most texts have none of these, and `runs` takes a while to say so. */
 const unusual = /[^\t\n -~]/
 
+/** What is not left as it is on one line that leaves no doubt. */
+const allHidden = new RegExp(String.raw`[\t\n\r\p{Cs}]|${hidden}`, 'gu')
+
 /** What may still be decided by the text that follows. */
 const openEnd = new RegExp(
   String.raw`[\P{ASCII}\d#*]?(?:${emoji}|${hidden})*[\ud800-\udbff]?$`,
@@ -79,6 +82,11 @@ export function visible(text: string): string {
 /** The same on one line: new lines and tabs are marked too. */
 export function visibleLine(text: string): string {
   return visible(text.replaceAll(/[\t\n\r]/g, (character) => `‹${markOf(character)}›`))
+}
+
+/** On one line: each hidden character as `\u{…}`, also where it is ordinary, and half a pair. */
+export function escapedLine(text: string): string {
+  return text.replaceAll(allHidden, (found) => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`)
 }
 
 /** JSON with the same value, in which hidden characters are escaped. */

@@ -62,6 +62,12 @@ describe('one input', { tags: 'slow' }, () => {
       '{"command":"view","path":"/x"}',
       'Error: Invalid `path` parameter: /x. It should be /memories, or begin with /memories/',
     ],
+    [
+      'a path with what is not seen',
+      JSON.stringify({ command: 'view', path: '/x\u3164\ufe0f\u202e\u{e0041}\n' }),
+      'Error: Invalid `path` parameter: /x\\u{3164}\\u{fe0f}\\u{202e}\\u{e0041}\\u{a}. ' +
+        'It should be /memories, or begin with /memories/',
+    ],
   ])('that is %s is answered, and the exit code is 0', async (_, input, content) => {
     const home = await newHomeWithStore()
     const { stdout, exitCode } = await home.run(['tool'], { input })

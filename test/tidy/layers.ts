@@ -87,7 +87,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   text: [],
   store: ['text', 'transport', 'keys', 'git', 'disk', 'format', 'crypto'],
   api: ['hosting', 'store', 'text', 'format', 'keys'],
-  'memory-tool': ['api', 'hosting', 'store'],
+  'memory-tool': ['api', 'hosting', 'store', 'text'],
   anthropic: ['memory-tool', 'api', 'store'],
   mcp: ['memory-tool', 'api', 'hosting', 'store', 'crypto'],
   server: ['memory-tool', 'api', 'hosting', 'crypto'],

@@ -58,8 +58,11 @@ export type StorageCode =
 export type RemoteCode =
   | 'remote_unreachable'
   | 'remote_timeout'
+  | 'remote_busy'
+  | 'remote_full'
   | 'remote_auth'
   | 'remote_untrusted'
+  | 'remote_expired'
   | 'remote_not_found'
   | 'remote_protocol'
   | 'remote_shallow'

@@ -140,6 +140,10 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
 
   remote_unreachable: offline('Check the network and the address; synchronise again later'),
   remote_timeout: offline('Synchronise again later; the other side or the network is too slow'),
+  remote_busy: offline('Synchronise again later, after the time that the message names, if any'),
+  remote_full: refusedByRemote(
+    'Free space on the host, or raise the quota of the repository; then synchronise again',
+  ),
   remote_auth: refusedByRemote(
     'For https, give a credential helper of git the account, or set GITLOCKET_TOKEN to `token` ' +
       'or `user:token`, and GITLOCKET_TOKEN_HOST to its host; for ssh, use a key that the host ' +
@@ -148,6 +152,9 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   remote_untrusted: refusedByRemote(
     'Make sure that it is the right host; then, for https, name the certificates to trust with ' +
       'GIT_SSL_CAINFO or http.sslCAInfo of git, and for ssh, connect once by hand',
+  ),
+  remote_expired: refusedByRemote(
+    'Correct the clock of this machine if it is wrong; else renew the certificate of the host',
   ),
   remote_not_found: refusedByRemote('Check the address, or create the repository on the host'),
   remote_protocol: refusedByRemote('Check that the address is that of a git repository'),

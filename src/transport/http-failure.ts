@@ -23,6 +23,9 @@ export function connectionFailure(error: unknown): StoreError {
   if (cut.has(code)) return cutOff()
   const problem = unreachable.get(code)
   if (problem !== undefined) return failure('remote_unreachable', `cannot be reached: ${problem}`)
+  if (/CERT_(?:HAS_EXPIRED|NOT_YET_VALID)/.test(code)) {
+    return failure('remote_expired', `has a certificate that is not valid today (${code})`)
+  }
   if (/CERT|TLS|SSL|ALTNAME|SIGNATURE/.test(code)) {
     return failure('remote_untrusted', `cannot be trusted: its certificate is refused (${code})`)
   }
@@ -30,17 +33,29 @@ export function connectionFailure(error: unknown): StoreError {
   return failure('remote_unreachable', `cannot be reached${code === '' ? '' : ` (${code})`}`)
 }
 
-/** Translates an answer with a status other than 200; `text` is its body. */
-export function statusFailure(
-  status: number,
-  text: string,
-  secrets: readonly string[],
-): StoreError {
+/** An answer with a status other than 200. */
+export interface Refusal {
+  readonly status: number
+  /** Its body. */
+  readonly text: string
+  /** Its header Retry-After. */
+  readonly retryAfter: string | undefined
+}
+
+export function statusFailure(refusal: Refusal, secrets: readonly string[]): StoreError {
+  const { status, text, retryAfter = '' } = refusal
   const message = harmless(text, secrets)
   // An HTML page says nothing useful in one line.
   const quoted = message === '' || message.startsWith('<') ? '' : `: ${message}`
   const [code, problem] = statusMeanings.get(status) ?? otherStatus(status)
-  return failure(code, `${problem} (${status})${quoted}`)
+  return failure(code, `${problem} (${status})${waitOf(retryAfter)}${quoted}`)
+}
+
+/** Seconds, or a date. */
+function waitOf(retryAfter: string): string {
+  if (/^\d{1,6}$/.test(retryAfter)) return `, and asks to wait for ${Number(retryAfter)} seconds`
+  const time = Date.parse(retryAfter)
+  return Number.isNaN(time) ? '' : `, and asks to wait until ${new Date(time).toISOString()}`
 }
 
 const statusMeanings: ReadonlyMap<number, readonly [ErrorCode, string]> = new Map([
@@ -50,11 +65,12 @@ const statusMeanings: ReadonlyMap<number, readonly [ErrorCode, string]> = new Ma
   [408, ['remote_timeout', 'timed out waiting for this machine']],
   [410, ['remote_not_found', 'no longer has the repository']],
   [413, ['push_rejected', 'refuses a push of that size: raise the limit there']],
-  [429, ['remote_unreachable', 'limits the rate of requests: try again later']],
+  [429, ['remote_busy', 'limits the rate of requests']],
+  [507, ['remote_full', 'has no space for the push']],
 ])
 
 function otherStatus(status: number): readonly [ErrorCode, string] {
-  if (status >= 500) return ['remote_unreachable', 'has an internal error']
+  if (status >= 500) return ['remote_busy', 'has an internal error']
   return ['remote_protocol', 'does not answer like a git server']
 }
 

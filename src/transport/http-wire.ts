@@ -15,7 +15,7 @@ import { hasCode, StoreError } from '../errors.ts'
 import { noList, skipHeader } from './advertisement.ts'
 import { Authenticator } from './credentials.ts'
 import { checkGitSettings, findCertificates } from './git-settings.ts'
-import { connectionFailure, statusFailure } from './http-failure.ts'
+import { connectionFailure, type Refusal, statusFailure } from './http-failure.ts'
 import { PacketReader, protocolError, textOf } from './pkt-line.ts'
 import { withProxyHint } from './proxy.ts'
 import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
@@ -107,7 +107,8 @@ export class HttpWire implements Wire {
         return packets
       }
       const text = textOf(await collect(this.#bodyOf(answer), errorBytesMax))
-      if (!asksForCredentials(statusCode)) throw statusFailure(statusCode, text, this.secrets)
+      if (!asksForCredentials(statusCode))
+        throw statusFailure(refusalOf(answer, text), this.secrets)
       await this.#authenticate()
     }
   }
@@ -124,7 +125,7 @@ export class HttpWire implements Wire {
     const { statusCode = 0 } = answer
     if (statusCode === 200) return this.#bodyOf(answer)
     const bytes = await collect(this.#bodyOf(answer), errorBytesMax)
-    throw statusFailure(statusCode, textOf(bytes), this.secrets)
+    throw statusFailure(refusalOf(answer, textOf(bytes)), this.secrets)
   }
 
   async explain(): Promise<undefined> {
@@ -260,6 +261,10 @@ function mediaType(value: string = ''): string {
 }
 
 /** Azure DevOps shows those who are not signed in a page, with 203. */
+function refusalOf({ statusCode = 0, headers }: IncomingMessage, text: string): Refusal {
+  return { status: statusCode, text, retryAfter: headers['retry-after'] }
+}
+
 function asksForCredentials(statusCode: number): boolean {
   return statusCode === 401 || statusCode === 203
 }

@@ -53,8 +53,12 @@ const advices: readonly Advice[] = [
   },
   { phrases: ['deletion', 'hidden ref'], text: 'it does not allow updates of refs/heads/main' },
   {
-    phrases: ['quota', 'no space', 'too large', 'exceeds', 'disk full', 'maximum'],
-    text: 'it has no space for the push',
+    phrases: ['too large', 'exceeds', 'maximum'],
+    text: 'it limits the size of a push, a file or a repository: raise the limit there',
+  },
+  {
+    phrases: ['read-only file', 'unable to create temporary'],
+    text: 'the repository cannot be written there: make its file system and its files writable',
   },
   {
     phrases: ['permission', 'denied', 'read-only', 'read only', 'archived', 'not authori'],
@@ -70,6 +74,8 @@ const advices: readonly Advice[] = [
   },
 ]
 
+const noSpace = ['no space', 'disk full', 'quota']
+
 /** The ref has moved, in the messages of git's server and of others. */
 const raceLost = [
   'but expected',
@@ -80,8 +86,8 @@ const raceLost = [
 ]
 
 /**
- * `remote_moved` if another push was faster, `remote_locked` if one may still run, else
- * `push_rejected`. `messages` are the remote's
+ * `remote_moved` if another push was faster, `remote_locked` if one may still run, `remote_full`,
+ * else `push_rejected`. `messages` are the remote's
  * messages that came with the `reason`.
  */
 export function rejection(
@@ -93,13 +99,16 @@ export function rejection(
   if (raceLost.some((phrase) => all.includes(phrase))) {
     return new StoreError('remote_moved', 'Another push moved the branch of the remote first')
   }
+  const quoted = remote.harmless([reason, ...messages.slice(-5)].join(' / '))
+  if (noSpace.some((phrase) => all.includes(phrase))) {
+    return new StoreError('remote_full', `The remote has no space for the push (it says ${quoted})`)
+  }
   const advice = advices.find(({ phrases }) => phrases.some((phrase) => all.includes(phrase)))
   const isHeld = /\.lock': file exists/.test(all)
   if (isHeld || (advice === undefined && /cannot lock ref|failed to lock/.test(all))) {
     const said = remote.harmless(messages.find((line) => /lock/i.test(line)) ?? reason)
     return new StoreError('remote_locked', `The remote cannot lock its branch (it says ${said})`)
   }
-  const quoted = remote.harmless([reason, ...messages.slice(-5)].join(' / '))
   const why = advice === undefined ? '' : `: ${advice.text}`
   return new StoreError('push_rejected', `The remote refused the push${why} (it says ${quoted})`)
 }

@@ -1,52 +1,27 @@
 // A disk that is full under a server: what it answers then, and that nothing acknowledged is lost.
 // The disk is real where the tests may mount one.
 
-import { execFileSync } from 'node:child_process'
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { expectDone, expectRefused } from '../support/http-caller.ts'
 import { RunningServer } from '../support/running-server.ts'
+import { fillDisk, isRoot, mountDisk, unmountDisk } from '../support/small-disk.ts'
 import { sharedDirectory } from '../support/temporary.ts'
 
 const disk = sharedDirectory()
 const filler = join(disk, 'filler')
 const at = new RunningServer(disk, {})
 
-/** Whether this process may mount, as root may. */
-function mount(): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** To the last byte. */
-function fill(): void {
-  const fd = openSync(filler, 'a')
-  for (let size = 65_536; size > 0;) {
-    try {
-      if (writeSync(fd, Buffer.alloc(size)) < size) size = 0
-    } catch {
-      size = Math.floor(size / 2)
-    }
-  }
-  closeSync(fd)
-}
-
-const isRoot = process.getuid?.() === 0
-
 test.skipIf(!isRoot)(
   'a full disk is a 507 that says so, reads go on, and nothing is lost (as root, who may mount)',
   { tags: 'slow' },
   async ({ skip }) => {
     // A container may refuse it to root, too.
-    if (!mount()) skip('no disk may be mounted here')
+    if (!mountDisk(disk, '16m')) skip('no disk may be mounted here')
     onTestFinished(async () => {
       await at.stop()
-      execFileSync('umount', ['-l', disk])
+      unmountDisk(disk)
     })
     await at.start()
     const store = await at.store()
@@ -62,7 +37,7 @@ test.skipIf(!isRoot)(
       return (await store.as(at.caller).memories()).map(({ path }) => path)
     }
     expect(await write('/before')).toBe(200)
-    fill()
+    fillDisk(filler)
     let number = 0
     while ((await write(`/at/${number}`)) === 200) number += 1
     expect(await paths()).toEqual(expect.arrayContaining(written))

@@ -1,8 +1,9 @@
 // Hosts that lack something, or say no: what is lacking is done without, a refusal is explained,
 // and nothing is lost by it: the sync that follows once it is allowed does all of it.
 
+import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { RemoteOptions, SyncReport } from '../../src/index.ts'
 import {
   bareRemote,
@@ -15,9 +16,10 @@ import {
 import { failureOf } from '../support/faulty-remotes.ts'
 import { branchOf, create, leak, redact } from '../support/hostile-remotes.ts'
 import { sample } from '../support/seed.ts'
+import { fillDisk, isRoot, mountDisk, remountDisk, unmountDisk } from '../support/small-disk.ts'
 import { startSshServer } from '../support/ssh-server.ts'
 import { author, contentsOf } from '../support/stores.ts'
-import { cleanEnvironment, git } from '../support/temporary.ts'
+import { cleanEnvironment, git, temporaryDirectory } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 
 interface Host {
@@ -212,4 +214,42 @@ describe('a lasting fault of a host is named, and its advice helps', () => {
     await sync()
     expect(branchOf(shallow)).toBe(await headOf(a))
   })
+
+  test
+    .skipIf(!isRoot)
+    .each<[string, (disk: string) => void, (disk: string) => void, { code: string; says: RegExp }]>(
+      [
+        [
+          'a full disk',
+          (disk) => fillDisk(`${disk}/filler`),
+          (disk) => rmSync(`${disk}/filler`),
+          { code: 'remote_full', says: /no space for the push .*No space left/ },
+        ],
+        [
+          'a read-only disk',
+          (disk) => remountDisk(disk, 'ro'),
+          (disk) => remountDisk(disk, 'rw'),
+          { code: 'push_rejected', says: /make its file system and its files writable/ },
+        ],
+      ],
+    )(
+    '%s (as root, who may mount)',
+    { tags: 'slow' },
+    async (...[, spoil, mend, { code, says }]) => {
+      const disk = temporaryDirectory()
+      if (!mountDisk(disk, '1m')) return
+      onTestFinished(() => unmountDisk(disk))
+      const remote = `${disk}/store.git`
+      git(['init', '--quiet', '--bare', '--initial-branch=main', remote], '/')
+      const a = await firstClone(remote)
+      await syncOf(a)
+      spoil(disk)
+      await a.store.as(author).write('/large.md', randomBytes(50_000).toString('hex'))
+      const message = expect.stringMatching(says)
+      expect(await failureOf(syncOf(a))).toMatchObject({ code, message })
+      mend(disk)
+      await syncOf(a)
+      expect(branchOf(remote)).toBe(await headOf(a))
+    },
+  )
 })

@@ -17,6 +17,7 @@ import {
   type Fault,
   fetching,
   makeCertificate,
+  makeExpiredCertificate,
   on,
   packet,
   stall,
@@ -109,6 +110,15 @@ describe('the connection', () => {
       })
     },
   )
+
+  test.skipIf(openssl.missing)(`has a certificate that has expired${openssl.note}`, async () => {
+    const tls = makeExpiredCertificate()
+    const { url } = await startGitServer({ repository, tls })
+    const error = await failureOf(
+      listRemote({ url, environment, certificateAuthorities: tls.cert }),
+    )
+    expect(error).toMatchObject({ code: 'remote_expired' })
+  })
 
   test('may be given up at any moment', async () => {
     const { access } = await withFault(repository, on(fetching, stall(packet('NAK\n'))))

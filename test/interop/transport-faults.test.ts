@@ -38,9 +38,14 @@ describe('asked for a list, a host that', () => {
     ['denies access', answer(403, 'no'), 'remote_auth', /denies access.*no/],
     ['knows no repository', answer(404, ''), 'remote_not_found', /no repository/],
     ['had one', answer(410, ''), 'remote_not_found', /no longer has/],
-    ['is broken', answer(500, '<html>'), 'remote_unreachable', /internal error \(500\)$/],
-    ['is overloaded', answer(503, 'later'), 'remote_unreachable', /later/],
-    ['is asked too often', answer(429, ''), 'remote_unreachable', /limits the rate/],
+    ['is broken', answer(500, '<html>'), 'remote_busy', /internal error \(500\)$/],
+    ['is overloaded', answer(503, 'later'), 'remote_busy', /later/],
+    [
+      'is asked too often',
+      answer(429, '', { 'retry-after': '30' }),
+      'remote_busy',
+      /limits the rate.*wait for 30 seconds$/,
+    ],
     ['is a teapot', answer(418, ''), 'remote_protocol', /418/],
     ['shows a page', answer(200, '<html>Hello'), 'remote_protocol', /not a list of refs/],
     ['says nothing', answer(200, ''), 'remote_protocol', /empty|not a list/],
@@ -178,7 +183,7 @@ describe('asked for objects, a host that', () => {
       'remote_protocol',
       /side band/,
     ],
-    ['is broken', answer(500, 'oops'), 'remote_unreachable', /500\): oops/],
+    ['is broken', answer(500, 'oops'), 'remote_busy', /500\): oops/],
     ['redirects now', answer(307, '', { location: '/elsewhere' }), 'remote_protocol', /307/],
   ])('%s', async (_, fault, code, message) => {
     const { access } = await withFault(repository, on(fetching, fault))

@@ -2,7 +2,7 @@
 // and TLS, and with every fault that a host can have, one at a time. Closed when the test ends.
 
 import { execFileSync, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { join } from 'node:path'
@@ -78,6 +78,49 @@ export function makeCertificate(): Certificate {
   const output = ['-nodes', '-keyout', key, '-out', cert, '-days', '2']
   execFileSync('openssl', [...request, ...subject, ...output], { stdio: 'ignore' })
   return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
+}
+
+/** Like the other, but of the year 2020. */
+export function makeExpiredCertificate(): Certificate {
+  const directory = temporaryDirectory()
+  const { key } = makeCertificate()
+  const [keyFile, csr, out] = ['key.pem', 'csr.pem', 'cert.pem'].map((name) =>
+    join(directory, name),
+  )
+  for (const [name, text] of [
+    ['key.pem', key],
+    ['index', ''],
+    ['serial', '01'],
+    ['ca', caConfiguration(directory)],
+  ] as const) {
+    writeFileSync(join(directory, name), text)
+  }
+  const run = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'ignore' })
+  run('req', '-new', '-key', keyFile ?? '', '-subj', '/CN=localhost', '-out', csr ?? '')
+  const dates = ['-startdate', '20200101000000Z', '-enddate', '20200102000000Z']
+  const signed = ['-selfsign', '-keyfile', keyFile ?? '', '-in', csr ?? '', '-out', out ?? '']
+  run('ca', '-batch', '-notext', '-config', join(directory, 'ca'), ...signed, ...dates)
+  return { key, cert: readFileSync(out ?? '', 'utf8') }
+}
+
+function caConfiguration(directory: string): string {
+  return [
+    '[ca]',
+    'default_ca=own',
+    '[own]',
+    `dir=${directory}`,
+    'database=$dir/index',
+    'serial=$dir/serial',
+    'new_certs_dir=$dir',
+    'default_md=sha256',
+    'policy=any',
+    'x509_extensions=names',
+    '[any]',
+    'commonName=supplied',
+    '[names]',
+    'subjectAltName=IP:127.0.0.1,DNS:localhost',
+    '',
+  ].join('\n')
 }
 
 /** A fault of every request whose method and path match. */

@@ -6,8 +6,11 @@ import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
 const failuresOfRemote: readonly ErrorCode[] = [
   'remote_unreachable',
   'remote_timeout',
+  'remote_busy',
+  'remote_full',
   'remote_auth',
   'remote_untrusted',
+  'remote_expired',
   'remote_not_found',
   'remote_protocol',
   'remote_shallow',

@@ -2,6 +2,7 @@
 // of a server, and what they are taken for.
 
 import { describe, expect, test } from 'vitest'
+import type { StoreError } from '../../../src/errors.ts'
 import { quoteWord, shellCommand } from '../../../src/transport/command-line.ts'
 import { childEnvironment } from '../../../src/transport/environment.ts'
 import { connectionFailure, statusFailure } from '../../../src/transport/http-failure.ts'
@@ -125,7 +126,9 @@ describe('why a push was refused', () => {
     ['FATAL: + refs/heads/main x DENIED by refs/.*', 'push_rejected', 'allow forced pushes'],
     ['FATAL: W refs/heads/main x DENIED by fallthru', 'push_rejected', 'no write access'],
     ['branch is currently checked out', 'push_rejected', 'bare repository'],
-    ['disk quota exceeded', 'push_rejected', 'no space for'],
+    ['disk quota exceeded', 'remote_full', 'no space for'],
+    ['this exceeds the maximum size', 'push_rejected', 'raise the limit there'],
+    ['unable to create temporary object directory', 'push_rejected', 'make its file system'],
     ['repository is archived, so is read-only', 'push_rejected', 'no write access'],
     ['pre-receive hook declined', 'push_rejected', 'a hook there'],
     [
@@ -133,7 +136,7 @@ describe('why a push was refused', () => {
       'push_rejected',
       '`sync --repair` sends everything, without deltas',
     ],
-    ['index-pack abnormal exit: no space left on device', 'push_rejected', 'no space for'],
+    ['index-pack abnormal exit: no space left on device', 'remote_full', 'no space for'],
     ['because', 'push_rejected', 'refused the push (it says because)'],
     ['fetch first', 'remote_moved', 'first'],
     ["cannot lock ref 'refs/heads/main': is at 1 but expected 2", 'remote_moved', 'first'],
@@ -141,7 +144,7 @@ describe('why a push was refused', () => {
     ["Unable to create '/r/refs/heads/main.lock': File exists.", 'remote_locked', 'File exists'],
     ['failed to lock', 'remote_locked', 'cannot lock its branch (it says failed to lock)'],
     ["cannot lock ref: Unable to create 'main.lock': Permission denied", 'push_rejected', 'write'],
-    ["cannot lock ref: Unable to create 'main.lock': No space left", 'push_rejected', 'no space'],
+    ["cannot lock ref: Unable to create 'main.lock': No space left", 'remote_full', 'no space'],
     ["cannot lock ref: 'refs/heads/main/x' exists; cannot create", 'push_rejected', 'below'],
     ['cannot lock ref: unable to resolve reference: reference broken', 'push_rejected', 'damaged'],
   ])('%s', (reason, code, words) => {
@@ -158,7 +161,8 @@ describe('what a connection or a status means', () => {
     ['ECONNRESET', 'remote_unreachable', 'cut off'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'remote_untrusted', 'certificate is refused'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'remote_untrusted', 'certificate is refused'],
-    ['CERT_HAS_EXPIRED', 'remote_untrusted', 'certificate is refused'],
+    ['CERT_HAS_EXPIRED', 'remote_expired', 'not valid today'],
+    ['CERT_NOT_YET_VALID', 'remote_expired', 'not valid today'],
     ['HPE_INVALID_CONSTANT', 'remote_protocol', 'does not speak HTTP'],
     ['EODD', 'remote_unreachable', 'EODD'],
   ])('%s', (code, expected, words) => {
@@ -171,10 +175,20 @@ describe('what a connection or a status means', () => {
     expect(connectionFailure(new AggregateError([each])).message).toContain('refuses connections')
   })
 
-  test('a page is not quoted, a sentence is, secrets are not', () => {
-    expect(statusFailure(500, '<html>…', []).message).toBe('The remote has an internal error (500)')
-    expect(statusFailure(403, 'no, geheim', ['geheim']).message).toBe(
+  test('a page is not quoted, a sentence and a time to wait are, secrets are not', () => {
+    const said = (status: number, text: string, retryAfter?: string): StoreError =>
+      statusFailure({ status, text, retryAfter }, ['geheim'])
+    expect(said(500, '<html>…').message).toBe('The remote has an internal error (500)')
+    expect(said(403, 'no, geheim').message).toBe(
       'The remote denies access to this account (403): no, ***',
     )
+    for (const [header, words] of [
+      ['120', 'wait for 120 seconds'],
+      ['Fri, 27 Nov 2026 10:00:00 GMT', 'wait until 2026-11-27T10:00:00.000Z'],
+    ] as const) {
+      expect(said(429, '', header).message).toMatch(new RegExp(`\\(429\\), and asks to ${words}$`))
+    }
+    expect(said(503, '', 'soon, geheim').message).toBe('The remote has an internal error (503)')
+    expect(said(507, '').code).toBe('remote_full')
   })
 })

@@ -66,6 +66,24 @@ async function newKey(home: Home, ...words: readonly string[]): Promise<string> 
 const dataOf = (home: Home): string => join(home.directory, '.local/share/gitlocket/server')
 
 describe('serve', { tags: 'slow' }, () => {
+  test('takes a text that the operator lets through on its machine, while it runs', async () => {
+    const home = newHome()
+    const token = await newKey(home)
+    const server = await serve(home)
+    const { body } = await ask(server.url, token, 'memory_stores', { name: 'notes' })
+    const id = String(body['id'])
+    // Put together here, so that no scanner takes it for a leak.
+    const content = `token ghp_${'aB3dE5gH7jK9'.repeat(3)}`
+    const create = async (): Promise<Asked> =>
+      ask(server.url, token, `memory_stores/${id}/memories`, { path: '/a.md', content })
+    expect((await create()).status).toBe(400)
+    home.file('refused', content)
+    const store = join(dataOf(home), 'stores', id)
+    await home.ok('--store', store, 'guard', 'allow', '--file', 'refused')
+    expect((await create()).status).toBe(200)
+    await server.stop()
+  })
+
   test('serves until SIGTERM, logs no path and no text, and ends with 0', async () => {
     const home = newHome()
     const token = await newKey(home)

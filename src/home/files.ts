@@ -7,18 +7,22 @@ import {
   chmodSync,
   closeSync,
   constants,
+  copyFileSync,
   fchmodSync,
   fstatSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readSync,
+  rmSync,
   type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { concatBytes, utf8Text } from '../bytes.ts'
+import { concatBytes, toHex, utf8Text } from '../bytes.ts'
+import { systemRandom } from '../crypto/random.ts'
 import { type ErrorCode, StoreError } from '../errors.ts'
 import { MEBIBYTE } from '../limits.ts'
 import { decodePlain } from '../plain-input.ts'
@@ -135,12 +139,16 @@ function notUtf8(what: string): StoreError {
   return new StoreError('invalid_input', `${capitalised(what)} must be UTF-8 text`)
 }
 
-/** Writes a new file, durably, with its directories. Never replaces one: `path_conflict`. */
+/**
+ * Writes a new file, durably, with its directories. Never replaces one: `path_conflict`. Another
+ * process finds no file or the whole one.
+ */
 export function writeSecretFile(what: string, path: string, text: string): void {
   const directory = dirname(path)
+  const temporary = `${path}.${toHex(systemRandom(8))}.tmp`
   attempt(`write ${what}`, path, () => {
     makeDirectory(directory)
-    const file = openSync(path, 'wx', 0o600)
+    const file = openSync(temporary, 'wx', 0o600)
     try {
       fchmodSync(file, 0o600)
       writeFileSync(file, text)
@@ -148,8 +156,24 @@ export function writeSecretFile(what: string, path: string, text: string): void 
     } finally {
       closeSync(file)
     }
+    try {
+      giveName(temporary, path)
+    } finally {
+      rmSync(temporary, { force: true })
+    }
     syncDirectory(directory)
   })
+}
+
+/** Throws EEXIST if the name is taken. */
+function giveName(temporary: string, path: string): void {
+  try {
+    linkSync(temporary, path)
+  } catch (error) {
+    // Some file systems have no hard links.
+    if (errnoOf(error) === 'EEXIST') throw error
+    copyFileSync(temporary, path, constants.COPYFILE_EXCL)
+  }
 }
 
 /** Creates a directory and its missing parents, each 0700 whatever the umask. */

@@ -2,8 +2,10 @@
 
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { createStore, formatIdentity, generateIdentity } from '../../src/index.ts'
+import { author } from '../support/stores.ts'
 import { homeWithPassphrase } from './cli-machines.ts'
-import { newHomeWithStore } from './cli-process.ts'
+import { newHome, newHomeWithStore } from './cli-process.ts'
 import { onTerminal, terminal } from './cli-terminal.ts'
 
 describe('off a terminal', () => {
@@ -57,3 +59,28 @@ test('rm of a directory says how many memories went, and takes -r', async () => 
   expect(await home.ok('rm', '-r', 'd/')).toBe('Deleted /d/ with 2 memories\n')
   expect(await home.ok('rm', 'e.md')).toBe('Deleted /e.md\n')
 })
+
+test.skipIf(terminal.missing)(
+  `expire spares what was changed since it asked${terminal.note}`,
+  { tags: 'slow' },
+  async () => {
+    const home = newHome()
+    const identity = await generateIdentity()
+    const { store } = await createStore({
+      directory: home.store,
+      stateDirectory: home.stateDirectory,
+      identity,
+      clock: () => Date.now() - 2 * 86_400_000,
+    })
+    for (const path of ['/a.md', '/b.md']) await store.as(author).write(path, 'old')
+    await store.close()
+    home.file('.config/gitlocket/identity', formatIdentity(identity))
+    const words = ['expire', '--unchanged', '1d']
+    const meanwhile = ['write', 'a.md', '--text', 'new']
+    const typed = [['Delete 2 memories? [y/N]', 'y\r', meanwhile]] as const
+    const done = onTerminal(home, words, { typed })
+    expect(done).toEqual({ exitCode: 0, screen: expect.stringContaining('Deleted 1 memory\n') })
+    expect(await home.ok('ls')).toBe('a.md\n')
+    expect(await home.ok('cat', 'a.md')).toBe('new')
+  },
+)

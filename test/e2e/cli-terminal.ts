@@ -15,8 +15,15 @@ export interface Session {
 }
 
 export interface TerminalOptions {
-  /** What is typed when a text shows, in order. `\u0003` is Ctrl-C. */
-  readonly typed?: readonly (readonly [shown: string, answer: string])[]
+  /**
+   * What is typed when a text shows, in order. `\u0003` is Ctrl-C. Another command may run between
+   * the text and the answer.
+   */
+  readonly typed?: readonly (readonly [
+    shown: string,
+    answer: string,
+    meanwhile?: readonly string[],
+  ])[]
   readonly env?: Readonly<Record<string, string>>
   /** The file of another installed command. */
   readonly program?: string
@@ -56,8 +63,13 @@ function placeOf(
 }
 
 function requestOf(words: readonly string[], options: TerminalOptions): string {
-  const command = [process.execPath, options.program ?? mainFile, ...words]
-  return JSON.stringify({ words: command, typed: options.typed ?? [] })
+  const commandOf = (given: readonly string[]): readonly string[] => {
+    return [process.execPath, options.program ?? mainFile, ...given]
+  }
+  const typed = (options.typed ?? []).map(([shown, answer, meanwhile]) => {
+    return [shown, answer, meanwhile && commandOf(meanwhile)]
+  })
+  return JSON.stringify({ words: commandOf(words), typed })
 }
 
 function sessionOf(status: number | null, stdout: string, stderr: string): Session {
@@ -67,7 +79,7 @@ function sessionOf(status: number | null, stdout: string, stderr: string): Sessi
 }
 
 const program = `
-import fcntl, json, os, pty, struct, sys, termios
+import fcntl, json, os, pty, struct, subprocess, sys, termios
 request = json.load(sys.stdin)
 pid, fd = pty.fork()
 if pid == 0:
@@ -83,8 +95,10 @@ while True:
         break
     screen += piece
     while typed and typed[0][0].encode() in screen[seen:]:
-        shown, answer = typed.pop(0)
+        shown, answer, meanwhile = typed.pop(0)
         seen = screen.index(shown.encode(), seen) + len(shown.encode())
+        if meanwhile:
+            subprocess.run(meanwhile, check=True, stdout=subprocess.DEVNULL)
         os.write(fd, answer.encode())
 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 json.dump([status, screen.decode("utf8", "replace")], sys.stdout)

@@ -1,11 +1,13 @@
 // The verbs for the whole store: settings, compact, expire, and the sizes that status
 // and doctor show.
 
+import { readdirSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { git as stockGit } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
-import { newHomeWithStore } from './cli-process.ts'
+import { newHome, newHomeWithStore } from './cli-process.ts'
 
 const git = requires('git')
 
@@ -150,4 +152,15 @@ describe('sizes', () => {
       expect(checks).toMatch(/^ok {4}Reclaimable +none: every object is stored once, and needed$/m)
     },
   )
+})
+
+test('of two that make a store in one place at once, one does', { tags: 'slow' }, async () => {
+  const home = newHome()
+  const all = await Promise.all([1, 2, 3].map(() => home.run(['init', '--no-passphrase'])))
+  // One that comes later finds the store of this machine, which is no failure.
+  for (const { exitCode, stderr } of all) expect([0, 4], stderr).toContain(exitCode)
+  expect(all.filter(({ stdout }) => stdout.includes('GLKR1-'))).toHaveLength(1)
+  expect(readdirSync(dirname(home.store))).toEqual([basename(home.store)])
+  await home.ok('create', 'a.md', '--text', 'a')
+  expect(await home.ok('verify')).toContain('2 commits')
 })

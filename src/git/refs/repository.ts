@@ -43,6 +43,9 @@ const settings: readonly (readonly [section: string, key: string, value: string]
   ['transfer', 'fsckObjects', 'true'],
 ]
 
+/** Others that make the same repository at the same moment may win so often. */
+const ATTEMPTS = 5
+
 const directories = ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', ownDirectoryName]
 
 /**
@@ -50,12 +53,24 @@ const directories = ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', 
  * bare repository, including one that was interrupted here. Throws `store_exists` or `not_a_store`.
  */
 export async function initRepository(disk: Disk, directory: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await initOnce(disk, directory)
+      return
+    } catch (error) {
+      // There is no lock yet: another process that makes the same one removes our temporary file.
+      if (attempt === ATTEMPTS || !hasCode(error, 'storage_failed')) throw error
+    }
+  }
+}
+
+async function initOnce(disk: Disk, directory: string): Promise<void> {
   if (disk.stat(`${directory}/HEAD`) === undefined) {
     refuseForeignFiles(disk, directory)
     checkHasNoLinks(disk, directory)
   } else checkRepository(disk, directory)
   if (new Branch(disk, directory).read() !== undefined) {
-    throw new StoreError('store_exists', 'This directory holds a store already: open it instead')
+    throw storeExists()
   }
   if (disk.list(`${directory}/objects/pack`).some((name) => name.endsWith('.pack'))) {
     throw new StoreError('ref_corrupt', `${branchName} is missing, but there are packs of objects`)
@@ -70,6 +85,10 @@ export async function initRepository(disk: Disk, directory: string): Promise<voi
   await atomicWrite(disk, `${directory}/HEAD`, utf8(headText))
   // Also if an earlier, interrupted attempt created the directory.
   await syncIfReadable(disk, dirname(directory))
+}
+
+export function storeExists(): StoreError {
+  return new StoreError('store_exists', 'This directory holds a store already: open it instead')
 }
 
 /**

@@ -22,6 +22,8 @@ const prefix = 'gitlocket-test-'
 const typeOfTmpfs = 0x01021994
 /** Ten times what the tests have there at once. */
 const bytesMin = 1024 ** 3
+/** No run goes on so long without a new temporary directory. */
+const abandonedMs = 3_600_000
 
 /** Directs temporary directories to a new one; what is returned removes it with all of them. */
 export function useTemporaryRoot(): () => void {
@@ -72,7 +74,10 @@ function removeAbandoned(): void {
     const pid = new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1]
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue
     const path = join(memory, name)
-    if (statSync(path, { throwIfNoEntry: false })?.uid === userInfo().uid) remove(path)
+    const found = statSync(path, { throwIfNoEntry: false })
+    // The process may run in another container with the same memory: then its directory changes.
+    if (found === undefined || Date.now() - found.mtimeMs < abandonedMs) continue
+    if (found.uid === userInfo().uid) remove(path)
   }
 }
 

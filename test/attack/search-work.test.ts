@@ -47,7 +47,8 @@ test('T15: many searches at once have few threads', async () => {
   for (const { data } of await Promise.all(all)) expect(data).toHaveLength(1)
   clearInterval(timer)
   expect(most).toBeGreaterThan(before)
-  expect(most).toBeLessThanOrEqual(before + 2)
+  // Two, and one that packs in the background on a busy machine.
+  expect(most).toBeLessThanOrEqual(before + 3)
   await store.close()
 })
 

@@ -147,7 +147,8 @@ const foreign = ['not_a_store', 'unsupported_repository', 'incomplete_clone'] as
 function occupied(directory: string): CommandError {
   return new CommandError(
     'store_exists',
-    `The directory ${directory} is not empty and no store, or just became one; nothing was changed`,
+    `The directory ${directory} is not empty and not a store, or has just become one; ` +
+      'nothing was changed',
     '--store names an absent or empty directory; `gitlocket join` clones a store from a remote',
   )
 }

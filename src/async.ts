@@ -1,4 +1,4 @@
-// Options of long work, and a mutex: progress reports, cancellation, and one task after another.
+// Options of long work, and mutexes: progress reports, cancellation, and one task after another.
 
 import { TimeSlice } from './time-slice.ts'
 
@@ -44,6 +44,31 @@ export class Gate {
     })
     // Not the result itself: it may be large, and would live until the next task runs.
     this.#tail = result.then(ignore, ignore)
+    return result
+  }
+}
+
+/**
+ * A mutex for work that serves all who ask for the same before it begins: a request that waits is
+ * answered together with each later one that is alike.
+ */
+export class SharedGate<Request, T> {
+  readonly #gate = new Gate()
+  readonly #isAlike: (a: Request, b: Request) => boolean
+  #waiting: readonly { readonly request: Request; readonly result: Promise<T> }[] = []
+
+  constructor(isAlike: (a: Request, b: Request) => boolean) {
+    this.#isAlike = isAlike
+  }
+
+  run(request: Request, work: () => Promise<T>): Promise<T> {
+    const alike = this.#waiting.find((other) => this.#isAlike(other.request, request))
+    if (alike !== undefined) return alike.result
+    const result = this.#gate.run(() => {
+      this.#waiting = this.#waiting.filter((other) => other.request !== request)
+      return work()
+    })
+    this.#waiting = [...this.#waiting, { request, result }]
     return result
   }
 }

@@ -29,14 +29,20 @@ export async function connectPush(access: RemoteAccess): Promise<PushConnection>
   const conversation = await Conversation.open(access, 'git-receive-pack')
   return {
     refs: conversation.refs,
+    expect: (head) => expectHead(conversation, head),
     push: (request) => pushOver(conversation, request),
     close: () => conversation.close(),
   }
 }
 
+function expectHead({ refs }: Conversation, expected: Oid | undefined): void {
+  if (refs.head === expected) return
+  throw new StoreError('remote_moved', 'The branch of the remote is not where it was expected')
+}
+
 async function pushOver(conversation: Conversation, request: PushRequest): Promise<void> {
-  const { head, capabilities } = conversation.refs
-  if (head !== request.expected) throw movedMeanwhile()
+  expectHead(conversation, request.expected)
+  const { capabilities } = conversation.refs
   if (!capabilities.has('report-status')) throw protocolError('it cannot report what a push did')
   const sideBand = capabilities.has('side-band-64k')
   const command = encodeCommand(request, sideBand)
@@ -122,8 +128,4 @@ function findProblem(report: readonly string[]): string | undefined {
   if (refused !== undefined) return refused
   if (status !== `ok ${branchName}`) throw protocolError('its report does not mention the branch')
   return undefined
-}
-
-function movedMeanwhile(): StoreError {
-  return new StoreError('remote_moved', 'The branch of the remote is not where it was expected')
 }

@@ -89,6 +89,8 @@ export interface FetchConnection {
 
 export interface PushConnection {
   readonly refs: RemoteRefs
+  /** Throws `remote_moved` unless the remote's branch was at this commit when this began. */
+  expect(head: Oid | undefined): void
   push(request: PushRequest): Promise<void>
   close(): Promise<void>
 }

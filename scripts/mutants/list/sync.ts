@@ -31,6 +31,34 @@ export const sync: readonly MutatedFile[] = [
         test: 'interop/damaged-hosts.test.ts',
         name: 'says what to delete where it is damaged, and then mends',
       },
+      {
+        line: 'sharedBy.every((option) => one.options[option] === other.options[option])',
+        becomes: 'true',
+        test: 'unit/store/sync/queued-syncs.test.ts',
+        name: 'a sync that can be cancelled ends alone',
+      },
+    ],
+  },
+  {
+    file: 'async.ts',
+    mutants: [
+      {
+        line: 'this.#waiting = this.#waiting.filter((other) => other.request !== request)',
+        becomes: '',
+        test: 'unit/async.test.ts',
+        name: 'requests that wait and are alike share one run, which begins after all of them',
+      },
+    ],
+  },
+  {
+    file: 'store/sync/send.ts',
+    mutants: [
+      {
+        line: 'connection.expect(expected)',
+        becomes: '',
+        test: 'unit/store/sync/lost-race.test.ts',
+        name: 'a race that is lost before the push costs no pack',
+      },
     ],
   },
   {
@@ -207,7 +235,7 @@ export const sync: readonly MutatedFile[] = [
     file: 'store/sync/sync.ts',
     mutants: [
       {
-        line: 'session.syncs.run(() => syncAlone(session, author, options))',
+        line: 'queue.run({ author, options }, () => syncAlone(session, author, options))',
         becomes: 'syncAlone(session, author, options)',
         test: 'unit/store/sync/staged-clone.test.ts',
         name: 'waits for another sync of the same store, which leaves it nothing to do',

@@ -2,7 +2,7 @@
 // what the next commit needs. Leads to the state (current-state.ts), the queue of writers
 // (writer.ts) and the idle work (upkeep.ts).
 
-import { Gate, type WorkOptions } from '../../async.ts'
+import type { WorkOptions } from '../../async.ts'
 import type { CacheBudget } from '../../cache-budget.ts'
 import type { Random } from '../../crypto/random.ts'
 import { assert, hasCode, StoreError } from '../../errors.ts'
@@ -62,8 +62,6 @@ export class StoreSession {
   readonly reads: Reads
   readonly seenRemotes: RemoteStateFile
   readonly local: LocalFiles
-  /** One sync at a time: each sends all that was acknowledged before it was requested. */
-  readonly syncs: Gate = new Gate()
   readonly #state: CurrentState
   readonly #upkeep: Upkeep
   readonly #writer: Writer

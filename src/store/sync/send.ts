@@ -122,6 +122,8 @@ export class Sender {
     expected: Oid | undefined,
     head: Head,
   ): Promise<Sent> {
+    // Before the pack is made, which takes longest.
+    connection.expect(expected)
     const { rewrites } = this.#session
     const there = await this.#commitsThere(expected)
     const atReceiver = takesThin(connection) ? there[0] : undefined

@@ -2,6 +2,8 @@
 // clone has new commits. Each step leaves a complete store, so that a later failure loses nothing.
 // Must not force a push: each names the commit that it replaces.
 
+import { isDeepStrictEqual } from 'node:util'
+import { SharedGate } from '../../async.ts'
 import { headFingerprint } from '../../format/fingerprint.ts'
 import { formatId } from '../../format/id.ts'
 import type { Remote } from '../../git/exchange.ts'
@@ -15,7 +17,19 @@ import { RemoteState } from './remote-state.ts'
 import { type Moved, nothingTaken, type SyncReport } from './report.ts'
 import { Sender } from './send.ts'
 
+/** The syncs of each open store, one at a time. */
+const queues: WeakMap<StoreSession, SharedGate<Asked, SyncReport>> = new WeakMap()
+
+interface Asked {
+  readonly author: Author
+  readonly options: StoreSyncOptions
+}
+
 /**
+ * Each sends all that was acknowledged before it was requested. One serves all that are requested
+ * in the same way before it begins: if they are asked for faster than the remote answers, the wait
+ * does not grow.
+ *
  * Throws `not_found` or `invalid_input` if the remote is absent or ambiguous, a remote code,
  * `rolled_back`, `store_id_mismatch`, `wrong_key`, `keyring_conflict`, or the code of verification;
  * local changes are untouched then.
@@ -25,8 +39,30 @@ export function syncStore(
   author: Author,
   options: StoreSyncOptions,
 ): Promise<SyncReport> {
-  return session.syncs.run(() => syncAlone(session, author, options))
+  const queue = queues.get(session) ?? new SharedGate(isAlike)
+  queues.set(session, queue)
+  return queue.run({ author, options }, () => syncAlone(session, author, options))
 }
+
+/** Whether one report answers both. What watches or cancels one must do so with the other. */
+function isAlike(one: Asked, other: Asked): boolean {
+  const { guard, ...author } = one.author
+  const { guard: otherGuard, ...otherAuthor } = other.author
+  if (guard !== otherGuard || !isDeepStrictEqual(author, otherAuthor)) return false
+  return sharedBy.every((option) => one.options[option] === other.options[option])
+}
+
+const sharedBy = [
+  'remote',
+  'only',
+  'repair',
+  'rowsMax',
+  'stepBytes',
+  'access',
+  'signal',
+  'progress',
+  'transfer',
+] as const satisfies readonly (keyof StoreSyncOptions)[]
 
 async function syncAlone(
   session: StoreSession,

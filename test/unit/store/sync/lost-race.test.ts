@@ -1,6 +1,7 @@
 // Clones that push while another pushes: the loser goes on from what it has verified.
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { DiskExchange } from '../../../../src/git/disk-store/disk-exchange.ts'
 import {
   bareRemote,
   type Clone,
@@ -10,7 +11,7 @@ import {
   put,
   sync,
 } from '../../../support/clones.ts'
-import { startGitServer } from '../../../support/git-server.ts'
+import { type GitServer, startGitServer } from '../../../support/git-server.ts'
 import { expectInStep, redact } from '../../../support/hostile-remotes.ts'
 import { author } from '../../../support/stores.ts'
 import { git } from '../../../support/temporary.ts'
@@ -19,6 +20,7 @@ interface Race {
   readonly slow: Clone
   readonly fast: Clone
   readonly repository: string
+  readonly server: GitServer
   /**
    * One step of the fast one arrives before each of the next pushes of the slow one; and while the
    * first of these is on its way, `meanwhile` happens.
@@ -58,7 +60,7 @@ async function newRace(commits: number): Promise<Race> {
       return false
     }
   }
-  return { slow, fast, repository, overtake }
+  return { slow, fast, repository, server, overtake }
 }
 
 /** How many commits each round of a sync verifies; what else reports progress starts with none. */
@@ -150,3 +152,33 @@ test(
     expect((await fast.store.maintenance.findResidue()).found).toEqual([])
   },
 )
+
+/** How often something is packed from here on. */
+function countPacks(): () => number {
+  const packs = vi.spyOn(DiskExchange.prototype, 'pack')
+  onTestFinished(() => packs.mockRestore())
+  return () => packs.mock.calls.length
+}
+
+test('a race that is lost before the push costs no pack', { tags: 'slow' }, async () => {
+  const { slow, fast, repository, server } = await newRace(1)
+  await put(slow, '/slow.md')
+  await put(fast, '/late.md')
+  await fast.store.maintenance.checkpoint()
+  git(['fetch', '--quiet', '--no-write-fetch-head', fast.place.directory, 'main'], repository)
+  const head = await headOf(fast)
+  let asked = 0
+  server.fault = ({ method, url = '' }) => {
+    if (method !== 'GET' || !url.includes('git-receive-pack')) return false
+    asked += 1
+    // The first finds that the remote has moved already; the second comes after the merge.
+    if (asked === 2) git(['update-ref', 'refs/heads/main', head], repository)
+    return false
+  }
+  const packs = countPacks()
+  await sync(slow)
+  expect(asked).toBe(3)
+  expect(packs()).toBe(1)
+  await sync(fast)
+  await expectInStep(repository, [slow, fast])
+})

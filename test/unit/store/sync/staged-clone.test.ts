@@ -101,7 +101,9 @@ test(
     await sync(clone)
     await put(clone, '/a.md')
     const before = server.requests.length
-    const reports = await Promise.all([sync(clone), sync(clone)])
+    // In two names: those of one share a run.
+    const other = clone.store.as({ ...author, reason: 'Before the machine is shut down' })
+    const reports = await Promise.all([sync(clone), other.sync()])
     expect(reports.map(({ sent }) => sent.commits)).toEqual([1, 0])
     const asked = server.requests.slice(before).map(({ method, path }) => {
       return `${method} ${/git-(upload|receive)-pack/.exec(path)?.[0]}`

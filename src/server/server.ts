@@ -6,7 +6,12 @@ import type { Address } from './listener.ts'
 import type { HttpOptions } from './options.ts'
 import { serveHost, type Server } from './serve-host.ts'
 
-export { type HostAdministration, openHostAdministration } from '../hosting/administration.ts'
+export {
+  type HostAdministration,
+  type NewHostedStore,
+  openHostAdministration,
+} from '../hosting/administration.ts'
+export type { HostedStore } from '../hosting/host.ts'
 export type { HostedRoute } from '../api/hosted.ts'
 export type { Workspace } from '../hosting/catalogue.ts'
 export type { ApiKey } from '../hosting/credentials.ts'

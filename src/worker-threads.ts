@@ -1,7 +1,7 @@
 // Finds the compiled module of a worker thread, and starts it. In the bundle of a program that uses
-// the library there is none, and the caller does without: most do the work in their own thread. The
-// bundle of the command line has them beside it. Workers run from dist/, also in tests, because
-// Node runs no TypeScript in them.
+// the library there are no such files, and the caller does without them: most do the work in their
+// own thread. The bundle of the command line has them next to it. Workers run from dist/, also in
+// tests, because Node runs no TypeScript in them.
 
 import { existsSync } from 'node:fs'
 import { Worker, type WorkerOptions } from 'node:worker_threads'

@@ -124,12 +124,12 @@ function tokenFor(url: URL, environment: ProcessEnvironment): Credentials | unde
   return { username: token.slice(0, colon), password: token.slice(colon + 1) }
 }
 
-/** Empty if there is none. Several lines hold a control character, which is refused. */
+/** Empty if it is not set. A token of several lines is refused: it holds control characters. */
 function tokenIn({ GITLOCKET_TOKEN: text = '' }: ProcessEnvironment): string {
   return onlyLine(text) ?? text.trim()
 }
 
-/** Throws `remote_auth` if nothing says which host the token is for. */
+/** Why a token that is set does not go there. Throws `remote_auth` if it is set for no host. */
 function whyWithheld(url: URL, environment: ProcessEnvironment): string | undefined {
   const { GITLOCKET_TOKEN_HOST: host = '' } = environment
   const notSent = 'GITLOCKET_TOKEN was not sent, as'

@@ -118,7 +118,7 @@ export class ProcessWire implements Wire {
     child.stdin.destroy()
     const code = await Promise.race([this.#ended, pause(endMsMax).then(() => undefined)])
     if (code === 0) return undefined
-    // Of a path that is the user's own, or else that of the repository.
+    // For a path it may be the user's configuration that is broken, not that of the repository.
     const isLocal = this.#remote.kind === 'file' && /bad config/i.test(this.#stderr)
     if (isLocal) await checkGitSettings(this.#access.environment, this.#patience)
     const failure = { code, stderr: this.#stderr, cause: this.#spawnError }

@@ -17,7 +17,7 @@ export type { Actor, Stretch, TimelineFilter }
 export type TimelineGroup = VersionGroup
 /** What a group did to one memory. */
 export interface GroupedMemory extends GroupedChange {
-  /** How many characters of its text after the group nobody sees; of the first 200 memories. */
+  /** How many hidden characters its text has after the group; given for the first 200 memories. */
   readonly hidden: number
 }
 export type MomentInfo = PlacedMoment

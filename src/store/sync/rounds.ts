@@ -22,8 +22,8 @@ import type { Sender } from './send.ts'
 /** The number of rounds: other clones may win the race for the branch in all but the last. */
 const ATTEMPTS = 16
 /**
- * Of these, how many an object may be missing in, or the branch locked: it may be so for good. A
- * push that is running holds the lock for a moment, one that died until it is removed.
+ * The number of rounds while an object is missing or the branch is locked, which may last: a push
+ * that is running holds the lock for a moment, one that died holds it for good.
  */
 const ATTEMPTS_LASTING = 4
 const PAUSE_MS = 100

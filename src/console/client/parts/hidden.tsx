@@ -40,7 +40,7 @@ export function chipOf({ mark, label }: HiddenRun): HTMLElement {
   return chip
 }
 
-/** Puts chips into the texts of a part of the page that is no view. */
+/** Puts chips into the texts of an element that no view renders. */
 export function markTextsOf(part: DocumentFragment): void {
   const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT)
   const texts: Text[] = []

@@ -89,7 +89,7 @@ describe('T27: a host that lies about a push', () => {
     ['says no', 'push_rejected', report(...ng)],
     ['breaks off', 'remote_unreachable', cut()],
     ['says nothing', 'remote_timeout', stall()],
-    ['is broken', 'remote_unreachable', answer(500, 'oops')],
+    ['is broken', 'remote_busy', answer(500, 'oops')],
   ]
   test.each(sample(answers, 2))(
     'took it and %s: the next sync finds it there',

@@ -51,7 +51,8 @@ test(
       note('search of another session of the key', sibling.call('memory_search', quick)),
       note('list of another session of the key', sibling.call('memory_list')),
     ])
-    expect(answered.filter((name) => name === 'slow').length).toBeLessThan(many / 2)
+    // First come, first served would answer all of them before the three.
+    expect(answered.filter((name) => name === 'slow').length).toBeLessThan(many)
     await Promise.all(searches)
   },
 )

@@ -60,8 +60,10 @@ async function changeSettings(
 }
 
 function keepOwnPairs(change: Partial<Settings>, before: Settings): Partial<Settings> {
-  if (change.metadata === undefined) return change
-  return { ...change, metadata: { ...pairsOf(before.metadata, 'own'), ...change.metadata } }
+  // What is no object is left to the check of the settings, as it was given.
+  const metadata: unknown = (change as Partial<Settings> | undefined | null)?.metadata
+  if (typeof metadata !== 'object' || metadata === null) return change
+  return { ...change, metadata: { ...pairsOf(before.metadata, 'own'), ...metadata } }
 }
 
 async function writeSettings(

@@ -1,4 +1,4 @@
-// What whoever runs a server does while it runs or starts: the halves of two processes.
+// What the command line does to the stores of a server that runs or starts.
 
 import { expect, test } from 'vitest'
 import { type Disk, systemDisk } from '../../../src/disk/disk.ts'

@@ -218,7 +218,7 @@ test('cuts off who begins no handshake', { tags: 'slow', skip: openssl.missing }
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   await server.close()
-  // Of itself, after the time for headers.
+  // Without a close, once the time for headers is over.
   const patient = await serveStores({ tls: makeCertificate(), limits: { headersMs: 100 } })
   expect(await sendRaw((await patient.server.listen()).port)).toBe('')
 })

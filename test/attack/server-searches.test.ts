@@ -10,7 +10,7 @@ import { runningServer, sessionsPath, storesPath } from '../support/running-serv
 /** Backtracks: a while with the text below, and not as long as a search may take. */
 const slow = { query: '^(a+)+$', regex: true }
 const quick = { query: '!$', regex: true }
-const content = `${'a'.repeat(18)}!`
+const content = `${'a'.repeat(21)}!`
 const many = 48
 
 const at = runningServer({

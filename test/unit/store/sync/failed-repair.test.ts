@@ -22,7 +22,7 @@ const pairOfClones = pairsOfClones()
 async function expectStillRefused({ a, b, server, remote }: ServedPair): Promise<void> {
   await expectRefused(b, 'rolled_back')
   server.fault = on(pushing, answer(500, 'No'))
-  await expect(repair(b)).rejects.toMatchObject({ code: 'remote_unreachable' })
+  await expect(repair(b)).rejects.toMatchObject({ code: 'remote_busy' })
   server.fault = undefined
   await expectRefused(b, 'rolled_back')
   await repair(b)

@@ -107,6 +107,28 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'store/sync/rounds.ts',
+    mutants: [
+      {
+        line: 'if (isLost) goOn ??= session.holdBack(HOLD_MS)',
+        becomes: '',
+        test: 'unit/store/sync/lost-race.test.ts',
+        name: 'a clone that never stops writing wins against one that pushes after each few of its writes',
+      },
+    ],
+  },
+  {
+    file: 'store/session/writer.ts',
+    mutants: [
+      {
+        line: 'return this.#queue.findIndex(({ alone }) => alone || !this.#isHeld)',
+        becomes: 'return this.#queue.length - 1',
+        test: 'unit/store/writer.test.ts',
+        name: 'what is held back waits in its order, and what runs alone does not',
+      },
+    ],
+  },
+  {
     file: 'git/disk-store/outgoing-pack.ts',
     mutants: [
       {

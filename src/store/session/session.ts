@@ -158,6 +158,20 @@ export class StoreSession {
     return this.#writer.submit(build, alone)
   }
 
+  /**
+   * Holds ordinary commands back until the result is called, `limitMs` at most: for a sync, of
+   * which there is one at a time.
+   */
+  holdBack(limitMs: number): () => void {
+    this.#checkOpen()
+    this.#writer.hold()
+    const limit = setTimeout(() => this.#writer.goOn(), limitMs)
+    return () => {
+      clearTimeout(limit)
+      this.#writer.goOn()
+    }
+  }
+
   /** Runs a plan that writes nothing as `writing` would run it, on the newest snapshot. */
   async planning<T>(plan: () => Promise<T>): Promise<T> {
     this.#checkOpen()
@@ -308,6 +322,7 @@ export class StoreSession {
   async #close(): Promise<void> {
     try {
       this.#upkeep.stop()
+      this.#writer.goOn()
       await this.#writer.idle()
       this.#state.stop()
       await this.#upkeep.finish()

@@ -32,6 +32,7 @@ export class Writer {
   readonly #state: CurrentState
   readonly #upkeep: Upkeep
   #queue: Command[] = []
+  #isHeld = false
   #running: Promise<void> | undefined
 
   constructor(state: CurrentState, upkeep: Upkeep) {
@@ -53,14 +54,24 @@ export class Writer {
         resolve: () => resolve(result),
         reject,
       })
-      this.#running ??= this.#drain()
+      this.#start()
     })
   }
 
-  /** Resolves when all commands submitted before are done, regardless of later ones. */
+  /** Until `goOn`, only commands that run alone are run, as those of a sync; others are held. */
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  goOn(): void {
+    this.#isHeld = false
+    this.#start()
+  }
+
+  /** Resolves when all commands submitted before are done, except those that are held. */
   async settled(): Promise<void> {
     if (this.#running === undefined) return
-    await this.submit(async () => ({ built: undefined, result: undefined }))
+    await this.submit(async () => ({ built: undefined, result: undefined }), true)
   }
 
   /** Resolves when nothing is queued or running. */
@@ -68,9 +79,14 @@ export class Writer {
     while (this.#running !== undefined) await this.#running
   }
 
+  #start(): void {
+    if (this.#nextIndex() >= 0) this.#running ??= this.#drain()
+  }
+
+  /** Call only if there is a command that may run. */
   async #drain(): Promise<void> {
     try {
-      while (this.#queue.length > 0) {
+      while (this.#nextIndex() >= 0) {
         // Commands whose requests have arrived already join this batch. A batch may be written
         // without a wait: whoever writes one after another must not keep all else from running.
         await nextTurn()
@@ -128,11 +144,18 @@ export class Writer {
 
   /** Undefined if the batch is complete. */
   #next(accepted: readonly Command[]): Command | undefined {
-    const [next] = this.#queue
+    const index = this.#nextIndex()
+    const next = this.#queue[index]
     if (accepted[0]?.alone === true || (next?.alone === true && accepted.length > 0)) {
       return undefined
     }
-    return this.#queue.shift()
+    if (next !== undefined) this.#queue.splice(index, 1)
+    return next
+  }
+
+  /** -1 if there is no command that may run. */
+  #nextIndex(): number {
+    return this.#queue.findIndex(({ alone }) => alone || !this.#isHeld)
   }
 
   async #store(

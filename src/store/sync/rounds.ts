@@ -27,6 +27,12 @@ const ATTEMPTS = 16
  */
 const ATTEMPTS_LASTING = 4
 const PAUSE_MS = 100
+/**
+ * After a lost race our own commands wait for the further rounds, but no longer than this. If they
+ * never stop, each round has more to send than the one before and gets half of the processor, so
+ * that another clone has pushed each time that it is done.
+ */
+const HOLD_MS = 2000
 
 /** One remote, with its state and the sender to it. */
 interface Peer {
@@ -64,15 +70,22 @@ export async function receiveAndSend(
     const made = { merge, outcomes, mergedElsewhere, keyrings, settings, builtOnRedacted, erased }
     return { received: total, ...made, late: [...late.values()], sent }
   }
-  for (let attempt = 1; ; attempt += 1) {
-    const beginning = beginningOf(session)
-    try {
-      return await round()
-    } catch (error) {
-      const isFinal = attempt >= attemptsFor(error) || (isBehind && hasCode(error, 'remote_moved'))
-      if (isFinal || !(await hasMoved(session, beginning, error))) throw error
-      await wait(session.random(1)[0] ?? 0, attempt)
+  let goOn: (() => void) | undefined
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const beginning = beginningOf(session)
+      try {
+        return await round()
+      } catch (error) {
+        const isLost = hasCode(error, 'remote_moved')
+        const isFinal = attempt >= attemptsFor(error) || (isBehind && isLost)
+        if (isFinal || !(await hasMoved(session, beginning, error))) throw error
+        if (isLost) goOn ??= session.holdBack(HOLD_MS)
+        await wait(session.random(1)[0] ?? 0, isLost ? 1 : attempt)
+      }
     }
+  } finally {
+    goOn?.()
   }
 }
 

@@ -1,5 +1,5 @@
 // The queue of writers: a checkpoint waits for what was submitted before it, not for what comes
-// meanwhile.
+// meanwhile; and what a sync holds back.
 
 import { expect, test } from 'vitest'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
@@ -74,4 +74,50 @@ test('whoever writes one change after another leaves all else its turns', async 
   clearImmediate(next)
   expect(turns).toBeGreaterThanOrEqual(20)
   await session.close()
+})
+
+const never = 2 ** 31 - 1
+
+/** Submits commands by name; returns the names of those that are done, in order. */
+function submitInto({ session }: Awaited<ReturnType<typeof newSession>>) {
+  const done: string[] = []
+  const submit = async (name: string, alone = false): Promise<void> => {
+    await session.writing(async () => ({ built: undefined, result: undefined }), alone)
+    done.push(name)
+  }
+  return { done, submit }
+}
+
+test('what is held back waits in its order, and what runs alone does not', async () => {
+  const opened = await newSession()
+  const { done, submit } = submitInto(opened)
+  const goOn = opened.session.holdBack(never)
+  const held = Promise.all([submit('first'), submit('second')])
+  await submit('alone', true)
+  await opened.session.checkpoint()
+  expect(done).toEqual(['alone'])
+  const later = submit('later')
+  goOn()
+  await Promise.all([held, later])
+  expect(done).toEqual(['alone', 'first', 'second', 'later'])
+  await opened.session.close()
+})
+
+test('what is held back goes on after the limit', async () => {
+  const opened = await newSession()
+  const { done, submit } = submitInto(opened)
+  opened.session.holdBack(1)
+  await submit('held')
+  expect(done).toEqual(['held'])
+  await opened.session.close()
+})
+
+test('what is held back is done before the store closes', async () => {
+  const opened = await newSession()
+  const { done, submit } = submitInto(opened)
+  opened.session.holdBack(never)
+  const held = submit('held')
+  await opened.session.close()
+  await held
+  expect(done).toEqual(['held'])
 })

@@ -2,6 +2,8 @@
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { DiskExchange } from '../../../../src/git/disk-store/disk-exchange.ts'
+import { StoreSession } from '../../../../src/store/session/session.ts'
+import { Receiver } from '../../../../src/store/sync/receive.ts'
 import {
   bareRemote,
   type Clone,
@@ -181,4 +183,85 @@ test('a race that is lost before the push costs no pack', { tags: 'slow' }, asyn
   expect(packs()).toBe(1)
   await sync(fast)
   await expectInStep(repository, [slow, fast])
+})
+
+/** However slow this machine is. */
+function holdBackWithoutLimit(): void {
+  // oxlint-disable-next-line typescript/unbound-method -- called with the session
+  const { holdBack } = StoreSession.prototype
+  const held = vi.spyOn(StoreSession.prototype, 'holdBack')
+  onTestFinished(() => held.mockRestore())
+  held.mockImplementation(function (this: StoreSession) {
+    return holdBack.call(this, 2 ** 31 - 1)
+  })
+}
+
+/** How many rounds syncs take from here on. */
+function countRounds(): () => number {
+  const rounds = vi.spyOn(Receiver.prototype, 'receive')
+  onTestFinished(() => rounds.mockRestore())
+  return () => rounds.mock.calls.length
+}
+
+test(
+  'a clone that never stops writing wins against one that pushes after each few of its writes',
+  { tags: 'slow' },
+  async () => {
+    const { slow, fast, repository } = await newRace(1)
+    const start = await headOf(fast)
+    for (let number = 0; number < 40; number += 1) await put(fast, `/late/${number}.md`)
+    await fast.store.maintenance.checkpoint()
+    git(['fetch', '--quiet', '--no-write-fetch-head', fast.place.directory, 'main'], repository)
+    const range = ['rev-list', '--reverse', 'main', `^${start}`]
+    const heads = git(range, fast.place.directory).trim().split('\n')
+    let pushed = start
+    const push = (): void => {
+      const isThere = git(['rev-parse', 'main'], repository).trim() === pushed
+      const next = isThere ? heads.shift() : undefined
+      if (next === undefined) return
+      git(['update-ref', 'refs/heads/main', next, pushed], repository)
+      pushed = next
+    }
+    push()
+    const over = new AbortController()
+    let written = 0
+    const write = async (): Promise<void> => {
+      for (; !over.signal.aborted; written += 1) {
+        await put(slow, `/slow/${written}.md`)
+        if (written % 4 === 3) push()
+      }
+    }
+    holdBackWithoutLimit()
+    const rounds = countRounds()
+    const writing = write()
+    await sync(slow)
+    expect(rounds()).toBeLessThanOrEqual(2)
+    over.abort()
+    await writing
+    await sync(fast)
+    await sync(slow)
+    await sync(fast)
+    await expectInStep(repository, [slow, fast])
+    for (let number = 0; number < written; number += 1) {
+      expect(await fast.store.read(`/slow/${number}.md`)).toBeDefined()
+    }
+  },
+)
+
+test('writes do not wait for a remote that does not answer', { tags: 'slow' }, async () => {
+  const { slow, fast, overtake, server } = await newRace(1)
+  await put(slow, '/slow.md')
+  await overtake([() => put(fast, '/late.md')])
+  const overtaken = server.fault
+  let pushes = 0
+  server.fault = async (request, response) => {
+    const isPush = request.method === 'POST' && request.url?.includes('git-receive-pack') === true
+    if (isPush) pushes += 1
+    // The answer to the second push comes after a write that was begun meanwhile.
+    if (isPush && pushes === 2) await put(slow, '/meanwhile.md')
+    return (await overtaken?.(request, response)) ?? false
+  }
+  await sync(slow)
+  expect(pushes).toBe(2)
+  expect(await slow.store.read('/meanwhile.md')).toBeDefined()
 })

@@ -319,6 +319,16 @@ export async function isHeldByLive(disk: Disk, path: string): Promise<boolean> {
   return holder !== undefined && (await findLife(disk, path, holder)) !== 'ended'
 }
 
+/** Removes the files of dead handles from a directory of locks. Must be called under a lock. */
+export async function sweepOwners(disk: Disk, directory: string): Promise<void> {
+  for (const name of disk.list(directory)) {
+    const path = `${directory}/${name}`
+    if (!isOwnerFile(name) || (await isHeldByLive(disk, path))) continue
+    disk.remove(path)
+    disk.remove(socketOf(path))
+  }
+}
+
 /** Whether the name is that of a handle's file, and not of its socket. */
 export function isOwnerFile(name: string): boolean {
   return /^owner\.[0-9a-f]{32}$/.test(name)

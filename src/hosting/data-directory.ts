@@ -8,7 +8,7 @@ import { hash256 } from '../crypto/digest.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { type Disk, makeDurableDirectory, systemDisk } from '../disk/disk.ts'
 import { refuseForeignRoot } from '../disk/foreign-owner.ts'
-import { isHeldByLive, isOwnerFile, LockIdentity, ProcessLock } from '../disk/process-lock.ts'
+import { LockIdentity, ProcessLock, sweepOwners } from '../disk/process-lock.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import type { Identity } from '../keys/identity.ts'
 import { lockWaitMsDefault } from '../limits.ts'
@@ -156,12 +156,7 @@ export class DataDirectory {
 
   /** Removes what locks of dead processes left. Under the lock of the server. */
   async sweepLocks(): Promise<void> {
-    for (const name of this.disk.list(this.locks)) {
-      const path = `${this.locks}/${name}`
-      if (!isOwnerFile(name) || (await isHeldByLive(this.disk, path))) continue
-      this.disk.remove(path)
-      this.disk.remove(`${path}.sock`)
-    }
+    await sweepOwners(this.disk, this.locks)
   }
 
   /** When no work under a lock goes on. Releases what could not be released then. */

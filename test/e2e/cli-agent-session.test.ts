@@ -56,6 +56,16 @@ test('lists the memories in the form of the program', { tags: 'slow' }, async ()
 })
 
 describe('the session', () => {
+  test('is noted by hooks of user and project that run at once', { tags: 'slow' }, async () => {
+    const home = await newHomeWithStore()
+    for (let round = 0; round < 2; round += 1) {
+      const session = `${id}-${round}`
+      const all = await Promise.all([1, 2, 3].map(() => hook(home, start(session))))
+      expect(all.map(({ stderr }) => stderr)).toEqual(['', '', ''])
+      expect(sessionOf(home)).toBe(session)
+    }
+  })
+
   test(
     'is known to other children of the same process, and the newest counts',
     { tags: 'slow' },

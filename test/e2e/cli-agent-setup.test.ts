@@ -158,6 +158,33 @@ describe('a file with', () => {
   })
 })
 
+test(
+  'of set-ups that write to one file at once, each is told the truth',
+  { tags: 'slow' },
+  async () => {
+    const home = newHome()
+    const letters = [...'abcd']
+    for (let round = 0; round < 3; round += 1) {
+      const file = home.file('.cursor/mcp.json', JSON.stringify(others))
+      const all = await Promise.all(
+        letters.map(async (letter) => {
+          const words = ['setup', 'cursor', '--write', '--url', `https://${letter}.example.com/mcp`]
+          return { letter, ...(await home.run(words)) }
+        }),
+      )
+      const [winner, ...more] = all.filter(({ exitCode }) => exitCode === 0)
+      expect(more).toEqual([])
+      const refused = { exitCode: 2, stderr: expect.stringContaining('it has another "gitlocket"') }
+      for (const one of all) if (one !== winner) expect(one).toMatchObject(refused)
+      const { mcpServers } = JSON.parse(readFileSync(file, 'utf8'))
+      expect(mcpServers.other).toEqual(others.mcpServers.other)
+      expect(mcpServers.gitlocket.url).toBe(`https://${winner?.letter}.example.com/mcp`)
+      expect(readdirSync(dirname(file))).toEqual(['mcp.json'])
+    }
+    expect(readdirSync(join(home.stateDirectory, 'turns'))).toEqual([])
+  },
+)
+
 /** Replacing the file would change it. */
 function statusOf(file: string): { readonly inode: number; readonly mode: number } {
   const { ino, mode } = statSync(file)

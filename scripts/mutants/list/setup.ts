@@ -5,6 +5,7 @@ import type { MutatedFile } from '../mutant.ts'
 const crash = 'fault/agent-setup-crash.test.ts'
 const hostile = 'attack/setup-files.test.ts'
 const texts = 'unit/cli/json-text.test.ts'
+const turns = 'unit/cli/turns.test.ts'
 const context = 'unit/cli/session-context.test.ts'
 
 export const setup: readonly MutatedFile[] = [
@@ -28,6 +29,23 @@ export const setup: readonly MutatedFile[] = [
         becomes: 'realpathSync(within)',
         test: hostile,
         name: 'to a project with a longer name is one out of it',
+      },
+    ],
+  },
+  {
+    file: 'cli/setup/turns.ts',
+    mutants: [
+      {
+        line: "join(directory, 'lock')",
+        becomes: 'join(directory, identity.token)',
+        test: turns,
+        name: 'a turn begins when the one before it has ended',
+      },
+      {
+        line: '      await sweepOwners(disk, directory)\n',
+        becomes: '',
+        test: turns,
+        name: 'a process that is killed in its turn stops no other',
       },
     ],
   },

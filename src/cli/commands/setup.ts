@@ -11,6 +11,7 @@ import { KEY_VARIABLE, SERVER_NAME } from '../setup/clients.ts'
 import { countMemories } from '../setup/connect.ts'
 import { shellLine } from '../setup/launch.ts'
 import { exampleOf, type Plan, planOf, type Proposal, proposalOf } from '../setup/plan.ts'
+import { inTurn } from '../setup/turns.ts'
 import { checkWritable, replaceUserFile, tidy } from '../setup/user-file.ts'
 import { countText } from '../sizes.ts'
 
@@ -62,12 +63,7 @@ function differenceText({ file, text, lines }: Proposal): string {
 async function write(context: Context, plan: Plan): Promise<Answer> {
   const { target } = plan
   if (!('url' in target)) checkHasStore(context)
-  const proposals = plan.parts.map(proposalOf)
-  for (const { file, text } of proposals) if (text !== undefined) checkWritable(file)
-  for (const { file, text } of proposals) {
-    if (text === undefined) tidy(systemDisk, file.target)
-    else await replaceUserFile(systemDisk, file, text)
-  }
+  const proposals = await inTurn(context.environment, () => changeFiles(plan))
   const done = proposals.map(({ file, text }) => ({
     file: file.path,
     status: text === undefined ? 'unchanged' : 'written',
@@ -94,6 +90,17 @@ async function write(context: Context, plan: Plan): Promise<Answer> {
     const exitCode = exitCodeOf(error)
     return { text, json: answerJson(plan, done), failures: [error], exitCode }
   }
+}
+
+/** What it proposes is read in the same turn: two set-ups may add to one file. */
+async function changeFiles(plan: Plan): Promise<readonly Proposal[]> {
+  const proposals = plan.parts.map(proposalOf)
+  for (const { file, text } of proposals) if (text !== undefined) checkWritable(file)
+  for (const { file, text } of proposals) {
+    if (text === undefined) tidy(systemDisk, file.target)
+    else await replaceUserFile(systemDisk, file, text)
+  }
+  return proposals
 }
 
 function checkHasStore(context: Context): void {

@@ -13,6 +13,7 @@ import { ownerOf } from '../../disk/process-owner.ts'
 import { StoreError } from '../../errors.ts'
 import { actorIdLengthMax } from '../../limits.ts'
 import type { AgentEnvironment, Environment } from '../environment.ts'
+import { inTurn } from './turns.ts'
 
 type Place = Pick<Environment, 'stateDirectory'>
 
@@ -28,9 +29,12 @@ export function sessionId(value: unknown): string | undefined {
 /** Notes that the process that has started this one is in that session now. */
 export async function noteAgentSession(place: Place, session: string): Promise<void> {
   const directory = directoryOf(place)
-  await makeDurableDirectory(systemDisk, directory)
-  dropOldest(directory)
-  await atomicWrite(systemDisk, noteOf(place), utf8(session))
+  // A user and a project may each have a hook, and the program runs both at once.
+  await inTurn(place, async () => {
+    await makeDurableDirectory(systemDisk, directory)
+    dropOldest(directory)
+    await atomicWrite(systemDisk, noteOf(place), utf8(session))
+  })
 }
 
 /**

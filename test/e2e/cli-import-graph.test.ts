@@ -2,7 +2,7 @@
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Home, newHomeWithStore } from './cli-process.ts'
 
 const from = ['import', '--from', 'mcp-memory'] as const
@@ -42,6 +42,35 @@ test('each entity has a file with its observations and relations in both directi
   expect(await home.ok('cat', 'mcp-memory/relations.md')).toBe(
     '# Relations of entities that were not there\n\n- Nobody → knows → No one\n',
   )
+})
+
+describe('a file that a program of Windows has written', () => {
+  const lines = [entity('Zoë', 'writes'), entity('Bob', 'reads')]
+  const text = `${lines.map((line) => JSON.stringify(line)).join('\r\n')}\r\n`
+  const wide = (value: string): Buffer => Buffer.from(value, 'utf16le')
+
+  test.each([
+    ['UTF-8 with a mark', Buffer.from(`\u{feff}${text}`)],
+    ['UTF-16', wide(`\u{feff}${text}`)],
+    ['UTF-16 of the other byte order', wide(`\u{feff}${text}`).swap16()],
+  ])('in %s is read', async (_, bytes) => {
+    const home = await newHomeWithStore()
+    home.file('memory.jsonl', bytes)
+    expect(await home.ok(...from, 'memory.jsonl')).toMatch(/^Imported 2 memories\n/)
+    expect(await home.ok('cat', 'mcp-memory/Zoë.md')).toContain('# Zoë\n')
+  })
+
+  test.each([
+    ['UTF-16 without a mark', wide(text)],
+    ['UTF-16 of the other byte order without a mark', wide(text).swap16()],
+    ['UTF-16 that is cut off', wide(`\u{feff}${text}`).subarray(0, -1)],
+  ])('in %s is refused, and says how it would be read', async (_, bytes) => {
+    const home = await newHomeWithStore()
+    const file = home.file('memory.jsonl', bytes)
+    const { exitCode, stdout, stderr } = await home.call([...from, file])
+    expect([exitCode, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(`${file} is not UTF-8 text: save it as UTF-8, then import it\n`)
+  })
 })
 
 test('a second run changes nothing, and only what has grown is a conflict', async () => {

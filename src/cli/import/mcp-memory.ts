@@ -4,6 +4,7 @@
 import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { MEBIBYTE } from '../../limits.ts'
+import { decodePlain } from '../../plain-input.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { Input } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -26,7 +27,7 @@ export async function findMcpMemory(context: Context, input: Input): Promise<Fou
   if (bytes.length > FILE_BYTES_MAX) {
     throw new StoreError('invalid_input', `${file} has more than ${FILE_BYTES_MAX} bytes`)
   }
-  const graph = parseGraph(bytes)
+  const graph = parseGraph(asUtf8(file, bytes))
   const texts = await inSlices(graphTexts(graph), context.interrupts.signal)
   const candidates = texts.map(({ name, line, text }): Candidate => {
     const origin = line === undefined ? file : `${file}:${line}`
@@ -37,6 +38,22 @@ export async function findMcpMemory(context: Context, input: Input): Promise<Fou
     reason,
   }))
   return { candidates, leftOut: [], unsuitable }
+}
+
+/**
+ * The bytes, or those of the same text if they are UTF-16: programs of Windows write it. JSON holds
+ * no zero byte, so one at the start is of UTF-16 without its mark. Throws `invalid_input`.
+ */
+function asUtf8(file: string, bytes: Uint8Array): Uint8Array {
+  const [first, second] = bytes
+  const isMarked = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
+  if (!isMarked && first !== 0 && second !== 0) return bytes
+  const text = isMarked ? decodePlain(bytes) : undefined
+  if (text !== undefined) return utf8(text)
+  throw new StoreError(
+    'invalid_input',
+    `${file} is not UTF-8 text: save it as UTF-8, then import it`,
+  )
 }
 
 interface GraphText {

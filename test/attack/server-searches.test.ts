@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { mcpRoute } from '../../src/mcp/mcp.ts'
 import { expectDone } from '../support/http-caller.ts'
-import { type Answered, connectToServer, type McpCaller } from '../support/mcp-client.ts'
+import { connectToServer, type McpCaller } from '../support/mcp-client.ts'
 import { runningServer, sessionsPath, storesPath } from '../support/running-server.ts'
 
 /** Backtracks: a while with the text below, and not as long as a search may take. */
@@ -38,21 +38,20 @@ test(
     const busy = await sessionOf()
     const sibling = await sessionOf()
     const neighbour = await sessionOf(at, at.foreign)
-    const answered: string[] = []
-    const note = async (name: string, call: Promise<Answered>): Promise<void> => {
-      expect(await call).toMatchObject({ refused: false })
-      answered.push(name)
-    }
-    const searches = Array.from({ length: many }, () => {
-      return note('slow', busy.call('memory_search', slow))
+    let answered = 0
+    const searches = Array.from({ length: many }, async () => {
+      // On a busy machine it may take longer than a search may take: that is an answer as well.
+      await busy.call('memory_search', slow)
+      answered += 1
     })
-    await Promise.all([
-      note('search of another tenant', neighbour.call('memory_search', quick)),
-      note('search of another session of the key', sibling.call('memory_search', quick)),
-      note('list of another session of the key', sibling.call('memory_list')),
+    const others = await Promise.all([
+      neighbour.call('memory_search', quick),
+      sibling.call('memory_search', quick),
+      sibling.call('memory_list'),
     ])
     // First come, first served would answer all of them before the three.
-    expect(answered.filter((name) => name === 'slow').length).toBeLessThan(many)
+    expect(answered).toBeLessThan(many)
+    for (const answer of others) expect(answer).toMatchObject({ refused: false })
     await Promise.all(searches)
   },
 )

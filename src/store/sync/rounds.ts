@@ -70,6 +70,15 @@ export async function receiveAndSend(
     const made = { merge, outcomes, mergedElsewhere, keyrings, settings, builtOnRedacted, erased }
     return { received: total, ...made, late: [...late.values()], sent }
   }
+  return repeat(session, round, () => isBehind)
+}
+
+/** Until a round is not overtaken, or too many were. */
+async function repeat<T>(
+  session: StoreSession,
+  round: () => Promise<T>,
+  isBehind: () => boolean,
+): Promise<T> {
   let goOn: (() => void) | undefined
   try {
     for (let attempt = 1; ; attempt += 1) {
@@ -78,7 +87,7 @@ export async function receiveAndSend(
         return await round()
       } catch (error) {
         const isLost = hasCode(error, 'remote_moved')
-        const isFinal = attempt >= attemptsFor(error) || (isBehind && isLost)
+        const isFinal = attempt >= attemptsFor(error) || (isBehind() && isLost)
         if (isFinal || !(await hasMoved(session, beginning, error))) throw error
         if (isLost) goOn ??= session.holdBack(HOLD_MS)
         await wait(session.random(1)[0] ?? 0, isLost ? 1 : attempt)

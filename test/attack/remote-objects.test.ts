@@ -156,6 +156,21 @@ describe('T24: a pack without one of its objects', () => {
     await expectInStep(remote, [a, b])
   })
 
+  test('is asked for twice, and no more if nothing was erased here', { tags: 'slow' }, async () => {
+    const { a, b, remote, server } = await served()
+    const since = branchOf(remote)
+    await creates(a)
+    await sync(a)
+    const withheld = withhold(remote, since, newest('blob')(remote))
+    let count = 0
+    server.fault = (request, response) => {
+      if (fetching.test(`${request.method} ${request.url}`)) count += 1
+      return withheld(request, response)
+    }
+    expect(await failureOf(syncOver(b))).toMatchObject({ code: 'object_missing' })
+    expect(count).toBe(2)
+  })
+
   test('the head alone, and local work goes on and is sent later', { tags: 'slow' }, async () => {
     const { a, b, remote, server } = await served()
     await creates(a)

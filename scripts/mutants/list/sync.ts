@@ -90,6 +90,35 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'store/session/one-state.ts',
+    mutants: [
+      {
+        line: "return mayBeErased && hasCode(error, 'object_missing')",
+        becomes: 'return false',
+        test: interrupted,
+        name: 'a purge may take what was brought before it is merged',
+      },
+      {
+        line: 'objects.erasures !== erasures || objects.status().purgePending > 0',
+        becomes: 'objects.status().purgePending > 0',
+        test: interrupted,
+        name: 'a purge may take what was brought before it is merged',
+      },
+      {
+        line: "mayBeErased && hasCode(error, 'object_missing')",
+        becomes: "hasCode(error, 'object_missing')",
+        test: 'attack/remote-objects.test.ts',
+        name: 'is asked for twice, and no more if nothing was erased here',
+      },
+      {
+        line: "mayBeErased && hasCode(error, 'object_missing')",
+        becomes: 'mayBeErased',
+        test: 'unit/store/sync/lost-race.test.ts',
+        name: 'what no race explains ends a sync, though files move meanwhile',
+      },
+    ],
+  },
+  {
     file: 'store/session/steady-head.ts',
     mutants: [
       {

@@ -6,8 +6,8 @@ import { StoreSession } from '../../../../src/store/session/session.ts'
 import { bareRemote, type Clone, put, sync } from '../../../support/clones.ts'
 import { expectInStep, pairsOfClones, redact } from '../../../support/hostile-remotes.ts'
 import { patience } from '../../../support/patience.ts'
-import { author, contentsOf, reopen } from '../../../support/stores.ts'
-import { git } from '../../../support/temporary.ts'
+import { author, contentsOf, reopen, type TestPlace } from '../../../support/stores.ts'
+import { copyDirectory, git, temporaryDirectory } from '../../../support/temporary.ts'
 
 const newWorld = pairsOfClones()
 
@@ -236,3 +236,41 @@ test(
     await expectNothingLeft(remote, [a, b])
   },
 )
+
+/**
+ * Where the files are that a process leaves if it is killed between a merge, which marks the head
+ * of the remote dead, and the purge.
+ */
+async function killedBeforePurge({ place, store }: Clone): Promise<TestPlace> {
+  const root = temporaryDirectory()
+  const left = { ...place, directory: `${root}/store`, stateDirectory: `${root}/state` }
+  const stop = beforeWrites(async ({ objects }) => {
+    if (objects.status().purgePending === 0) return
+    copyDirectory(place.directory, left.directory)
+    copyDirectory(place.stateDirectory, left.stateDirectory)
+    throw new Error('killed')
+  })
+  await expect(sync({ store })).rejects.toThrow('killed')
+  stop()
+  await store.close()
+  return left
+}
+
+test('a purge may take what was brought before it is merged', { tags: 'slow' }, async () => {
+  const { remote, a, b } = await newWorld()
+  await redactBelow(a, b)
+  const place = await killedBeforePurge(b)
+  await put(a, '/more.md')
+  await sync(a)
+  const killed = { place, store: await reopen(place) }
+  let writes = 0
+  const stop = beforeWrites(async ({ objects }) => {
+    writes += 1
+    await objects.checkpoint()
+  })
+  await sync(killed)
+  stop()
+  // The first one did not find what the head builds on.
+  expect(writes).toBeGreaterThan(1)
+  await expectNothingLeft(remote, [a, killed])
+})

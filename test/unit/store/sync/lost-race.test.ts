@@ -265,3 +265,23 @@ test('writes do not wait for a remote that does not answer', { tags: 'slow' }, a
   expect(pushes).toBe(2)
   expect(await slow.store.read('/meanwhile.md')).toBeDefined()
 })
+
+test(
+  'what no race explains ends a sync, though files move meanwhile',
+  { tags: 'slow' },
+  async () => {
+    const { slow, repository, server } = await newRace(1)
+    await sync(slow)
+    git(['update-ref', 'refs/heads/main', 'main~1'], repository)
+    await put(slow, '/slow.md')
+    let asked = 0
+    server.fault = async ({ method, url = '' }) => {
+      if (method !== 'GET' || !url.includes('git-upload-pack')) return false
+      asked += 1
+      await slow.store.maintenance.checkpoint()
+      return false
+    }
+    await expect(sync(slow)).rejects.toMatchObject({ code: 'rolled_back' })
+    expect(asked).toBe(1)
+  },
+)

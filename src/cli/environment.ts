@@ -51,6 +51,8 @@ export interface Environment {
   readonly homeDirectory: string
   /** Where the terminal agent of this name keeps what it knows of this user. */
   readonly claudeDirectory: string
+  /** Where an organization puts settings for it that take precedence over those of the user. */
+  readonly claudePolicyDirectory: string
   /** Where basic-memory may keep its configuration, the first place that has one. */
   readonly basicMemoryDirectories: readonly string[]
   readonly loginName: string | undefined
@@ -184,6 +186,10 @@ export function readEnvironment(storeOption: string | undefined): Environment {
     get claudeDirectory() {
       return variable('CLAUDE_CONFIG_DIR') ?? join(homeDirectoryOf(process.env), '.claude')
     },
+    claudePolicyDirectory:
+      process.platform === 'darwin'
+        ? '/Library/Application Support/ClaudeCode'
+        : '/etc/claude-code',
     get basicMemoryDirectories() {
       return basicMemoryDirectories()
     },
@@ -199,6 +205,7 @@ type Variables = Omit<
   | 'storeDirectory'
   | 'homeDirectory'
   | 'claudeDirectory'
+  | 'claudePolicyDirectory'
   | 'basicMemoryDirectories'
   | 'hostName'
   | 'terminal'

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { cleanEnvironment } from '../support/temporary.ts'
+import { cleanEnvironment, git } from '../support/temporary.ts'
 import { call, type Called } from './cli-call.ts'
 import { type Home, newHomeWithStore } from './cli-process.ts'
 
@@ -195,6 +195,36 @@ describe('claude-code', () => {
     home.file('tree/.git', 'gitdir: ../app/.git/worktrees/tree\n')
     const again = await within(home, 'tree', 'import', '--from', 'claude-code', '--to', 'b')
     expect(again.stdout).toContain('2 unchanged')
+  })
+
+  test('that of a bare repository, in each of its worktrees', { tags: 'slow' }, async () => {
+    const home = await newHomeWithStore()
+    const run = (...words: string[]): string => git(words, home.directory).trim()
+    run('init', '-q', '--bare', 'app/.bare')
+    const tree = run('-C', 'app/.bare', 'mktree')
+    const commit = run('-C', 'app/.bare', 'commit-tree', tree, '-m', 'first')
+    run('-C', 'app/.bare', 'update-ref', 'HEAD', commit)
+    // The directory above it, in which git finds the repository by this file.
+    home.file('app/.git', 'gitdir: ./.bare\n')
+    run('-C', 'app', 'worktree', 'add', '-q', '--detach', 'tree')
+    mkdirSync(join(home.directory, 'app/tree/src'))
+    withMemory(home, slugOf(join(home.directory, 'app/.bare')))
+    await within(home, 'app/tree/src', 'import', '--from', 'claude-code', '--to', 'a')
+    expect(await home.ok('ls', '-R')).toBe('/a/MEMORY.md\n/a/build.md\n')
+  })
+
+  test('that of no repository that does not know the worktree', { tags: 'slow' }, async () => {
+    const home = await newHomeWithStore()
+    execFileSync('git', ['init', '-q', join(home.directory, 'app')])
+    withMemory(home, slugOf(join(home.directory, 'app')))
+    mkdirSync(join(home.directory, 'app/.git/worktrees/tree'), { recursive: true })
+    home.file('foreign/.git', `gitdir: ${home.directory}/app/.git/worktrees/tree\n`)
+    const refused = await within(home, 'foreign', 'import', '--from', 'claude-code')
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '' })
+    home.file('app/.git/worktrees/tree/commondir', '../..\n')
+    home.file('app/.git/worktrees/tree/gitdir', `${home.directory}/tree/.git\n`)
+    const again = await within(home, 'foreign', 'import', '--from', 'claude-code')
+    expect(again).toMatchObject({ exitCode: 2, stdout: '' })
   })
 
   describe('the setting autoMemoryDirectory', () => {

@@ -142,7 +142,7 @@ export const sync: readonly MutatedFile[] = [
         line: 'if (isLost) goOn ??= session.holdBack(HOLD_MS)',
         becomes: '',
         test: 'unit/store/sync/lost-race.test.ts',
-        name: 'a clone that never stops writing wins against one that pushes after each few of its writes',
+        name: 'a clone that never stops writing wins against one that pushes all the time',
       },
     ],
   },

@@ -2,7 +2,7 @@
 // memory"): Markdown below `projects/<project>/memory` of its directory, of which MEMORY.md is the
 // index. Instructions, which people write, stay where it reads them.
 
-import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { attempt, findTextFile } from '../../home/files.ts'
 import { onlyLine } from '../../plain-input.ts'
@@ -77,19 +77,32 @@ function projectRoots(directory: string): readonly string[] {
     const git = join(at, '.git')
     const found = lstatSync(git, { throwIfNoEntry: false })
     if (found !== undefined) {
-      const main = found.isFile() ? findMainWorktree(git) : undefined
-      return [...roots, at, ...(main === undefined ? [] : [main])]
+      const shared = found.isFile() ? findShared(git) : undefined
+      return [...roots, at, ...(shared === undefined ? [] : [shared])]
     }
     if (dirname(at) === at) return roots
   }
 }
 
-/** The repository of a linked worktree, which the file `.git` names, relatively in newer git. */
-function findMainWorktree(file: string): string | undefined {
-  const line = onlyLine(findTextFile('the file .git', file, false) ?? '') ?? ''
-  const [, named] = /^gitdir: (.+)$/.exec(line) ?? []
-  if (named === undefined) return undefined
-  return /^(.*)\/\.git\/worktrees\/[^/]+$/.exec(resolve(dirname(file), named))?.[1]
+/**
+ * What all worktrees of a repository share: its own working tree, or a bare repository itself. The
+ * file `.git` of a foreign project may name any directory, so that must name the worktree, too.
+ */
+function findShared(file: string): string | undefined {
+  const own = findPath(file, /^gitdir: (.+)$/)
+  if (own === undefined) return undefined
+  const [common, worktree] = [findPath(join(own, 'commondir')), findPath(join(own, 'gitdir'))]
+  if (common === undefined || dirname(own) !== join(common, 'worktrees')) return undefined
+  if (worktree === undefined || !existsSync(worktree)) return undefined
+  if (realpathSync(worktree) !== realpathSync(file)) return undefined
+  return basename(common) === '.git' ? dirname(common) : common
+}
+
+/** The path that a file of git holds, relative to its own directory or absolute. */
+function findPath(file: string, form = /^(.+)$/): string | undefined {
+  const line = onlyLine(findTextFile('a file of git', file, false) ?? '') ?? ''
+  const [, named] = form.exec(line) ?? []
+  return named === undefined ? undefined : resolve(dirname(file), named)
 }
 
 function isDirectory(path: string): boolean {

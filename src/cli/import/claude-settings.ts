@@ -1,29 +1,36 @@
 // The setting `autoMemoryDirectory`, with which the agent of this importer keeps its notes
-// elsewhere: of the user, of a project, and of the user in a project. Reads no other setting.
+// elsewhere: of an organization, of the user, of a project, and of the user in a project. Reads no
+// other setting.
 
-import { statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve, sep } from 'node:path'
-import { findTextFile } from '../../home/files.ts'
+import { attempt, findTextFile } from '../../home/files.ts'
 import { CommandError } from '../command-error.ts'
 import type { Context } from '../context.ts'
+import type { Environment } from '../environment.ts'
 import { findObject } from '../json.ts'
 
 const NAME = 'autoMemoryDirectory'
+
+interface Asked extends Pick<Context, 'notices'> {
+  readonly environment: Pick<
+    Environment,
+    'claudeDirectory' | 'claudePolicyDirectory' | 'homeDirectory'
+  >
+}
 
 /**
  * The directory that the settings name for a project, in whose order of precedence; undefined if
  * none does. Throws `invalid_input` if the notes may not be where a setting says.
  */
-export function findNamedMemory(context: Context, roots: readonly string[]): string | undefined {
-  const { claudeDirectory, homeDirectory } = context.environment
-  const files = [
-    ...roots.map((root) => join(root, '.claude/settings.local.json')),
-    ...roots.map((root) => join(root, '.claude/settings.json')),
-    join(claudeDirectory, 'settings.json'),
-  ]
-  const shared = new Set(files.slice(roots.length, -1))
+export function findNamedMemory(context: Asked, roots: readonly string[]): string | undefined {
+  const { claudeDirectory, claudePolicyDirectory, homeDirectory } = context.environment
+  const local = roots.map((root) => join(root, '.claude/settings.local.json'))
+  const shared = new Set(roots.map((root) => join(root, '.claude/settings.json')))
+  const user = join(claudeDirectory, 'settings.json')
+  const files = [...policiesIn(claudePolicyDirectory), ...local, ...shared, user]
   // In the home directory the settings of the project are those of the user.
-  shared.delete(files.at(-1) ?? '')
+  shared.delete(user)
   for (const file of files) {
     const value = findSetting(context, file)
     if (value === undefined) continue
@@ -41,7 +48,18 @@ export function findNamedMemory(context: Context, roots: readonly string[]): str
   return undefined
 }
 
-function findSetting(context: Context, file: string): string | undefined {
+/** The files of the organization, strongest first: of those in the directory, later names. */
+function policiesIn(directory: string): readonly string[] {
+  const drops = join(directory, 'managed-settings.d')
+  const names = existsSync(drops)
+    ? attempt('list a directory', drops, () => readdirSync(drops))
+    : []
+  const read = names.filter((name) => name.endsWith('.json') && !name.startsWith('.'))
+  const overlaid = read.toSorted().toReversed()
+  return [...overlaid.map((name) => join(drops, name)), join(directory, 'managed-settings.json')]
+}
+
+function findSetting(context: Asked, file: string): string | undefined {
   const text = findTextFile('the settings of Claude Code', file, false)
   if (text === undefined) return undefined
   const settings = findObject(text)

@@ -37,6 +37,7 @@ function context(terminal: Terminal, noColour = false): Context {
     runtimeDirectory: undefined,
     homeDirectory: '',
     claudeDirectory: '',
+    claudePolicyDirectory: '',
     basicMemoryDirectories: [],
     loginName: undefined,
     hostName: '',

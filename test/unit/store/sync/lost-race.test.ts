@@ -204,7 +204,7 @@ function countRounds(): () => number {
 }
 
 test(
-  'a clone that never stops writing wins against one that pushes after each few of its writes',
+  'a clone that never stops writing wins against one that pushes all the time',
   { tags: 'slow' },
   async () => {
     const { slow, fast, repository } = await newRace(1)

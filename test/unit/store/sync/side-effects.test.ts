@@ -2,6 +2,7 @@
 // that was redacted meanwhile, which may repeat its text.
 
 import { describe, expect, test } from 'vitest'
+import { allowedTexts, withAllowed } from '../../../../src/store/guard/guard.ts'
 import { type Clone, sync, syncAll } from '../../../support/clones.ts'
 import { create, edit, pairsOfClones, redact } from '../../../support/hostile-remotes.ts'
 import { author } from '../../../support/stores.ts'
@@ -100,6 +101,39 @@ describe('settings', () => {
       for (const { store } of [a, b]) {
         expect((await store.status()).settings.name).toBe('two')
       }
+    },
+  )
+
+  test(
+    'a revocation that another change undoes is told on both sides',
+    { tags: 'slow' },
+    async () => {
+      const { a, b } = await pairOfClones()
+      const [revoked, added] = ['1'.repeat(64), '2'.repeat(64)]
+      const change = async (
+        { store }: Clone,
+        sha256: string,
+        isAllowed: boolean,
+      ): Promise<void> => {
+        await store.as(author).settings.update(({ metadata }) => ({
+          metadata: withAllowed(metadata, sha256, isAllowed),
+        }))
+      }
+      await change(a, revoked, true)
+      await syncAll([a, b])
+      await change(a, revoked, false)
+      await create(b, '/higher.md')
+      await change(b, added, true)
+      await sync(a)
+      expect((await sync(b)).settings).toBe('kept')
+      expect((await sync(a)).settings).toBe('replaced')
+      const allowed = async ({ store }: Clone): Promise<readonly string[]> =>
+        allowedTexts((await store.status()).settings)
+      expect(await allowed(a)).toEqual([revoked, added])
+      // Repeating it is what the document advises.
+      await change(a, revoked, false)
+      await syncAll([a, b])
+      for (const clone of [a, b]) expect(await allowed(clone)).toEqual([added])
     },
   )
 })

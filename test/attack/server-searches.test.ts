@@ -1,13 +1,15 @@
 // T64: a session that searches with slow regular expressions, many at once, on a server of many:
 // the others wait for the searches that run, and not for all that wait.
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { FairTurns } from '../../src/fair-queue.ts'
 import { mcpRoute } from '../../src/mcp/mcp.ts'
+import { RegexThread } from '../../src/store/search/regex-thread.ts'
 import { expectDone } from '../support/http-caller.ts'
 import { connectToServer, type McpCaller } from '../support/mcp-client.ts'
 import { runningServer, sessionsPath, storesPath } from '../support/running-server.ts'
 
-/** Backtracks: a while with the text below, and not as long as a search may take. */
+/** Backtracks: a while with the text below. */
 const slow = { query: '^(a+)+$', regex: true }
 const quick = { query: '!$', regex: true }
 const content = `${'a'.repeat(21)}!`
@@ -38,20 +40,35 @@ test(
     const busy = await sessionOf()
     const sibling = await sessionOf()
     const neighbour = await sessionOf(at, at.foreign)
+    const run = vi.spyOn(FairTurns.prototype, 'run')
+    const start = RegexThread.start.bind(RegexThread)
+    let goOn: (() => void) | undefined
+    const all = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    // However long requests take: the first threads start when all searches are there.
+    vi.spyOn(RegexThread, 'start').mockImplementation(async (pattern) => {
+      await all
+      return start(pattern)
+    })
+    onTestFinished(() => void vi.restoreAllMocks())
     let answered = 0
     const searches = Array.from({ length: many }, async () => {
       // On a busy machine it may take longer than a search may take: that is an answer as well.
       await busy.call('memory_search', slow)
       answered += 1
     })
-    const others = await Promise.all([
+    await expect.poll(() => run.mock.calls.length).toBe(many)
+    const others = Promise.all([
       neighbour.call('memory_search', quick),
       sibling.call('memory_search', quick),
-      sibling.call('memory_list'),
     ])
-    // First come, first served would answer all of them before the three.
+    expect(await sibling.call('memory_list')).toMatchObject({ refused: false })
+    await expect.poll(() => run.mock.calls.length).toBe(many + 2)
+    goOn?.()
+    for (const answer of await others) expect(answer).toMatchObject({ refused: false })
+    // First come, first served would answer all of them before the two.
     expect(answered).toBeLessThan(many)
-    for (const answer of others) expect(answer).toMatchObject({ refused: false })
     await Promise.all(searches)
   },
 )

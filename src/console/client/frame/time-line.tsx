@@ -93,6 +93,7 @@ function Slider({ commits, known, when }: SliderProps): JSX.Element {
         min={1}
         max={commits}
         value={position}
+        disabled={commitCount.value === undefined}
         aria-valuetext={wanted === undefined ? `${when}, ${where}` : where}
         onInput={({ currentTarget }) => void move(Number(currentTarget.value))}
       />

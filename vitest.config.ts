@@ -43,7 +43,8 @@ export default defineConfig({
       {
         name: 'slow',
         description:
-          'Takes a quarter of a second or more: left out of `npm test`, run at every landing',
+          'Takes a quarter of a second or more, or is of a file that takes more than one: left out ' +
+          'of `npm test`, run at every landing',
       },
     ],
     globalSetup: ['test/support/global-setup.ts'],

@@ -1,5 +1,6 @@
 // T70: who reads the address of the console late, again, or guesses, gets no key; a key is of one
 // console, and of no use once that is locked. Errors and answers name no content and no token.
+// @module-tag slow
 
 import { describe, expect, test } from 'vitest'
 import { memberSubject } from '../../src/api/console/subject.ts'

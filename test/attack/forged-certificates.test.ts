@@ -1,6 +1,7 @@
 // T18: certificates of a redaction that nobody, a stranger, another member or the device itself
 // forged, for readers with a store, with the trail of an auditor, with a key that they know, and
 // with nothing. FORMAT §10.1.
+// @module-tag slow
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

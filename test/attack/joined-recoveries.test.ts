@@ -1,5 +1,6 @@
 // T32: what a recovery identity did on one side of a join counts, unless the other side has dropped
 // its entry (FORMAT §7.2). No recovery identity can author a join.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { DeviceKeys } from '../../src/format/device-keys.ts'

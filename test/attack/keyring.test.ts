@@ -1,6 +1,7 @@
 // T10: no attacker can bring a keyring that does not follow from the founder's: another founder, a
 // directory that is rolled back or skips a number, devices or epochs that vanish or return. FORMAT
 // §7, §7.1, §7.3.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hash256 } from '../../src/crypto/digest.ts'

@@ -1,5 +1,6 @@
 // T46: who may add devices, as a holder of the passphrase or as any member, cannot lock another
 // member out by a keyring in which that one's slot does not open. FORMAT §7.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { equalBytes } from '../../src/bytes.ts'

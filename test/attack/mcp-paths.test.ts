@@ -1,5 +1,6 @@
 // T60: a client of MCP that is given one directory of a store: nothing beside it is seen, named,
 // counted, found or changed, by no tool and no resource, whatever path or address it gives.
+// @module-tag slow
 
 import { expect, test } from 'vitest'
 import type { MemoryStore } from '../../src/store/memory-store.ts'

@@ -1,5 +1,6 @@
 // T7, T9: a merge accepts nothing that a removed or cloned device wrote without knowing of its
 // removal, and does not choose between keyrings. FORMAT §7.2, §7.4, §8.2.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { zeroHash } from '../../src/format/record.ts'

@@ -1,5 +1,6 @@
 // T7, T8: a merge of two clones cannot drop, prefer or invent versions against its rules; every
 // permitted merge is accepted. FORMAT §6.4.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parseCommit } from '../../src/format/commit.ts'

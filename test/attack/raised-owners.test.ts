@@ -1,5 +1,6 @@
 // T32: a device that one side has made an owner, in a clone that did not know of the other side,
 // admits devices with effect, unless the other side revoked that right. FORMAT §7.2.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'

@@ -1,6 +1,7 @@
 // T19: the lists of what a redaction erases (`gitlocket/purge-…`), forged or replayed by an
 // attacker who can write to the disk; and erased objects that are restored outside the history.
 // Such an attacker can delete the store as well, but a list must not make us do it. FORMAT §10.2.
+// @module-tag slow
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 // T13, T14: the history from before a redaction is restored, in whole or in part, for a device that
 // knows of the redaction, one that knows the time before it, and one that knows nothing. FORMAT
 // §8.1, §9, §10.
+// @module-tag slow
 
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

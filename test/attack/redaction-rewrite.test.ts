@@ -1,6 +1,7 @@
 // T13: a history that was rewritten for a redaction, but not as FORMAT §10 requires: more is
 // erased, less is erased, or something is changed. The attacker holds every key, but cannot change
 // records or what they commit to.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { sign } from '../../src/crypto/signature.ts'

@@ -1,5 +1,6 @@
 // T26: records or keyrings that a member forges and pushes are refused by every other device with
 // the code of the violation; a repair restores what the owners had. FORMAT §7, §8.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../src/format/directory.ts'

@@ -1,5 +1,6 @@
 // T9: a member cannot do more than its role says, nor a recovery identity more than enrol a device
 // of its grade, nor a stranger or a removed device anything. FORMAT §6.1, §7.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { signingKeyPair } from '../../src/crypto/signature.ts'

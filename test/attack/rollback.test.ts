@@ -1,6 +1,7 @@
 // T14: a repository that is rolled back, or replaced by another, is noticed by every device that
 // has seen a newer state, while it runs and when it starts; and no sequence number is ever used
 // twice. FORMAT §8.1, §9.
+// @module-tag slow
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

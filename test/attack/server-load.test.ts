@@ -1,5 +1,6 @@
 // T56: whoever sends slowly, endlessly, much or deeply nested, or opens connections without end,
 // holds nothing for long and keeps nobody else out.
+// @module-tag slow
 
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'

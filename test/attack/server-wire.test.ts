@@ -1,5 +1,6 @@
 // T55: whoever sends bytes that are read in two ways, through a proxy or not, has no request taken
 // out of another, none answered twice, and no header of an answer set.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { exchangeBytes, expectDone, expectRefused, statusesIn } from '../support/http-caller.ts'

@@ -1,6 +1,7 @@
 // T3: no attacker can move a sealed object, or a part of one, to another position, version, type,
 // epoch or store, reseal an existing one, or make one ciphertext decrypt in two ways. FORMAT §3,
 // §3.1–§3.3.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { concatBytes, fromHex, label } from '../../src/bytes.ts'

@@ -1,6 +1,7 @@
 // T12: an attacker who can write to the repository cannot show a tree that the records do not
 // describe: files added or missing, another shape, another mode, other public files. FORMAT §2,
 // §2.1, §6.4.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'

@@ -1,6 +1,7 @@
 // T43: what a removed owner writes on an old clone, redactions and settings included, enters no
 // history by what a passphrase or recovery key enrols on top of it: neither vouches for anything
 // below. FORMAT §7.4.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'

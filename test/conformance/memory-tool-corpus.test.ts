@@ -1,5 +1,6 @@
 // Every row of the corpus through the handlers, through a client of MCP, and through the directory
 // of one of several stores: the same texts, there with that directory in place of /memories.
+// @module-tag slow
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,5 +1,6 @@
 // Several stores, each a directory of /memories (docs/MEMORY-TOOL.md, "Several stores"): what
 // /memories itself answers, access, renames between stores, and the names of the directories.
+// @module-tag slow
 
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,5 @@
 // What destroys asks on a terminal and needs --yes elsewhere, on the built command line.
+// @module-tag slow
 
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'

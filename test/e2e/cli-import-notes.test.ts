@@ -1,4 +1,5 @@
 // `import --from` of notes in Markdown: what other programs keep next to them stays there.
+// @module-tag slow
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, realpathSync } from 'node:fs'

@@ -1,5 +1,6 @@
 // `import --from memory-stores`: a store of a real server over HTTP, and servers that do what they
 // should not.
+// @module-tag slow
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'

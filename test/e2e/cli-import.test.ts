@@ -1,5 +1,6 @@
 // `import` of plain files: what all sources share. What cannot be a memory, what is there already,
 // what the guard finds, and that nothing of the source changes.
+// @module-tag slow
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

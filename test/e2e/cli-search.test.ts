@@ -1,5 +1,6 @@
 // `gitlocket search`: a line for each memory that is found, with who wrote it, and the same as
 // JSON. On a terminal it is coloured and escaped.
+// @module-tag slow
 
 import { beforeAll, expect, test } from 'vitest'
 import { sharedHome } from './cli-process.ts'

@@ -1,4 +1,5 @@
 // Setting a machine up: what could confuse a user is said, with what to do.
+// @module-tag slow
 
 import { execFileSync } from 'node:child_process'
 import {

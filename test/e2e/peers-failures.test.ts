@@ -2,6 +2,7 @@
 // and the row of the ranking of asks that it belongs to: 3, conflicts in encrypted files; 4, sync
 // that wipes, stalls or lies; 5, removing a device and rotating keys. Row 8, setting up a second
 // machine, is in cli-sync.test.ts.
+// @module-tag slow
 
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

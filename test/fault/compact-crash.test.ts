@@ -1,5 +1,6 @@
 // A repack dies, or the power fails, or the disk is full, at every single operation; it is
 // cancelled; others write and read meanwhile. No object is ever out of reach, and nothing is left.
+// @module-tag slow
 
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

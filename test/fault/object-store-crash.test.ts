@@ -1,6 +1,7 @@
 // A process dies, or the power fails, at every single operation of a scenario. Afterwards the store
 // opens at the head before or after the change that was under way, never behind what was
 // acknowledged; everything the head needs is there; nothing is left locked.
+// @module-tag slow
 
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,7 @@
 // What each sync of the storage engine is for: a power failure takes along all that was not synced,
 // at the moment when one sync left out would lose what somebody was told. Those of the journal
 // have a file of their own.
+// @module-tag slow
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,5 +1,6 @@
 // What a user has told git about connections holds here too: its ssh command, the certificates that
 // it trusts. What a repository says does not.
+// @module-tag slow
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

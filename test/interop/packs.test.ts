@@ -1,5 +1,6 @@
 // Packs in both directions: ours read by stock git and isomorphic-git, theirs read by us, and both
 // merged. Stock git checks every byte; isomorphic-git is a second opinion.
+// @module-tag slow
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import * as fs from 'node:fs'

@@ -1,5 +1,6 @@
 // A host that is broken, slow, wrong, or hostile: each ends soon, in a code that says what it was,
 // and leaves no file.
+// @module-tag slow
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
 // Whatever bytes a decoder is given, it answers, or refuses with a StoreError: no other error, no
 // endless loop, no time that grows with the square of the input.
+// @module-tag slow
 
 import { rmSync, writeFileSync } from 'node:fs'
 import { deflateSync } from 'node:zlib'

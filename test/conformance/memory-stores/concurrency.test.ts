@@ -1,5 +1,6 @@
 // Memory Stores API §10.1: of changes at the same time that exclude each other exactly one wins;
 // of those that do not, none is lost.
+// @module-tag slow
 
 import { describe, expect, test } from 'vitest'
 import { type Answer, expectDone } from '../../support/http-caller.ts'

@@ -1,4 +1,5 @@
 // Memory Stores API §6.2: what a memory may contain, to the byte.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import {

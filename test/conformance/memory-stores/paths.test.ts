@@ -1,5 +1,6 @@
 // Memory Stores API §6.1: which paths a memory may have, in creations and in renames. A path that
 // is refused is never repaired; one that is legal comes back as it was given.
+// @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectRefused, type Json } from '../../support/http-caller.ts'

@@ -1,5 +1,6 @@
 // Memory Stores API §10.5 and §10.6: sessions, what their tokens reach, and where stores are
 // mounted.
+// @module-tag slow
 
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { expectDone, expectRefused, type HttpCaller, type Json } from '../../support/http-caller.ts'

@@ -1,5 +1,6 @@
 // Whether what stays names what is to be erased: asked of objects packed by us and by git, and
 // loose, for every object alone and for sets that nothing outside of them names.
+// @module-tag slow
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
 // Erasing as one handle, two of them and two erasures see it: when it waits, who does it, and what
 // it leaves alone. What stock git had to do with the store before is test/interop's business.
+// @module-tag slow
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

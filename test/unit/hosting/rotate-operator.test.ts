@@ -1,5 +1,6 @@
 // A new operator secret for all stores of a server: what is done, what failed, and what it costs to
 // do it again.
+// @module-tag slow
 
 import { expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'

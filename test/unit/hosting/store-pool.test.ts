@@ -1,4 +1,5 @@
 // The pool over real stores: when they are opened and closed, who waits, and what is given back.
+// @module-tag slow
 
 import { readdirSync, readlinkSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'

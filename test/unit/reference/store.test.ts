@@ -1,5 +1,6 @@
 // The reference decoder on stores that its own minimal writer makes from FORMAT: what it reads,
 // that stock git accepts them, and that it names the fault of a store with one fault.
+// @module-tag slow
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

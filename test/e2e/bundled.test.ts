@@ -65,11 +65,15 @@ describe.each<[Format, string]>([
   ['esm', 'mjs'],
   ['cjs', 'cjs'],
 ])('a bundle in the format %s', (format, extension) => {
-  test('does all work in one thread', { tags: 'slow' }, async () => {
+  test.each([
+    ['as it is', false],
+    ['minified', true],
+  ])('does all work in one thread, %s', { tags: 'slow' }, async (_, minify) => {
     const directory = temporaryDirectory()
     const outfile = `${directory}/server.${extension}`
     await build({
       bundle: true,
+      minify,
       platform: 'node',
       format,
       outfile,

@@ -217,27 +217,25 @@ describe('a lasting fault of a host is named, and its advice helps', () => {
 
   test
     .skipIf(!isRoot)
-    .each<[string, (disk: string) => void, (disk: string) => void, { code: string; says: RegExp }]>(
+    .for<[string, (disk: string) => void, (disk: string) => void, { code: string; says: RegExp }]>([
       [
-        [
-          'a full disk',
-          (disk) => fillDisk(`${disk}/filler`),
-          (disk) => rmSync(`${disk}/filler`),
-          { code: 'remote_full', says: /no space for the push .*No space left/ },
-        ],
-        [
-          'a read-only disk',
-          (disk) => remountDisk(disk, 'ro'),
-          (disk) => remountDisk(disk, 'rw'),
-          { code: 'push_rejected', says: /make its file system and its files writable/ },
-        ],
+        'a full disk',
+        (disk) => fillDisk(`${disk}/filler`),
+        (disk) => rmSync(`${disk}/filler`),
+        { code: 'remote_full', says: /no space for the push .*No space left/ },
       ],
-    )(
+      [
+        'a read-only disk',
+        (disk) => remountDisk(disk, 'ro'),
+        (disk) => remountDisk(disk, 'rw'),
+        { code: 'push_rejected', says: /make its file system and its files writable/ },
+      ],
+    ])(
     '%s (as root, who may mount)',
     { tags: 'slow' },
-    async (...[, spoil, mend, { code, says }]) => {
+    async ([, spoil, mend, { code, says }], { skip }) => {
       const disk = temporaryDirectory()
-      if (!mountDisk(disk, '1m')) return
+      if (!mountDisk(disk, '1m')) skip('root may not mount here')
       onTestFinished(() => unmountDisk(disk))
       const remote = `${disk}/store.git`
       git(['init', '--quiet', '--bare', '--initial-branch=main', remote], '/')

@@ -43,7 +43,7 @@ export default defineConfig({
       {
         name: 'slow',
         description:
-          'Takes a quarter of a second or more, or is of a file that takes more than one: left out ' +
+          'Takes a quarter of a second, or is of a file that takes more than one: left out ' +
           'of `npm test`, run at every landing',
       },
     ],

@@ -32,6 +32,8 @@ export class LineTransport implements Transport {
 
   constructor(input: Readable, output: Writable) {
     this.#input = input
+    // Each answer that waits is a listener of the SDK, of which Node otherwise warns on stderr.
+    output.setMaxListeners(Math.max(output.getMaxListeners(), 2 * pendingMax))
     this.#wire = new StdioServerTransport(this.#feed, output)
     this.closed = new Promise((resolve) => {
       Object.assign(this.#wire, {

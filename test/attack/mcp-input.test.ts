@@ -3,7 +3,7 @@
 // the process goes on, or ends by itself.
 
 import { PassThrough } from 'node:stream'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { serveMcp } from '../../src/mcp/mcp.ts'
 import { connectTo } from '../support/mcp-client.ts'
 import { newStore } from '../support/stores.ts'
@@ -76,6 +76,10 @@ test('a line without an end ends the connection, not the process', async () => {
 })
 
 test('a client that asks and never reads is not read from either', async () => {
+  const warnings: Error[] = []
+  const note = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', note)
+  onTestFinished(() => void process.off('warning', note))
   const { store } = await newStore()
   const input = new PassThrough({ highWaterMark: 1024 })
   const output = new PassThrough({ highWaterMark: 1024 })
@@ -89,6 +93,7 @@ test('a client that asks and never reads is not read from either', async () => {
   await new Promise((resolve) => setTimeout(resolve, 200))
   // The rest waits at the client's end.
   expect(input.readableLength + input.writableLength).toBeGreaterThan(100_000)
+  expect(warnings).toEqual([])
   await connection.close()
 })
 

@@ -26,6 +26,11 @@ const ATTEMPTS = 16
  * that is running holds the lock for a moment, one that died holds it for good.
  */
 const ATTEMPTS_LASTING = 4
+/**
+ * Right after another clone has pushed, the next race is won most easily. Of many clones that push
+ * at once, those that lose more often wait longer.
+ */
+const ATTEMPTS_SOON = 4
 const PAUSE_MS = 100
 /**
  * After a lost race our own commands wait for the further rounds, but no longer than this. If they
@@ -90,7 +95,7 @@ async function repeat<T>(
         const isFinal = attempt >= attemptsFor(error) || (isBehind() && isLost)
         if (isFinal || !(await hasMoved(session, beginning, error))) throw error
         if (isLost) goOn ??= session.holdBack(HOLD_MS)
-        await wait(session.random(1)[0] ?? 0, isLost ? 1 : attempt)
+        await wait(session.random(1)[0] ?? 0, isLost && attempt <= ATTEMPTS_SOON ? 1 : attempt)
       }
     }
   } finally {

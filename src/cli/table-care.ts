@@ -103,8 +103,8 @@ export const careCommands: readonly Command[] = [
     options: [allowedFileOption, ...settingsOptions],
     notes: [
       'Settings are not merged. If two owners change them before they sync, one of the two ' +
-        'changes holds as a whole, and the other is lost, be it a revocation. `sync` says so on ' +
-        'both devices: look at `guard list` then, and repeat what is missing.',
+        'changes holds as a whole, and the other is lost, even if it is a revocation. `sync` ' +
+        'says so on both devices: look at `guard list` then, and repeat what is missing.',
     ],
     run: async (...call) => (await import('./commands/guard.ts')).guardRevoke(...call),
   },

@@ -32,7 +32,7 @@ export class LineTransport implements Transport {
 
   constructor(input: Readable, output: Writable) {
     this.#input = input
-    // Each answer that waits is a listener of the SDK, of which Node otherwise warns on stderr.
+    // The SDK adds a listener for each answer that waits. Node warns of more than ten, on stderr.
     output.setMaxListeners(Math.max(output.getMaxListeners(), 2 * pendingMax))
     this.#wire = new StdioServerTransport(this.#feed, output)
     this.closed = new Promise((resolve) => {

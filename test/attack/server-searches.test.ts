@@ -9,13 +9,13 @@ import { expectDone } from '../support/http-caller.ts'
 import { connectToServer, type McpCaller } from '../support/mcp-client.ts'
 import { runningServer, sessionsPath, storesPath } from '../support/running-server.ts'
 
-/** Backtracks: a while with the text below. */
+/** Backtracks for a while with the text below. */
 const slow = { query: '^(a+)+$', regex: true }
 const quick = { query: '!$', regex: true }
 const content = `${'a'.repeat(21)}!`
 const many = 48
 
-/** Of this process, which has run many tests: a server that holds too much closes stores. */
+/** A server whose process holds too much closes stores, and this one has run many tests. */
 const maxBytes = 2 ** 40
 
 const at = runningServer({

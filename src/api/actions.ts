@@ -9,7 +9,7 @@ import type { Access } from '../hosting/host.ts'
 import { viewLinesMax } from '../limits.ts'
 import type { Applied, AppliedChanges } from '../store/changes/apply.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { Searcher } from '../store/search/search-query.ts'
+import type { Searcher } from '../store/search/regex-turns.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
 import type { StoreWriter } from '../store/store-writer.ts'
@@ -40,7 +40,7 @@ export interface OperationContext {
   readonly store: MemoryReader
   readonly me: StoreWriter
   readonly access: Access
-  /** The caller of a server, who shares the threads for regular expressions with others. */
+  /** Whose turn it is, where the callers of a server share the threads for regular expressions. */
   readonly searcher?: Searcher | undefined
 }
 
@@ -56,6 +56,8 @@ export interface Action<Input, Result, Context = OperationContext> {
    * the order in which they are made.
    */
   readonly run: (context: Context, input: Input) => Promise<Result>
+  /** Whether it matches a regular expression, for which the callers of a server take turns. */
+  readonly takesTurn?: (input: Input) => boolean
 }
 
 /** Consecutive lines of a text. */

@@ -140,6 +140,7 @@ export const searchPaths: PathOperation<SearchInput, Page<SearchHit>> = {
     regex: flagField('the query is a regular expression, which is matched line by line'),
     ...pageFields,
   }),
+  takesTurn: ({ regex }) => regex === true,
   run: async ({ store, root, searcher }, { path = root, page: after, ...query }) =>
     store.search({ ...query, path, after, searcher }),
 }

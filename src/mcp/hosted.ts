@@ -6,7 +6,7 @@ import { sessionStoresMax } from '../limits.ts'
 import { hostedMounts } from '../memory-tool/hosted-mounts.ts'
 import type { Mount } from '../memory-tool/mount.ts'
 import type { Author } from '../store/commits/commit-context.ts'
-import type { Searcher } from '../store/search/search-query.ts'
+import { inRegexTurn, type Searcher } from '../store/search/regex-turns.ts'
 import { keySession } from './session-names.ts'
 
 /** A key's client is a session of its own; a session is itself, whatever its client is called. */
@@ -31,7 +31,15 @@ export function hostedSpace(
 }
 
 function searchedBy(mount: Mount, searcher: Searcher): Mount {
-  return { ...mount, use: (work) => mount.use((context) => work({ ...context, searcher })) }
+  return {
+    ...mount,
+    useInTurn: async (work) => {
+      // What opens in a turn keeps other searches waiting; what waits for one keeps no store open,
+      // which other stores may need the place of.
+      await mount.use(async () => undefined)
+      return inRegexTurn(searcher, () => mount.use((context) => work({ ...context, searcher })))
+    },
+  }
 }
 
 function checkNamed(named: readonly string[]): readonly string[] {

@@ -74,11 +74,10 @@ export async function runAt<Input, Result>(
   { mount, path, shown }: Place,
   input: Input,
 ): Promise<Result> {
-  const { root } = mount
+  const { root, use, useInTurn = use } = mount
+  const using = operation.takesTurn?.(input) === true ? useInTurn : use
   try {
-    return await mount.use((context) =>
-      runAction(operation, { ...context, root }, { ...input, path }),
-    )
+    return await using((context) => runAction(operation, { ...context, root }, { ...input, path }))
   } catch (error) {
     throw refusalAt(shown, error)
   }

@@ -23,7 +23,11 @@ export interface MountInfo {
   readonly root: string
 }
 
+type Use = <T>(work: (context: MountContext) => Promise<T>) => Promise<T>
+
 export interface Mount extends MountInfo {
   /** Works with the store, which stays open meanwhile. Calls begin in the order they are made. */
-  readonly use: <T>(work: (context: MountContext) => Promise<T>) => Promise<T>
+  readonly use: Use
+  /** Like `use`, for what takes a turn; where it is missing, nobody has to. */
+  readonly useInTurn?: Use
 }

@@ -3,6 +3,7 @@
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { FairTurns } from '../../src/fair-queue.ts'
+import { StorePool } from '../../src/hosting/store-pool.ts'
 import { mcpRoute } from '../../src/mcp/mcp.ts'
 import { RegexThread } from '../../src/store/search/regex-thread.ts'
 import { expectDone } from '../support/http-caller.ts'
@@ -29,6 +30,9 @@ const strict = runningServer({
   limits: { matchingMsPerMinutePerKey: 1 },
 })
 
+/** As one whose process holds too much: a store opens when another has closed. */
+const tight = runningServer({ maxBytes, maxOpen: 1, routes: [mcpRoute()] })
+
 /** A session of its own, in a store of its key that is its own as well. */
 async function sessionOf(server = at, caller = server.caller): Promise<McpCaller> {
   const { id } = expectDone(await caller.post(storesPath, { name: 'store' }))
@@ -52,9 +56,9 @@ test(
       goOn = resolve
     })
     // However long requests take: the first threads start when all searches are there.
-    vi.spyOn(RegexThread, 'start').mockImplementation(async (pattern) => {
+    vi.spyOn(RegexThread, 'start').mockImplementation(async (...call) => {
       await all
-      return start(pattern)
+      return start(...call)
     })
     onTestFinished(() => void vi.restoreAllMocks())
     let answered = 0
@@ -77,6 +81,35 @@ test(
     await Promise.all(searches)
   },
 )
+
+test('T64: searches that wait for their turn keep no store open that others wait for', async () => {
+  const busy = await sessionOf(tight)
+  const neighbour = await sessionOf(tight, tight.foreign)
+  const use = vi.spyOn(StorePool.prototype, 'use')
+  const run = vi.spyOn(FairTurns.prototype, 'run')
+  onTestFinished(() => void vi.restoreAllMocks())
+  const start = RegexThread.start.bind(RegexThread)
+  let goOn: (() => void) | undefined
+  const first = new Promise<void>((resolve) => (goOn = resolve))
+  let list: Promise<unknown> | undefined
+  const started = vi.spyOn(RegexThread, 'start').mockImplementation(async (...call) => {
+    const isFirst = list === undefined
+    await first
+    // Those that had to wait: not before the neighbour has his answer.
+    if (!isFirst) await list
+    return start(...call)
+  })
+  const searches = Array.from({ length: 6 }, () => busy.call('memory_search', quick))
+  await expect.poll(() => [run.mock.calls.length, started.mock.calls.length]).toEqual([6, 2])
+  const before = use.mock.calls.length
+  list = neighbour.call('memory_read', { path: '/memories/store/a.md' })
+  await expect.poll(() => use.mock.calls.length).toBeGreaterThan(before)
+  goOn?.()
+  expect(await list).toMatchObject({ refused: false })
+  for (const answer of await Promise.all(searches)) {
+    expect(answer).toMatchObject({ refused: false, text: expect.stringContaining('/a.md') })
+  }
+})
 
 test('T64: a key is refused more regular expressions once its own took too long', async () => {
   const busy = await sessionOf(strict)

@@ -89,7 +89,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'store/repair': ['repair', 'report'],
   'store/revert': ['restore', 'revert', 'revert-plan', 'undo'],
-  'store/search': ['query-words', 'search', 'search-query', 'snippet'],
+  'store/search': ['query-words', 'regex-turns', 'search', 'search-query', 'snippet'],
   'store/session': [
     'current-head',
     'freshness',

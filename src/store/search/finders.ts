@@ -2,7 +2,6 @@
 // regular expression in a thread. Each gives the best documents of a source.
 
 import type { WorkOptions } from '../../async.ts'
-import { FairTurns } from '../../fair-queue.ts'
 import { inSlices, type TimeSlice } from '../../time-slice.ts'
 import { isAtOrBelow } from '../history/versions.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
@@ -10,8 +9,8 @@ import type { LiveIndex } from './live-index.ts'
 import { type QueryWord, weightOf } from './query-words.ts'
 import { rank } from './ranking.ts'
 import { RegexCollection } from './regex-collection.ts'
-import { RegexThread } from './regex-thread.ts'
-import type { Searcher } from './search-query.ts'
+import { type Matching, RegexThread } from './regex-thread.ts'
+import { inRegexTurn, ownSearcher, type Searcher } from './regex-turns.ts'
 import type { Ranked, SelectionOptions } from './selection.ts'
 import { findBestLine, type Spot } from './snippet.ts'
 import type { Source } from './sources.ts'
@@ -22,18 +21,6 @@ export interface Finder<D extends Searchable> {
   best(selection: SelectionOptions, options: WorkOptions): Promise<readonly Ranked<D>[]>
   /** Undefined if only the path matches. */
   spot(found: Ranked<D>, content: string, slice: TimeSlice): Promise<Spot | undefined>
-}
-
-/** A thread may take some 270 megabytes: on a server, whose clients may ask for many, they wait. */
-const THREADS_MAX = 2
-const threads = new FairTurns(THREADS_MAX)
-/** Searches of this process itself, which share with no one. */
-const own: Searcher = {
-  key: '',
-  session: '',
-  waits: () => undefined,
-  begins: () => undefined,
-  matched: () => undefined,
 }
 
 /** Different words of texts whose comparison with a fuzzy word is remembered. */
@@ -81,24 +68,25 @@ export function indexed(
 export function matching<D extends Searchable>(
   source: Source<D>,
   pattern: string,
-  searcher: Searcher = own,
+  spent: Matching,
+  searcher: Searcher | undefined,
 ): Finder<D> {
   return {
-    best: async (selection, options) => {
-      searcher.waits()
-      return threads.run(searcher, async () => {
-        searcher.begins()
-        const thread = await RegexThread.start(pattern)
+    best: (selection, options) => {
+      const match = async (): Promise<readonly Ranked<D>[]> => {
+        const before = spent.ms
+        const thread = await RegexThread.start(pattern, spent)
         try {
           const collection = new RegexCollection<D>(thread)
           await source.collect(collection, options)
           await collection.settle()
           return await inSlices(collection.rank(selection), options.signal)
         } finally {
-          searcher.matched(thread.matchedMs)
+          searcher?.matched(spent.ms - before)
           await thread.end()
         }
-      })
+      }
+      return searcher === undefined ? inRegexTurn(ownSearcher, match) : match()
     },
     spot: async ({ spot }) => spot,
   }

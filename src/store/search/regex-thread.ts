@@ -21,6 +21,11 @@ export interface RegexMatch {
   readonly path: boolean
 }
 
+/** For how long a search has matched, in all threads that it had. */
+export interface Matching {
+  ms: number
+}
+
 /** For all texts of one search together. */
 const MATCHING_MS_MAX = 2000
 /** A text has at most 16 MiB, and is there as it came and in lines. */
@@ -58,18 +63,19 @@ type Reply = readonly RegexMatch[] | undefined
 
 export class RegexThread {
   readonly #worker: Worker
-  #matchedMs = 0
+  readonly #spent: Matching
 
-  private constructor(worker: Worker) {
+  private constructor(worker: Worker, spent: Matching) {
     this.#worker = worker
+    this.#spent = spent
   }
 
   /** Throws `invalid_input` for what is no regular expression. */
-  static async start(source: string): Promise<RegexThread> {
+  static async start(source: string, spent: Matching): Promise<RegexThread> {
     checkSyntax(source)
     const entry = findWorker(import.meta.url, 'regex-worker')
     const options = { workerData: source, resourceLimits, eval: entry === undefined }
-    const thread = new RegexThread(startWorker(entry ?? bundledWorker, options))
+    const thread = new RegexThread(startWorker(entry ?? bundledWorker, options), spent)
     await thread.#reply()
     return thread
   }
@@ -78,18 +84,11 @@ export class RegexThread {
   async match(texts: readonly RegexText[]): Promise<readonly RegexMatch[]> {
     const began = performance.now()
     this.#worker.postMessage(texts)
-    const matches = await this.#reply(Math.max(0, MATCHING_MS_MAX - this.#matchedMs)).finally(
-      () => {
-        this.#matchedMs += performance.now() - began
-      },
-    )
+    const matches = await this.#reply(Math.max(0, MATCHING_MS_MAX - this.#spent.ms)).finally(() => {
+      this.#spent.ms += performance.now() - began
+    })
     if (matches === undefined) throw refusal('is too large; search for less at once')
     return matches
-  }
-
-  /** How long it has matched, all texts together. */
-  get matchedMs(): number {
-    return this.#matchedMs
   }
 
   /** Resolves when the thread is gone. */

@@ -1,19 +1,9 @@
 // What a search asks for and what it answers.
 
 import type { WorkOptions } from '../../async.ts'
-import type { TurnOwner } from '../../fair-queue.ts'
 import type { Point } from '../history/points.ts'
 import type { MemoryInfo } from '../snapshot/memory-info.ts'
-
-/** A caller who shares the threads for regular expressions with others, as those of a server do. */
-export interface Searcher extends TurnOwner {
-  /** The search waits for a thread from now on. What this throws ends the search. */
-  readonly waits: () => void
-  /** The search has its thread. What this throws ends the search. */
-  readonly begins: () => void
-  /** The thread has matched for that long. */
-  readonly matched: (ms: number) => void
-}
+import type { Searcher } from './regex-turns.ts'
 
 export interface SearchQuery extends WorkOptions {
   /** Words, or with `regex` a regular expression. At most 1,024 UTF-16 units. */
@@ -34,7 +24,7 @@ export interface SearchQuery extends WorkOptions {
   readonly limit?: number | undefined
   /** The `nextPage` of the page before. */
   readonly after?: string | undefined
-  /** @internal In whose turn a regular expression gets a thread. */
+  /** @internal In whose turn this is; without it, a regular expression waits for a turn. */
   readonly searcher?: Searcher | undefined
 }
 

@@ -12,6 +12,7 @@ import { type Finder, indexed, matching, scanning } from './finders.ts'
 import { LiveIndex } from './live-index.ts'
 import { pastSource, VersionSource } from './past-sources.ts'
 import { parseQuery, type QueryWord } from './query-words.ts'
+import type { Matching } from './regex-thread.ts'
 import type { SearchHit, SearchQuery } from './search-query.ts'
 import type { Ranked } from './selection.ts'
 import { lineOf, snippetOf } from './snippet.ts'
@@ -36,10 +37,11 @@ export class StoreSearch {
   /** Throws `invalid_input`, `invalid_path`, `not_found` for a point, or `cancelled`. */
   async page(query: SearchQuery): Promise<Page<SearchHit>> {
     const asked = checkedQuery(query)
+    const spent = { ms: 0 }
     for (let tries = 1; ; tries += 1) {
       const { rewrites } = this.#session
       try {
-        const page = await this.#find(asked, tries === TRIES)
+        const page = await this.#find(asked, spent, tries === TRIES)
         if (page !== undefined) return page
       } catch (error) {
         if (!hasCode(error, 'object_missing')) throw error
@@ -50,23 +52,31 @@ export class StoreSearch {
     }
   }
 
-  async #find(asked: CheckedQuery, isLast: boolean): Promise<Page<SearchHit> | undefined> {
+  async #find(
+    asked: CheckedQuery,
+    spent: Matching,
+    isLast: boolean,
+  ): Promise<Page<SearchHit> | undefined> {
     const { path, at, allVersions, signal, progress } = asked
     const session = this.#session
     if (at !== undefined) {
       const source = await pastSource(session, path, at, { signal, progress })
-      return pageOf(source, finderOf(source, asked), asked, isLast)
+      return pageOf(source, finderOf(source, asked, spent), asked, isLast)
     }
     if (allVersions === true) {
       const source = new VersionSource(session, path)
-      return pageOf(source, finderOf(source, asked), asked, isLast)
+      return pageOf(source, finderOf(source, asked, spent), asked, isLast)
     }
     const source = liveSource(session, path)
-    return pageOf(source, this.#liveFinder(source, asked), asked, isLast)
+    return pageOf(source, this.#liveFinder(source, asked, spent), asked, isLast)
   }
 
-  #liveFinder(source: Source<LiveMemory>, asked: CheckedQuery): Finder<LiveMemory> {
-    const finder = finderOf(source, asked)
+  #liveFinder(
+    source: Source<LiveMemory>,
+    asked: CheckedQuery,
+    spent: Matching,
+  ): Finder<LiveMemory> {
+    const finder = finderOf(source, asked, spent)
     if (asked.regex === true) return finder
     const isFirst = this.#isFirst
     this.#isFirst = false
@@ -76,8 +86,12 @@ export class StoreSearch {
   }
 }
 
-function finderOf<D extends Searchable>(source: Source<D>, asked: CheckedQuery): Finder<D> {
-  if (asked.regex === true) return matching(source, asked.query, asked.searcher)
+function finderOf<D extends Searchable>(
+  source: Source<D>,
+  asked: CheckedQuery,
+  spent: Matching,
+): Finder<D> {
+  if (asked.regex === true) return matching(source, asked.query, spent, asked.searcher)
   return scanning(source, wordsIn(asked))
 }
 

@@ -13,6 +13,7 @@ import { journal } from './list/journal.ts'
 import { keys } from './list/keys.ts'
 import { merge } from './list/merge.ts'
 import { mounts } from './list/mounts.ts'
+import { plainFiles } from './list/plain-files.ts'
 import { purge } from './list/purge.ts'
 import { redaction } from './list/redaction.ts'
 import { remoteWork } from './list/remote-work.ts'
@@ -42,4 +43,5 @@ export const areas: Readonly<Record<string, readonly MutatedFile[]>> = {
   handlers,
   mounts,
   agents,
+  plainFiles,
 }

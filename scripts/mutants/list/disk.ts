@@ -57,6 +57,18 @@ export const disk: readonly MutatedFile[] = [
     file: 'home/identity-file.ts',
     mutants: [
       {
+        line: 'if (findIdentity(place) === undefined) write(place.identityFile, identity)',
+        becomes: '',
+        test: 'unit/home/identity-races.test.ts',
+        name: 'an identity that another process has made a store with comes back',
+      },
+      {
+        line: 'if (other === undefined) throw error',
+        becomes: 'throw error',
+        test: 'unit/home/identity-races.test.ts',
+        name: 'of two that find no identity both work with one',
+      },
+      {
         line: 'if ((mode & FOREIGN) === 0 || ',
         becomes: 'if (true || ',
         test: 'unit/home/open-default-store.test.ts',

@@ -7,7 +7,7 @@ import { formatId } from '../format/id.ts'
 import { zeroHash } from '../format/record.ts'
 import { checkSettings, type Settings } from '../format/settings.ts'
 import { createDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
-import { storeExists } from '../git/refs/repository.ts'
+import { checkIsNew } from '../git/refs/repository.ts'
 import type { EpochKeys } from '../keys/epoch.ts'
 import { formatRecoveryKey, generateRecoveryKey, parseOperatorSecret } from '../keys/identity.ts'
 import { createKeyring } from '../keys/keyring.ts'
@@ -104,8 +104,7 @@ export async function createStoreAt(
   const files = localFiles(options, storeId)
   try {
     await objects.exclusive(async () => {
-      // Another process may have made its own since the repository was there.
-      if (objects.head !== undefined) throw storeExists()
+      checkIsNew(objects)
       // Genesis has number 1, so the next one is asked for: 1 is never given again.
       await files.anchor.reserve(1, snapshot.head)
       const transition = { objects: built.objects, expected: undefined, next: built.head.commit }

@@ -13,6 +13,7 @@ import {
 } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { lineFileBytesMax } from '../../limits.ts'
+import type { ObjectStore } from '../object-store.ts'
 import { Branch, branchName } from './branch.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
 import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
@@ -72,9 +73,6 @@ async function initOnce(disk: Disk, directory: string): Promise<void> {
   if (new Branch(disk, directory).read() !== undefined) {
     throw storeExists()
   }
-  if (disk.list(`${directory}/objects/pack`).some((name) => name.endsWith('.pack'))) {
-    throw new StoreError('ref_corrupt', `${branchName} is missing, but there are packs of objects`)
-  }
   await makeDurableDirectory(disk, directory)
   for (const name of directories) disk.makeDirectory(`${directory}/${name}`)
   const config = disk.readFile(`${directory}/config`, lineFileBytesMax) ?? utf8(newConfig)
@@ -87,7 +85,15 @@ async function initOnce(disk: Disk, directory: string): Promise<void> {
   await syncIfReadable(disk, dirname(directory))
 }
 
-export function storeExists(): StoreError {
+/** Throws unless a branch can begin here. Under the writer lock: others may make the same store. */
+export function checkIsNew(objects: Pick<ObjectStore, 'head' | 'objectIds'>): void {
+  if (objects.head !== undefined) throw storeExists()
+  const [found] = objects.objectIds()
+  if (found === undefined) return
+  throw new StoreError('ref_corrupt', `${branchName} is missing, but there are objects`)
+}
+
+function storeExists(): StoreError {
   return new StoreError('store_exists', 'This directory holds a store already: open it instead')
 }
 
@@ -171,9 +177,12 @@ function withSettings(bytes: Uint8Array): Uint8Array | undefined {
   return lines.length === 0 ? undefined : concatBytes(bytes, utf8(`\n${lines.join('')}`))
 }
 
-/** An interrupted `initRepository` leaves only these names. */
+/**
+ * An interrupted `initRepository` leaves only these names. HEAD is there if another process has
+ * made the repository since this one looked for it.
+ */
 function refuseForeignFiles(disk: Disk, directory: string): void {
-  const known = new Set(['config', 'objects', 'refs', ownDirectoryName])
+  const known = new Set(['HEAD', 'config', 'objects', 'refs', ownDirectoryName])
   const isKnown = (name: string): boolean => {
     const target = targetOf(name)
     return known.has(name) || target === 'config' || target === 'HEAD'

@@ -1,7 +1,10 @@
 // Stores that no key on paper recovers: owners are given by their cards, or an operator secret.
 
-import { existsSync, mkdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
+import { StoreError } from '../../../src/errors.ts'
 import {
   createStore,
   formatDeviceCard,
@@ -13,6 +16,7 @@ import {
   secretGuard,
 } from '../../../src/index.ts'
 import { createStoreAt } from '../../../src/store/create.ts'
+import { FaultyDisk } from '../../support/faulty-disk.ts'
 import { readStore } from '../../support/reference/store.ts'
 import { author, leastStretch } from '../../support/stores.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
@@ -125,5 +129,63 @@ describe('a store that is made for a host', () => {
     const failing = createStoreAt(rest, async () => Promise.reject(new Error('no place')))
     await expect(failing).rejects.toThrow('no place')
     expect(existsSync(rest.stateDirectory)).toBe(false)
+  })
+})
+
+describe('two that make a store in one place', () => {
+  test('each find one, wherever the other is', { tags: 'slow' }, async () => {
+    const outcomes = new Set<string>()
+    for (let at = 1; ; at += 1) {
+      const place = await places()
+      // What another process has done when this one comes, seen by what it did before it died.
+      const disk = new FaultyDisk({ kind: 'death', at, moment: 'after', loss: 'nothing' })
+      const first = createStore({ ...place, disk }).then(({ store }) => store.close())
+      await first.catch(() => undefined)
+      if (!disk.dead) break
+      const { identity } = await places()
+      const outcome = await createStore({ ...place, identity }).then(
+        async ({ store }) => {
+          await store.close()
+          return 'made'
+        },
+        (error: unknown) => (error instanceof StoreError ? error.code : String(error)),
+      )
+      outcomes.add(outcome)
+      const owner = outcome === 'made' ? identity : place.identity
+      const store = await openStore({ ...place, identity: owner })
+      expect((await store.maintenance.verify()).commits, `${at}: ${outcome}`).toBe(1)
+      await store.close()
+    }
+    expect([...outcomes].toSorted()).toEqual(['made', 'store_exists'])
+  })
+
+  test('find one, if the second begins while the first gives it a HEAD', async () => {
+    const place = await places()
+    let isMade = false
+    const disk: Disk = {
+      ...systemDisk,
+      list: (directory) => {
+        if (directory === place.directory && !isMade) {
+          isMade = true
+          execFileSync('git', ['init', '-q', '--bare', '-b', 'main', directory])
+          for (const name of ['hooks', 'info', 'description', 'branches']) {
+            rmSync(`${directory}/${name}`, { recursive: true, force: true })
+          }
+        }
+        return systemDisk.list(directory)
+      },
+    }
+    const { store } = await createStore({ ...place, disk })
+    expect(isMade).toBe(true)
+    await store.close()
+  })
+
+  test('is refused where a branch has lost its commits', async () => {
+    const place = await places()
+    const { store } = await createStore(place)
+    await store.close()
+    rmSync(`${place.directory}/refs/heads/main`)
+    rmSync(`${place.directory}/gitlocket`, { recursive: true })
+    await expect(createStore(place)).rejects.toMatchObject({ code: 'ref_corrupt' })
   })
 })

@@ -241,7 +241,9 @@ test('a key whose answers nobody reads waits until they have left', { tags: 'slo
   socket.write(head.repeat(8))
   // Until the answers to the socket have filled its buffers, this key gets its own.
   let asked: Promise<number>
+  let tries = 0
   do {
+    expect((tries += 1)).toBeLessThan(200)
     await pause(20)
     asked = served.ask('GET', store).then(({ status }) => status)
   } while ((await Promise.race([asked, pause(200)])) === 200)

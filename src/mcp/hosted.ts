@@ -34,8 +34,8 @@ function searchedBy(mount: Mount, searcher: Searcher): Mount {
   return {
     ...mount,
     useInTurn: async (work) => {
-      // What opens in a turn keeps other searches waiting; what waits for one keeps no store open,
-      // which other stores may need the place of.
+      // To open the store within the turn would keep other searches waiting, and to hold it open
+      // before the turn would keep its place from other stores.
       await mount.use(async () => undefined)
       return inRegexTurn(searcher, () => mount.use((context) => work({ ...context, searcher })))
     },

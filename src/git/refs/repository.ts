@@ -85,7 +85,7 @@ async function initOnce(disk: Disk, directory: string): Promise<void> {
   await syncIfReadable(disk, dirname(directory))
 }
 
-/** Throws unless a branch can begin here. Under the writer lock: others may make the same store. */
+/** Throws unless a branch can begin here. Call it under the writer lock: others may begin one. */
 export function checkIsNew(objects: Pick<ObjectStore, 'head' | 'objectIds'>): void {
   if (objects.head !== undefined) throw storeExists()
   const [found] = objects.objectIds()

@@ -21,7 +21,7 @@ export interface RegexMatch {
   readonly path: boolean
 }
 
-/** For how long a search has matched, in all threads that it had. */
+/** How long a search has matched, in all of its threads together. */
 export interface Matching {
   ms: number
 }

@@ -1,6 +1,6 @@
 // The turns in which regular expressions are matched, of all stores of a process: a thread may take
-// some 270 megabytes, so few run at a time. Who holds a store for others to wait for takes his turn
-// before he opens it.
+// some 270 megabytes, so few run at a time. A server takes the turn before it opens the store: while
+// it waits, another store may need the place.
 
 import { FairTurns, type TurnOwner } from '../../fair-queue.ts'
 

@@ -24,7 +24,7 @@ export interface SearchQuery extends WorkOptions {
   readonly limit?: number | undefined
   /** The `nextPage` of the page before. */
   readonly after?: string | undefined
-  /** @internal In whose turn this is; without it, a regular expression waits for a turn. */
+  /** @internal Whose turn it is. Without it a regular expression waits for a turn here. */
   readonly searcher?: Searcher | undefined
 }
 

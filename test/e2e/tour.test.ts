@@ -78,10 +78,12 @@ describe('the short tour', { tags: 'slow' }, () => {
 
   test('is what the picture of the README shows', () => {
     const told = (text: string): readonly string[] => {
-      const lines = text.replaceAll(/<[^>]*>/g, '').split('\n')
+      const lines = text.split('\n')
       return lines.flatMap((line) => /^(?:\$ \w+ [a-z-]+|[A-Z][^:]* [^:]*)/.exec(line)?.[0] ?? [])
     }
-    const [, ...picture] = told(readFileSync(join(root, 'docs', 'tour.svg'), 'utf8'))
+    const drawing = readFileSync(join(root, 'docs', 'tour.svg'), 'utf8')
+    // Of the drawing alone: what a tour prints of a sealed file may hold a `<`.
+    const [, ...picture] = told(drawing.replaceAll(/<[^>]*>/g, ''))
     expect(picture.length).toBeGreaterThan(12)
     expect(told(short().stdout)).toEqual(expect.arrayContaining(picture))
   })

@@ -32,6 +32,11 @@ export const selectingAuthorOptions: readonly Option[] = [
 ]
 
 /** The option of verbs that make this machine a device. */
+export const noGuardOption: Option = {
+  name: 'no-guard',
+  summary: 'Let texts through that hold private keys, tokens or cards',
+}
+
 export const deviceNameOption: Option = {
   name: 'name',
   value: 'text',

@@ -1,7 +1,7 @@
 // The verbs that make a store and look after it; a part of table.ts.
 
 import type { Command, Option } from './command.ts'
-import { authorOptions, deviceNameOption } from './options.ts'
+import { authorOptions, deviceNameOption, noGuardOption } from './options.ts'
 
 /** A change of the settings has no reason. */
 const settingsOptions = authorOptions.filter(({ name }) => name !== 'reason')
@@ -20,7 +20,7 @@ export const careCommands: readonly Command[] = [
       { name: 'no-passphrase', summary: 'Set none; only the recovery key lets machines join' },
       deviceNameOption,
       { name: 'new', summary: 'Create one although the store that was here is gone' },
-      { name: 'no-guard', summary: 'Let texts through that hold private keys, tokens or cards' },
+      noGuardOption,
       {
         name: 'actor',
         value: 'id',

@@ -1,7 +1,7 @@
 // The verbs of a server of many stores; a part of table.ts.
 
 import type { Command, Option } from './command.ts'
-import { authorOptions } from './options.ts'
+import { authorOptions, noGuardOption } from './options.ts'
 
 /** Options of every verb about a server. */
 const placeOptions: readonly Option[] = [
@@ -158,6 +158,7 @@ export const serveCommands: readonly Command[] = [
     positionals: [{ name: 'name' }],
     options: [
       workspaceOption,
+      noGuardOption,
       ...newStoreOptions,
       ...placeOptions,
       ...authorOptions.filter(({ name }) => name === 'actor'),

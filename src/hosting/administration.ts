@@ -17,6 +17,8 @@ export interface NewHostedStore extends HostRecovery {
   readonly actor: Actor
   readonly workspaceId?: string | undefined
   readonly limits?: CreateOptions['limits']
+  /** Whether the settings have texts with secrets refused; true by default. */
+  readonly refuseSecrets?: boolean
 }
 
 export interface HostAdministration {
@@ -95,11 +97,15 @@ function administrationOf(parts: Parts): HostAdministration {
 
 async function createStore(
   { directory, catalogue, notice }: Parts,
-  { name, actor, workspaceId, limits: storeLimits, ...recovery }: NewHostedStore,
+  { name, actor, workspaceId, limits: storeLimits, refuseSecrets, ...recovery }: NewHostedStore,
 ): Promise<HostedStore> {
   const caller = { actor, workspaceId: getWorkspace(catalogue, workspaceId) }
-  const parts = { directory, catalogue, notice, recovery, storeLimits, cacheBudget: undefined }
-  return new HostedStores(parts).createApart(caller, { name, description: '', metadata: {} })
+  const made = { recovery, storeLimits, refuseSecrets, cacheBudget: undefined }
+  return new HostedStores({ directory, catalogue, notice, ...made }).createApart(caller, {
+    name,
+    description: '',
+    metadata: {},
+  })
 }
 
 /** Its id; of the first without one. Throws `not_found`. */

@@ -37,6 +37,7 @@ export interface HostedStoresParts {
   readonly cacheBudget: CacheBudget | undefined
   /** Of the stores that it makes. */
   readonly storeLimits: CreateOptions['limits'] | undefined
+  readonly refuseSecrets?: boolean | undefined
 }
 
 /** Ends the marker of a store whose settings are being changed. */
@@ -180,7 +181,7 @@ export class HostedStores {
     actor: Actor,
     settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
   ): Promise<StoreInfo> {
-    const { directory, catalogue, recovery, storeLimits: limits } = this.#parts
+    const { directory, catalogue, recovery, storeLimits: limits, refuseSecrets } = this.#parts
     const { operatorSecret, owners } = recovery
     if (operatorSecret === undefined && owners === undefined) throw unrecoverable()
     catalogue.checkRoom()
@@ -194,6 +195,7 @@ export class HostedStores {
       const who = {
         actor,
         ...(limits && { limits }),
+        ...(refuseSecrets !== undefined && { refuseSecrets }),
         ...(operatorSecret && { operatorSecret }),
         ...(owners && { owners }),
       }

@@ -19,6 +19,7 @@ export function storeCreate(context: Context, input: Input): Promise<Answer> {
       actor: authorOf(context, input).actor,
       workspaceId: input.text('workspace'),
       limits: storeLimitsOf(input),
+      refuseSecrets: !input.flag('no-guard'),
       ...(await recoveryOf(context, input)),
     })
     const text = `Created the store ${store.storeId} in the workspace ${store.workspaceId}\n`

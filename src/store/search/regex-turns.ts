@@ -1,6 +1,6 @@
 // The turns in which regular expressions are matched, of all stores of a process: a thread may take
-// some 270 megabytes, so few run at a time. A server takes the turn before it opens the store: while
-// it waits, another store may need the place.
+// some 270 megabytes, so few run at a time. A server takes the turn before it opens the store:
+// another store may need the place until then.
 
 import { FairTurns, type TurnOwner } from '../../fair-queue.ts'
 

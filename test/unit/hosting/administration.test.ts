@@ -103,3 +103,24 @@ test('a store that is deleted while another process ends its making keeps its ma
   await administration.close()
   await host.close()
 })
+
+test('a store is made with the guard, or without it if that is asked for', async () => {
+  const place = newHostPlace()
+  const administration = await openHostAdministration(place)
+  const { operatorSecret } = place
+  const guardOf = async (refuseSecrets?: boolean): Promise<unknown> => {
+    const choice = refuseSecrets === undefined ? {} : { refuseSecrets }
+    const made = { name: 'notes', actor, operatorSecret, ...choice }
+    const { storeId } = await administration.createStore(made)
+    return administration.use(storeId, async (store) => {
+      const write = store.as({ actor }).write('/a.md', `ghp_${'A1b2'.repeat(9)}`)
+      return write.then(
+        () => 'written',
+        (error: unknown) => (error instanceof StoreError ? error.code : error),
+      )
+    })
+  }
+  expect(await guardOf()).toBe('sensitive_content')
+  expect(await guardOf(false)).toBe('written')
+  await administration.close()
+})

@@ -28,6 +28,6 @@ type Use = <T>(work: (context: MountContext) => Promise<T>) => Promise<T>
 export interface Mount extends MountInfo {
   /** Works with the store, which stays open meanwhile. Calls begin in the order they are made. */
   readonly use: Use
-  /** Like `use`, but waits for a turn first. Undefined where nobody takes turns. */
+  /** Like `use`, but waits for a turn first. Only a server has turns. */
   readonly useInTurn?: Use
 }

@@ -82,7 +82,7 @@ describe('the short tour', { tags: 'slow' }, () => {
       return lines.flatMap((line) => /^(?:\$ \w+ [a-z-]+|[A-Z][^:]* [^:]*)/.exec(line)?.[0] ?? [])
     }
     const drawing = readFileSync(join(root, 'docs', 'tour.svg'), 'utf8')
-    // Of the drawing alone: what a tour prints of a sealed file may hold a `<`.
+    // Only the drawing has tags: the tour may print a `<` that is a byte of a sealed file.
     const [, ...picture] = told(drawing.replaceAll(/<[^>]*>/g, ''))
     expect(picture.length).toBeGreaterThan(12)
     expect(told(short().stdout)).toEqual(expect.arrayContaining(picture))

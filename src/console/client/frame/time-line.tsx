@@ -70,15 +70,20 @@ function Slider({ commits, known, when }: SliderProps): JSX.Element {
     route(addressAt(location.pathname + location.search, found?.commit), true)
   })
   const move = async (to: number): Promise<void> => {
-    // It stays where it was put, until the page has followed.
     want(to)
     try {
-      if (await go(to)) want(undefined)
+      await go(to)
     } catch {
       want(undefined)
       notice.value = 'That moment cannot be shown'
     }
   }
+  // It stays where it was put until the page has followed: a key that is pressed meanwhile counts
+  // from there.
+  useEffect(() => {
+    // Asked again of the newest: a key may have been pressed since this was drawn.
+    want((now) => (now === known ? undefined : now))
+  }, [wanted, known])
   const position = wanted ?? known
   const where = `commit ${position} of ${commits}`
   return (
@@ -101,16 +106,13 @@ function Slider({ commits, known, when }: SliderProps): JSX.Element {
   )
 }
 
-/**
- * While the slider moves, only the newest place is looked for, one at a time. Whether all that was
- * wanted is done: false where another call goes on with it.
- */
-function useLatest(work: (value: number) => Promise<void>): (value: number) => Promise<boolean> {
+/** While the slider moves, only the newest place is looked for, one at a time. */
+function useLatest(work: (value: number) => Promise<void>): (value: number) => Promise<void> {
   const wanted = useRef<number>(undefined)
   const isRunning = useRef(false)
   return async (value) => {
     wanted.current = value
-    if (isRunning.current) return false
+    if (isRunning.current) return
     isRunning.current = true
     try {
       while (wanted.current !== undefined) {
@@ -118,7 +120,6 @@ function useLatest(work: (value: number) => Promise<void>): (value: number) => P
         wanted.current = undefined
         await work(next)
       }
-      return true
     } finally {
       isRunning.current = false
     }

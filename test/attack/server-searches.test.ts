@@ -95,7 +95,7 @@ test('T64: searches that wait for their turn keep no store open that others wait
   const started = vi.spyOn(RegexThread, 'start').mockImplementation(async (...call) => {
     const isFirst = list === undefined
     await first
-    // Those that had to wait: not before the neighbour has his answer.
+    // Those that had to wait for a turn go on once the neighbour has its answer.
     if (!isFirst) await list
     return start(...call)
   })

@@ -1,4 +1,5 @@
-// Stores that no key on paper recovers: owners are given by their cards, or an operator secret.
+// New stores: those that no key on paper recovers, with the cards of owners or an operator secret;
+// those that a host makes; and two that are made in one place.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
@@ -137,7 +138,7 @@ describe('two that make a store in one place', () => {
     const outcomes = new Set<string>()
     for (let at = 1; ; at += 1) {
       const place = await places()
-      // What another process has done when this one comes, seen by what it did before it died.
+      // Another process gets so far, and no further, before this one begins.
       const disk = new FaultyDisk({ kind: 'death', at, moment: 'after', loss: 'nothing' })
       const first = createStore({ ...place, disk }).then(({ store }) => store.close())
       await first.catch(() => undefined)

@@ -24,8 +24,12 @@ const shm = '/dev/shm'
 const noRam = !existsSync(shm)
 const note = noRam ? ' (skipped: install a tmpfs at /dev/shm)' : ''
 
+/** With a directory in RAM of its own, which other tests on this machine leave alone. */
 async function homeWithMemory(): Promise<Home> {
   const home = await newHomeWithStore()
+  const runtime = mkdtempSync(join(shm, 'gitlocket-test-'))
+  onTestFinished(() => rmSync(runtime, { recursive: true, force: true }))
+  home.variables['XDG_RUNTIME_DIR'] = runtime
   await home.ok('create', 'notes.md', '--text', 'one\ntwo\nthree\n')
   return home
 }
@@ -50,8 +54,8 @@ async function proofOfConsole(home: Home): Promise<unknown> {
   return result
 }
 
-function leftovers(): string[] {
-  return readdirSync(shm).filter((name) => name.startsWith('gitlocket-edit-'))
+function leftovers({ variables }: Home): string[] {
+  return readdirSync(variables['XDG_RUNTIME_DIR'] ?? shm)
 }
 
 describe.skipIf(noRam)(`edit${note}`, () => {
@@ -66,7 +70,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
       .trim()
       .split('\n')
     expect([fileMode, directoryMode]).toEqual(['600 600', '700 700'])
-    expect(path).toMatch(/^\/dev\/shm\/gitlocket-edit-\w+\/memory\.md$/)
+    expect(path).toMatch(/^\/dev\/shm\/gitlocket-test-\w+\/gitlocket-edit-\w+\/memory\.md$/)
     expect(existsSync(path ?? '')).toBe(false)
     expect((await home.json('log', '--limit', '1'))['data']).toMatchObject([
       { operation: 'modified', reason: 'German' },
@@ -95,7 +99,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
       expect(result.exitCode).toBe(exitCode)
       expect(result.stderr).toMatch(sentence)
       expect((await home.json('status'))['head']).toBe(before)
-      expect(leftovers()).toEqual([])
+      expect(leftovers(home)).toEqual([])
     },
   )
 

@@ -35,6 +35,8 @@ export class Home {
   readonly store: string
   readonly identityFile: string
   readonly stateDirectory: string
+  /** Environment variables of all its programs. */
+  readonly variables: Record<string, string> = {}
 
   constructor(directory: string) {
     this.directory = directory
@@ -81,7 +83,7 @@ export class Home {
 
   environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
     const base = { HOME: this.directory, PATH: process.env['PATH'], LOGNAME: 'alice', LC_ALL: 'C' }
-    return { ...base, ...env }
+    return { ...base, ...this.variables, ...env }
   }
 
   /** A file in the home, outside the store, that nobody else can read. */

@@ -63,7 +63,7 @@ function make(administration: HostAdministration, place: HostPlace): Promise<Hos
 test('a server that starts does not erase the store that another process is making', async () => {
   const place = newHostPlace()
   const token = await newToken(place)
-  // By then it is whole but for its branch: what is erased now is not made again.
+  // Its branch is there by then: nothing that is erased from now on is made again.
   const { disk, reached, go } = pausingDisk((path) => /memstore_\w+\/refs\/heads$/.test(path))
   const administration = await openHostAdministration({ ...place, disk })
   const making = make(administration, place)

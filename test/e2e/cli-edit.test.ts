@@ -54,8 +54,8 @@ async function proofOfConsole(home: Home): Promise<unknown> {
   return result
 }
 
-function leftovers({ variables }: Home): string[] {
-  return readdirSync(variables['XDG_RUNTIME_DIR'] ?? shm)
+function leftovers(home: Home): string[] {
+  return readdirSync(String(home.environment()['XDG_RUNTIME_DIR']))
 }
 
 describe.skipIf(noRam)(`edit${note}`, () => {

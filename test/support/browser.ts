@@ -68,6 +68,8 @@ export async function pageIn(
   const page = await context.newPage()
   const problems = watched(page, new URL(address).origin)
   await page.goto(address)
+  // Until the token is traded nothing is drawn, and following a link would leave the page for ever.
+  await page.locator('#page > *').first().waitFor({ state: 'attached' })
   return { page, problems }
 }
 

@@ -1,0 +1,368 @@
+// Every order in which honest clones, a host that replays and one who means harm can act, up to
+// bounds, and what must hold in each state that they reach (FORMAT §0).
+
+import { Clones, cloneOf, type Step, type World } from './clones.ts'
+import { type Edit, granter, isInForce, isOwner, Ledger, type Made, type Rule } from './ledger.ts'
+
+export type Hostile = 'nobody' | 'O2' | 'W' | 'passphrase' | 'grant'
+
+export interface Bounds {
+  readonly hostile: Hostile
+  /** 1, or 2: the owners then change the keyring at different ones. */
+  readonly remotes: number
+  /** How often the host shows what it has seen before. */
+  readonly replays: number
+}
+
+interface State extends World {
+  /** What the host has seen, by number. */
+  readonly pool: readonly number[]
+  readonly counts: Readonly<Record<string, number>>
+}
+
+/** How a state was reached. */
+interface Reached {
+  readonly state: State
+  readonly action: string
+  readonly from: Reached | undefined
+}
+
+export interface Violation {
+  readonly what: string
+  readonly actions: readonly string[]
+}
+
+export interface Explored {
+  readonly states: number
+  readonly depth: number
+  readonly violations: readonly Violation[]
+}
+
+const devices = ['O1', 'O2', 'W']
+const edits: readonly Edit[] = [
+  { type: 'role', device: 'O1', role: 'removed' },
+  { type: 'role', device: 'O2', role: 'removed' },
+  { type: 'role', device: 'W', role: 'removed' },
+  { type: 'role', device: 'O2', role: 'writer' },
+  { type: 'role', device: 'O2', role: 'reader' },
+  { type: 'passphrase' },
+]
+/** How often each may happen on one way. */
+const caps = { write: 1, redact: 1, 'end grant': 1, keyring: 2, harm: 3 }
+/** Syncs of everybody after which a store has settled, or will not. */
+const rounds = 6
+
+export class Worlds {
+  readonly #ledger: Ledger
+  readonly #clones: Clones
+  readonly #bounds: Bounds
+  readonly #honest: readonly string[]
+  readonly #violations = new Map<string, Violation>()
+
+  constructor(bounds: Bounds, without?: Rule) {
+    this.#bounds = bounds
+    this.#ledger = new Ledger(without)
+    this.#clones = new Clones(this.#ledger, without)
+    this.#honest = devices.filter((device) => device !== bounds.hostile)
+  }
+
+  /** All states that so many actions reach. */
+  explore(depth: number): Explored {
+    const seen = new Set<string>()
+    let level: readonly Reached[] = [this.#first()]
+    for (let at = 0; at < depth; at += 1) {
+      const next: Reached[] = []
+      for (const from of level) {
+        for (const reached of this.#next(from)) {
+          const key = keyOf(reached.state)
+          if (seen.has(key)) continue
+          seen.add(key)
+          this.#check(reached)
+          next.push(reached)
+        }
+      }
+      level = next
+    }
+    return { states: seen.size, depth, violations: [...this.#violations.values()] }
+  }
+
+  /** Ways that are chosen by `random`, a number from 0 to below its argument. */
+  walk(walks: number, length: number, random: (below: number) => number): Explored {
+    let states = 0
+    for (let walk = 0; walk < walks; walk += 1) {
+      let at = this.#first()
+      for (let step = 0; step < length; step += 1) {
+        const all = [...this.#next(at)]
+        // By kind first: there are many ways to do harm, and few to write.
+        const kinds = [/ syncs /, /^(?:harm|host)/, /./].map((kind, index, list) => {
+          const earlier = list.slice(0, index)
+          return all.filter(({ action }) => {
+            return kind.test(action) && !earlier.some((other) => other.test(action))
+          })
+        })
+        const some = kinds.filter((list) => list.length > 0)
+        const chosen = some[random(some.length)] ?? []
+        const next = chosen[random(chosen.length)]
+        if (next === undefined) break
+        this.#check(next)
+        states += 1
+        at = next
+      }
+    }
+    return { states, depth: length, violations: [...this.#violations.values()] }
+  }
+
+  #first(): Reached {
+    if (this.#ledger.size === 0) {
+      this.#ledger.begin({ roles: { O1: 'owner', O2: 'owner', W: 'writer' }, passphrase: 0 })
+    }
+    const remotes = Array.from({ length: this.#bounds.remotes }, () => 0)
+    const clone = { head: 0, noted: remotes }
+    const clones = Object.fromEntries(devices.map((device) => [device, clone]))
+    const state = { clones, remotes, pool: [0], counts: {} }
+    return { state, action: 'begin', from: undefined }
+  }
+
+  *#next(from: Reached): Generator<Reached> {
+    const { state } = from
+    for (const device of this.#honest) yield* this.#honestly(from, device)
+    for (const [remote, shown] of state.remotes.entries()) {
+      for (const number of state.pool) {
+        if (number === shown) continue
+        const remotes = state.remotes.with(remote, number)
+        const next = counted({ ...state, remotes }, 'replay', this.#bounds.replays)
+        if (next !== undefined) yield this.#reached(from, next, `host shows ${number} at ${remote}`)
+      }
+    }
+    yield* this.#harm(from)
+  }
+
+  *#honestly(from: Reached, device: string): Generator<Reached> {
+    const { state } = from
+    const ledger = this.#ledger
+    for (const remote of state.remotes.keys()) {
+      const { world, outcome } = this.#clones.sync(state, device, remote)
+      const action = `${device} syncs with ${remote}: ${outcome}`
+      yield this.#reached(from, { ...state, ...world }, action)
+    }
+    const { head } = cloneOf(state, device)
+    const { directory } = ledger.at(head)
+    if (!isInForce(directory, device)) return
+    yield* this.#writes(from, device, 'change', 'write', `write ${device}`)
+    if (!isOwner(directory, device)) return
+    yield* this.#writes(from, device, 'redact', 'redact', 'redact')
+    if (this.#bounds.hostile === 'grant') {
+      yield* this.#writes(from, device, 'grants', 'end grant', 'end grant')
+    }
+    const remote = device === 'O2' ? state.remotes.length - 1 : 0
+    for (const edit of edits) {
+      if (edit.type === 'role' && edit.device === device) continue
+      for (const isAnswered of [true, false]) {
+        const next = counted(state, 'keyring', caps.keyring)
+        const changed = next && this.#clones.change(next, device, remote, edit, isAnswered)
+        if (changed === undefined) continue
+        const what = `${device} ${JSON.stringify(edit)} ${isAnswered ? 'answered' : 'unanswered'}`
+        // The host has the record, whatever it says.
+        const pool = withNumber(state.pool, changed.made)
+        yield this.#reached(from, { ...next, ...changed.step.world, pool } as State, what)
+      }
+    }
+  }
+
+  *#writes(
+    from: Reached,
+    device: string,
+    kind: 'change' | 'redact' | 'grants',
+    cap: keyof typeof caps,
+    counter: string,
+  ): Generator<Reached> {
+    const { state } = from
+    const next = counted(state, counter, caps[cap])
+    if (next === undefined) return
+    const clone = cloneOf(state, device)
+    const head = this.#ledger.add({ kind, author: device, parents: [clone.head] })
+    const clones = { ...next.clones, [device]: { ...clone, head } }
+    yield this.#reached(from, { ...next, clones }, `${device}: ${kind}`)
+  }
+
+  /** What one who means harm can put on anything that the host has seen. */
+  *#harm(from: Reached): Generator<Reached> {
+    const { hostile } = this.#bounds
+    const { state } = from
+    if (hostile === 'nobody') return
+    for (const on of state.pool) {
+      for (const number of this.#forged(on, state.pool)) {
+        if (!this.#ledger.isValid(number) || state.pool.includes(number)) continue
+        const next = counted({ ...state, pool: withNumber(state.pool, number) }, 'harm', caps.harm)
+        if (next !== undefined) yield this.#reached(from, next, `harm: ${this.#name(number)}`)
+      }
+    }
+  }
+
+  #forged(on: number, pool: readonly number[]): readonly number[] {
+    const ledger = this.#ledger
+    const { hostile } = this.#bounds
+    const parents = [on]
+    const text = 'harm'
+    if (hostile === 'grant') {
+      return [ledger.add({ kind: 'change', author: 'grant', parents, text })]
+    }
+    if (hostile === 'passphrase') {
+      const edit = { type: 'role', device: 'P', role: 'writer' } as const
+      return [
+        ledger.add({ kind: 'keyring', author: 'passphrase', parents, edit }),
+        ledger.add({ kind: 'change', author: 'P', parents, text }),
+      ]
+    }
+    const own = (['change', 'redact'] as const).map((kind) => {
+      return ledger.add({ kind, author: hostile, parents, text })
+    })
+    const merges = pool
+      .filter((other) => other < on && !ledger.has(on, other))
+      .map((other) => ledger.add({ kind: 'change', author: hostile, parents: [on, other] }))
+    const keyrings = ['removed', 'reader'].map((role) => {
+      const device = role === 'removed' ? 'O1' : 'W'
+      const edit = { type: 'role', device, role: role as 'removed' | 'reader' } as const
+      return ledger.add({ kind: 'keyring', author: hostile, parents, edit })
+    })
+    return [...own, ...merges, ...keyrings]
+  }
+
+  /** With all that the remotes show among what the host has seen. */
+  #reached(from: Reached, state: State, action: string): Reached {
+    const pool = state.remotes.reduce(withNumber, state.pool)
+    return { state: { ...state, pool }, action, from }
+  }
+
+  #check(reached: Reached): void {
+    const ledger = this.#ledger
+    for (const device of this.#honest) {
+      const { head } = cloneOf(reached.state, device)
+      if (!ledger.isValid(head)) this.#violated(reached, 'a clone has a head that is not valid')
+      const history = [...ledger.past(head), ledger.at(head)]
+      if (this.#honest.some((one) => ledger.isForked(history, one))) {
+        this.#violated(reached, 'an honest device is forked')
+      }
+      this.#checkAuthority(reached, head, history)
+    }
+    this.#checkAgreement(reached)
+  }
+
+  /** §0.3: nobody writes beside what ended their right, but for what others built on in time. */
+  #checkAuthority(reached: Reached, head: number, history: readonly Made[]): void {
+    const ledger = this.#ledger
+    const now = ledger.at(head).directory
+    for (const keyring of history) {
+      const [parent] = keyring.parents
+      if (keyring.kind !== 'keyring' || parent === undefined) continue
+      const before = ledger.at(parent).directory
+      for (const one of history) {
+        const { number, author, kind } = one
+        if (ledger.has(keyring.number, number) || ledger.has(number, keyring.number)) continue
+        const hasLost = (has: (directory: typeof now, author: string) => boolean): boolean => {
+          return has(before, author) && !has(keyring.directory, author) && !has(now, author)
+        }
+        const isOn = (later: Made): boolean => {
+          return ledger.has(later.number, number) && !ledger.has(later.number, keyring.number)
+        }
+        if (hasLost(isInForce) && !history.some((later) => isOn(later) && vouches(later, keyring))) {
+          this.#violated(reached, 'a late record is in a head')
+        }
+        const isMerged = (later: Made): boolean => {
+          const isBoth = ledger.has(later.number, number) && ledger.has(later.number, keyring.number)
+          return isBoth && later.parents.length === 2 && isOwner(later.directory, later.author)
+        }
+        if (kind === 'redact' && hasLost(isOwner) && !history.some(isMerged)) {
+          this.#violated(reached, 'what only an owner may do counts without an owner')
+        }
+      }
+    }
+  }
+
+  /** With honest remotes from now on, all that are in force get one head, by one command each. */
+  #checkAgreement(reached: Reached): void {
+    const commands: Record<string, number> = {}
+    const outcomes: Record<string, string> = {}
+    const told = new Set<number>()
+    let world: World = reached.state
+    let repairer: string | undefined
+    const take = (step: Step): void => {
+      world = step.world
+      for (const { number } of step.dropped) told.add(number)
+    }
+    for (let round = 0; round < rounds; round += 1) {
+      for (const device of this.#honest) {
+        const step = this.#clones.sync(world, device, 0)
+        take(step)
+        outcomes[device] = step.outcome
+        if (!['refused', 'rolled_back', 'keyring_conflict', 'merge_held'].includes(step.outcome)) {
+          continue
+        }
+        const isHeld = step.outcome === 'merge_held'
+        const { directory } = this.#ledger.at(cloneOf(world, device).head)
+        const mayRepair = repairer === undefined && isOwner(directory, device) && !isHeld
+        // Others wait until an owner had time to act.
+        if (!mayRepair && (isHeld ? round < 3 || commands[device] : !repairer && round < 2)) continue
+        commands[device] = (commands[device] ?? 0) + 1
+        if (mayRepair) repairer = device
+        take(this.#clones[mayRepair ? 'repair' : 'takeTheirs'](world, device, 0))
+        outcomes[device] = 'by command'
+      }
+    }
+    const [end = 0] = world.remotes
+    const ledger = this.#ledger
+    const members = this.#honest.filter((one) => isInForce(ledger.at(end).directory, one))
+    const isOne = members.every((one) => {
+      return cloneOf(world, one).head === end && outcomes[one] === 'done'
+    })
+    if (!isOne) this.#violated(reached, `no agreement: ${JSON.stringify(outcomes)}`)
+    if (Object.values(commands).some((count) => count > 1)) {
+      this.#violated(reached, 'somebody needs more than one command')
+    }
+    this.#checkNothingVanishes(reached, end, told)
+  }
+
+  /** What an honest clone had is in the end, or its user was told of it. */
+  #checkNothingVanishes(reached: Reached, end: number, told: ReadonlySet<number>): void {
+    const ledger = this.#ledger
+    for (const device of this.#honest) {
+      const { head } = cloneOf(reached.state, device)
+      if (!isInForce(ledger.at(end).directory, device)) continue
+      const lost = ledger.side(head, end).find(({ number }) => !told.has(number))
+      if (lost !== undefined) this.#violated(reached, 'a record is gone, and nobody was told')
+    }
+  }
+
+  #violated(reached: Reached, what: string): void {
+    if (this.#violations.has(what)) return
+    const actions: string[] = []
+    for (let at: Reached | undefined = reached; at?.from; at = at.from) actions.unshift(at.action)
+    this.#violations.set(what, { what, actions })
+  }
+
+  #name(number: number): string {
+    const { kind, author, parents, edit } = this.#ledger.at(number)
+    const what = edit === undefined ? '' : ` ${JSON.stringify(edit)}`
+    return `${number} = ${author} ${kind}${what} on ${parents.join(' and ')}`
+  }
+}
+
+/** Whether one who was left in by a keyring built on what it ends. */
+function vouches({ kind, author }: Made, { directory }: Made): boolean {
+  if (kind === 'keyring') return true
+  return author !== 'grant' && author !== granter && isInForce(directory, author)
+}
+
+function counted(state: State, counter: string, most: number): State | undefined {
+  const count = (state.counts[counter] ?? 0) + 1
+  return count > most ? undefined : { ...state, counts: { ...state.counts, [counter]: count } }
+}
+
+function withNumber(pool: readonly number[], number: number): readonly number[] {
+  return pool.includes(number) ? pool : [...pool, number].toSorted((a, b) => a - b)
+}
+
+function keyOf({ clones, remotes, pool, counts }: State): string {
+  const sorted = Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify([Object.values(clones), remotes, pool, sorted])
+}

@@ -126,6 +126,8 @@ export type VerificationCode =
   | 'keyring_slots'
   | 'keyring_chain'
   | 'keyring_conflict'
+  | 'merge_needs_owner'
+  | 'merge_held'
   | 'settings_malformed'
   | 'settings_mismatch'
   | 'certificate_invalid'

@@ -27,7 +27,7 @@ export const commitBytesMax: number = 32 * MEBIBYTE
 /** FORMAT §7. */
 export const keyringBytesMax: number = 4 * MEBIBYTE
 /** 250 devices and 64 recovery keys have 512 slots, to which 4 passphrases are added. */
-export const keyringSlotsMax: number = 516
+export const keyringSlotsMax: number = 513
 /** Active ones. */
 export const devicesMax: number = 250
 export const removedDevicesMax: number = 16_384
@@ -37,10 +37,7 @@ export const recoveryKeysMax: number = 64
 /** FORMAT §1.5. */
 export const deviceNameCharactersMax: number = 64
 export const deviceNameBytesMax: number = 256
-/** More than one only after keyrings were joined (FORMAT §7.2). */
-export const passphrasesMax: number = 4
-/** Passphrases and recovery keys that were replaced. */
-export const goneSlotsMax: number = 4096
+export const passphrasesMax: number = 1
 /** FORMAT §4: a settings blob, padded. */
 export const settingsBytesMax: number = 64 * KIBIBYTE
 
@@ -67,13 +64,6 @@ export interface StretchParameters {
   readonly passes: number
   readonly memoryKiB: number
 }
-/**
- * What all passphrases of a keyring may cost a reader, in passes × KiB: one the most, the others
- * the standard. Stores of this engine need a quarter of that.
- */
-export const stretchCostMax: number =
-  argon2.passes.ceiling * argon2.memoryKiB.ceiling +
-  (passphrasesMax - 1) * argon2.passes.standard * argon2.memoryKiB.standard
 /** Of every new passphrase. */
 export const standardStretch: StretchParameters = {
   passes: argon2.passes.standard,

@@ -232,8 +232,18 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     409,
     'conflict_error',
     4,
-    'Sync on a machine that is an owner on both sides; if there is none, join again from the ' +
-      'side to keep',
+    '`gitlocket sync --take-theirs` follows the remote, and writes again what this device has ' +
+      'written since; `gitlocket sync --repair`, by an owner, keeps what is here, and writes ' +
+      'again what others have written there',
+  ),
+  merge_needs_owner: tampered(distrust),
+  merge_held: row(
+    409,
+    'conflict_error',
+    4,
+    'An owner merges it with `gitlocket sync --merge-held` and the commit that is named; for what ' +
+      'this device did itself, `gitlocket sync --take-theirs` leaves it, and writes again what ' +
+      'this device has written since',
   ),
   settings_malformed: tampered(distrust),
   settings_mismatch: tampered(distrust),

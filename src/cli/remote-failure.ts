@@ -82,7 +82,8 @@ function joinHint(error: StoreError): string {
 }
 
 function isOfRemote(error: StoreError): boolean {
-  if (hasCode(error, 'push_rejected', 'upgrade_required', 'keyring_conflict')) return true
+  if (hasCode(error, 'push_rejected', 'upgrade_required', 'keyring_conflict', 'merge_held'))
+    return true
   // Damage to the files of this device says nothing about the remote.
   if (isFailureOfRemote(error)) return true
   return isVerdict(error) && surfaceOf(error).exitCode >= 7 && !hasCode(error, 'anchor_corrupt')
@@ -145,6 +146,7 @@ function sufficientAdvice(error: StoreError): string | undefined {
 const withSufficientAdvice = [
   'push_rejected',
   'keyring_conflict',
+  'merge_held',
   'device_forked',
   'record_late',
   'upgrade_required',

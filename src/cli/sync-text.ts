@@ -4,7 +4,6 @@ import type { Wire } from '../api/wire.ts'
 import { formatId } from '../format/id.ts'
 import type { Conflict } from '../store/history/conflicts.ts'
 import type { MergeOutcome } from '../store/merge/plan.ts'
-import type { JoinedKeyrings } from '../store/sync/joined-keyrings.ts'
 import type { NewDevice } from '../store/sync/new-devices.ts'
 import type { SettingsOutcome, SyncReport } from '../store/sync/report.ts'
 import { visible } from '../text/visible.ts'
@@ -50,12 +49,14 @@ export function reportText(
   lines.push(...pendingDeviceLines(report.pendingDevices, now).map((line) => `  ${line}`))
   lines.push(...report.newDevices.map(newDeviceText))
   if (report.merge !== undefined) lines.push(`  merged in ${report.merge.slice(0, 12)}`)
-  if (report.keyrings !== undefined) lines.push(...keyringTexts(report.keyrings, names))
   for (const { path, kind } of report.outcomes) lines.push(`  ${visible(path)}: ${kinds[kind]}`)
   if (report.outcomes.some(wasCombined)) lines.push('  `gitlocket conflicts` lists them again')
   if (report.mergedElsewhere.length > 0) lines.push(elsewhereText(report.mergedElsewhere))
   if (report.settings !== undefined) lines.push(`  ${settingsTexts[report.settings]}`)
   lines.push(...builtOnRedactedLines(report.builtOnRedacted).map((line) => `  ${line}`))
+  if (report.hasRepeated) {
+    lines.push('  what members had written on the line that is left was written again')
+  }
   lines.push(...lateLines(report.late, names))
   for (const device of forkedDevices) {
     lines.push(
@@ -91,39 +92,11 @@ function elsewhereText(merged: readonly Conflict[]): string {
   )
 }
 
-function keyringTexts(keyrings: JoinedKeyrings, names: DeviceNames): readonly string[] {
-  const named = (id: string): string => deviceText(id, names.get(id))
-  const { removed, lowered, passphrases, dropped } = keyrings
-  const entries = countText(dropped, 'passphrase or recovery key', 'passphrases or recovery keys')
-  const open = dropped === 1 ? 'opens' : 'open'
-  return [
-    '  both sides had changed who may open the store: both count, under new keys',
-    ...removed.map((device) => {
-      return (
-        `  ${named(device)} is no device any more: one side had removed it, or dropped the ` +
-        'passphrase that let it in, or had different keys for it'
-      )
-    }),
-    ...lowered.map(
-      ({ deviceId, role }) => `  ${named(deviceId)} is ${role}, the lower role of the two`,
-    ),
-    ...(passphrases > 1
-      ? [`  ${passphrases} passphrases open the store: \`gitlocket key passwd\` sets a single one`]
-      : []),
-    ...(dropped > 0
-      ? [`  ${entries} no longer ${open} the store: the sides had different keys or too many`]
-      : []),
-  ]
-}
-
 /** What was left out, version by version: a program may want to write it again. */
 function lateLines(late: SyncReport['late'], names: DeviceNames): readonly string[] {
   if (late.length === 0) return []
   const are = late.length === 1 ? 'is' : 'are'
-  const commits = countText(late.length, 'commit', 'commits')
-  const title =
-    `  ${commits} of removed devices, or on top of such, came too late and ${are} not part of ` +
-    'the history:'
+  const title = `  ${countText(late.length, 'commit', 'commits')} ${are} not part of the history:`
   return [
     title,
     listOf(late.flatMap((change) => lateTexts(change, names)).map((line) => `  ${line}`)),
@@ -131,10 +104,11 @@ function lateLines(late: SyncReport['late'], names: DeviceNames): readonly strin
 }
 
 function lateTexts(
-  { commit, deviceId, kind, versions }: SyncReport['late'][number],
+  { commit, deviceId, kind, versions, redacts }: SyncReport['late'][number],
   names: DeviceNames,
-): string[] {
+): readonly string[] {
   const by = deviceText(deviceId, names.get(deviceId))
+  if (redacts.length > 0) return redacts.map((id) => `${id}  redact, which is undone  by ${by}`)
   if (versions.length === 0) return [`${commit}  ${kind}  by ${by}`]
   return versions.map(({ versionId, memoryId, operation, path }) => {
     return `${versionId}  ${operation}  ${visible(path ?? memoryId)}  by ${by}`
@@ -157,7 +131,7 @@ function partText(
 }
 
 export function reportJson(report: SyncReport, names: DeviceNames = new Map()): Wire {
-  const { remote, received, sent, merge, settings, keyrings } = report
+  const { remote, received, sent, merge, settings } = report
   const { forkedDevices, head, headFingerprint } = report
   return wire({
     type: 'sync',
@@ -174,8 +148,8 @@ export function reportJson(report: SyncReport, names: DeviceNames = new Map()): 
     pendingDevices: report.pendingDevices.map(pendingDeviceJson),
     settings,
     builtOnRedacted: report.builtOnRedacted.map(builtOnRedactedJson),
-    keyrings: keyrings && keyringsJson(keyrings),
     lateChanges: report.late.map((change) => lateJson(change, names)),
+    writtenAgain: report.hasRepeated,
     newDevices: report.newDevices.map(({ deviceId, name, role, admittedBy }) =>
       wire({ deviceId, name, role, admittedBy }),
     ),
@@ -190,18 +164,13 @@ function versionPlaceJson(found: SyncReport['mergedElsewhere'][number]): Wire {
   return wire({ memoryId, versionId, path })
 }
 
-function keyringsJson({ removed, lowered, passphrases, dropped }: JoinedKeyrings): Wire {
-  const roles = lowered.map(({ deviceId, role }) => wire({ deviceId, role }))
-  return wire({ removed, lowered: roles, passphrases, dropped })
-}
-
 function lateJson(
-  { commit, deviceId, time, kind, versions }: SyncReport['late'][number],
+  { commit, deviceId, time, kind, versions, redacts }: SyncReport['late'][number],
   names: DeviceNames,
 ): Wire {
   const listed = versions.map(({ versionId, memoryId, operation, path }) => {
     return wire({ id: versionId, memoryId, operation, path })
   })
   const deviceName = names.get(deviceId)
-  return wire({ commit, deviceId, deviceName, createdAt: time, kind, versions: listed })
+  return wire({ commit, deviceId, deviceName, createdAt: time, kind, versions: listed, redacts })
 }

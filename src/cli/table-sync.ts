@@ -9,6 +9,15 @@ const repair: Option = {
   name: 'repair',
   summary: 'Replace what a remote shows if it was rolled back or does not verify; for members',
 }
+const takeTheirs: Option = {
+  name: 'take-theirs',
+  summary: 'Follow the remote where the keyring has changed here too; write own changes again',
+}
+const mergeHeld: Option = {
+  name: 'merge-held',
+  value: 'commit',
+  summary: 'As an owner, merge what a former owner redacted or set, as of the commit named',
+}
 const acceptRolledBack: Option = {
   name: 'accept-rolled-back',
   summary: 'Accept what the remote shows, though this device has verified more',
@@ -56,6 +65,8 @@ const syncCommand: Command = {
     { name: 'watch', summary: 'Go on until interrupted, with every change' },
     { name: 'interval', value: 'seconds', summary: 'How often remotes are asked; else 30' },
     repair,
+    takeTheirs,
+    mergeHeld,
     { ...acceptRolledBack, summary: `${acceptRolledBack.summary}; for auditors` },
     exitCode,
     ...whoMerges,
@@ -67,6 +78,10 @@ const syncCommand: Command = {
       'replace an object that is damaged there: a remote at a path is repaired in place, and the ' +
       'damaged file kept in gitlocket/damaged. On a host, delete the file that `git fsck` names ' +
       'there and run it again, or `remote add` a new repository and push to that.',
+    'Two machines that change the keyring without knowing of each other are not merged: one ' +
+      'command decides. --take-theirs takes what the remote shows; --repair, by an owner, what is ' +
+      'here. Either merges what came before, writes again what members have written since, and ' +
+      'lists what is left out, redactions first.',
     '--watch notices changes here, and at remotes at a path, as they come. Every other remote is ' +
       'asked for its newest commit at each interval, on average, with one request. Where changes ' +
       'are not noticed, as on network file systems, it says so, and looks at each interval.',

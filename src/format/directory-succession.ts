@@ -26,7 +26,7 @@ export interface LastRecord {
   readonly record: Uint8Array
 }
 
-/** What a keyring record that is not a join is checked against. */
+/** What a keyring record is checked against. */
 export interface Step {
   readonly storeId: string
   readonly previous: Directory
@@ -37,9 +37,9 @@ export interface Step {
   readonly lastRecordOf: (deviceId: string) => LastRecord | undefined
 }
 
-/** The rules for number 0. Throws `keyring_chain` or `store_id_mismatch`. */
+/** The rules for number 0. Throws `keyring_chain` or `store_seed_mismatch`. */
 export function checkGenesisDirectory(storeId: string, directory: Directory): void {
-  const { founderRandom, devices, removed, gone, quotaSet } = directory
+  const { founderRandom, devices, removed } = directory
   const [founder] = devices
   if (founderRandom === undefined || founder === undefined || devices.length !== 1) {
     throw broken('the first directory does not name the founder alone')
@@ -47,28 +47,25 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
   if (storeIdOf(founder.signingKey, founderRandom) !== storeId) {
     throw new StoreError('store_id_mismatch', 'The founder is not the one that the store id names')
   }
-  const setBy = [founder.role, founder.roleBy, founder.namedBy, founder.admittedBy]
-  if (setBy.some((one) => one !== 'owner')) throw broken('the founder is not an owner')
+  if (founder.role !== 'owner' || founder.admittedBy !== 'owner') {
+    throw broken('the founder is not an owner')
+  }
   checkKeys(founder)
-  if (gone.length + removed.length > 0) throw broken('the first directory lists what was removed')
-  const { added, roleSet, named } = founder
-  if (added + roleSet + named + quotaSet > 0) throw broken('it is later than number 0')
+  if (removed.length > 0) throw broken('the first directory lists what was removed')
 }
 
 /** The rules for later numbers. Throws `keyring_chain`; `record_role` for a recovery identity. */
 export function checkSuccessor(step: Step): void {
   const { storeId, previous, next } = step
   if (next.number !== previous.number + 1) throw broken('its number does not follow')
-  const [hash, another] = next.previous
-  const isNamed = hash !== undefined && equalBytes(hash, directoryHash(storeId, previous))
-  if (!isNamed || another !== undefined) {
+  const hash = next.previous
+  if (hash === undefined || !equalBytes(hash, directoryHash(storeId, previous))) {
     throw broken('it does not name the directory before it')
   }
   checkEnrolment(step)
   checkRemovals(step)
   for (const device of next.devices) checkDevice(step, device)
   if (!next.devices.some(({ role }) => role === 'owner')) throw broken('no active owner remains')
-  checkQuota(previous, next)
   checkRecoverySlots(previous, next)
   checkKeptEpoch(step)
 }
@@ -105,21 +102,11 @@ function isSameRemoval(a: RemovedDevice, b: RemovedDevice): boolean {
 }
 
 function checkDevice(step: Step, after: DeviceEntry): void {
-  const { previous, next } = step
-  const before = findDevice(previous, after.deviceId)
+  const before = findDevice(step.previous, after.deviceId)
   if (before === undefined) return checkNewDevice(step, after)
   const sameKeys = areSameKeys(before, after)
   const sameStart = before.added === after.added && isSameAdmitter(before, after)
   if (!sameKeys || !sameStart) throw broken("a device's keys or its beginning have changed")
-  const set = next.number
-  const role = after.role === before.role ? before : { roleBy: 'owner', roleSet: set }
-  if (after.roleBy !== role.roleBy || after.roleSet !== role.roleSet) {
-    throw broken('a role has another author or number than the directory that set it')
-  }
-  const name = after.name === before.name ? before : { namedBy: 'owner', named: set }
-  if (after.namedBy !== name.namedBy || after.named !== name.named) {
-    throw broken('a name has another author or number than the directory that gave it')
-  }
 }
 
 function isSameAdmitter(a: Admitter, b: Admitter): boolean {
@@ -128,13 +115,10 @@ function isSameAdmitter(a: Admitter, b: Admitter): boolean {
 
 function checkNewDevice({ previous, next, author }: Step, device: DeviceEntry): void {
   if (findRemoved(previous, device.deviceId)) throw broken('a removed device has returned')
-  if ([device.added, device.roleSet, device.named].some((one) => one !== next.number)) {
+  if (device.added !== next.number) {
     throw broken('a new device has another number than the directory')
   }
-  const setBy = [device.roleBy, device.namedBy]
-  if (!isSameAdmitter(device, author) || setBy.some((one) => one !== author.admittedBy)) {
-    throw broken('another author has admitted a new device')
-  }
+  if (!isSameAdmitter(device, author)) throw broken('another author has admitted a new device')
   checkKeys(device)
 }
 
@@ -147,28 +131,14 @@ function checkKeys(device: DeviceEntry): void {
   }
 }
 
-function checkQuota(previous: Directory, next: Directory): void {
-  const isSet = next.quota !== previous.quota
-  if (next.quotaSet === (isSet ? next.number : previous.quotaSet)) return
-  throw broken('the quota has another number than the directory that set it')
-}
-
-/** Recovery entries keep their keys; removed ones are listed for ever, for later joins. */
+/** What a slot id names stays as it is. */
 function checkRecoverySlots(previous: Directory, next: Directory): void {
   const before = new Map(previous.recovery.map((entry) => [entry.slotId, entry]))
-  const kept = next.recovery.filter((entry) => before.has(entry.slotId))
-  for (const entry of kept) {
+  for (const entry of next.recovery) {
     const old = before.get(entry.slotId)
-    if (old === undefined || !equalBytes(recoveryBytes(old), recoveryBytes(entry))) {
+    if (old !== undefined && !equalBytes(recoveryBytes(old), recoveryBytes(entry))) {
       throw broken("a passphrase's or recovery key's keys have changed")
     }
-    before.delete(entry.slotId)
-  }
-  const gone = [...previous.gone, ...before.keys()].toSorted()
-  if (gone.join() !== next.gone.join()) throw broken('it does not list the removed slots')
-  const passphrases = next.recovery.filter(({ type }) => type === 'passphrase')
-  if (passphrases.length > 1 && passphrases.some((entry) => !kept.includes(entry))) {
-    throw broken('a new passphrase was added to another one')
   }
 }
 
@@ -197,16 +167,14 @@ function checkKeptEpoch({ previous, next, isSameEpoch }: Step): void {
   const recovery: readonly RecoveryEntry[] = next.recovery.filter(({ slotId }) => slots.has(slotId))
   const old = withoutAdditions(previous, next)
   const devices = old.devices.map((device) => withNameOf(previous, device))
-  const { quota, quotaSet } = previous
-  const kept = { ...old, devices, recovery, quota, quotaSet }
+  const kept = { ...old, devices, recovery, quota: previous.quota }
   if (isEqual(previous, kept)) return
   throw broken('it keeps the epoch, but takes a right')
 }
 
 /** A device with the name that it has in `previous`. */
 function withNameOf(previous: Directory, device: DeviceEntry): DeviceEntry {
-  const { name, namedBy, named } = findDevice(previous, device.deviceId) ?? device
-  return { ...device, name, namedBy, named }
+  return { ...device, name: (findDevice(previous, device.deviceId) ?? device).name }
 }
 
 /** `next` as it would be at the number of `previous`, without new devices. */

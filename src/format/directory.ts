@@ -1,6 +1,6 @@
 // The directory of a keyring (FORMAT §7): the devices of a store with their roles, and its recovery
 // identities. Checks one directory alone: directory-succession.ts checks which may follow another
-// (§7.1), directory-join.ts joins two (§7.2).
+// (§7.1).
 
 import {
   ByteReader,
@@ -20,7 +20,6 @@ import { StoreError } from '../errors.ts'
 import {
   deviceNameBytesMax,
   devicesMax,
-  goneSlotsMax,
   passphrasesMax,
   recoveryKeysMax,
   removedDevicesMax,
@@ -34,9 +33,9 @@ import { deviceIdOf, recoveryIdOf } from './id.ts'
 export type Role = 'owner' | 'writer' | 'reader' | 'auditor'
 export const roles: readonly Role[] = ['owner', 'writer', 'reader', 'auditor']
 
-/** Who admitted a device or set its role; as the founder, an owner. Stronger ones first. */
+/** Who admitted a device; as the founder, an owner. */
 export type AdmittedBy = 'owner' | 'recovery' | 'passphrase'
-export const admissions: readonly AdmittedBy[] = ['owner', 'recovery', 'passphrase']
+const admissions: readonly AdmittedBy[] = ['owner', 'recovery', 'passphrase']
 
 /** The one role that a recovery identity gives. */
 export const grades: Readonly<Record<RecoveryEntry['type'], Role>> = {
@@ -48,21 +47,13 @@ export const grades: Readonly<Record<RecoveryEntry['type'], Role>> = {
 export interface DeviceEntry extends SignedKeys {
   readonly deviceId: string
   readonly role: Role
-  /** Who set the role. */
-  readonly roleBy: AdmittedBy
-  /** Who gave the name. */
-  readonly namedBy: AdmittedBy
   readonly admittedBy: AdmittedBy
   /** Of the recovery entry that admitted it; undefined for an owner. */
   readonly slotId: string | undefined
   /** The directory number that added it. */
   readonly added: number
-  /** The directory number that last set its role. */
-  readonly roleSet: number
   /** FORMAT §1.5; may be empty. */
   readonly name: string
-  /** The directory number that last gave it its name. */
-  readonly named: number
 }
 
 /** Who admits a device. */
@@ -99,24 +90,25 @@ export type RecoveryEntry =
 
 export interface Directory {
   readonly number: number
-  /** Hashes of the previous directories. */
-  readonly previous: readonly Uint8Array[]
+  /** The hash of the previous directory; undefined in number 0. */
+  readonly previous: Uint8Array | undefined
   readonly devices: readonly DeviceEntry[]
   readonly removed: readonly RemovedDevice[]
   readonly recovery: readonly RecoveryEntry[]
-  /** The slot ids of removed recovery entries, ascending: they never come back. */
-  readonly gone: readonly string[]
   /** How many active devices there may be that a passphrase has admitted. */
   readonly quota: number
-  /** The directory number that last set the quota. */
-  readonly quotaSet: number
   /** 32 bytes, only in number 0. */
   readonly founderRandom: Uint8Array | undefined
 }
 
-const VERSION = 1
-const HASH_LABEL = label('GLK1/directory/v1')
+const VERSION = 2
+const HASH_LABEL = label('GLK1/directory/v2')
 const recoveryTypes = { passphrase: 2, recovery: 3 } as const
+
+/** Whether one role has fewer rights than another. */
+export function isLower(role: Role, than: Role): boolean {
+  return roles.indexOf(role) > roles.indexOf(than)
+}
 
 /** Checks a role from user input. Throws `invalid_input`. */
 export function checkRole(role: string): Role {
@@ -126,25 +118,22 @@ export function checkRole(role: string): Role {
 }
 
 export function encodeDirectory(directory: Directory): Uint8Array {
-  const { number, previous, devices, removed, recovery, gone, founderRandom } = directory
+  const { number, previous, devices, removed, recovery, quota, founderRandom } = directory
   const writer = new ByteWriter()
     .u8(VERSION)
-    .u8(previous.length)
+    .u8(previous === undefined ? 0 : 1)
     .u16(devices.length)
     .u16(removed.length)
     .u16(recovery.length)
-    .u16(gone.length)
-    .u16(directory.quota)
-    .u64(directory.quotaSet)
+    .u16(quota)
     .u64(number)
-  for (const hash of previous) writer.raw(hash)
+  if (previous !== undefined) writer.raw(previous)
   for (const device of devices) writeDevice(writer, device)
   for (const device of removed) {
     writer.raw(fromHex(device.deviceId)).u64(device.removed)
     writer.u64(device.sequence).raw(device.record)
   }
   for (const entry of recovery) writer.raw(fromHex(entry.slotId)).raw(recoveryBytes(entry))
-  for (const slotId of gone) writer.raw(fromHex(slotId))
   if (founderRandom !== undefined) writer.raw(founderRandom)
   return writer.bytes()
 }
@@ -173,24 +162,20 @@ export function decodeDirectory(padded: Uint8Array): Directory {
     throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
   }
   const previousCount = reader.u8()
-  const counts = {
-    devices: reader.u16(),
-    removed: reader.u16(),
-    recovery: reader.u16(),
-    gone: reader.u16(),
-  }
+  const counts = { devices: reader.u16(), removed: reader.u16(), recovery: reader.u16() }
   checkCounts(counts)
-  const [quota, quotaSet, number] = [reader.u16(), reader.u64(), reader.u64()]
-  checkNumbers({ previousCount, number, quota, quotaSet })
-  const previous = Array.from({ length: previousCount }, () => reader.raw(32))
+  const [quota, number] = [reader.u16(), reader.u64()]
+  if (previousCount !== (number === 0 ? 0 : 1)) {
+    throw malformed('the number of its predecessors is wrong')
+  }
+  if (quota > devicesMax) throw malformed('its quota is out of range')
+  const previous = number === 0 ? undefined : reader.raw(32)
   const devices = Array.from({ length: counts.devices }, () => readDevice(reader, number))
   const removed = Array.from({ length: counts.removed }, () => readRemoved(reader, number))
   const recovery = Array.from({ length: counts.recovery }, () => readRecovery(reader))
-  const gone = Array.from({ length: counts.gone }, () => toHex(reader.raw(16)))
   const founderRandom = number === 0 ? reader.raw(32) : undefined
   checkPadding('directory', padded, reader.offset)
-  const quotas = { quota, quotaSet }
-  const directory = { number, previous, devices, removed, recovery, gone, ...quotas, founderRandom }
+  const directory = { number, previous, devices, removed, recovery, quota, founderRandom }
   checkLists(directory)
   return directory
 }
@@ -221,13 +206,9 @@ function writeDevice(writer: ByteWriter, device: DeviceEntry): void {
     .raw(device.kemKey)
     .raw(device.keySignature)
     .u8(roles.indexOf(device.role) + 1)
-    .u8(admissions.indexOf(device.roleBy) + 1)
-    .u8(admissions.indexOf(device.namedBy) + 1)
     .u8(admissions.indexOf(device.admittedBy) + 1)
     .raw(device.slotId === undefined ? new Uint8Array(16) : fromHex(device.slotId))
     .u64(device.added)
-    .u64(device.roleSet)
-    .u64(device.named)
     .u16(name.length)
     .raw(name)
 }
@@ -236,30 +217,23 @@ function readDevice(reader: ByteReader, number: number): DeviceEntry {
   const deviceId = toHex(reader.raw(16))
   const keys = readKeys(reader)
   const role = roles[reader.u8() - 1]
-  const [roleBy, namedBy, admitter] = [readBy(reader), readBy(reader), readAdmitter(reader)]
-  const [added, roleSet, named] = [reader.u64(), reader.u64(), reader.u64()]
+  const admitter = readAdmitter(reader)
+  const added = reader.u64()
   const nameLength = reader.u16()
   if (nameLength > deviceNameBytesMax) throw malformed('the name of a device is too long')
   const name = readName(reader.raw(nameLength))
   if (role === undefined) throw malformed('a role is unknown')
-  if (added > Math.min(roleSet, named) || Math.max(roleSet, named) > number) {
-    throw malformed('a device was added, named or given its role at an impossible number')
-  }
+  if (added > number) throw malformed('a device was added at an impossible number')
   if (deviceId !== deviceIdOf(keys.signingKey)) {
     throw malformed('a device id is not that of its key')
   }
-  return { deviceId, ...keys, role, roleBy, namedBy, ...admitter, added, roleSet, name, named }
-}
-
-function readBy(reader: ByteReader): AdmittedBy {
-  const by = admissions[reader.u8() - 1]
-  if (by === undefined) throw malformed('who admitted or changed a device is unknown')
-  return by
+  return { deviceId, ...keys, role, ...admitter, added, name }
 }
 
 function readAdmitter(reader: ByteReader): Admitter {
-  const admittedBy = readBy(reader)
+  const admittedBy = admissions[reader.u8() - 1]
   const bytes = reader.raw(16)
+  if (admittedBy === undefined) throw malformed('who admitted a device is unknown')
   if ((admittedBy === 'owner') !== isZero(bytes)) {
     throw malformed('the slot that admitted a device is missing, or an owner has one')
   }
@@ -311,51 +285,25 @@ function checkCounts(counts: {
   readonly devices: number
   readonly removed: number
   readonly recovery: number
-  readonly gone: number
 }): void {
   const fits =
     counts.devices <= devicesMax &&
     counts.removed <= removedDevicesMax &&
-    counts.recovery <= passphrasesMax + recoveryKeysMax &&
-    counts.gone <= goneSlotsMax
+    counts.recovery <= passphrasesMax + recoveryKeysMax
   if (!fits) throw malformed('it has too many entries')
 }
 
-/** It follows on none for number 0, on one for any other, or on the two that it joins. */
-function checkNumbers({
-  previousCount,
-  number,
-  quota,
-  quotaSet,
-}: {
-  readonly previousCount: number
-  readonly number: number
-  readonly quota: number
-  readonly quotaSet: number
-}): void {
-  const joins = previousCount === 2 && number > 1
-  if (!joins && previousCount !== (number === 0 ? 0 : 1)) {
-    throw malformed('the number of its predecessors is wrong')
-  }
-  if (quota > devicesMax || quotaSet > number) throw malformed('its quota is out of range')
-}
-
-function checkLists({ devices, removed, recovery, gone }: Directory): void {
+function checkLists({ devices, removed, recovery }: Directory): void {
   checkAscending(devices.map(({ deviceId }) => deviceId))
   checkAscending(removed.map(({ deviceId }) => deviceId))
   checkAscending(recovery.map(({ slotId }) => slotId))
-  checkAscending(gone)
   const passphrases = recovery.filter(({ type }) => type === 'passphrase').length
   if (passphrases > passphrasesMax || recovery.length - passphrases > recoveryKeysMax) {
     throw malformed('it has too many passphrases or recovery keys')
   }
   const removedIds = new Set(removed.map(({ deviceId }) => deviceId))
-  const goneIds = new Set(gone)
   if (devices.some(({ deviceId }) => removedIds.has(deviceId))) {
     throw malformed('a removed device is still listed')
-  }
-  if (recovery.some(({ slotId }) => goneIds.has(slotId))) {
-    throw malformed('a removed slot is still listed')
   }
   // An author is told by its id: a record of one must not pass for one of the other.
   const recoveryIds = recovery.map(({ slotId, signingKey }) => recoveryIdOf(slotId, signingKey))

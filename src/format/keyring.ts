@@ -18,6 +18,7 @@ import { StoreError } from '../errors.ts'
 import { keyringBytesMax, keyringSlotsMax, MEBIBYTE, passphrasesMax } from '../limits.ts'
 import { argon2Bytes, type Argon2Parameters, readArgon2 } from './directory.ts'
 import { checkPadding, type EnvelopeType, paddedLength, readKid } from './envelope.ts'
+import { unreleasedError } from './public-files.ts'
 
 /** `key` is for a device, a recovery key, or nobody: it does not show whose it is. */
 export const slotTypes = { key: 1, passphrase: 2 } as const
@@ -57,7 +58,10 @@ export interface ArchiveEntry {
 export const slotPlaintextLength: number = 64
 
 const MAGIC = utf8('GLKK')
-const VERSION = 1
+const VERSION = 2
+/** In layouts that were never released. */
+const UNRELEASED = 1
+const ARCHIVE_VERSION = 1
 const KEY_SLOTS_MIN = 4
 const SLOT_ENVELOPE_LENGTH = paddedLength('slot', slotPlaintextLength) + envelopeOverhead
 
@@ -94,7 +98,9 @@ export function decodeKeyring(bytes: Uint8Array): KeyringFile {
   if (bytes.length > keyringBytesMax) throw malformed('it is too large')
   const reader = new ByteReader(bytes, malformed)
   if (!equalBytes(reader.raw(4), MAGIC)) throw malformed('it does not start with GLKK')
-  if (reader.u8() !== VERSION) {
+  const version = reader.u8()
+  if (version === UNRELEASED) throw unreleasedError()
+  if (version !== VERSION) {
     throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
   }
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
@@ -131,7 +137,7 @@ export function sortSlots(slots: readonly Slot[]): readonly Slot[] {
 }
 
 export function encodeArchive(entries: readonly ArchiveEntry[]): Uint8Array {
-  const writer = new ByteWriter().u8(VERSION).u8(0).u16(entries.length)
+  const writer = new ByteWriter().u8(ARCHIVE_VERSION).u8(0).u16(entries.length)
   for (const { kid, key, hashC } of entries) {
     writer.raw(fromHex(kid)).raw(key)
     if (hashC !== undefined) writer.raw(hashC)
@@ -142,7 +148,7 @@ export function encodeArchive(entries: readonly ArchiveEntry[]): Uint8Array {
 /** Throws `keyring_malformed`, `upgrade_required` or `envelope_padding`. */
 export function decodeArchive(padded: Uint8Array, master: 'A' | 'C'): readonly ArchiveEntry[] {
   const reader = new ByteReader(padded, malformed)
-  if (reader.u8() !== VERSION) {
+  if (reader.u8() !== ARCHIVE_VERSION) {
     throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
   }
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')

@@ -16,7 +16,9 @@ This repository is the memory of AI agents, encrypted and signed. Without a key 
 shows only opaque names, sizes and the number of changes.
 
 Do not edit, merge or rebase it with git: changes that gitlocket did not sign are
-refused. \`git clone\`, \`git fetch\`, \`git fsck\` and \`git verify-commit\` are safe.
+refused. \`git clone\`, \`git fetch\`, \`git fsck\` and \`git verify-commit\` do not change
+what it says. In a directory that somebody else has made, git runs the programs that
+its configuration names: clone it first.
 
 To read it: https://www.npmjs.com/package/gitlocket
 `)
@@ -31,19 +33,22 @@ export function storeFile(storeId: string): Sealed {
  */
 export function parseStoreFile(bytes: Uint8Array): string {
   const { format, store } = parseObject(bytes)
-  if (format === UNRELEASED) {
-    throw new StoreError(
-      'upgrade_required',
-      'The store has a layout from before format 1 was frozen: `export` its memories with the ' +
-        'version that made it, and `import` them into a new store',
-    )
-  }
+  if (format === UNRELEASED) throw unreleasedError()
   if ((typeof format === 'number' || typeof format === 'string') && format !== FORMAT) {
     throw new StoreError('upgrade_required', 'The store has a format of a newer release')
   }
   const storeId = findStoreId(store)
   if (storeId === undefined || !equalBytes(bytes, storeFile(storeId))) throw notAStore()
   return storeId
+}
+
+/** For the layouts from before format 1 was frozen. */
+export function unreleasedError(): StoreError {
+  return new StoreError(
+    'upgrade_required',
+    'The store has a layout from before format 1 was frozen: `export` its memories with the ' +
+      'version that made it, and `import` them into a new store',
+  )
 }
 
 /** For text that depends on no memory and no key. */

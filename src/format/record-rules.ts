@@ -10,22 +10,15 @@ import type { RecordBody, RecordKind, SignedRow } from './change-record.ts'
 const NAME = new RegExp(`^[A-Za-z0-9._:@-]{1,${actorIdLengthMax}}$`)
 const NO_ID = /^0+$/
 
-/** Whether a record joins two keyrings (FORMAT §7.2); its rows merge memories. */
-export function joinsKeyrings({ kind, parents }: KindOfRecord): boolean {
-  return kind === 'keyring' && parents.length === 2
-}
-
 /** Whether the rows of a record are versions, so that it has a detail. */
-export function writesVersions(record: KindOfRecord): boolean {
-  return record.kind === 'change' || joinsKeyrings(record)
+export function writesVersions({ kind }: Pick<RecordBody, 'kind'>): boolean {
+  return kind === 'change'
 }
 
 /** Whether a record of this kind names a keyring, which applies from then on. */
 export function bringsKeyring(kind: RecordKind): boolean {
   return kind === 'genesis' || kind === 'keyring'
 }
-
-type KindOfRecord = Pick<RecordBody, 'kind' | 'parents'>
 
 /** Throws `record_malformed` or `record_rows`. */
 export function checkRecordRules(record: RecordBody): void {

@@ -4,9 +4,8 @@
 
 import type { Sealed } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
-import { assert, StoreError } from '../errors.ts'
+import { StoreError } from '../errors.ts'
 import type { DeviceKeys } from '../format/device-keys.ts'
-import { joinDirectories } from '../format/directory-join.ts'
 import type { LastRecord } from '../format/directory-succession.ts'
 import {
   decodeDirectory,
@@ -25,7 +24,6 @@ import type { Identity } from './identity.ts'
 import { makeKeyring } from './keyring-bytes.ts'
 import {
   type Admission,
-  checkSize,
   type DeviceChanges,
   firstDirectory,
   passphraseEntry,
@@ -181,19 +179,6 @@ export function openDirectory(
   return { file, epoch, directory: readDirectory(file, epoch) }
 }
 
-/** Opens a keyring of a known epoch, contents included. Throws what `openDirectory` throws. */
-export function openKnownKeyring(
-  bytes: Uint8Array,
-  storeId: string,
-  known: ReadonlyMap<string, EpochKeys>,
-): OpenedKeyring {
-  const { file, directory } = openDirectory(bytes, storeId, known)
-  const epoch = known.get(file.kid)
-  assert(epoch !== undefined, 'its directory was opened with this epoch')
-  const epochs = new Map(openArchives(file, epoch).map((one) => [one.kid, one]))
-  return { bytes, storeId, directory, epochs, epoch, recovery: undefined }
-}
-
 /**
  * The next keyring of the same epoch, with one more device. Throws `permission_denied` for a device
  * that was removed, `invalid_input` for one that is a member, `store_full`.
@@ -267,27 +252,6 @@ export async function startEpoch(
     directory: withChanges(storeId, before, changes, recovery, lastRecordOf ?? (() => undefined)),
     epoch: epochKeys(storeId, random(32), random(32)),
     older: [...opened.epochs.values()],
-  })
-}
-
-/**
- * Joins two concurrent keyrings into one of a new epoch, in the order of the records that brought
- * them (FORMAT §7.2). Throws `store_full` if it had more devices, or more removed slots, than a
- * keyring can have.
- */
-export function joinKeyrings(
-  [first, second]: readonly [first: OpenedKeyring, second: OpenedKeyring],
-  random: Random,
-): Promise<NewKeyring> {
-  const { storeId } = first
-  const directory = joinDirectories(storeId, [first.directory, second.directory])
-  checkSize(directory)
-  return assemble({
-    storeId,
-    directory,
-    epoch: epochKeys(storeId, random(32), random(32)),
-    // An epoch that both know keeps its position in the first one.
-    older: [...new Map([...first.epochs, ...second.epochs]).values()],
   })
 }
 

@@ -22,13 +22,7 @@ import {
   type Role,
 } from '../format/directory.ts'
 import { deviceIdOf, newId } from '../format/id.ts'
-import {
-  devicesMax,
-  goneSlotsMax,
-  quotaDefault,
-  recoveryKeysMax,
-  removedDevicesMax,
-} from '../limits.ts'
+import { devicesMax, quotaDefault, recoveryKeysMax, removedDevicesMax } from '../limits.ts'
 import type { RecoveryIdentity } from './recovery.ts'
 
 /** Number 0, with the founder only. The store id is derived from `founderRandom`. */
@@ -40,13 +34,11 @@ export function firstDirectory(
 ): Directory {
   return {
     number: 0,
-    previous: [],
+    previous: undefined,
     devices: [deviceEntry(founder, { role: 'owner', ...byOwner, name }, 0)],
     removed: [],
     recovery: recovery.toSorted(bySlotId),
-    gone: [],
     quota: quotaDefault,
-    quotaSet: 0,
     founderRandom,
   }
 }
@@ -93,10 +85,8 @@ export function withName(
 ): Directory {
   checkNewDeviceName(name)
   checkActive(before, deviceId)
-  const named = before.number + 1
   const devices = before.devices.map((device) => {
-    const isIt = device.deviceId === deviceId && device.name !== name
-    return isIt ? { ...device, name, namedBy: 'owner' as const, named } : device
+    return device.deviceId === deviceId ? { ...device, name } : device
   })
   return nextDirectory(storeId, before, { devices })
 }
@@ -109,7 +99,7 @@ export function withQuota(storeId: string, before: Directory, quota: number): Di
       `The quota is a number of devices from 0 to ${devicesMax}`,
     )
   }
-  return nextDirectory(storeId, before, { quota, quotaSet: before.number + 1 })
+  return nextDirectory(storeId, before, { quota })
 }
 
 /** Changes of devices in a new epoch; ids are hex digits. */
@@ -133,7 +123,7 @@ export function withChanges(
   const number = before.number + 1
   const devices = before.devices
     .filter(({ deviceId }) => !removed.includes(deviceId))
-    .map((device) => withRole(device, number, roles.get(device.deviceId)))
+    .map((device) => ({ ...device, role: roles.get(device.deviceId) ?? device.role }))
   if (!devices.some(({ role }) => role === 'owner')) {
     throw new StoreError('invalid_input', 'The last owner of a store must remain an owner')
   }
@@ -146,10 +136,6 @@ export function withChanges(
     removed: [...before.removed, ...removals].toSorted(byDeviceId),
     recovery: recovery.toSorted(bySlotId),
   })
-}
-
-function withRole(device: DeviceEntry, roleSet: number, role = device.role): DeviceEntry {
-  return role === device.role ? device : { ...device, role, roleBy: 'owner', roleSet }
 }
 
 function checkActive(directory: Directory, deviceId: string): void {
@@ -209,21 +195,18 @@ const admitters = {
   passphrase: 'a passphrase',
 } as const
 
-type Change = Partial<Omit<Directory, 'number' | 'previous' | 'gone' | 'founderRandom'>>
+type Change = Partial<Omit<Directory, 'number' | 'previous' | 'founderRandom'>>
 
 function nextDirectory(storeId: string, before: Directory, change: Change): Directory {
-  const previous = [directoryHash(storeId, before)]
-  const kept = new Set((change.recovery ?? before.recovery).map(({ slotId }) => slotId))
-  const dropped = before.recovery.filter(({ slotId }) => !kept.has(slotId))
-  const gone = [...before.gone, ...dropped.map(({ slotId }) => slotId)].toSorted()
+  const previous = directoryHash(storeId, before)
   const number = before.number + 1
-  const next = { ...before, number, previous, gone, founderRandom: undefined, ...change }
+  const next = { ...before, number, previous, founderRandom: undefined, ...change }
   checkSize(next)
   return next
 }
 
 /** Throws `store_full`. */
-export function checkSize({ devices, removed, recovery, gone }: Directory): void {
+function checkSize({ devices, removed, recovery }: Directory): void {
   const recoveryKeys = recovery.filter(({ type }) => type === 'recovery')
   if (devices.length > devicesMax) {
     throw full(`A store has at most ${devicesMax} active devices: remove one that is not used`)
@@ -237,9 +220,6 @@ export function checkSize({ devices, removed, recovery, gone }: Directory): void
         'move the memories there with `gitlocket export` and `gitlocket import`',
     )
   }
-  if (gone.length > goneSlotsMax) {
-    throw full(`Passphrases and recovery keys can be replaced ${goneSlotsMax} times at most`)
-  }
 }
 
 function full(message: string): StoreError {
@@ -251,8 +231,7 @@ function deviceEntry(device: DeviceKeys, admission: Admission, added: number): D
   assert(deviceId === deviceIdOf(signing.publicKey), 'a device id is that of its key')
   checkNewDeviceName(admission.name)
   const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey, keySignature }
-  const by = { roleBy: admission.admittedBy, namedBy: admission.admittedBy }
-  return { deviceId, ...keys, ...admission, ...by, added, roleSet: added, named: added }
+  return { deviceId, ...keys, ...admission, added }
 }
 
 function bySlotId(a: RecoveryEntry, b: RecoveryEntry): number {

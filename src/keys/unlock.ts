@@ -5,7 +5,6 @@ import type { KemKeyPair } from '../crypto/recipient.ts'
 import { StoreError } from '../errors.ts'
 import { formatId } from '../format/id.ts'
 import type { KeyringFile } from '../format/keyring.ts'
-import { type StretchParameters, stretchCostMax } from '../limits.ts'
 import { inSlices } from '../time-slice.ts'
 import type { AuditKeys, EpochKeys } from './epoch.ts'
 import { type Identity, parseOperatorSecret, parseRecoveryKey } from './identity.ts'
@@ -99,35 +98,19 @@ function* findRecoverySlot(
   return undefined
 }
 
-/** A joined keyring may have several passphrases, each with its own salt. */
 async function openWithPassphrase(
   file: KeyringFile,
   passphrase: string,
   signal: AbortSignal | undefined,
 ): Promise<OpenedSlot> {
-  const slots = file.slots.flatMap((slot) =>
-    slot.passphrase ? [[slot, slot.passphrase] as const] : [],
-  )
-  checkStretchCost(slots.map(([, { argon2 }]) => argon2))
-  for (const [slot, { argon2 }] of slots) {
-    const recovery = await passphraseIdentity(file.storeId, passphrase, argon2, signal)
-    const epoch = openSlot(file, slot, recovery.kem)
-    if (epoch !== undefined) return { epoch, recovery }
-  }
-  if (slots.length === 0) {
+  const slot = file.slots.find((one) => one.passphrase !== undefined)
+  if (slot?.passphrase === undefined) {
     throw new StoreError('wrong_key', 'The store has no passphrase; use the recovery key')
   }
-  return refuse('passphrase')
-}
-
-/** Whoever stores the keyring may have put these slots there: nothing in it is verified yet. */
-function checkStretchCost(all: readonly StretchParameters[]): void {
-  const cost = all.reduce((sum, { passes, memoryKiB }) => sum + passes * memoryKiB, 0)
-  if (cost <= stretchCostMax) return
-  throw new StoreError(
-    'weak_key_parameters',
-    'The passphrases of this store would cost more to try than those of any store of this release',
-  )
+  const { argon2 } = slot.passphrase
+  const recovery = await passphraseIdentity(file.storeId, passphrase, argon2, signal)
+  const epoch = openSlot(file, slot, recovery.kem)
+  return epoch === undefined ? refuse('passphrase') : { epoch, recovery }
 }
 
 /** Throws `wrong_key` or `cancelled`. */

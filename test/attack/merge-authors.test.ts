@@ -139,8 +139,8 @@ describe('T9: a merge is refused', () => {
       },
     ],
     [
-      'keyring_chain',
-      'a keyring record with two parents, of which one has the later keyring',
+      'record_malformed',
+      'a keyring record with two parents',
       ({ left, right, asWriter }) => {
         left.change([inLeft])
         right.change([ofB], asWriter)

@@ -6,8 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../src/format/directory.ts'
 import { zeroHash } from '../../src/format/record.ts'
 import { recoveryKeyIdentity } from '../../src/keys/recovery.ts'
-import { type Clone, joinClone, sync } from '../support/clones.ts'
-import { failureOf } from '../support/faulty-remotes.ts'
+import { bareRemote, type Clone, firstClone, joinClone, sync, syncAll } from '../support/clones.ts'
 import { asRecovery, type Fault, fields } from '../support/forge-fault.ts'
 import { flipBit } from '../support/forge-seal.ts'
 import type { Forge } from '../support/forge.ts'
@@ -15,9 +14,11 @@ import { fresh, spoiled } from '../support/forged-clones.ts'
 import { writeForged } from '../support/forged-disk.ts'
 import {
   branchOf,
+  create,
   evidenceOf,
   expectInStep,
   expectRefused,
+  moveBranch,
   repair,
 } from '../support/hostile-remotes.ts'
 import { sample } from '../support/seed.ts'
@@ -157,61 +158,31 @@ describe('T26: a member who pushes', () => {
   })
 })
 
-describe('a member who builds on what others have pushed', () => {
-  const other = { operation: 'modified', memoryId: memory.b, path: '/dir/b.md' } as const
-  const leftOut: Fault = { memories: (all) => new Map([...all].slice(1)) }
-
-  test('and unites two lines wrongly: a repair takes over both', { tags: 'slow' }, async () => {
-    const { clone, remote, forge } = await honest()
-    const second = await forge.join('writer')
-    await writeForged(forge, remote)
-    await sync(clone)
-    const beside = forge.fork()
-    beside.change([{ ...other, content: 'by the second\n' }], { author: second })
-    forge.change([nextRow], { author: standard.writer })
-    forge.merge(beside, [], { author: standard.writer, ...leftOut })
-    await writeForged(forge, remote)
-    await expectRefused(clone, 'tree_mismatch')
-    await repair(clone)
-    expect(await contentsOf(clone.store)).toMatchObject({
-      [nextRow.path]: nextRow.content,
-      '/dir/b.md': 'by the second\n',
-    })
-    await expectInStep(remote, [clone])
-  })
-
-  test('and goes on for long: a repair takes over what is below', { tags: 'slow' }, async () => {
-    const { clone, remote, forge } = await honest()
-    forge.change([nextRow], { author: standard.writer })
-    forge.change([{ ...other, content: '0' }], { author: standard.writer, ...leftOut })
-    goOn(forge, {})
-    await writeForged(forge, remote)
-    await repair(clone)
-    expect(await contentsOf(clone.store)).toHaveProperty([nextRow.path], nextRow.content)
-    await expectInStep(remote, [clone])
-  })
-
-  test(
-    'so that too many commits are refused: nothing is replaced, except by git',
-    { tags: 'slow' },
-    async () => {
-      const { clone, remote, forge } = await honest()
-      forge.change([nextRow], { author: standard.writer })
-      goOn(forge, { details: () => [] })
-      await writeForged(forge, remote)
-      const error = await failureOf(repair(clone))
-      expect(error).toMatchObject({ code: 'detail_missing' })
-      expect(error.message).toMatch(/more than 64 commits below it/)
-      expect(branchOf(remote)).toBe(forge.head)
-      git(['push', '--quiet', '--force', remote, 'main'], clone.place.directory)
-      await sync(clone)
-      await expectInStep(remote, [clone])
-    },
-  )
-
-  function goOn(forge: Forge, fault: Fault): void {
-    for (let n = 1; n <= 70; n += 1) {
-      forge.change([{ ...other, content: `${n}` }], { author: standard.writer, ...fault })
-    }
-  }
-})
+test(
+  'a refused head is replaced as a whole; what was right below comes back with its author',
+  { tags: 'slow' },
+  async () => {
+    const remote = bareRemote()
+    const a = await firstClone(remote)
+    await create(a, '/of-a.md')
+    await sync(a)
+    const b = await joinClone(a, remote)
+    await syncAll([a, b])
+    await create(b, '/of-b.md')
+    await sync(b)
+    const tip = branchOf(remote)
+    moveBranch(
+      remote,
+      git(['commit-tree', `${tip}^{tree}`, '-p', tip, '-m', 'junk'], remote).trim(),
+    )
+    await expectRefused(a, 'commit_malformed')
+    await repair(a)
+    await expectInStep(remote, [a])
+    expect(await contentsOf(a.store)).not.toHaveProperty('/of-b.md')
+    await expectRefused(b, 'rolled_back')
+    await repair(b)
+    await syncAll([a, b])
+    expect(await contentsOf(a.store)).toHaveProperty('/of-b.md')
+    await expectInStep(remote, [a, b])
+  },
+)

@@ -231,7 +231,7 @@ describe('T11: a slot', () => {
 
 test('T11: slots show neither whose they are nor how many devices there are', () => {
   const file = decodeKeyring(keyring)
-  const directory = { ...plan.directory, number: 1, previous: [new Uint8Array(32)] }
+  const directory = { ...plan.directory, number: 1, previous: new Uint8Array(32) }
   const next = { ...plan, directory: { ...directory, founderRandom: undefined } }
   const later = decodeKeyring(forgeKeyring(next))
   expect(file.slots.filter((slot) => slot.type === 'key')).toHaveLength(4)

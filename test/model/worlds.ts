@@ -265,11 +265,15 @@ export class Worlds {
         const isOn = (later: Made): boolean => {
           return ledger.has(later.number, number) && !ledger.has(later.number, keyring.number)
         }
-        if (hasLost(isInForce) && !history.some((later) => isOn(later) && vouches(later, keyring))) {
+        if (
+          hasLost(isInForce) &&
+          !history.some((later) => isOn(later) && vouches(later, keyring))
+        ) {
           this.#violated(reached, 'a late record is in a head')
         }
         const isMerged = (later: Made): boolean => {
-          const isBoth = ledger.has(later.number, number) && ledger.has(later.number, keyring.number)
+          const isBoth =
+            ledger.has(later.number, number) && ledger.has(later.number, keyring.number)
           return isBoth && later.parents.length === 2 && isOwner(later.directory, later.author)
         }
         if (kind === 'redact' && hasLost(isOwner) && !history.some(isMerged)) {
@@ -302,7 +306,8 @@ export class Worlds {
         const { directory } = this.#ledger.at(cloneOf(world, device).head)
         const mayRepair = repairer === undefined && isOwner(directory, device) && !isHeld
         // Others wait until an owner had time to act.
-        if (!mayRepair && (isHeld ? round < 3 || commands[device] : !repairer && round < 2)) continue
+        if (!mayRepair && (isHeld ? round < 3 || commands[device] : !repairer && round < 2))
+          continue
         commands[device] = (commands[device] ?? 0) + 1
         if (mayRepair) repairer = device
         take(this.#clones[mayRepair ? 'repair' : 'takeTheirs'](world, device, 0))

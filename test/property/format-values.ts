@@ -161,8 +161,6 @@ const device: fc.Arbitrary<DeviceEntry> = shape({
   kemKey: bytes(1216),
   keySignature: bytes(64),
   role: fc.constantFrom('owner', 'writer', 'reader', 'auditor'),
-  roleBy: fc.constantFrom('owner', 'recovery', 'passphrase'),
-  namedBy: fc.constantFrom('owner', 'recovery', 'passphrase'),
   admittedBy: fc.constantFrom('owner', 'recovery', 'passphrase'),
   slotId: id(),
   name: deviceName,
@@ -171,8 +169,6 @@ const device: fc.Arbitrary<DeviceEntry> = shape({
   deviceId: deviceIdOf(entry.signingKey),
   slotId: entry.admittedBy === 'owner' ? undefined : slotId,
   added: 0,
-  roleSet: 0,
-  named: 0,
 }))
 const recovery: fc.Arbitrary<readonly RecoveryEntry[]> = fc
   .uniqueArray(id(), { maxLength: 2 })
@@ -195,29 +191,22 @@ export const directory: fc.Arbitrary<Directory> = fc
       selector: ([{ deviceId }]) => deviceId,
     }),
     recovery,
-    fc.uniqueArray(id(), { maxLength: 3 }),
     hash,
     fc.oneof(fc.constant(0), count),
-    fc.tuple(fc.integer({ min: 0, max: 250 }), fc.boolean()),
+    fc.integer({ min: 0, max: 250 }),
   )
-  .map(([entries, codes, gone, random, number, [quota, isQuotaNew]]) => {
+  .map(([entries, codes, random, number, quota]) => {
     const isRemoved = (index: number): boolean => number > 0 && index % 2 === 1
     const ordered = entries.toSorted(([a], [b]) => (a.deviceId < b.deviceId ? -1 : 1))
     const active = ordered.filter((_, index) => !isRemoved(index))
     const removed = ordered.filter((_, index) => isRemoved(index))
     return {
       number,
-      previous: number === 0 ? [] : number % 2 === 0 ? [random, random] : [random],
-      devices: active.map(([entry]) => ({
-        ...entry,
-        roleSet: entry.role === 'owner' ? 0 : number,
-        named: entry.name === '' ? 0 : number,
-      })),
+      previous: number === 0 ? undefined : random,
+      devices: active.map(([entry]) => entry),
       removed: removed.map(([{ deviceId }, last]) => ({ deviceId, removed: number, ...last })),
       recovery: codes,
-      gone: gone.filter((slotId) => !codes.some((entry) => entry.slotId === slotId)).toSorted(),
       quota,
-      quotaSet: isQuotaNew ? number : 0,
       founderRandom: number === 0 ? random : undefined,
     }
   })

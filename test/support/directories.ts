@@ -26,21 +26,21 @@ function pairOf(byte: number): SigningKeyPair {
   return pair
 }
 
-/**
- * With the device's own signature over its keys, unless `change` has another one. Who admitted it
- * gave its name.
- */
+/** With the device's own signature over its keys, unless `change` has another one. */
 export function device(byte: number, change: Partial<DeviceEntry> = {}): DeviceEntry {
   const signing = pairOf(byte)
   const { kemKey = key(byte, 1216) } = change
   const keySignature = signDeviceKeys(signing, { publicKey: kemKey })
   const keys = { signingKey: signing.publicKey, kemKey, keySignature }
-  const by = { role: 'writer', roleBy: 'owner', admittedBy: 'owner' } as const
-  const deviceId = deviceIdOf(keys.signingKey)
-  const { admittedBy: namedBy = 'owner', added = 0 } = change
-  const slotId = slotOf[namedBy]
-  const start = { namedBy, slotId, added, roleSet: added, name: '', named: 0 }
-  return { deviceId, ...keys, ...by, ...start, ...change }
+  const { admittedBy = 'owner' } = change
+  const rest = {
+    role: 'writer',
+    admittedBy,
+    slotId: slotOf[admittedBy],
+    added: 0,
+    name: '',
+  } as const
+  return { deviceId: deviceIdOf(keys.signingKey), ...keys, ...rest, ...change }
 }
 
 /** The slots of the passphrase and the recovery key below. */
@@ -80,22 +80,20 @@ export const recoveryKey: RecoveryEntry = recoveryKeyOf(0x42)
 
 export const genesis: Directory = {
   number: 0,
-  previous: [],
+  previous: undefined,
   devices: [founder],
   removed: [],
   recovery: [passphrase, recoveryKey],
-  gone: [],
   quota: quotaDefault,
-  quotaSet: 0,
   founderRandom,
 }
 
 export function successor(before: Directory, change: Partial<Directory> = {}): Directory {
-  const previous = [directoryHash(storeId, before)]
+  const previous = directoryHash(storeId, before)
   return { ...before, number: before.number + 1, previous, founderRandom: undefined, ...change }
 }
 
 /** The founder and device 2, added by number 1. */
 export const two: Directory = successor(genesis, {
-  devices: sorted(founder, device(2, { added: 1, named: 1 })),
+  devices: sorted(founder, device(2, { added: 1 })),
 })

@@ -73,18 +73,6 @@ export interface Fault {
   readonly bytes?: Spoil
 }
 
-/** A join of keyrings (FORMAT §7.2), and where it is not what it should be. */
-export interface JoinPlan {
-  readonly rows?: readonly NewRow[]
-  readonly fault?: Fault
-  /** From the right one, and those of the first and the second parent. */
-  readonly directory?: (joined: Directory, first: Directory, second: Directory) => Directory
-  /** By default a new one. */
-  readonly epoch?: EpochKeys
-  /** What the archives hold, from what they should. */
-  readonly older?: (epochs: readonly EpochKeys[]) => readonly EpochKeys[]
-}
-
 export interface Chain {
   readonly sequence: number
   readonly hash: Uint8Array
@@ -128,8 +116,7 @@ export function memberOf(
   { admittedBy, slotId }: Admitter = byOwner,
 ): DeviceEntry {
   const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey, keySignature }
-  const by = { role, roleBy: admittedBy, namedBy: admittedBy, admittedBy, slotId }
-  return { deviceId, ...keys, ...by, added, roleSet: added, name: '', named: added }
+  return { deviceId, ...keys, role, admittedBy, slotId, added, name: '' }
 }
 
 /** The same device with another X-Wing key, which it has signed. */
@@ -188,14 +175,6 @@ export function withRemovals(
 
 function byId(a: { readonly deviceId: string }, b: { readonly deviceId: string }): number {
   return a.deviceId < b.deviceId ? -1 : 1
-}
-
-/** Lists what a change dropped as gone (FORMAT §7), unless the change has its own list. */
-export function withGone(before: Directory, next: Directory): Directory {
-  if (next.gone !== before.gone) return next
-  const kept = new Set(next.recovery.map(({ slotId }) => slotId))
-  const dropped = before.recovery.map(({ slotId }) => slotId).filter((id) => !kept.has(id))
-  return { ...next, gone: [...before.gone, ...dropped].toSorted() }
 }
 
 /** Changes the record of a fault by fields. */

@@ -46,19 +46,24 @@ export function mergeForks(ours: Fork, theirs: Fork): MergedForks {
     if (chain !== undefined) chains.set(record.deviceId, chain)
   }
   const entries = [...ours.entries, ...theirNews]
-  const keyringIsTheirs = theirNews.some(({ record }) => record.kind === 'keyring')
+  const newest = newestWith(entries, 'keyring')
+  const keyringIsTheirs = newest !== undefined && theirNews.includes(newest)
   return { entries, memories, chains, parents, open, keyringIsTheirs }
 }
 
 /** The keyring or settings blob of the newest record that brought one, as a merge has to choose. */
 export function fileInForce(entries: readonly Entry[], name: 'keyring' | 'settings'): Oid {
+  return newestWith(entries, name)?.[name] ?? ''
+}
+
+function newestWith(entries: readonly Entry[], name: 'keyring' | 'settings'): Entry | undefined {
   const bringing = entries.filter(({ record }) => {
     return record.kind === 'genesis' || record.kind === name
   })
   const [newest] = bringing.toSorted((a, b) => {
     return b.record.height - a.record.height || compareBytes(b.hash, a.hash)
   })
-  return newest?.[name] ?? ''
+  return newest
 }
 
 export function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): readonly T[] {

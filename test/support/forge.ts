@@ -9,7 +9,6 @@ import { gitHash } from '../../src/crypto/sha1.ts'
 import type { ChangeRecord, RecordBody, SignedRow } from '../../src/format/change-record.ts'
 import { type CommitParts, encodeCommit, parseCommit } from '../../src/format/commit.ts'
 import { detailCommitment, type DetailRow } from '../../src/format/detail.ts'
-import { joinDirectories } from '../../src/format/directory-join.ts'
 import { type Directory, directoryHash, type Role } from '../../src/format/directory.ts'
 import { memoryContext, recordContext } from '../../src/format/envelope.ts'
 import { storeIdOf } from '../../src/format/id.ts'
@@ -28,12 +27,10 @@ import {
   type Chain,
   type Entry,
   type Fault,
-  type JoinPlan,
   memberOf,
   type MemoryState,
   type NewRow,
   plainSettings,
-  withGone,
   withMember,
   withRemovals,
 } from './forge-fault.ts'
@@ -95,13 +92,11 @@ export class Forge {
     const keys = { signingKey: recovery.signing.publicKey, kemKey: recovery.kem.publicKey }
     const directory: Directory = {
       number: 0,
-      previous: [],
+      previous: undefined,
       devices: [memberOf(founder, 'owner', 0)],
       removed: [],
       recovery: [{ slotId: 'aa'.repeat(16), type: 'recovery', ...keys }],
-      gone: [],
       quota: quotaDefault,
-      quotaSet: 0,
       founderRandom,
     }
     return new Forge(
@@ -174,26 +169,6 @@ export class Forge {
     return this.#append({ fields: { kind: 'change' }, rows: based, parents }, fault)
   }
 
-  /** A merge that joins keyrings which changed apart (FORMAT §7.2). */
-  joinWith(other: Forge, plan: JoinPlan = {}): Oid {
-    const ours = { ...this.#keys(), head: this.head }
-    const { parents, based } = this.#meet(other, plan.rows ?? [])
-    const theirs = other.#keys()
-    const [first, second] = parents[0]?.oid === ours.head ? [ours, theirs] : [theirs, ours]
-    const honest = joinDirectories(this.storeId, [first.directory, second.directory])
-    const directory = plan.directory?.(honest, first.directory, second.directory) ?? honest
-    const { epoch = this.newEpoch() } = plan
-    const known = new Map([...first.epochs, ...second.epochs])
-    const older = plan.older?.([...known.values()]) ?? [...known.values()]
-    const keyring = forgeKeyring(this.#keyringPlan(directory, epoch, older))
-    const named = { keyringHash: hash256(keyring), directoryNumber: directory.number }
-    this.keyringRecord = first.keyringRecord
-    const draft = { fields: { kind: 'keyring', ...named }, rows: based, parents, keyring } as const
-    const oid = this.#append(draft, { epoch, ...plan.fault })
-    Object.assign(this, { directory, epoch, epochs: new Map([...known, [epoch.kid, epoch]]) })
-    return oid
-  }
-
   redact(
     targets: readonly (readonly [memoryId: string, versionId: string])[],
     fault: Fault = {},
@@ -217,10 +192,10 @@ export class Forge {
     options: { fault?: Fault; keyringFault?: KeyringFault; epoch?: EpochKeys } = {},
   ): Oid {
     const { fault = {}, keyringFault, epoch = this.epoch } = options
-    const previous = [directoryHash(this.storeId, this.directory)]
+    const previous = directoryHash(this.storeId, this.directory)
     const number = this.directory.number + 1
     const next = { ...this.directory, number, previous, founderRandom: undefined }
-    const directory = withRemovals(next, withGone(next, change(next)), this.chains)
+    const directory = withRemovals(next, change(next), this.chains)
     const older = [...this.epochs.values()].filter(({ kid }) => kid !== epoch.kid)
     const keyring = forgeKeyring(this.#keyringPlan(directory, epoch, older), keyringFault)
     const named = { keyringHash: hash256(keyring), directoryNumber: directory.number }
@@ -302,11 +277,6 @@ export class Forge {
 
   #isNew({ memoryId, operation, base = zeroId }: NewRow): boolean {
     return operation === 'created' && base === zeroId && !this.memories.has(this.idOf(memoryId))
-  }
-
-  #keys(): Pick<Forge, 'directory' | 'epochs' | 'keyringRecord'> {
-    const { directory, epochs, keyringRecord } = this
-    return { directory, epochs, keyringRecord }
   }
 
   #keyringPlan(directory: Directory, epoch: EpochKeys, older: readonly EpochKeys[]): KeyringPlan {

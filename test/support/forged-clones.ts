@@ -87,16 +87,7 @@ export function withDevice(
   to: Partial<DeviceEntry>,
 ): Directory {
   const devices = directory.devices.map((one) => {
-    if (one.deviceId !== deviceId) return one
-    const { role = one.role, name = one.name } = to
-    const given = { roleBy: 'owner', roleSet: directory.number } as const
-    const called = { namedBy: 'owner', named: directory.number } as const
-    return {
-      ...one,
-      ...(role === one.role ? {} : given),
-      ...(name === one.name ? {} : called),
-      ...to,
-    }
+    return one.deviceId === deviceId ? { ...one, ...to } : one
   })
   return { ...directory, devices }
 }

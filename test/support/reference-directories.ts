@@ -2,8 +2,7 @@
 
 import { concat, utf8 } from './reference/bytes.ts'
 import type { Device, Directory, Grade, RecoveryEntry } from './reference/directory.ts'
-import { deviceIdOf, recoveryIdOf } from './reference/identity.ts'
-import type { KeyringChange } from './reference/keyring-changes.ts'
+import { deviceIdOf } from './reference/identity.ts'
 import { publicKeyOf, sign } from './reference/signature.ts'
 
 export const storeId = 'ab'.repeat(16)
@@ -17,20 +16,19 @@ export function device(byte: number, change: Partial<Device> = {}): Device {
   const kemKey = filled(byte, 1216)
   const message = concat(utf8('GLK1/device-keys/v1\0'), signingKey, kemKey)
   const keys = { signingKey, kemKey, keySignature: sign(message, filled(byte)) }
-  const rights = { role: 'writer', ...admitted(1), added: 1, roleSet: 1, named: 1 } as const
+  const rights = { role: 'writer', ...admitted(1), added: 1 } as const
   return { deviceId: deviceIdOf(signingKey), ...keys, ...rights, name: `n${byte}`, ...change }
 }
 
 /** What a device says of its beginning that something of a grade added, by the slot with a byte. */
 export function admitted(grade: Grade, byte = 0) {
-  const by = { roleBy: grade, namedBy: grade, admittedBy: grade }
-  return { ...by, slotId: slot(byte) } as const
+  return { admittedBy: grade, slotId: slot(byte) } as const
 }
 
 /** With the signature of another device. */
 export const unsigned = (one: Device): Device => ({ ...one, keySignature: device(99).keySignature })
 export const idOf = (byte: number): string => device(byte).deviceId
-export const owner = device(1, { role: 'owner', added: 0, roleSet: 0, named: 0 })
+export const owner = device(1, { role: 'owner', added: 0 })
 
 export function passphrase(byte: number, change: { passes?: number; salt?: Uint8Array } = {}) {
   const keys = { signingKey: filled(byte), kemKey: filled(byte, 1216) }
@@ -47,16 +45,6 @@ const byId = (a: Device, b: Device): number => (a.deviceId < b.deviceId ? -1 : 1
 export const sorted = (...devices: readonly Device[]): readonly Device[] => devices.toSorted(byId)
 
 export function directory(change: Partial<Directory> = {}): Directory {
-  const lists = { devices: [owner], removed: [], recoveries: [], gone: [] }
-  const rest = { quota: 2, quotaSet: 1, founderRandom: undefined }
-  return { number: 4, previous: [hash(9)], ...lists, ...rest, ...change }
-}
-
-/** A keyring record by the device with a byte, which changes nothing but what is given. */
-export function keyringChange(byte: number, fields: Partial<KeyringChange> = {}): KeyringChange {
-  const { recovery } = fields
-  const authorId = recovery ? recoveryIdOf(recovery.slotId, recovery.signingKey) : idOf(byte)
-  const author = { authorId, recovery: undefined, roleBy: 1, joins: false }
-  const nothing = { added: [], keys: [], raised: [], removed: [] }
-  return { ...author, ...nothing, directory: directory(), ...fields }
+  const lists = { devices: [owner], removed: [], recoveries: [] }
+  return { number: 4, previous: hash(9), ...lists, quota: 2, founderRandom: undefined, ...change }
 }

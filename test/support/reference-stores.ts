@@ -68,7 +68,7 @@ export function member(writer: StoreWriter, role: Role, by: Grade = 1): Member {
 export function withMembers(writer: StoreWriter, ...members: readonly Member[]): Directory {
   const number = writer.directory.number + 1
   const added = members.map(({ identity, role, by = 1 }): Device => {
-    return { ...newDevice(identity, role, number), roleBy: by, admittedBy: by }
+    return { ...newDevice(identity, role, number), admittedBy: by }
   })
   const devices = [...writer.directory.devices, ...added].toSorted(byDeviceId)
   return { ...writer.directory, number, devices }

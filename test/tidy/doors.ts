@@ -105,7 +105,6 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'store/sync': [
     'clone-remote',
-    'joined-keyrings',
     'new-devices',
     'options',
     'outgoing',

@@ -54,6 +54,7 @@ const elsewhere: ReadonlySet<string> = new Set([
   'commit_too_large',
   'freshness_corrupt',
   'left_out_corrupt',
+  'merge_held',
   'not_canonical',
   'report_invalid',
   'rolled_back',

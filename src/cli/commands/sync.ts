@@ -4,7 +4,7 @@
 
 import { syncExitCodes } from '../../api/exit-codes.ts'
 import { pageJson } from '../../api/wire.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { type ErrorDetails, hasCode, StoreError } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreSyncOptions } from '../../store/sync/options.ts'
@@ -18,6 +18,7 @@ import { getIdentity, withStore } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { errorJson, exitCodeOf } from '../output.ts'
 import { withProgress } from '../progress.ts'
+import { askYes, canAsk } from '../prompt.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { reportJson, reportText, wasCombined } from '../sync-text.ts'
 
@@ -51,12 +52,15 @@ export async function syncRemotes(
   const author = authorOf(context, input)
   const named = input.findArgument(0)
   const repair = input.flag('repair')
+  if (repair && input.flag('take-theirs')) {
+    throw usageError('--repair keeps what is here, --take-theirs what is there', 'sync')
+  }
   const auditing = { sync: trailSync(context, input), status: undefined, names: none, only, repair }
   try {
     const outcomes = await withStore(context, async (store) => {
       const remotes =
         named === undefined ? (await store.remotes.list()).map(({ name }) => name) : [named]
-      const syncOne: Turn['sync'] = (how) => syncMember(store, author, how, input)
+      const syncOne: Turn['sync'] = (how) => syncMember(context, store, author, how, input)
       const status = async () => (await store.status()).remotes
       const turn = { sync: syncOne, status, names: () => store.devices.names(), only, repair }
       if (remotes.length > 1) return syncAll(context, turn, remotes)
@@ -117,17 +121,44 @@ function trailSync({ environment }: Context, input: Input): Turn['sync'] {
 
 /** A device that has become an auditor is a member here until a remote shows the change. */
 async function syncMember(
+  context: Context,
   store: MemoryStore,
   author: Author,
   options: StoreSyncOptions,
   input: Input,
 ): Promise<SyncReport> {
+  const takeTheirs = input.flag('take-theirs')
+  const mergeHeld = input.text('merge-held')
+  const syncOne = (held: string | undefined): Promise<SyncReport> =>
+    store.as(author).sync({ ...options, takeTheirs, mergeHeld: held })
   try {
-    return await store.as(author).sync(options)
+    return await syncOne(mergeHeld)
   } catch (error) {
-    if (!hasCode(error, 'rolled_back') || !input.flag('accept-rolled-back')) throw error
-    throw usageError('--accept-rolled-back is for auditors; a member takes --repair', 'sync')
+    if (hasCode(error, 'rolled_back') && input.flag('accept-rolled-back')) {
+      throw usageError('--accept-rolled-back is for auditors; a member takes --repair', 'sync')
+    }
+    const held = hasCode(error, 'merge_held') ? error.details : undefined
+    if (held?.commit === undefined || !(await mayMerge(context, store, held))) throw error
+    return syncOne(held.commit)
   }
+}
+
+/** Shows an owner what a merge would erase, and asks. */
+async function mayMerge(
+  context: Context,
+  store: MemoryStore,
+  { versionIds = [] }: ErrorDetails,
+): Promise<boolean> {
+  if (!canAsk(context)) return false
+  const lines = await Promise.all(
+    versionIds.map(async (id) => {
+      const version = await store.history.version(id).catch(() => undefined)
+      return `${id}  ${version?.path ?? '(unknown here)'}`
+    }),
+  )
+  const erased = versionIds.length === 0 ? '' : `, and erase these versions:\n${lines.join('\n')}\n`
+  const question = `A former owner has redacted or set something. Merge it${erased}?`
+  return askYes(context, question)
 }
 
 /** Syncs with all remotes, then sends what came from later ones to the earlier ones. */

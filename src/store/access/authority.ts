@@ -5,7 +5,6 @@
 import { StoreError } from '../../errors.ts'
 import type { ChangeRecord, RecordKind } from '../../format/change-record.ts'
 import { parseTree } from '../../format/commit.ts'
-import { checkJoined } from '../../format/directory-join.ts'
 import {
   checkGenesisDirectory,
   checkSuccessor,
@@ -22,7 +21,6 @@ import {
 import { openEnvelope, readKid, recordContext } from '../../format/envelope.ts'
 import { recoveryIdOf } from '../../format/id.ts'
 import type { KeyringFile } from '../../format/keyring.ts'
-import { joinsKeyrings } from '../../format/record-rules.ts'
 import { decodeSettings } from '../../format/settings.ts'
 import type { Oid, SizeLimit } from '../../git/objects/object.ts'
 import { openArchives, openAuditArchive, readArchivedKids } from '../../keys/archive.ts'
@@ -40,7 +38,6 @@ import type {
   SettingsState,
   Snapshot,
 } from '../snapshot/snapshot.ts'
-import type { ParentHead, TwoKeyrings } from './keyring-change.ts'
 
 /** Git objects, with the keys of a member or of an auditor. */
 interface Source<Keys extends AuditKeys = AuditKeys> {
@@ -153,18 +150,6 @@ export function checkSuccession(
   checkArchived(next.archived, isSameEpoch ? before.archived : [...before.archived, before.kid])
 }
 
-/** Checks the keyring that joins two concurrent ones (FORMAT §7.2). Throws `keyring_chain`. */
-export function checkJoining(
-  storeId: string,
-  [first, second]: TwoKeyrings,
-  next: KeyringState,
-): void {
-  checkJoined(storeId, [first.directory, second.directory], next.directory)
-  const epochs = new Set([...first.archived, first.kid, ...second.archived, second.kid])
-  if (epochs.has(next.kid)) throw returning()
-  checkArchived(next.archived, [...epochs])
-}
-
 /** Checks that a device that is added by this keyring can read everything before it. */
 function checkArchived(archived: readonly string[], older: readonly string[]): void {
   if (archived.join() === older.join()) return
@@ -179,15 +164,6 @@ function returning(): StoreError {
 function archivedEpochs(file: KeyringFile, epoch: AuditKeys): readonly AuditKeys[] {
   const epochs = opensContents(epoch) ? openArchives(file, epoch) : openAuditArchive(file, epoch)
   return epochs.filter(({ kid }) => kid !== epoch.kid)
-}
-
-/** Checks that no parent of a merge is late (FORMAT §7.4). Throws `record_late`. */
-export function checkInTime(parents: readonly ParentHead[]): void {
-  if (!parents.some(({ isLate }) => isLate)) return
-  throw new StoreError(
-    'record_late',
-    'A parent of a merge is a late record of a removed device, or rests on one',
-  )
 }
 
 /** The newest state in the past of a record that its author is checked against. */
@@ -214,10 +190,9 @@ export function checkAuthor(
   keyring: KeyringState | undefined,
 ): void {
   const { record } = commit
-  // Genesis is checked against its own directory, which the store id authenticates, and a join
-  // against the one that follows from both.
-  const isOwn = record.kind === 'genesis' || joinsKeyrings(record)
-  const { directory } = isOwn && keyring !== undefined ? keyring : before.keyring
+  // Genesis is checked against its own directory, which the store id authenticates.
+  const { directory } =
+    record.kind === 'genesis' && keyring !== undefined ? keyring : before.keyring
   const device = findDevice(directory, record.deviceId)
   if (device === undefined) {
     // Asked second: it hashes, and no directory gives one id to both.
@@ -247,7 +222,7 @@ function checkRecoveryRights(
   if (keyring === undefined) {
     throw new StoreError('record_role', 'A recovery identity may only enrol devices')
   }
-  // Genesis begins an epoch, and so does a record that joins two keyrings.
+  // Genesis begins an epoch.
   if (keyring.kid !== before.kid) {
     throw new StoreError('record_role', 'A recovery identity may not begin an epoch')
   }

@@ -1,8 +1,7 @@
-// Decides which commits of one side of a merge are late (FORMAT §7.4): those of a device that the
-// other side has removed, and what nobody who may vouch for them has built on them. Pure; the
-// verifier and a sync describe the sides.
+// Decides which commits of one side of a merge are late, and which merges only an owner completes
+// (FORMAT §7.4). Pure; the verifier and a sync describe the sides.
 
-import { type DeviceEntry, type Directory, findDevice } from '../../format/directory.ts'
+import { type Directory, findDevice } from '../../format/directory.ts'
 
 /** A commit that is an ancestor of one parent of a merge, or that parent, and not of the other. */
 export interface SideCommit<Key> {
@@ -11,89 +10,51 @@ export interface SideCommit<Key> {
   readonly parents: readonly Key[]
   /** Undefined for a recovery identity. */
   readonly deviceId: string | undefined
+  readonly bringsKeyring: boolean
+  /** Whether only an owner may write it: a redaction, or a change of the settings. */
+  readonly isOwners: boolean
 }
 
-export interface MergeSide<Key> {
-  /** Parents before children. */
-  readonly commits: readonly SideCommit<Key>[]
-  /** By each keyring record of this side, its author and the devices that it adds. */
-  readonly additions: readonly DeviceAddition[]
-  readonly keyrings: readonly SideKeyring[]
+/** The directories by which one side is judged. */
+export interface Judging {
+  /** That in force at the parent whose side it is. */
+  readonly before: Directory
+  /** That of the later keyring of the two parents. */
+  readonly after: Directory
 }
 
-/** A keyring record of one side. */
-export interface SideKeyring {
-  readonly directory: Directory
-  /** The devices that it removes: no directory before it has them as removed. */
-  readonly removes: readonly string[]
-}
-
-export interface DeviceAddition {
-  /** Undefined for a recovery identity. */
-  readonly deviceId: string | undefined
-  readonly added: readonly string[]
-}
-
-/** The keys of the late commits of `side`. */
+/** The keys of the late commits of a side, which is given parents before children. */
 export function lateOf<Key>(
-  side: MergeSide<Key>,
-  other: Pick<MergeSide<Key>, 'keyrings'>,
+  side: readonly SideCommit<Key>[],
+  { before, after }: Judging,
 ): ReadonlySet<Key> {
   const late = new Set<Key>()
-  const removed = new Set(other.keyrings.flatMap(({ removes }) => removes))
-  if (removed.size === 0) return late
-  const vouches = voucherOf(side, other)
-  for (const { key, parents, deviceId } of side.commits) {
-    if (deviceId !== undefined && vouches(deviceId)) continue
-    const isRemoved = deviceId !== undefined && removed.has(deviceId)
-    if (isRemoved || parents.some((parent) => late.has(parent))) late.add(key)
+  if (before === after) return late
+  for (const { key, parents, deviceId, bringsKeyring } of side) {
+    if (bringsKeyring || (deviceId !== undefined && isInForce(after, deviceId))) continue
+    const isEnded = deviceId !== undefined && isInForce(before, deviceId)
+    if (isEnded || parents.some((parent) => late.has(parent))) late.add(key)
   }
   return late
 }
 
-/**
- * Decides whether a device of `side` vouches for what it builds on: if every record of the other
- * side that removes a device knew it as active, if the other side has it by now and an owner's
- * device admitted it, or if a device that vouches added it. A removed party could otherwise enrol a
- * device by a passphrase, to vouch for what it wrote.
- */
-export function voucherOf<Key>(
-  { additions }: Pick<MergeSide<Key>, 'additions'>,
-  { keyrings }: Pick<MergeSide<Key>, 'keyrings'>,
-): (deviceId: string) => boolean {
-  const removing = keyrings.filter(({ removes }) => removes.length > 0)
-  // Without a removal, nothing can be late.
-  if (removing.length === 0) return () => true
-  const directories = removing.map(({ directory }) => directory)
-  const removed = new Set(directories.flatMap((one) => one.removed.map(({ deviceId }) => deviceId)))
-  const known = newest(keyrings).devices.filter(({ admittedBy }) => admittedBy === 'owner')
-  const vouching = new Set([...activeInAll(directories), ...idsOf(known)])
-  for (const one of removed) vouching.delete(one)
-  for (let before = -1; before !== vouching.size;) {
-    before = vouching.size
-    for (const { deviceId, added } of additions) {
-      if (deviceId === undefined || !vouching.has(deviceId)) continue
-      for (const one of added) if (!removed.has(one)) vouching.add(one)
-    }
-  }
-  return (deviceId) => vouching.has(deviceId)
+/** The keys of what only an owner may write, by devices that are owners no more. */
+export function heldOf<Key>(
+  side: readonly SideCommit<Key>[],
+  { before, after }: Judging,
+): readonly Key[] {
+  if (before === after) return []
+  const isHeld = ({ deviceId, isOwners }: SideCommit<Key>): boolean =>
+    isOwners && deviceId !== undefined && isOwner(before, deviceId) && !isOwner(after, deviceId)
+  return side.filter(isHeld).map(({ key }) => key)
 }
 
-function activeInAll([first, ...others]: readonly Directory[]): readonly string[] {
-  return idsOf(first?.devices ?? []).filter((deviceId) => {
-    return others.every((other) => findDevice(other, deviceId) !== undefined)
-  })
+/** Whether a directory has a device as owner or writer. */
+export function isInForce(directory: Directory, deviceId: string): boolean {
+  const role = findDevice(directory, deviceId)?.role
+  return role === 'owner' || role === 'writer'
 }
 
-function idsOf(devices: readonly DeviceEntry[]): readonly string[] {
-  return devices.map(({ deviceId }) => deviceId)
-}
-
-/** The directory of a side: numbers grow with every keyring record on a line. */
-function newest([first, ...others]: readonly SideKeyring[]): Pick<Directory, 'devices'> {
-  let found = first?.directory
-  for (const { directory } of others) {
-    if (found === undefined || directory.number > found.number) found = directory
-  }
-  return found ?? { devices: [] }
+export function isOwner(directory: Directory, deviceId: string): boolean {
+  return findDevice(directory, deviceId)?.role === 'owner'
 }

@@ -1,9 +1,9 @@
-// Finds late commits (FORMAT §7.4), which no merge takes as a parent, and unauthorized ones, which
-// devices wrote on a keyring record that is not sound (§7.2): what a clone may leave out (§9.3).
-// Decides only: store/sync acts. Trusts commits, as verified.
+// Finds late commits (FORMAT §7.4), which no merge takes as a parent, and what a clone may leave out
+// for another head (§9.3). Decides only: store/sync acts. Trusts commits, as verified.
 
 import { toHex } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
+import type { Directory } from '../../format/directory.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
@@ -11,155 +11,91 @@ import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/dec
 import { type Divergence, findDivergence, type OneSide } from '../commits/divergence.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { findKeyring, readKeyringState } from './authority.ts'
-import { type CommittedChange, readKeyringChanges, unsoundChanges } from './keyring-join.ts'
-import { lateOf, type MergeSide, type SideCommit, voucherOf } from './lateness.ts'
+import { heldOf, lateOf, type SideCommit } from './lateness.ts'
 
-type Tip = Pick<Snapshot, 'head' | 'keyring'>
-type Tips<Head = Tip> = Readonly<Record<'ours' | 'theirs', Head>>
-type KeyringTip = Pick<Tip, 'keyring'>
+/** Two heads. */
+type Heads = Readonly<Record<keyof Divergence, Pick<Snapshot, 'head' | 'keyring'>>>
 
-/** One side of a divergence, compared by records: a redaction changes the ids of commits. */
-interface AloneSide extends MergeSide<Oid> {
-  readonly changes: readonly CommittedChange[]
-}
+/** The directory in force at each of two heads. */
+type Tips = Readonly<Record<keyof Divergence, Directory>>
 
-const noCommits: ReadonlySet<Oid> = new Set()
+type Sides = Readonly<Record<keyof Divergence, readonly SideCommit<Oid>[]>>
 
-type AloneSides = Readonly<Record<keyof Divergence, AloneSide>>
-
+/** What only one of two heads has, compared by records: a redaction changes the ids of commits. */
 async function readSides(
   source: CommitSource,
   { ours, theirs }: Divergence,
   signal?: AbortSignal,
-): Promise<AloneSides> {
+): Promise<Sides> {
   const slice = new TimeSlice(signal)
   const read = async ({ commits }: OneSide): Promise<Map<string, SideCommit<Oid>>> => {
     const byRecord = new Map<string, SideCommit<Oid>>()
     for (const oid of commits.toReversed()) {
       const { record, hash, parts } = decodeAt(source, oid)
-      const deviceId = record.sequence === 0 ? undefined : record.deviceId
-      byRecord.set(toHex(hash), { key: oid, parents: parts.parents, deviceId })
+      byRecord.set(toHex(hash), {
+        key: oid,
+        parents: parts.parents,
+        deviceId: record.sequence === 0 ? undefined : record.deviceId,
+        bringsKeyring: bringsKeyring(record.kind),
+        isOwners: record.kind === 'redact' || record.kind === 'settings',
+      })
       if (slice.isOver()) await slice.next()
     }
     return byRecord
   }
   const [our, their] = [await read(ours), await read(theirs)]
-  return {
-    ours: aloneSide(source, ours, without(our, their)),
-    theirs: aloneSide(source, theirs, without(their, our)),
-  }
+  return { ours: without(our, their), theirs: without(their, our) }
 }
 
 function without<T>(all: ReadonlyMap<string, T>, others: ReadonlyMap<string, T>): readonly T[] {
   return [...all].flatMap(([record, one]) => (others.has(record) ? [] : [one]))
 }
 
-function aloneSide(
-  source: CommitSource,
-  { keyrings }: OneSide,
-  commits: readonly SideCommit<Oid>[],
-): AloneSide {
-  const alone = new Set(commits.map(({ key }) => key))
-  const changes = readKeyringChanges(
-    source,
-    keyrings.filter((oid) => alone.has(oid)),
-  )
-  return {
-    commits,
-    changes,
-    additions: changes.map(({ authorId, isByRecovery, added }) => {
-      return { deviceId: isByRecovery ? undefined : authorId, added }
-    }),
-    keyrings: changes,
-  }
+function hasKeyring(side: readonly SideCommit<Oid>[]): boolean {
+  return side.some((commit) => commit.bringsKeyring)
 }
 
-/** Our commits that a history with theirs can only leave out. */
-export interface OurLate {
-  readonly commits: ReadonlySet<Oid>
-  /** Whether our newest commit is late, and a late keyring record would be lost with it. */
-  readonly isDisputed: boolean
-  /** Whether a device can keep them, by building on them. */
-  vouches(deviceId: string): boolean
+/** How two heads can become one. */
+export interface Meeting {
+  /** Whether both sides have changed the keyring, which nothing merges (FORMAT §7.2). */
+  readonly isConflict: boolean
+  /** The late commits of either side; of keyrings that have changed apart, none is known. */
+  readonly late: Readonly<Record<keyof Divergence, ReadonlySet<Oid>>>
+  /** The commits that only one of them has, parents before children. */
+  readonly commits: Readonly<Record<keyof Divergence, readonly Oid[]>>
+  /** What former owners have redacted or set: if there is any, only an owner may sign the merge. */
+  readonly held: Readonly<Record<keyof Divergence, readonly Oid[]>>
 }
 
-export async function findOurLate(
-  source: CommitSource,
-  tips: Tips<KeyringTip>,
-  divergence: Divergence,
-): Promise<OurLate> {
-  if (!divergence.theirs.hasKeyring)
-    return { commits: noCommits, isDisputed: false, vouches: () => true }
-  const sides = await readSides(source, divergence)
-  const vouches = voucherOf(sides.ours, sides.theirs)
-  return { ...ourLeftOut(tips, sides), vouches }
-}
-
-/** Their commits that no merge with ours takes as a parent. */
-export async function findTheirLate(
-  source: CommitSource,
-  divergence: Divergence,
-): Promise<ReadonlySet<Oid>> {
-  if (!divergence.ours.hasKeyring) return new Set()
-  const { ours, theirs } = await readSides(source, divergence)
-  return lateOf(theirs, ours)
-}
-
-/** Another head of which not all may be taken over. */
-export interface LateHead {
-  /** Its commits that our history lacks, newest first. */
-  readonly commits: readonly Oid[]
-  /** Those of them that may be taken over. */
-  readonly candidates: readonly Oid[]
-}
-
-interface LateHeadOptions {
-  readonly signal?: AbortSignal | undefined
-  /** Also leaves out unauthorized commits. Otherwise a join is tried, and refused. */
-  readonly alsoUnauthorized: boolean
-}
-
-/** Undefined if their head may be taken over as a whole, or users have to decide. */
-export async function findLateHead(
+export async function meetingOf(
   source: CommitSource,
   tips: Tips,
-  { signal, alsoUnauthorized }: LateHeadOptions,
-): Promise<LateHead | undefined> {
-  const { commit } = tips.theirs.head
-  const divergence = await findDivergence(source, tips.ours.head.commit, commit, signal)
-  const { commits } = divergence.theirs
-  if (!divergence.ours.hasKeyring || commits.length === 0) return undefined
-  const sides = await readSides(source, divergence, signal)
-  const late = lateOf(sides.theirs, sides.ours)
-  const found = findUnauthorized('theirs', tips, sides)
-  if (found.kind !== 'none' && (found.kind === 'disputed' || !alsoUnauthorized)) return undefined
-  const isLeftOut = (oid: Oid): boolean => found.commits.has(oid) || late.has(oid)
-  if (!isLeftOut(commit)) return undefined
-  return { commits, candidates: commits.filter((oid) => !isLeftOut(oid)) }
+  divergence: Divergence,
+  signal?: AbortSignal,
+): Promise<Meeting> {
+  return meetingOfSides(await readSides(source, divergence, signal), tips)
 }
 
-/**
- * Our commits that are late, and those that are unauthorized if all others are late. None if users
- * have to decide between keyrings: who removes the author of an old commit there, and so makes late
- * what was built on it, must not have others abandon their history with sound keyring records.
- */
-function ourLeftOut(tips: Tips<KeyringTip>, sides: AloneSides): Omit<OurLate, 'vouches'> {
-  const late = lateOf(sides.ours, sides.theirs)
-  const found = findUnauthorized('ours', tips, sides)
-  const isOut = (oid: Oid): boolean => found.commits.has(oid) || late.has(oid)
-  const all = sides.ours.commits.map(({ key }) => key)
-  if (found.kind !== 'none' && (found.kind === 'disputed' || !all.every(isOut))) {
-    return { commits: noCommits, isDisputed: false }
+function meetingOfSides(sides: Sides, tips: Tips): Meeting {
+  const after = hasKeyring(sides.theirs) ? tips.theirs : tips.ours
+  const [ours, theirs] = [
+    { before: tips.ours, after },
+    { before: tips.theirs, after },
+  ]
+  return {
+    isConflict: hasKeyring(sides.ours) && hasKeyring(sides.theirs),
+    late: { ours: lateOf(sides.ours, ours), theirs: lateOf(sides.theirs, theirs) },
+    commits: {
+      ours: sides.ours.map(({ key }) => key),
+      theirs: sides.theirs.map(({ key }) => key),
+    },
+    held: { ours: heldOf(sides.ours, ours), theirs: heldOf(sides.theirs, theirs) },
   }
-  const keeps = sides.ours.changes.some(({ oid }) => !found.unsound.has(oid) && isOut(oid))
-  const newest = all.at(-1)
-  const isDisputed = keeps && newest !== undefined && isOut(newest)
-  return { commits: keeps ? noCommits : new Set(all.filter(isOut)), isDisputed }
 }
 
 /**
- * Whether every commit of `before` that `after` lacks is known to be late. A commit that cannot be
- * read any more is not.
+ * Whether every commit of `before` that `after` lacks is known to be out for it (FORMAT §9.3). A
+ * commit that cannot be read any more is not.
  */
 export async function areLostCommitsLate(
   source: CommitSource,
@@ -173,7 +109,7 @@ export async function areLostCommitsLate(
 /** The commits of one history that another lacks, parents before children. */
 export interface LostCommits {
   readonly commits: readonly Oid[]
-  /** Those of them that are known to be late. */
+  /** Those of them that are known to be out. */
   readonly late: ReadonlySet<Oid>
 }
 
@@ -184,60 +120,111 @@ export async function findLost(
   after: Oid,
 ): Promise<LostCommits | undefined> {
   try {
-    const sides = await readSides(source, await findDivergence(source, before, after))
-    const tips = { ours: readKeyringTip(source, before), theirs: readKeyringTip(source, after) }
-    const commits = sides.ours.commits.map(({ key }) => key)
-    return { commits, late: ourLeftOut(tips, sides).commits }
+    const divergence = await findDivergence(source, before, after)
+    const tips = { ours: directoryAt(source, before), theirs: directoryAt(source, after) }
+    const { commits, late, isConflict } = await meetingOf(source, tips, divergence)
+    return { commits: commits.ours, late: isConflict ? new Set() : late.ours }
   } catch (error) {
     if (hasCode(error, 'object_missing', 'envelope_epoch')) return undefined
     throw error
   }
 }
 
-function readKeyringTip(source: CommitSource, oid: Oid): KeyringTip {
+export function directoryAt(source: CommitSource, oid: Oid): Directory {
   const { record, hash } = decodeAt(source, oid)
   const keyring = findKeyring(source.objects, oid)
-  return {
-    keyring: readKeyringState(source, keyring, bringsKeyring(record.kind) ? hash : record.keyring),
-  }
+  const of = bringsKeyring(record.kind) ? hash : record.keyring
+  return readKeyringState(source, keyring, of).directory
 }
 
-function decodeAt(source: CommitSource, oid: Oid): ReturnType<typeof decodeCommit> {
+export function decodeAt(source: CommitSource, oid: Oid): ReturnType<typeof decodeCommit> {
   const { objects, storeId, epochs } = source
   return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
 }
 
-/**
- * The commits of one side that contain a keyring record that is not sound (FORMAT §7.2).
- * `disputed`: a user has to decide, since both sides have such records, or a device that is active
- * on the other side wrote one of the commits.
- */
-interface Unauthorized {
-  readonly kind: 'none' | 'disputed' | 'unauthorized'
-  readonly commits: ReadonlySet<Oid>
-  /** Those of the keyring records that are not sound. */
-  readonly unsound: ReadonlySet<Oid>
+/** One of two heads, with what only it has, divided by what can be merged into the other one. */
+export interface SplitSide {
+  /** All of it, parents before children. */
+  readonly commits: readonly Oid[]
+  /** Those that can be merged without the rest. */
+  readonly kept: readonly Oid[]
+  /** The rest, and why it is left. */
+  readonly left: readonly Oid[]
 }
 
-function findUnauthorized(
-  name: keyof Divergence,
-  tips: Tips<KeyringTip>,
-  sides: AloneSides,
-): Unauthorized {
-  const otherName = name === 'ours' ? 'theirs' : 'ours'
-  const [side, otherSide] = [sides[name], sides[otherName]]
-  const own = { keyring: tips[name].keyring, changes: side.changes }
-  const other = { keyring: tips[otherName].keyring, changes: otherSide.changes }
-  const unsound = new Set(unsoundChanges(own, other).map(({ oid }) => oid))
-  const none = { commits: noCommits, unsound }
-  if (unsound.size === 0) return { kind: 'none', ...none }
-  if (unsoundChanges(other, own).length > 0) return { kind: 'disputed', ...none }
-  const vouches = voucherOf(side, otherSide)
-  const commits = new Set<Oid>()
-  for (const { key, parents, deviceId } of side.commits) {
-    if (!unsound.has(key) && !parents.some((parent) => commits.has(parent))) continue
-    if (deviceId !== undefined && vouches(deviceId)) return { kind: 'disputed', ...none }
-    commits.add(key)
+/**
+ * Divides a side: what is late, what changes the keyring if the other side does so too, what only
+ * an owner of now may merge, and all that rests on any of these, is left.
+ */
+export async function splitSide(
+  source: CommitSource,
+  heads: Heads,
+  divergence: Divergence,
+  which: keyof Divergence,
+  signal?: AbortSignal,
+): Promise<SplitSide> {
+  return splitSides(source, await readSides(source, divergence, signal), heads, which)
+}
+
+function splitSides(
+  source: CommitSource,
+  sides: Sides,
+  heads: Heads,
+  which: keyof Divergence,
+): SplitSide {
+  const [side, other] = which === 'ours' ? [sides.ours, sides.theirs] : [sides.theirs, sides.ours]
+  const otherHead = which === 'ours' ? heads.theirs : heads.ours
+  const isConflict = hasKeyring(side) && hasKeyring(other)
+  const before = directoryBefore(source, side) ?? heads[which].keyring.directory
+  const after = hasKeyring(other) ? otherHead.keyring.directory : before
+  const judging = { before, after }
+  const refused = new Set([...lateOf(side, judging), ...heldOf(side, judging)])
+  const left = new Set<Oid>()
+  for (const commit of side) {
+    const isLeft =
+      refused.has(commit.key) ||
+      (isConflict && commit.bringsKeyring) ||
+      commit.parents.some((parent) => left.has(parent))
+    if (isLeft) left.add(commit.key)
   }
-  return { kind: 'unauthorized', commits, unsound }
+  const commits = side.map(({ key }) => key)
+  return { commits, kept: commits.filter((oid) => !left.has(oid)), left: [...left] }
+}
+
+/** The directory in force before the keyring records of a side; undefined if it has none. */
+function directoryBefore(
+  source: CommitSource,
+  side: readonly SideCommit<Oid>[],
+): Directory | undefined {
+  const [parent] = side.find((commit) => commit.bringsKeyring)?.parents ?? []
+  return parent === undefined ? undefined : directoryAt(source, parent)
+}
+
+/** Another head of which not all may be merged. */
+export interface LateHead extends SplitSide {
+  readonly isConflict: boolean
+}
+
+/**
+ * Undefined if their head may be merged as a whole, or people have to decide; with `keepsOurs` they
+ * have decided about keyrings that changed apart.
+ */
+export async function findLateHead(
+  source: CommitSource,
+  heads: Heads,
+  { keepsOurs, signal }: { readonly keepsOurs: boolean; readonly signal: AbortSignal | undefined },
+): Promise<LateHead | undefined> {
+  const { commit } = heads.theirs.head
+  const divergence = await findDivergence(source, heads.ours.head.commit, commit, signal)
+  const sides = await readSides(source, divergence, signal)
+  const tips = { ours: heads.ours.keyring.directory, theirs: heads.theirs.keyring.directory }
+  const { late, isConflict } = meetingOfSides(sides, tips)
+  if (isConflict ? !keepsOurs : !late.theirs.has(commit)) return undefined
+  return { ...splitSides(source, sides, heads, 'theirs'), isConflict }
+}
+
+/** The commits of which no other one descends: merging these merges all. */
+export function newestOf(source: CommitSource, commits: readonly Oid[]): readonly Oid[] {
+  const parents = new Set(commits.flatMap((oid) => decodeAt(source, oid).parts.parents))
+  return commits.filter((oid) => !parents.has(oid))
 }

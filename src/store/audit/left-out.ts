@@ -217,5 +217,5 @@ export function lateChangeOf({ commit, entry }: Lost): SyncReport['late'] {
   const versions = entry.versions.map(({ versionId, memoryId, operation }) => {
     return { versionId, memoryId, operation, path: undefined }
   })
-  return [{ commit, deviceId, time, kind, versions }]
+  return [{ commit, deviceId, time, kind, versions, redacts: entry.redacts }]
 }

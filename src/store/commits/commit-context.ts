@@ -44,8 +44,8 @@ export interface OtherParent {
   readonly devices: ReadonlyMap<string, DeviceState>
   /** The other side's keyring, if it is the later one. */
   readonly keyring: KeyringState | undefined
-  /** The other side's keyring, if neither is later: the merge has to join them (FORMAT §7.2). */
-  readonly concurrent: KeyringState | undefined
+  /** Whether both sides have changed the keyring, which nothing merges (FORMAT §7.2). */
+  readonly areKeyringsApart: boolean
   readonly settings: SettingsState | undefined
   /** The versions that redact records name only on the other side. */
   readonly redacted: ReadonlySet<string>

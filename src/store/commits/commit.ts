@@ -60,7 +60,6 @@ export interface BuiltVersions extends BuiltCommit {
 export interface MergePlan {
   readonly rows: readonly MergeRow[]
   readonly author: Author
-  readonly keyring?: BroughtKeyring | undefined
 }
 
 interface RowsPlan extends MergePlan {
@@ -84,17 +83,16 @@ export async function buildChange(
 /**
  * A merge of the snapshot's head with another head; neither descends from the other. The context's
  * epoch is that of the later keyring, its signer continues the newest record of both sides. Rows
- * ascend by memory id; there is one for each open memory (FORMAT §6.4). If neither keyring is
- * later, `keyring` joins both and brings the epoch.
+ * ascend by memory id; there is one for each open memory (FORMAT §6.4).
  */
 export async function buildMerge(
   context: CommitContext,
   snapshot: Snapshot,
   other: OtherParent,
-  { rows: planned, author, keyring }: MergePlan,
+  { rows: planned, author }: MergePlan,
 ): Promise<BuiltVersions> {
   const rows = inParentOrder(snapshot, other, planned)
-  const built = await buildRows(context, snapshot, { rows, author, other, keyring })
+  const built = await buildRows(context, snapshot, { rows, author, other })
   const added = [...other.redacted].filter((versionId) => !snapshot.redacted.has(versionId))
   for (const versionId of added) snapshot.redacted.add(versionId)
   const undo = (): void => {
@@ -124,12 +122,12 @@ function inParentOrder(
 async function buildRows(
   context: CommitContext,
   snapshot: Snapshot,
-  { rows: planned, author, other, keyring }: RowsPlan,
+  { rows: planned, author, other }: RowsPlan,
 ): Promise<BuiltVersions> {
   const { details, rows } = await inSlices(newRows(context.random, planned, author))
   const { actor, session } = author
   const fields = {
-    ...(keyring === undefined ? { kind: 'change' as const } : fieldsOf(keyring)),
+    kind: 'change' as const,
     actor,
     session,
     rows,
@@ -155,19 +153,9 @@ async function buildRows(
     encoded,
   )
   if (slice.isOver()) await slice.next()
-  const brought = keyring && bringKeyring(keyring, signed, objects)
-  const parts = { signed, detail, memories, objects, other, keyring: brought }
+  const parts = { signed, detail, memories, objects, other }
   const built = await finish(context, snapshot, parts)
   return { ...built, versionIds: signed.record.rows.map(({ versionId }) => versionId) }
-}
-
-/** The fields of the record that brings a keyring. */
-function fieldsOf({ bytes, directory }: BroughtKeyring): RecordFields {
-  return {
-    kind: 'keyring',
-    keyringHash: hash256(bytes),
-    directoryNumber: directory.number,
-  }
 }
 
 function bringKeyring(

@@ -142,7 +142,7 @@ export function compareSnapshots(
   divergence: Divergence<Touched>,
 ): { readonly other: OtherParent; readonly open: readonly OpenVersions[] } {
   const { hasKeyring } = divergence.theirs
-  const areConcurrent = hasKeyring && divergence.ours.hasKeyring
+  const areKeyringsApart = hasKeyring && divergence.ours.hasKeyring
   const memories = new Map<string, CurrentVersion>()
   const open: OpenVersions[] = []
   for (const memoryId of divergence.theirs.memories) {
@@ -158,8 +158,8 @@ export function compareSnapshots(
     head: theirs.head,
     memories,
     devices: mergeDevices(ours.devices, theirs.devices, divergence),
-    keyring: hasKeyring && !areConcurrent ? theirs.keyring : undefined,
-    concurrent: areConcurrent ? theirs.keyring : undefined,
+    keyring: hasKeyring ? theirs.keyring : undefined,
+    areKeyringsApart,
     settings: isLater(theirs.settings, ours.settings) ? theirs.settings : undefined,
     redacted: new Set([...theirs.redacted].filter((id) => !ours.redacted.has(id))),
   }

@@ -6,7 +6,7 @@ import type { ChangeRecord, RecordBody } from '../../format/change-record.ts'
 import { checkRecordRules } from '../../format/record-rules.ts'
 import { recordHash, signRecord, zeroHash } from '../../format/record.ts'
 import { nameRows } from '../../format/row-ids.ts'
-import { beforeGenesis, type Head, type KeyringState, type Snapshot } from '../snapshot/snapshot.ts'
+import { beforeGenesis, type Head, type Snapshot } from '../snapshot/snapshot.ts'
 import type { CommitContext, OtherParent } from './commit-context.ts'
 
 /** The fields that depend on the kind; the rest follows from the snapshot and the context. */
@@ -45,7 +45,7 @@ export function signNext(
     deviceId: signer.deviceId,
     sequence: signer.sequence,
     previous: signer.previous,
-    keyring: keyringNamed(snapshot, other).record,
+    keyring: (other?.keyring ?? snapshot.keyring).record,
     parents: parents.map((parent) => parent.record),
     time: context.time,
   }
@@ -54,13 +54,6 @@ export function signNext(
   const bytes = signRecord(storeId, record, signer.pair)
   const hash = recordHash(storeId, bytes)
   return { record: nameRows(storeId, record, hash), bytes, hash }
-}
-
-/** The newest keyring of the past; the first parent's if two are joined (FORMAT §6.1). */
-function keyringNamed(snapshot: Snapshot, other: OtherParent | undefined): KeyringState {
-  const { keyring, head } = snapshot
-  if (other?.concurrent === undefined) return other?.keyring ?? keyring
-  return compareBytes(head.record, other.head.record) < 0 ? keyring : other.concurrent
 }
 
 /** The parents in ascending order of the record hash (FORMAT §6). */

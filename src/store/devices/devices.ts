@@ -1,13 +1,9 @@
 // Lists the devices of a store for users: role, time added and removed, unacknowledged redactions,
 // and the residual access of removed ones (FORMAT §7.1, §7.3). Must not change anything.
 
-import { equalBytes } from '../../bytes.ts'
-import { joinDevice } from '../../format/directory-join.ts'
 import {
   type AdmittedBy,
   type DeviceEntry,
-  directoryHash,
-  findDevice,
   findRemoved,
   type Role,
 } from '../../format/directory.ts'
@@ -74,7 +70,7 @@ export function listDevices(
     .toSorted((a, b) => a.added.position - b.added.position)
     .map(({ entry, added }) => {
       const { deviceId, role, name, admittedBy } = entry
-      const removed = findRemoval(source.contents.storeId, keyrings, deviceId)
+      const removed = findRemoval(keyrings, deviceId)
       const state = snapshot.devices.get(deviceId)
       const isThis = deviceId === source.identity.deviceId
       const isPending = removed === undefined && !isThis
@@ -97,22 +93,12 @@ export function listDevices(
     })
 }
 
-/** The keyring that removed a device or, as a join may, left it out (FORMAT §7.2). */
+/** The keyring that removed a device. */
 function findRemoval(
-  storeId: string,
   keyrings: readonly KeyringEvent[],
   deviceId: string,
 ): KeyringEvent | undefined {
-  const removed = keyrings.find(({ directory }) => findRemoved(directory, deviceId))
-  const has = ({ directory }: KeyringEvent): boolean =>
-    findDevice(directory, deviceId) !== undefined
-  const newest = keyrings.at(-1)
-  if (removed !== undefined || newest === undefined || has(newest)) return removed
-  const hashes = keyrings.filter(has).map(({ directory }) => directoryHash(storeId, directory))
-  return keyrings.findLast((one) => {
-    const { previous } = one.directory
-    return !has(one) && previous.some((hash) => hashes.some((other) => equalBytes(hash, other)))
-  })
+  return keyrings.find(({ directory }) => findRemoved(directory, deviceId))
 }
 
 /** The name of each device that was ever added, `dev_…`; of a removed one the last. */
@@ -132,9 +118,8 @@ function everyDevice(
   const found = new Map<string, { readonly entry: DeviceEntry; readonly added: KeyringEvent }>()
   for (const keyring of keyrings) {
     for (const entry of keyring.directory.devices) {
-      const { entry: before = entry, added = keyring } = found.get(entry.deviceId) ?? {}
-      // Who has a passphrase can add it again to an older state, with another name and role.
-      found.set(entry.deviceId, { entry: joinDevice(before, entry, new Set()), added })
+      const { added = keyring } = found.get(entry.deviceId) ?? {}
+      found.set(entry.deviceId, { entry, added })
     }
   }
   return [...found.values()]

@@ -91,8 +91,8 @@ export function readableWith(
 
 /**
  * Counts the commits that are sealed under these epochs. A keyring record is sealed under the epoch
- * before its own, genesis and a join under its own (FORMAT §7.1, §7.2). The keys of an epoch
- * include those of all before it, so that every descendant of a closed commit is closed.
+ * before its own, genesis under its own (FORMAT §7.1). The keys of an epoch include those of all
+ * before it, so that every descendant of a closed commit is closed.
  */
 function countSealedUnder(
   kids: ReadonlySet<string>,
@@ -103,7 +103,7 @@ function countSealedUnder(
   const closed = new Set<number>()
   for (const commit of history.commits) {
     const { position, kind } = commit
-    const isOwn = begins.has(position) && (kind === 'genesis' || history.isMerge(commit))
+    const isOwn = begins.has(position) && kind === 'genesis'
     const parents = isOwn ? [] : history.parentsOf(commit)
     if (isOwn || parents.some(({ position: at }) => begins.has(at) || closed.has(at))) {
       closed.add(position)

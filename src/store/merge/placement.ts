@@ -75,14 +75,20 @@ const SHORT_ID_DIGITS = 8
  * so that the memories of one directory stay together.
  */
 function pathsBeside(file: Draft, draft: Draft): readonly string[] {
+  if (file === draft) return pathsAside(file.path, file.memoryId)
   const id = digitsOf(file)
   return [id.slice(0, SHORT_ID_DIGITS), id].map((digits) => {
-    if (file === draft) return withSuffix(file.path, `.aside-${digits}`)
     return `${file.path}.files-${digits}${draft.path.slice(file.path.length)}`
   })
 }
 
-function digitsOf({ memoryId }: Draft): string {
+/** Paths for a memory that cannot have its own. */
+export function pathsAside(path: string, memoryId: string): readonly string[] {
+  const id = digitsOf({ memoryId })
+  return [id.slice(0, SHORT_ID_DIGITS), id].map((digits) => withSuffix(path, `.aside-${digits}`))
+}
+
+function digitsOf({ memoryId }: Pick<Draft, 'memoryId'>): string {
   return formatId('memory', memoryId).slice('mem_'.length)
 }
 

@@ -65,20 +65,10 @@ export function authorshipOf(entry: AuditEntry): Authorship {
 
 /** Everything that changed access, in the order of the trail. */
 export function listAccessEvents(entries: readonly AuditEntry[]): readonly AccessEvent[] {
-  const devices = new Map<string, ReportedDevice>()
-  const events: AccessEvent[] = []
-  for (const entry of entries) {
-    const { access, parents } = entry
-    if (access === undefined) continue
-    for (const action of actionsOf(access)) {
-      // A join repeats what the records of either side did.
-      if (parents.length === 2 && isSo(devices, action)) continue
-      const event = { ...authorshipOf(entry), action }
-      apply(devices, event)
-      events.push(event)
-    }
-  }
-  return events
+  return entries.flatMap((entry) => {
+    const actions = entry.access === undefined ? [] : actionsOf(entry.access)
+    return actions.map((action) => ({ ...authorshipOf(entry), action }))
+  })
 }
 
 /** All devices that there ever were, in the order in which they came. */
@@ -106,17 +96,6 @@ function actionsOf(access: AccessChange): readonly AccessAction[] {
 
 const slotNames = { passphrase: 'passphrase', recovery: 'recovery_key' } as const
 
-/** Whether the events before show what the action says. */
-function isSo(devices: ReadonlyMap<string, ReportedDevice>, action: AccessAction): boolean {
-  // Nothing in the trail says which passphrase or recovery key it was.
-  if (!('deviceId' in action)) return false
-  const device = devices.get(action.deviceId)
-  if (action.type === 'device_added') return device !== undefined && device.removed === undefined
-  if (action.type === 'device_removed') return device?.removed !== undefined
-  if (action.type === 'role_changed') return device?.role === action.role
-  return device?.name === action.name
-}
-
 function apply(devices: Map<string, ReportedDevice>, event: AccessEvent): void {
   const { action, ...author } = event
   if (!('deviceId' in action)) return
@@ -124,9 +103,8 @@ function apply(devices: Map<string, ReportedDevice>, event: AccessEvent): void {
   const device = devices.get(deviceId)
   if (action.type === 'device_added') {
     const { name, role } = action
-    // A join may have left it out (FORMAT §7.2) that an owner has added elsewhere.
-    const now = { deviceId, name, role, removed: undefined }
-    devices.set(deviceId, { added: author, lastRecord: undefined, ...device, ...now })
+    const isNew = { added: author, removed: undefined, lastRecord: undefined }
+    devices.set(deviceId, { deviceId, name, role, ...isNew })
   } else if (device !== undefined) {
     devices.set(deviceId, { ...device, ...changesBy(action, author, device) })
   }

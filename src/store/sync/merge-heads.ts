@@ -6,7 +6,8 @@
 
 import { hasCode, StoreError } from '../../errors.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
-import { findTheirLate } from '../access/post-revocation.ts'
+import { isOwner } from '../access/lateness.ts'
+import { type Meeting, meetingOf } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildMerge, type BuiltCommit, type BuiltVersions } from '../commits/commit.ts'
 import { compareSnapshots, type Divergence, findDivergence } from '../commits/divergence.ts'
@@ -17,11 +18,12 @@ import { type MergeOutcome, planMerge } from '../merge/plan.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot, Undo } from '../snapshot/snapshot.ts'
-import { addJoinReports, describeJoin, joinHeadKeyrings } from './joined-keyrings.ts'
+import { keyringConflictError } from './keyring-conflict.ts'
 import { mergeInput, type MergeSides } from './merge-source.ts'
 import { findSteps } from './merge-steps.ts'
 import type { SyncOptions } from './options.ts'
-import { checkMayMerge, theirsLateError } from './reconcile-refusals.ts'
+import { readLateChanges } from './post-revocation-changes.ts'
+import { checkMayMerge, heldError, theirsLateError } from './reconcile-refusals.ts'
 import type { ReconcileResult } from './reconcile-result.ts'
 import type { RemoteHead } from './remote-head.ts'
 import type { TheirPast } from './their-past.ts'
@@ -38,10 +40,14 @@ export interface HeadsToMerge {
   readonly made: Map<Oid, NewObject>
   /** Receives what takes back the changes of the session. */
   readonly undos: Undo[]
+  /** The head of theirs, as it was received. */
+  readonly head: Oid
+  /** Whether an owner has decided to merge what a former owner redacted or set. */
+  readonly takesHeld: boolean
   readonly options: Pick<SyncOptions, 'progress' | 'signal' | 'rowsMax'>
 }
 
-export interface MergedHeads extends Pick<ReconcileResult, 'outcomes' | 'keyrings'> {
+export interface MergedHeads extends Pick<ReconcileResult, 'outcomes'> {
   /** The newest commit, with the objects of all. */
   readonly built: Pick<BuiltCommit, 'head' | 'objects'>
 }
@@ -49,15 +55,34 @@ export interface MergedHeads extends Pick<ReconcileResult, 'outcomes' | 'keyring
 type FindCommon = (versionId: string) => VersionEntry | undefined
 
 /**
- * Moves the session's snapshot to the merge. Throws `record_late`, `keyring_conflict` or
- * `permission_denied`; `change_too_large` if not even an ancestor of theirs is small enough.
+ * Moves the session's snapshot to the merge. Throws `record_late`, `keyring_conflict`,
+ * `merge_held` or `permission_denied`; `change_too_large` if not even an ancestor of theirs is small enough.
  */
 export async function mergeHeads(
   heads: HeadsToMerge,
   author: Author,
   divergence: Divergence,
 ): Promise<MergedHeads> {
-  return new HeadMerger(heads, author).run(divergence)
+  return new HeadMerger(heads, author).mergeHead(divergence)
+}
+
+/** The same with some of their ancestors, one after the other, of which at least one is given. */
+export async function mergeAncestors(
+  heads: HeadsToMerge,
+  author: Author,
+  [first, ...others]: readonly [Oid, ...Oid[]],
+): Promise<MergedHeads> {
+  const merger = new HeadMerger(heads, author)
+  let merged = await merger.mergeAncestor(first)
+  for (const oid of others) {
+    const { built, outcomes } = await merger.mergeAncestor(oid)
+    const objects = [...merged.built.objects, ...built.objects]
+    merged = {
+      built: { head: built.head, objects },
+      outcomes: [...merged.outcomes, ...outcomes],
+    }
+  }
+  return merged
 }
 
 class HeadMerger {
@@ -72,19 +97,29 @@ class HeadMerger {
     this.#findCommon = (versionId) => heads.history.find(versionId)
   }
 
+  mergeHead(divergence: Divergence): Promise<MergedHeads> {
+    return this.#run(this.#heads.theirs.snapshot, divergence)
+  }
+
+  async mergeAncestor(oid: Oid): Promise<MergedHeads> {
+    const past = await this.#loadTheirPast()
+    const part = await past.snapshotAt(this.#source(), oid, this.#heads.options)
+    const merged = await this.#run(part, await this.#divergenceFrom(part))
+    this.#addMerged(past, oid)
+    return merged
+  }
+
   /** Each round merges at least one commit of theirs, so that this ends. */
-  async run(first: Divergence): Promise<MergedHeads> {
+  async #run(theirs: Snapshot, first: Divergence): Promise<MergedHeads> {
     const objects: NewObject[] = []
     let divergence = first
     const outcomes: MergeOutcome[] = []
-    let keyrings: MergedHeads['keyrings']
     for (;;) {
-      const { isWhole, built, ...made } = await this.#mergeNext(divergence)
+      const { isWhole, built, ...made } = await this.#mergeNext(theirs, divergence)
       for (const object of built.objects) objects.push(object)
       for (const outcome of made.outcomes) outcomes.push(outcome)
-      keyrings = addJoinReports(keyrings, made.keyrings)
-      if (isWhole) return { built: { head: built.head, objects }, outcomes, keyrings }
-      divergence = await this.#divergenceFrom(this.#heads.theirs.snapshot)
+      if (isWhole) return { built: { head: built.head, objects }, outcomes }
+      divergence = await this.#divergenceFrom(theirs)
     }
   }
 
@@ -93,32 +128,54 @@ class HeadMerger {
    * If ours alone has more to move or to join than a commit has rows, theirs gives way: the oldest
    * commit of theirs changes no more memories than that.
    */
-  async #mergeNext(divergence: Divergence): Promise<MergedHeads & { readonly isWhole: boolean }> {
+  async #mergeNext(
+    theirs: Snapshot,
+    divergence: Divergence,
+  ): Promise<MergedHeads & { readonly isWhole: boolean }> {
     let steps: readonly Oid[] | undefined
     for (const keepsOurs of [false, true]) {
-      const whole = await this.#tryMerge(this.#heads.theirs.snapshot, divergence, keepsOurs)
+      const whole = await this.#tryMerge(theirs, divergence, keepsOurs)
       if (whole !== undefined) return { ...whole, isWhole: true }
-      steps ??= await findSteps(this.#source(), divergence, this.#heads.options)
+      steps ??= await this.#findSteps(theirs, divergence)
       const step = await this.#mergeStep(steps, keepsOurs)
       if (step !== undefined) return { ...step, isWhole: false }
     }
     throw tooLargeError()
   }
 
+  async #findSteps(theirs: Snapshot, divergence: Divergence): Promise<readonly Oid[]> {
+    const { late } = await this.#meeting(theirs, divergence)
+    return findSteps(this.#source(), divergence, late.theirs, this.#heads.options)
+  }
+
+  #meeting(theirs: Snapshot, divergence: Divergence): Promise<Meeting> {
+    const ours = this.#heads.session.snapshot.keyring.directory
+    return meetingOf(this.#source(), { ours, theirs: theirs.keyring.directory }, divergence)
+  }
+
   async #mergeStep(steps: readonly Oid[], keepsOurs: boolean): Promise<MergedHeads | undefined> {
     const heads = this.#heads
-    this.#theirPast ??= await heads.loadTheirPast()
+    const past = await this.#loadTheirPast()
     // The farther from their head, the fewer the rows.
     for (let at = 0; at < steps.length; at = Math.ceil((at + steps.length) / 2)) {
       const oid = steps[at] ?? ''
-      const part = await this.#theirPast.snapshotAt(this.#source(), oid, heads.options)
+      const part = await past.snapshotAt(this.#source(), oid, heads.options)
       const merged = await this.#tryMerge(part, await this.#divergenceFrom(part), keepsOurs)
       if (merged === undefined) continue
-      this.#theirPast.addMerged(this.#source(), oid)
-      this.#findCommon = this.#theirPast.commonWith(heads.history)
+      this.#addMerged(past, oid)
       return merged
     }
     return undefined
+  }
+
+  async #loadTheirPast(): Promise<TheirPast> {
+    this.#theirPast ??= await this.#heads.loadTheirPast()
+    return this.#theirPast
+  }
+
+  #addMerged(past: TheirPast, oid: Oid): void {
+    past.addMerged(this.#source(), oid)
+    this.#findCommon = past.commonWith(this.#heads.history)
   }
 
   /** Undefined, with nothing changed, if it needs more rows than a commit has. */
@@ -142,18 +199,14 @@ class HeadMerger {
     const { session, undos } = this.#heads
     const ours = session.snapshot
     const { other, open } = compareSnapshots(ours, theirs, divergence)
-    const tips = { ours, theirs }
-    const keyring =
-      other.concurrent && (await joinHeadKeyrings(session, this.#source(), tips, divergence))
-    if (keyring !== undefined) undos.push(session.addEpoch(keyring.epoch))
-    const keyrings = keyring && describeJoin(tips, keyring)
-    const late = await findTheirLate(this.#source(), divergence)
-    if (late.has(theirs.head.commit)) throw theirsLateError()
-    if (keyring === undefined) {
-      // With the keyring in force: this device may have written before it knew of that keyring.
-      const newest = divergence.theirs.hasKeyring ? theirs : ours
-      checkMayMerge(newest, session.identity.deviceId)
-    }
+    if (other.areKeyringsApart) throw keyringConflictError(this.#source(), divergence, false)
+    const { late, held } = await this.#meeting(theirs, divergence)
+    if (late.theirs.has(theirs.head.commit)) throw theirsLateError()
+    // With the keyring in force: this device may have written before it knew of that keyring.
+    const newest = divergence.theirs.hasKeyring ? theirs : ours
+    const { deviceId } = session.identity
+    checkMayMerge(newest, deviceId)
+    this.#checkHeld(newest, held)
     const time = session.nextTime()
     const { rows, outcomes } = planMerge(
       mergeInput({ ...this.#sources(), ours, theirs, divergence, other, open, keepsOurs }),
@@ -161,12 +214,25 @@ class HeadMerger {
     // The texts have passed the guard when they were written.
     await session.checkContents([], this.#author)
     const context = await session.commitContext(time, this.#author, other)
-    // The epoch of either side may be known to a device that the other has removed.
-    const sealing = keyring === undefined ? context : { ...context, epoch: keyring.epoch }
-    const built = await buildMerge(sealing, ours, other, { rows, author: this.#author, keyring })
+    const built = await buildMerge(context, ours, other, { rows, author: this.#author })
     undos.push(built.undo)
     this.#keep(built, rows, time)
-    return { built, outcomes, keyrings }
+    return { built, outcomes }
+  }
+
+  /** Only an owner who has seen it merges what a former owner redacted or set (FORMAT §7.4). */
+  #checkHeld({ keyring }: Snapshot, { ours, theirs }: Meeting['held']): void {
+    if (ours.length + theirs.length === 0) return
+    const { session, takesHeld, head } = this.#heads
+    const mayMerge = isOwner(keyring.directory, session.identity.deviceId)
+    if (mayMerge && takesHeld) return
+    const source = this.#source()
+    throw heldError({
+      ours: readLateChanges(source, ours),
+      theirs: readLateChanges(source, theirs),
+      mayMerge,
+      head,
+    })
   }
 
   /** Notes a merge, on which another may be built. */

@@ -79,7 +79,7 @@ function changedMemories({ ours, divergence, other, open }: MergeSides): readonl
 }
 
 /** Whether there is a memory at, above or below a path. */
-function isTaken(paths: PathTree, path: string): boolean {
+export function isTaken(paths: PathTree, path: string): boolean {
   return (
     paths.find(path) !== undefined ||
     parentPaths(path).some((above) => paths.findMemory(above) !== undefined)

@@ -7,7 +7,6 @@ import { writesVersions } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { rowsMax } from '../../limits.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { findTheirLate } from '../access/post-revocation.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { Divergence } from '../commits/divergence.ts'
 import type { SyncOptions } from './options.ts'
@@ -20,11 +19,11 @@ import type { SyncOptions } from './options.ts'
 export async function findSteps(
   source: CommitSource,
   divergence: Divergence,
+  late: ReadonlySet<Oid>,
   options: Pick<SyncOptions, 'signal' | 'rowsMax'>,
 ): Promise<readonly Oid[]> {
   const { ours, theirs } = divergence
   const slice = new TimeSlice(options.signal)
-  const late = await findTheirLate(source, divergence)
   const shared = [...theirs.memories].filter((memoryId) => ours.memories.has(memoryId)).length
   const most = Math.min(Math.floor(shared / 2), options.rowsMax ?? rowsMax)
   const open = new Set<string>()

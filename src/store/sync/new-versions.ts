@@ -42,6 +42,17 @@ export class NewVersions {
     })
   }
 
+  /** The same from a history that has the commit. */
+  addKnown(source: HistorySource, entry: VersionEntry): void {
+    const { versionId, bases, commit, operation, path } = entry
+    const place = { oid: commit.oid, time: commit.time, record: () => readHash(source, commit) }
+    this.#versions.set(versionId, {
+      bases: bases.map((base) => base.versionId),
+      place,
+      deletedPath: operation === 'deleted' ? path : undefined,
+    })
+  }
+
   has(versionId: string): boolean {
     return this.#versions.has(versionId)
   }

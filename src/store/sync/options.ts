@@ -20,6 +20,16 @@ export interface SyncOptions extends WorkOptions {
    * sent.
    */
   readonly repair?: boolean | undefined
+  /**
+   * Follows the remote where this device and others have changed the keyring without knowing of
+   * each other, or where a merge is held: what this device wrote since is written again on top.
+   */
+  readonly takeTheirs?: boolean | undefined
+  /**
+   * The commit, 40 hex digits, that an error `merge_held` has named: as an owner, this device
+   * merges what a former owner has redacted or set there.
+   */
+  readonly mergeHeld?: string | undefined
   /** @internal The most rows of a merge; tests lower it. */
   readonly rowsMax?: number | undefined
   /** @internal A push of more bytes goes in steps; tests lower it. */

@@ -20,6 +20,8 @@ export interface LateChange {
   readonly kind: RecordKind
   /** The versions that it wrote; empty for a redaction, and a change of keyring or settings. */
   readonly versions: readonly LateVersion[]
+  /** `memver_…`: the versions that a redaction names. */
+  readonly redacts: readonly string[]
 }
 
 /** One version that a late commit wrote. */
@@ -33,12 +35,17 @@ export interface LateVersion {
   readonly path: string | undefined
 }
 
-/** Describes commits in the reverse of their given order, which is newest first. */
+/** Describes commits in their order. */
 export function readLateChanges(
   source: HistorySource,
   commits: readonly Oid[],
 ): readonly LateChange[] {
-  return commits.flatMap((oid) => readIfThere(source, oid)).toReversed()
+  return commits.flatMap((oid) => readIfThere(source, oid))
+}
+
+/** Redactions first: they are what cannot be seen from the memories. */
+export function inOrderOfWeight(changes: readonly LateChange[]): readonly LateChange[] {
+  return changes.toSorted((a, b) => Number(b.kind === 'redact') - Number(a.kind === 'redact'))
 }
 
 /** Empty if a redaction that came at the same time has erased the commit. */
@@ -52,7 +59,9 @@ function readIfThere(source: HistorySource, oid: Oid): readonly LateChange[] {
       path,
     }))
     const deviceId = formatId('device', commit.deviceId)
-    return [{ commit: oid, deviceId, time: commit.time, kind: commit.kind, versions }]
+    const { time, kind } = commit
+    const redacts = commit.redacts.map((versionId) => formatId('version', versionId))
+    return [{ commit: oid, deviceId, time, kind, versions, redacts }]
   } catch (error) {
     if (hasCode(error, 'object_missing')) return []
     throw error

@@ -8,19 +8,22 @@ import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection, RemoteAccess } from '../../transport/remote-access.ts'
+import { meetingOf } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { findDivergence } from '../commits/divergence.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import { chooseHaves } from './haves.ts'
 import { findSettled } from './interrupted.ts'
+import { keyringConflictError } from './keyring-conflict.ts'
 import type { SyncOptions } from './options.ts'
 import type { LateChange } from './post-revocation-changes.ts'
 import { canBeKept, KEPT_BYTES_MAX, mayHoldErased } from './quarantine.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
-import { isFailureOfRemote, isReplaceable, isVerdict } from './rejected-head.ts'
+import { isReplaceable, isVerdict } from './rejected-head.ts'
 import {
   findKnown,
   findRecord,
@@ -34,7 +37,6 @@ import {
   verifySuccessor,
 } from './remote-head.ts'
 import type { RemoteState } from './remote-state.ts'
-import { findSound } from './sound-ancestors.ts'
 import { TakeOver } from './take-over.ts'
 
 const tooLarge = 'what was refused is larger than 64 MiB, and nothing of it is kept'
@@ -121,12 +123,12 @@ export class Receiver {
     author: Author,
   ): Promise<Received> {
     const bytes = await this.#fetch(connection, head)
-    const [theirs, ...others] = await this.#findAcceptable(head, seen)
+    const theirs = await this.#findAcceptable(head, seen)
     if (theirs === undefined) {
       await this.#settle(undefined)
       return { ...nothingReceived, head, bytes }
     }
-    const { reconciled, taken, late } = await this.#takeOver.take([theirs, ...others], author)
+    const { reconciled, taken, late } = await this.#takeOver.take(theirs, author)
     await this.#settle(taken && { ...taken, intactBelow: reconciled.theirsIntactBelow })
     return { head, bytes, commits: reconciled.received, reconciled, late }
   }
@@ -141,26 +143,22 @@ export class Receiver {
   }
 
   /**
-   * The verified head; if it is refused and a repair may replace it, its sound ancestors. Empty if
-   * the head is in our own history, or nothing below a refused head is sound. Throws the verdict on
-   * any other refused head, which is put in quarantine.
+   * The verified head; undefined if it is in our own history, or is refused and a repair may replace
+   * it. Throws the verdict on any other refused head, which is put in quarantine.
    */
-  async #findAcceptable(head: Oid, seen: SeenHead | undefined): Promise<readonly RemoteHead[]> {
+  async #findAcceptable(head: Oid, seen: SeenHead | undefined): Promise<RemoteHead | undefined> {
     const successor = await this.#findSuccessor(head, seen)
-    if (successor !== undefined) return [successor]
+    if (successor !== undefined) return successor
     const history = await this.#session.loadHistory(this.#options)
     try {
-      const theirs = await this.#verify(history, head, seen)
-      return theirs === undefined ? [] : [theirs]
+      return await this.#verify(history, head, seen)
     } catch (error) {
       if (!isVerdict(error)) throw error
       const { repair, only } = this.#options
       const mayReplace = repair === true && only !== 'pull' && isReplaceable(error)
       // A remote on which our history was never seen may belong to another store.
       const wasOurs = seen !== undefined && findRecord(this.#session, history, seen) !== undefined
-      if (mayReplace && wasOurs) {
-        return await this.#salvage(history, head, error)
-      }
+      if (mayReplace && wasOurs) return undefined
       throw await this.#quarantine(history, head, error)
     }
   }
@@ -178,16 +176,6 @@ export class Receiver {
       if (!isVerdict(error)) throw error
       return undefined
     }
-  }
-
-  async #salvage(history: History, head: Oid, verdict: StoreError): Promise<readonly RemoteHead[]> {
-    try {
-      // A redaction may have erased here what the sound ancestors build on.
-      await this.#fetchAll(head)
-    } catch (error) {
-      if (!isFailureOfRemote(error)) throw error
-    }
-    return findSound(this.#source, history, { head, verdict }, this.#options)
   }
 
   /**
@@ -256,8 +244,10 @@ export class Receiver {
         ) {
           return theirs
         }
+        const conflict = await this.#findConflict(theirs)
+        if (conflict !== undefined && this.#options.takeTheirs === true) return theirs
         await this.#takeOver.reject(theirs)
-        throw rolledBackError()
+        throw conflict ?? rolledBackError()
       }
       if (
         expected !== undefined &&
@@ -276,6 +266,19 @@ export class Receiver {
       await this.#fetchAll(head)
       return verify()
     }
+  }
+
+  /** What a head that lacks what the remote has shown says, if both have changed the keyring. */
+  async #findConflict({ objects, snapshot, epochs }: RemoteHead): Promise<StoreError | undefined> {
+    const { storeId } = this.#session
+    const ours = await this.#session.reading(({ head, keyring }) => ({ head, keyring }))
+    const source = { objects, storeId, epochs: new Map([...this.#session.epochs, ...epochs]) }
+    const { signal } = this.#options
+    const [our, their] = [ours.head.commit, snapshot.head.commit]
+    const divergence = await findDivergence(source, our, their, signal)
+    const tips = { ours: ours.keyring.directory, theirs: snapshot.keyring.directory }
+    const { isConflict } = await meetingOf(source, tips, divergence, signal)
+    return isConflict ? keyringConflictError(source, divergence, true) : undefined
   }
 
   /** Returns the number of bytes received. */

@@ -2,8 +2,11 @@
 // except whether the role of this device allows a merge.
 
 import { StoreError } from '../../errors.ts'
+import type { Role } from '../../format/directory.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import { checkMayWrite, mayWrite, roleOf } from '../access/authority.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { LateChange } from './post-revocation-changes.ts'
 
 /**
  * Checks the role of this device in the keyring in force. Throws `permission_denied`, with advice
@@ -23,35 +26,50 @@ export function checkMayMerge(newest: Snapshot, deviceId: string): void {
   )
 }
 
-interface OwnLate {
-  /** Whether this device keeps the late changes by building on them (FORMAT §7.4). */
-  readonly canKeep: boolean
-  /** Whether theirs lacks redactions that are here, and cannot be undone here. */
-  readonly redacts: boolean
+interface Held {
+  /** What a former owner has redacted or set, on either side. */
+  readonly ours: readonly LateChange[]
+  readonly theirs: readonly LateChange[]
+  /** Whether this device is an owner. */
+  readonly mayMerge: boolean
+  /** The head of the remote. */
+  readonly head: Oid
 }
 
-export function ownLateError({ canKeep, redacts }: OwnLate): StoreError {
-  const keep =
-    'change something yourself, which keeps it, and sync again; if that is refused, an owner ' +
-    'removes the device that changed the keyring, and `sync --repair` leaves that change out'
-  const rejoin = 'join the store again in another directory with a new identity'
-  const wait = 'sync again once the authors of the changes below it have sent them'
-  const redacted = `It may have redacted versions here. To continue without it, ${rejoin}`
-  const choices = canKeep ? `${redacted}; or ${keep}` : redacted
-  const advice = redacts ? choices : `To continue, ${canKeep ? keep : wait}`
+export function heldError({ ours, theirs, mayMerge, head }: Held): StoreError {
+  const held = [...ours, ...theirs]
+  const authors = [...new Set(held.map(({ deviceId }) => deviceId))].join(', ')
+  const versionIds = held.flatMap(({ redacts }) => redacts)
+  const acts = [
+    ...(versionIds.length > 0 ? [`redacted ${versionIds.length} versions`] : []),
+    ...(held.some(({ kind }) => kind === 'settings') ? ['changed the settings'] : []),
+  ]
   return new StoreError(
-    'record_late',
-    `The newest change here is by a device that has been removed since, or rests on one. ${advice}`,
+    'merge_held',
+    `${authors}, owner no more, has ${acts.join(' and ')} on an older state` +
+      (mayMerge ? `, as of commit ${head}` : '') +
+      '. Nothing was merged or sent; what is written here stays',
+    { details: { ...(mayMerge && { commit: head }), versionIds } },
   )
 }
 
-/** Theirs removed the author of an old commit of ours, on which sound keyring records rest. */
-export function keyringsLostError(): StoreError {
+/** Nobody takes over what is here, since this device may not write any more. */
+export function waitsError(role: Role | undefined): StoreError {
+  const now = role === undefined ? 'is no device of the store' : `is ${role} of the store`
   return new StoreError(
-    'record_late',
-    'The remote has removed a device on which changes here of who may open the store rest. ' +
-      'Nothing was left out. If the remote is right, join the store again in another directory ' +
-      'with a new identity; if not, replace what it shows: `git push --force <address> main`',
+    'permission_denied',
+    `An owner has changed the role of this device: it ${now}, and has changes that the remote ` +
+      'lacks. Nothing was merged or sent; what is written here stays. To follow the remote without ' +
+      'it, `sync --take-theirs`',
+  )
+}
+
+/** Before our own changes are left for theirs: a redaction cannot be undone here. */
+export function leavesRedactionError(): StoreError {
+  return new StoreError(
+    'merge_held',
+    'A redaction here is by a device that was removed since, or rests on one, and cannot be ' +
+      'merged. Nothing was merged or sent; what is written here stays',
   )
 }
 

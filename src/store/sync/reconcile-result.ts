@@ -2,7 +2,6 @@
 
 import type { Oid } from '../../git/objects/object.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
-import { addJoinReports, type JoinedKeyrings } from './joined-keyrings.ts'
 import type { LateChange } from './post-revocation-changes.ts'
 import type { SettingsOutcome } from './report.ts'
 
@@ -13,16 +12,16 @@ export interface ReconcileResult {
   readonly outcomes: readonly MergeOutcome[]
   /** Versions that their redactions erased here. */
   readonly erased: number
-  /** Defined if both sides had changed the keyring. */
-  readonly keyrings?: JoinedKeyrings | undefined
   /** The height from which on our redactions rewrote their commits. */
   readonly theirsIntactBelow?: number | undefined
   /** Commits of theirs that our history did not have. */
   readonly received: number
   /** Whether merges may be among them. */
   readonly hasMerges: boolean
-  /** Our newest changes, if they are late (FORMAT §7.4) and were dropped from the history. */
+  /** What of ours was left for theirs, redactions first. */
   readonly leftLate: readonly LateChange[]
+  /** Whether what this device wrote of that was written again. */
+  readonly hasRepeated: boolean
   readonly settings: SettingsOutcome | undefined
   /** Whether either side has versions that may repeat what the other one redacted. */
   readonly builtOnRedacted: boolean
@@ -35,6 +34,7 @@ export const nothingMoved: ReconcileResult = {
   received: 0,
   hasMerges: false,
   leftLate: [],
+  hasRepeated: false,
   settings: undefined,
   builtOnRedacted: false,
 }
@@ -48,7 +48,7 @@ export function addResult(a: ReconcileResult, b: ReconcileResult): ReconcileResu
     received: a.received + b.received,
     hasMerges: a.hasMerges || b.hasMerges,
     leftLate: [...a.leftLate, ...b.leftLate],
-    keyrings: addJoinReports(a.keyrings, b.keyrings),
+    hasRepeated: a.hasRepeated || b.hasRepeated,
     theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),
     settings: b.settings ?? a.settings,
     builtOnRedacted: a.builtOnRedacted || b.builtOnRedacted,

@@ -1,13 +1,12 @@
 // Makes one history of ours and theirs in one transition of the branch (FORMAT §6.4, §10.1): first
 // removes from both what either side has redacted; then adopts the head that contains the other, or
-// merges them, joining keyrings that both changed (§7.2). Redactions commute, so every clone ends
-// with the same commits. Must only be given a verified head.
+// merges them. Redactions commute, so every clone ends with the same commits. Must only be given a verified head.
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
+import { parseLinks } from '../../format/commit.ts'
+import { formatId } from '../../format/id.ts'
 import { findTreeEntry, type NewObject, type Oid } from '../../git/objects/object.ts'
-import { mayWrite, roleOf } from '../access/authority.ts'
-import { findOurLate } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
@@ -19,15 +18,17 @@ import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
 import { buildErasure } from './brought-back.ts'
-import { mergeHeads, type MergedHeads } from './merge-heads.ts'
+import { type HeadsToMerge, mergeHeads, type MergedHeads } from './merge-heads.ts'
+import { NewVersions } from './new-versions.ts'
 import type { SyncOptions } from './options.ts'
-import { readLateChanges } from './post-revocation-changes.ts'
-import { keyringsLostError, notCanonicalError, ownLateError } from './reconcile-refusals.ts'
+import { inOrderOfWeight, readLateChanges } from './post-revocation-changes.ts'
+import { notCanonicalError } from './reconcile-refusals.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { findRecord, includesRecord, type RemoteHead } from './remote-head.ts'
 import { moveToRewritten } from './rewritten-head.ts'
 import { builtOnRedacted, compareSettings } from './side-effects.ts'
-import { loadTheirs, TheirPast } from './their-past.ts'
+import { decideLeaving, type Leaving, takeTheirs } from './take-theirs.ts'
+import { type AppliedRedactions, loadTheirs, TheirPast } from './their-past.ts'
 
 /**
  * The branch has moved durably when it resolves. Undefined, with nothing done, if the keyring in
@@ -78,13 +79,16 @@ function adoptSuccessor(
   return { built: { head: snapshot.head, objects: [], undo }, result }
 }
 
-type ReconcileOptions = Pick<SyncOptions, 'progress' | 'signal' | 'rowsMax'>
+type ReconcileOptions = Pick<
+  SyncOptions,
+  'progress' | 'signal' | 'rowsMax' | 'takeTheirs' | 'mergeHeld'
+>
 
 class Reconciler {
   readonly #session: StoreSession
   readonly #history: History
   readonly #theirs: RemoteHead
-  /** The epochs of both sides: with concurrent keyrings, neither side has them all. */
+  /** The epochs of both sides. */
   readonly #epochs: Epochs
   readonly #options: ReconcileOptions
   readonly #dead: Set<Oid> = new Set()
@@ -93,7 +97,12 @@ class Reconciler {
   /** Rewritten commits, which are on disk only once this transition is committed. */
   readonly #made: Map<Oid, NewObject> = new Map()
   readonly #undos: Undo[] = []
+  /** Their redactions, if they have rewritten ours. */
+  #ourRedactions: AppliedRedactions | undefined
+  /** The head of theirs, as it was received. */
+  readonly #theirsHead: Oid
   /** Theirs as it was before our redactions, if there are any. */
+  #theirHistory: History | undefined
   #theirPast: TheirPast | undefined
   #theirsIntactBelow: number | undefined
 
@@ -106,6 +115,7 @@ class Reconciler {
     this.#session = session
     this.#history = history
     this.#theirs = theirs
+    this.#theirsHead = theirs.snapshot.head.commit
     this.#epochs = new Map([...session.epochs, ...theirs.epochs])
     this.#options = options
   }
@@ -133,7 +143,8 @@ class Reconciler {
     const missing = without(ours.redacted, theirs.redacted)
     const oursIsPast = includesRecord(this.#session, this.#history, this.#theirs, ours.head)
     await this.#rewriteOurs(redactedByThem, oursIsPast)
-    await this.#rewriteTheirs(missing)
+    const leaving = oursIsPast ? undefined : await this.#decideLeaving()
+    await this.#rewriteTheirs(leaving?.leavesRedaction === true ? noVersions : missing)
     if (oursIsPast) {
       assert(missing.size === 0, 'a history has the redactions of what it contains')
       const received = this.#countReceived()
@@ -146,13 +157,7 @@ class Reconciler {
       erased,
       received: divergence.theirs.commits.length,
     }
-    if (await this.#mustDropOurs(divergence, missing)) {
-      await this.#noteDropped(divergence)
-      const isSame = equalBytes(ours.settings.record, theirs.settings.record)
-      const settings = isSame ? undefined : 'replaced'
-      const leftLate = readLateChanges(this.#source(), divergence.ours.commits)
-      return { built: this.#adopt(), result: { ...moved, settings, leftLate } }
-    }
+    if (leaving !== undefined) return this.#takeTheirs(author, leaving, divergence, moved)
     const { built, ...merged } = await this.#merge(author, divergence)
     const theirsIntactBelow = this.#theirsIntactBelow
     const merge = built.head.commit
@@ -167,30 +172,90 @@ class Reconciler {
     return records.size - (this.#history.commits.length - 1 - (common?.position ?? -1))
   }
 
-  /**
-   * Whether all our commits that theirs lacks are late (FORMAT §7.4). Throws `record_late` if our
-   * newest commit is late and others are not, which cannot be merged without it.
-   */
-  async #mustDropOurs(divergence: Divergence, missing: ReadonlySet<string>): Promise<boolean> {
-    const { ours, theirs } = divergence
-    if (!theirs.hasKeyring) return false
-    const source = this.#source()
+  async #decideLeaving(): Promise<Leaving | undefined> {
     const tips = { ours: this.#session.snapshot, theirs: this.#theirs.snapshot }
-    const isIntact = missing.size === 0
-    const late = await findOurLate(source, tips, divergence)
-    if (late.isDisputed) throw keyringsLostError()
-    if (!late.commits.has(tips.ours.head.commit)) return false
-    if (isIntact && ours.commits.every((oid) => late.commits.has(oid))) return true
-    const { deviceId } = this.#session.identity
-    const canKeep = mayWrite(roleOf(tips.theirs, deviceId), 'change') && late.vouches(deviceId)
-    throw ownLateError({ canKeep, redacts: !isIntact })
+    if (equalBytes(tips.ours.keyring.record, tips.theirs.keyring.record)) return undefined
+    const divergence = await this.#divergence()
+    return decideLeaving(this.#session, this.#source(), tips, divergence, this.#options)
+  }
+
+  /** Moves the branch to theirs, with what of ours can be merged into it. */
+  async #takeTheirs(
+    author: Author,
+    leaving: Leaving,
+    divergence: Divergence,
+    moved: ReconcileResult,
+  ): Promise<{ built: BuiltCommit; result: ReconcileResult }> {
+    const session = this.#session
+    const ours = session.snapshot
+    const theirs = this.#theirs.snapshot
+    const source = this.#source()
+    const changes = readLateChanges(source, leaving.left)
+    const own = formatId('device', session.identity.deviceId)
+    await this.#noteDropped(leaving.left, divergence)
+    const history = this.#theirHistory ?? (await this.#loadTheirs())
+    this.#undos.push(session.adopt(theirs, this.#epochs))
+    const contents = { ...session.contents, objects: this.#objects(), epochs: this.#epochs }
+    const line = {
+      history: this.#history,
+      followed: history,
+      positions: this.#positionsOf(leaving.left),
+      contents,
+    }
+    const versions = new NewVersions()
+    for (const position of this.#positionsOf(leaving.commits)) {
+      for (const entry of this.#history.rowsAt(position)) versions.addKnown(source, entry)
+    }
+    const { head, objects, merge, outcomes, hasRepeated } = await takeTheirs(
+      {
+        ...this.#heads(),
+        history,
+        theirs: { ...this.#theirs, snapshot: ours, versions },
+        loadTheirPast: async () => new TheirPast(this.#history, this.#ourRedactions),
+        line,
+      },
+      leaving,
+      author,
+    )
+    const isSame = equalBytes(ours.settings.record, session.snapshot.settings.record)
+    const result: ReconcileResult = {
+      ...moved,
+      merge,
+      outcomes,
+      settings: isSame ? undefined : 'replaced',
+      hasRepeated,
+      leftLate: inOrderOfWeight(
+        changes.filter(({ kind, deviceId }) => {
+          return !leaving.repeats || kind !== 'change' || deviceId !== own
+        }),
+      ),
+    }
+    return { built: this.#transition(head, objects), result }
+  }
+
+  /** Of commits of ours, as their redactions have rewritten them. */
+  #positionsOf(commits: readonly Oid[]): ReadonlySet<number> {
+    const rewritten = new Map(
+      Array.from(this.#ourRedactions?.commits ?? [], ([position, oid]) => [oid, position]),
+    )
+    const { objects } = this.#source()
+    return new Set(
+      commits.map((oid) => {
+        const known = rewritten.get(oid)
+        if (known !== undefined) return known
+        const { height } = parseLinks(readCommitBytes(objects, oid))
+        const entry = this.#history.findCommit(oid, height)
+        assert(entry !== undefined, 'our history has our commits')
+        return entry.position
+      }),
+    )
   }
 
   /** Notes the newest common commit, so that the store opens even if this process dies. */
-  async #noteDropped({ ours }: Divergence): Promise<void> {
+  async #noteDropped(left: readonly Oid[], { ours }: Divergence): Promise<void> {
     const source = this.#source()
     const { storeId, epochs, objects } = source
-    const records = ours.commits.map((oid) => {
+    const records = left.map((oid) => {
       return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).hash
     })
     const common = newestCommon(source, ours)
@@ -213,16 +278,24 @@ class Reconciler {
     const session = this.#session
     this.#undos.push(session.adopt(session.snapshot, this.#epochs))
     const heads = {
-      session,
+      ...this.#heads(),
       history: this.#history,
       theirs: this.#theirs,
       loadTheirPast: () => this.#loadTheirPast(),
+    }
+    return mergeHeads(heads, author, divergence)
+  }
+
+  #heads(): Omit<HeadsToMerge, 'history' | 'theirs' | 'loadTheirPast'> {
+    return {
+      session: this.#session,
       objects: this.#objects(),
       made: this.#made,
       undos: this.#undos,
+      head: this.#theirsHead,
+      takesHeld: this.#options.mergeHeld === this.#theirsHead,
       options: this.#options,
     }
-    return mergeHeads(heads, author, divergence)
   }
 
   async #loadTheirPast(): Promise<TheirPast> {
@@ -244,6 +317,7 @@ class Reconciler {
     if (rewritten === undefined) return
     await this.#session.seenRemotes.noteRewrite(lowestOf(this.#history, rewritten))
     const { head, tree } = rewritten
+    this.#ourRedactions = { commits: rewritten.commits, versionIds }
     const record = toHex(snapshot.head.record)
     if (isPast && this.#theirs.records.get(record) !== head) throw notCanonicalError()
     this.#undos.push(moveToRewritten(snapshot, { commit: head, tree }, versionIds))
@@ -256,6 +330,7 @@ class Reconciler {
     const history = await this.#loadTheirs()
     const rewritten = await this.#rewrite(history, versionIds)
     if (rewritten === undefined) return
+    this.#theirHistory = history
     this.#theirPast = new TheirPast(history, { commits: rewritten.commits, versionIds })
     this.#theirsIntactBelow = lowestOf(history, rewritten)
     const { head, tree } = rewritten
@@ -311,6 +386,9 @@ class Reconciler {
     for (const undo of this.#undos.splice(0).toReversed()) undo()
   }
 }
+
+/** In place of redactions that are left. */
+const noVersions: ReadonlySet<string> = new Set()
 
 function isRoot(tree: Uint8Array): boolean {
   return findTreeEntry(tree, '100644', 'keyring') !== undefined

@@ -4,7 +4,6 @@ import type { Conflict } from '../history/conflicts.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../redaction/built-on.ts'
-import type { JoinedKeyrings } from './joined-keyrings.ts'
 import type { NewDevice } from './new-devices.ts'
 import type { LateChange } from './post-revocation-changes.ts'
 
@@ -23,10 +22,10 @@ type Taken = Pick<
   | 'merge'
   | 'outcomes'
   | 'mergedElsewhere'
-  | 'keyrings'
   | 'settings'
   | 'erased'
   | 'late'
+  | 'hasRepeated'
 > & {
   /** Whether this brought versions that may repeat a redacted text. */
   readonly builtOnRedacted: boolean
@@ -37,11 +36,11 @@ export const nothingTaken: Taken = {
   merge: undefined,
   outcomes: [],
   mergedElsewhere: [],
-  keyrings: undefined,
   settings: undefined,
   builtOnRedacted: false,
   erased: 0,
   late: [],
+  hasRepeated: false,
 }
 
 export type Moved = Taken & Pick<SyncReport, 'sent'>
@@ -64,8 +63,6 @@ export interface SyncReport {
   readonly outcomes: readonly MergeOutcome[]
   /** The results of merges in other clones that came with this sync, newest first. */
   readonly mergedElsewhere: readonly Conflict[]
-  /** Defined if both sides had changed who may open the store. */
-  readonly keyrings: JoinedKeyrings | undefined
   /** Undefined if no other device has changed the settings. */
   readonly settings: SettingsOutcome | undefined
   /**
@@ -80,8 +77,13 @@ export interface SyncReport {
   /** The newest commit here, 40 hex digits, and its fingerprint for comparison by voice. */
   readonly head: string
   readonly headFingerprint: readonly string[]
-  /** Late changes of removed devices (FORMAT §7.4), not part of the history, oldest first. */
+  /**
+   * What is not part of the history: late changes (FORMAT §7.4), and what was left where keyrings
+   * had changed apart. Redactions first, then oldest first.
+   */
   readonly late: readonly LateChange[]
+  /** Whether memories of a side that was left were written again here. */
+  readonly hasRepeated: boolean
   /** The devices that this sync brought, which others have enrolled or added. */
   readonly newDevices: readonly NewDevice[]
   /** Devices that write from two machines (FORMAT §8.2). */

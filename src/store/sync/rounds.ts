@@ -70,9 +70,18 @@ export async function receiveAndSend(
     // Another round may find them again.
     for (const change of received.late) late.set(change.commit, change)
     const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
-    const { hasMerges, merge, outcomes, keyrings, settings, builtOnRedacted, erased } = reconciled
+    const { hasMerges, merge, outcomes, settings, builtOnRedacted, erased, hasRepeated } =
+      reconciled
     const mergedElsewhere = hasMerges ? await findMergedElsewhere(session, before, options) : []
-    const made = { merge, outcomes, mergedElsewhere, keyrings, settings, builtOnRedacted, erased }
+    const made = {
+      merge,
+      outcomes,
+      mergedElsewhere,
+      settings,
+      builtOnRedacted,
+      erased,
+      hasRepeated,
+    }
     return { received: total, ...made, late: [...late.values()], sent }
   }
   return repeat(session, round, () => isBehind)

@@ -56,6 +56,8 @@ const sharedBy = [
   'remote',
   'only',
   'repair',
+  'takeTheirs',
+  'mergeHeld',
   'rowsMax',
   'stepBytes',
   'access',

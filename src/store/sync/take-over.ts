@@ -4,23 +4,30 @@
 // not verified.
 
 import { hasCode } from '../../errors.ts'
+import { parseLinks } from '../../format/commit.ts'
+import { formatId } from '../../format/id.ts'
 import type { Incoming } from '../../git/exchange.ts'
-import type { Oid } from '../../git/objects/object.ts'
+import type { NewObject, Oid } from '../../git/objects/object.ts'
+import { isInForce, isOwner } from '../access/lateness.ts'
 import { findLateHead, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import type { History, HistorySource } from '../history/history.ts'
+import { catchUp } from '../history/catch-up.ts'
+import { History, type HistorySource } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { Build } from '../session/writer.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
+import type { Snapshot, Undo } from '../snapshot/snapshot.ts'
 import { eraseBroughtBack } from './brought-back.ts'
 import { noteFetches } from './interrupted.ts'
 import type { SyncOptions } from './options.ts'
-import { type LateChange, readLateChanges } from './post-revocation-changes.ts'
+import { inOrderOfWeight, type LateChange, readLateChanges } from './post-revocation-changes.ts'
 import { addResult, nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { reconcile } from './reconcile.ts'
 import { isVerdict } from './rejected-head.ts'
 import { findRecord, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
+import { writeAgain } from './take-theirs.ts'
 
 export interface TakenOver {
   readonly reconciled: ReconcileResult
@@ -41,8 +48,8 @@ export class TakeOver {
   readonly #session: StoreSession
   readonly #incoming: Incoming
   readonly #options: SyncOptions
-  /** The heads that are being taken over. */
-  #heads: readonly Oid[] = []
+  /** The head that is being taken over. */
+  #head: Oid = ''
   /** The verified snapshot of the head that was merged last: the next attempt starts from it. */
   #merged: Snapshot | undefined
 
@@ -50,29 +57,6 @@ export class TakeOver {
     this.#session = session
     this.#incoming = incoming
     this.#options = options
-  }
-
-  /** Takes over one head, or the several sound ancestors of a head that a repair replaces. */
-  async take(
-    [first, ...others]: readonly [RemoteHead, ...RemoteHead[]],
-    author: Author,
-  ): Promise<TakenOver> {
-    this.#heads = [first, ...others].map(({ snapshot }) => snapshot.head.commit)
-    const done = await this.#takeOne(first, author)
-    let { reconciled, taken } = done
-    const late = [...done.late]
-    for (const { snapshot } of others) {
-      // Our history has changed with the head before.
-      const newest = await this.#session.loadHistory(this.#options)
-      const theirs = await this.#verifyOrPassOver(newest, snapshot.head.commit, isVerdict)
-      // Sound alone, but not together with the heads before.
-      if (theirs === undefined) continue
-      const next = await this.#takeOne(theirs, author)
-      reconciled = addResult(reconciled, next.reconciled)
-      taken = next.taken ?? taken
-      late.push(...next.late)
-    }
-    return { reconciled, taken, late }
   }
 
   /** Erases redacted versions that a head brought back, which is not taken over. */
@@ -89,20 +73,29 @@ export class TakeOver {
   }
 
   /** If the head is late, takes over what is in time (FORMAT §7.4); the push replaces the rest. */
-  async #takeOne(theirs: RemoteHead, author: Author): Promise<TakenOver> {
+  async take(theirs: RemoteHead, author: Author): Promise<TakenOver> {
     const session = this.#session
+    this.#head = theirs.snapshot.head.commit
     let reconciled = nothingMoved
     let taken: SeenHead | undefined
     for (;;) {
       const tip = await session.reading(({ head, keyring }) => ({ head, keyring }))
       const source = this.#sourceWith(theirs)
-      const how = { signal: this.#options.signal, alsoUnauthorized: this.#repairs }
       const tips = { ours: tip, theirs: theirs.snapshot }
-      const late = await findLateHead(source, tips, how)
+      const late = await findLateHead(source, tips, {
+        keepsOurs: this.#keepsOurs(tip),
+        signal: this.#options.signal,
+      })
       const part = late === undefined ? theirs : await this.#findNewestInTime(source, late)
       if (part === undefined) {
+        const again = late?.isConflict === true ? await this.#writeAgain(theirs, late, author) : []
         const rejected = await this.#rejectLate(theirs, late?.commits ?? [])
-        return { reconciled, taken, late: [...reconciled.leftLate, ...rejected] }
+        const lost = rejected.filter(({ kind, deviceId }) => {
+          return kind !== 'change' || !again.includes(deviceId)
+        })
+        const hasRepeated = reconciled.hasRepeated || again.length > 0
+        const all = inOrderOfWeight([...reconciled.leftLate, ...lost])
+        return { reconciled: { ...reconciled, hasRepeated }, taken, late: all }
       }
       await this.#accept()
       const done = await this.#reconcileOrErase({ theirs, part, tip }, author)
@@ -114,10 +107,68 @@ export class TakeOver {
     }
   }
 
+  /** Only an owner keeps its own changes of the keyring where others have changed it too. */
+  #keepsOurs({ keyring }: Pick<Snapshot, 'keyring'>): boolean {
+    const { repair, takeTheirs } = this.#options
+    const isOwned = isOwner(keyring.directory, this.#session.identity.deviceId)
+    return repair === true && takeTheirs !== true && isOwned
+  }
+
+  /**
+   * Writes again what devices in force have written on a line that is left, of which all that can
+   * be merged is. Returns those devices, `dev_…`.
+   */
+  async #writeAgain(
+    theirs: RemoteHead,
+    { left }: LateHead,
+    author: Author,
+  ): Promise<readonly string[]> {
+    const session = this.#session
+    const source = this.#sourceWith(theirs)
+    const history = new History()
+    await catchUp(history, source, theirs.snapshot.head.commit, this.#options)
+    const commits = left.flatMap((oid) => {
+      const { height } = parseLinks(readCommitBytes(source.objects, oid))
+      return history.findCommit(oid, height) ?? []
+    })
+    const write: Build<readonly string[]> = async () => {
+      const made = new Map<Oid, NewObject>()
+      const undos: Undo[] = []
+      const undo = (): void => {
+        for (const one of undos.splice(0).toReversed()) one()
+      }
+      const read: ObjectSource['read'] = (oid) => made.get(oid) ?? source.objects.read(oid)
+      const contents = { ...session.contents, objects: { read }, epochs: source.epochs }
+      const line = {
+        history,
+        followed: await session.historyNow(this.#options),
+        positions: new Set(commits.map(({ position }) => position)),
+        contents,
+      }
+      const { directory } = session.snapshot.keyring
+      const authors = new Set(commits.map(({ deviceId }) => deviceId))
+      const inForce = [...authors].filter((deviceId) => isInForce(directory, deviceId))
+      const objects: NewObject[] = []
+      try {
+        for (const deviceId of inForce) {
+          const writing = { session, made, undos, line, options: this.#options }
+          objects.push(...(await writeAgain(writing, deviceId, author)))
+        }
+      } catch (error) {
+        undo()
+        throw error
+      }
+      const built =
+        objects.length === 0 ? undefined : { head: session.snapshot.head, objects, undo }
+      return { built, result: inForce.map((deviceId) => formatId('device', deviceId)) }
+    }
+    return session.writing(write, true)
+  }
+
   /** Makes what was fetched part of the store; noted first, should this process die. */
   async #accept(): Promise<void> {
     if (this.#incoming.isEmpty) return
-    await noteFetches(this.#session, this.#heads)
+    await noteFetches(this.#session, [this.#head])
     await this.#incoming.accept()
   }
 
@@ -140,11 +191,11 @@ export class TakeOver {
   /** The newest commit of a head that is in time and not ours yet; undefined if there is none. */
   async #findNewestInTime(
     source: HistorySource,
-    { candidates }: LateHead,
+    { kept }: LateHead,
   ): Promise<RemoteHead | undefined> {
     const history = await this.#session.loadHistory(this.#options)
     const isOurs = isOfOurs(source, history)
-    for (const oid of candidates) {
+    for (const oid of kept.toReversed()) {
       // All above it is late. Compared by record: a redaction may have changed the commit id.
       if (isOurs(oid)) return undefined
       const part = await this.#verifyOrPassOver(history, oid, isAsRedacted)
@@ -183,10 +234,6 @@ export class TakeOver {
       if (isReason(error)) return undefined
       throw error
     }
-  }
-
-  get #repairs(): boolean {
-    return this.#options.repair === true
   }
 }
 

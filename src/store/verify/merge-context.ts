@@ -1,9 +1,9 @@
 // What checking a commit needs to know of the commits verified before it, besides the snapshot of
 // its parent.
 
-import type { ParentHead } from '../access/keyring-change.ts'
 import type { OtherParent } from '../commits/commit-context.ts'
 import type { OpenVersions } from '../commits/divergence.ts'
+import type { Head } from '../snapshot/snapshot.ts'
 
 export interface MergeContext {
   /** Set for a commit with two verified parents, neither an ancestor of the other. */
@@ -18,6 +18,9 @@ export interface Merging {
   /** The memories that both sides changed, by memory id. */
   readonly open: ReadonlyMap<string, OpenVersions>
   /** In ascending order of the record hash. */
-  readonly parents: readonly ParentHead[]
+  readonly parents: readonly Head[]
   readonly isOursFirst: boolean
+  /** Whether a parent is late, and who alone may merge these two (FORMAT §7.4). */
+  readonly isLate: boolean
+  readonly needsOwner: boolean
 }

@@ -83,7 +83,6 @@ function* sealedUnder(
     kids.set(position, decodeKeyring(getBlob(source.objects, entry, 'keyring_mismatch')).kid)
     known[position] = position
   }
-  // A keyring record with memories joins two keyrings and is sealed under its epoch (FORMAT §7.2).
   return ({ position }) => kids.get(known[position] ?? 0) ?? ''
 }
 

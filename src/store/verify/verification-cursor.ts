@@ -3,9 +3,9 @@
 // a merge compares its parents with them. In a linear history only the newest commit is kept.
 
 import { compareBytes } from '../../bytes.ts'
+import type { Directory } from '../../format/directory.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { ParentHead } from '../access/keyring-change.ts'
-import { lateOf, type MergeSide } from '../access/lateness.ts'
+import { heldOf, lateOf, type SideCommit } from '../access/lateness.ts'
 import { compareSnapshots, type OtherTip, type Touched } from '../commits/divergence.ts'
 import { Frontier } from '../commits/frontier.ts'
 import { beforeGenesis, type Head, type Snapshot, type Undo } from '../snapshot/snapshot.ts'
@@ -19,6 +19,8 @@ interface Node {
   /** The parents that are kept. */
   parents: readonly Node[]
   readonly own: OwnPart
+  /** The directory in force there. */
+  readonly directory: Directory
   /** The number of children that are not verified yet. */
   childrenLeft: number
 }
@@ -94,7 +96,8 @@ export class VerificationCursor implements Cursor {
 
   #advance(head: Head, own: OwnPart, parents: readonly Node[], undo: Undo): void {
     const childrenLeft = this.#children.get(head.commit) ?? 1
-    const node = { head, parents, own, childrenLeft }
+    const { directory } = this.#snapshot.keyring
+    const node = { head, parents, own, directory, childrenLeft }
     if (childrenLeft > 0) this.#open += 1
     this.#path.push({ node, undo })
     if (this.#open > 1) this.#nodes.set(head.commit, node)
@@ -152,40 +155,36 @@ export class VerificationCursor implements Cursor {
     const divergence = { ours: touchedBy(sides.ours), theirs: touchedBy(sides.theirs) }
     const tip = tipOf(theirs.head, inOrder(sides.theirs), this.#snapshot)
     const { other, open } = compareSnapshots(this.#snapshot, tip, divergence)
-    const merged = { ours: mergeSide(sides.ours), theirs: mergeSide(sides.theirs) }
-    const parents = [
-      parentHead(ours, sides.ours, lateOf(merged.ours, merged.theirs)),
-      parentHead(theirs, sides.theirs, lateOf(merged.theirs, merged.ours)),
-    ]
+    const after = (other.keyring ?? this.#snapshot.keyring).directory
+    const judgings = {
+      ours: { before: ours.directory, after },
+      theirs: { before: theirs.directory, after },
+    }
+    const ofSide = { ours: commitsOf(sides.ours), theirs: commitsOf(sides.theirs) }
+    const isLate =
+      lateOf(ofSide.ours, judgings.ours).has(ours) ||
+      lateOf(ofSide.theirs, judgings.theirs).has(theirs)
     const isOursFirst = compareBytes(ours.head.record, theirs.head.record) < 0
+    const parents = [ours.head, theirs.head]
     return {
       other,
       open: new Map(open.map((one) => [one.memoryId, one])),
       parents: isOursFirst ? parents : parents.toReversed(),
       isOursFirst,
+      isLate,
+      needsOwner:
+        heldOf(ofSide.ours, judgings.ours).length > 0 ||
+        heldOf(ofSide.theirs, judgings.theirs).length > 0,
     }
   }
 }
 
-/** `side` holds the commits of its past that are not in the past of the other parent. */
-function parentHead(node: Node, side: readonly Node[], late: ReadonlySet<Node>): ParentHead {
-  const keyringChanges = side.flatMap(({ own }) => own.keyringChange ?? [])
-  return { head: node.head, isLate: late.has(node), keyringChanges }
-}
-
-function mergeSide(nodes: readonly Node[]): MergeSide<Node> {
-  return {
-    commits: inOrder(nodes).map((node) => {
-      return { key: node, parents: node.parents, deviceId: node.own.deviceId }
-    }),
-    additions: nodes.flatMap(({ own: { deviceId, keyringChange } }) => {
-      return keyringChange === undefined ? [] : [{ deviceId, added: keyringChange.added }]
-    }),
-    keyrings: nodes.flatMap(({ own: { keyring, keyringChange } }) => {
-      if (keyring === undefined || keyringChange === undefined) return []
-      return { directory: keyring.directory, removes: keyringChange.removes }
-    }),
-  }
+function commitsOf(nodes: readonly Node[]): readonly SideCommit<Node>[] {
+  return inOrder(nodes).map((node) => {
+    const { deviceId, keyring, isOwners } = node.own
+    const bringsKeyring = keyring !== undefined
+    return { key: node, parents: node.parents, deviceId, bringsKeyring, isOwners }
+  })
 }
 
 function pastOf(tip: Node): ReadonlySet<Node> {
@@ -257,6 +256,6 @@ const noChanges: OwnPart = {
   memories: new Map(),
   devices: new Map(),
   keyring: undefined,
-  keyringChange: undefined,
+  isOwners: false,
   settings: undefined,
 }

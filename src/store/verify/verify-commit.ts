@@ -4,25 +4,16 @@
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
-import { assert, type ErrorCode, StoreError } from '../../errors.ts'
-import type { ChangeRecord } from '../../format/change-record.ts'
+import { type ErrorCode, StoreError } from '../../errors.ts'
 import { openEnvelope, recordContext } from '../../format/envelope.ts'
 import { readmeFile, storeFile } from '../../format/public-files.ts'
-import { bringsKeyring, joinsKeyrings } from '../../format/record-rules.ts'
+import { bringsKeyring } from '../../format/record-rules.ts'
 import { zeroHash } from '../../format/record.ts'
 import { decodeSettings } from '../../format/settings.ts'
 import type { NewObject, Oid, TreeEntry } from '../../git/objects/object.ts'
 import { opensContents } from '../../keys/epoch.ts'
-import {
-  admitterOf,
-  checkAuthor,
-  checkInTime,
-  checkJoining,
-  checkSuccession,
-  openNewKeyring,
-} from '../access/authority.ts'
-import type { KeyringChange, TwoKeyrings } from '../access/keyring-change.ts'
-import { joinChange, checkChangesSound, keyringChange } from '../access/keyring-join.ts'
+import { admitterOf, checkAuthor, checkSuccession, openNewKeyring } from '../access/authority.ts'
+import { isOwner } from '../access/lateness.ts'
 import { getBlob, getEntry, getTree, hasObject } from '../snapshot/git-reads.ts'
 import { encodeRoot } from '../snapshot/root-tree.ts'
 import {
@@ -45,8 +36,8 @@ import { findMemory, readRows, type VerifyContext } from './verify-rows.ts'
 export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings'> {
   /** Undefined for a recovery identity. */
   readonly deviceId: string | undefined
-  /** Undefined unless the record brings a keyring. */
-  readonly keyringChange: KeyringChange | undefined
+  /** Whether only an owner may write it: a redaction, or a change of the settings. */
+  readonly isOwners: boolean
   /** The author, and the devices that the commit shows to be forked. */
   readonly devices: ReadonlyMap<string, DeviceState>
 }
@@ -93,16 +84,23 @@ function* verifyInOrder(
 ): Generator<undefined, Verified> {
   const { merging } = mergeContext
   const { record } = commit
-  const before = keyringsBefore(snapshot, merging)
+  const before = merging?.other.keyring ?? snapshot.keyring
   const device =
     merging?.other.devices.get(record.deviceId) ?? snapshot.devices.get(record.deviceId)
   checkPosition(snapshot, commit, merging)
-  checkKeyring(snapshot, commit, before)
-  if (merging !== undefined && !areTwo(before)) checkInTime(merging.parents)
+  checkKeyring(snapshot, commit, before, merging)
+  if (merging?.isLate === true) {
+    refuse('record_late', 'A parent of a merge is of a device that was removed, or rests on one')
+  }
   const keyring = yield* readKeyring(context, commit)
-  checkAuthor({ keyring: before[0], device }, commit, keyring)
+  checkAuthor({ keyring: before, device }, commit, keyring)
+  if (merging?.needsOwner === true && !isOwner(before.directory, record.deviceId)) {
+    refuse('merge_needs_owner', 'Only an owner may merge what a former owner redacted or set')
+  }
   if (keyring !== undefined && record.kind === 'keyring') {
-    checkNewKeyring(context.storeId, before, keyring, { snapshot, record, merging })
+    const author = admitterOf(before.directory, record)
+    const lastRecordOf = lastRecords(snapshot.devices)
+    checkSuccession({ storeId: context.storeId, author, lastRecordOf }, before, keyring)
   }
   checkDeviceChain(device, commit)
   const settings = readSettings(context, snapshot, commit)
@@ -110,17 +108,10 @@ function* verifyInOrder(
   const authors = authorState(commit.record, commit.hash)
   const forked = [...(merging?.other.devices ?? [])].filter(([, state]) => state.forked)
   const devices = merging === undefined ? authors : new Map([...forked, ...authors])
-  const authorId = record.deviceId
-  const change = keyring && changeOf(authorId, before, keyring)
-  const deviceId = record.sequence === 0 ? undefined : authorId
-  const own = { deviceId, memories, devices, keyring, keyringChange: change, settings }
+  const deviceId = record.sequence === 0 ? undefined : record.deviceId
+  const isOwners = record.kind === 'redact' || record.kind === 'settings'
+  const own = { deviceId, memories, devices, keyring, isOwners, settings }
   return { own, undo: yield* moveSnapshot(context, snapshot, commit, own, merging) }
-}
-
-function changeOf(authorId: string, before: KeyringsBefore, next: KeyringState): KeyringChange {
-  const directories = before.map(({ directory }) => directory)
-  if (areTwo(before)) return joinChange(authorId, directories, next.directory)
-  return keyringChange(authorId, before[0].directory, next.directory)
 }
 
 /** Parents and height. Only genesis has a record without parents (record-rules.ts). */
@@ -133,7 +124,7 @@ function checkPosition(
   const { head } = snapshot
   const genesis = head === beforeGenesis
   const here: readonly Head[] = genesis ? [] : [head]
-  const parents = merging === undefined ? here : merging.parents.map((parent) => parent.head)
+  const parents = merging === undefined ? here : merging.parents
   const oids = parents.map((parent) => parent.commit)
   const hashes = parents.map((parent) => parent.record)
   if (commit.parents.join() !== oids.join() || toHexes(record.parents) !== toHexes(hashes)) {
@@ -143,66 +134,22 @@ function checkPosition(
   if (record.height !== height) refuse('record_height', 'The height does not follow')
 }
 
-/** The keyring in force; for a merge the later one, or both if neither is later. */
-type KeyringsBefore = readonly [KeyringState] | TwoKeyrings
-
-function keyringsBefore(snapshot: Snapshot, merging: Merging | undefined): KeyringsBefore {
-  const { keyring } = snapshot
-  const concurrent = merging?.other.concurrent
-  if (concurrent === undefined) return [merging?.other.keyring ?? keyring]
-  return merging?.isOursFirst === true ? [keyring, concurrent] : [concurrent, keyring]
-}
-
-function areTwo(keyrings: KeyringsBefore): keyrings is TwoKeyrings {
-  return keyrings.length === 2
-}
-
 /** Checks that the record names the newest keyring of its past and is sealed under its epoch. */
-function checkKeyring(snapshot: Snapshot, commit: CheckedCommit, before: KeyringsBefore): void {
-  const { record, epoch } = commit
-  const joins = joinsKeyrings(record)
-  if (areTwo(before) && !joins) {
+function checkKeyring(
+  snapshot: Snapshot,
+  { record, epoch }: CheckedCommit,
+  before: KeyringState,
+  merging: Merging | undefined,
+): void {
+  if (merging?.other.areKeyringsApart === true) {
     refuse('keyring_conflict', 'A merge chooses between keyrings that were changed independently')
   }
-  if (!areTwo(before) && joins) {
-    refuse('keyring_chain', 'A record joins keyrings of which one is later than the other')
-  }
-  if (!equalBytes(record.keyring, before[0].record)) {
+  if (!equalBytes(record.keyring, before.record)) {
     refuse('record_keyring', 'The record does not name the newest keyring of its past')
   }
-  // A record that joins two is sealed under the epoch it brings, as genesis is: no older epoch is
-  // known to all.
-  if (snapshot.head !== beforeGenesis && !joins && epoch.kid !== before[0].kid) {
+  if (snapshot.head !== beforeGenesis && epoch.kid !== before.kid) {
     refuse('record_epoch', 'The record is not sealed under the epoch in force')
   }
-}
-
-/** A keyring record, and the snapshot at its first parent. */
-interface KeyringRecord {
-  readonly snapshot: Snapshot
-  readonly record: ChangeRecord
-  readonly merging: Merging | undefined
-}
-
-function checkNewKeyring(
-  storeId: string,
-  before: KeyringsBefore,
-  keyring: KeyringState,
-  { snapshot, record, merging }: KeyringRecord,
-): void {
-  if (!areTwo(before)) {
-    const author = admitterOf(before[0].directory, record)
-    const lastRecordOf = lastRecords(snapshot.devices)
-    return checkSuccession({ storeId, author, lastRecordOf }, before[0], keyring)
-  }
-  checkJoining(storeId, before, keyring)
-  const [first, second] = merging?.parents ?? []
-  assert(first !== undefined && second !== undefined, 'a join has two parents')
-  checkChangesSound(
-    { keyring: before[0], changes: first.keyringChanges },
-    { keyring: before[1], changes: second.keyringChanges },
-  )
-  checkInTime([first, second])
 }
 
 /** The keyring of a record that brings one (kind 1 or 4). */
@@ -218,7 +165,7 @@ function* readKeyring(
     refuse('keyring_mismatch', 'The keyring is not the one that the record names')
   }
   const opened = yield* openNewKeyring(context, record, bytes)
-  if ((record.kind === 'genesis' || joinsKeyrings(record)) && opened.kid !== epoch.kid) {
+  if (record.kind === 'genesis' && opened.kid !== epoch.kid) {
     refuse('record_epoch', 'The record is not sealed under the epoch of the keyring it brings')
   }
   return { ...opened, oid, record: commit.hash }

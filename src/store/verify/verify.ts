@@ -261,13 +261,11 @@ const unknownKeyring: KeyringState = {
   archived: [],
   directory: {
     number: 0,
-    previous: [],
+    previous: undefined,
     devices: [],
     removed: [],
     recovery: [],
-    gone: [],
     quota: 0,
-    quotaSet: 0,
     founderRandom: undefined,
   },
 }

@@ -1,6 +1,5 @@
 // FORMAT §7: the directory of devices and recovery identities. Which may follow which is
-// succession.ts, what two make together directory-join.ts, which changes count in a join
-// keyring-changes.ts. Ids and hashes are hex; public keys are bytes.
+// succession.ts. Ids and hashes are hex; public keys are bytes.
 
 import {
   concat,
@@ -40,18 +39,12 @@ export type Grade = 1 | 2 | 3
 export interface Device extends DeviceKeys {
   readonly deviceId: string
   readonly role: Role
-  /** Who set the role. */
-  readonly roleBy: Grade
-  /** Who gave the name. */
-  readonly namedBy: Grade
   /** Who added the device. */
   readonly admittedBy: Grade
   /** The id of the recovery entry that added it; zero if none did. */
   readonly slotId: string
-  /** Directory numbers. */
+  /** Directory number. */
   readonly added: number
-  readonly roleSet: number
-  readonly named: number
   readonly name: string
 }
 
@@ -84,37 +77,30 @@ export type RecoveryEntry = PassphraseEntry | (Entry & { readonly slotType: 3 })
 
 export interface Directory {
   readonly number: number
-  /** None in number 0, two in a join. */
-  readonly previous: readonly string[]
+  /** The hash of the one before; undefined in number 0. */
+  readonly previous: string | undefined
   readonly devices: readonly Device[]
   readonly removed: readonly RemovedDevice[]
   readonly recoveries: readonly RecoveryEntry[]
-  /** Slot ids. */
-  readonly gone: readonly string[]
   /** How many active devices there may be that a passphrase has admitted. */
   readonly quota: number
-  /** The directory number at which it was last set. */
-  readonly quotaSet: number
   /** 32 bytes in number 0, else undefined. */
   readonly founderRandom: Uint8Array | undefined
 }
 
 /** The plaintext, before padding. */
 export function encodeDirectory(directory: Directory): Uint8Array {
-  const { number, previous, devices, removed, recoveries, gone, quota, quotaSet } = directory
-  const lists = [devices, removed, recoveries, gone]
+  const { number, previous, devices, removed, recoveries, quota } = directory
   return concat(
-    u8(1),
-    u8(previous.length),
-    ...lists.map((list) => u16(list.length)),
+    u8(2),
+    u8(previous === undefined ? 0 : 1),
+    ...[devices, removed, recoveries].map((list) => u16(list.length)),
     u16(quota),
-    u64(quotaSet),
     u64(number),
-    ...previous.map(fromHex),
+    previous === undefined ? new Uint8Array() : fromHex(previous),
     ...devices.map(encodeDevice),
     ...removed.map(encodeRemoved),
     ...recoveries.map(encodeRecovery),
-    ...gone.map(fromHex),
     directory.founderRandom ?? new Uint8Array(),
   )
 }
@@ -122,11 +108,9 @@ export function encodeDirectory(directory: Directory): Uint8Array {
 function encodeDevice(device: Device): Uint8Array {
   const { deviceId, signingKey, kemKey, keySignature, role, slotId } = device
   const keys = concat(fromHex(deviceId), signingKey, kemKey, keySignature)
-  const grades = [device.roleBy, device.namedBy, device.admittedBy].map(u8)
-  const rights = concat(u8(roles.indexOf(role) + 1), ...grades, fromHex(slotId))
-  const numbers = [device.added, device.roleSet, device.named].map(u64)
+  const admitted = concat(u8(device.admittedBy), fromHex(slotId), u64(device.added))
   const name = utf8(device.name)
-  return concat(keys, rights, ...numbers, u16(name.length), name)
+  return concat(keys, u8(roles.indexOf(role) + 1), admitted, u16(name.length), name)
 }
 
 function encodeRemoved({ deviceId, removed, sequence, record }: RemovedDevice): Uint8Array {
@@ -142,37 +126,31 @@ export function encodeRecovery(entry: RecoveryEntry): Uint8Array {
 
 /** Hash of a directory, as hex. */
 export function directoryHash(storeId: string, directory: Directory): string {
-  return toHex(H(label('GLK1/directory/v1'), fromHex(storeId), encodeDirectory(directory)))
+  return toHex(H(label('GLK1/directory/v2'), fromHex(storeId), encodeDirectory(directory)))
 }
 
 /** Padded plaintext to directory; else `keyring_malformed` or `envelope_padding`. */
 export function decodeDirectory(padded: Uint8Array): Directory {
   const reader = new Reader(padded, 'keyring_malformed')
-  ensure(reader.u8() === 1, 'upgrade_required', 'The directory has another version')
+  ensure(reader.u8() === 2, 'upgrade_required', 'The directory has another version')
   const previousCount = reader.u8()
   const deviceCount = readCount(reader, 250)
   const removedCount = readCount(reader, 16_384)
-  const recoveryCount = readCount(reader, 68)
-  const goneCount = readCount(reader, 4096)
+  const recoveryCount = readCount(reader, 65)
   const quota = readCount(reader, 250)
-  const [quotaSet, number] = [reader.u64(), reader.u64()]
-  const links = number === 0 ? previousCount === 0 : previousCount === 1 || previousCount === 2
+  const number = reader.u64()
+  const links = previousCount === (number === 0 ? 0 : 1)
   ensure(links, 'keyring_malformed', 'The number of previous directories is wrong')
-  // Both before a join are later than the first one.
-  const late = previousCount < 2 || number > 1
-  ensure(late, 'keyring_malformed', 'A join has too small a number')
-  ensure(quotaSet <= number, 'keyring_malformed', 'The quota was set at an impossible number')
-  const previous = Array.from({ length: previousCount }, () => reader.hex(32))
+  const previous = number === 0 ? undefined : reader.hex(32)
   const devices = Array.from({ length: deviceCount }, () => readDevice(reader, number))
   const removed = Array.from({ length: removedCount }, () => readRemoved(reader, number))
   const recoveries = Array.from({ length: recoveryCount }, () => readRecovery(reader))
-  const gone = Array.from({ length: goneCount }, () => reader.hex(16))
   const founderRandom = number === 0 ? reader.raw(32) : undefined
   checkPadding('directory', padded, reader.offset)
-  const lists = { devices, removed, recoveries, gone }
+  const lists = { devices, removed, recoveries }
   checkIds(lists)
   checkKinds(recoveries)
-  return { number, previous, ...lists, quota, quotaSet, founderRandom }
+  return { number, previous, ...lists, quota, founderRandom }
 }
 
 function readCount(reader: Reader, most: number): number {
@@ -189,25 +167,23 @@ function readDevice(reader: Reader, number: number): Device {
     keySignature: reader.raw(64),
   }
   const role = roles[reader.u8() - 1] ?? refuse('keyring_malformed', 'A role is unknown')
-  const [roleBy, namedBy, admittedBy] = [readGrade(reader), readGrade(reader), readGrade(reader)]
+  const admittedBy = readGrade(reader)
   const slotId = reader.hex(16)
-  const [added, roleSet, named] = [reader.u64(), reader.u64(), reader.u64()]
+  const added = reader.u64()
   const name = utf8Text(reader.raw(reader.u16()), 'keyring_malformed')
   checkDeviceName(name, 'keyring_malformed')
   const own = deviceId === deviceIdOf(keys.signingKey)
   ensure(own, 'keyring_malformed', 'A device id is not its key’s')
   const byOwner = (admittedBy === 1) === (slotId === zeroId)
   ensure(byOwner, 'keyring_malformed', 'Not what a recovery entry admitted names its slot id')
-  const possible = [roleSet, named].every((set) => added <= set && set <= number)
-  ensure(possible, 'keyring_malformed', 'A device comes or changes at an impossible number')
-  const rights = { role, roleBy, namedBy, admittedBy, slotId }
-  return { deviceId, ...keys, ...rights, added, roleSet, named, name }
+  ensure(added <= number, 'keyring_malformed', 'A device comes at an impossible number')
+  return { deviceId, ...keys, role, admittedBy, slotId, added, name }
 }
 
 function readGrade(reader: Reader): Grade {
   const grade = reader.u8()
   if (grade === 1 || grade === 2 || grade === 3) return grade
-  return refuse('keyring_malformed', 'What admitted a device, or gave its role or name, is unknown')
+  return refuse('keyring_malformed', 'What admitted a device is unknown')
 }
 
 function readRemoved(reader: Reader, number: number): RemovedDevice {
@@ -242,23 +218,21 @@ export function areAllowed({
   return passesFit && memoryKiB >= 64 * 1024 && memoryKiB <= 1024 * 1024
 }
 
-function checkIds(lists: Pick<Directory, 'devices' | 'removed' | 'recoveries' | 'gone'>): void {
+function checkIds(lists: Pick<Directory, 'devices' | 'removed' | 'recoveries'>): void {
   const devices = [lists.devices, lists.removed].map((list) => list.map((d) => d.deviceId))
-  const slots = [lists.recoveries.map((r) => r.slotId), lists.gone]
-  for (const list of [...devices, ...slots]) {
+  for (const list of [...devices, lists.recoveries.map((r) => r.slotId)]) {
     const sorted = list.every((id, i) => i === 0 || id > (list[i - 1] ?? ''))
     ensure(sorted, 'keyring_malformed', 'The entries do not ascend by id')
   }
-  for (const ids of [devices.flat(), slots.flat()]) {
-    ensure(new Set(ids).size === ids.length, 'keyring_malformed', 'An id is in two lists')
-  }
+  const ids = devices.flat()
+  ensure(new Set(ids).size === ids.length, 'keyring_malformed', 'An id is in two lists')
   const apart = devices.flat().every((id) => findRecovery(lists, id) === undefined)
   ensure(apart, 'keyring_malformed', 'A device has the id of a recovery identity')
 }
 
 function checkKinds(recoveries: readonly RecoveryEntry[]): void {
   const passphrases = recoveries.filter((r) => r.slotType === 2).length
-  ensure(passphrases <= 4, 'keyring_malformed', 'There are at most four passphrases')
+  ensure(passphrases <= 1, 'keyring_malformed', 'There is at most one passphrase')
   const keys = recoveries.length - passphrases
   ensure(keys <= 64, 'keyring_malformed', 'There are at most 64 recovery keys')
 }
@@ -294,9 +268,4 @@ export function findRecovery(
   authorId: string,
 ): RecoveryEntry | undefined {
   return recoveries.find((r) => recoveryIdOf(r.slotId, r.signingKey) === authorId)
-}
-
-/** Whether a directory has a device as removed. */
-export function isOut(deviceId: string, { removed }: Directory): boolean {
-  return removed.some((device) => device.deviceId === deviceId)
 }

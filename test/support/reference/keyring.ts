@@ -50,7 +50,7 @@ const publicLengths = { 1: ciphertextLength, 2: passphrasePrefixLength + ciphert
 export function encodeKeyring(keyring: Keyring): Uint8Array {
   const { kid, storeId, slots, directoryNumber } = keyring
   const ids = concat(fromHex(kid), fromHex(storeId), u64(directoryNumber))
-  const header = concat(utf8('GLKK'), u8(1), u8(0), u16(slots.length), ids)
+  const header = concat(utf8('GLKK'), u8(2), u8(0), u16(slots.length), ids)
   const bodies = slots.map((slot) => {
     const body = slotBody(slot)
     return concat(u8(slot.type), u8(0), u16(body.length), body)
@@ -64,10 +64,10 @@ export function decodeKeyring(bytes: Uint8Array): Keyring {
   ensure(bytes.length <= keyringBytesMax, 'keyring_malformed', 'A keyring has at most 4 MiB')
   const reader = new Reader(bytes, 'keyring_malformed')
   ensure(equal(reader.raw(4), utf8('GLKK')), 'keyring_malformed', 'This is not a keyring')
-  ensure(reader.u8() === 1, 'upgrade_required', 'The keyring has another version')
+  ensure(reader.u8() === 2, 'upgrade_required', 'The keyring has another version')
   ensure(reader.u8() === 0, 'keyring_malformed', 'A reserved byte is set')
   const slotCount = reader.u16()
-  ensure(slotCount <= slotsMax, 'keyring_malformed', 'A keyring has at most 516 slots')
+  ensure(slotCount <= slotsMax, 'keyring_malformed', 'A keyring has at most 513 slots')
   const [kid, storeId, directoryNumber] = [reader.hex(16), reader.hex(16), reader.u64()]
   const slots = Array.from({ length: slotCount }, () => readSlot(reader))
   const [auditArchive, contentArchive, directory] = [

@@ -2,8 +2,7 @@
 // side by side. Everything is worked out from the document's definitions: ancestry is asked for
 // record by record.
 
-import { isOut } from './directory.ts'
-import type { KeyringChange, KeyringHistory } from './keyring-changes.ts'
+import type { Directory } from './directory.ts'
 import type { Epoch } from './keys.ts'
 import type { ChangeRecord } from './record.ts'
 import { ensure } from './refusal.ts'
@@ -16,7 +15,8 @@ export interface DeviceState {
   readonly forked: boolean
 }
 
-export interface KeyringState extends KeyringHistory {
+export interface KeyringState {
+  readonly directory: Directory
   readonly epoch: Epoch
   /** kids, oldest first, the current one last. */
   readonly kids: readonly string[]
@@ -88,8 +88,8 @@ export type OpenMemories = ReadonlyMap<string, readonly [first: string, second: 
 export interface JoinedPast {
   readonly past: Past
   readonly open: OpenMemories
-  /** Those of both parents, in their order, if neither is the later one; `past` has the first. */
-  readonly concurrent?: readonly [KeyringState, KeyringState] | undefined
+  /** Whether only an owner of now may merge the two parents. */
+  readonly needsOwner: boolean
 }
 
 export function joinPasts(
@@ -102,51 +102,75 @@ export function joinPasts(
   const related =
     ancestry.isWithin(first.hash, second.hash) || ancestry.isWithin(second.hash, first.hash)
   ensure(!related, 'record_parents', 'One parent of a merge is an ancestor of the other')
-  const later = laterKeyring(both, ancestry)
-  const keyring = later ?? first.past.keyring
-  const concurrent = later === undefined ? keyringsOf(both) : undefined
-  if (later !== undefined) checkInTime(both, ancestry)
+  const keyring = laterKeyring(both, ancestry)
+  const { directory } = keyring
+  for (const [own, other] of [both, [second, first] as const]) {
+    const late = lateOf(own, other, directory, ancestry)
+    ensure(!late.has(own.hash), 'record_late', 'A parent is late')
+  }
+  const needsOwner = [both, [second, first] as const].some(([own, other]) => {
+    return hasLostOwners(own, other, directory, ancestry)
+  })
   const memories = joinMemories(both, versions, ancestry)
   const devices = joinDevices(both, ancestry)
   const settings = [first.past.settings, second.past.settings].toSorted(byHeight).at(-1)
   const past = { current: memories.current, devices, keyring, settings }
-  return { past, open: memories.open, concurrent }
+  return { past, open: memories.open, needsOwner }
 }
 
 type Both = readonly [Parent, Parent]
 
-/** Undefined if neither is. */
-function laterKeyring(both: Both, ancestry: Ancestry): KeyringState | undefined {
-  const [a, b] = keyringsOf(both)
-  if (ancestry.isWithin(a.recordHash, b.recordHash)) return b
-  return ancestry.isWithin(b.recordHash, a.recordHash) ? a : undefined
-}
-
-function keyringsOf([first, second]: Both): readonly [KeyringState, KeyringState] {
+/** §7.2 */
+function laterKeyring([first, second]: Both, ancestry: Ancestry): KeyringState {
   const [a, b] = [first.past.keyring, second.past.keyring]
   if (a === undefined || b === undefined) throw new Error('genesis has brought a keyring')
-  return [a, b]
+  if (ancestry.isWithin(a.recordHash, b.recordHash)) return b
+  const isLater = ancestry.isWithin(b.recordHash, a.recordHash)
+  ensure(isLater, 'keyring_conflict', 'Two keyring records know nothing of each other')
+  return a
 }
 
-/** §7.4 */
-export function checkInTime([first, second]: Both, ancestry: Ancestry): void {
-  const late = isLate(first, second, ancestry) || isLate(second, first, ancestry)
-  ensure(!late, 'record_late', 'A parent is late')
+function roleIn(directory: Directory | undefined, deviceId: string): string | undefined {
+  return directory?.devices.find((device) => device.deviceId === deviceId)?.role
 }
 
-/** Whether a parent is late, by the definition: late records are found from the oldest on. */
-function isLate(parent: Parent, other: Parent, ancestry: Ancestry): boolean {
-  const removed = new Set(changesOfSide(other, parent).flatMap((change) => change.removed))
-  if (removed.size === 0) return false
-  const vouching = vouchingDevices(parent, other)
+/** §7.4, "in force". */
+function isInForce(directory: Directory | undefined, deviceId: string): boolean {
+  const role = roleIn(directory, deviceId)
+  return role === 'owner' || role === 'writer'
+}
+
+/** §7.4: the late records of a side, found from the oldest on. */
+function lateOf(
+  parent: Parent,
+  other: Parent,
+  directory: Directory,
+  ancestry: Ancestry,
+): ReadonlySet<string> {
+  const before = parent.past.keyring?.directory
   const late = new Set<string>()
   for (const hash of sideOf(parent, other, ancestry)) {
-    const { deviceId, parents } = ancestry.get(hash)
-    // No device has the id of a recovery identity, which vouches for nothing.
-    if (vouching.has(deviceId)) continue
-    if (removed.has(deviceId) || parents.some((each) => late.has(each))) late.add(hash)
+    const { kind, deviceId, parents } = ancestry.get(hash)
+    if (kind === 'keyring' || isInForce(directory, deviceId)) continue
+    const isEnded = isInForce(before, deviceId)
+    if (isEnded || parents.some((each) => late.has(each))) late.add(hash)
   }
-  return late.has(parent.hash)
+  return late
+}
+
+/** §7.4: whether a side has what only owners write, by one who is none any more. */
+function hasLostOwners(
+  parent: Parent,
+  other: Parent,
+  directory: Directory,
+  ancestry: Ancestry,
+): boolean {
+  const before = parent.past.keyring?.directory
+  return sideOf(parent, other, ancestry).some((hash) => {
+    const { kind, deviceId } = ancestry.get(hash)
+    const wasOwner = roleIn(before, deviceId) === 'owner' && roleIn(directory, deviceId) !== 'owner'
+    return (kind === 'redact' || kind === 'settings') && wasOwner
+  })
 }
 
 /** The records of a parent's side, by height. */
@@ -158,34 +182,6 @@ function sideOf(parent: Parent, other: Parent, ancestry: Ancestry): readonly str
     }
   }
   return [...side].toSorted((a, b) => ancestry.get(a).height - ancestry.get(b).height)
-}
-
-/** The keyring records of a parent's side. */
-function changesOfSide(parent: Parent, other: Parent): readonly KeyringChange[] {
-  const [own, others] = [parent, other].map(({ past }) => past.keyring?.changes ?? new Map())
-  return [...(own ?? [])].filter(([record]) => !others?.has(record)).map(([, change]) => change)
-}
-
-function vouchingDevices(parent: Parent, other: Parent): ReadonlySet<string> {
-  const removing = changesOfSide(other, parent).filter(({ removed }) => removed.length > 0)
-  const removals = removing.map(({ directory }) => directory)
-  const isRemoved = (id: string): boolean => removals.some((directory) => isOut(id, directory))
-  const staysIn = (id: string): boolean =>
-    removals.every(({ devices }) => devices.some((d) => d.deviceId === id))
-  const ids = removals.flatMap(({ devices }) => devices).map(({ deviceId }) => deviceId)
-  const there = other.past.keyring?.directory.devices ?? []
-  const admitted = there.filter((d) => d.admittedBy === 1).map(({ deviceId }) => deviceId)
-  const known = [...ids.filter(staysIn), ...admitted]
-  const vouching = new Set(known.filter((id) => !isRemoved(id)))
-  const own = changesOfSide(parent, other)
-  for (const _ of own) {
-    // As often as there are records: each may need what another one adds.
-    for (const { authorId, added } of own) {
-      if (!vouching.has(authorId)) continue
-      for (const { deviceId } of added) if (!isRemoved(deviceId)) vouching.add(deviceId)
-    }
-  }
-  return vouching
 }
 
 function joinMemories(

@@ -10,7 +10,9 @@ This repository is the memory of AI agents, encrypted and signed. Without a key 
 shows only opaque names, sizes and the number of changes.
 
 Do not edit, merge or rebase it with git: changes that gitlocket did not sign are
-refused. \`git clone\`, \`git fetch\`, \`git fsck\` and \`git verify-commit\` are safe.
+refused. \`git clone\`, \`git fetch\`, \`git fsck\` and \`git verify-commit\` do not change
+what it says. In a directory that somebody else has made, git runs the programs that
+its configuration names: clone it first.
 
 To read it: https://www.npmjs.com/package/gitlocket
 `)

@@ -199,14 +199,9 @@ function actorOf(type: Actor['type'] | undefined, id: string | undefined): Actor
   return type === undefined || id === undefined ? undefined : { type, id }
 }
 
-/** A merge that brings a keyring, which joins those of its parents (§7.2). */
-export function isJoin({ kind, parents }: Pick<ChangeRecord, 'kind' | 'parents'>): boolean {
-  return kind === 'keyring' && parents.length === 2
-}
-
 /** Whether the rows are versions; then there is a detail. */
 export function hasVersions(record: Pick<ChangeRecord, 'kind' | 'parents'>): boolean {
-  return record.kind === 'change' || isJoin(record)
+  return record.kind === 'change'
 }
 
 /** What a kind must and must not carry. */
@@ -217,7 +212,7 @@ function checkFields(record: ChangeRecord): void {
     ensure(right, 'record_malformed', 'A field does not belong to the kind, or is missing')
   }
   only(record.parents.length === 0, 'genesis')
-  const right = kind === 'change' || kind === 'keyring' || record.parents.length < 2
+  const right = kind === 'change' || record.parents.length < 2
   ensure(right, 'record_malformed', 'A record of this kind has one parent')
   only(record.reason !== undefined, 'redact')
   only(record.keyringHash !== zeroHash, 'genesis', 'keyring')

@@ -63,6 +63,7 @@ export type Refusal =
   | 'keyring_mismatch'
   | 'keyring_chain'
   | 'keyring_conflict'
+  | 'merge_needs_owner'
   | 'settings_malformed'
   | 'settings_mismatch'
 

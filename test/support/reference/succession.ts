@@ -19,7 +19,7 @@ import { ensure, refuse } from './refusal.ts'
 
 /** Number 0: one device, the founder, whom the store id authenticates. */
 export function checkGenesisDirectory(storeId: string, directory: Directory): void {
-  const { number, devices, removed, gone, quotaSet, founderRandom } = directory
+  const { number, devices, removed, founderRandom } = directory
   const [founder, ...others] = devices
   const founding = number === 0 && founderRandom !== undefined && others.length === 0
   if (!founding || founder === undefined) {
@@ -27,15 +27,10 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
   }
   const isFounder = storeIdOf(founder.signingKey, founderRandom) === storeId
   ensure(isFounder, 'store_id_mismatch', 'The store id is not the founder’s')
-  const { role, roleBy, namedBy, admittedBy } = founder
-  const owns = role === 'owner' && [roleBy, namedBy, admittedBy].every((grade) => grade === 1)
+  const owns = founder.role === 'owner' && founder.admittedBy === 1
   ensure(owns, 'keyring_chain', 'The founder is not an owner by itself')
   checkDeviceKeys(founder, 'keyring_chain')
-  const set = [founder.added, founder.roleSet, founder.named, quotaSet]
-  const first = set.every((at) => at === 0)
-  ensure(first, 'keyring_chain', 'Something was set before number 0')
-  const whole = removed.length === 0 && gone.length === 0
-  ensure(whole, 'keyring_chain', 'Nothing is removed or gone in number 0')
+  ensure(removed.length === 0, 'keyring_chain', 'Nothing is removed in number 0')
 }
 
 export interface Succession {
@@ -50,7 +45,7 @@ export interface Succession {
 export function checkNextDirectory(previous: Directory, next: Directory, how: Succession): void {
   const counted = next.number === previous.number + 1
   ensure(counted, 'keyring_chain', 'The directory number is not the next one')
-  const linked = next.previous.join() === directoryHash(how.storeId, previous)
+  const linked = next.previous === directoryHash(how.storeId, previous)
   ensure(linked, 'keyring_chain', 'The hash of the previous directory does not match')
   if (how.author.as === 'recovery') checkGrade(previous, next, { ...how, grade: how.author.grade })
   for (const device of previous.devices) checkDevice(device, next, how)
@@ -59,7 +54,6 @@ export function checkNextDirectory(previous: Directory, next: Directory, how: Su
   const newcomers = next.devices.filter((d) => !known.has(d.deviceId))
   for (const device of newcomers) checkNewcomer(device, previous, next, how)
   checkEntries(previous, next)
-  checkQuota(previous, next)
   const owned = next.devices.some((d) => d.role === 'owner')
   ensure(owned, 'keyring_chain', 'No active owner remains')
   if (how.sameEpoch) checkSameEpoch(previous, next)
@@ -84,13 +78,6 @@ function checkDevice(device: Device, next: Directory, { lastRecord }: Succession
     later.admittedBy === device.admittedBy &&
     later.slotId === device.slotId
   ensure(sameSigned && sameStart, 'keyring_chain', 'A device changed its keys or its beginning')
-  const now = { roleBy: 1, roleSet: next.number, namedBy: 1, named: next.number }
-  const { roleBy, roleSet } = later.role === device.role ? device : now
-  const rightRole = later.roleBy === roleBy && later.roleSet === roleSet
-  ensure(rightRole, 'keyring_chain', 'A role was set by another hand or at another number')
-  const { namedBy, named } = later.name === device.name ? device : now
-  const rightName = later.namedBy === namedBy && later.named === named
-  ensure(rightName, 'keyring_chain', 'A name was given by another hand or at another number')
 }
 
 /** Who was removed stays so, unchanged; who is removed now was active. */
@@ -113,12 +100,10 @@ function checkNewcomer(
   next: Directory,
   { author }: Succession,
 ): void {
-  const now = [device.added, device.roleSet, device.named].every((at) => at === next.number)
-  ensure(now, 'keyring_chain', 'A new device came, or was set or named, at another number')
+  ensure(device.added === next.number, 'keyring_chain', 'A new device came at another number')
   const returned = previous.removed.some((d) => d.deviceId === device.deviceId)
   ensure(!returned, 'keyring_chain', 'A removed device returned')
-  const grade = gradeOf(author)
-  const byGrade = [device.admittedBy, device.roleBy, device.namedBy].every((by) => by === grade)
+  const byGrade = device.admittedBy === gradeOf(author)
   const right = byGrade && device.slotId === (author.as === 'device' ? zeroId : author.slotId)
   ensure(right, 'keyring_chain', 'A new device was admitted by something else than the author')
   checkDeviceKeys(device, 'keyring_chain')
@@ -130,25 +115,12 @@ function gradeOf(author: Author): Grade {
   return author.grade === 'writer' ? 3 : 2
 }
 
-function checkQuota(previous: Directory, next: Directory): void {
-  const set = next.quota === previous.quota ? previous.quotaSet : next.number
-  ensure(next.quotaSet === set, 'keyring_chain', 'The quota was set at another number')
-}
-
-/** Recovery entries stay what they are; the dropped ones are gone; a new passphrase is alone. */
+/** Recovery entries stay what they are. */
 function checkEntries(previous: Directory, next: Directory): void {
-  const before = (slotId: string) => previous.recoveries.find((r) => r.slotId === slotId)
   for (const entry of next.recoveries) {
-    const same = sameEntry(before(entry.slotId) ?? entry, entry)
-    ensure(same, 'keyring_chain', 'A recovery entry changed')
+    const before = previous.recoveries.find((r) => r.slotId === entry.slotId)
+    ensure(sameEntry(before ?? entry, entry), 'keyring_chain', 'A recovery entry changed')
   }
-  const there = new Set(next.recoveries.map((r) => r.slotId))
-  const dropped = previous.recoveries.map((r) => r.slotId).filter((slotId) => !there.has(slotId))
-  const gone = [...previous.gone, ...dropped].toSorted()
-  ensure(gone.join() === next.gone.join(), 'keyring_chain', 'Not what was dropped is gone')
-  const passphrases = next.recoveries.filter((r) => r.slotType === 2)
-  const alone = passphrases.length < 2 || passphrases.every((r) => before(r.slotId) !== undefined)
-  ensure(alone, 'keyring_chain', 'A new passphrase was added to another')
 }
 
 function sameEntry(a: RecoveryEntry, b: RecoveryEntry): boolean {
@@ -166,7 +138,8 @@ function checkSameEpoch(previous: Directory, next: Directory): void {
   const stays = previous.devices.every(({ deviceId, role }) => {
     return next.devices.some((d) => d.deviceId === deviceId && d.role === role)
   })
-  const kept = stays && previous.gone.length === next.gone.length
+  const slots = new Set(next.recoveries.map(({ slotId }) => slotId))
+  const kept = stays && previous.recoveries.every(({ slotId }) => slots.has(slotId))
   ensure(kept, 'keyring_chain', 'A keyring that keeps the epoch takes something')
 }
 

@@ -7,28 +7,18 @@ import { openArchives } from './archives.ts'
 import { toHex } from './bytes.ts'
 import { checkCanonical, checkGroupSignature, parseCommit, type ParsedCommit } from './commit.ts'
 import { detailBytesMax } from './detail.ts'
-import { joinDirectories } from './directory-join.ts'
-import {
-  type Author,
-  type Directory,
-  directoryHash,
-  findAuthor,
-  type LastRecord,
-} from './directory.ts'
+import { type Author, type Directory, findAuthor, type LastRecord } from './directory.ts'
 import { openDeterministic, readKid, recordContext, zeroHedge } from './envelope.ts'
 import { H } from './hash.ts'
-import { changeBy, checkChanges } from './keyring-changes.ts'
 import { decodeKeyring, openDirectory } from './keyring.ts'
 import { auditKeys, type Epoch, groupSeed, recordHash } from './keys.ts'
 import {
   Ancestry,
-  checkInTime,
   type DeviceState,
   emptyPast,
   type JoinedPast,
   joinPasts,
   type KeyringState,
-  type Parent,
   type Past,
 } from './pasts.ts'
 import {
@@ -36,7 +26,6 @@ import {
   type DecodedRecord,
   decodeRecord,
   hasVersions,
-  isJoin,
   verifyRecordSignature,
   zeroHash,
 } from './record.ts'
@@ -145,20 +134,19 @@ function verifyRecord(
   const { record, recordHash: hash, rows, oid } = at
   const parents = at.commit.parents.flatMap((parent) => walk.byOid.get(parent) ?? [])
   checkPlace(at.commit, record, parents, walk.commits.length === 0)
-  const { past: before, open, concurrent } = joinedPast(parents, walk)
-  checkKeyringLink(record, at.epoch, before.keyring, concurrent)
-  // Founders and who joins keyrings are looked up in the directory that the record itself brings.
-  let keyring = before.keyring ?? readKeyring(repository, keys, at, [])
-  const joined = concurrent === undefined ? undefined : joinedOf(keys, concurrent)
-  const author = checkAuthor(record, joined ?? keyring.directory)
+  const { past: before, open, needsOwner } = joinedPast(parents, walk)
+  checkKeyringLink(record, at.epoch, before.keyring)
+  // The founder is looked up in the directory that genesis itself brings.
+  let keyring = before.keyring ?? readKeyring(repository, keys, at, undefined)
+  const author = checkAuthor(record, keyring.directory)
   const device = before.devices.get(record.deviceId)
   ensure(device?.forked !== true, 'device_forked', 'The author is a device with two machines')
   verifyRecordSignature(keys.storeId, at.opened, author.signingKey)
   const state = checkDeviceChain(device, record, author, hash)
-  if (concurrent !== undefined) {
-    keyring = readJoin(repository, keys, walk, { ...at, concurrent })
-  } else if (record.kind === 'keyring') {
-    const next = readKeyring(repository, keys, at, [keyring])
+  const isOwner = author.as === 'device' && author.role === 'owner'
+  ensure(isOwner || !needsOwner, 'merge_needs_owner', 'Only an owner may merge these two')
+  if (record.kind === 'keyring') {
+    const next = readKeyring(repository, keys, at, keyring)
     const sameEpoch = next.epoch.kid === keyring.epoch.kid
     const how = { storeId: keys.storeId, author, sameEpoch, lastRecord: lastRecordIn(before) }
     checkNextDirectory(keyring.directory, next.directory, how)
@@ -199,8 +187,9 @@ function addRedacted(
 
 function joinedPast(parents: readonly TrailCommit[], { all, ancestry }: Walk): JoinedPast {
   const [first, second] = parents.map(({ recordHash: hash, past }) => ({ hash, past }))
-  if (first === undefined) return { past: emptyPast, open: new Map() }
-  if (second === undefined) return { past: first.past, open: new Map() }
+  const alone = { open: new Map(), needsOwner: false }
+  if (first === undefined) return { past: emptyPast, ...alone }
+  if (second === undefined) return { past: first.past, ...alone }
   return joinPasts(first, second, all.versions, ancestry)
 }
 
@@ -244,65 +233,19 @@ function checkKeyringLink(
   record: ChangeRecord,
   epoch: Epoch,
   keyring: KeyringState | undefined,
-  concurrent: JoinedPast['concurrent'],
 ): void {
-  const joins = isJoin(record)
-  ensure(joins || !concurrent, 'keyring_conflict', 'Two keyring records know nothing of each other')
-  ensure(
-    !joins || concurrent !== undefined,
-    'keyring_chain',
-    'One of two keyrings that are joined is the later',
-  )
   const newest = keyring?.recordHash ?? zeroHash
   ensure(record.keyring === newest, 'record_keyring', 'The record names another keyring record')
-  const current = joins || keyring === undefined || epoch.kid === keyring.epoch.kid
+  const current = keyring === undefined || epoch.kid === keyring.epoch.kid
   ensure(current, 'record_epoch', 'The record is sealed under another epoch')
 }
 
-function joinedOf(
-  { storeId }: TrailKeys,
-  [a, b]: readonly [KeyringState, KeyringState],
-): Directory {
-  return joinDirectories(storeId, a.directory, b.directory)
-}
-
-/** The keyring of a join (§7.2), whose author has been found in its directory. */
-function readJoin(
-  repository: Repository,
-  keys: TrailKeys,
-  { ancestry, byOid }: Walk,
-  at: OpenedCommit & { readonly concurrent: readonly [KeyringState, KeyringState] },
-): KeyringState {
-  const { record, epoch, concurrent } = at
-  const joined = joinedOf(keys, concurrent)
-  const { as } = checkAuthor(record, joined)
-  ensure(as === 'device', 'record_role', 'A recovery identity joins no keyrings')
-  const [first, second] = concurrent
-  const next = readKeyring(repository, keys, at, concurrent)
-  ensure(next.epoch.kid === epoch.kid, 'record_epoch', 'A join is sealed under its own kid')
-  const known = concurrent.some(({ kids }) => kids.includes(epoch.kid))
-  ensure(!known, 'keyring_chain', 'A join does not begin an epoch')
-  const [wanted, found] = [joined, next.directory].map((one) => directoryHash(keys.storeId, one))
-  ensure(wanted === found, 'keyring_chain', 'The directory is not that of the join')
-  checkChanges(first, second)
-  checkChanges(second, first)
-  const [p, q] = at.commit.parents.map((oid) => parentAt(byOid, oid))
-  if (p !== undefined && q !== undefined) checkInTime([p, q], ancestry)
-  return next
-}
-
-function parentAt(byOid: Walk['byOid'], oid: string): Parent {
-  const commit = byOid.get(oid)
-  if (commit === undefined) throw new Error('a parent was read before')
-  return { hash: commit.recordHash, past: commit.past }
-}
-
-/** The keyring that a genesis or keyring commit brings; `before` has those in force so far. */
+/** The keyring that a genesis or keyring commit brings; `before` is the one in force so far. */
 function readKeyring(
   repository: Repository,
   { storeId, epochs }: TrailKeys,
   { oid, commit, record, recordHash: hash, epoch: recordEpoch }: OpenedCommit,
-  before: readonly KeyringState[],
+  before: KeyringState | undefined,
 ): KeyringState {
   const bytes = readRootBlob(repository, commit.tree, 'keyring')
   const named = toHex(H(bytes)) === record.keyringHash
@@ -313,26 +256,19 @@ function readKeyring(
   const directory = openDirectory(keyring, epoch)
   const numbered = directory.number === record.directoryNumber
   ensure(numbered, 'keyring_mismatch', 'The record names another directory number')
-  const older = new Set(before.flatMap((one) => one.kids))
+  const older = new Set(before?.kids)
   const kids = [...[...older].filter((kid) => kid !== epoch.kid), epoch.kid]
   const archived = openArchives(keyring, epoch).map((one) => one.kid)
   const complete = [...archived, epoch.kid].join() === kids.join()
   ensure(complete, 'keyring_chain', 'The archives do not hold every epoch before this one')
-  const [only, another] = before
-  if (only === undefined) {
+  if (before === undefined) {
     ensure(recordEpoch.kid === epoch.kid, 'record_epoch', 'Genesis is sealed under its own kid')
     checkGenesisDirectory(storeId, directory)
-  } else if (another === undefined) {
-    const last = !older.has(epoch.kid) || epoch.kid === only.epoch.kid
+  } else {
+    const last = !older.has(epoch.kid) || epoch.kid === before.epoch.kid
     ensure(last, 'keyring_chain', 'An older epoch returned')
   }
-  const change = changeBy(
-    record.deviceId,
-    before.map((one) => one.directory),
-    directory,
-  )
-  const changes = new Map([...before.flatMap((one) => [...one.changes]), [hash, change]])
-  return { directory, epoch, kids, recordHash: hash, changes, commit: oid }
+  return { directory, epoch, kids, recordHash: hash, commit: oid }
 }
 
 /** A blob at the top of a commit's tree. */

@@ -99,9 +99,8 @@ export class StoreWriter {
     this.storeId = storeIdOf(signingKey, this.#founderRandom)
     this.#epochs = [this.newEpoch()]
     const devices = [newDevice(this.founder, 'owner', 0)]
-    const lists = { previous: [], devices, removed: [], recoveries: [], gone: [] }
-    const quota = { quota: 2, quotaSet: 0 }
-    this.#directory = { number: 0, ...lists, ...quota, founderRandom: this.#founderRandom }
+    const lists = { previous: undefined, devices, removed: [], recoveries: [], quota: 2 }
+    this.#directory = { number: 0, ...lists, founderRandom: this.#founderRandom }
   }
 
   get directory(): Directory {
@@ -179,7 +178,7 @@ export class StoreWriter {
 
   /** `tweak` can name another author, with the seed that signs. */
   keyring(next: NewKeyring, tweak: Partial<ChangeRecord> = {}, signingSeed?: Uint8Array): void {
-    const previous = [directoryHash(this.storeId, this.#directory)]
+    const previous = directoryHash(this.storeId, this.#directory)
     const directory = { ...next.directory, previous, founderRandom: undefined }
     const older = this.#epochs.filter((epoch) => epoch.kid !== next.epoch.kid)
     const bytes = this.#makeKeyring({ ...next, directory }, older)
@@ -327,8 +326,7 @@ export function newDevice(
 ): Device {
   const keys = deviceKeys(identity)
   const known = { deviceId: deviceIdOf(keys.signingKey), ...keys, role }
-  const byOwner = { roleBy: 1, namedBy: 1, admittedBy: 1, slotId: zeroId } as const
-  return { ...known, ...byOwner, added: number, roleSet: number, named: number, name: '' }
+  return { ...known, admittedBy: 1, slotId: zeroId, added: number, name: '' }
 }
 
 function compare(a: string, b: string): number {

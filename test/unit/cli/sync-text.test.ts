@@ -11,12 +11,12 @@ const quiet: SyncReport = {
   merge: undefined,
   outcomes: [],
   mergedElsewhere: [],
-  keyrings: undefined,
   settings: undefined,
   builtOnRedacted: [],
   erased: 0,
   pendingDevices: [],
   late: [],
+  hasRepeated: false,
   newDevices: [],
   forkedDevices: [],
   head: '1'.repeat(40),
@@ -30,6 +30,7 @@ const version = {
   path: '/late\u001b.md',
 } as const
 const change: LateChange = {
+  redacts: [],
   kind: 'change',
   commit: '2'.repeat(40),
   deviceId: 'dev_gone',
@@ -101,8 +102,7 @@ test('changes that came too late are listed with their memories and authors', ()
       .split('\n')
       .slice(1, 4),
   ).toEqual([
-    '  2 commits of removed devices, or on top of such, came too late and are not part of the ' +
-      'history:',
+    '  2 commits are not part of the history:',
     '    memver_0  created  /late‹U+001B›.md  by dev_gone',
     '    memver_1  created  mem_0  by dev_gone',
   ])
@@ -113,11 +113,18 @@ test('changes that came too late are listed with their memories and authors', ()
   ])
 })
 
-test('late changes without memories are listed by commit and kind', () => {
-  const late = [{ ...change, kind: 'redact', versions: [] }] as const
+test('a redaction that is not part of the history names what it redacted', () => {
+  const late = [{ ...change, kind: 'redact', versions: [], redacts: ['memver_7'] }] as const
   expect(reportText({ ...quiet, late })).toContain(
-    '  1 commit of removed devices, or on top of such, came too late and is not part of the ' +
-      `history:\n    ${change.commit}  redact  by dev_gone\n`,
+    '    memver_7  redact, which is undone  by dev_gone\n',
+  )
+  expect(reportJson({ ...quiet, late })['late_changes']).toMatchObject([{ redacts: ['memver_7'] }])
+})
+
+test('late changes without memories are listed by commit and kind', () => {
+  const late = [{ ...change, kind: 'keyring', versions: [] }] as const
+  expect(reportText({ ...quiet, late })).toContain(
+    `  1 commit is not part of the history:\n    ${change.commit}  keyring  by dev_gone\n`,
   )
   const names = new Map([['dev_gone', 'old phone']])
   expect(reportText({ ...quiet, late: [change] }, names)).toContain('  by old phone (dev_gone)\n')
@@ -148,30 +155,4 @@ test('devices that have not acknowledged a redaction are named, and those that c
     last_record_at: null,
     can_acknowledge: true,
   })
-})
-
-test('joined keyrings are reported with removed devices, lowered roles and dropped slots', () => {
-  const lowered = [{ deviceId: 'dev_l', role: 'reader' }] as const
-  const keyrings = { removed: ['dev_r'], lowered, passphrases: 2, dropped: 1 }
-  expect(
-    reportText({ ...quiet, keyrings })
-      .split('\n')
-      .slice(1, 6),
-  ).toEqual([
-    '  both sides had changed who may open the store: both count, under new keys',
-    '  dev_r is no device any more: one side had removed it, or dropped the passphrase that let ' +
-      'it in, or had different keys for it',
-    '  dev_l is reader, the lower role of the two',
-    '  2 passphrases open the store: `gitlocket key passwd` sets a single one',
-    '  1 passphrase or recovery key no longer opens the store: the sides had different keys or ' +
-      'too many',
-  ])
-  const { keyrings: listed } = reportJson({ ...quiet, keyrings })
-  expect(listed).toEqual({
-    removed: ['dev_r'],
-    lowered: [{ device_id: 'dev_l', role: 'reader' }],
-    passphrases: 2,
-    dropped: 1,
-  })
-  expect(reportJson(quiet)['keyrings']).toBeNull()
 })

@@ -74,7 +74,7 @@ const keyring: RecordBody = {
   keyringHash: hash(1),
   rows: [],
 }
-const join: RecordBody = { ...keyring, parents: [hash(1), hash(2)], rows: [row] }
+const both = [hash(1), hash(2)]
 const settings: RecordBody = { ...change, kind: 'settings', settingsHash: hash(1), rows: [] }
 
 const code = (name: string): unknown => expect.objectContaining({ code: name })
@@ -99,8 +99,6 @@ const examples: readonly (readonly [string, RecordBody])[] = [
   ['genesis', genesis],
   ['redact', redact],
   ['keyring', keyring],
-  ['keyring that joins two', join],
-  ['join without rows', { ...join, rows: [] }],
   ['settings', { ...settings, actor: undefined }],
   [
     'longest names',
@@ -181,11 +179,9 @@ describe('record_malformed:', () => {
     ['a change without a parent', { ...change, parents: [] }],
     ['parents that descend', { ...change, parents: [hash(2), hash(1)] }],
     ['the same parent twice', { ...change, parents: [hash(1), hash(1)] }],
-    ['a redaction with two parents', { ...redact, parents: join.parents }],
-    ['settings with two parents', { ...settings, parents: join.parents }],
-    ['a join without an actor', { ...join, actor: undefined }],
-    ['a join that names settings', { ...join, settingsHash: hash(1) }],
-    ['a join that names no keyring', { ...join, keyringHash: zeroHash }],
+    ['a redaction with two parents', { ...redact, parents: both }],
+    ['settings with two parents', { ...settings, parents: both }],
+    ['a keyring record with two parents', { ...keyring, parents: both }],
     ['three parents', { ...change, parents: [hash(1), hash(2), hash(3)] }],
   ])('%s', (_, record) => {
     expect(() => decodeRecord(encoded(record))).toThrow(code('record_malformed'))
@@ -226,8 +222,6 @@ describe('record_rows:', () => {
     ['a genesis with a row', { ...genesis, rows: [row] }],
     ['settings with a row', { ...settings, rows: [row] }],
     ['a keyring with a row', { ...keyring, rows: [row] }],
-    ['a join that restores', { ...join, rows: [{ ...row, operation: 'created' }] }],
-    ['a join that creates', { ...join, rows: [newRow] }],
     ['a new memory with an id', { ...change, rows: [{ ...newRow, memoryId: id(0x21) }] }],
     ['an edit of no memory', { ...change, rows: [{ ...row, memoryId: zeroId }] }],
     ['a restored memory without an id', { ...change, rows: [{ ...newRow, base: id(1) }] }],

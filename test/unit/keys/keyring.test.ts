@@ -75,7 +75,7 @@ describe('a new keyring', () => {
     expect([...opened.epochs.keys()]).toEqual([first.epoch.kid])
     expect(opened.recovery).toBeUndefined()
     const device = findDevice(opened.directory, founder.deviceId)
-    expect(device).toMatchObject({ role: 'owner', added: 0, name: 'laptop', named: 0 })
+    expect(device).toMatchObject({ role: 'owner', added: 0, name: 'laptop' })
     expect(() => checkGenesisDirectory(storeId, opened.directory)).not.toThrow()
   })
 

@@ -228,13 +228,11 @@ describe('states of memories, live or deleted', () => {
     const settings = { name: '', description: '', metadata: {}, archivedAt: undefined, limits }
     const directory = {
       number: 0,
-      previous: [],
+      previous: undefined,
       devices: [],
       removed: [],
       recovery: [],
-      gone: [],
       quota: 0,
-      quotaSet: 0,
       founderRandom: undefined,
     }
     const keyring = { record: zeroHash, oid: '', kid: '', archived: [], directory }

@@ -6,12 +6,10 @@ import { formatDeviceCard } from '../../../src/format/device-card.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { createStore } from '../../../src/index.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
-import type { AccessChange, AuditEntry } from '../../../src/store/audit/audit-trail.ts'
 import { type Audit, auditStore } from '../../../src/store/audit/audit.ts'
 import type { Device } from '../../../src/store/devices/devices.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
 import type { RedactionCertificate } from '../../../src/store/redaction/certificate.ts'
-import { listAccessEvents, listReportedDevices } from '../../../src/store/report/access-events.ts'
 import { type AuditReport, collectReport } from '../../../src/store/report/audit-report.ts'
 import { reportAsAuditor } from '../../../src/store/report/auditor-report.ts'
 import { atOnce } from '../../../src/time-slice.ts'
@@ -252,71 +250,4 @@ test('a remote has confirmed a redaction once a sync has sent it', { tags: 'slow
   await sync(first)
   await put(first, '/b.md', 'not sent yet')
   expect(await remotes()).toEqual([[]])
-})
-
-describe('a join of keyrings', () => {
-  const nothing: AccessChange = {
-    added: [],
-    changed: [],
-    renamed: [],
-    removed: [],
-    recoveryAdded: [],
-    recoveryRemoved: [],
-    isNewEpoch: false,
-  }
-  const entry = (commit: string, parents: string[], access: Partial<AccessChange>): AuditEntry => ({
-    commit,
-    record: commit,
-    parents,
-    height: 0,
-    kind: 'keyring',
-    time: 0,
-    deviceId: 'dev_a',
-    isRecovery: false,
-    actor: undefined,
-    session: undefined,
-    versions: [],
-    redacts: [],
-    redactReason: undefined,
-    access: { ...nothing, ...access },
-  })
-  const device = { deviceId: 'dev_b', role: 'writer', name: 'b' } as const
-  const other = { deviceId: 'dev_c', role: 'reader', name: 'c' } as const
-  const { deviceId } = device
-
-  test('repeats nothing that a side has done, and lists what it decides itself', () => {
-    const entries = [
-      entry('1', [], { added: [device] }),
-      entry('2', ['1'], { added: [other], changed: [{ deviceId, role: 'reader' }] }),
-      entry('3', ['1'], { removed: [deviceId] }),
-      entry('4', ['2', '3'], {
-        added: [other],
-        changed: [{ deviceId, role: 'auditor' }],
-        renamed: [{ deviceId, name: 'b' }],
-        removed: [deviceId],
-        isNewEpoch: true,
-      }),
-    ]
-    expect(listAccessEvents(entries).map(({ commit, action }) => [commit, action.type])).toEqual([
-      ['1', 'device_added'],
-      ['2', 'device_added'],
-      ['2', 'role_changed'],
-      ['3', 'device_removed'],
-      ['4', 'role_changed'],
-      ['4', 'epoch_began'],
-    ])
-    expect(listReportedDevices(entries)).toMatchObject([
-      { deviceId, role: 'auditor', added: { commit: '1' }, removed: { commit: '3' } },
-      { deviceId: 'dev_c', added: { commit: '2' }, removed: undefined },
-    ])
-  })
-
-  test('lists a device as active that one join has left out and another one has', () => {
-    const entries = [
-      entry('1', [], { added: [device] }),
-      entry('2', ['0', '1'], { removed: [deviceId] }),
-      entry('3', ['1', '2'], { added: [device] }),
-    ]
-    expect(listReportedDevices(entries)).toMatchObject([{ deviceId, removed: undefined }])
-  })
 })

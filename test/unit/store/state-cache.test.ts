@@ -212,14 +212,14 @@ function sampleSnapshot(commit: string = 'ab'.repeat(20)): Snapshot {
   const record = new Uint8Array(32).fill(3)
   const head = { commit, record, height: 11, tree: 'ef'.repeat(20) }
   const device = { sequence: 7, record, time: 8.64e15, forked: true }
-  const directory = { number: 0, previous: [], devices: [], removed: [], recovery: [], gone: [] }
-  const quota = { quota: 0, quotaSet: 0, founderRandom: undefined }
+  const directory = { number: 0, previous: undefined, devices: [], removed: [], recovery: [] }
+  const rest = { quota: 0, founderRandom: undefined }
   const keyring = {
     record,
     oid: 'ac'.repeat(20),
     kid: '1'.repeat(32),
     archived: [],
-    directory: { ...directory, ...quota },
+    directory: { ...directory, ...rest },
   }
   const limits = { contentBytes: 1, memories: 1 }
   const value = { name: '', description: '', metadata: {}, archivedAt: undefined, limits }

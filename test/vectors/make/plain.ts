@@ -4,7 +4,12 @@
 import { concatBytes, utf8 } from '../../../src/bytes.ts'
 import { sha256 } from '../../../src/crypto/digest.ts'
 import { type DetailRow, encodeDetail } from '../../../src/format/detail.ts'
-import { type DeviceEntry, type Directory, encodeDirectory } from '../../../src/format/directory.ts'
+import {
+  type DeviceEntry,
+  type Directory,
+  encodeDirectory,
+  type RecoveryEntry,
+} from '../../../src/format/directory.ts'
 import { recoveryIdOf } from '../../../src/format/id.ts'
 import { encodeMemoryBlob } from '../../../src/format/memory-blob.ts'
 import { zeroHash } from '../../../src/format/record.ts'
@@ -182,20 +187,21 @@ function directories(directory: Directory): readonly Vector[] {
     plain(
       of({
         number: 0,
-        previous: [],
+        previous: undefined,
         founderRandom: zeroHash,
-        devices: [{ ...first, added: 0, roleSet: 0, named: 0 }],
+        devices: [{ ...first, added: 0 }],
       }),
       'accepted',
       'number 0',
     ),
-    plain(honest, 'upgrade_required', 'version 2', put(0, 2)),
+    plain(honest, 'upgrade_required', 'version 3', put(0, 3)),
+    plain(honest, 'upgrade_required', 'version 1', put(0, 1)),
     malformed('more devices than there are', honest, put(2, 0, 200)),
     malformed('251 devices', honest, put(2, 0, 251)),
     malformed('16,385 removed devices', honest, put(4, 0x40, 1)),
-    malformed('69 recovery entries', honest, put(6, 0, 69)),
-    malformed('4,097 slots that are gone', honest, put(8, 0x10, 1)),
-    malformed('no previous directory', of({ previous: [] })),
+    malformed('66 recovery entries', honest, put(6, 0, 66)),
+    malformed('no previous directory', honest, put(1, 0)),
+    malformed('two previous directories', honest, put(1, 2)),
     malformed('devices that do not ascend', of({ devices: directory.devices.toReversed() })),
     malformed('one device twice', of({ devices: [first, first] })),
     malformed("an id that is not the key's", device({ deviceId: 'ff'.repeat(16) })),
@@ -206,14 +212,14 @@ function directories(directory: Directory): readonly Vector[] {
     ...names(device),
     ...quotas(of),
     ...removals(directory, of),
-    ...joined(directory),
+    ...passphrases(of, entry),
     ...padding(honest),
   ]
 }
 
 function names(device: (change: Partial<DeviceEntry>) => Plain): readonly Vector[] {
   const of = (expect: string, what: string, name: string): Vector =>
-    plain(device({ name, added: 0, named: 1 }), expect, what)
+    plain(device({ name, added: 0 }), expect, what)
   const refused = 'keyring_malformed'
   const slotId = 'bb'.repeat(16)
   return [
@@ -228,39 +234,31 @@ function names(device: (change: Partial<DeviceEntry>) => Plain): readonly Vector
     of(refused, 'a name with an ideographic space before it', '\u3000a'),
     of('accepted', 'a name that is not in NFC', 'e\u0301'),
     of('accepted', 'a name with a character that is not assigned', '\u0378'),
-    plain(device({ named: 9 }), refused, 'a name that is still to be given'),
     plain(device({ admittedBy: 'recovery', slotId }), 'accepted', 'a device by a recovery key'),
     plain(device({ admittedBy: 'passphrase', slotId }), 'accepted', 'a device by a passphrase'),
-    plain(device({ roleBy: 'recovery' }), 'accepted', 'a role by a recovery key'),
-    plain(device({ roleBy: 'passphrase' }), 'accepted', 'a role by a passphrase'),
     plain(device({}), refused, 'a device by nobody', put(admittedAt, 0)),
     plain(device({}), refused, 'a device by a fourth kind', put(admittedAt, 4)),
     plain(device({ admittedBy: 'recovery' }), refused, 'a device by a recovery key of no slot'),
     plain(device({}), refused, 'a device by an owner, and of a slot', put(admittedAt + 1, 1)),
-    plain(device({ roleSet: 9 }), refused, 'a role that is still to be set'),
-    plain(device({}), refused, 'a role by nobody', put(admittedAt - 2, 0)),
-    plain(device({}), refused, 'a role by a fourth kind', put(admittedAt - 2, 4)),
-    plain(device({ namedBy: 'passphrase' }), 'accepted', 'a name by a passphrase'),
-    plain(device({}), refused, 'a name by nobody', put(admittedAt - 1, 0)),
-    plain(device({}), refused, 'a name by a fourth kind', put(admittedAt - 1, 4)),
+    plain(device({}), refused, 'a role of none', put(admittedAt - 1, 0)),
+    plain(device({}), refused, 'a fifth role', put(admittedAt - 1, 5)),
     plain(
       device({ keySignature: new Uint8Array(64) }),
       'accepted',
       'a key signature that does not verify, which is checked where a device is new',
     ),
-    plain(device({}), refused, 'a name that is not UTF-8', put(admittedAt + 41, 0, 1, 0xff)),
+    plain(device({}), refused, 'a name that is not UTF-8', put(admittedAt + 25, 0, 1, 0xff)),
   ]
 }
 
 /** Of the first device, after one previous directory. */
-const admittedAt = 28 + 32 + 16 + 32 + 1216 + 64 + 3
+const admittedAt = 18 + 32 + 16 + 32 + 1216 + 64 + 1
 
 function quotas(of: (change: Partial<Directory>) => Plain): readonly Vector[] {
   return [
-    plain(of({ quota: 0, quotaSet: 1 }), 'accepted', 'a quota of none'),
-    plain(of({ quota: 250, quotaSet: 2 }), 'accepted', 'a quota of 250'),
+    plain(of({ quota: 0 }), 'accepted', 'a quota of none'),
+    plain(of({ quota: 250 }), 'accepted', 'a quota of 250'),
     plain(of({ quota: 251 }), 'keyring_malformed', 'a quota of 251'),
-    plain(of({ quotaSet: 9 }), 'keyring_malformed', 'a quota that is still to be set'),
   ]
 }
 
@@ -289,35 +287,18 @@ function removals(
   ]
 }
 
-/** What joins of keyrings bring (FORMAT §7.2). */
-function joined(directory: Directory): readonly Vector[] {
-  const of = (change: Partial<Directory>): Plain => {
-    const plaintext = encodeDirectory({ ...directory, ...change })
-    return { type: 'directory', clause: '7.2', plaintext }
-  }
-  const [entry] = directory.recovery
-  if (entry === undefined) throw new Error('No recovery key')
+function passphrases(
+  of: (change: Partial<Directory>) => Plain,
+  entry: RecoveryEntry,
+): readonly Vector[] {
   const argon2 = { salt: new Uint8Array(16).fill(5), passes: 3, memoryKiB: 262_144 }
-  const passphrases = (count: number): Directory['recovery'] =>
+  const some = (count: number): Directory['recovery'] =>
     Array.from({ length: count }, (_, index) => {
       return { ...entry, type: 'passphrase', slotId: `f${index}`.repeat(16), argon2 }
     })
   return [
-    plain(of({ recovery: passphrases(4) }), 'accepted', 'four passphrases'),
-    plain(of({ recovery: passphrases(5) }), 'keyring_malformed', 'five passphrases'),
-    plain(of({ gone: ['01'.repeat(16)] }), 'accepted', 'a slot that is gone'),
-    plain(of({ gone: [entry.slotId] }), 'keyring_malformed', 'a slot that is there and gone'),
-    plain(
-      of({ gone: ['02'.repeat(16), '01'.repeat(16)] }),
-      'keyring_malformed',
-      'gone slots that do not ascend',
-    ),
-    plain(of({ previous: [zeroHash, zeroHash] }), 'accepted', 'two that were joined'),
-    plain(
-      of({ previous: [zeroHash, zeroHash, zeroHash] }),
-      'keyring_malformed',
-      'three previous directories',
-    ),
+    plain(of({ recovery: some(1) }), 'accepted', 'a passphrase'),
+    plain(of({ recovery: some(2) }), 'keyring_malformed', 'two passphrases'),
   ]
 }
 

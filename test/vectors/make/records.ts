@@ -36,7 +36,7 @@ const changedBytes: readonly (readonly [
 
 const ones = new Uint8Array(32).fill(1)
 const both = [zeroHash, ones]
-const join: Partial<RecordBody> = {
+const ofTwo: Partial<RecordBody> = {
   kind: 'keyring',
   keyringHash: ones,
   directoryNumber: 9,
@@ -188,13 +188,11 @@ function refusedRows(last: RecordBody): readonly FieldCase[] {
   ]
 }
 
-/** Two parents: merges, and joins of keyrings (FORMAT §7.2). */
+/** Two parents: merges. */
 function mergeFields(last: RecordBody): readonly FieldCase[] {
   const rows = twoRows(last)
   return [
     ['accepted', 'a merge with a row of two bases', { parents: both, rows: rows.map(twoBased) }],
-    ['accepted', 'a merge of keyrings with a row', { ...join, rows: rows.map(twoBased) }],
-    ['accepted', 'a merge of keyrings without a row', { ...join, rows: [] }],
     ['record_malformed', 'one parent twice', { parents: [ones, ones] }],
     [
       'record_malformed',
@@ -206,11 +204,9 @@ function mergeFields(last: RecordBody): readonly FieldCase[] {
       'a change of settings with two parents',
       { kind: 'settings', settingsHash: ones, parents: both, rows: [] },
     ],
-    ['record_malformed', 'a merge of keyrings without an actor', { ...join, actor: undefined }],
+    ['record_malformed', 'a change of the keyring with two parents', { ...ofTwo, rows: [] }],
     ['record_rows', 'a merge that creates', { parents: both, rows: [fresh] }],
     ['record_rows', 'a merge that restores', { parents: both, rows: rows.map(restored) }],
-    ['record_rows', 'a merge of keyrings that creates', { ...join, rows: [fresh] }],
-    ['record_rows', 'a merge of keyrings that restores', { ...join, rows: rows.map(restored) }],
   ]
 }
 

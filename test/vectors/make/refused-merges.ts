@@ -1,5 +1,5 @@
-// Vectors of merges with one fault each. FORMAT §6.4; of keyrings, late records and forked devices
-// only what a merge has to do with them.
+// Vectors of merges with one fault each. FORMAT §6.4; of keyrings and forked devices only what a
+// merge has to do with them.
 
 import type { SignedRow } from '../../../src/format/change-record.ts'
 import { zeroId } from '../../../src/format/record.ts'
@@ -16,7 +16,6 @@ import {
   mergedSettled,
   named,
   ofB,
-  removeDevice,
   spoiled,
   united,
 } from '../../support/forged-clones.ts'
@@ -200,17 +199,6 @@ export const refusedMerges: readonly MergeCase[] = [
       const keyring = left.entries.findLast(({ record }) => record.kind === 'keyring')?.keyring
       left.keyring((next) => next)
       left.merge(right, [], { root: (entries) => withFile(entries, 'keyring', keyring) })
-      return left
-    },
-  ],
-  [
-    'record_late',
-    'a merge with what a removed device wrote',
-    '7.4',
-    ({ left, right, writer, asWriter }) => {
-      right.change([inRight], asWriter)
-      removeDevice(left, writer)
-      left.merge(right)
       return left
     },
   ],

@@ -19,7 +19,6 @@ import {
 import type { Vector } from '../vector.ts'
 import { branched } from './branched.ts'
 import { collect } from './collect.ts'
-import { joins } from './joins.ts'
 
 export interface StoreVectors {
   readonly vectors: readonly Vector[]
@@ -38,9 +37,8 @@ export async function stores(): Promise<StoreVectors> {
   const objects = new Map<Oid, GitObject>()
   const vectors: Vector[] = []
   const identity = formatIdentity(standard.forge.founder)
-  const joined = await joins(standard)
   const faults = [...placeFaults, ...contentFaults, ...memberFaults(standard)]
-  const cases = [...accepted(standard), ...faults, ...joined]
+  const cases = [...accepted(standard), ...faults]
   for (const [expect, name, clause, act] of cases) {
     const forge = standard.forge.fork()
     const head = act(forge) ?? forge.head
@@ -336,7 +334,7 @@ function memberFaults({ writer, reader }: Standard): readonly Case[] {
       'keyring_chain',
       'another previous directory',
       '7.1',
-      (f) => f.keyring((next) => ({ ...next, previous: [zeroHash] })),
+      (f) => f.keyring((next) => ({ ...next, previous: zeroHash })),
     ],
     [
       'keyring_chain',

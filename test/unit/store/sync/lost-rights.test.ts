@@ -40,7 +40,7 @@ async function start(): Promise<World> {
 }
 
 test.each<[role: Role, says: string]>([
-  ['reader', 'once an owner lets it write'],
+  ['reader', 'it is reader of the store'],
   ['auditor', 'is an auditor'],
 ])(
   'a device that became %s merges nothing, gets an error that says so, and blocks nobody',

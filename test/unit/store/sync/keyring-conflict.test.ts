@@ -1,0 +1,180 @@
+// Keyrings that changed apart (FORMAT §7.2, §9.3): nothing joins them. A member follows the remote,
+// an owner keeps what is here, each with one command; memories of both sides stay.
+// @module-tag slow
+
+import { describe, expect, test } from 'vitest'
+import { formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
+import { worldsOf } from '../../../support/clone-templates.ts'
+import {
+  admit,
+  bareRemote,
+  checkWithGit,
+  type Clone,
+  firstClone,
+  headOf,
+  idOf,
+  joinClone,
+  put,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
+import { failureOf } from '../../../support/faulty-remotes.ts'
+import { author, contentsOf } from '../../../support/stores.ts'
+
+/** Two owners and a writer in step. */
+const members = worldsOf(async (url) => {
+  const a = await firstClone(url)
+  await put(a, '/notes.md', 'one\ntwo\nthree\n')
+  await sync(a)
+  const b = await joinClone(a, url)
+  await syncAll([a, b])
+  const identity = await generateIdentity()
+  await a.store.as(author).devices.add(formatDeviceCard(identity), 'writer')
+  await sync(a)
+  const w = await joinClone(a, url, { identity })
+  await syncAll([a, b, w])
+  return { a, b, w }
+})
+
+const takeTheirs = ({ store }: Clone) => store.as(author).sync({ takeTheirs: true })
+const repair = ({ store }: Clone) => store.as(author).sync({ repair: true })
+
+/** A and B each let a device in, and write; A is first at the remote. */
+async function apart(): ReturnType<typeof members> {
+  const world = await members()
+  const { a, b } = world
+  await put(b, '/before.md', 'before\n')
+  await admit(a, 'reader')
+  await put(a, '/of-a.md', 'a\n')
+  await put(a, '/notes.md', 'one\ntwo\n3\n')
+  await sync(a)
+  await admit(b, 'reader')
+  await put(b, '/of-b.md', 'b\n')
+  await put(b, '/notes.md', '1\ntwo\nthree\n')
+  return world
+}
+
+describe('keyrings that changed apart', () => {
+  test('are told, with what each side did and the commands; writing goes on', async () => {
+    const { a, b, remote } = await apart()
+    const before = await headOf(b)
+    const { code, message } = await failureOf(sync(b))
+    expect(code).toBe('keyring_conflict')
+    expect(message).toMatch(`Here: ${idOf(b)} added dev_`)
+    expect(message).toMatch(`There: ${idOf(a)} added dev_`)
+    expect(await headOf(b)).toBe(before)
+    await put(b, '/still.md', 'still\n')
+    await expect(sync(b)).rejects.toMatchObject({ code: 'keyring_conflict' })
+    await sync(a)
+    checkWithGit(remote)
+  })
+
+  test('end with the remote’s, and nothing that was written is lost', async () => {
+    const { a, b, w, remote } = await apart()
+    await put(w, '/of-w.md', 'w\n')
+    await sync(w)
+    const report = await takeTheirs(b)
+    expect(report.hasRepeated).toBe(true)
+    expect(report.late.map(({ kind }) => kind)).toEqual(['keyring'])
+    expect(await contentsOf(b.store)).toEqual({
+      '/notes.md': '1\ntwo\n3\n',
+      '/before.md': 'before\n',
+      '/of-a.md': 'a\n',
+      '/of-b.md': 'b\n',
+      '/of-w.md': 'w\n',
+    })
+    await syncAll([a, b, w])
+    expect(new Set(await Promise.all([a, b, w].map(headOf))).size).toBe(1)
+    for (const { store } of [a, b, w]) await store.maintenance.verify()
+    const { data } = await a.store.history.versions({ path: '/before.md' })
+    expect(data.map(({ deviceId }) => deviceId)).toEqual([idOf(b)])
+    checkWithGit(remote)
+    await b.store.close()
+  })
+
+  test('end with ours where an owner repairs, and the other side follows', async () => {
+    const { a, b, w } = await apart()
+    const report = await repair(b)
+    expect(report.hasRepeated).toBe(true)
+    expect(report.late.map(({ kind }) => kind)).toEqual(['keyring'])
+    const all = {
+      '/notes.md': '1\ntwo\n3\n',
+      '/before.md': 'before\n',
+      '/of-a.md': 'a\n',
+      '/of-b.md': 'b\n',
+    }
+    expect(await contentsOf(b.store)).toEqual(all)
+    await expect(sync(a)).rejects.toMatchObject({
+      code: 'keyring_conflict',
+      message: expect.stringContaining('only if an owner says so'),
+    })
+    await takeTheirs(a)
+    expect(await contentsOf(a.store)).toEqual(all)
+    await syncAll([a, b, w])
+    expect(new Set(await Promise.all([a, b, w].map(headOf))).size).toBe(1)
+  })
+
+  test('are kept by an owner alone', async () => {
+    const { a, b, w, remote } = await members()
+    const fork = bareRemote()
+    await admit(a, 'reader')
+    await a.store.remotes.add('fork', fork)
+    await a.store.as(author).sync({ remote: 'fork' })
+    await w.store.remotes.add('fork', fork)
+    await w.store.as(author).sync({ remote: 'fork' })
+    await admit(b, 'reader')
+    await sync(b)
+    await put(w, '/of-w.md', 'w\n')
+    const failed = w.store.as(author).sync({ remote: 'origin', repair: true })
+    await expect(failed).rejects.toMatchObject({ code: 'keyring_conflict' })
+    await w.store.as(author).sync({ remote: 'origin', takeTheirs: true })
+    expect(await contentsOf(w.store)).toMatchObject({ '/of-w.md': 'w\n' })
+    expect(await headOf(w)).toBe(await remoteHead(remote, b))
+  })
+})
+
+/** The head that another member takes from a remote. */
+async function remoteHead(_: string, clone: Clone): Promise<string> {
+  await sync(clone)
+  return headOf(clone)
+}
+
+describe('a redaction on the line that is left', () => {
+  test('is listed first, and not in force', async () => {
+    const { a, b } = await members()
+    await put(b, '/notes.md', 'clean\n')
+    await admit(a, 'reader')
+    await sync(a)
+    await admit(b, 'reader')
+    const { data } = await b.store.history.versions({ path: '/notes.md', order: 'oldest' })
+    const versionIds = [data[0]?.versionId ?? '']
+    await b.store.as(author).redact({ select: { versionIds }, reason: 'leaked_secret' })
+    const report = await takeTheirs(b)
+    expect(report.late[0]).toMatchObject({ kind: 'redact', redacts: versionIds })
+    expect(await contentsOf(b.store)).toEqual({ '/notes.md': 'clean\n' })
+    await syncAll([a, b])
+    expect(await headOf(a)).toBe(await headOf(b))
+    await b.store.maintenance.verify()
+    const again = await a.store.history.versions({ path: '/notes.md', order: 'oldest' })
+    expect(again.data[0]?.redactedAt).toBeUndefined()
+  })
+
+  test('before the keyring changed stays in force', async () => {
+    const { a, b } = await members()
+    await put(b, '/notes.md', 'clean\n')
+    const { data } = await b.store.history.versions({ path: '/notes.md', order: 'oldest' })
+    const versionIds = [data[0]?.versionId ?? '']
+    await b.store.as(author).redact({ select: { versionIds }, reason: 'leaked_secret' })
+    await admit(a, 'reader')
+    await put(a, '/of-a.md', 'a\n')
+    await sync(a)
+    await admit(b, 'reader')
+    await takeTheirs(b)
+    await syncAll([a, b])
+    expect(await headOf(a)).toBe(await headOf(b))
+    for (const { store } of [a, b]) {
+      expect(await contentsOf(store)).toEqual({ '/notes.md': 'clean\n', '/of-a.md': 'a\n' })
+      expect((await store.maintenance.findResidue()).found).toEqual([])
+    }
+  })
+})

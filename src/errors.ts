@@ -56,6 +56,7 @@ export type StorageCode =
 
 /** A remote failed or cannot be reached. Local work is safe. */
 export type RemoteCode =
+  | 'membership_pending'
   | 'remote_unreachable'
   | 'remote_timeout'
   | 'remote_busy'

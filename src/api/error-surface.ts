@@ -153,6 +153,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     'Make sure that it is the right host; then, for https, name the certificates to trust with ' +
       'GIT_SSL_CAINFO or http.sslCAInfo of git, and for ssh, connect once by hand',
   ),
+  membership_pending: row(409, 'conflict_error', 13, 'Run `gitlocket sync`, and then this again'),
   remote_expired: refusedByRemote(
     'Correct the clock of this machine if it is wrong; else renew the certificate of the host',
   ),
@@ -232,9 +233,9 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     409,
     'conflict_error',
     4,
-    '`gitlocket sync --take-theirs` follows the remote, and writes again what this device has ' +
-      'written since; `gitlocket sync --repair`, by an owner, keeps what is here, and writes ' +
-      'again what others have written there',
+    'To follow the remote, and write again what this device has written since, `gitlocket sync ' +
+      '--take-theirs`; to keep what is here, and write again what others have written there, ' +
+      '`gitlocket sync --repair` by an owner',
   ),
   merge_needs_owner: tampered(distrust),
   merge_held: row(

@@ -63,6 +63,11 @@ export const pointForms: string =
   'after it was written), or a commit (7 or more hex digits).'
 
 /** The option of verbs that ask. */
+/** For changes of who may open the store. */
+export const onlyOption: Option = {
+  name: 'only',
+  summary: 'Go on though a remote other than the one for members is out of reach',
+}
 export const yesOption: Option = { name: 'yes', short: 'y', summary: 'Do not ask' }
 
 export const dryRunOption: Option = { name: 'dry-run', summary: 'Show what would be done' }

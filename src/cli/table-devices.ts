@@ -2,13 +2,17 @@
 
 import { csvColumns } from '../api/report-csv.ts'
 import type { Command } from './command.ts'
-import { authorOptions, deviceNameOption, yesOption } from './options.ts'
+import { authorOptions, deviceNameOption, onlyOption, yesOption } from './options.ts'
 
 /** A keyring record has no field for a reason. */
-const actingOptions = authorOptions.filter(({ name }) => name !== 'reason')
+const actingOptions = [onlyOption, ...authorOptions.filter(({ name }) => name !== 'reason')]
 const epochNote =
   'The store gets new keys, which protect what is written from then on. What was written ' +
   'before stays readable to everyone who could read it; the answer says how much that is.'
+
+const onlineNote =
+  'It syncs first, and is at the remote for members (`remote set-membership`) when it is done; ' +
+  'without a remote it is made here alone.'
 
 const columnsText = Object.entries(csvColumns)
   .map(([name, meaning]) => `${name} (${meaning})`)
@@ -63,6 +67,7 @@ export const deviceCommands: readonly Command[] = [
       'With - the card comes from standard input. An owner may do everything; a writer reads and ' +
         'writes; a reader reads; an auditor verifies and lists who did what when, and sees no ' +
         'contents and no paths. Only an owner adds devices.',
+      onlineNote,
     ],
     run: async (...call) => (await import('./commands/device.ts')).deviceAdd(...call),
   },
@@ -106,10 +111,15 @@ export const deviceCommands: readonly Command[] = [
         name: 'rotate-secrets',
         summary: 'Replace the passphrase and the recovery keys, which its user may know, too',
       },
+      {
+        name: 'when-online',
+        summary: 'If the remote is out of reach, leave it to the next sync that reaches it',
+      },
       yesOption,
       ...actingOptions,
     ],
     notes: [
+      onlineNote,
       `${epochNote} A removed device never returns; its machine can make a new identity, with ` +
         'which whoever knows the passphrase or a recovery key joins again.',
     ],

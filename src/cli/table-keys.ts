@@ -1,7 +1,10 @@
 // The verbs about the keys of this machine and of the store; a part of table.ts.
 
 import type { Command } from './command.ts'
-import { authorOptions, yesOption } from './options.ts'
+import { authorOptions, onlyOption, yesOption } from './options.ts'
+
+/** A keyring record has no field for a reason. */
+const memberOptions = [onlyOption, ...authorOptions.filter(({ name }) => name !== 'reason')]
 
 export const keyCommands: readonly Command[] = [
   {
@@ -21,7 +24,7 @@ export const keyCommands: readonly Command[] = [
     options: [
       { name: 'remove', summary: 'Remove the passphrase, if there is one' },
       yesOption,
-      ...authorOptions.filter(({ name }) => name !== 'reason'),
+      ...memberOptions,
     ],
     notes: [
       'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. The store ' +
@@ -39,7 +42,7 @@ export const keyCommands: readonly Command[] = [
     options: [
       { name: 'keep-old', summary: 'Keep the recovery keys that exist, and all other keys' },
       yesOption,
-      ...authorOptions.filter(({ name }) => name !== 'reason'),
+      ...memberOptions,
     ],
     notes: [
       'The key is printed once. The store gets new keys, so the old recovery keys open ' +
@@ -54,7 +57,7 @@ export const keyCommands: readonly Command[] = [
     positionals: [],
     options: [
       { name: 'reseal', summary: 'Seal live memories and settings again under the new keys' },
-      ...authorOptions.filter(({ name }) => name !== 'reason'),
+      ...memberOptions,
     ],
     notes: [
       'Nobody loses access: remove a device or replace a secret to take it. With --reseal each ' +
@@ -67,7 +70,7 @@ export const keyCommands: readonly Command[] = [
     name: 'key quota',
     summary: 'Set how many active devices the passphrase may have admitted',
     positionals: [{ name: 'devices' }],
-    options: authorOptions.filter(({ name }) => name !== 'reason'),
+    options: memberOptions,
     notes: [
       'Devices that an owner or a recovery key has added do not count. A new store allows 32; 0 ' +
         'ends joining by passphrase.',

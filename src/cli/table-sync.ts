@@ -158,6 +158,18 @@ const remoteCommands: readonly Command[] = [
     run: async (context) => (await import('./commands/remote.ts')).remoteList(context),
   },
   {
+    name: 'remote set-membership',
+    summary: 'Choose the remote that changes of devices and keys are pushed to',
+    positionals: [{ name: 'name' }],
+    options: [],
+    notes: [
+      'For this machine; else it is `origin`, or the only one. Other remotes follow by sync. All ' +
+        'owners should choose the same: two that change devices or keys through different ' +
+        'remotes have to choose one of both changes.',
+    ],
+    run: async (...call) => (await import('./commands/remote.ts')).remoteSetMembership(...call),
+  },
+  {
     name: 'remote remove',
     destroys: true,
     summary: 'Forget a remote; what it holds is untouched',

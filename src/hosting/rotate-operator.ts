@@ -37,7 +37,8 @@ export async function rotateOperator(rotation: Rotation): Promise<RotationReport
   let [rotated, unchanged] = [0, 0]
   const rotate = async (store: MemoryStore): Promise<boolean> => {
     if (await store.devices.isRecoveredBy(operatorSecret)) return false
-    await store.as({ actor }).keys.makeRecoveryKey({ operatorSecret })
+    const made = await store.as({ actor }).keys.makeRecoveryKey({ operatorSecret })
+    if (made.pending !== undefined) throw made.pending
     return true
   }
   for (const [done, storeId] of storeIds.entries()) {

@@ -1,15 +1,18 @@
 // What a store says about itself: its state and sizes, and whether its whole history verifies.
 // Changes nothing.
 
+import { hasCode } from '../errors.ts'
 import { findDevice, type Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import type { Settings } from '../format/settings.ts'
+import type { Remote } from '../git/exchange.ts'
 import type { Reclaimable, StorageStatus } from '../git/object-store.ts'
 import { roleOf } from './access/authority.ts'
 import { countSecrets, type Secrets } from './devices/secrets.ts'
 import { onCurrentHead } from './session/current-head.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
+import { membershipRemote } from './sync/options.ts'
 import type { RemoteStatus } from './sync/remote-status.ts'
 import { verifyHistory, type VerifyOptions } from './verify/verify.ts'
 
@@ -59,6 +62,12 @@ export interface StoreStatus {
   /** What the next checkpoint or a repack would free. */
   readonly reclaimable: Reclaimable
   readonly remotes: readonly RemoteStatus[]
+  /** Whether a change of the members made here may not have reached the remote for that. */
+  readonly membershipPending: boolean
+  /** The devices, `dev_…`, that the next sync with that remote removes. */
+  readonly waitingRemovals: readonly string[]
+  /** The remote that changes of the members go to; undefined without, or if none is chosen. */
+  readonly membershipRemote: string | undefined
   /** Whether the clock and the newest record are far apart: undefined if they are not. */
   readonly clockLeap: ClockLeap | undefined
 }
@@ -121,9 +130,23 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
       passphraseQuota: snapshot.keyring.directory.quota,
       storage: objects.status(),
       reclaimable: objects.reclaimable(),
+      membershipPending: session.seenRemotes.pending() !== undefined,
+      waitingRemovals: session.seenRemotes.removals(),
+      membershipRemote: findMembershipRemote(session)?.name,
       clockLeap: session.clock.findLeap(snapshot),
     }
   })
+}
+
+function findMembershipRemote({ objects, seenRemotes }: StoreSession): Remote | undefined {
+  const remotes = objects.exchange.remotes()
+  try {
+    return membershipRemote({ remotes, chosen: seenRemotes.membership() })
+  } catch (error) {
+    // Of several, a user has to choose one first.
+    if (hasCode(error, 'invalid_input')) return undefined
+    throw error
+  }
 }
 
 /** Within one turn of the session. */

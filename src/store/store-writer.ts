@@ -5,6 +5,7 @@ import type { WorkOptions } from '../async.ts'
 import { StoreError } from '../errors.ts'
 import { checkNewDeviceName } from '../format/device-name.ts'
 import type { Role } from '../format/directory.ts'
+import { formatId } from '../format/id.ts'
 import { type Applied, type AppliedChanges, applyChanges } from './changes/apply.ts'
 import type { Change } from './changes/changes.ts'
 import { expire, type Expiry, type ExpiryRule } from './changes/retention.ts'
@@ -24,6 +25,7 @@ import {
   type RecoveryKeyMade,
   type RecoveryKeyOptions,
   removeDevices,
+  resealAll,
   rotateKeys,
   type SecretsReplaced,
 } from './devices/device-changes.ts'
@@ -49,7 +51,8 @@ import type { RevertSource } from './revert/revert-plan.ts'
 import { revert, type RevertOptions } from './revert/revert.ts'
 import type { UndoRequest } from './revert/undo.ts'
 import type { StoreSession } from './session/session.ts'
-import type { StoreSyncOptions } from './sync/options.ts'
+import type { MemberOptions, MembersChanged } from './sync/change-members.ts'
+import { membershipRemote, type StoreSyncOptions } from './sync/options.ts'
 import type { SyncReport } from './sync/report.ts'
 
 export class StoreWriter {
@@ -153,7 +156,23 @@ export class StoreWriter {
    */
   async sync(options: StoreSyncOptions = {}): Promise<SyncReport> {
     const { syncStore } = await import('./sync/sync.ts')
-    return syncStore(this.#session, this.#author, checkOptions(options))
+    const report = await syncStore(this.#session, this.#author, checkOptions(options))
+    if (this.#session.seenRemotes.removals().length > 0) await this.#removeWaiting(report, options)
+    return report
+  }
+
+  /** Removes the devices that were to be removed once the remote can be reached. */
+  async #removeWaiting({ remote }: SyncReport, options: StoreSyncOptions): Promise<void> {
+    const { objects, seenRemotes } = this.#session
+    const remotes = objects.exchange.remotes()
+    if (membershipRemote({ remotes, chosen: seenRemotes.membership() })?.name !== remote) return
+    const waiting = seenRemotes.removals()
+    const { devices } = await this.#session.reading(({ keyring }) => keyring.directory)
+    const active = new Set(devices.map(({ deviceId }) => formatId('device', deviceId)))
+    const removed = waiting.filter((id) => active.has(id))
+    const { access, signal } = options
+    if (removed.length > 0) await this.devices.remove(removed, { access, signal })
+    await noteRemovals(this.#session, (now) => now.filter((id) => !waiting.includes(id)))
   }
 
   async #revert(plan: Parameters<typeof revert>[1], options: RevertOptions): Promise<Revert> {
@@ -179,16 +198,23 @@ export class DeviceWriter {
   async add(
     card: string,
     role: Role,
-    options: { readonly fingerprint?: string; readonly name?: string } = {},
-  ): Promise<DeviceAdded> {
+    options: MemberOptions & { readonly fingerprint?: string; readonly name?: string } = {},
+  ): Promise<DeviceAdded & MembersChanged> {
     const { fingerprint, name } = checkOptions(options)
     checkText(card, 'A device card')
-    return addDeviceByCard(this.#session, card, { role, fingerprint, name }, this.#author)
+    return this.#change(options, () =>
+      addDeviceByCard(this.#session, card, { role, fingerprint, name }, this.#author),
+    )
   }
 
   /** Gives a device, `dev_…`, another role. A new epoch begins. */
-  async changeRole(deviceId: string, role: Role): Promise<KeysChanged> {
-    return changeRole(this.#session, checkText(deviceId, 'A device id'), role, this.#author)
+  async changeRole(
+    deviceId: string,
+    role: Role,
+    options: MemberOptions = {},
+  ): Promise<KeysChanged & MembersChanged> {
+    const id = checkText(deviceId, 'A device id')
+    return this.#change(options, () => changeRole(this.#session, id, role, this.#author))
   }
 
   /**
@@ -198,18 +224,39 @@ export class DeviceWriter {
    */
   async remove(
     deviceIds: readonly string[],
-    replaced: SecretsReplaced = {},
-  ): Promise<DevicesRemoved> {
+    options: SecretsReplaced & MemberOptions & RemovalOptions = {},
+  ): Promise<DevicesRemoved & MembersChanged & { readonly waits: boolean }> {
     const ids = checkDeviceIds(deviceIds)
-    const { passphrase } = checkOptions(replaced)
+    const { passphrase, whenOnline = false } = checkOptions(options)
     if (passphrase !== undefined) checkPassphrase(passphrase)
-    return removeDevices(this.#session, ids, replaced, this.#author)
+    const session = this.#session
+    const remove = (): Promise<DevicesRemoved> => removeDevices(session, ids, options, this.#author)
+    try {
+      return { ...(await this.#change(options, remove)), waits: false }
+    } catch (error) {
+      const { isFailureOfRemote } = await import('./sync/rejected-head.ts')
+      if (!whenOnline || !isFailureOfRemote(error)) throw error
+      await noteRemovals(session, (before) => [...new Set([...before, ...ids])])
+      return { ...nothingRemoved, waits: true }
+    }
   }
 
   /** Names a device, `dev_…`, in up to 64 characters: for people, it identifies nothing. */
-  async rename(deviceId: string, name: string): Promise<Applied> {
+  async rename(
+    deviceId: string,
+    name: string,
+    options: MemberOptions = {},
+  ): Promise<Applied & MembersChanged> {
     const id = checkText(deviceId, 'A device id')
-    return nameOfDevice(this.#session, id, checkNewDeviceName(name), this.#author)
+    const checked = checkNewDeviceName(name)
+    return this.#change(options, () => nameOfDevice(this.#session, id, checked, this.#author))
+  }
+
+  #change<T extends Applied>(
+    options: MemberOptions,
+    change: () => Promise<T>,
+  ): Promise<T & MembersChanged> {
+    return changeOnline(this.#session, this.#author, options, change)
   }
 }
 
@@ -227,22 +274,31 @@ export class KeyWriter {
    * Sets (text) or removes (null) the passphrase: a new epoch begins, and the old passphrase opens
    * nothing written from then on (FORMAT §7.3). To remove one where there is none does nothing.
    */
-  async changePassphrase(passphrase: string | null): Promise<KeysChanged> {
+  async changePassphrase(
+    passphrase: string | null,
+    options: MemberOptions = {},
+  ): Promise<KeysChanged & MembersChanged> {
     checkPassphrase(passphrase)
-    return changePassphrase(this.#session, passphrase, this.#author)
+    return this.#change(options, () => changePassphrase(this.#session, passphrase, this.#author))
   }
 
   /**
    * Makes a recovery key, which is returned here and nowhere else. It replaces all that there were,
    * in a new epoch, unless `keepOld` is given.
    */
-  async makeRecoveryKey(options: RecoveryKeyOptions = {}): Promise<RecoveryKeyMade> {
-    return makeRecoveryKey(this.#session, checkOptions(options), this.#author)
+  async makeRecoveryKey(
+    options: RecoveryKeyOptions & MemberOptions = {},
+  ): Promise<RecoveryKeyMade & MembersChanged> {
+    const checked = checkOptions(options)
+    return this.#change(options, () => makeRecoveryKey(this.#session, checked, this.#author))
   }
 
   /** Sets how many active devices there may be that a passphrase has admitted: 0 to 250. */
-  async setPassphraseQuota(devices: number): Promise<Applied> {
-    return changePassphraseQuota(this.#session, devices, this.#author)
+  async setPassphraseQuota(
+    devices: number,
+    options: MemberOptions = {},
+  ): Promise<Applied & MembersChanged> {
+    return this.#change(options, () => changePassphraseQuota(this.#session, devices, this.#author))
   }
 
   /**
@@ -250,10 +306,60 @@ export class KeyWriter {
    * live memory is sealed again under it, as a new version with the same content, so that the
    * leaked key alone opens none of them in what is sent from then on.
    */
-  async rotate(options: { readonly reseal?: boolean } = {}): Promise<KeysRotated> {
+  async rotate(
+    options: MemberOptions & { readonly reseal?: boolean } = {},
+  ): Promise<KeysRotated & MembersChanged> {
     const { reseal = false } = checkOptions(options)
-    return rotateKeys(this.#session, { reseal }, this.#author)
+    const session = this.#session
+    const rotated = await this.#change(options, () => rotateKeys(session, { reseal }, this.#author))
+    return { ...rotated, resealed: reseal ? await resealAll(session, this.#author) : 0 }
   }
+
+  #change<T extends Applied>(
+    options: MemberOptions,
+    change: () => Promise<T>,
+  ): Promise<T & MembersChanged> {
+    return changeOnline(this.#session, this.#author, options, change)
+  }
+}
+
+export interface RemovalOptions {
+  /** If the remote cannot be reached, the next sync that reaches it removes the devices. */
+  readonly whenOnline?: boolean
+}
+
+const nothingRemoved: DevicesRemoved & MembersChanged = {
+  commit: undefined,
+  versionIds: [],
+  residualAccess: undefined,
+  knownSecrets: { passphrases: 0, recoveryKeys: 0 },
+  recoveryKey: undefined,
+  pending: undefined,
+}
+
+async function noteRemovals(
+  session: StoreSession,
+  change: (before: readonly string[]) => readonly string[],
+): Promise<void> {
+  const { objects, seenRemotes } = session
+  await session.planning(() =>
+    objects.exclusive(() => seenRemotes.noteRemovals(change(seenRemotes.removals()))),
+  )
+}
+
+/** Imported there: a store without remotes needs nothing of it. */
+async function changeOnline<T extends Applied>(
+  session: StoreSession,
+  author: Author,
+  options: MemberOptions,
+  change: () => Promise<T>,
+): Promise<T & MembersChanged> {
+  const { access, only, signal, alone } = checkOptions(options)
+  if (alone === true || session.objects.exchange.remotes().length === 0) {
+    return { ...(await change()), pending: undefined }
+  }
+  const { changeMembers } = await import('./sync/change-members.ts')
+  return changeMembers(session, author, { access, only, signal }, change)
 }
 
 export class SettingsWriter {

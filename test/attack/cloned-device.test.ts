@@ -3,7 +3,7 @@
 // and the others go on. FORMAT §8.2.
 
 import { describe, expect, test } from 'vitest'
-import { type Clone, copyOf, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
+import { alone, type Clone, copyOf, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
 import { create, edit, expectInStep, pairsOfClones } from '../support/hostile-remotes.ts'
 import { author, contentsOf } from '../support/stores.ts'
@@ -116,7 +116,7 @@ describe('T30: a device that writes from two machines', () => {
     const world = await copied()
     const { a, remote, deviceId } = world
     await mergeElsewhere(world)
-    await a.store.as(author).devices.remove([deviceId])
+    await a.store.as(author).devices.remove([deviceId], alone)
     await sync(a)
     const again = await joinClone(a, remote)
     await create(again, '/as-another.md')

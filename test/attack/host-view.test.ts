@@ -15,6 +15,7 @@ import {
 } from '../../src/index.ts'
 import { createStore } from '../../src/store/create.ts'
 import { joinStore } from '../../src/store/join.ts'
+import { alone } from '../support/clones.ts'
 import { countingRandom } from '../support/forge-seal.ts'
 import { everyByte, type HostView, readHostView, type ViewedCommit } from '../support/host-view.ts'
 import { leastStretch } from '../support/stores.ts'
@@ -96,7 +97,7 @@ async function busyMonth(): Promise<void> {
   await a.store.as(a.author).sync()
   const auditor = await generateIdentity(countingRandom('host view auditor'))
   canaries.set('device auditor', fromHex(auditor.deviceId))
-  await at(a, 4).store.as(a.author).devices.add(formatDeviceCard(auditor), 'auditor')
+  await at(a, 4).store.as(a.author).devices.add(formatDeviceCard(auditor), 'auditor', alone)
   await rename(at(a, 5), 'plan', 'renamed')
   await write(at(a, 6), 'leak')
   await edit(at(a, 7), 'leak', text('revoked'))
@@ -108,8 +109,10 @@ async function busyMonth(): Promise<void> {
   const [, , third] = await a.store.devices.list()
   await at(a, 14)
     .store.as(a.author)
-    .devices.remove([third?.deviceId ?? ''])
-  await at(a, 15).store.as(a.author).keys.makeRecoveryKey({ keepOld: true })
+    .devices.remove([third?.deviceId ?? ''], alone)
+  await at(a, 15)
+    .store.as(a.author)
+    .keys.makeRecoveryKey({ keepOld: true, ...alone })
   await write(at(a, 16), 'after')
   for (const one of [a, b, a]) await one.store.as(one.author).sync()
   await at(b, 30)
@@ -128,7 +131,8 @@ async function apart(a: Machine, b: Machine): Promise<void> {
   await edit(at(a, 8), 'bulk-1', text('side-a'))
   await edit(at(b, 9), 'bulk-1', text('side-b'))
   await write(at(b, 10), 'only-b')
-  for (const one of [a, b]) await one.store.as(one.author).keys.makeRecoveryKey({ keepOld: true })
+  for (const one of [a, b])
+    await one.store.as(one.author).keys.makeRecoveryKey({ keepOld: true, ...alone })
   for (const one of [at(a, 11), at(b, 11.5), a]) await one.store.as(one.author).sync()
 }
 

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { generateIdentity } from '../../src/index.ts'
 import { worldsOf } from '../support/clone-templates.ts'
 import {
+  alone,
   bareRemote,
   type Clone,
   firstClone,
@@ -26,7 +27,7 @@ const passphrase = 'correct horse battery staple'
 
 const members = worldsOf(async (url) => {
   const a = await firstClone(url)
-  await a.store.as(author).keys.changePassphrase(passphrase)
+  await a.store.as(author).keys.changePassphrase(passphrase, alone)
   await put(a, '/notes.md', 'kept\n')
   await sync(a)
   const b = await joinClone(a, url)
@@ -53,8 +54,8 @@ describe.each(secrets)('T49, T51: a former %s', (secret, who, role) => {
     const { keys } = a.store.as(author)
     const { recoveryKey } = a.place
     const known = secret === 'passphrase' ? { passphrase } : { recoveryKey }
-    if (secret === 'passphrase') await keys.changePassphrase('another passphrase now')
-    else await keys.makeRecoveryKey()
+    if (secret === 'passphrase') await keys.changePassphrase('another passphrase now', alone)
+    else await keys.makeRecoveryKey(alone)
     await put(a, '/later.md', 'later\n')
     await syncAll([a, b])
     const all = { '/notes.md': 'kept\n', '/later.md': 'later\n' }
@@ -62,7 +63,7 @@ describe.each(secrets)('T49, T51: a former %s', (secret, who, role) => {
       const fork = copyRemote(old)
       const m = await joinClone(a, fork, { ...known, identity: await generateIdentity() })
       await put(m, `/of-m-${round}.md`, 'spam\n')
-      if (role === 'owner') await m.store.as(author).devices.remove([idOf(b)])
+      if (role === 'owner') await m.store.as(author).devices.remove([idOf(b)], alone)
       await sync(m)
       replace(remote, fork)
       const before = await headOf(b)
@@ -84,10 +85,10 @@ describe('T51: an owner that was removed', () => {
   test('and removes others on an old state takes no history away', async () => {
     const { a, b, remote } = await members()
     const fork = bareRemote()
-    await a.store.as(author).devices.remove([idOf(b)])
+    await a.store.as(author).devices.remove([idOf(b)], alone)
     await put(a, '/later.md', 'later\n')
     await sync(a)
-    await b.store.as(author).devices.remove([idOf(a)])
+    await b.store.as(author).devices.remove([idOf(a)], alone)
     await put(b, '/evil.md', 'evil\n')
     await b.store.remotes.add('fork', fork)
     await b.store.as(author).sync({ remote: 'fork' })

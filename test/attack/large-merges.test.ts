@@ -6,6 +6,7 @@ import { formatIdentity } from '../../src/keys/identity.ts'
 import { rowsMax } from '../../src/limits.ts'
 import { TheirPast } from '../../src/store/sync/their-past.ts'
 import {
+  alone,
   bareRemote,
   checkWithGit,
   type Clone,
@@ -92,21 +93,6 @@ describe('T45: more memories than a commit has rows, changed on both sides,', ()
     await b.store.as(author).sync({ rowsMax: limit })
     await syncAll([a, b, c])
     await expectBoth([a, b, c], remote)
-  })
-
-  test.skipIf(full)('also where both changed the keyring', { tags: 'slow' }, async () => {
-    const { a, b, remote } = await pair()
-    const [c, d] = [await joinClone(a, remote), await joinClone(a, remote)]
-    await syncAll([a, b, c, d])
-    await editAll(a, 'of a')
-    await a.store.as(author).devices.remove([idOf(c)])
-    await create(a, '/a.md')
-    await editAll(b, 'of b')
-    await b.store.as(author).devices.remove([idOf(d)])
-    await sync(a)
-    await b.store.as(author).sync({ rowsMax: limit })
-    await syncAll([a, b])
-    await expectBoth([a, b], remote)
   })
 
   /** Erases the version of a memory that is older than so many others of it. */
@@ -252,7 +238,7 @@ describe('T45: two histories, ours with more to move or to join than a commit ha
     await syncAll([c, b])
     await create(b, '/b.md')
     await editAll(a, 'of a')
-    await a.store.as(author).devices.remove([idOf(c)])
+    await a.store.as(author).devices.remove([idOf(c)], alone)
     await sync(b)
     const syncing = a.store.as(author).sync({ rowsMax: limit })
     await expect(syncing).rejects.toMatchObject({ code: 'change_too_large' })

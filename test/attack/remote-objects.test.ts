@@ -4,7 +4,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../support/clone-templates.ts'
-import { type Clone, joinClone, sync, syncAll } from '../support/clones.ts'
+import { alone, type Clone, joinClone, sync, syncAll } from '../support/clones.ts'
 import { environment, failureOf } from '../support/faulty-remotes.ts'
 import { type Fault, fetching, on, packAnswer, result } from '../support/git-server.ts'
 import {
@@ -61,7 +61,7 @@ const remake = async (a: Clone): Promise<unknown> =>
 const deletes = (a: Clone): Promise<void> => write(a, { type: 'delete', path: '/many/3.md' })
 const creates = (a: Clone): Promise<void> => create(a, '/new.md')
 const addsKey = async (a: Clone): Promise<unknown> => {
-  return a.store.as(author).keys.makeRecoveryKey({ keepOld: true })
+  return a.store.as(author).keys.makeRecoveryKey({ keepOld: true, ...alone })
 }
 
 /** What is new in `name` of the newest tree. */

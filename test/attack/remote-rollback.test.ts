@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../src/format/id.ts'
-import { copyOf, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
+import { alone, copyOf, headOf, joinClone, sync, syncAll } from '../support/clones.ts'
 import {
   branchOf,
   create,
@@ -90,7 +90,7 @@ describe('T22: a remote that was rolled back', () => {
     await create(late, '/newest.md')
     await syncAll([late, b])
     const lateId = formatId('device', late.place.identity.deviceId)
-    if (isRemoved) await stale.store.as(author).devices.remove([lateId])
+    if (isRemoved) await stale.store.as(author).devices.remove([lateId], alone)
     else await create(stale, '/fork.md')
     await showClone(remote, stale)
     await expectRefused(b, 'rolled_back')

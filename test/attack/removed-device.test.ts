@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../support/clone-templates.ts'
 import {
+  alone,
   admit,
   bareRemote,
   type Clone,
@@ -39,7 +40,7 @@ const removed = worldsOf(async (url) => {
   const { a, b } = await makePair(url)
   const c = await joinClone(a, url)
   await syncAll([a, b, c])
-  await a.store.as(author).devices.remove([idOf(b)])
+  await a.store.as(author).devices.remove([idOf(b)], alone)
   return { a, b, c }
 })
 

@@ -5,7 +5,16 @@
 import { describe, expect, test } from 'vitest'
 import { type Audit, auditStore, joinTrail, syncTrail } from '../../src/index.ts'
 import { worldsOf } from '../support/clone-templates.ts'
-import { admit, bareRemote, firstClone, headOf, idOf, joinClone, sync } from '../support/clones.ts'
+import {
+  alone,
+  admit,
+  bareRemote,
+  firstClone,
+  headOf,
+  idOf,
+  joinClone,
+  sync,
+} from '../support/clones.ts'
 import { branchOf, create, moveBranch, redact } from '../support/hostile-remotes.ts'
 import { author } from '../support/stores.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
@@ -30,7 +39,7 @@ async function shrunk() {
   await sync(b)
   await syncTrail(places)
   const before = await auditStore(places)
-  await owner.store.as(author).devices.remove([idOf(b)])
+  await owner.store.as(author).devices.remove([idOf(b)], alone)
   const { late } = await sync(owner)
   return { owner, b, remote, places, before, late }
 }
@@ -111,7 +120,7 @@ const three = worldsOf(async (url) => {
   const b = await joinClone(a, url)
   const c = await joinClone(a, url)
   for (const one of [a, b, c]) await sync(one)
-  await a.store.as(author).devices.remove([idOf(b)])
+  await a.store.as(author).devices.remove([idOf(b)], alone)
   return { a, b, c }
 })
 

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { formatDeviceCard, type MemoryStore } from '../../src/index.ts'
+import { alone } from '../support/clones.ts'
 import {
   type Death,
   everyDeath,
@@ -169,7 +170,7 @@ async function writeAndSync(site: SyncSite, machine: 'b' | 'c', leak?: string): 
 }
 
 async function removeDevice(store: MemoryStore, site: SyncSite, machine: 'c'): Promise<void> {
-  await store.as(author).devices.remove([site.deviceIdOf(machine)])
+  await store.as(author).devices.remove([site.deviceIdOf(machine)], alone)
 }
 
 const root = sharedDirectory()
@@ -318,7 +319,7 @@ const joins: readonly (readonly [name: string, death: Death, prepare: () => Prom
     async () => {
       const card = formatDeviceCard(site.identityOf('new'))
       await site.with('a', async (store) => {
-        await store.as(author).devices.add(card, 'writer')
+        await store.as(author).devices.add(card, 'writer', alone)
         await store.as(author).sync()
       })
       return ''

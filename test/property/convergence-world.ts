@@ -16,7 +16,7 @@ import {
   type OpenOptions,
   type Role,
 } from '../../src/index.ts'
-import { bareRemote, firstClone } from '../support/clones.ts'
+import { alone, bareRemote, firstClone } from '../support/clones.ts'
 import { author, reopen, type TestPlace } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { Auditor, canary } from './convergence-auditor.ts'
@@ -200,7 +200,7 @@ export class World {
       case 'role': {
         const device = await this.#pickDevice(member, work.whose)
         if (device !== undefined)
-          await store.as(author).devices.changeRole(device.deviceId, work.role)
+          await store.as(author).devices.changeRole(device.deviceId, work.role, alone)
         return
       }
       case 'remove':
@@ -208,7 +208,7 @@ export class World {
       case 'passphrase': {
         this.#passphrase = undefined
         const passphrase = `correct horse ${this.#drawn++}`
-        await store.as(author).keys.changePassphrase(passphrase)
+        await store.as(author).keys.changePassphrase(passphrase, alone)
         this.#passphrase = passphrase
         return
       }
@@ -233,7 +233,7 @@ export class World {
 
   async #invite(store: MemoryStore, role: Role): Promise<Identity> {
     const identity = await generateIdentity()
-    await store.as(author).devices.add(formatDeviceCard(identity), role)
+    await store.as(author).devices.add(formatDeviceCard(identity), role, alone)
     if (role === 'auditor') this.auditors.push(new Auditor(identity, this.remote))
     return identity
   }
@@ -244,7 +244,7 @@ export class World {
     const known = await versionIds(member.store)
     const removed = this.members.find((one) => one.deviceId === deviceId)
     try {
-      await member.store.as(author).devices.remove([deviceId])
+      await member.store.as(author).devices.remove([deviceId], alone)
     } finally {
       // A process that dies may have done it.
       removed?.removals.set(member, known)

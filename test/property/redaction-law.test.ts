@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatIdentity, type MemoryStore, type Version } from '../../src/index.ts'
-import { bareRemote, firstClone, joinClone, sync, syncAll } from '../support/clones.ts'
+import { alone, bareRemote, firstClone, joinClone, sync, syncAll } from '../support/clones.ts'
 import { readStore } from '../support/reference/store.ts'
 import { full, seed } from '../support/seed.ts'
 import { author, newStore, reopen, type TestPlace } from '../support/stores.ts'
@@ -79,7 +79,7 @@ async function takeStep(store: MemoryStore, taken: Step): Promise<void> {
       return
     }
     case 'epoch':
-      await store.as(author).keys.rotate()
+      await store.as(author).keys.rotate(alone)
       return
     case 'rename':
       await store.as(author).settings.update({ name: 'another name' })

@@ -89,16 +89,19 @@ export async function put(
   return versionIds[0] ?? ''
 }
 
-/** Lets a device in that has no clone yet. */
+/** Lets a device in that has no clone yet, and tells no remote. */
 export async function admit(
   { store }: Pick<Clone, 'store'>,
   role: Role,
   identity?: Identity,
 ): Promise<Identity> {
   const admitted = identity ?? (await generateIdentity())
-  await store.as(author).devices.add(formatDeviceCard(admitted), role)
+  await store.as(author).devices.add(formatDeviceCard(admitted), role, alone)
   return admitted
 }
+
+/** Has the keyring change here alone, as where a host hides what others have changed. */
+export const alone = { alone: true } as const
 
 export function sync({ store }: Pick<Clone, 'store'>): Promise<SyncReport> {
   return store.as(author).sync()

@@ -16,6 +16,7 @@ import {
   type OpenOptions,
   openStore,
 } from '../../src/index.ts'
+import { alone } from './clones.ts'
 import { FaultyDisk } from './faulty-disk.ts'
 import { joiningPacker } from './inline-packer.ts'
 import { full, seed } from './seed.ts'
@@ -135,7 +136,7 @@ export class SyncSite {
     await write(store, '/b/leak.md', 'secret-of-b\n')
     for (const machine of ['b', 'c'] as const) {
       const card = formatDeviceCard(this.identityOf(machine))
-      await store.as(author).devices.add(card, machine === 'b' ? 'owner' : 'writer')
+      await store.as(author).devices.add(card, machine === 'b' ? 'owner' : 'writer', alone)
     }
     await store.as(author).sync()
     await store.close()

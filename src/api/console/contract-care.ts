@@ -45,6 +45,11 @@ export type ListedDevice = Pick<
 > &
   Partial<Device>
 
+/** Why it is not known whether the remote has the change, which is made here. */
+export interface MembersChanged {
+  readonly pending?: string | undefined
+}
+
 export interface CareApi {
   'devices.list': Question<object, { readonly devices: readonly ListedDevice[] }>
   /** The card is that of the machine; the fingerprint, `dev_…`, the one that it shows itself. */
@@ -55,10 +60,16 @@ export interface CareApi {
       readonly fingerprint: string
       readonly name?: string | undefined
     },
-    { readonly deviceId: string }
+    { readonly deviceId: string } & MembersChanged
   >
-  'devices.changeRole': Question<{ readonly deviceId: string; readonly role: Role }, Changed>
-  'devices.rename': Question<{ readonly deviceId: string; readonly name: string }, Changed>
+  'devices.changeRole': Question<
+    { readonly deviceId: string; readonly role: Role },
+    Changed & MembersChanged
+  >
+  'devices.rename': Question<
+    { readonly deviceId: string; readonly name: string },
+    Changed & MembersChanged
+  >
   /** The passphrase, if given, replaces the one that the device may know. */
   'devices.remove': Question<
     {
@@ -66,7 +77,7 @@ export interface CareApi {
       readonly passphrase?: string | undefined
       readonly recoveryKey?: boolean | undefined
     },
-    {
+    MembersChanged & {
       readonly recoveryKey?: string | undefined
       /** What the devices' users may still know, which opens the store. */
       readonly knownSecrets: readonly ('passphrase' | 'recovery key')[]

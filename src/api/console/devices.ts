@@ -27,10 +27,10 @@ const add: ConsoleOperation<'devices.add'> = {
     fingerprint: short,
     name: short.optional(),
   }),
-  run: async ({ writer }, { card, role: given, fingerprint, name }) => {
-    const options = { fingerprint, ...(name !== undefined && { name }) }
-    const { deviceId } = await writer().devices.add(card, given, options)
-    return { deviceId }
+  run: async ({ writer, remoteAccess: access }, { card, role: given, fingerprint, name }) => {
+    const options = { fingerprint, access, ...(name !== undefined && { name }) }
+    const { deviceId, pending } = await writer().devices.add(card, given, options)
+    return { deviceId, pending: pending?.message }
   },
 }
 
@@ -38,9 +38,9 @@ const changeRole: ConsoleOperation<'devices.changeRole'> = {
   name: 'the change of roles',
   effect: 'manage',
   input: z.strictObject({ deviceId: short, role }),
-  run: async ({ writer }, { deviceId, role: given }) => {
-    const { commit } = await writer().devices.changeRole(deviceId, given)
-    return { commit }
+  run: async ({ writer, remoteAccess: access }, { deviceId, role: given }) => {
+    const { commit, pending } = await writer().devices.changeRole(deviceId, given, { access })
+    return { commit, pending: pending?.message }
   },
 }
 
@@ -48,9 +48,9 @@ const rename: ConsoleOperation<'devices.rename'> = {
   name: 'the naming of devices',
   effect: 'manage',
   input: z.strictObject({ deviceId: short, name: short }),
-  run: async ({ writer }, { deviceId, name }) => {
-    const { commit } = await writer().devices.rename(deviceId, name)
-    return { commit }
+  run: async ({ writer, remoteAccess: access }, { deviceId, name }) => {
+    const { commit, pending } = await writer().devices.rename(deviceId, name, { access })
+    return { commit, pending: pending?.message }
   },
 }
 
@@ -62,15 +62,16 @@ const remove: ConsoleOperation<'devices.remove'> = {
     passphrase: short.optional(),
     recoveryKey: z.boolean().optional(),
   }),
-  run: async ({ writer }, { deviceIds, passphrase, recoveryKey }) => {
+  run: async ({ writer, remoteAccess: access }, { deviceIds, passphrase, recoveryKey }) => {
     const replaced: SecretsReplaced = {
       ...(passphrase !== undefined && { passphrase }),
       ...(recoveryKey === true && { recoveryKey }),
     }
-    const removed = await writer().devices.remove(deviceIds, replaced)
+    const removed = await writer().devices.remove(deviceIds, { ...replaced, access })
     const { passphrases, recoveryKeys } = removed.knownSecrets
     return {
       recoveryKey: removed.recoveryKey,
+      pending: removed.pending?.message,
       knownSecrets: [
         ...(passphrases > 0 ? ['passphrase' as const] : []),
         ...(recoveryKeys > 0 ? ['recovery key' as const] : []),

@@ -5,7 +5,7 @@
 import { pageJson, type Wire } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
-import { checkRole, isLower, type Role } from '../../format/directory.ts'
+import { checkRole, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { withIdentityFile } from '../../home/identity-file.ts'
 import type { Audit } from '../../store/audit/audit.ts'
@@ -20,6 +20,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { deviceText } from '../device-text.ts'
 import { readPlainFile, readPlainInput, writeNewFile } from '../files.ts'
+import { memberOptions, pendingPart } from '../members.ts'
 import { auditHere, withStore, withStoreOrTrail } from '../open-store.ts'
 import { authorOf, deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
@@ -68,8 +69,10 @@ export async function deviceAdd(context: Context, input: Input): Promise<Answer>
     if (fingerprint === undefined) await compare(context, input, { deviceId, name }, role)
     const added = await store.as(author).devices.add(card, role, {
       fingerprint: fingerprint ?? deviceId,
+      ...memberOptions(context, input),
     })
     return {
+      ...pendingPart(added),
       text: [
         `Added ${deviceText(deviceId, name)} as ${role}`,
         '',
@@ -112,7 +115,9 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
   return withStore(context, async (store) => {
     const devices = await readDevices(context, store)
     const deviceId = resolveDevice(devices, input.argument(0))
-    const changed = await store.as(author).devices.changeRole(deviceId, role)
+    const changed = await store
+      .as(author)
+      .devices.changeRole(deviceId, role, memberOptions(context, input))
     const done = changed.commit === undefined ? 'is already' : 'is now'
     const known = devices.find((device) => device.deviceId === deviceId)
     const before = known?.role ?? role
@@ -121,19 +126,12 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
       `${deviceText(deviceId, known?.name)} ${done} ${role}`,
       ...rekeyedLines(changed, 'It', withoutContents),
       ...(isNowMember ? ['', ...accessLines.member] : []),
-      ...(isLower(role, before) ? unawareLines : []),
       '',
     ]
-    return { text: lines.join('\n'), json: { device_id: deviceId, role, ...rekeyedJson(changed) } }
+    const json = { device_id: deviceId, role, ...rekeyedJson(changed) }
+    return { text: lines.join('\n'), json, ...pendingPart(changed) }
   })
 }
-
-/** A warning about a device whose role was lowered (decision 0016). */
-const unawareLines: readonly string[] = [
-  '',
-  'What it writes or redacts before it learns of this is still merged. If it is not trusted any',
-  'more, use `device remove`.',
-]
 
 export function deviceRemove(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)
@@ -144,14 +142,26 @@ export function deviceRemove(context: Context, input: Input): Promise<Answer> {
     const listed = deviceIds.map((id) => deviceText(id, names.get(id))).join(', ')
     await agreeToRemove(context, input, listed)
     const replaced = await secretsToReplace(context, input, (await store.status()).secrets)
-    const changed = await store.as(author).devices.remove(deviceIds, replaced)
+    const whenOnline = input.flag('when-online')
+    const online = { ...memberOptions(context, input), whenOnline }
+    const changed = await store.as(author).devices.remove(deviceIds, { ...replaced, ...online })
+    if (changed.waits) return waitingAnswer(listed, deviceIds)
     const who = deviceIds.length === 1 ? 'It' : 'They'
     const lines = [`Removed ${listed}`, ...rekeyedLines(changed, who), ...secretLines(changed), '']
     const { knownSecrets, recoveryKey = null } = changed
     const secrets = wire({ knownSecrets: wire({ ...knownSecrets }), recoveryKey })
-    const json = { removed: deviceIds, ...rekeyedJson(changed), ...secrets }
-    return { text: lines.join('\n'), json }
+    const json = { removed: deviceIds, waiting: [], ...rekeyedJson(changed), ...secrets }
+    return { text: lines.join('\n'), json, ...pendingPart(changed) }
   })
+}
+
+function waitingAnswer(listed: string, waiting: readonly string[]): Answer {
+  return {
+    text:
+      `The remote cannot be reached: the next sync that does removes ${listed}\n` +
+      'Until then it reads and writes as before.\n',
+    json: { removed: [], waiting },
+  }
 }
 
 export function deviceRename(context: Context, input: Input): Promise<Answer> {
@@ -159,8 +169,11 @@ export function deviceRename(context: Context, input: Input): Promise<Answer> {
   const name = input.argument(1)
   return withStore(context, async (store) => {
     const deviceId = resolveDevice(await readDevices(context, store), input.argument(0))
-    const { commit } = await store.as(author).devices.rename(deviceId, name)
+    const online = memberOptions(context, input)
+    const changed = await store.as(author).devices.rename(deviceId, name, online)
+    const { commit } = changed
     return {
+      ...pendingPart(changed),
       text: `${deviceId} is named ${name}\n`,
       json: { device_id: deviceId, name, commit: commit ?? null },
     }

@@ -8,9 +8,11 @@ import { formatId } from '../../format/id.ts'
 import { generateOperatorSecret } from '../../keys/identity.ts'
 import type { KeysChanged } from '../../store/devices/device-changes.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
+import type { MembersChanged } from '../../store/sync/change-members.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { namesInTrail } from '../device-text.ts'
+import { memberOptions, pendingPart } from '../members.ts'
 import { auditHere, getIdentity, withStore, withStoreOrTrail } from '../open-store.ts'
 import { authorOf } from '../options.ts'
 import { confirm, type Destruction } from '../prompt.ts'
@@ -64,17 +66,23 @@ export async function keyPasswd(context: Context, input: Input): Promise<Answer>
     // Not even called: nobody has agreed to lose one that is set meanwhile.
     const changed = isNone
       ? nothingRemoved
-      : await store.as(author).keys.changePassphrase(passphrase)
+      : await store.as(author).keys.changePassphrase(passphrase, memberOptions(context, input))
     const { epochs } = await store.status()
     const done = remove ? removedText(changed) : 'The passphrase was set'
     return {
       text: [done, ...rekeyedLines(changed, 'The old passphrase'), ''].join('\n'),
       json: { passphrase: !remove, epochs, ...rekeyedJson(changed) },
+      ...pendingPart(changed),
     }
   })
 }
 
-const nothingRemoved: KeysChanged = { commit: undefined, versionIds: [], residualAccess: undefined }
+const nothingRemoved: KeysChanged & MembersChanged = {
+  commit: undefined,
+  versionIds: [],
+  residualAccess: undefined,
+  pending: undefined,
+}
 
 function removedText({ commit }: KeysChanged): string {
   return commit === undefined ? 'There is no passphrase' : 'The passphrase was removed'
@@ -99,6 +107,7 @@ export async function keyRecovery(context: Context, input: Input): Promise<Answe
     if (!keepOld) await confirm(context, input, replacement)
     const made = await store.as(author).keys.makeRecoveryKey({
       keepOld,
+      ...memberOptions(context, input),
       ...(operatorSecret === undefined ? {} : { operatorSecret }),
     })
     const { epochs } = await store.status()
@@ -122,6 +131,7 @@ export async function keyRecovery(context: Context, input: Input): Promise<Answe
         epochs,
         ...rekeyedJson(made),
       },
+      ...pendingPart(made),
     }
   })
 }
@@ -130,7 +140,7 @@ export async function keyRotate(context: Context, input: Input): Promise<Answer>
   const reseal = input.flag('reseal')
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
-    const rotated = await store.as(author).keys.rotate({ reseal })
+    const rotated = await store.as(author).keys.rotate({ reseal, ...memberOptions(context, input) })
     const { epochs } = await store.status()
     const sealed = countText(rotated.resealed, 'live memory', 'live memories')
     return {
@@ -144,6 +154,7 @@ export async function keyRotate(context: Context, input: Input): Promise<Answer>
         '',
       ].join('\n'),
       json: { epochs, resealed: rotated.resealed, ...rekeyedJson(rotated) },
+      ...pendingPart(rotated),
     }
   })
 }
@@ -152,11 +163,14 @@ export async function keyQuota(context: Context, input: Input): Promise<Answer> 
   const quota = Number(input.argument(0))
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
-    const { commit } = await store.as(author).keys.setPassphraseQuota(quota)
+    const online = memberOptions(context, input)
+    const changed = await store.as(author).keys.setPassphraseQuota(quota, online)
+    const { commit } = changed
     const devices = countText(quota, 'active device', 'active devices')
     return {
       text: `There may be ${devices} that a passphrase has admitted\n`,
       json: { quota, commit: commit ?? null },
+      ...pendingPart(changed),
     }
   })
 }

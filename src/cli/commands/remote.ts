@@ -1,5 +1,6 @@
-// `remote add|list|remove`: manages the remotes of the store, which `git remote` shows too. Needs
-// no keys: it works for an auditor, and if the store does not open.
+// `remote add|list|set-membership|remove`: manages the remotes of the store, which `git remote`
+// shows too. All but the choice for members need no keys: they work for an auditor, and if the
+// store does not open.
 
 import { pageJson, type Wire } from '../../api/wire.ts'
 import { hasCode } from '../../errors.ts'
@@ -7,7 +8,7 @@ import { addRemote, listRemotes, removeRemote } from '../../store/clone-remotes.
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { checkIsDirectory } from '../open-store.ts'
+import { checkIsDirectory, withStore } from '../open-store.ts'
 import { unknownRemoteHint } from '../remote-failure.ts'
 
 export async function remoteAdd(context: Context, input: Input): Promise<Answer> {
@@ -30,6 +31,17 @@ export async function remoteList(context: Context): Promise<Answer> {
   const text = remotes.map(({ name, url }) => `${name.padEnd(width)}  ${url}\n`).join('')
   const note = remotes.length === 0 ? 'No remote; `gitlocket remote add` names one' : undefined
   return { text, json: pageJson(remotes.map(remoteJson)), ...(note !== undefined && { note }) }
+}
+
+export function remoteSetMembership(context: Context, input: Input): Promise<Answer> {
+  const name = input.argument(0)
+  return withStore(context, async (store) => {
+    await store.remotes.setMembership(name).catch((error: unknown) => {
+      if (!hasCode(error, 'not_found')) throw error
+      throw new CommandError('not_found', error.message, unknownRemoteHint)
+    })
+    return { text: `Changes of devices and keys go to ${name} first\n`, json: { name } }
+  })
 }
 
 export async function remoteRemove(context: Context, input: Input): Promise<Answer> {

@@ -88,6 +88,7 @@ function statusText(context: Context, found: StoreStatus): string {
     `History    ${countText(found.commits, 'commit', 'commits')}, head ${found.head}`,
     `Words      ${found.headFingerprint.join(' ')}`,
     ...remoteLines(found.remotes),
+    ...memberLines(found),
     `Keys       replaced ${countText(found.epochs - 1, 'time', 'times')}`,
     `Limits     ${numberText(contentBytes)} bytes per memory, ` +
       `${numberText(memories)} memories`,
@@ -109,6 +110,21 @@ function remoteLines(remotes: readonly RemoteStatus[]): readonly string[] {
   return remotes.map((remote, index) => {
     return `${(index === 0 ? 'Remotes' : '').padEnd(11)}${remoteText(remote)}`
   })
+}
+
+/** What has not reached the remote that changes of devices and keys go to. */
+function memberLines(found: StoreStatus): readonly string[] {
+  const { remotes, membershipRemote: name, membershipPending, waitingRemovals } = found
+  const remote = name ?? 'none chosen; `gitlocket remote set-membership` does'
+  return [
+    ...(remotes.length > 1 ? [`Members    ${remote}`] : []),
+    ...(membershipPending
+      ? ['Pending    a change of devices or keys; `gitlocket sync` sends it']
+      : []),
+    ...(waitingRemovals.length > 0
+      ? [`To remove  ${waitingRemovals.join(', ')}, with the next sync that reaches the remote`]
+      : []),
+  ]
 }
 
 function remoteText({ name, unsent, evidence }: RemoteStatus): string {
@@ -140,6 +156,9 @@ function statusJson(context: Context, found: StoreStatus): Wire {
     remotes: found.remotes.map(({ name, url, unsent, evidence }) =>
       wire({ name, url, unsentCommits: unsent, evidence }),
     ),
+    membershipRemote: found.membershipRemote,
+    membershipPending: found.membershipPending,
+    waitingRemovals: found.waitingRemovals,
     epochs,
     clockLeap: clockJson(found.clockLeap),
     storage: {

@@ -181,7 +181,7 @@ export async function enrolDevice(
 
 const nothingBuilt = { built: undefined, result: undefined }
 
-function buildKeyring(
+async function buildKeyring(
   context: CommitContext,
   session: StoreSession,
   next: NewKeyring,
@@ -193,7 +193,11 @@ function buildKeyring(
     session: author?.session,
     directoryNumber: next.directory.number,
   } as const
-  return buildAdministration(context, session.snapshot, fields, { keyring: next })
+  const built = await buildAdministration(context, session.snapshot, fields, { keyring: next })
+  const { objects, seenRemotes } = session
+  // Until a remote has it, who may open the store is not settled.
+  if (objects.exchange.remotes().length > 0) await seenRemotes.notePending(built.head)
+  return built
 }
 
 /** Builds the commit of a keyring, signed by this device. */

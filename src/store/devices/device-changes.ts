@@ -197,20 +197,23 @@ export interface KeysRotated extends KeysChanged {
   readonly resealed: number
 }
 
-/** Begins an epoch in which nobody loses access; with `reseal`, live memories move into it. */
+/** Begins an epoch in which nobody loses access; `reseal`: whether memories are to follow. */
 export async function rotateKeys(
   session: StoreSession,
   { reseal }: { readonly reseal: boolean },
   author: Author,
-): Promise<KeysRotated> {
-  const changed = await rekeying(session, author, (snapshot) => {
+): Promise<KeysChanged> {
+  return rekeying(session, author, (snapshot) => {
     if (reseal) checkCanReseal(snapshot)
     return { changes: {}, loses: [] }
   })
-  if (!reseal) return { ...changed, resealed: 0 }
+}
+
+/** Moves live memories and the settings into the epoch in force; the number of memories. */
+export async function resealAll(session: StoreSession, author: Author): Promise<number> {
   const resealed = await resealMemories(session, author)
   await resealSettings(session, author)
-  return { ...changed, resealed }
+  return resealed
 }
 
 /** Replaces the passphrase; null removes it, and does nothing if there is none. */

@@ -54,6 +54,12 @@ interface SeenFile {
   readonly rewrites?: Rewrites | undefined
   /** Heads that are accepted and perhaps not taken over yet, oldest first. */
   readonly fetches?: readonly Oid[] | undefined
+  /** The remote that changes of the keyring are pushed to, if a user has chosen it. */
+  readonly membership?: string | undefined
+  /** The newest keyring record made here of which that remote may know nothing. */
+  readonly pending?: { readonly height: number; readonly record: string } | undefined
+  /** The devices, `dev_…`, to remove once that remote can be reached. */
+  readonly removals?: readonly string[] | undefined
 }
 
 interface NoteOptions {
@@ -178,6 +184,38 @@ export class RemoteStateFile {
   /** Removes heads from `fetches`. Call under the writer lock. */
   async forgetFetches(heads: readonly Oid[]): Promise<void> {
     await this.#write(withoutFetches(this.#read(), heads))
+  }
+
+  /** The name of the remote that a user has chosen for changes of the keyring. */
+  membership(): string | undefined {
+    return this.#read().membership
+  }
+
+  /** Call under the writer lock. */
+  async chooseMembership(name: string | undefined): Promise<void> {
+    await this.#write({ ...this.#read(), membership: name })
+  }
+
+  /** A keyring record made here that the membership remote may not have. */
+  pending(): RecordAt | undefined {
+    const { pending } = this.#read()
+    return pending && { height: pending.height, record: fromHex(pending.record) }
+  }
+
+  /** Notes a keyring record before the branch moves to it. Call under the writer lock. */
+  async notePending(at: RecordAt | undefined): Promise<void> {
+    const pending = at && { height: at.height, record: toHex(at.record) }
+    await this.#write({ ...this.#read(), pending })
+  }
+
+  /** The devices, `dev_…`, to remove once the membership remote can be reached. */
+  removals(): readonly string[] {
+    return this.#read().removals ?? []
+  }
+
+  /** Replaces that list. Call under the writer lock. */
+  async noteRemovals(removals: readonly string[]): Promise<void> {
+    await this.#write({ ...this.#read(), removals })
   }
 
   #read(): SeenFile {

@@ -30,6 +30,8 @@ export interface SyncOptions extends WorkOptions {
    * merges what a former owner has redacted or set there.
    */
   readonly mergeHeld?: string | undefined
+  /** @internal Called before the first byte of a pack goes out. */
+  readonly willSend?: (() => void) | undefined
   /** @internal The most rows of a merge; tests lower it. */
   readonly rowsMax?: number | undefined
   /** @internal A push of more bytes goes in steps; tests lower it. */
@@ -40,6 +42,29 @@ export interface SyncOptions extends WorkOptions {
 export interface StoreSyncOptions extends SyncOptions {
   /** The name of a remote; optional if there is only one. */
   readonly remote?: string | undefined
+}
+
+/** This machine's own choice: others may have chosen another one. */
+export interface MembershipRemote {
+  readonly remotes: readonly Remote[]
+  /** The name that a user has chosen. */
+  readonly chosen: string | undefined
+}
+
+/**
+ * The remote that changes of the keyring are pushed to: the chosen one, else `origin`, else the only
+ * one. Undefined without remotes. Throws `invalid_input` if a user has to choose.
+ */
+export function membershipRemote({ remotes, chosen }: MembershipRemote): Remote | undefined {
+  const named = (name: string | undefined): Remote | undefined =>
+    remotes.find((remote) => remote.name === name)
+  const found = named(chosen) ?? named('origin') ?? (remotes.length === 1 ? remotes[0] : undefined)
+  if (found !== undefined || remotes.length === 0) return found
+  throw new StoreError(
+    'invalid_input',
+    'The store has several remotes: choose the one that changes of its members go to first, with ' +
+      '`gitlocket remote set-membership`',
+  )
 }
 
 /** The named remote, or the only one. Throws `not_found`, or `invalid_input` for several. */

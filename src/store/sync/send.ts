@@ -26,6 +26,8 @@ export interface SendOptions extends WorkOptions {
   /** A push of more bytes goes in steps. */
   readonly stepBytes?: number | undefined
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
+  /** Called before the first byte of a pack goes out. */
+  readonly willSend?: (() => void) | undefined
 }
 
 interface LargePushPlan {
@@ -133,7 +135,8 @@ export class Sender {
     try {
       steps = await this.#divide({ head: head.commit, expected, there, bytes })
       if (steps.length < 2) {
-        const { transfer: progress } = this.#options
+        const { transfer: progress, willSend } = this.#options
+        willSend?.()
         await connection.push({ expected, next: head.commit, pack, progress })
       }
     } finally {
@@ -195,6 +198,7 @@ export class Sender {
     const { hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
     const pack = await objects.exchange.pack(objectsOf(objects, step, there), atReceiver)
     try {
+      this.#options.willSend?.()
       await connection.push({ expected, next: oid, pack, progress })
     } finally {
       pack.close()

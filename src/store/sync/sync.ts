@@ -7,11 +7,19 @@ import { SharedGate } from '../../async.ts'
 import { headFingerprint } from '../../format/fingerprint.ts'
 import { formatId } from '../../format/id.ts'
 import type { Remote } from '../../git/exchange.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { inSlices } from '../../time-slice.ts'
+import { containsRecord } from '../commits/ancestors.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { listBuiltOnRedacted } from '../redaction/built-on.ts'
 import type { StoreSession } from '../session/session.ts'
 import { findNewDevices } from './new-devices.ts'
-import { chooseRemote, type StoreSyncOptions, type SyncOptions } from './options.ts'
+import {
+  chooseRemote,
+  membershipRemote,
+  type StoreSyncOptions,
+  type SyncOptions,
+} from './options.ts'
 import { findPendingDevices } from './pending-devices.ts'
 import { RemoteState } from './remote-state.ts'
 import { type Moved, nothingTaken, type SyncReport } from './report.ts'
@@ -58,6 +66,7 @@ const sharedBy = [
   'repair',
   'takeTheirs',
   'mergeHeld',
+  'willSend',
   'rowsMax',
   'stepBytes',
   'access',
@@ -83,6 +92,7 @@ async function syncAlone(
   const { builtOnRedacted, ...moved } = await moveBoth(session, { remote, known }, author, options)
   await mending?.checkMended(session, remote.url, options)
   await known.forgetRefused()
+  await settleMembers(session, remote, known)
   const pendingDevices = await findPendingDevices(session, before.redacted)
   const suspects = builtOnRedacted ? await listBuiltOnRedacted(session, options.signal) : []
   return session.reading(({ head, devices, keyring }) => ({
@@ -97,6 +107,28 @@ async function syncAlone(
       .filter(([, { forked }]) => forked)
       .map(([deviceId]) => formatId('device', deviceId)),
   }))
+}
+
+/** A change of the keyring is pending until the remote for it has it, or it is left here. */
+async function settleMembers(
+  session: StoreSession,
+  { name }: Remote,
+  known: RemoteState,
+): Promise<void> {
+  const { objects, seenRemotes } = session
+  const settle = async (): Promise<void> => {
+    const pending = seenRemotes.pending()
+    if (pending === undefined) return
+    const remotes = objects.exchange.remotes()
+    if (membershipRemote({ remotes, chosen: seenRemotes.membership() })?.name !== name) return
+    const contains = (oid: Oid): Promise<boolean> => inSlices(containsRecord(session, oid, pending))
+    const seen = known.seen()?.oid
+    const isThere = seen !== undefined && (await contains(seen))
+    if (isThere || !(await contains(session.snapshot.head.commit))) {
+      await seenRemotes.notePending(undefined)
+    }
+  }
+  if (seenRemotes.pending() !== undefined) await session.planning(() => objects.exclusive(settle))
 }
 
 async function moveBoth(

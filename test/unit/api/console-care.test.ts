@@ -7,7 +7,7 @@ import { memberSubject } from '../../../src/api/console/subject.ts'
 import { sha256OfText } from '../../../src/crypto/digest.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity, type MemoryStore } from '../../../src/index.ts'
-import { bareRemote } from '../../support/clones.ts'
+import { alone, bareRemote } from '../../support/clones.ts'
 import { askerOf, consoleUser } from '../../support/console.ts'
 import { author, newStore } from '../../support/stores.ts'
 
@@ -180,7 +180,7 @@ describe("an auditor's console", () => {
     const { store, place } = await secretStore()
     const identity = await generateIdentity()
     const card = formatDeviceCard(identity, { name: 'auditor' })
-    await store.as(author).devices.add(card, 'auditor')
+    await store.as(author).devices.add(card, 'auditor', alone)
     await store.close()
     const { directory } = place
     const stateDirectory = `${place.stateDirectory}-auditor`

@@ -38,7 +38,7 @@ test('of two memories with conflicting paths the older one is shown', async () =
   expect(then.memories.map(({ path }) => path)).toEqual(['/same'])
   expect([then.displaced, then.redacted]).toEqual([1, 0])
   const now = atOnce(stateAt(history, undefined, false))
-  expect(now.memories.map(({ path }) => path)).toEqual(['/aside', '/same'])
+  expect(now.memories.map(({ path }) => path).toSorted()).toEqual(['/aside', '/same'])
   expect(now.displaced).toBe(0)
   const shown = (point: typeof at | undefined) =>
     ids.map((id) => {

@@ -6,6 +6,7 @@ import { formatId } from '../../../src/format/id.ts'
 import type { Device, Redaction } from '../../../src/index.ts'
 import { worldsOf } from '../../support/clone-templates.ts'
 import {
+  alone,
   admit,
   type Clone,
   firstClone,
@@ -47,7 +48,7 @@ describe('after a redaction', () => {
       const { first, second } = await stores()
       const reader = await admit(first, 'reader')
       const gone = await admit(first, 'writer')
-      await first.store.as(author).devices.remove([formatId('device', gone.deviceId)])
+      await first.store.as(author).devices.remove([formatId('device', gone.deviceId)], alone)
       const { pendingDevices } = await redactOldest(first, '/secret.md')
       const { lastRecord } = (await deviceOf(first, idOf(second))) ?? {}
       expect(pendingDevices).toHaveLength(2)

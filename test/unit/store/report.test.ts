@@ -13,7 +13,7 @@ import type { RedactionCertificate } from '../../../src/store/redaction/certific
 import { type AuditReport, collectReport } from '../../../src/store/report/audit-report.ts'
 import { reportAsAuditor } from '../../../src/store/report/auditor-report.ts'
 import { atOnce } from '../../../src/time-slice.ts'
-import { bareRemote, firstClone, put, sync } from '../../support/clones.ts'
+import { alone, bareRemote, firstClone, put, sync } from '../../support/clones.ts'
 import { author, leastStretch, type TestPlace } from '../../support/stores.ts'
 import { sharedDirectory } from '../../support/temporary.ts'
 
@@ -41,10 +41,10 @@ beforeAll(async () => {
   const settings = { name: 'team', deviceName: 'desk', clock: () => now, stretch: leastStretch }
   ;({ store } = await createStore({ ...place, ...settings }))
   const me = store.as(author)
-  await me.devices.add(formatDeviceCard(auditor), 'auditor')
+  await me.devices.add(formatDeviceCard(auditor), 'auditor', alone)
   const added = [
-    await me.devices.add(formatDeviceCard(writer), 'reader'),
-    await me.devices.add(formatDeviceCard(gone), 'writer'),
+    await me.devices.add(formatDeviceCard(writer), 'reader', alone),
+    await me.devices.add(formatDeviceCard(gone), 'writer', alone),
   ].map(({ deviceId }) => deviceId)
   const dev = (identity: typeof founder): string => formatId('device', identity.deviceId)
   const byName = { founder, auditor, writer, gone, reader }
@@ -62,15 +62,15 @@ beforeAll(async () => {
   await store.as({ actor: { type: 'user', id: 'ada' } }).write('/b.md', 'b')
   await me.delete('/b.md')
   now += day
-  await me.devices.changeRole(ids.writer, 'writer')
-  await me.devices.rename(ids.writer, 'laptop')
+  await me.devices.changeRole(ids.writer, 'writer', alone)
+  await me.devices.rename(ids.writer, 'laptop', alone)
   const select = { matching: /secret/ }
   const redaction = await me.redact({ select, reason: 'personal_data' })
   if (redaction.certificate === undefined) throw new Error('Nothing was redacted')
   ;({ certificate } = redaction)
   now += day
-  await me.devices.remove([ids.gone])
-  await me.devices.add(formatDeviceCard(reader), 'reader')
+  await me.devices.remove([ids.gone], alone)
+  await me.devices.add(formatDeviceCard(reader), 'reader', alone)
   await store.remotes.add('origin', '/nowhere/store.git')
   devices = await store.devices.list()
   ofOwner = await store.maintenance.report({ certificates: [JSON.stringify(certificate)] })

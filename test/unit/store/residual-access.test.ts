@@ -20,7 +20,7 @@ import { generateIdentity, type Identity } from '../../../src/keys/identity.ts'
 import { openAuditKeyring, openKeyring } from '../../../src/keys/keyring.ts'
 import type { ResidualAccess } from '../../../src/store/devices/residual-access.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
-import { bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/clones.ts'
+import { alone, bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/clones.ts'
 import { author, contentsOf, newStore, reopen, type TestPlace } from '../../support/stores.ts'
 import { copyDirectory, git, gitBytes, temporaryDirectory } from '../../support/temporary.ts'
 
@@ -47,13 +47,13 @@ async function listed(): Promise<ResidualAccess | undefined> {
 /** Each role in turn, a memory written in each, then none. */
 async function pass(roles: readonly Role[]): Promise<ResidualAccess | undefined> {
   const [first = 'writer', ...later] = roles
-  await store.as(author).devices.add(formatDeviceCard(other), first)
+  await store.as(author).devices.add(formatDeviceCard(other), first, alone)
   await write('/as-0')
   for (const [index, role] of later.entries()) {
-    await store.as(author).devices.changeRole(id, role)
+    await store.as(author).devices.changeRole(id, role, alone)
     await write(`/as-${index + 1}`)
   }
-  const { residualAccess } = await store.as(author).devices.remove([id])
+  const { residualAccess } = await store.as(author).devices.remove([id], alone)
   return residualAccess
 }
 
@@ -89,14 +89,14 @@ describe('a removed device', () => {
   )
 
   test('that was a writer, then an auditor, reads what is reported', { tags: 'slow' }, async () => {
-    await store.as(author).devices.add(formatDeviceCard(other), 'writer')
+    await store.as(author).devices.add(formatDeviceCard(other), 'writer', alone)
     await store.close()
     const root = temporaryDirectory()
     copyDirectory(place.directory, `${root}/store`)
     store = await reopen(place)
-    const lowered = await store.as(author).devices.changeRole(id, 'auditor')
+    const lowered = await store.as(author).devices.changeRole(id, 'auditor', alone)
     await write('/hidden')
-    const removed = await store.as(author).devices.remove([id])
+    const removed = await store.as(author).devices.remove([id], alone)
     const old = await reopen(place, {
       directory: `${root}/store`,
       stateDirectory: `${root}/state`,
@@ -112,13 +112,13 @@ describe('a removed device', () => {
 
 test('several together read what any of them reads', async () => {
   const auditor = await generateIdentity()
-  await store.as(author).devices.add(formatDeviceCard(other), 'reader')
-  await store.as(author).devices.add(formatDeviceCard(auditor), 'auditor')
-  await store.as(author).devices.changeRole(id, 'auditor')
+  await store.as(author).devices.add(formatDeviceCard(other), 'reader', alone)
+  await store.as(author).devices.add(formatDeviceCard(auditor), 'auditor', alone)
+  await store.as(author).devices.changeRole(id, 'auditor', alone)
   await write('/hidden')
   const { residualAccess } = await store
     .as(author)
-    .devices.remove([id, formatId('device', auditor.deviceId)])
+    .devices.remove([id, formatId('device', auditor.deviceId)], alone)
   expect(residualAccess).toEqual({ commits: 7, commitsWithContents: 5, memories: 1 })
   await store.close()
 })
@@ -130,12 +130,12 @@ test(
     const remote = bareRemote()
     const first = await firstClone(remote)
     await write('/before', first.store)
-    await first.store.as(author).devices.add(formatDeviceCard(other), 'writer')
+    await first.store.as(author).devices.add(formatDeviceCard(other), 'writer', alone)
     await sync(first)
     const second = await joinClone(first, remote)
     await syncAll([first, second])
-    await first.store.as(author).devices.remove([id])
-    await second.store.as(author).keys.makeRecoveryKey()
+    await first.store.as(author).devices.remove([id], alone)
+    await second.store.as(author).keys.makeRecoveryKey(alone)
     await write('/unseen', second.store)
     await syncAll([first, second])
     const { directory } = first.place

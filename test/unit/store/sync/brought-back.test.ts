@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import {
+  alone,
   admit,
   bareRemote,
   firstClone,
@@ -26,7 +27,7 @@ describe('what a head brought back is erased, if it is not taken over:', () => {
     await edit(removed, '/key.txt', 'revoked')
     await syncAll([removed, a])
     const { data: versions } = await a.store.history.versions({ path: '/key.txt', order: 'oldest' })
-    await a.store.as(author).devices.remove([idOf(removed)])
+    await a.store.as(author).devices.remove([idOf(removed)], alone)
     await redact(a, versions[0]?.versionId ?? '')
     expect((await a.store.maintenance.findResidue()).found).toEqual([])
     await create(removed, '/late.md')
@@ -52,7 +53,7 @@ describe('what a head brought back is erased, if it is not taken over:', () => {
     await syncAll([a, stale])
     const c = await joinClone(a, remote, { identity })
     await redact(a, versionId)
-    if (!isReader) await a.store.as(author).keys.changePassphrase('correct horse battery')
+    if (!isReader) await a.store.as(author).keys.changePassphrase('correct horse battery', alone)
     await syncAll([a, c])
     expect((await c.store.maintenance.findResidue()).found).toEqual([])
 

@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import {
+  alone,
   bareRemote,
   type Clone,
   firstClone,
@@ -27,7 +28,7 @@ const lowered = worldsOf(async (url) => {
   const b = await joinClone(a, url)
   const c = await joinClone(a, url)
   await syncAll([a, b, c])
-  await a.store.as(author).devices.changeRole(idOf(b), 'writer')
+  await a.store.as(author).devices.changeRole(idOf(b), 'writer', alone)
   await sync(a)
   return { a, b, c }
 })

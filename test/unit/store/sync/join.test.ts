@@ -12,6 +12,7 @@ import {
   openStore,
 } from '../../../../src/index.ts'
 import {
+  alone,
   bareRemote,
   type Clone,
   firstClone,
@@ -47,7 +48,7 @@ describe('joining', () => {
     async () => {
       const { first, remote } = await hosted()
       const identity = await generateIdentity()
-      await first.store.as(author).devices.add(formatDeviceCard(identity), 'reader')
+      await first.store.as(author).devices.add(formatDeviceCard(identity), 'reader', alone)
       await sync(first)
       const second = await joinClone(first, remote, { identity })
       expect(await second.store.status()).toMatchObject({ role: 'reader' })

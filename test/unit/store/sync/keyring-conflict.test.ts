@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import {
+  alone,
   admit,
   bareRemote,
   checkWithGit,
@@ -29,7 +30,7 @@ const members = worldsOf(async (url) => {
   const b = await joinClone(a, url)
   await syncAll([a, b])
   const identity = await generateIdentity()
-  await a.store.as(author).devices.add(formatDeviceCard(identity), 'writer')
+  await a.store.as(author).devices.add(formatDeviceCard(identity), 'writer', alone)
   await sync(a)
   const w = await joinClone(a, url, { identity })
   await syncAll([a, b, w])

@@ -4,6 +4,7 @@
 import { expect, test } from 'vitest'
 import type { Role } from '../../../../src/index.ts'
 import {
+  alone,
   admit,
   bareRemote,
   firstClone,
@@ -31,7 +32,7 @@ test.each<Role>(['reader', 'writer'])(
     const identity = await admit(a, role)
     await syncAll([a, removed])
     const other = await joinClone(a, remote, { identity })
-    await a.store.as(author).devices.remove([idOf(removed)])
+    await a.store.as(author).devices.remove([idOf(removed)], alone)
     const { data: versions } = await removed.store.history.versions({
       path: '/notes.md',
       order: 'oldest',

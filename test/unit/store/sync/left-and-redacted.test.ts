@@ -7,7 +7,7 @@ import { systemDisk } from '../../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../../src/index.ts'
 import { RemoteStateFile } from '../../../../src/store/local/remote-state-file.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
-import { firstClone, idOf, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import { alone, firstClone, idOf, joinClone, sync, syncAll } from '../../../support/clones.ts'
 import { failureOf } from '../../../support/faulty-remotes.ts'
 import { branchOf, copyRemote, create, leak, redact } from '../../../support/hostile-remotes.ts'
 import { author } from '../../../support/stores.ts'
@@ -30,7 +30,7 @@ test(
     const old = branchOf(remote)
     for (const path of ['/k1.md', '/k2.md']) await create(clone, path)
     await syncAll([clone, owner, removed])
-    await owner.store.as(author).devices.remove([idOf(removed)])
+    await owner.store.as(author).devices.remove([idOf(removed)], alone)
     // More of them than what the owner does, or the owner's would be the newer side.
     for (const path of ['/late.md', '/later.md', '/latest.md']) await create(removed, path)
     await sync(removed)
@@ -70,7 +70,7 @@ test('only a drop of commits that a remote has shown lowers what it must show', 
 test('settings that were dropped as late are not reported as kept', { tags: 'slow' }, async () => {
   const { owner, clone, removed } = await worlds()
   await owner.store.as(author).settings.update({ name: 'owner' })
-  await owner.store.as(author).devices.remove([idOf(removed)])
+  await owner.store.as(author).devices.remove([idOf(removed)], alone)
   for (const path of ['/l1.md', '/l2.md', '/l3.md', '/l4.md']) await create(removed, path)
   await removed.store.as(author).settings.update({ name: 'late' })
   await sync(removed)

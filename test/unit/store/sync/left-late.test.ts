@@ -7,6 +7,7 @@ import { framesOf, surveyJournals } from '../../../../src/git/journal/journal-su
 import { generateIdentity, type MemoryStore } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import {
+  alone,
   admit,
   type Clone,
   firstClone,
@@ -43,7 +44,7 @@ async function removal({ isBehind }: { readonly isBehind: boolean }): Promise<Re
   const { owner, clone, removed } = world
   await create(clone, '/kept.md')
   await syncAll(isBehind ? [clone, removed] : [clone, owner, removed])
-  await owner.store.as(author).devices.remove([idOf(removed)])
+  await owner.store.as(author).devices.remove([idOf(removed)], alone)
   // More than the owner has meanwhile: a height alone does not tell what is newer.
   for (const path of ['/late.md', '/later.md', '/latest.md']) await create(removed, path)
   await sync(removed)

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { formatId } from '../../../../src/format/id.ts'
 import type { Role } from '../../../../src/index.ts'
 import {
+  alone,
   bareRemote,
   type Clone,
   firstClone,
@@ -33,7 +34,7 @@ async function start(): Promise<World> {
   await syncAll([owner, other])
   const id = formatId('device', other.place.identity.deviceId)
   const change = async (role: Role): Promise<void> => {
-    await owner.store.as(author).devices.changeRole(id, role)
+    await owner.store.as(author).devices.changeRole(id, role, alone)
     await sync(owner)
   }
   return { owner, other, remote, change }

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { worldsOf } from '../../../support/clone-templates.ts'
-import { firstClone, idOf, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
+import { alone, firstClone, idOf, joinClone, put, sync, syncAll } from '../../../support/clones.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
 /** The first removes the second, which does not know yet. The third is another machine. */
@@ -14,7 +14,7 @@ const removed = worldsOf(async (url) => {
   const second = await joinClone(first, url)
   const third = await joinClone(first, url)
   await syncAll([first, second, third])
-  await first.store.as(author).devices.remove([idOf(second)])
+  await first.store.as(author).devices.remove([idOf(second)], alone)
   return { first, second, third }
 })
 

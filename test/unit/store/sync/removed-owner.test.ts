@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import {
+  alone,
   admit,
   bareRemote,
   type Clone,
@@ -48,9 +49,9 @@ describe('a removed owner that changes the keyring on top of', () => {
     { tags: 'slow' },
     async (_, act) => {
       const { first, removed, third } = await threeOwners()
-      await first.store.as(author).devices.remove([idOf(removed)])
+      await first.store.as(author).devices.remove([idOf(removed)], alone)
       await act(removed)
-      await removed.store.as(author).keys.rotate()
+      await removed.store.as(author).keys.rotate(alone)
       await sync(removed)
       const conflict = expect.objectContaining({ code: 'keyring_conflict' })
       await expect(sync(first)).rejects.toEqual(conflict)
@@ -68,10 +69,10 @@ describe('a removed owner that changes the keyring on top of', () => {
 
   test('nothing else cannot take others out either', { tags: 'slow' }, async () => {
     const { first, removed, third } = await threeOwners()
-    await first.store.as(author).devices.remove([idOf(removed)])
+    await first.store.as(author).devices.remove([idOf(removed)], alone)
     await sync(first)
     const other = bareRemote()
-    await removed.store.as(author).devices.remove([idOf(first)])
+    await removed.store.as(author).devices.remove([idOf(first)], alone)
     for (const { store } of [removed, third]) await store.remotes.add('other', other)
     await removed.store.as(author).sync({ remote: 'other' })
     await third.store.as(author).sync({ remote: 'origin' })
@@ -89,7 +90,7 @@ test(
   { tags: 'slow' },
   async () => {
     const { first, removed, third } = await threeOwners()
-    await first.store.as(author).devices.remove([idOf(removed)])
+    await first.store.as(author).devices.remove([idOf(removed)], alone)
     await put(third, '/innocent.md', 'yes\n')
     await syncAll([third, removed])
     await replaceAndRedact(removed, '/notes.md', 'gone\n')
@@ -112,7 +113,7 @@ test(
   { tags: 'slow' },
   async () => {
     const { first, removed, third } = await threeOwners()
-    await first.store.as(author).devices.remove([idOf(removed)])
+    await first.store.as(author).devices.remove([idOf(removed)], alone)
     await put(removed, '/late.md', 'late\n')
     await admit(removed, 'reader')
     await sync(removed)
@@ -129,7 +130,7 @@ test(
 describe('a redaction here renames what the remote has in common with it', () => {
   test('a sync ends, and tells what came too late', { tags: 'slow' }, async () => {
     const { first, removed, third } = await threeOwners()
-    await first.store.as(author).devices.remove([idOf(removed)])
+    await first.store.as(author).devices.remove([idOf(removed)], alone)
     await replaceAndRedact(first, '/notes.md', 'clean\n')
     await put(third, '/innocent.md', 'yes\n')
     await syncAll([third, removed])
@@ -150,7 +151,7 @@ describe('a redaction here renames what the remote has in common with it', () =>
     const { first, third } = await threeOwners()
     await admit(first, 'reader')
     await replaceAndRedact(third, '/notes.md', 'clean\n')
-    await third.store.as(author).keys.rotate()
+    await third.store.as(author).keys.rotate(alone)
     await sync(third)
     await first.store.as(author).sync({ takeTheirs: true })
     await syncAll([third, first])

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import type { Change } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
-import { type Clone, firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
+import { alone, type Clone, firstClone, joinClone, sync, syncAll } from '../../../support/clones.ts'
 import { redact } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf } from '../../../support/stores.ts'
 
@@ -29,7 +29,7 @@ const pair = worldsOf(async (url) => {
 })
 
 async function reseal({ store }: Clone): Promise<void> {
-  await store.as(author).keys.rotate({ reseal: true })
+  await store.as(author).keys.rotate({ reseal: true, ...alone })
 }
 
 async function expectAll(

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreSession } from '../../../../src/store/session/session.ts'
 import type { Build } from '../../../../src/store/session/writer.ts'
 import {
+  alone,
   admit,
   bareRemote,
   type Clone,
@@ -125,7 +126,7 @@ test(
     await put(removed, '/late.md')
     await sync(removed)
     await put(first, '/ours.md')
-    beforeNextWrite(() => first.store.as(author).devices.remove([idOf(removed)]))
+    beforeNextWrite(() => first.store.as(author).devices.remove([idOf(removed)], alone))
     const report = await sync(first)
     expect(report.late.map(({ deviceId }) => deviceId)).toEqual([idOf(removed)])
     expect(await first.store.read('/late.md')).toBeUndefined()

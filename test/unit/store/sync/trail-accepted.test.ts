@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { auditStore } from '../../../../src/index.ts'
 import { joinTrail, syncTrail, type TrailOptions } from '../../../../src/store/audit/trail.ts'
 import {
+  alone,
   admit,
   bareRemote,
   checkWithGit,
@@ -103,7 +104,7 @@ describe('an auditor goes on, once that is accepted, without', () => {
     await syncAll([owner, other])
     await create(other, '/unsent.md')
     await other.store.close()
-    await owner.store.as(author).devices.changeRole(idOf(other), 'auditor')
+    await owner.store.as(author).devices.changeRole(idOf(other), 'auditor', alone)
     await sync(owner)
     const { recoveryKey: _, ...auditor } = other.place
     await expectAccepted(auditor, owner)
@@ -175,7 +176,7 @@ test(
     await syncAll([owner, removed])
     const identity = await admit(owner, 'auditor')
     await syncAll([owner, removed])
-    await owner.store.as(author).devices.remove([idOf(removed)])
+    await owner.store.as(author).devices.remove([idOf(removed)], alone)
     await create(removed, '/late.md')
     await sync(removed)
     const auditor = placesFor(identity, owner.store.id)

@@ -12,6 +12,7 @@ import {
 } from '../../../../src/index.ts'
 import { joinTrail, syncTrail } from '../../../../src/store/audit/trail.ts'
 import {
+  alone,
   admit,
   bareRemote,
   checkWithGit,
@@ -139,7 +140,7 @@ describe('an auditor who joins', () => {
       const { writer, remote, auditor } = await audited()
       const other = await joinClone(writer, remote)
       await sync(writer)
-      await writer.store.as(author).devices.remove([idOf(other)])
+      await writer.store.as(author).devices.remove([idOf(other)], alone)
       await create(other, '/late.md')
       await sync(other)
       await joinTrail({ ...auditor, url: remote })
@@ -167,7 +168,7 @@ describe('an auditor who joins', () => {
       await create(removed, '/after.md')
       await sync(removed)
       await joinTrail({ ...auditor, url: remote })
-      await stale.store.as(author).devices.remove([idOf(removed)])
+      await stale.store.as(author).devices.remove([idOf(removed)], alone)
       await showClone(remote, stale)
       await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
     },
@@ -199,7 +200,7 @@ describe('an auditor who joins', () => {
     await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'store_id_mismatch' })
     moveBranch(remote, ours)
     const [, device] = await writer.store.devices.list()
-    await writer.store.as(author).devices.remove([device?.deviceId ?? ''])
+    await writer.store.as(author).devices.remove([device?.deviceId ?? ''], alone)
     await sync(writer)
     await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'wrong_key' })
     expect(mainOf(auditor)).toBe(head)

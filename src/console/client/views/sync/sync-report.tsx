@@ -29,17 +29,17 @@ export function SyncReportView({ report }: { readonly report: SyncReport }): JSX
 }
 
 function factsOf(report: SyncReport): readonly string[] {
-  const { outcomes, erased, late, newDevices, forkedDevices, settings, keyrings } = report
+  const { outcomes, erased, late, newDevices, forkedDevices, settings, hasRepeated } = report
   const { builtOnRedacted, pendingDevices } = report
   const facts: readonly (readonly [boolean, string])[] = [
     [outcomes.length > 0, `${countOf(outcomes.length, 'memory')} changed on both sides`],
     [erased > 0, `Erased ${countOf(erased, 'version')} that others have redacted`],
-    [late.length > 0, `Left out ${countOf(late.length, 'change')} of removed devices`],
+    [late.length > 0, `Left out ${countOf(late.length, 'change')}`],
     [newDevices.length > 0, `${countOf(newDevices.length, 'device')} new: look at Devices`],
     [forkedDevices.length > 0, 'A device writes from two machines: look at Devices'],
     [settings === 'replaced', 'The settings of another device are in force now'],
     [settings === 'kept', 'Another device has changed the settings, too; ours stay in force'],
-    [keyrings !== undefined, 'Both sides had changed who may open the store'],
+    [hasRepeated, 'What members had written on the line that is left was written again'],
     [builtOnRedacted.length > 0, 'It brought versions that may repeat a redacted text'],
     [pendingDevices.length > 0, 'Some devices have not shown yet that they erased'],
   ]

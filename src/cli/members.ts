@@ -1,0 +1,26 @@
+// Changes of who may open the store: how they reach the remotes, and what is said of one of which
+// it is not known whether it has.
+
+import { StoreError } from '../errors.ts'
+import type { MemberOptions, MembersChanged } from '../store/sync/change-members.ts'
+import type { Answer, Input } from './command.ts'
+import type { Context } from './context.ts'
+import { exitCodeOf } from './output.ts'
+import { remoteAccess } from './remote-access.ts'
+
+export function memberOptions(context: Context, input: Input): MemberOptions {
+  const access = remoteAccess(context)
+  return { access, only: input.flag('only'), signal: context.interrupts.signal }
+}
+
+/** What to add to the answer: an error, if the change is pending. */
+export function pendingPart({ pending }: MembersChanged): Partial<Answer> {
+  if (pending === undefined) return {}
+  const failure = new StoreError(
+    'membership_pending',
+    'The change is made here, and it is not known whether the remote has it: the next sync ' +
+      `settles that. ${pending.message}`,
+    { cause: pending },
+  )
+  return { failures: [failure], exitCode: exitCodeOf(failure) }
+}

@@ -1,0 +1,131 @@
+// Changes of the keyring, online: each takes over first what the remote has, and is there when it
+// resolves, or nothing has changed; what is not known is pending.
+// @module-tag slow
+
+import { renameSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
+import { worldsOf } from '../../../support/clone-templates.ts'
+import {
+  bareRemote,
+  type Clone,
+  firstClone,
+  headOf,
+  idOf,
+  joinClone,
+  put,
+  sync,
+  syncAll,
+} from '../../../support/clones.ts'
+import { failureOf } from '../../../support/faulty-remotes.ts'
+import { branchOf } from '../../../support/hostile-remotes.ts'
+import { author, contentsOf, reopen } from '../../../support/stores.ts'
+import { git } from '../../../support/temporary.ts'
+
+/** Two owners in step. */
+const pair = worldsOf(async (url) => {
+  const a = await firstClone(url)
+  await put(a, '/notes.md', 'one\n')
+  await sync(a)
+  const b = await joinClone(a, url)
+  await syncAll([a, b])
+  return { a, b }
+})
+
+async function card(): Promise<string> {
+  return formatDeviceCard(await generateIdentity())
+}
+
+const rotate = ({ store }: Clone, options = {}) => store.as(author).keys.rotate(options)
+const devicesOf = async ({ store }: Clone): Promise<number> => (await store.devices.list()).length
+
+describe('a change of the keyring', () => {
+  test('is at the remote when it resolves', async () => {
+    const { a, b, remote } = await pair()
+    const { pending } = await a.store.as(author).devices.add(await card(), 'reader')
+    expect(pending).toBeUndefined()
+    expect(branchOf(remote)).toBe(await headOf(a))
+    await sync(b)
+    expect(await devicesOf(b)).toBe(3)
+  })
+
+  test('takes over first what others have changed and written', async () => {
+    const { a, b, remote } = await pair()
+    await a.store.as(author).devices.add(await card(), 'reader')
+    await put(b, '/of-b.md', 'b\n')
+    await b.store.as(author).devices.add(await card(), 'reader')
+    expect(await devicesOf(b)).toBe(4)
+    expect(branchOf(remote)).toBe(await headOf(b))
+    await sync(a)
+    expect(await headOf(a)).toBe(await headOf(b))
+  })
+
+  test('of two owners at once is made twice, on one line', async () => {
+    const { a, b } = await pair()
+    await put(a, '/of-a.md', 'a\n')
+    await put(b, '/of-b.md', 'b\n')
+    const add = async ({ store }: Clone) => store.as(author).devices.add(await card(), 'reader')
+    const added = await Promise.all([add(a), add(b), rotate(a), rotate(b)])
+    expect(added.map(({ pending }) => pending)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ])
+    await syncAll([a, b])
+    expect(await headOf(a)).toBe(await headOf(b))
+    expect(await devicesOf(a)).toBe(4)
+    expect(await contentsOf(a.store)).toMatchObject({ '/of-a.md': 'a\n', '/of-b.md': 'b\n' })
+    await a.store.maintenance.verify()
+  })
+
+  test('without the remote changes nothing, and memories are written on', async () => {
+    const { a, remote } = await pair()
+    const before = await headOf(a)
+    renameSync(remote, `${remote}.away`)
+    expect((await failureOf(rotate(a))).code).toMatch(/^remote_/)
+    expect(await headOf(a)).toBe(before)
+    await put(a, '/more.md', 'more\n')
+    renameSync(`${remote}.away`, remote)
+    await rotate(a)
+    expect(branchOf(remote)).toBe(await headOf(a))
+  })
+
+  test('that the remote refuses once it has it is pending, and settled by a sync', async () => {
+    const { a, b, remote } = await pair()
+    const before = branchOf(remote)
+    // A fetch is served, and each pack is refused once it is there.
+    git(['config', 'receive.maxInputSize', '1'], remote)
+    const { pending, commit } = await rotate(a)
+    expect(pending).toMatchObject({ code: 'push_rejected' })
+    expect(await headOf(a)).toBe(commit)
+    expect(branchOf(remote)).toBe(before)
+    await put(a, '/on-top.md', 'on top\n')
+    expect((await failureOf(rotate(a))).code).toMatch(/push_rejected|membership_pending/)
+    await a.store.close()
+    const again = { ...a, store: await reopen(a.place) }
+    expect((await again.store.status()).membershipPending).toBe(true)
+    git(['config', '--unset', 'receive.maxInputSize'], remote)
+    await sync(again)
+    expect((await again.store.status()).membershipPending).toBe(false)
+    await sync(b)
+    expect(await headOf(b)).toBe(await headOf(again))
+  })
+
+  test('asks every remote, unless told to go on with one', async () => {
+    const { a, remote } = await pair()
+    await a.store.remotes.add('stick', `${bareRemote()}-away`)
+    const before = await headOf(a)
+    const failure = await failureOf(rotate(a))
+    expect(failure.message).toContain('stick')
+    expect(await headOf(a)).toBe(before)
+    await rotate(a, { only: true })
+    expect(branchOf(remote)).toBe(await headOf(a))
+  })
+
+  test('of a removed device goes nowhere', async () => {
+    const { a, b } = await pair()
+    await a.store.as(author).devices.remove([idOf(b)])
+    expect(await failureOf(rotate(b))).toMatchObject({ code: 'wrong_key' })
+  })
+})

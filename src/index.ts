@@ -98,7 +98,13 @@ export type { StoreHistory } from './store/store-history.ts'
 export type { StoreMaintenance } from './store/store-maintenance.ts'
 export type { StoreRemotes } from './store/store-remotes.ts'
 export type { StoreChange, WatchOptions } from './store/watch.ts'
-export type { DeviceWriter, KeyWriter, SettingsWriter, StoreWriter } from './store/store-writer.ts'
+export type {
+  DeviceWriter,
+  KeyWriter,
+  RemovalOptions,
+  SettingsWriter,
+  StoreWriter,
+} from './store/store-writer.ts'
 export type { Applied, AppliedChanges } from './store/changes/apply.ts'
 export type { SettingsChange } from './store/devices/administration.ts'
 export type { CompactReport, StoreInfo, StoreStatus, VerifyReport } from './store/store-report.ts'
@@ -133,6 +139,7 @@ export type { MergeOutcome } from './store/merge/plan.ts'
 export type { Combination, Conflict, ConflictOptions } from './store/history/conflicts.ts'
 export { joinStore } from './store/join.ts'
 export type { JoinOptions } from './store/sync/clone-remote.ts'
+export type { MemberOptions, MembersChanged } from './store/sync/change-members.ts'
 export type { LateChange, LateVersion } from './store/sync/post-revocation-changes.ts'
 export type { RemoteOptions, StoreSyncOptions, SyncOptions } from './store/sync/options.ts'
 export type { RemoteStatus } from './store/sync/remote-status.ts'

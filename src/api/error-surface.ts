@@ -242,9 +242,9 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     409,
     'conflict_error',
     4,
-    'An owner merges it with `gitlocket sync --merge-held` and the commit that is named; for what ' +
-      'this device did itself, `gitlocket sync --take-theirs` leaves it, and writes again what ' +
-      'this device has written since',
+    'An owner merges it with `gitlocket sync --merge-held` and the commit that is named; for ' +
+      'what this device did itself, `gitlocket sync --take-theirs` leaves it, and writes again ' +
+      'what this device has written since',
   ),
   settings_malformed: tampered(distrust),
   settings_mismatch: tampered(distrust),

@@ -79,9 +79,9 @@ const syncCommand: Command = {
       'damaged file kept in gitlocket/damaged. On a host, delete the file that `git fsck` names ' +
       'there and run it again, or `remote add` a new repository and push to that.',
     'Two machines that change the keyring without knowing of each other are not merged: one ' +
-      'command decides. --take-theirs takes what the remote shows; --repair, by an owner, what is ' +
-      'here. Either merges what came before, writes again what members have written since, and ' +
-      'lists what is left out, redactions first.',
+      'command decides. --take-theirs takes what the remote shows; --repair, by an owner, what ' +
+      'is here. Either merges what came before, writes again what members have written since, ' +
+      'and lists what is left out, redactions first.',
     '--watch notices changes here, and at remotes at a path, as they come. Every other remote is ' +
       'asked for its newest commit at each interval, on average, with one request. Where changes ' +
       'are not noticed, as on network file systems, it says so, and looks at each interval.',

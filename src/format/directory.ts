@@ -105,11 +105,6 @@ const VERSION = 2
 const HASH_LABEL = label('GLK1/directory/v2')
 const recoveryTypes = { passphrase: 2, recovery: 3 } as const
 
-/** Whether one role has fewer rights than another. */
-export function isLower(role: Role, than: Role): boolean {
-  return roles.indexOf(role) > roles.indexOf(than)
-}
-
 /** Checks a role from user input. Throws `invalid_input`. */
 export function checkRole(role: string): Role {
   const found = roles.find((name) => name === role)

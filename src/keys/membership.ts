@@ -123,7 +123,7 @@ export function withChanges(
   const number = before.number + 1
   const devices = before.devices
     .filter(({ deviceId }) => !removed.includes(deviceId))
-    .map((device) => ({ ...device, role: roles.get(device.deviceId) ?? device.role }))
+    .map((device) => withRole(device, roles.get(device.deviceId)))
   if (!devices.some(({ role }) => role === 'owner')) {
     throw new StoreError('invalid_input', 'The last owner of a store must remain an owner')
   }
@@ -240,4 +240,8 @@ function bySlotId(a: RecoveryEntry, b: RecoveryEntry): number {
 
 function byDeviceId<Entry extends { readonly deviceId: string }>(a: Entry, b: Entry): number {
   return a.deviceId < b.deviceId ? -1 : 1
+}
+
+function withRole(device: DeviceEntry, role: Role = device.role): DeviceEntry {
+  return { ...device, role }
 }

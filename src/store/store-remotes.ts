@@ -27,8 +27,8 @@ export class StoreRemotes {
   }
 
   /**
-   * Chooses the remote that changes of the members are pushed to, for this machine; by default it is
-   * `origin`, or the only one. Rejects with `not_found`.
+   * Chooses the remote that changes of the members are pushed to, for this machine; by default it
+   * is `origin`, or the only one. Rejects with `not_found`.
    */
   async setMembership(name: string): Promise<void> {
     const { objects, seenRemotes } = this.#session

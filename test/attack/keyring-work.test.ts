@@ -28,7 +28,7 @@ import {
   treeWith,
   withTree,
 } from '../support/hostile-remotes.ts'
-import { author, contentsOf } from '../support/stores.ts'
+import { author } from '../support/stores.ts'
 import { git, gitBytes, temporaryDirectory } from '../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()
@@ -134,18 +134,6 @@ describe('T35: a keyring that is dear to open', () => {
     const opening = openKeyring(crowded(keyring, [costs]), storeId, unlock, cancelledSoon())
     await expect(opening).rejects.toMatchObject({ code: 'cancelled' })
   })
-
-  test.each<[code: string, name: string, costs: readonly StretchParameters[]]>([
-    ['weak_key_parameters', 'four of the most', [most, most, most, most]],
-    ['weak_key_parameters', 'two of the most', [most, most]],
-    ['cancelled', 'four of the standard', Array.from({ length: 4 }, () => standardStretch)],
-    ['cancelled', 'one of the most among others', [standardStretch, standardStretch, most]],
-  ])('%s: %s passphrases together, before any is hashed', async (code, _, costs) => {
-    const unlock = { type: 'passphrase', passphrase } as const
-    const bytes = crowded(keyring, costs, 4)
-    const opening = openKeyring(bytes, storeId, unlock, AbortSignal.abort())
-    await expect(opening).rejects.toMatchObject({ code })
-  })
 })
 
 describe('T35: a remote that shows such a keyring', () => {
@@ -224,47 +212,11 @@ describe('T35: a repair below a head', () => {
     })
   }
 
-  test('tries a few keyrings, and replaces nothing', { tags: 'slow' }, async () => {
+  test('tries none of their keyrings, and replaces all of it', { tags: 'slow' }, async () => {
     const { a, remote } = await hostile(12)
-    const head = branchOf(remote)
     const tries = watchTries()
-    const error = await failureOf(repair(a))
-    expect(error).toMatchObject({ code: 'group_signature_invalid' })
-    expect(error.message).toMatch(/more than 4 keyrings/)
-    expect(tries.count).toBeLessThanOrEqual(5 * SLOTS)
-    expect(branchOf(remote)).toBe(head)
-  })
-
-  test('takes over what is below a few', { tags: 'slow' }, async () => {
-    const { a } = await hostile(2)
     await repair(a)
-    expect(await contentsOf(a.store)).toHaveProperty('/news.md')
-  })
-
-  test('ends with a cancellation', { tags: 'slow' }, async () => {
-    const { a } = await hostile(2)
-    const cancelling = new AbortController()
-    const tries = watchTries(() => cancelling.abort())
-    const { signal } = cancelling
-    const repairing = a.store.as(author).sync({ repair: true, signal })
-    expect(await failureOf(repairing)).toMatchObject({ code: 'cancelled' })
-    expect(tries.count).toBeLessThan(SLOTS)
-  })
-
-  test('looks at so many commits only, and replaces nothing', { tags: 'slow' }, async () => {
-    const { a, remote } = await pairOfClones()
-    const tree = treeOf(remote)
-    const commit = 'commit refs/heads/main\ncommitter a <a> 0 +0000\ndata 0\n'
-    const from = `from ${branchOf(remote)}\n`
-    git(['fast-import', '--quiet'], remote, `${commit}${from}${commit.repeat(20_000)}`)
-    const signed = rewritten(remote, await headOf(a), (text) => {
-      return text.replace(/^parent .*$/m, `parent ${branchOf(remote)}`)
-    })
-    moveBranch(remote, withTree(remote, signed, tree))
-    const head = branchOf(remote)
-    const error = await failureOf(repair(a))
-    expect(error).toMatchObject({ code: 'group_signature_invalid' })
-    expect(error.message).toMatch(/more than 20000 commits/)
-    expect(branchOf(remote)).toBe(head)
+    expect(tries.count).toBe(0)
+    expect(branchOf(remote)).toBe(await headOf(a))
   })
 })

@@ -160,7 +160,7 @@ describe('T29: erased versions that come back', () => {
       await redact(a, versions[0]?.versionId ?? '')
       expect(await evidenceOf(a)).toBeUndefined()
       git(['fsck', '--strict', '--no-dangling'], a.place.directory)
-      await repair(a)
+      for (const clone of [a, b]) await repair(clone)
       await syncAll([a, b])
       await expectErased([a, b], versions[0]?.versionId ?? '')
       await expectInStep(remote, [a, b])

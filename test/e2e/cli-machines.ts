@@ -112,3 +112,11 @@ async function placesOf(home: Home): Promise<{
   home.file('.config/gitlocket/identity', formatIdentity(identity))
   return { directory: home.store, stateDirectory: home.stateDirectory, identity }
 }
+
+/** A card of a machine without a store, as a file on the machine of `home`. */
+export async function newCard(home: Home): Promise<{ other: Home; file: string; id: string }> {
+  const other = newHome()
+  const answer = await other.call(['device', 'card', '--name', 'berta', '--json'])
+  const { card, device_id: id } = JSON.parse(answer.stdout)
+  return { other, file: home.file('card', card), id }
+}

@@ -200,7 +200,6 @@ describe('an https remote', () => {
 describe('join, before the card of this machine has come to the remote,', () => {
   test('says who has to sync, and leaves nothing', { tags: 'slow' }, async () => {
     const { owner, other, id, card, remote } = await machines()
-    await owner.ok('device', 'add', card, '--fingerprint', id)
     const early = await other.call(['join', remote])
     expect(early).toMatchObject({
       exitCode: 2,
@@ -208,7 +207,7 @@ describe('join, before the card of this machine has come to the remote,', () => 
         /does not know this machine.*owner has to run `gitlocket sync/s,
       ),
     })
-    await owner.ok('sync')
+    await owner.ok('device', 'add', card, '--fingerprint', id)
     const unnamed = await other.call(['join', remote])
     expect([unnamed.exitCode, unnamed.stderr]).toEqual([
       2,

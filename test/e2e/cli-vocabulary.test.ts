@@ -76,6 +76,7 @@ const calls: readonly Call[] = [
   ['push', 'sync'],
   ['remote add other URL', 'remote'],
   ['sync', page],
+  ['remote set-membership other', 'remote_set_membership'],
   ['remote remove other', 'remote_remove'],
   ['conflicts', page],
   ['setup cursor', 'setup'],

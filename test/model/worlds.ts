@@ -159,12 +159,17 @@ export class Worlds {
       if (edit.type === 'role' && edit.device === device) continue
       for (const isAnswered of [true, false]) {
         const next = counted(state, 'keyring', caps.keyring)
-        const changed = next && this.#clones.change(next, device, remote, edit, isAnswered)
+        if (next === undefined) continue
+        const changed = this.#clones.change(next, device, remote, edit, isAnswered)
         if (changed === undefined) continue
         const what = `${device} ${JSON.stringify(edit)} ${isAnswered ? 'answered' : 'unanswered'}`
         // The host has the record, whatever it says.
         const pool = withNumber(state.pool, changed.made)
-        yield this.#reached(from, { ...next, ...changed.step.world, pool } as State, what)
+        yield this.#reached(
+          from,
+          { ...next, ...changed.step.world, pool, counts: next.counts },
+          what,
+        )
       }
     }
   }
@@ -220,9 +225,9 @@ export class Worlds {
     const merges = pool
       .filter((other) => other < on && !ledger.has(on, other))
       .map((other) => ledger.add({ kind: 'change', author: hostile, parents: [on, other] }))
-    const keyrings = ['removed', 'reader'].map((role) => {
+    const keyrings = (['removed', 'reader'] as const).map((role) => {
       const device = role === 'removed' ? 'O1' : 'W'
-      const edit = { type: 'role', device, role: role as 'removed' | 'reader' } as const
+      const edit = { type: 'role', device, role } as const
       return ledger.add({ kind: 'keyring', author: hostile, parents, edit })
     })
     return [...own, ...merges, ...keyrings]

@@ -16,7 +16,7 @@ import {
   type OpenOptions,
   type Role,
 } from '../../src/index.ts'
-import { alone, bareRemote, firstClone } from '../support/clones.ts'
+import { bareRemote, firstClone } from '../support/clones.ts'
 import { author, reopen, type TestPlace } from '../support/stores.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { Auditor, canary } from './convergence-auditor.ts'
@@ -51,6 +51,11 @@ const refusals: readonly ErrorCode[] = [
   'content_too_large',
   'store_full',
   'permission_denied',
+  // Of a change of devices or keys, which asks the remote first.
+  'wrong_key',
+  'keyring_conflict',
+  'merge_held',
+  'membership_pending',
 ]
 
 export class World {
@@ -88,7 +93,6 @@ export class World {
     const member = chosen(this.members, step.clone)
     switch (step.type) {
       case 'work':
-        if (await this.#isForFirst(member, step.work)) return this.#inStep(step.work)
         return this.#work(member, step.work)
       case 'cut': {
         const signal = AbortSignal.timeout(step.after)
@@ -120,9 +124,9 @@ export class World {
       for (const id of member.redacted) member.sentRedactions.add(id)
       return received.commits + sent.commits > 0
     } catch (error) {
-      if (hasCode(error, 'record_late')) return this.#keepLate(member)
+      if (hasCode(error, 'keyring_conflict', 'merge_held')) return this.#takeTheirs(member)
       if (signal?.aborted === true && error instanceof StoreError) return false
-      if (!hasCode(error, 'wrong_key', 'permission_denied', 'keyring_conflict')) throw error
+      if (!hasCode(error, 'wrong_key', 'permission_denied')) throw error
       member.refused = error.code
       return false
     }
@@ -141,32 +145,15 @@ export class World {
     await Promise.all(this.members.map(({ store }) => store.close()))
   }
 
-  /**
-   * Whether the others would rightly refuse it of who does not know what they did meanwhile: a join
-   * of keyrings stops where one side extended what the other had taken away (FORMAT §7.2).
-   */
-  async #isForFirst(member: Member, work: Work): Promise<boolean> {
-    if (work.type === 'passphrase') return true
-    if (work.type === 'recovery') return !work.keepOld
-    if (work.type !== 'role' && work.type !== 'remove') return false
-    const device = await this.#pickDevice(member, work.whose)
-    return device?.role === 'owner' || (work.type === 'role' && work.role === 'owner')
-  }
-
-  /** By the first clone, which knows all that the others have sent, and tells them. */
-  async #inStep(work: Work): Promise<void> {
-    await this.sync(this.first)
-    await this.#work(this.first, work)
-    await this.sync(this.first)
-  }
-
-  /** As the error says: a change of its own keeps what came from a device that was removed. */
-  async #keepLate(member: Member): Promise<boolean> {
-    this.#drawn += 1
-    const change = { type: 'create', path: `/kept-${this.#drawn}.md`, content: '' } as const
-    const applied = await member.store.as(author).apply([change])
-    for (const id of applied.versionIds) member.acknowledged.add(id)
-    return this.sync(member)
+  /** As the error says: follows the remote, and writes again what this clone has written. */
+  async #takeTheirs(member: Member): Promise<boolean> {
+    const { store, acknowledged, redacted } = member
+    const before = await versionIds(store)
+    const { late } = await store.as(author).sync({ takeTheirs: true })
+    const now = await versionIds(store)
+    for (const id of before) if (!now.has(id)) acknowledged.delete(id)
+    for (const { redacts } of late) for (const id of redacts) redacted.delete(id)
+    return true
   }
 
   async #work(member: Member, work: Work): Promise<void> {
@@ -200,7 +187,7 @@ export class World {
       case 'role': {
         const device = await this.#pickDevice(member, work.whose)
         if (device !== undefined)
-          await store.as(author).devices.changeRole(device.deviceId, work.role, alone)
+          await store.as(author).devices.changeRole(device.deviceId, work.role)
         return
       }
       case 'remove':
@@ -208,7 +195,7 @@ export class World {
       case 'passphrase': {
         this.#passphrase = undefined
         const passphrase = `correct horse ${this.#drawn++}`
-        await store.as(author).keys.changePassphrase(passphrase, alone)
+        await store.as(author).keys.changePassphrase(passphrase)
         this.#passphrase = passphrase
         return
       }
@@ -233,7 +220,7 @@ export class World {
 
   async #invite(store: MemoryStore, role: Role): Promise<Identity> {
     const identity = await generateIdentity()
-    await store.as(author).devices.add(formatDeviceCard(identity), role, alone)
+    await store.as(author).devices.add(formatDeviceCard(identity), role)
     if (role === 'auditor') this.auditors.push(new Auditor(identity, this.remote))
     return identity
   }
@@ -244,7 +231,7 @@ export class World {
     const known = await versionIds(member.store)
     const removed = this.members.find((one) => one.deviceId === deviceId)
     try {
-      await member.store.as(author).devices.remove([deviceId], alone)
+      await member.store.as(author).devices.remove([deviceId])
     } finally {
       // A process that dies may have done it.
       removed?.removals.set(member, known)
@@ -264,9 +251,7 @@ export class World {
     await dying(death, async (options) => {
       const { directory } = member.place
       member.store = await reopen(member.place, options(directory))
-      for (const work of works) {
-        if (!(await this.#isForFirst(member, work))) await this.#work(member, work)
-      }
+      for (const work of works) await this.#work(member, work)
     })
     member.store = await reopen(member.place)
   }

@@ -228,7 +228,7 @@ function framed(type: number, kid: string, length: number): Uint8Array {
 }
 
 export const keyring: fc.Arbitrary<KeyringFile> = fc
-  .tuple(id(), id(), count, fc.constantFrom(4, 8), fc.nat({ max: 4 }))
+  .tuple(id(), id(), count, fc.constantFrom(4, 8), fc.nat({ max: 1 }))
   .map(([kid, storeId, number, keys, passphrases]) => {
     const types = [
       ...Array.from({ length: keys }, () => 'key' as const),

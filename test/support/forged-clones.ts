@@ -9,7 +9,6 @@ import {
   type ForgedAuthor,
   type NewRow,
   plainSettings,
-  withMember,
   withoutMember,
 } from './forge-fault.ts'
 import type { Forge } from './forge.ts'
@@ -62,12 +61,6 @@ export const fresh = {
   content: 'other\n',
   versionId: version.next,
 } as const
-
-/** As a writer, by the founder unless told otherwise. */
-export function admit(forge: Forge, identity: Identity, author?: ForgedAuthor): void {
-  const fault = author === undefined ? {} : { author }
-  forge.keyring((next) => withMember(next, identity, 'writer'), { fault })
-}
 
 /** With a new epoch. */
 export function change(

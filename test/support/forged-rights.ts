@@ -100,12 +100,12 @@ export const lostRights: readonly RightsCase[] = [
   [
     'keyring_conflict',
     'a merge of a removal and an enrolment by recovery key, by an owner of both sides',
-    merged([removed, rotates, enrols]),
+    merged([removed, rotates, rotates, enrols]),
   ],
   [
     'keyring_conflict',
     'a merge of a removal and what a removed owner wrote before an enrolment',
-    merged([removed, rotates, writes, enrols]),
+    merged([removed, rotates, rotates, writes, enrols]),
   ],
 ]
 

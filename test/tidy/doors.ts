@@ -73,7 +73,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'remote-state-file',
     'state-cache',
   ],
-  'store/merge': ['content-merge', 'merge-input', 'plan'],
+  'store/merge': ['content-merge', 'merge-input', 'placement', 'plan'],
   'store/redaction': [
     'acknowledgement',
     'certificate',
@@ -104,6 +104,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'writer-clock',
   ],
   'store/sync': [
+    'change-members',
     'clone-remote',
     'new-devices',
     'options',

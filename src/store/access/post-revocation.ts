@@ -1,5 +1,5 @@
-// Finds late commits (FORMAT §7.4), which no merge takes as a parent, and what a clone may leave out
-// for another head (§9.3). Decides only: store/sync acts. Trusts commits, as verified.
+// Finds late commits (FORMAT §7.4), which no merge takes as a parent, and what a clone may leave
+// out for another head (§9.3). Decides only: store/sync acts. Trusts commits, as verified.
 
 import { toHex } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'

@@ -127,8 +127,8 @@ export function checkAccepted(
     throw new StoreError(
       'rolled_back',
       `The history leaves out ${late} of the records that this device has verified: their ` +
-        'devices were removed before the members had them, or they were written on such ' +
-        'records. Accept that once; an audit lists them from then on',
+        'devices were removed, or could no longer write, before the members had them, or they ' +
+        'were written on such records. Accept that once; an audit lists them from then on',
     )
   }
   throw new StoreError(

@@ -67,7 +67,8 @@ export function authorshipOf(entry: AuditEntry): Authorship {
 export function listAccessEvents(entries: readonly AuditEntry[]): readonly AccessEvent[] {
   return entries.flatMap((entry) => {
     const actions = entry.access === undefined ? [] : actionsOf(entry.access)
-    return actions.map((action) => ({ ...authorshipOf(entry), action }))
+    const by = authorshipOf(entry)
+    return actions.map((action) => Object.assign({ action }, by))
   })
 }
 

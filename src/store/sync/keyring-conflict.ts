@@ -55,18 +55,21 @@ function authorOf(before: Directory, authorId: string): string {
   return recovery.type === 'passphrase' ? 'the passphrase' : 'a recovery key'
 }
 
+function nameOf(deviceId: string): string {
+  return formatId('device', deviceId)
+}
+
 /** What one directory has that another has not, in words. */
-export function differences(before: Directory, after: Directory): readonly string[] {
-  const name = (deviceId: string): string => formatId('device', deviceId)
+function differences(before: Directory, after: Directory): readonly string[] {
   const changes: string[] = []
   for (const { deviceId, role, name: called } of after.devices) {
     const old = findDevice(before, deviceId)
-    if (old === undefined) changes.push(`added ${name(deviceId)} as ${role}`)
-    else if (old.role !== role) changes.push(`made ${name(deviceId)} ${role}`)
-    else if (old.name !== called) changes.push(`renamed ${name(deviceId)}`)
+    if (old === undefined) changes.push(`added ${nameOf(deviceId)} as ${role}`)
+    else if (old.role !== role) changes.push(`made ${nameOf(deviceId)} ${role}`)
+    else if (old.name !== called) changes.push(`renamed ${nameOf(deviceId)}`)
   }
   for (const { deviceId } of before.devices) {
-    if (findDevice(after, deviceId) === undefined) changes.push(`removed ${name(deviceId)}`)
+    if (findDevice(after, deviceId) === undefined) changes.push(`removed ${nameOf(deviceId)}`)
   }
   for (const type of ['passphrase', 'recovery'] as const) {
     if (slotsOf(before, type) !== slotsOf(after, type)) {

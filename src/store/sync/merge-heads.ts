@@ -56,7 +56,8 @@ type FindCommon = (versionId: string) => VersionEntry | undefined
 
 /**
  * Moves the session's snapshot to the merge. Throws `record_late`, `keyring_conflict`,
- * `merge_held` or `permission_denied`; `change_too_large` if not even an ancestor of theirs is small enough.
+ * `merge_held` or `permission_denied`; `change_too_large` if not even an ancestor of theirs is
+ * small enough.
  */
 export async function mergeHeads(
   heads: HeadsToMerge,

@@ -52,8 +52,8 @@ export interface MembershipRemote {
 }
 
 /**
- * The remote that changes of the keyring are pushed to: the chosen one, else `origin`, else the only
- * one. Undefined without remotes. Throws `invalid_input` if a user has to choose.
+ * The remote that changes of the keyring are pushed to: the chosen one, else `origin`, else the
+ * only one. Undefined without remotes. Throws `invalid_input` if a user has to choose.
  */
 export function membershipRemote({ remotes, chosen }: MembershipRemote): Remote | undefined {
   const named = (name: string | undefined): Remote | undefined =>

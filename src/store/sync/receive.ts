@@ -143,8 +143,8 @@ export class Receiver {
   }
 
   /**
-   * The verified head; undefined if it is in our own history, or is refused and a repair may replace
-   * it. Throws the verdict on any other refused head, which is put in quarantine.
+   * The verified head; undefined if it is in our own history, or is refused and a repair may
+   * replace it. Throws the verdict on any other refused head, which is put in quarantine.
    */
   async #findAcceptable(head: Oid, seen: SeenHead | undefined): Promise<RemoteHead | undefined> {
     const successor = await this.#findSuccessor(head, seen)
@@ -238,16 +238,13 @@ export class Receiver {
         const merged = this.#takeOver.takeMerged()
         const how = { ...this.#options, wasShown: seen !== undefined, merged }
         const theirs = await verifyRemoteHead(this.#source, history, head, how)
-        if (
+        const isFresh =
           expected === undefined ||
-          (await containsSeen(this.#session, history, theirs, expected))
-        ) {
-          return theirs
-        }
-        const conflict = await this.#findConflict(theirs)
-        if (conflict !== undefined && this.#options.takeTheirs === true) return theirs
+          (await containsSeen(this.#session, history, theirs, expected)) ||
+          (await this.#followsConflict(theirs))
+        if (isFresh) return theirs
         await this.#takeOver.reject(theirs)
-        throw conflict ?? rolledBackError()
+        throw rolledBackError()
       }
       if (
         expected !== undefined &&
@@ -268,8 +265,12 @@ export class Receiver {
     }
   }
 
-  /** What a head that lacks what the remote has shown says, if both have changed the keyring. */
-  async #findConflict({ objects, snapshot, epochs }: RemoteHead): Promise<StoreError | undefined> {
+  /**
+   * Whether a head that lacks what the remote has shown is to be followed, since both sides have
+   * changed the keyring, and a user has decided. Throws `keyring_conflict` if none has.
+   */
+  async #followsConflict(theirs: RemoteHead): Promise<boolean> {
+    const { objects, snapshot, epochs } = theirs
     const { storeId } = this.#session
     const ours = await this.#session.reading(({ head, keyring }) => ({ head, keyring }))
     const source = { objects, storeId, epochs: new Map([...this.#session.epochs, ...epochs]) }
@@ -278,7 +279,9 @@ export class Receiver {
     const divergence = await findDivergence(source, our, their, signal)
     const tips = { ours: ours.keyring.directory, theirs: snapshot.keyring.directory }
     const { isConflict } = await meetingOf(source, tips, divergence, signal)
-    return isConflict ? keyringConflictError(source, divergence, true) : undefined
+    if (!isConflict || this.#options.takeTheirs === true) return isConflict
+    await this.#takeOver.reject(theirs)
+    throw keyringConflictError(source, divergence, true)
   }
 
   /** Returns the number of bytes received. */

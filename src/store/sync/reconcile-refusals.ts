@@ -59,8 +59,8 @@ export function waitsError(role: Role | undefined): StoreError {
   return new StoreError(
     'permission_denied',
     `An owner has changed the role of this device: it ${now}, and has changes that the remote ` +
-      'lacks. Nothing was merged or sent; what is written here stays. To follow the remote without ' +
-      'it, `sync --take-theirs`',
+      'lacks. Nothing was merged or sent; what is written here stays. To follow the remote ' +
+      'without it, `sync --take-theirs`',
   )
 }
 

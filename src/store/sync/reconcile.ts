@@ -1,11 +1,11 @@
 // Makes one history of ours and theirs in one transition of the branch (FORMAT §6.4, §10.1): first
 // removes from both what either side has redacted; then adopts the head that contains the other, or
-// merges them. Redactions commute, so every clone ends with the same commits. Must only be given a verified head.
+// merges them. Redactions commute, so every clone ends with the same commits. Must only be given a
+// verified head.
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
-import { formatId } from '../../format/id.ts'
 import { findTreeEntry, type NewObject, type Oid } from '../../git/objects/object.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
@@ -21,13 +21,13 @@ import { buildErasure } from './brought-back.ts'
 import { type HeadsToMerge, mergeHeads, type MergedHeads } from './merge-heads.ts'
 import { NewVersions } from './new-versions.ts'
 import type { SyncOptions } from './options.ts'
-import { inOrderOfWeight, readLateChanges } from './post-revocation-changes.ts'
 import { notCanonicalError } from './reconcile-refusals.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { findRecord, includesRecord, type RemoteHead } from './remote-head.ts'
+import type { LeftLine } from './repeated-changes.ts'
 import { moveToRewritten } from './rewritten-head.ts'
 import { builtOnRedacted, compareSettings } from './side-effects.ts'
-import { decideLeaving, type Leaving, takeTheirs } from './take-theirs.ts'
+import { decideLeaving, describeLeft, type Leaving, takeTheirs } from './take-theirs.ts'
 import { type AppliedRedactions, loadTheirs, TheirPast } from './their-past.ts'
 
 /**
@@ -189,30 +189,17 @@ class Reconciler {
     const session = this.#session
     const ours = session.snapshot
     const theirs = this.#theirs.snapshot
-    const source = this.#source()
-    const changes = readLateChanges(source, leaving.left)
-    const own = formatId('device', session.identity.deviceId)
+    const leftLate = describeLeft(this.#source(), leaving, session.identity.deviceId)
     await this.#noteDropped(leaving.left, divergence)
     const history = this.#theirHistory ?? (await this.#loadTheirs())
     this.#undos.push(session.adopt(theirs, this.#epochs))
-    const contents = { ...session.contents, objects: this.#objects(), epochs: this.#epochs }
-    const line = {
-      history: this.#history,
-      followed: history,
-      positions: this.#positionsOf(leaving.left),
-      contents,
-    }
-    const versions = new NewVersions()
-    for (const position of this.#positionsOf(leaving.commits)) {
-      for (const entry of this.#history.rowsAt(position)) versions.addKnown(source, entry)
-    }
     const { head, objects, merge, outcomes, hasRepeated } = await takeTheirs(
       {
         ...this.#heads(),
         history,
-        theirs: { ...this.#theirs, snapshot: ours, versions },
+        theirs: { ...this.#theirs, snapshot: ours, versions: this.#versionsOf(leaving.commits) },
         loadTheirPast: async () => new TheirPast(this.#history, this.#ourRedactions),
-        line,
+        line: this.#lineOf(leaving.left, history),
       },
       leaving,
       author,
@@ -224,13 +211,23 @@ class Reconciler {
       outcomes,
       settings: isSame ? undefined : 'replaced',
       hasRepeated,
-      leftLate: inOrderOfWeight(
-        changes.filter(({ kind, deviceId }) => {
-          return !leaving.repeats || kind !== 'change' || deviceId !== own
-        }),
-      ),
+      leftLate,
     }
     return { built: this.#transition(head, objects), result }
+  }
+
+  /** Of ours, seen from theirs. */
+  #lineOf(left: readonly Oid[], followed: History): LeftLine {
+    const contents = { ...this.#session.contents, objects: this.#objects(), epochs: this.#epochs }
+    return { history: this.#history, followed, positions: this.#positionsOf(left), contents }
+  }
+
+  #versionsOf(commits: readonly Oid[]): NewVersions {
+    const versions = new NewVersions()
+    for (const position of this.#positionsOf(commits)) {
+      for (const entry of this.#history.rowsAt(position)) versions.addKnown(this.#source(), entry)
+    }
+    return versions
   }
 
   /** Of commits of ours, as their redactions have rewritten them. */

@@ -240,7 +240,7 @@ export function rolledBackError(): StoreError {
  * The epochs of a head. Its keyring is opened only if its epoch is unknown here: a device that was
  * enrolled later has no slot in an older keyring. Throws `wrong_key` or `cancelled`.
  */
-export async function epochsOf(
+async function epochsOf(
   { session, objects }: RemoteSource,
   head: Oid,
   signal: AbortSignal | undefined,

@@ -4,21 +4,16 @@
 // not verified.
 
 import { hasCode } from '../../errors.ts'
-import { parseLinks } from '../../format/commit.ts'
-import { formatId } from '../../format/id.ts'
 import type { Incoming } from '../../git/exchange.ts'
-import type { NewObject, Oid } from '../../git/objects/object.ts'
-import { isInForce, isOwner } from '../access/lateness.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { isOwner } from '../access/lateness.ts'
 import { findLateHead, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import { catchUp } from '../history/catch-up.ts'
-import { History, type HistorySource } from '../history/history.ts'
+import type { History, HistorySource } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { Build } from '../session/writer.ts'
-import type { ObjectSource } from '../snapshot/git-reads.ts'
-import type { Snapshot, Undo } from '../snapshot/snapshot.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import { eraseBroughtBack } from './brought-back.ts'
 import { noteFetches } from './interrupted.ts'
 import type { SyncOptions } from './options.ts'
@@ -27,7 +22,7 @@ import { addResult, nothingMoved, type ReconcileResult } from './reconcile-resul
 import { reconcile } from './reconcile.ts'
 import { isVerdict } from './rejected-head.ts'
 import { findRecord, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
-import { writeAgain } from './take-theirs.ts'
+import { writeAllAgain } from './take-theirs.ts'
 
 export interface TakenOver {
   readonly reconciled: ReconcileResult
@@ -114,55 +109,9 @@ export class TakeOver {
     return repair === true && takeTheirs !== true && isOwned
   }
 
-  /**
-   * Writes again what devices in force have written on a line that is left, of which all that can
-   * be merged is. Returns those devices, `dev_…`.
-   */
-  async #writeAgain(
-    theirs: RemoteHead,
-    { left }: LateHead,
-    author: Author,
-  ): Promise<readonly string[]> {
-    const session = this.#session
-    const source = this.#sourceWith(theirs)
-    const history = new History()
-    await catchUp(history, source, theirs.snapshot.head.commit, this.#options)
-    const commits = left.flatMap((oid) => {
-      const { height } = parseLinks(readCommitBytes(source.objects, oid))
-      return history.findCommit(oid, height) ?? []
-    })
-    const write: Build<readonly string[]> = async () => {
-      const made = new Map<Oid, NewObject>()
-      const undos: Undo[] = []
-      const undo = (): void => {
-        for (const one of undos.splice(0).toReversed()) one()
-      }
-      const read: ObjectSource['read'] = (oid) => made.get(oid) ?? source.objects.read(oid)
-      const contents = { ...session.contents, objects: { read }, epochs: source.epochs }
-      const line = {
-        history,
-        followed: await session.historyNow(this.#options),
-        positions: new Set(commits.map(({ position }) => position)),
-        contents,
-      }
-      const { directory } = session.snapshot.keyring
-      const authors = new Set(commits.map(({ deviceId }) => deviceId))
-      const inForce = [...authors].filter((deviceId) => isInForce(directory, deviceId))
-      const objects: NewObject[] = []
-      try {
-        for (const deviceId of inForce) {
-          const writing = { session, made, undos, line, options: this.#options }
-          objects.push(...(await writeAgain(writing, deviceId, author)))
-        }
-      } catch (error) {
-        undo()
-        throw error
-      }
-      const built =
-        objects.length === 0 ? undefined : { head: session.snapshot.head, objects, undo }
-      return { built, result: inForce.map((deviceId) => formatId('device', deviceId)) }
-    }
-    return session.writing(write, true)
+  #writeAgain(theirs: RemoteHead, { left }: LateHead, author: Author): Promise<readonly string[]> {
+    const line = { source: this.#sourceWith(theirs), head: theirs.snapshot.head.commit, left }
+    return writeAllAgain(this.#session, line, author, this.#options)
   }
 
   /** Makes what was fetched part of the store; noted first, should this process die. */

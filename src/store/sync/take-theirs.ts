@@ -3,23 +3,30 @@
 // and all else is left and listed. Must be part of one transition of the branch: reconcile.ts.
 
 import { equalBytes } from '../../bytes.ts'
+import { parseLinks } from '../../format/commit.ts'
 import { formatId } from '../../format/id.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
 import { rowsMax } from '../../limits.ts'
 import { mayWrite, roleOf } from '../access/authority.ts'
+import { isInForce } from '../access/lateness.ts'
 import { decodeAt, meetingOf, newestOf, splitSide } from '../access/post-revocation.ts'
 import { planChanges } from '../changes/changes.ts'
 import type { Author } from '../commits/commit-context.ts'
-import { buildChange } from '../commits/commit.ts'
+import { buildChange, type BuiltCommit } from '../commits/commit.ts'
+import { readCommitBytes } from '../commits/decoded-commit.ts'
 import type { Divergence } from '../commits/divergence.ts'
+import { catchUp } from '../history/catch-up.ts'
 import { readMemory } from '../history/contents.ts'
-import type { HistorySource } from '../history/history.ts'
+import { History, type HistorySource } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
+import type { Build } from '../session/writer.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { keyringConflictError } from './keyring-conflict.ts'
 import { type HeadsToMerge, mergeAncestors } from './merge-heads.ts'
 import type { SyncOptions } from './options.ts'
+import { inOrderOfWeight, type LateChange, readLateChanges } from './post-revocation-changes.ts'
 import { leavesRedactionError, waitsError } from './reconcile-refusals.ts'
 import type { ReconcileResult } from './reconcile-result.ts'
 import { type LeftLine, planRepeats } from './repeated-changes.ts'
@@ -52,25 +59,25 @@ export async function decideLeaving(
   source: HistorySource,
   tips: Tips,
   divergence: Divergence,
-  { takeTheirs = false, signal }: Pick<SyncOptions, 'takeTheirs' | 'signal'>,
+  { takeTheirs: takes = false, signal }: Pick<SyncOptions, 'takeTheirs' | 'signal'>,
 ): Promise<Leaving | undefined> {
   const { ours, theirs } = tips
   if (equalBytes(ours.keyring.record, theirs.keyring.record)) return undefined
   const directories = { ours: ours.keyring.directory, theirs: theirs.keyring.directory }
   const { isConflict, late, held } = await meetingOf(source, directories, divergence, signal)
-  if (isConflict && !takeTheirs) throw keyringConflictError(source, divergence, false)
+  if (isConflict && !takes) throw keyringConflictError(source, divergence, false)
   const isLate = late.ours.has(ours.head.commit)
-  if (!isConflict && !isLate && !(takeTheirs && held.ours.length > 0)) return undefined
+  if (!isConflict && !isLate && !(takes && held.ours.length > 0)) return undefined
   const { commits, kept, left } = await splitSide(source, tips, divergence, 'ours', signal)
   const leavesRedaction = left.some((oid) => {
     const { record } = decodeAt(source, oid)
     return record.kind === 'redact' && record.rows.some(({ base }) => !theirs.redacted.has(base))
   })
-  if (leavesRedaction && !takeTheirs) throw leavesRedactionError()
+  if (leavesRedaction && !takes) throw leavesRedactionError()
   const { deviceId } = session.identity
   const role = roleOf(theirs, deviceId)
   const mayMerge = mayWrite(role, 'change')
-  if (!mayMerge && !takeTheirs && (kept.length > 0 || isAuthor(source, left, deviceId))) {
+  if (!mayMerge && !takes && (kept.length > 0 || isAuthor(source, left, deviceId))) {
     throw waitsError(role)
   }
   const isAllLeft = leavesRedaction || !mayMerge
@@ -78,9 +85,22 @@ export async function decideLeaving(
     parts: isAllLeft ? [] : newestOf(source, kept),
     left: isAllLeft ? commits : left,
     commits,
-    repeats: takeTheirs && mayMerge && theirs.settings.value.archivedAt === undefined,
+    repeats: takes && mayMerge && theirs.settings.value.archivedAt === undefined,
     leavesRedaction,
   }
+}
+
+/** What is lost with it, redactions first: what is written again is not. */
+export function describeLeft(
+  source: HistorySource,
+  { left, repeats }: Leaving,
+  deviceId: string,
+): readonly LateChange[] {
+  const own = formatId('device', deviceId)
+  const lost = readLateChanges(source, left).filter((change) => {
+    return !repeats || change.kind !== 'change' || change.deviceId !== own
+  })
+  return inOrderOfWeight(lost)
 }
 
 function isAuthor(source: HistorySource, commits: readonly Oid[], deviceId: string): boolean {
@@ -124,13 +144,13 @@ export async function takeTheirs(
 }
 
 /** Where changes are written again, on the session's snapshot. */
-export interface WritingAgain extends Pick<HeadsToMerge, 'session' | 'made' | 'undos'> {
+interface WritingAgain extends Pick<HeadsToMerge, 'session' | 'made' | 'undos'> {
   readonly line: LeftLine
   readonly options: Pick<SyncOptions, 'signal'>
 }
 
 /** Writes again what one device wrote on a line that is left, in as few commits as it needs. */
-export async function writeAgain(
+async function writeAgain(
   { session, made, undos, line, options }: WritingAgain,
   deviceId: string,
   author: Author,
@@ -154,6 +174,63 @@ export async function writeAgain(
     }
   }
   return objects
+}
+
+/** A line of theirs that is left for ours. */
+export interface TheirLine {
+  readonly source: HistorySource
+  readonly head: Oid
+  /** The commits of it that are not merged. */
+  readonly left: readonly Oid[]
+}
+
+/** The same for all devices in force, in one transition. Returns them, `dev_…`. */
+export async function writeAllAgain(
+  session: StoreSession,
+  { source, head, left }: TheirLine,
+  author: Author,
+  options: Pick<SyncOptions, 'progress' | 'signal'>,
+): Promise<readonly string[]> {
+  const history = new History()
+  await catchUp(history, source, head, options)
+  const commits = left.flatMap((oid) => {
+    const { height } = parseLinks(readCommitBytes(source.objects, oid))
+    return history.findCommit(oid, height) ?? []
+  })
+  const positions = new Set(commits.map(({ position }) => position))
+  const authors = new Set(commits.map(({ deviceId }) => deviceId))
+  const write: Build<readonly string[]> = async () => {
+    const { directory } = session.snapshot.keyring
+    const inForce = [...authors].filter((deviceId) => isInForce(directory, deviceId))
+    const made = new Map<Oid, NewObject>()
+    const read: ObjectSource['read'] = (oid) => made.get(oid) ?? source.objects.read(oid)
+    const contents = { ...session.contents, objects: { read }, epochs: source.epochs }
+    const followed = await session.historyNow(options)
+    const line = { history, followed, positions, contents }
+    const built = await buildAgain({ session, made, undos: [], line, options }, inForce, author)
+    return { built, result: inForce.map((deviceId) => formatId('device', deviceId)) }
+  }
+  return session.writing(write, true)
+}
+
+/** Undefined, with nothing changed, if there is nothing to write. */
+async function buildAgain(
+  writing: WritingAgain,
+  deviceIds: readonly string[],
+  author: Author,
+): Promise<BuiltCommit | undefined> {
+  const objects: NewObject[] = []
+  const undo = (): void => {
+    for (const one of writing.undos.splice(0).toReversed()) one()
+  }
+  try {
+    for (const deviceId of deviceIds) objects.push(...(await writeAgain(writing, deviceId, author)))
+  } catch (error) {
+    undo()
+    throw error
+  }
+  const { head } = writing.session.snapshot
+  return objects.length === 0 ? undefined : { head, objects, undo }
 }
 
 /** For the note: the newest commit of the device, and why it is not in the history. */

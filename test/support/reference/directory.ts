@@ -117,7 +117,7 @@ function encodeRemoved({ deviceId, removed, sequence, record }: RemovedDevice): 
   return concat(fromHex(deviceId), u64(removed), u64(sequence), fromHex(record))
 }
 
-export function encodeRecovery(entry: RecoveryEntry): Uint8Array {
+function encodeRecovery(entry: RecoveryEntry): Uint8Array {
   const { slotId, slotType, signingKey, kemKey } = entry
   const common = concat(fromHex(slotId), u8(slotType), signingKey, kemKey)
   if (entry.slotType === 3) return common
@@ -263,7 +263,7 @@ export function findAuthor(directory: Directory, authorId: string): Author | und
 }
 
 /** The entry of the recovery identity with this id; undefined if there is none. */
-export function findRecovery(
+function findRecovery(
   { recoveries }: Pick<Directory, 'recoveries'>,
   authorId: string,
 ): RecoveryEntry | undefined {

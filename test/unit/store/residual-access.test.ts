@@ -20,7 +20,7 @@ import { generateIdentity, type Identity } from '../../../src/keys/identity.ts'
 import { openAuditKeyring, openKeyring } from '../../../src/keys/keyring.ts'
 import type { ResidualAccess } from '../../../src/store/devices/residual-access.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
-import { alone, bareRemote, firstClone, joinClone, sync, syncAll } from '../../support/clones.ts'
+import { alone } from '../../support/clones.ts'
 import { author, contentsOf, newStore, reopen, type TestPlace } from '../../support/stores.ts'
 import { copyDirectory, git, gitBytes, temporaryDirectory } from '../../support/temporary.ts'
 
@@ -122,31 +122,6 @@ test('several together read what any of them reads', async () => {
   expect(residualAccess).toEqual({ commits: 7, commitsWithContents: 5, memories: 1 })
   await store.close()
 })
-
-test(
-  'a device that one side removed reads nothing of an epoch of the other side',
-  { tags: 'slow' },
-  async () => {
-    const remote = bareRemote()
-    const first = await firstClone(remote)
-    await write('/before', first.store)
-    await first.store.as(author).devices.add(formatDeviceCard(other), 'writer', alone)
-    await sync(first)
-    const second = await joinClone(first, remote)
-    await syncAll([first, second])
-    await first.store.as(author).devices.remove([id], alone)
-    await second.store.as(author).keys.makeRecoveryKey(alone)
-    await write('/unseen', second.store)
-    await syncAll([first, second])
-    const { directory } = first.place
-    const device = (await first.store.devices.list()).find(({ deviceId }) => deviceId === id)
-    const { commits, epochs } = await first.store.status()
-    expect(epochs).toBe(4)
-    await Promise.all([first, second].map((clone) => clone.store.close()))
-    expect(device?.residualAccess).toEqual(await tried(directory, first.store.id, other))
-    expect(device?.residualAccess?.commits).toBeLessThan(commits)
-  },
-)
 
 /** Opens everything with every key that was ever sealed to an identity. */
 async function tried(directory: string, name: string, identity: Identity): Promise<ResidualAccess> {

@@ -1,4 +1,5 @@
-// The vectors of stores whose history has branches, of a founder of their own. FORMAT §6.4, §7.2, §7.4.
+// The vectors of stores whose history has branches, of a founder of their own. FORMAT §6.4, §7.2,
+// §7.4.
 
 import type { GitObject, Oid } from '../../../src/git/objects/object.ts'
 import { formatIdentity } from '../../../src/keys/identity.ts'

@@ -1,5 +1,5 @@
 // A whole store as it lies on a disk, made once by `npm run vectors` and frozen: two machines that
-// wrote apart and synced, an auditor, a passphrase, epochs, a join of keyrings, a redaction.
+// wrote apart and synced, an auditor, a passphrase, epochs, a redaction.
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -75,7 +75,7 @@ async function write(store: MemoryStore): Promise<void> {
   await me.keys.changePassphrase(passphrase)
 }
 
-/** Both change notes.md, and who may open the store. */
+/** Both change notes.md, and then who may open the store. */
 async function apart(store: MemoryStore, other: MemoryStore): Promise<void> {
   await store.as(by('agent-1')).write('/notes.md', 'one\nTWO\nthree\n')
   await store.as(by('founder')).keys.rotate()

@@ -1,0 +1,61 @@
+// Two owners who change who may open the store: online they are in step, and where a host hides one
+// change, one command chooses.
+// @module-tag slow
+
+import { cpSync, renameSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { newCard, pairsOfMachines } from './cli-machines.ts'
+
+describe('two owners who change the keyring', () => {
+  const newPair = pairsOfMachines()
+
+  test('one after the other, are in step at once', async () => {
+    const { first, second } = await newPair()
+    const ours = await newCard(first)
+    const theirs = await newCard(second)
+    await first.ok('device', 'add', ours.file, '--role', 'reader', '--fingerprint', ours.id)
+    await first.ok('create', 'a.md', '--text', 'of the first')
+    await second.ok('device', 'add', theirs.file, '--role', 'writer', '--fingerprint', theirs.id)
+    await first.ok('sync')
+    await second.ok('sync')
+    for (const home of [first, second]) {
+      expect(await home.ok('ls')).toBe('a.md\nnotes.md\n')
+      const { data: devices } = await home.json('device', 'list')
+      expect(devices).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ id: ours.id, role: 'reader' }),
+          expect.objectContaining({ id: theirs.id, role: 'writer' }),
+        ]),
+      )
+      await home.ok('verify')
+    }
+    expect((await first.json('status'))['head']).toBe((await second.json('status'))['head'])
+  })
+
+  test('apart, since a host hides it, choose with one command', async () => {
+    const { first, second, remote } = await newPair()
+    const old = `${remote}.old`
+    cpSync(remote, old, { recursive: true })
+    await first.ok('key', 'rotate')
+    const swap = (): void => {
+      renameSync(remote, `${remote}.new`)
+      renameSync(old, remote)
+      renameSync(`${remote}.new`, old)
+    }
+    swap()
+    await second.ok('create', 'b.md', '--text', 'of the second')
+    await second.ok('key', 'rotate')
+    swap()
+    const refused = await second.call(['sync'])
+    expect(refused).toMatchObject({
+      exitCode: 4,
+      stderr: expect.stringMatching(/changed the keys.*sync --take-theirs.*sync --repair/s),
+    })
+    const both = await second.call(['sync', '--take-theirs', '--repair'])
+    expect(both.exitCode).toBe(2)
+    expect(await second.ok('sync', '--take-theirs')).toMatch(/history:\n.*keyring  by /s)
+    await first.ok('sync')
+    expect(await first.ok('cat', 'b.md')).toBe('of the second')
+    expect((await first.json('status'))['head']).toBe((await second.json('status'))['head'])
+  })
+})

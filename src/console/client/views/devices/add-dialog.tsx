@@ -5,9 +5,9 @@ import type { JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import type { Role } from '../../../../api/console/contract.ts'
 import { ask } from '../../core/ask.ts'
-import { notice } from '../../core/state.ts'
 import { Choice, Field } from '../../parts/field.tsx'
 import { Question } from '../../parts/question.tsx'
+import { noteReached } from './reached.ts'
 import { roles } from './roles.ts'
 
 export function AddDialog({ onClose }: { readonly onClose: () => void }): JSX.Element {
@@ -21,8 +21,8 @@ export function AddDialog({ onClose }: { readonly onClose: () => void }): JSX.El
       verb="Add"
       onClose={onClose}
       onRun={async () => {
-        await ask('devices.add', { card, role, fingerprint: fingerprint.trim() })
-        notice.value = 'Added'
+        const input = { card, role, fingerprint: fingerprint.trim() }
+        noteReached('Added', await ask('devices.add', input))
         onClose()
       }}
     >

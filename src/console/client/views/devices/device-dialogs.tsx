@@ -4,10 +4,10 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ListedDevice, ResultOf, Role } from '../../../../api/console/contract.ts'
 import { ask } from '../../core/ask.ts'
-import { notice } from '../../core/state.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
 import { Question } from '../../parts/question.tsx'
+import { noteReached } from './reached.ts'
 import { roles } from './roles.ts'
 
 interface DeviceDialogProps {
@@ -24,7 +24,7 @@ export function RoleDialog({ device, onClose }: DeviceDialogProps): JSX.Element 
       verb="Change the role"
       onClose={onClose}
       onRun={async () => {
-        await ask('devices.changeRole', { deviceId, role })
+        noteReached('Changed', await ask('devices.changeRole', { deviceId, role }))
         onClose()
       }}
     >
@@ -32,8 +32,8 @@ export function RoleDialog({ device, onClose }: DeviceDialogProps): JSX.Element 
         <Choice label="Role" value={role} options={roles} onChoose={setRole} />
       </p>
       <p>
-        What it writes before it learns of a lower role is still merged. If it is not trusted any
-        more, remove it.
+        What it writes before it learns that it may only read is left out, and listed. If it is not
+        trusted any more, remove it.
       </p>
     </Question>
   )
@@ -48,7 +48,7 @@ export function RenameDialog({ device, onClose }: DeviceDialogProps): JSX.Elemen
       verb="Change the name"
       onClose={onClose}
       onRun={async () => {
-        await ask('devices.rename', { deviceId, name })
+        noteReached('Renamed', await ask('devices.rename', { deviceId, name }))
         onClose()
       }}
     >
@@ -77,8 +77,9 @@ export function RemoveDialog({ device, onClose }: DeviceDialogProps): JSX.Elemen
       verb="Remove it"
       onClose={onClose}
       onRun={async () => {
-        setRemoved(await ask('devices.remove', { deviceIds: [deviceId], ...replaced }))
-        notice.value = 'Removed'
+        const result = await ask('devices.remove', { deviceIds: [deviceId], ...replaced })
+        setRemoved(result)
+        noteReached('Removed', result)
       }}
     >
       <p>

@@ -1,23 +1,25 @@
-// A process dies, or the power fails, at every file operation of a whole sync, of a join, and of
-// naming and forgetting a remote. Afterwards the store is the old one or the new one, the remote is
-// sound and was moved once at most, the call can be repeated, the others go on from there, and
-// nothing temporary is left.
+// A process dies, or the power fails, at every file operation of a whole sync, of a change of the
+// members, and of naming and forgetting a remote. Afterwards the store is the old one or the new
+// one, the remote is sound and was moved once at most, the call can be repeated, the others go on
+// from there, and nothing temporary is left.
 
-import { existsSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { formatId } from '../../src/format/id.ts'
 import { formatDeviceCard, type MemoryStore } from '../../src/index.ts'
 import { alone } from '../support/clones.ts'
 import {
   type Death,
   everyDeath,
   killed,
+  struckBy,
   unplugged,
   unsynced,
   wasBefore,
 } from '../support/deaths.ts'
 import { type Fault, FaultyDisk } from '../support/faulty-disk.ts'
-import { full, seed } from '../support/seed.ts'
+import { full } from '../support/seed.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import {
   expectSound,
@@ -36,6 +38,8 @@ interface State {
   /** By version id; undefined where the version is not known. */
   readonly past: ReadonlyMap<string, readonly [path?: string, content?: string] | undefined>
   readonly remotes: readonly string[]
+  /** Active devices and their roles. */
+  readonly members: readonly string[]
 }
 
 interface Scenario {
@@ -138,6 +142,33 @@ const scenarios: readonly Scenario[] = [
     death: killed,
   },
   {
+    name: 'adding a device, after a fetch and before a push',
+    prepare: async () => undefined,
+    act: addAuditor,
+    changes: true,
+    syncs: true,
+    tried: 2,
+    death: unplugged,
+  },
+  {
+    name: 'removing a device, with new keys',
+    prepare: async () => undefined,
+    act: removeForGood,
+    changes: true,
+    syncs: true,
+    tried: 2,
+    death: killed,
+  },
+  {
+    name: 'a removal that waited for the network',
+    prepare: (site) => site.with('a', (store) => removeOffline(store, site)),
+    act: sync,
+    changes: true,
+    syncs: true,
+    tried: 2,
+    death: unsynced,
+  },
+  {
     name: 'naming a remote',
     prepare: async () => undefined,
     act: (store, site) => store.remotes.add('second', site.remote),
@@ -167,6 +198,32 @@ async function writeAndSync(site: SyncSite, machine: 'b' | 'c', leak?: string): 
     }
     await store.as(author).sync()
   })
+}
+
+/** A device that is one already needs only be sent. */
+async function addAuditor(store: MemoryStore, site: SyncSite): Promise<void> {
+  const identity = site.identityOf('auditor')
+  const id = formatId('device', identity.deviceId)
+  const known = await store.devices.list()
+  if (known.some(({ deviceId }) => deviceId === id)) await store.as(author).sync()
+  else await store.as(author).devices.add(formatDeviceCard(identity), 'auditor')
+}
+
+/** A device that is none any more needs only be sent. */
+async function removeForGood(store: MemoryStore, site: SyncSite): Promise<void> {
+  const id = site.deviceIdOf('c')
+  const known = await store.devices.list()
+  const isGone = known.some(({ deviceId, removed }) => deviceId === id && removed !== undefined)
+  if (isGone) await store.as(author).sync()
+  else await store.as(author).devices.remove([id])
+}
+
+/** Asks for it while nothing can be reached. */
+async function removeOffline(store: MemoryStore, site: SyncSite): Promise<void> {
+  const { remote } = site
+  renameSync(remote, `${remote}.away`)
+  await store.as(author).devices.remove([site.deviceIdOf('c')], { whenOnline: true })
+  renameSync(`${remote}.away`, remote)
 }
 
 async function removeDevice(store: MemoryStore, site: SyncSite, machine: 'c'): Promise<void> {
@@ -209,13 +266,6 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
     },
   )
 })
-
-/** With FULL=1 the kinds of death strike by turns; which one where, the seed says. */
-function struckBy(death: Death, operations: readonly number[]): readonly number[] {
-  if (!full) return operations
-  const { length } = everyDeath
-  return operations.filter((at) => (at + seed) % length === everyDeath.indexOf(death))
-}
 
 /** One death and the recovery. */
 async function survive(scenario: Scenario, template: Template, fault: Fault): Promise<void> {
@@ -308,84 +358,8 @@ async function stateOf(store: MemoryStore, ids: readonly string[]): Promise<Stat
     live: await contentsOf(store),
     past,
     remotes: (await store.remotes.list()).map(({ name }) => name),
+    members: (await store.devices.list())
+      .filter(({ removed }) => removed === undefined)
+      .map(({ deviceId, role }) => `${deviceId} ${role}`),
   }
-}
-
-const joins: readonly (readonly [name: string, death: Death, prepare: () => Promise<string>])[] = [
-  ['with the recovery key', killed, async () => site.recoveryKey],
-  [
-    'by a card that an owner has added',
-    unplugged,
-    async () => {
-      const card = formatDeviceCard(site.identityOf('new'))
-      await site.with('a', async (store) => {
-        await store.as(author).devices.add(card, 'writer', alone)
-        await store.as(author).sync()
-      })
-      return ''
-    },
-  ],
-]
-
-describe.each(joins)('joining %s', (_, usual, prepare) => {
-  test.each(full ? everyDeath : [usual])(
-    'survives a death $moment an operation, losing $loss',
-    { tags: 'slow' },
-    async (death) => {
-      await start()
-      const recoveryKey = await prepare()
-      const reset = site.keep()
-      const counting = new FaultyDisk()
-      await joinAndDie(counting, recoveryKey)
-      for (const at of struckBy(death, operationsOf(counting.operations, 1))) {
-        reset()
-        const fault: Fault = { kind: 'death', at, ...death }
-        const disk = new FaultyDisk(fault)
-        await joinAndDie(disk, recoveryKey)
-        if (full && wasBefore(disk, fault)) continue
-        await expectJoined(recoveryKey, at).catch((error: unknown) => {
-          const steps = disk.log.slice(Math.max(0, at - 4), at).join(', ')
-          throw new Error(`after a death at ${at}: ${steps}`, { cause: error })
-        })
-      }
-    },
-  )
-})
-
-async function joinAndDie(disk: FaultyDisk, recoveryKey: string): Promise<void> {
-  try {
-    const store = await site.join('new', disk, secretOf(recoveryKey))
-    await store.close()
-  } catch (error) {
-    if (!disk.dead) throw error
-  } finally {
-    disk.die('nothing')
-    disk.release()
-  }
-}
-
-/** It is a device by now, or becomes one by joining again; and the others hear of one device. */
-async function expectJoined(recoveryKey: string, at: number): Promise<void> {
-  const disk = new FaultyDisk()
-  try {
-    const isThere = existsSync(site.directoryOf('new'))
-    const store = isThere
-      ? await site.open('new', disk)
-      : await site.join('new', disk, secretOf(recoveryKey))
-    await write(store, '/after.md', 'written\n')
-    await store.maintenance.verify({ threads: 0 })
-    await store.as(author).sync()
-    const devices = await store.devices.list()
-    expect(devices.filter(({ isThis }) => isThis)).toHaveLength(1)
-    expect(devices).toHaveLength(4)
-    await store.close()
-  } finally {
-    disk.release()
-  }
-  expectTidy(site, 'new')
-  if (at % thoroughEvery === 0) await expectSound(site, 'new', true)
-}
-
-function secretOf(recoveryKey: string): { recoveryKey?: string } {
-  return recoveryKey === '' ? {} : { recoveryKey }
 }

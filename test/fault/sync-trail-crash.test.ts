@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { auditStore, formatDeviceCard, type MemoryStore } from '../../src/index.ts'
 import { joinTrail, syncTrail } from '../../src/store/audit/trail.ts'
+import { alone, trusting } from '../support/clones.ts'
 import {
   type Death,
   everyDeath,
@@ -82,7 +83,10 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'a trail that leaves what others have taken back',
     prepare: async () => {
-      await site.with('b', (store) => store.as(author).devices.remove([site.deviceIdOf('c')]))
+      await site.with('b', async (store) => {
+        await sync(store)
+        await store.as(author).devices.remove([site.deviceIdOf('c')], alone)
+      })
       await site.with('c', (store) => writeAndSync(store, '/c/late.md'))
       await onDisk(join)
       await site.with('b', sync)
@@ -113,7 +117,7 @@ async function writeAndSync(store: MemoryStore, path: string): Promise<void> {
 }
 
 function join(disk: FaultyDisk): Promise<unknown> {
-  return joinTrail({ ...site.optionsOf('auditor', disk), url: site.remote })
+  return joinTrail({ ...site.optionsOf('auditor', disk), ...trusting, url: site.remote })
 }
 
 function update(disk: FaultyDisk): Promise<unknown> {

@@ -3,6 +3,7 @@
 
 import type { ErrorCode } from '../../src/errors.ts'
 import type { Fault, FaultyDisk, Loss, Moment } from './faulty-disk.ts'
+import { full, seed } from './seed.ts'
 
 export interface Death {
   readonly moment: Moment
@@ -40,4 +41,11 @@ export function wasBefore(disk: Pick<FaultyDisk, 'log'>, fault: Fault): boolean 
   if (fault.kind !== 'death' || fault.moment !== 'torn') return false
   const struck = disk.log[fault.at - 1]
   return struck !== undefined && !struck.startsWith('write ')
+}
+
+/** With FULL=1 the kinds of death strike by turns; which one where, the seed says. */
+export function struckBy(death: Death, operations: readonly number[]): readonly number[] {
+  if (!full) return operations
+  const { length } = everyDeath
+  return operations.filter((at) => (at + seed) % length === everyDeath.indexOf(death))
 }

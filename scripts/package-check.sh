@@ -63,8 +63,8 @@ chmod 600 "$work/recovery-key"
 on first create notes.md --text 'from the first machine' >/dev/null
 on first remote add origin "$work/memory.git" >/dev/null
 on first sync >/dev/null
-store=$(on first status | grep -o 'memstore_[0-9a-z]*' | head -1)
-GITLOCKET_RECOVERY_KEY_FILE=$work/recovery-key on second join "$work/memory.git#$store" >/dev/null
+address=$(on first status --json | node -pe "JSON.parse(fs.readFileSync(0)).address")
+GITLOCKET_RECOVERY_KEY_FILE=$work/recovery-key on second join "$work/memory.git#$address" >/dev/null
 on first sync >/dev/null
 test "$(on second cat notes.md)" = 'from the first machine'
 words() { on "$1" status --json | node -pe 'JSON.parse(fs.readFileSync(0)).head_fingerprint.join(" ")'; }

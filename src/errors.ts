@@ -89,6 +89,7 @@ export type EnvelopeCode =
 /** FORMAT §5–§8: a history that must not be accepted. */
 export type VerificationCode =
   | 'store_id_mismatch'
+  | 'store_seed_mismatch'
   | 'public_file_mismatch'
   | 'commit_too_large'
   | 'commit_malformed'
@@ -156,6 +157,8 @@ export interface ErrorDetails {
   readonly memoryId?: string
   /** The parameter of an operation that is missing or wrong. */
   readonly parameter?: string
+  /** The owner, `dev_…`, who took the keys from this device. */
+  readonly removedBy?: string
   /** `auditor` if the keys of this device allow no more than that role. */
   readonly role?: string
   /** The 1-based lines at which a text occurs, one entry per occurrence. */

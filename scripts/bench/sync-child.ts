@@ -70,7 +70,7 @@ async function answer(request: SyncRequest): Promise<SyncAnswer> {
 }
 
 /** The bench made the remote a moment ago. */
-const confirmStore = () => Promise.resolve(true)
+const trustFirstContact = () => Promise.resolve(true)
 
 async function syncOrJoin(
   request: SyncRequest,
@@ -81,7 +81,7 @@ async function syncOrJoin(
   const places = await placesOf(request)
   if (url !== undefined) {
     stopwatch.start()
-    const store = await joinStore({ ...places, url, author, access, transfer, confirmStore })
+    const store = await joinStore({ ...places, url, author, access, transfer, trustFirstContact })
     return { store, outcomes: 0 }
   }
   const store = await openStore(places)

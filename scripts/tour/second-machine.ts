@@ -29,7 +29,8 @@ export async function showSecondMachine(
   showCommand(place, ['create', path, '--text', noted], { full: 2, short: 0 })
   showCommand(place, ['remote', 'add', 'origin', remote], 1)
   showCommand(place, ['sync'], { full: 3, short: 1 })
-  joinRemote(laptop, remote, recoveryKey)
+  const address = `${remote}#${await withStore(place, stateOf)}`
+  joinRemote(laptop, address, recoveryKey)
   showCommand(laptop, ['cat', path], { full: 3, short: 0 })
   await writeApart(place, laptop)
   const identity = await parseIdentity(readFileSync(laptop.identityFile, 'utf8'))
@@ -54,12 +55,18 @@ function makeRemote(place: Place, remote: string): void {
   check(status === 0, 'git makes a bare repository')
 }
 
-function joinRemote(laptop: Place, remote: string, recoveryKey: string): void {
-  print(`${isFull ? '\n' : ''}On the laptop, with the recovery key in a file:`)
+/** What `gitlocket status` shows behind the address. */
+async function stateOf(store: MemoryStore): Promise<string> {
+  return (await store.status()).address
+}
+
+function joinRemote(laptop: Place, address: string, recoveryKey: string): void {
+  const where = 'with the recovery key in a file and the address that `status` shows'
+  print(`${isFull ? '\n' : ''}On the laptop, ${where}:`)
   const keyFile = join(laptop.root, 'recovery-key')
   writeFileSync(keyFile, `${recoveryKey}\n`, { mode: 0o600 })
   try {
-    showCommand({ ...laptop, recoveryKeyFile: keyFile }, ['join', remote, '--name', 'laptop'], {
+    showCommand({ ...laptop, recoveryKeyFile: keyFile }, ['join', address, '--name', 'laptop'], {
       full: 9,
       short: 1,
     })
@@ -98,7 +105,7 @@ async function expectEqual(place: Place, laptop: Place, withStore: WithStore): P
   const [here, there] = [await read(place), await read(laptop)]
   check(here.head === there.head, 'both machines have the same head')
   check((here.text ?? '').split('\n').length >= 3, 'the note has the lines of both')
-  print('\nBoth machines verify the same history, and show the same ten words:')
+  print('\nBoth machines verify the same history, and show the same words:')
   print(`  ${here.words}`)
 }
 

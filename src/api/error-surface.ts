@@ -188,6 +188,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     'Check the address: two stores are never merged; `gitlocket join` opens the other one in ' +
       'another directory',
   ),
+  store_seed_mismatch: tampered(distrust),
   public_file_mismatch: tampered(distrust),
   commit_too_large: tampered(distrust),
   commit_malformed: tampered(distrust),

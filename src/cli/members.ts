@@ -2,6 +2,7 @@
 // it is not known whether it has.
 
 import { StoreError } from '../errors.ts'
+import type { StoreStatus } from '../store/store-report.ts'
 import type { MemberOptions, MembersChanged } from '../store/sync/change-members.ts'
 import type { Answer, Input } from './command.ts'
 import type { Context } from './context.ts'
@@ -11,6 +12,16 @@ import { remoteAccess } from './remote-access.ts'
 export function memberOptions(context: Context, input: Input): MemberOptions {
   const access = remoteAccess(context)
   return { access, only: input.flag('only'), signal: context.interrupts.signal }
+}
+
+/** What another machine joins with: an address that names the store and its newest state. */
+export function joinAddress({
+  address,
+  remotes,
+  membershipRemote,
+}: Pick<StoreStatus, 'address' | 'remotes' | 'membershipRemote'>): string {
+  const url = remotes.find(({ name }) => name === membershipRemote)?.url ?? '<remote>'
+  return `${url}#${address}`
 }
 
 /** What to add to the answer: an error, if the change is pending. */

@@ -92,7 +92,7 @@ function isOfRemote(error: StoreError): boolean {
 function remoteHint(error: StoreError, failed: FailedSync): string {
   const general = damageHint(error, failed) ?? sufficientAdvice(error)
   if (general !== undefined) return general
-  if (hasCode(error, 'wrong_key')) return removedHint(failed)
+  if (hasCode(error, 'wrong_key')) return removedHint(error, failed)
   if (hasCode(error, 'not_a_store')) {
     return 'Check the address; a store can be sent to an empty repository only'
   }
@@ -120,8 +120,7 @@ function remoteHint(error: StoreError, failed: FailedSync): string {
     )
   }
   if (hasCode(error, 'store_id_mismatch')) {
-    const address = status?.url ?? '<url>'
-    return `\`gitlocket join ${address} --store <new directory>\` opens that store separately`
+    return '`gitlocket join <its address> --store <new directory>` opens that store separately'
   }
   return 'Check the address, and do not trust this remote'
 }
@@ -152,12 +151,16 @@ const withSufficientAdvice = [
   'upgrade_required',
 ] as const
 
-function removedHint({ status, isAuditor }: FailedSync): string {
-  const keep = isAuditor ? '' : '`gitlocket export <directory>` saves what only this clone has; '
+function removedHint(error: StoreError, { isAuditor }: FailedSync): string {
+  const ask = 'Ask an owner, by another way than this remote'
+  // Who joins what this remote shows now may hand over all that it writes to whoever made that.
+  if (error.details.removedBy === undefined) {
+    return `${ask}, and compare the ten words of the members that \`gitlocket status\` shows`
+  }
+  const keep = isAuditor ? '' : '; `gitlocket export <directory>` saves what only this clone has'
   return (
-    `${keep}to rejoin, move the identity file away and run ` +
-    `\`gitlocket join ${status?.url ?? '<url>'} --store <new directory>\`, which takes the ` +
-    'current passphrase or recovery key, or the new device card once an owner has added it'
+    `${ask}${keep}. To rejoin, move the identity file away and run \`gitlocket join <address> ` +
+    '--store <new directory>`, with the address that `gitlocket status` shows there'
   )
 }
 

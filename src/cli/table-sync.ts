@@ -40,18 +40,25 @@ const several =
   'of commits that it lacks (`unsent_commits`) and the repository that keeps what was refused ' +
   '(`evidence`), which `git -C <store>/<evidence> log` reads.'
 
+const trustFirstContact: Option = {
+  name: 'trust-first-contact',
+  summary: 'Take the state that the remote shows for the newest one',
+}
+
 const joinCommand: Command = {
   name: 'join',
   summary: 'Add this machine to a store that a remote holds',
   positionals: [{ name: 'url' }],
-  options: [deviceNameOption, acceptRolledBack, ...whoMerges],
+  options: [deviceNameOption, trustFirstContact, acceptRolledBack, ...whoMerges],
   notes: [
     'Takes the recovery key from the file that GITLOCKET_RECOVERY_KEY_FILE names, or the ' +
       'passphrase from GITLOCKET_PASSPHRASE_FILE; else asks, unless an owner has added the ' +
       'device card of this machine. A passphrase makes it a writer, the recovery key an owner. ' +
       'The key is checked before anything is written.',
-    'An address that ends in #memstore_… accepts that store only. Without it, and with no ' +
-      'recovery key, it asks whether the store is the right one; off a terminal that is refused.',
+    'The address that `status` shows on another machine, <url>#memstore_…+…, names the store and ' +
+      'its newest state: a remote that shows an older one is refused. With the id alone it shows ' +
+      'the owners and the ten words of `status`, and asks; off a terminal that takes ' +
+      '--trust-first-contact. Without an id it asks for that, since no key shows it.',
     'An auditor gets a clone whose trail `audit` verifies, without keys to its contents.',
   ],
   run: async (...call) => (await import('./commands/join.ts')).join(...call),

@@ -18,7 +18,7 @@ import {
   type RecoveryEntry,
   type RemovedDevice,
 } from './directory.ts'
-import { storeIdOf } from './id.ts'
+import { seedOf } from './id.ts'
 
 /** A device's newest record in the causal past of a record. */
 export interface LastRecord {
@@ -28,7 +28,7 @@ export interface LastRecord {
 
 /** What a keyring record is checked against. */
 export interface Step {
-  readonly storeId: string
+  readonly seed: string
   readonly previous: Directory
   readonly next: Directory
   readonly isSameEpoch: boolean
@@ -38,14 +38,14 @@ export interface Step {
 }
 
 /** The rules for number 0. Throws `keyring_chain` or `store_seed_mismatch`. */
-export function checkGenesisDirectory(storeId: string, directory: Directory): void {
+export function checkGenesisDirectory(seed: string, directory: Directory): void {
   const { founderRandom, devices, removed } = directory
   const [founder] = devices
   if (founderRandom === undefined || founder === undefined || devices.length !== 1) {
     throw broken('the first directory does not name the founder alone')
   }
-  if (storeIdOf(founder.signingKey, founderRandom) !== storeId) {
-    throw new StoreError('store_id_mismatch', 'The founder is not the one that the store id names')
+  if (seedOf(founder.signingKey, founderRandom) !== seed) {
+    throw new StoreError('store_seed_mismatch', 'The founder is not the one that the seed names')
   }
   if (founder.role !== 'owner' || founder.admittedBy !== 'owner') {
     throw broken('the founder is not an owner')
@@ -56,10 +56,10 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
 
 /** The rules for later numbers. Throws `keyring_chain`; `record_role` for a recovery identity. */
 export function checkSuccessor(step: Step): void {
-  const { storeId, previous, next } = step
+  const { seed, previous, next } = step
   if (next.number !== previous.number + 1) throw broken('its number does not follow')
   const hash = next.previous
-  if (hash === undefined || !equalBytes(hash, directoryHash(storeId, previous))) {
+  if (hash === undefined || !equalBytes(hash, directoryHash(seed, previous))) {
     throw broken('it does not name the directory before it')
   }
   checkEnrolment(step)

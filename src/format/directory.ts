@@ -175,8 +175,8 @@ export function decodeDirectory(padded: Uint8Array): Directory {
   return directory
 }
 
-export function directoryHash(storeId: string, directory: Directory): Uint8Array {
-  return hash256(HASH_LABEL, fromHex(storeId), encodeDirectory(directory))
+export function directoryHash(seed: string, directory: Directory): Uint8Array {
+  return hash256(HASH_LABEL, fromHex(seed), encodeDirectory(directory))
 }
 
 /** The entry of an active device. */

@@ -170,30 +170,36 @@ export function checkPadding(type: EnvelopeType, padded: Uint8Array, length: num
   refuse('envelope_padding', 'is not padded with zeros to the smallest size that holds it')
 }
 
+/** Something of a store, which the store's seed binds to it (FORMAT §1). */
+export interface Seeded {
+  /** 32 hex digits. */
+  readonly seed: string
+}
+
 /** The context of records, settings and directories. */
-export function recordContext(storeId: string): Uint8Array {
-  return fromHex(storeId)
+export function recordContext({ seed }: Seeded): Uint8Array {
+  return fromHex(seed)
 }
 
-export function memoryContext(storeId: string, memoryId: string): Uint8Array {
-  return fromHex(storeId + memoryId)
+export function memoryContext({ seed }: Seeded, memoryId: string): Uint8Array {
+  return fromHex(seed + memoryId)
 }
 
-export function detailContext(storeId: string, recordHash: Uint8Array): Uint8Array {
-  return concatBytes(fromHex(storeId), recordHash)
+export function detailContext({ seed }: Seeded, recordHash: Uint8Array): Uint8Array {
+  return concatBytes(fromHex(seed), recordHash)
 }
 
 /** `publicBytes` precedes the envelope in the slot's body (FORMAT §7). */
 export function slotContext(
-  storeId: string,
+  { seed }: Seeded,
   slotType: number,
   publicBytes: Uint8Array,
 ): Uint8Array {
-  return concatBytes(fromHex(storeId), Uint8Array.of(slotType), publicBytes)
+  return concatBytes(fromHex(seed), Uint8Array.of(slotType), publicBytes)
 }
 
-export function archiveContext(storeId: string, master: 'A' | 'C'): Uint8Array {
-  return concatBytes(fromHex(storeId), utf8(master))
+export function archiveContext({ seed }: Seeded, master: 'A' | 'C'): Uint8Array {
+  return concatBytes(fromHex(seed), utf8(master))
 }
 
 /** `role` distinguishes kinds of local files, `generation` the files of one kind. */

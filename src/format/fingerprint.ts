@@ -1,20 +1,32 @@
-// The fingerprint of a head as words, which users compare by voice: a remote that shows different
-// histories to different members causes different words (FORMAT §9).
+// Words for people to compare by voice (FORMAT §9.2): those of a head, which differ where a remote
+// shows different histories to different members, and those of the membership, which stay until
+// somebody changes who may open the store.
 
 import { wordlist } from '@scure/bip39/wordlists/english.js'
 import { fromHex, label } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { assert } from '../errors.ts'
 
-const HEAD_LABEL = label('GLK1/head-words/v1')
-const WORDS = 10
+const HEAD_LABEL = label('GLK1/head-words/v2')
+const KEYRING_LABEL = label('GLK1/keyring-words/v1')
 const BITS_PER_WORD = 11n
 
-/** Ten words of the BIP-39 English list: 110 bits of the hash of store id and record hash. */
+/**
+ * Twelve words, 132 bits. A member who works with the host chooses both heads, so that two with the
+ * same words take about 2^66 records.
+ */
 export function headFingerprint(storeId: string, record: Uint8Array): readonly string[] {
-  const hash = hash256(HEAD_LABEL, fromHex(storeId), record)
+  return wordsOf(hash256(HEAD_LABEL, fromHex(storeId), record), 12)
+}
+
+/** Ten words, 110 bits. `record` is the hash of the newest keyring record. */
+export function keyringFingerprint(storeId: string, record: Uint8Array): readonly string[] {
+  return wordsOf(hash256(KEYRING_LABEL, fromHex(storeId), record), 10)
+}
+
+function wordsOf(hash: Uint8Array, count: number): readonly string[] {
   const bits = BigInt(`0x${Buffer.from(hash).toString('hex')}`)
-  return Array.from({ length: WORDS }, (_, index) => {
+  return Array.from({ length: count }, (_, index) => {
     const shift = 256n - BITS_PER_WORD * BigInt(index + 1)
     const word = wordlist[Number((bits >> shift) & 0x7ffn)]
     assert(word !== undefined, 'the list has 2,048 words')

@@ -21,13 +21,22 @@ const PREFIXES: Readonly<Record<IdKind, string>> = {
 const DIGITS = 26
 const LEADING_ZEROS = 2
 
-const STORE_LABEL = label('GLK1/store/v1')
+const SEED_LABEL = label('GLK1/seed/v1')
+const STORE_LABEL = label('GLK1/store/v2')
 const DEVICE_LABEL = label('GLK1/device/v1')
 const RECOVERY_LABEL = label('GLK1/recovery/v1')
 
-/** The id of the store with this founder's Ed25519 public key and random bytes. */
-export function storeIdOf(founderKey: Uint8Array, founderRandom: Uint8Array): string {
-  return toHex(hash256(STORE_LABEL, founderKey, founderRandom).subarray(0, ID_LENGTH))
+/**
+ * The seed of the store with this founder's Ed25519 public key and random bytes, 32 hex digits:
+ * what every key, hash and sealed object of the store is bound to, from before it has an id.
+ */
+export function seedOf(founderKey: Uint8Array, founderRandom: Uint8Array): string {
+  return toHex(hash256(SEED_LABEL, founderKey, founderRandom).subarray(0, ID_LENGTH))
+}
+
+/** The id of the store that begins with the genesis record of this hash. */
+export function storeIdOf(genesis: Uint8Array): string {
+  return toHex(hash256(STORE_LABEL, genesis).subarray(0, ID_LENGTH))
 }
 
 /** The id of the device with this Ed25519 public key. */
@@ -47,7 +56,12 @@ export function newId(random: Random): string {
 
 /** A prefix such as `mem_`, and 26 digits of Crockford's base32. */
 export function formatId(kind: IdKind, hex: string): string {
-  return PREFIXES[kind] + encodeBase32(fromHex(hex), LEADING_ZEROS)
+  return PREFIXES[kind] + formatDigits(hex)
+}
+
+/** The 26 digits alone, of any 16 bytes. */
+export function formatDigits(hex: string): string {
+  return encodeBase32(fromHex(hex), LEADING_ZEROS)
 }
 
 /** Parses exactly the form that `formatId` produces; returns hex. Throws `invalid_input`. */
@@ -63,7 +77,11 @@ export function parseId(kind: IdKind, text: string): string {
 /** As `parseId`; undefined for any other form, which no id has (Memory Stores API §3.6). */
 export function findId(kind: IdKind, text: string): string | undefined {
   const prefix = PREFIXES[kind]
-  const digits = text.startsWith(prefix) ? text.slice(prefix.length) : ''
+  return text.startsWith(prefix) ? findDigits(text.slice(prefix.length)) : undefined
+}
+
+/** Parses exactly the form that `formatDigits` produces; undefined for any other. */
+export function findDigits(digits: string): string | undefined {
   const bytes = digits.length === DIGITS ? decodeBase32(digits, LEADING_ZEROS) : undefined
   return bytes && toHex(bytes)
 }

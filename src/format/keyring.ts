@@ -39,7 +39,7 @@ export interface PassphraseSlot {
 
 export interface KeyringFile {
   readonly kid: string
-  readonly storeId: string
+  readonly seed: string
   readonly number: number
   readonly slots: readonly Slot[]
   readonly archiveA: Uint8Array
@@ -72,7 +72,7 @@ export function encodeKeyring(file: KeyringFile): Sealed {
     .u8(VERSION)
     .u8(0)
     .u16(file.slots.length)
-    .raw(fromHex(file.kid + file.storeId))
+    .raw(fromHex(file.kid + file.seed))
     .u64(file.number)
   for (const slot of file.slots) {
     const body = new ByteWriter().raw(slotPublicBytes(slot)).raw(slot.envelope).bytes()
@@ -107,14 +107,14 @@ export function decodeKeyring(bytes: Uint8Array): KeyringFile {
   const count = reader.u16()
   if (count > keyringSlotsMax) throw malformed('it has too many slots')
   const kid = toHex(reader.raw(16))
-  const storeId = toHex(reader.raw(16))
+  const seed = toHex(reader.raw(16))
   const number = reader.u64()
   const slots = Array.from({ length: count }, () => readSlot(reader))
   const archiveA = reader.raw(reader.u32())
   const archiveC = reader.raw(reader.u32())
   const directory = reader.raw(reader.u32())
   reader.end()
-  const file = { kid, storeId, number, slots, archiveA, archiveC, directory }
+  const file = { kid, seed, number, slots, archiveA, archiveC, directory }
   checkSlotCounts(slots)
   checkSlotOrder(slots)
   checkKids(file)

@@ -26,7 +26,7 @@ import type {
   RedactReason,
   SignedRow,
 } from './change-record.ts'
-import { checkPadding, paddedLength } from './envelope.ts'
+import { checkPadding, paddedLength, type Seeded } from './envelope.ts'
 import { checkRecordRules } from './record-rules.ts'
 
 export interface DecodedRecord {
@@ -94,25 +94,25 @@ export function encodeSignedBody(record: RecordBody): Uint8Array {
 }
 
 /** The signed body and the device's signature: the plaintext of a record before padding. */
-export function signRecord(storeId: string, record: RecordBody, pair: SigningKeyPair): Uint8Array {
+export function signRecord(place: Seeded, record: RecordBody, pair: SigningKeyPair): Uint8Array {
   const body = encodeSignedBody(record)
-  return concatBytes(body, sign(signedMessage(storeId, body), pair))
+  return concatBytes(body, sign(signedMessage(place, body), pair))
 }
 
 /** Throws `device_signature_invalid`. */
 export function verifyRecordSignature(
-  storeId: string,
+  place: Seeded,
   body: Uint8Array,
   signature: Uint8Array,
   publicKey: Uint8Array,
   own?: SigningKeyPair,
 ): void {
-  verifySignature(signedMessage(storeId, body), signature, publicKey, own)
+  verifySignature(signedMessage(place, body), signature, publicKey, own)
 }
 
 /** The hash that identifies a record in the history; `signed` is body ‖ signature. */
-export function recordHash(storeId: string, signed: Uint8Array): Uint8Array {
-  return hash256(HASH_LABEL, fromHex(storeId), signed)
+export function recordHash({ seed }: Seeded, signed: Uint8Array): Uint8Array {
+  return hash256(HASH_LABEL, fromHex(seed), signed)
 }
 
 /**
@@ -219,8 +219,8 @@ function readNumbered<T>(reader: ByteReader, names: readonly T[], what: string):
   return number === 0 ? undefined : names[number - 1]
 }
 
-function signedMessage(storeId: string, body: Uint8Array): Uint8Array {
-  return concatBytes(SIGNATURE_LABEL, fromHex(storeId), body)
+function signedMessage({ seed }: Seeded, body: Uint8Array): Uint8Array {
+  return concatBytes(SIGNATURE_LABEL, fromHex(seed), body)
 }
 
 function malformed(problem: string): StoreError {

@@ -24,55 +24,41 @@ export interface SealedArchives {
 }
 
 /** `older` contains every earlier epoch, oldest first. */
-export function sealArchives(
-  storeId: string,
-  epoch: EpochKeys,
-  older: readonly EpochKeys[],
-): SealedArchives {
+export function sealArchives(epoch: EpochKeys, older: readonly EpochKeys[]): SealedArchives {
   const entries = older.map(({ kid, contentKey }) => ({ kid, key: contentKey, hashC: undefined }))
   return {
-    archiveA: sealArchiveOfA(storeId, epoch, older),
-    archiveC: seal(storeId, 'C', epoch.archiveC, entries),
+    archiveA: sealArchiveOfA(epoch, older),
+    archiveC: seal(archiveContext(epoch, 'C'), epoch.archiveC, entries),
   }
 }
 
 /** The part of it that an auditor can make. */
-export function sealArchiveOfA(
-  storeId: string,
-  epoch: AuditKeys,
-  older: readonly AuditKeys[],
-): Sealed {
+export function sealArchiveOfA(epoch: AuditKeys, older: readonly AuditKeys[]): Sealed {
   const entries = older.map(({ kid, auditKey, contentKeyHash }) => {
     return { kid, key: auditKey, hashC: contentKeyHash }
   })
-  return seal(storeId, 'A', epoch.archiveA, entries)
+  return seal(archiveContext(epoch, 'A'), epoch.archiveA, entries)
 }
 
-function seal(
-  storeId: string,
-  master: 'A' | 'C',
-  keys: EnvelopeKeys,
-  entries: readonly ArchiveEntry[],
-): Sealed {
-  const context = archiveContext(storeId, master)
+function seal(context: Uint8Array, keys: EnvelopeKeys, entries: readonly ArchiveEntry[]): Sealed {
   return sealEnvelope('archive', keys, context, noHedge, encodeArchive(entries))
 }
 
 /** Every epoch of a keyring, oldest first, ending with `epoch`. Throws `keyring_mismatch`. */
 export function openArchives(file: KeyringFile, epoch: EpochKeys): readonly EpochKeys[] {
-  const contextC = archiveContext(file.storeId, 'C')
+  const contextC = archiveContext(file, 'C')
   const paddedC = openEnvelope('archive', epoch.archiveC, contextC, file.archiveC)
   const entriesC = decodeArchive(paddedC, 'C')
   const entriesA = readArchiveOfA(file, epoch)
   if (entriesA.length !== entriesC.length) throw mismatch()
-  const older = entriesA.map((entry, index) => join(file.storeId, entry, entriesC[index]))
+  const older = entriesA.map((entry, index) => join(file.seed, entry, entriesC[index]))
   return checkDistinct([...older, epoch])
 }
 
 /** The same for an auditor: A and H(C) of every epoch. Throws `keyring_mismatch`. */
 export function openAuditArchive(file: KeyringFile, epoch: AuditKeys): readonly AuditKeys[] {
   const older = readArchiveOfA(file, epoch).map(({ kid, key, hashC }) => {
-    const keys = hashC === undefined ? undefined : auditKeys(file.storeId, key, hashC)
+    const keys = hashC === undefined ? undefined : auditKeys(file.seed, key, hashC)
     if (keys?.kid !== kid) throw mismatch()
     return keys
   })
@@ -85,7 +71,7 @@ export function readArchivedKids(file: KeyringFile, epoch: AuditKeys): readonly 
 }
 
 function readArchiveOfA(file: KeyringFile, epoch: AuditKeys): readonly ArchiveEntry[] {
-  const context = archiveContext(file.storeId, 'A')
+  const context = archiveContext(file, 'A')
   const padded = openEnvelope('archive', epoch.archiveA, context, file.archiveA)
   return decodeArchive(padded, 'A')
 }
@@ -97,12 +83,12 @@ function checkDistinct<Keys extends AuditKeys>(epochs: readonly Keys[]): readonl
 
 /** The kid authenticates both keys: it is a hash of them. */
 function join(
-  storeId: string,
+  seed: string,
   { kid, key, hashC }: ArchiveEntry,
   content: ArchiveEntry | undefined,
 ): EpochKeys {
   if (content?.kid !== kid || hashC === undefined) throw mismatch()
-  const epoch = epochKeys(storeId, key, content.key)
+  const epoch = epochKeys(seed, key, content.key)
   if (epoch.kid !== kid || !equalBytes(epoch.contentKeyHash, hashC)) throw mismatch()
   return epoch
 }

@@ -6,10 +6,10 @@ import { deriveKey } from '../crypto/derive.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
 import { wipe } from '../crypto/wipe.ts'
-import type { EnvelopeKeys } from '../format/envelope.ts'
+import type { EnvelopeKeys, Seeded } from '../format/envelope.ts'
 
 /** Keys from A: for records, the group signature, the directory, the archive of older A. */
-export interface AuditKeys {
+export interface AuditKeys extends Seeded {
   readonly kid: string
   readonly auditKey: Uint8Array
   /** H(C), which gives the kid together with A. */
@@ -39,24 +39,25 @@ const CONTEXT = 'GLK1keys'
 const KID_LABEL = label('GLK1/kcv/v1')
 
 /** 32 hex digits. */
-export function kidOf(storeId: string, auditKey: Uint8Array, contentKeyHash: Uint8Array): string {
-  const hash = hash256(KID_LABEL, fromHex(storeId), hash256(auditKey), contentKeyHash)
+export function kidOf(seed: string, auditKey: Uint8Array, contentKeyHash: Uint8Array): string {
+  const hash = hash256(KID_LABEL, fromHex(seed), hash256(auditKey), contentKeyHash)
   return toHex(hash.subarray(0, 16))
 }
 
 /** Derives keys from A and H(C). */
 export function auditKeys(
-  storeId: string,
+  seed: string,
   auditKey: Uint8Array,
   contentKeyHash: Uint8Array,
 ): AuditKeys {
-  const kid = kidOf(storeId, auditKey, contentKeyHash)
+  const kid = kidOf(seed, auditKey, contentKeyHash)
   const saltKey = deriveKey(auditKey, 4, CONTEXT)
   const purpose = (subkey: number): EnvelopeKeys => {
     return { kid, saltKey, key: deriveKey(auditKey, subkey, CONTEXT) }
   }
   return {
     kid,
+    seed,
     auditKey,
     contentKeyHash,
     group: signingKeyPair(deriveKey(auditKey, 2, CONTEXT)),
@@ -69,12 +70,8 @@ export function auditKeys(
 }
 
 /** Derives keys from A and C. */
-export function epochKeys(
-  storeId: string,
-  auditKey: Uint8Array,
-  contentKey: Uint8Array,
-): EpochKeys {
-  const audit = auditKeys(storeId, auditKey, hash256(contentKey))
+export function epochKeys(seed: string, auditKey: Uint8Array, contentKey: Uint8Array): EpochKeys {
+  const audit = auditKeys(seed, auditKey, hash256(contentKey))
   const { kid } = audit
   const saltKey = deriveKey(contentKey, 4, CONTEXT)
   const purpose = (subkey: number): EnvelopeKeys => {

@@ -17,11 +17,10 @@ import {
 import { sealArchiveOfA, sealArchives } from './archive.ts'
 import { type AuditKeys, type EpochKeys, opensContents } from './epoch.ts'
 import { countNobody, holdersOf, nobody } from './recipients.ts'
-import { checkSealable, sealSlot, type SlotPlace } from './slot.ts'
+import { checkSealable, sealSlot } from './slot.ts'
 
 /** What a keyring follows from. */
 export interface KeyringParts<Keys extends AuditKeys = EpochKeys> {
-  readonly storeId: string
   readonly directory: Directory
   readonly epoch: Keys
   /** Every earlier epoch, oldest first. */
@@ -30,13 +29,13 @@ export interface KeyringParts<Keys extends AuditKeys = EpochKeys> {
 
 /** Yields after each slot: 256 of them take tens of milliseconds. Throws `change_too_large`. */
 export function* makeKeyring(parts: KeyringParts): Generator<undefined, Sealed> {
-  const { storeId, directory, epoch, older } = parts
+  const { directory, epoch, older } = parts
   return encodeKeyring({
     kid: epoch.kid,
-    storeId,
+    seed: epoch.seed,
     number: directory.number,
     slots: yield* makeSlots(parts),
-    ...sealArchives(storeId, epoch, older),
+    ...sealArchives(epoch, older),
     directory: sealDirectory(parts),
   })
 }
@@ -49,16 +48,16 @@ export function* checkKeyring(
   file: KeyringFile,
   parts: KeyringParts<AuditKeys | EpochKeys>,
 ): Generator<undefined, void> {
-  const { epoch, older, storeId } = parts
+  const { epoch, older } = parts
   if (opensContents(epoch) && older.every(opensContents)) {
     const slots = yield* makeSlots({ ...parts, epoch, older })
     if (!areEqual(slots, file.slots)) throw wrongSlots()
-    const { archiveA, archiveC } = sealArchives(storeId, epoch, older)
+    const { archiveA, archiveC } = sealArchives(epoch, older)
     checkEqual(archiveA, file.archiveA)
     checkEqual(archiveC, file.archiveC)
   } else {
     yield* checkAuditedSlots(file.slots, parts)
-    checkEqual(sealArchiveOfA(storeId, epoch, older), file.archiveA)
+    checkEqual(sealArchiveOfA(epoch, older), file.archiveA)
   }
   checkEqual(sealDirectory(parts), file.directory)
 }
@@ -75,7 +74,7 @@ function* checkAuditedSlots(
   if (passphrasesOf(slots).join() !== listed.join()) throw wrongSlots()
   for (const holder of holders) {
     if (holder.isAuditor) {
-      const expected = sealSlot(placeOf(parts), parts.epoch, holder)
+      const expected = sealSlot(parts.epoch, hashOf(parts), holder)
       if (!slots.some((slot) => isEqual(slot, expected))) throw wrongSlots()
     } else {
       checkSealable(holder)
@@ -85,29 +84,29 @@ function* checkAuditedSlots(
 }
 
 function* makeSlots(parts: KeyringParts): Generator<undefined, readonly Slot[]> {
-  const { storeId, directory, epoch } = parts
-  const place = placeOf(parts)
+  const { directory, epoch } = parts
+  const hash = hashOf(parts)
   const slots: Slot[] = []
   const holders = holdersOf(directory)
   for (const holder of holders) {
-    slots.push(sealSlot(place, epoch, holder))
+    slots.push(sealSlot(epoch, hash, holder))
     yield
   }
   for (let index = 0; index < countNobody(holders); index += 1) {
-    slots.push(sealSlot(place, epoch, nobody(storeId, epoch, place.directoryHash, index)))
+    slots.push(sealSlot(epoch, hash, nobody(epoch, hash, index)))
     yield
   }
   return sortSlots(slots)
 }
 
-function sealDirectory({ storeId, directory, epoch }: KeyringParts<AuditKeys>): Sealed {
-  const context = recordContext(storeId)
+function sealDirectory({ directory, epoch }: KeyringParts<AuditKeys>): Sealed {
+  const context = recordContext(epoch)
   const plaintext = encodeDirectory(directory)
   return sealEnvelope('directory', epoch.directory, context, noHedge, plaintext)
 }
 
-function placeOf({ storeId, directory }: KeyringParts<AuditKeys>): SlotPlace {
-  return { storeId, directoryHash: directoryHash(storeId, directory) }
+function hashOf({ directory, epoch }: KeyringParts<AuditKeys>): Uint8Array {
+  return directoryHash(epoch.seed, directory)
 }
 
 function areEqual(a: readonly Slot[], b: readonly Slot[]): boolean {

@@ -13,8 +13,8 @@ import {
   findDevice,
   type RecoveryEntry,
 } from '../format/directory.ts'
-import { openEnvelope, recordContext } from '../format/envelope.ts'
-import { storeIdOf } from '../format/id.ts'
+import { openEnvelope, recordContext, type Seeded } from '../format/envelope.ts'
+import { seedOf } from '../format/id.ts'
 import { decodeKeyring, type KeyringFile } from '../format/keyring.ts'
 import { standardStretch, type StretchParameters } from '../limits.ts'
 import { inSlices } from '../time-slice.ts'
@@ -44,7 +44,6 @@ import { openDeviceSlot, openWith, type Unlock } from './unlock.ts'
 
 export interface OpenedKeyring {
   readonly bytes: Uint8Array
-  readonly storeId: string
   readonly directory: Directory
   /** By kid, older epochs first, the current one last. */
   readonly epochs: ReadonlyMap<string, EpochKeys>
@@ -55,7 +54,6 @@ export interface OpenedKeyring {
 
 export interface NewKeyring {
   readonly bytes: Sealed
-  readonly storeId: string
   readonly directory: Directory
   readonly epoch: EpochKeys
   /** The kids of earlier epochs, oldest first. */
@@ -63,7 +61,7 @@ export interface NewKeyring {
 }
 
 /**
- * Creates keyring number 0, with the founder only, a new store id and a new epoch. Throws
+ * Creates keyring number 0, with the founder only, a new seed and a new epoch. Throws
  * `invalid_input`.
  */
 export async function createKeyring(options: {
@@ -71,29 +69,29 @@ export async function createKeyring(options: {
   /** Of the founder's device. */
   readonly name: string
   readonly passphrase: string | undefined
-  /** 32 bytes, given the store id; undefined for none. */
-  readonly recoveryKeyOf: (storeId: string) => Uint8Array | undefined
+  /** 32 bytes, given the seed; undefined for none. */
+  readonly recoveryKeyOf: (store: Seeded) => Uint8Array | undefined
   readonly random: Random
   readonly stretch?: StretchParameters
 }): Promise<NewKeyring> {
   const { identity, name, random, stretch = standardStretch } = options
   const founderRandom = random(32)
-  const storeId = storeIdOf(identity.signing.publicKey, founderRandom)
-  const recoveryKey = options.recoveryKeyOf(storeId)
+  const seed = seedOf(identity.signing.publicKey, founderRandom)
+  const recoveryKey = options.recoveryKeyOf({ seed })
   const recovery = [
     ...(recoveryKey === undefined
       ? []
-      : [recoveryKeyEntry(recoveryKeyIdentity(storeId, recoveryKey), random)]),
-    ...(await passphraseEntries(options.passphrase, [], { storeId, random, stretch })),
+      : [recoveryKeyEntry(recoveryKeyIdentity({ seed }, recoveryKey), random)]),
+    ...(await passphraseEntries(options.passphrase, [], { seed, random, stretch })),
   ]
   const directory = firstDirectory(identity, name, recovery, founderRandom)
-  const epoch = epochKeys(storeId, random(32), random(32))
-  return assemble({ storeId, directory, epoch, older: [] })
+  const epoch = epochKeys(seed, random(32), random(32))
+  return assemble({ directory, epoch, older: [] })
 }
 
 /**
  * Throws `wrong_key`, `weak_key_parameters`, `invalid_identity`, `upgrade_required`, `cancelled`,
- * `store_id_mismatch`, `keyring_malformed`, `keyring_mismatch` or an envelope code; for an auditor
+ * `keyring_malformed`, `keyring_mismatch` or an envelope code; for an auditor
  * `permission_denied`.
  */
 export async function openKeyring(
@@ -102,8 +100,8 @@ export async function openKeyring(
   unlock: Unlock,
   signal?: AbortSignal,
 ): Promise<OpenedKeyring> {
-  const file = decodeFor(bytes, storeId)
-  const { epoch, recovery } = await openWith(file, unlock, signal)
+  const file = decodeKeyring(bytes)
+  const { epoch, recovery } = await openWith(file, storeId, unlock, signal)
   const directory = readDirectory(file, epoch)
   if (unlock.type === 'identity') checkOwnSlot(directory, unlock.identity, epoch)
   if (!opensContents(epoch)) {
@@ -114,7 +112,7 @@ export async function openKeyring(
     )
   }
   const epochs = new Map(openArchives(file, epoch).map((one) => [one.kid, one]))
-  return { bytes, storeId, directory, epochs, epoch, recovery }
+  return { bytes, directory, epochs, epoch, recovery }
 }
 
 /** The part of a keyring that an auditor can open; devices of other roles may open it too. */
@@ -127,16 +125,15 @@ export interface AuditedKeyring {
 /** Throws what `openKeyring` throws, except `permission_denied`. */
 export async function openAuditKeyring(
   bytes: Uint8Array,
-  storeId: string,
   identity: Identity,
   signal?: AbortSignal,
 ): Promise<AuditedKeyring> {
-  const file = decodeFor(bytes, storeId)
+  const file = decodeKeyring(bytes)
   const opened = await openDeviceSlot(file, identity, signal)
   const directory = readDirectory(file, opened)
   checkOwnSlot(directory, identity, opened)
   // Members, too, get only what an auditor has.
-  const epoch = auditKeys(storeId, opened.auditKey, opened.contentKeyHash)
+  const epoch = auditKeys(file.seed, opened.auditKey, opened.contentKeyHash)
   const epochs = new Map(openAuditArchive(file, epoch).map((one) => [one.kid, one]))
   return { directory, epochs }
 }
@@ -168,13 +165,15 @@ export interface OpenedDirectory {
  */
 export function openDirectory(
   bytes: Uint8Array,
-  storeId: string,
   epochs: ReadonlyMap<string, AuditKeys>,
 ): OpenedDirectory {
-  const file = decodeFor(bytes, storeId)
+  const file = decodeKeyring(bytes)
   const epoch = epochs.get(file.kid)
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', 'A keyring belongs to an unknown epoch')
+  }
+  if (file.seed !== epoch.seed) {
+    throw new StoreError('store_seed_mismatch', 'A keyring belongs to another store')
   }
   return { file, epoch, directory: readDirectory(file, epoch) }
 }
@@ -188,7 +187,7 @@ export function addDevice(
   device: DeviceKeys,
   admission: Admission,
 ): Promise<NewKeyring> {
-  return extend(opened, withDevice(opened.storeId, opened.directory, device, admission))
+  return extend(opened, withDevice(opened.epoch.seed, opened.directory, device, admission))
 }
 
 /** The next keyring of the same epoch, with one more recovery key. */
@@ -197,9 +196,10 @@ export function addRecoveryKey(
   recoveryKey: Uint8Array,
   random: Random,
 ): Promise<NewKeyring> {
-  const { storeId, directory } = opened
-  const entry = recoveryKeyEntry(recoveryKeyIdentity(storeId, recoveryKey), random)
-  return extend(opened, withRecovery(storeId, directory, entry))
+  const { directory, epoch } = opened
+  const { seed } = epoch
+  const entry = recoveryKeyEntry(recoveryKeyIdentity({ seed }, recoveryKey), random)
+  return extend(opened, withRecovery(seed, directory, entry))
 }
 
 /** The next keyring of the same epoch, in which a device has another name. */
@@ -208,12 +208,12 @@ export function renameDevice(
   deviceId: string,
   name: string,
 ): Promise<NewKeyring> {
-  return extend(opened, withName(opened.storeId, opened.directory, deviceId, name))
+  return extend(opened, withName(opened.epoch.seed, opened.directory, deviceId, name))
 }
 
 /** The next keyring of the same epoch, with another quota of devices that a passphrase admits. */
 export function setQuota(opened: OpenedKeyring, quota: number): Promise<NewKeyring> {
-  return extend(opened, withQuota(opened.storeId, opened.directory, quota))
+  return extend(opened, withQuota(opened.epoch.seed, opened.directory, quota))
 }
 
 /** The changes of a new epoch; missing fields change nothing. */
@@ -237,53 +237,45 @@ export async function startEpoch(
   changes: EpochChanges,
   random: Random,
 ): Promise<NewKeyring> {
-  const { storeId, directory: before } = opened
+  const { directory: before } = opened
+  const { seed } = opened.epoch
   const { passphrase, recoveryKey, stretch = standardStretch, lastRecordOf } = changes
   const replaced = { passphrase: passphrase !== undefined, recovery: recoveryKey !== undefined }
   const recovery = [
     ...before.recovery.filter(({ type }) => !replaced[type]),
-    ...(await passphraseEntries(passphrase, before.recovery, { storeId, random, stretch })),
+    ...(await passphraseEntries(passphrase, before.recovery, { seed, random, stretch })),
     ...(recoveryKey === undefined
       ? []
-      : [recoveryKeyEntry(recoveryKeyIdentity(storeId, recoveryKey), random)]),
+      : [recoveryKeyEntry(recoveryKeyIdentity({ seed }, recoveryKey), random)]),
   ]
   return assemble({
-    storeId,
-    directory: withChanges(storeId, before, changes, recovery, lastRecordOf ?? (() => undefined)),
-    epoch: epochKeys(storeId, random(32), random(32)),
+    directory: withChanges(seed, before, changes, recovery, lastRecordOf ?? (() => undefined)),
+    epoch: epochKeys(seed, random(32), random(32)),
     older: [...opened.epochs.values()],
   })
 }
 
 /** The next keyring of the same epoch. */
 function extend(opened: OpenedKeyring, directory: Directory): Promise<NewKeyring> {
-  const { storeId, epoch, epochs } = opened
+  const { epoch, epochs } = opened
   const older = [...epochs.values()].filter(({ kid }) => kid !== epoch.kid)
-  return assemble({ storeId, directory, epoch, older })
+  return assemble({ directory, epoch, older })
 }
 
 interface Parts {
-  readonly storeId: string
   readonly directory: Directory
   readonly epoch: EpochKeys
   readonly older: readonly EpochKeys[]
 }
 
 async function assemble(parts: Parts): Promise<NewKeyring> {
-  const { storeId, directory, epoch, older } = parts
+  const { directory, epoch, older } = parts
   const bytes = await inSlices(makeKeyring(parts))
-  return { bytes, storeId, directory, epoch, archived: older.map(({ kid }) => kid) }
-}
-
-/** Decodes the framing of a keyring of this store. */
-function decodeFor(bytes: Uint8Array, storeId: string): KeyringFile {
-  const file = decodeKeyring(bytes)
-  if (file.storeId === storeId) return file
-  throw new StoreError('store_id_mismatch', 'Its devices and keys belong to another store')
+  return { bytes, directory, epoch, archived: older.map(({ kid }) => kid) }
 }
 
 function readDirectory(file: KeyringFile, epoch: AuditKeys): Directory {
-  const context = recordContext(file.storeId)
+  const context = recordContext(file)
   const directory = decodeDirectory(
     openEnvelope('directory', epoch.directory, context, file.directory),
   )

@@ -51,7 +51,7 @@ export type Admission = Pick<DeviceEntry, 'role' | 'name'> & Admitter
  * removed, `invalid_input` for one that is a member, `store_full`.
  */
 export function withDevice(
-  storeId: string,
+  seed: string,
   before: Directory,
   device: DeviceKeys,
   admission: Admission,
@@ -67,18 +67,18 @@ export function withDevice(
         'quota, or adds this device by its card',
     )
   }
-  return nextDirectory(storeId, before, { devices })
+  return nextDirectory(seed, before, { devices })
 }
 
 /** The next directory, with one more passphrase or recovery key. */
-export function withRecovery(storeId: string, before: Directory, entry: RecoveryEntry): Directory {
+export function withRecovery(seed: string, before: Directory, entry: RecoveryEntry): Directory {
   const recovery = [...before.recovery, entry].toSorted(bySlotId)
-  return nextDirectory(storeId, before, { recovery })
+  return nextDirectory(seed, before, { recovery })
 }
 
 /** The next directory, in which an active device has another name. */
 export function withName(
-  storeId: string,
+  seed: string,
   before: Directory,
   deviceId: string,
   name: string,
@@ -88,18 +88,18 @@ export function withName(
   const devices = before.devices.map((device) => {
     return device.deviceId === deviceId ? { ...device, name } : device
   })
-  return nextDirectory(storeId, before, { devices })
+  return nextDirectory(seed, before, { devices })
 }
 
 /** The next directory, with another quota of devices that a passphrase admits. */
-export function withQuota(storeId: string, before: Directory, quota: number): Directory {
+export function withQuota(seed: string, before: Directory, quota: number): Directory {
   if (!Number.isInteger(quota) || quota < 0 || quota > devicesMax) {
     throw new StoreError(
       'invalid_input',
       `The quota is a number of devices from 0 to ${devicesMax}`,
     )
   }
-  return nextDirectory(storeId, before, { quota })
+  return nextDirectory(seed, before, { quota })
 }
 
 /** Changes of devices in a new epoch; ids are hex digits. */
@@ -113,7 +113,7 @@ export interface DeviceChanges {
  * `invalid_input` for a device that is not active, or if no owner would remain.
  */
 export function withChanges(
-  storeId: string,
+  seed: string,
   before: Directory,
   { removed = [], roles = new Map() }: DeviceChanges,
   recovery: readonly RecoveryEntry[],
@@ -131,7 +131,7 @@ export function withChanges(
     const { sequence, record } = lastRecordOf(deviceId) ?? noRecord
     return { deviceId, removed: number, sequence, record }
   })
-  return nextDirectory(storeId, before, {
+  return nextDirectory(seed, before, {
     devices,
     removed: [...before.removed, ...removals].toSorted(byDeviceId),
     recovery: recovery.toSorted(bySlotId),
@@ -197,8 +197,8 @@ const admitters = {
 
 type Change = Partial<Omit<Directory, 'number' | 'previous' | 'founderRandom'>>
 
-function nextDirectory(storeId: string, before: Directory, change: Change): Directory {
-  const previous = directoryHash(storeId, before)
+function nextDirectory(seed: string, before: Directory, change: Change): Directory {
+  const previous = directoryHash(seed, before)
   const number = before.number + 1
   const next = { ...before, number, previous, founderRandom: undefined, ...change }
   checkSize(next)

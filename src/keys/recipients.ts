@@ -46,15 +46,10 @@ export function countNobody(holders: readonly Recipient[]): number {
 }
 
 /** The recipient number `index` that is nobody: only holders of C can derive its secret key. */
-export function nobody(
-  storeId: string,
-  epoch: EpochKeys,
-  directoryHash: Uint8Array,
-  index: number,
-): Recipient {
+export function nobody(epoch: EpochKeys, directoryHash: Uint8Array, index: number): Recipient {
   const id = index.toString(16).padStart(32, '0')
-  const place = [fromHex(storeId), directoryHash, fromHex(id)]
-  const seed = keyedHash(32, epoch.slotKey, NOBODY_LABEL, ...place)
-  const kemKey = kemKeyPair(seed).publicKey
+  const place = [fromHex(epoch.seed), directoryHash, fromHex(id)]
+  const kemSeed = keyedHash(32, epoch.slotKey, NOBODY_LABEL, ...place)
+  const kemKey = kemKeyPair(kemSeed).publicKey
   return { kind: 'nobody', id, kemKey, passphrase: undefined, isAuditor: false }
 }

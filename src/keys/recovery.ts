@@ -11,6 +11,7 @@ import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
 import { wipe } from '../crypto/wipe.ts'
 import { StoreError } from '../errors.ts'
 import type { Argon2Parameters } from '../format/directory.ts'
+import type { Seeded } from '../format/envelope.ts'
 import { argon2, passphraseCharactersMin, type StretchParameters } from '../limits.ts'
 
 export interface RecoveryIdentity {
@@ -28,20 +29,20 @@ const OPERATOR_LABEL = label('GLK1/operator/v1')
  * recovery key is.
  */
 export async function passphraseIdentity(
-  storeId: string,
+  { seed }: Seeded,
   passphrase: string,
   parameters: Argon2Parameters,
   signal?: AbortSignal,
 ): Promise<RecoveryIdentity> {
   const stretched = await stretchPassphrase({ passphrase, ...parameters }, signal)
-  const root = keyedHash(32, stretched, PASSPHRASE_LABEL, fromHex(storeId))
+  const root = keyedHash(32, stretched, PASSPHRASE_LABEL, fromHex(seed))
   wipe(stretched)
   return identityOf(root)
 }
 
 /** Derives the identity of a 32-byte recovery key, which needs no stretching. */
-export function recoveryKeyIdentity(storeId: string, key: Uint8Array): RecoveryIdentity {
-  return identityOf(keyedHash(32, key, RECOVERY_KEY_LABEL, fromHex(storeId)))
+export function recoveryKeyIdentity({ seed }: Seeded, key: Uint8Array): RecoveryIdentity {
+  return identityOf(keyedHash(32, key, RECOVERY_KEY_LABEL, fromHex(seed)))
 }
 
 /** The recovery keys that an operator secret gives for one store, one after the other. */
@@ -49,11 +50,11 @@ export const operatorKeys = 16
 
 /** The recovery key number `counter` of an operator secret of 32 bytes (FORMAT §1.3). */
 export function operatorRecoveryKey(
-  storeId: string,
+  { seed }: Seeded,
   secret: Uint8Array,
   counter: number,
 ): Uint8Array {
-  return keyedHash(32, secret, OPERATOR_LABEL, fromHex(storeId), Uint8Array.of(counter))
+  return keyedHash(32, secret, OPERATOR_LABEL, fromHex(seed), Uint8Array.of(counter))
 }
 
 /**
@@ -62,12 +63,12 @@ export function operatorRecoveryKey(
  * `store_full`.
  */
 export function nextOperatorKey(
-  storeId: string,
+  store: Seeded,
   secret: Uint8Array,
   known: ReadonlySet<string>,
 ): Uint8Array {
-  for (const [counter, signingKey] of operatorSigningKeys(storeId, secret).entries()) {
-    if (!known.has(toHex(signingKey))) return operatorRecoveryKey(storeId, secret, counter)
+  for (const [counter, signingKey] of operatorSigningKeys(store, secret).entries()) {
+    if (!known.has(toHex(signingKey))) return operatorRecoveryKey(store, secret, counter)
   }
   throw new StoreError(
     'store_full',
@@ -77,10 +78,10 @@ export function nextOperatorKey(
 }
 
 /** The signing keys of all recovery keys that an operator secret gives for a store, in order. */
-export function operatorSigningKeys(storeId: string, secret: Uint8Array): readonly Uint8Array[] {
+export function operatorSigningKeys(store: Seeded, secret: Uint8Array): readonly Uint8Array[] {
   return Array.from({ length: operatorKeys }, (_, counter) => {
-    const key = operatorRecoveryKey(storeId, secret, counter)
-    return recoveryKeyIdentity(storeId, key).signing.publicKey
+    const key = operatorRecoveryKey(store, secret, counter)
+    return recoveryKeyIdentity(store, key).signing.publicKey
   })
 }
 
@@ -91,8 +92,7 @@ export interface NewPassphrase {
 }
 
 /** The parameters of stretching a new passphrase. */
-export interface Stretching {
-  readonly storeId: string
+export interface Stretching extends Seeded {
   readonly random: Random
   /** Minimum costs; those of earlier passphrases apply too. */
   readonly stretch: StretchParameters
@@ -105,7 +105,7 @@ export interface Stretching {
 export async function newPassphrase(
   passphrase: string | null | undefined,
   before: readonly Argon2Parameters[],
-  { storeId, random, stretch }: Stretching,
+  { random, stretch, ...store }: Stretching,
 ): Promise<NewPassphrase | undefined> {
   if (passphrase === null || passphrase === undefined) return undefined
   checkNewPassphrase(passphrase)
@@ -116,7 +116,7 @@ export async function newPassphrase(
     passes: atMost(argon2.passes, stretch.passes, ...before.map((one) => one.passes)),
     memoryKiB: atMost(argon2.memoryKiB, stretch.memoryKiB, ...before.map((one) => one.memoryKiB)),
   }
-  return { argon2: parameters, identity: await passphraseIdentity(storeId, passphrase, parameters) }
+  return { argon2: parameters, identity: await passphraseIdentity(store, passphrase, parameters) }
 }
 
 function atMost({ ceiling }: { readonly ceiling: number }, ...values: readonly number[]): number {

@@ -18,6 +18,7 @@ import {
   openEnvelope,
   sealEnvelope,
   slotContext,
+  type Seeded,
 } from '../format/envelope.ts'
 import {
   type KeyringFile,
@@ -36,14 +37,8 @@ import {
 } from './epoch.ts'
 import { type Recipient, recipientKinds } from './recipients.ts'
 
-/** What the slots of a keyring are bound to. */
-export interface SlotPlace {
-  readonly storeId: string
-  readonly directoryHash: Uint8Array
-}
-
 const LABEL = label('GLK1/slot/xwing/v1')
-const SEED_LABEL = label('GLK1/slot/seed/v1')
+const ESEED_LABEL = label('GLK1/slot/eseed/v1')
 
 /**
  * Seals an epoch's keys for a recipient. The result is a function of its arguments, so that each
@@ -51,18 +46,17 @@ const SEED_LABEL = label('GLK1/slot/seed/v1')
  * `keyring_slots` for a key that nothing can be sealed to.
  */
 export function sealSlot(
-  place: SlotPlace,
   epoch: AuditKeys | EpochKeys,
+  directoryHash: Uint8Array,
   recipient: Recipient,
 ): Slot {
-  const { storeId } = place
   const { kind, kemKey, passphrase, isAuditor } = recipient
   const type = kind === 'passphrase' ? 'passphrase' : 'key'
-  const { ciphertext, sharedSecret } = encapsulateFor(place, epoch, recipient)
+  const { ciphertext, sharedSecret } = encapsulateFor(epoch, directoryHash, recipient)
   const publicPart = { type, passphrase, ciphertext } as const
-  const key = slotKey(storeId, sharedSecret, kemKey, ciphertext)
+  const key = slotKey(epoch, sharedSecret, kemKey, ciphertext)
   const keys = { kid: epoch.kid, key, saltKey: epoch.slotSaltKey }
-  const context = slotContext(storeId, slotTypes[type], slotPublicBytes(publicPart))
+  const context = slotContext(epoch, slotTypes[type], slotPublicBytes(publicPart))
   const content = isAuditor ? epoch.contentKeyHash : contentKeyOf(epoch)
   const plaintext = concatBytes(epoch.auditKey, content)
   const envelope = sealEnvelope('slot', keys, context, noHedge, plaintext)
@@ -71,17 +65,17 @@ export function sealSlot(
 }
 
 function encapsulateFor(
-  { storeId, directoryHash }: SlotPlace,
   epoch: AuditKeys | EpochKeys,
+  directoryHash: Uint8Array,
   { kind, id, kemKey, isAuditor }: Recipient,
 ): Encapsulation {
   const subkey = isAuditor ? epoch.auditorSlotKey : memberKeys(epoch).slotKey
-  const place = [fromHex(storeId), directoryHash, Uint8Array.of(recipientKinds[kind]), fromHex(id)]
-  const seed = keyedHash(64, subkey, SEED_LABEL, ...place, kemKey)
+  const holder = [Uint8Array.of(recipientKinds[kind]), fromHex(id), kemKey]
+  const eseed = keyedHash(64, subkey, ESEED_LABEL, fromHex(epoch.seed), directoryHash, ...holder)
   try {
-    return encapsulateTo(kemKey, seed)
+    return encapsulateTo(kemKey, eseed)
   } finally {
-    wipe(seed)
+    wipe(eseed)
   }
 }
 
@@ -90,9 +84,9 @@ export function checkSealable({ kemKey }: Pick<Recipient, 'kemKey'>): void {
   wipe(encapsulateTo(kemKey, new Uint8Array(64)).sharedSecret)
 }
 
-function encapsulateTo(kemKey: Uint8Array, seed: Uint8Array): Encapsulation {
+function encapsulateTo(kemKey: Uint8Array, eseed: Uint8Array): Encapsulation {
   try {
-    return encapsulate(kemKey, seed)
+    return encapsulate(kemKey, eseed)
   } catch (error) {
     const message = 'A keyring lists an encryption key that nothing can be sealed to'
     throw new StoreError('keyring_slots', message, { cause: error })
@@ -117,10 +111,10 @@ export function openSlot(
   slot: Slot,
   pair: KemKeyPair,
 ): AuditKeys | EpochKeys | undefined {
-  const { storeId, kid } = file
+  const { kid } = file
   const sharedSecret = decapsulate(slot.ciphertext, pair)
-  const key = slotKey(storeId, sharedSecret, pair.publicKey, slot.ciphertext)
-  const context = slotContext(storeId, slotTypes[slot.type], slotPublicBytes(slot))
+  const key = slotKey(file, sharedSecret, pair.publicKey, slot.ciphertext)
+  const context = slotContext(file, slotTypes[slot.type], slotPublicBytes(slot))
   // Not used to open a slot: readers do not derive its salt again.
   const keys = { kid, key, saltKey: key }
   try {
@@ -133,26 +127,26 @@ export function openSlot(
   }
 }
 
-function readEpoch({ storeId, kid }: KeyringFile, padded: Uint8Array): AuditKeys | EpochKeys {
+function readEpoch({ seed, kid }: KeyringFile, padded: Uint8Array): AuditKeys | EpochKeys {
   checkPadding('slot', padded, slotPlaintextLength)
   const auditKey = padded.slice(0, 32)
   const content = padded.slice(32, 64)
   wipe(padded)
-  if (kidOf(storeId, auditKey, hash256(content)) === kid) {
-    return epochKeys(storeId, auditKey, content)
+  if (kidOf(seed, auditKey, hash256(content)) === kid) {
+    return epochKeys(seed, auditKey, content)
   }
-  if (kidOf(storeId, auditKey, content) === kid) {
-    return auditKeys(storeId, auditKey, content)
+  if (kidOf(seed, auditKey, content) === kid) {
+    return auditKeys(seed, auditKey, content)
   }
   throw new StoreError('keyring_mismatch', 'A slot holds the keys of another epoch')
 }
 
 function slotKey(
-  storeId: string,
+  { seed }: Seeded,
   sharedSecret: Uint8Array,
   kemKey: Uint8Array,
   ciphertext: Uint8Array,
 ): Uint8Array {
-  const binding = [LABEL, fromHex(storeId), hash256(kemKey), hash256(ciphertext)]
+  const binding = [LABEL, fromHex(seed), hash256(kemKey), hash256(ciphertext)]
   return keyedHash(32, sharedSecret, ...binding)
 }

@@ -42,10 +42,10 @@ export interface OpenedSlot {
 /** Throws `wrong_key`, `weak_key_parameters`, `invalid_identity`, or `cancelled`. */
 export async function openWith(
   file: KeyringFile,
+  storeId: string,
   unlock: Unlock,
   signal: AbortSignal | undefined,
 ): Promise<OpenedSlot> {
-  const { storeId } = file
   switch (unlock.type) {
     case 'identity':
       return { epoch: await openDeviceSlot(file, unlock.identity, signal), recovery: undefined }
@@ -56,7 +56,7 @@ export async function openWith(
       return (await openWithKeys(file, keys, signal)) ?? refuse('recovery')
     }
     case 'operator': {
-      const keys = operatorKeysOf(storeId, parseOperatorSecret(unlock.operatorSecret))
+      const keys = operatorKeysOf(file, parseOperatorSecret(unlock.operatorSecret))
       return (await openWithKeys(file, keys, signal)) ?? refuse('operator')
     }
     default:
@@ -72,9 +72,9 @@ function recoveryKeyFor(storeId: string, text: string): Uint8Array {
 }
 
 /** Which of its keys the store has now is not known before one opens it. */
-function* operatorKeysOf(storeId: string, secret: Uint8Array): Generator<Uint8Array> {
+function* operatorKeysOf(file: KeyringFile, secret: Uint8Array): Generator<Uint8Array> {
   for (let counter = 0; counter < operatorKeys; counter += 1) {
-    yield operatorRecoveryKey(storeId, secret, counter)
+    yield operatorRecoveryKey(file, secret, counter)
   }
 }
 
@@ -91,7 +91,7 @@ function* findRecoverySlot(
   keys: Iterable<Uint8Array>,
 ): Generator<undefined, OpenedSlot | undefined> {
   for (const key of keys) {
-    const recovery = recoveryKeyIdentity(file.storeId, key)
+    const recovery = recoveryKeyIdentity(file, key)
     const epoch = yield* findKeySlot(file, recovery.kem)
     if (epoch !== undefined) return { epoch, recovery }
   }
@@ -108,7 +108,7 @@ async function openWithPassphrase(
     throw new StoreError('wrong_key', 'The store has no passphrase; use the recovery key')
   }
   const { argon2 } = slot.passphrase
-  const recovery = await passphraseIdentity(file.storeId, passphrase, argon2, signal)
+  const recovery = await passphraseIdentity(file, passphrase, argon2, signal)
   const epoch = openSlot(file, slot, recovery.kem)
   return epoch === undefined ? refuse('passphrase') : { epoch, recovery }
 }

@@ -2,6 +2,7 @@
 // store does not open. Contacts nobody, and neither decrypts nor verifies anything.
 
 import { StoreError } from '../errors.ts'
+import { parseAddress } from '../format/address.ts'
 import { formatId, parseId } from '../format/id.ts'
 import { openDiskObjectStore } from '../git/disk-store/disk-object-store.ts'
 import type { Remote } from '../git/exchange.ts'
@@ -10,14 +11,13 @@ import type { Oid } from '../git/objects/object.ts'
 import { parseRemoteUrl } from '../transport/remote-url.ts'
 import { localFiles, type StorePlaces } from './session/open-options.ts'
 import { readStoreId } from './session/store-id.ts'
-import { addressOf } from './sync/clone-remote.ts'
 
 /**
  * Names the remote at an address as `joinStore` takes it. Throws `invalid_input` for a name or an
  * address that git refuses, and `store_id_mismatch` for the address of another store.
  */
 export async function addRemote(directory: string, name: string, address: string): Promise<Remote> {
-  const { url: plain, expected } = addressOf({ url: address })
+  const { url: plain, storeId: expected } = parseAddress(address)
   const { text: url } = parseRemoteUrl(plain)
   return withClone(directory, async (objects) => {
     const own = readStoreId(objects)

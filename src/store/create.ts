@@ -3,6 +3,7 @@
 import { assert, StoreError } from '../errors.ts'
 import type { Actor } from '../format/change-record.ts'
 import { type DeviceCard, parseDeviceCard } from '../format/device-card.ts'
+import type { Seeded } from '../format/envelope.ts'
 import { formatId } from '../format/id.ts'
 import { zeroHash } from '../format/record.ts'
 import { checkSettings, type Settings } from '../format/settings.ts'
@@ -180,18 +181,18 @@ async function found(
   ])
   const operator = operatorSecret === undefined ? undefined : parseOperatorSecret(operatorSecret)
   const fresh = options.owners === undefined ? generateRecoveryKey(random) : undefined
-  const recoveryKeyOf = (storeId: string): Uint8Array | undefined => {
-    return operator === undefined ? fresh : operatorRecoveryKey(storeId, operator, 0)
+  const recoveryKeyOf = (seeded: Seeded): Uint8Array | undefined => {
+    return operator === undefined ? fresh : operatorRecoveryKey(seeded, operator, 0)
   }
   const how = { passphrase, recoveryKeyOf, random, stretch }
   const keyring = await createKeyring({ identity, name, ...how })
-  const { storeId, epoch } = keyring
+  const { epoch } = keyring
   const { deviceId, signing: pair } = identity
   const signer = { deviceId, pair, sequence: 1, previous: zeroHash }
-  const context = { storeId, epoch, signer, time: clock(), random }
+  const context = { epoch, signer, time: clock(), random }
   const sealed = { bytes: sealSettings(context, settings), value: settings }
-  const built = await buildGenesis(context, keyring, sealed, founder)
-  return { storeId, recoveryKey: recoveryKeyOf(storeId), epoch, ...built }
+  const founded = await buildGenesis(context, keyring, sealed, founder)
+  return { recoveryKey: recoveryKeyOf(epoch), epoch, ...founded }
 }
 
 function initialSettings(options: NewStore): Settings {

@@ -5,7 +5,7 @@
 import { systemRandom } from '../crypto/random.ts'
 import { systemDisk } from '../disk/disk.ts'
 import { hasCode, StoreError } from '../errors.ts'
-import { formatId, parseId } from '../format/id.ts'
+import { parseId } from '../format/id.ts'
 import { openHeadKeyring } from './access/authority.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
@@ -14,8 +14,12 @@ import { localFiles, type StorePlaces, unlockOf } from './session/open-options.t
 import {
   addressOf,
   checkKeepsUp,
-  confirmStore,
+  checkNamed,
+  checkState,
+  confirmContact,
+  contactOf,
   fetchInto,
+  type FirstContact,
   type JoinOptions,
   nameOf,
 } from './sync/clone-remote.ts'
@@ -28,23 +32,19 @@ const ATTEMPTS = 5
 /**
  * Opens the store of a remote in an absent or empty directory. A passphrase or recovery key makes
  * this identity a device and tells the remote; without one it has to be a device already. Throws
- * `wrong_key`, `invalid_input` if nothing says which store it is, `store_exists`, `not_found` for
- * an empty remote, `store_id_mismatch`, `rolled_back` if this device has verified more of it
- * before, a remote code, or what verification refuses; nothing is left then.
+ * `wrong_key`, `invalid_input` if nothing says which store it is, or how new, `store_exists`,
+ * `not_found` for an empty remote, `store_id_mismatch`, `rolled_back` if it lacks what the address
+ * names or what this device has verified before, a remote code, or what verification refuses;
+ * nothing is left then.
  */
 export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   const { disk = systemDisk, random = systemRandom, directory } = checkPlaces(options)
   checkText(options.url, '`url`')
   const staged = new StagedClone(disk, random, directory)
-  // Of the first attempt: a later one must not meet another store.
-  let confirmed: Pick<JoinOptions, 'storeId'> = {}
-  const confirm = async (storeId: string): Promise<void> => {
-    await confirmStore({ ...options, ...confirmed }, storeId)
-    confirmed = { storeId: formatId('store', storeId) }
-  }
+  checkNamed(options)
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await joinOnce(staged, { ...options, ...confirmed }, confirm)
+      return await joinOnce(staged, options)
     } catch (error) {
       // Two enrolments at once exclude each other, so the later one begins anew on the other.
       const lostRace = hasCode(error, 'remote_moved', 'keyring_conflict')
@@ -64,24 +64,25 @@ function overtakenError(cause: unknown): StoreError {
   )
 }
 
-async function joinOnce(
-  staged: StagedClone,
-  options: JoinOptions,
-  confirm: (storeId: string) => Promise<void>,
-): Promise<MemoryStore> {
+async function joinOnce(staged: StagedClone, options: JoinOptions): Promise<MemoryStore> {
   await staged.make(async ({ repository, state }) => {
+    let contact: FirstContact | undefined
     // Before anything else, whether the key is one of its keys.
-    await fetchInto(repository, options, async (objects, head, id) => {
+    await fetchInto(repository, options, async (objects, head, storeId) => {
       const unlock = unlockOf(options)
-      const { epochs } = await openHeadKeyring(objects, id, unlock, head, options.signal)
-      await confirm(id)
-      await checkKeepsUp({ objects, storeId: id, epochs }, head, options)
+      const opened = await openHeadKeyring(objects, storeId, unlock, head, options.signal)
+      const source = { objects, storeId, epochs: opened.epochs }
+      await checkKeepsUp(source, head, options)
+      await checkState(source, head, options)
+      contact = await contactOf(source, head, opened.directory)
     })
     // Whatever an attempt enrols counts only once the remote has it.
     const places = { directory: repository, stateDirectory: state, identity: options.identity }
     const store = await openStore({ ...options, ...places })
     const { id: storeId } = store
     try {
+      // What the store says of itself is verified now.
+      await confirmContact(options, contact)
       await store.remotes.add(nameOf(options), addressOf(options).url)
       await store.as(options.author).sync(syncOptionsOf(options))
     } catch (error) {

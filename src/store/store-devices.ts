@@ -26,10 +26,9 @@ export class StoreDevices {
 
   /** Whether the store has recovery keys, and all of them follow from this operator secret. */
   isRecoveredBy(operatorSecret: string): Promise<boolean> {
-    const { storeId } = this.#session
     return this.#session.reading((snapshot) => {
       const secret = parseOperatorSecret(checkText(operatorSecret, 'The operator secret'))
-      return isRecoveredBy(storeId, snapshot, secret)
+      return isRecoveredBy(this.#session.currentEpoch(), snapshot, secret)
     })
   }
 

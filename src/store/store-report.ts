@@ -12,6 +12,7 @@ import { countSecrets, type Secrets } from './devices/secrets.ts'
 import { onCurrentHead } from './session/current-head.ts'
 import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
+import { type ComparedState, comparedOf } from './snapshot/compared.ts'
 import { membershipRemote } from './sync/options.ts'
 import type { RemoteStatus } from './sync/remote-status.ts'
 import { verifyHistory, type VerifyOptions } from './verify/verify.ts'
@@ -39,16 +40,15 @@ export interface StoreInfo {
   readonly updatedAt: number
 }
 
-export interface StoreStatus {
+export interface StoreStatus extends ComparedState {
   readonly storeId: string
   readonly deviceId: string
   /** FORMAT §1.5: for people, may be empty; undefined for a device that was removed. */
   readonly deviceName: string | undefined
   /** Undefined for a device that was removed. */
   readonly role: Role | undefined
-  /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
+  /** The newest commit, 40 hex digits. */
   readonly head: string
-  readonly headFingerprint: readonly string[]
   readonly commits: number
   readonly memories: number
   readonly contentBytes: number
@@ -81,6 +81,8 @@ export interface StoreSummary extends Pick<
   | 'role'
   | 'head'
   | 'headFingerprint'
+  | 'address'
+  | 'keyringFingerprint'
   | 'memories'
   | 'contentBytes'
   | 'settings'
@@ -154,8 +156,6 @@ async function summaryOf(
   { identity, storeId, snapshot, local }: StoreSession,
   remotes: readonly RemoteStatus[],
 ): Promise<StoreSummary> {
-  // A list of words.
-  const { headFingerprint } = await import('../format/fingerprint.ts')
   const counted = await local.findCount(snapshot.head.commit)
   return {
     storeId: formatId('store', storeId),
@@ -163,7 +163,7 @@ async function summaryOf(
     deviceName: findDevice(snapshot.keyring.directory, identity.deviceId)?.name,
     role: roleOf(snapshot, identity.deviceId),
     head: snapshot.head.commit,
-    headFingerprint: headFingerprint(storeId, snapshot.head.record),
+    ...(await comparedOf(storeId, snapshot)),
     commits: counted?.commits,
     memories: snapshot.count,
     contentBytes: snapshot.paths.root.bytes,

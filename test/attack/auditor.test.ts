@@ -6,6 +6,7 @@ import { toHex } from '../../src/bytes.ts'
 import { systemRandom } from '../../src/crypto/random.ts'
 import { formatDeviceCard } from '../../src/format/device-card.ts'
 import { byOwner, type Directory } from '../../src/format/directory.ts'
+import { zeroId } from '../../src/format/record.ts'
 import { auditKeys, type EpochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'
 import {
@@ -40,8 +41,8 @@ beforeAll(async () => {
 
 /** The history as a holder of A and H(C) of its epochs sees it. */
 function auditorVerdict({ objects, storeId, epochs, head }: Forge): Promise<Verdict> {
-  const audited = Array.from(epochs.values(), ({ kid, auditKey, contentKeyHash }) => {
-    return [kid, auditKeys(storeId, auditKey, contentKeyHash)] as const
+  const audited = Array.from(epochs.values(), ({ kid, seed, auditKey, contentKeyHash }) => {
+    return [kid, auditKeys(seed, auditKey, contentKeyHash)] as const
   })
   const source = { objects: readOnlyObjects(objects, head), storeId, epochs: new Map(audited) }
   return verdictOf(() => verifyHistory(source, head))
@@ -158,18 +159,18 @@ describe('T20: an auditor does not come by C', () => {
     const recoveryKey = systemRandom(32)
     const made = { passphrase: undefined, recoveryKeyOf: () => recoveryKey, random: systemRandom }
     const first = await createKeyring({ identity: founder, name: '', ...made })
-    const opened = await openKeyring(first.bytes, first.storeId, by(founder))
+    const opened = await openKeyring(first.bytes, zeroId, by(founder))
     const asAuditor = { role: 'auditor', ...byOwner, name: '' } as const
     const added = await addDevice(opened, auditor, asAuditor)
-    const again = await openKeyring(added.bytes, first.storeId, by(founder))
-    const { bytes, storeId, epoch } = await startEpoch(again, {}, systemRandom)
-    const audited = await openAuditKeyring(bytes, storeId, auditor)
+    const again = await openKeyring(added.bytes, zeroId, by(founder))
+    const { bytes, epoch } = await startEpoch(again, {}, systemRandom)
+    const audited = await openAuditKeyring(bytes, auditor)
     const held = secretsIn([...audited.epochs.values()])
     for (const one of [first.epoch, epoch]) {
       expect(held).toContain(toHex(one.auditKey))
       for (const secret of contentSecretsOf(one)) expect(held).not.toContain(secret)
     }
-    await expect(openKeyring(bytes, storeId, by(auditor))).rejects.toMatchObject({
+    await expect(openKeyring(bytes, zeroId, by(auditor))).rejects.toMatchObject({
       code: 'permission_denied',
     })
   })

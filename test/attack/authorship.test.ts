@@ -135,7 +135,7 @@ function withGroupOrder(signature: Uint8Array): Uint8Array {
   return concatBytes(signature.subarray(0, 32), twin)
 }
 
-function signedFor(storeId: string, body: Uint8Array): Uint8Array {
-  const message = concatBytes(utf8('GLK1/record-signature/v1\0'), fromHex(storeId), body)
+function signedFor(seed: string, body: Uint8Array): Uint8Array {
+  const message = concatBytes(utf8('GLK1/record-signature/v1\0'), fromHex(seed), body)
   return sign(message, standard.forge.founder.signing)
 }

@@ -57,12 +57,12 @@ const envelopeRegions: Regions = [
 
 /** One object of each type that a commit holds, from the newest commit. */
 function sealedObject(type: 'record' | 'detail' | 'memory' | 'settings'): Sealed {
-  const { epoch, storeId } = forge
+  const { epoch } = forge
   const last = forge.entries.at(-1)
   const memoryId = forge.idOf(memory.a)
   const parts = parseCommit(body(forge.head))
   const blob = last?.blobs.get(memoryId) ?? ''
-  const store = recordContext(storeId)
+  const store = recordContext(epoch)
   const settings = { type: 'settings', keys: epoch.settings, context: store } as const
   if (type === 'settings') return { ...settings, bytes: body(last?.settings ?? '') }
   if (type === 'record') return { type, keys: epoch.record, context: store, bytes: parts.record }
@@ -70,11 +70,11 @@ function sealedObject(type: 'record' | 'detail' | 'memory' | 'settings'): Sealed
     return {
       type,
       keys: epoch.memory,
-      context: memoryContext(storeId, memoryId),
+      context: memoryContext(epoch, memoryId),
       bytes: body(blob),
     }
   }
-  const context = detailContext(storeId, last?.hash ?? zeroHash)
+  const context = detailContext(epoch, last?.hash ?? zeroHash)
   return { type, keys: epoch.detail, context, bytes: parts.detail ?? new Uint8Array() }
 }
 
@@ -176,7 +176,7 @@ test(
     const parts = parseCommit(body(forge.head))
     const source = { objects: readOnlyObjects(objects, before), storeId, epochs }
     const { snapshot } = await verifyHistory(source, before)
-    const place = { type: 'record', keys: epoch.record, context: recordContext(storeId) } as const
+    const place = { type: 'record', keys: epoch.record, context: recordContext(epoch) } as const
     const judge = (plaintext: Uint8Array): void => {
       const record = seal({ ...place, hedge: zeroHash, plaintext })
       const bytes = encodeCommit({ ...parts, record }, epoch.group)
@@ -208,7 +208,7 @@ describe('T2: a keyring', () => {
         if (code === 'accepted') accepted.push(at)
         else codes.add(code)
       }
-      const kinds = /^(?:keyring_\w+|upgrade_required|store_id_mismatch|wrong_key|envelope_\w+)$/
+      const kinds = /^(?:keyring_\w+|upgrade_required|wrong_key|envelope_\w+)$/
       expect([...codes].filter((code) => !kinds.test(code))).toEqual([])
       // Slots of others are not opened: the hash in the record protects them.
       const slots = [40, 40 + 5 * 1724 + 16] as const

@@ -19,7 +19,7 @@ let attacker: RecoveryIdentity
 let devices: readonly Identity[]
 beforeAll(async () => {
   const { forge } = await standardHistory('full table')
-  attacker = recoveryKeyIdentity(forge.storeId, new Uint8Array(32).fill(8))
+  attacker = recoveryKeyIdentity(forge, new Uint8Array(32).fill(8))
   const { signing, kem } = attacker
   const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
   const argon2 = { salt: new Uint8Array(16), passes: 2, memoryKiB: 65_536 }
@@ -103,7 +103,7 @@ describe('T47: a passphrase', () => {
 
 describe('T47: the table of devices', () => {
   test('has room after 16,384 devices that came and went, in 64 bytes each', async () => {
-    const { storeId, founder } = standard
+    const { seed, founder } = standard
     const gone = Array.from({ length: 16_383 }, (_, index) => ({
       deviceId: index.toString(16).padStart(32, '0'),
       removed: 1,
@@ -119,14 +119,14 @@ describe('T47: the table of devices', () => {
       name: '',
     } as const
     const before: Directory = { ...standard.directory, removed: gone }
-    const full = withDevice(storeId, before, first, admission)
+    const full = withDevice(seed, before, first, admission)
     const none = () => undefined
     const removed = [first.deviceId]
-    const room = withChanges(storeId, full, { removed }, full.recovery, none)
+    const room = withChanges(seed, full, { removed }, full.recovery, none)
     expect(encodeDirectory(room).length).toBeLessThan(16_384 * 64 + 10_000)
     expect(room.devices.some(({ deviceId }) => deviceId === founder.deviceId)).toBe(true)
-    const again = withDevice(storeId, room, second, admission)
-    expect(directoryHash(storeId, again)).toHaveLength(32)
+    const again = withDevice(seed, room, second, admission)
+    expect(directoryHash(seed, again)).toHaveLength(32)
   })
 
   test(

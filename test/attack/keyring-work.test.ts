@@ -97,9 +97,9 @@ describe('T35: a keyring that is dear to open', () => {
   let storeId: string
   let identity: Identity
   beforeAll(async () => {
-    const { directory, epoch, storeId: id } = await Forge.create('keyring work')
+    const { directory, epoch, storeId: id } = await Forge.started('keyring work')
     storeId = id
-    keyring = forgeKeyring({ storeId, directory, epoch, older: [] })
+    keyring = forgeKeyring({ directory, epoch, older: [] })
     identity = await generateIdentity()
   })
 
@@ -176,10 +176,11 @@ describe('T35: a remote that shows such a keyring', () => {
   })
 
   test('does not hold an auditor', { tags: 'slow' }, async () => {
-    const { remote, tries, signal } = await hostile()
+    const { a, remote, tries, signal } = await hostile()
     const root = temporaryDirectory()
     const at = { directory: `${root}/store`, stateDirectory: `${root}/state` }
-    const joining = joinTrail({ ...at, url: remote, identity: await generateIdentity(), signal })
+    const url = `${remote}#${a.store.id}`
+    const joining = joinTrail({ ...at, url, identity: await generateIdentity(), signal })
     expect(await failureOf(joining)).toMatchObject({ code: 'cancelled' })
     expect(tries.count).toBeLessThan(SLOTS)
   })

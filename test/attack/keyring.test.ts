@@ -8,6 +8,7 @@ import { hash256 } from '../../src/crypto/digest.ts'
 import { kemKeyPair } from '../../src/crypto/recipient.ts'
 import type { Directory } from '../../src/format/directory.ts'
 import type { KeyringFile } from '../../src/format/keyring.ts'
+import { type EpochKeys, epochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
 import { memberOf, withMember } from '../support/forge-fault.ts'
 import type { KeyringFault } from '../support/forge-keyring.ts'
@@ -29,12 +30,12 @@ beforeAll(async () => {
 
 const same = (next: Directory): Directory => next
 
-describe('T10: a genesis that the store id does not authenticate is refused', () => {
+describe('T10: a genesis that seed and store id do not authenticate is refused', () => {
   test.each<
     [code: string, name: string, change: (forge: Forge, directory: Directory) => Directory]
   >([
     [
-      'store_id_mismatch',
+      'store_seed_mismatch',
       'other random bytes of the founder',
       (_, directory) => ({ ...directory, founderRandom: new Uint8Array(32) }),
     ],
@@ -54,12 +55,27 @@ describe('T10: a genesis that the store id does not authenticate is refused', ()
     expect(await verdicts(forge)).toEqual(refused(code))
   })
 
-  test('store_id_mismatch: another founder', async () => {
+  test('store_seed_mismatch: another founder', async () => {
     const forge = await Forge.create('another founder')
     const other = await generateIdentity(forge.random)
     forge.directory = { ...forge.directory, devices: [memberOf(other, 'owner', 0)] }
     forge.genesis({ author: other })
+    expect(await verdicts(forge)).toEqual(refused('store_seed_mismatch'))
+  })
+
+  test('store_id_mismatch: an id that the genesis record does not give', async () => {
+    const forge = await Forge.create('another id')
+    forge.genesis({ storeId: '77'.repeat(16) })
     expect(await verdicts(forge)).toEqual(refused('store_id_mismatch'))
+  })
+
+  test('store_id_mismatch: another genesis by the founder, of the same seed and keys', async () => {
+    const [forge, again] = [await Forge.create('again'), await Forge.create('again')]
+    forge.genesis()
+    expect(await verdicts(forge)).toEqual(accepted)
+    again.genesis({ storeId: forge.storeId, record: (record) => ({ ...record, time: 1 }) })
+    expect(again.seed).toBe(forge.seed)
+    expect(await verdicts(again)).toEqual(refused('store_id_mismatch'))
   })
 
   test('keyring_chain: a second device besides the founder', async () => {
@@ -187,9 +203,9 @@ describe('T10: a keyring that contradicts its record or directory is refused', (
   test.each<[code: string, name: string, fault: KeyringFault, reference?: string]>([
     ['keyring_mismatch', 'another number outside', { file: (file) => ({ ...file, number: 9 }) }],
     [
-      'store_id_mismatch',
-      "another store's id",
-      { file: (file) => ({ ...file, storeId: '77'.repeat(16) }) },
+      'store_seed_mismatch',
+      "another store's seed",
+      { file: (file) => ({ ...file, seed: '77'.repeat(16) }) },
     ],
     [
       'envelope_epoch',
@@ -284,6 +300,19 @@ describe('T10: an epoch that is not the one in force is refused', () => {
     expect(await verdicts(forge)).toEqual(refused('envelope_epoch'))
   })
 
+  test.each<[code: string, name: string, archived: (epoch: EpochKeys) => EpochKeys]>([
+    ['keyring_mismatch', 'older epochs as they are', (epoch) => epoch],
+    ['keyring_chain', 'older keys under the same seed', underOtherSeed],
+  ])('%s: an epoch of another seed, with %s', async (code, _, archived) => {
+    const forge = standard.forge.fork()
+    const { epochs } = forge
+    const older = Array.from(epochs.values(), archived)
+    forge.epochs = new Map(older.map((epoch) => [epoch.kid, epoch]))
+    forge.keyring(same, { epoch: underOtherSeed(forge.newEpoch()) })
+    forge.epochs = new Map([...epochs, ...forge.epochs])
+    expect(await verdicts(forge)).toEqual(refused(code, 'store_seed_mismatch'))
+  })
+
   test('keyring_chain: archives that lack an epoch', async () => {
     const forge = standard.forge.fork()
     const { epochs } = forge
@@ -294,6 +323,10 @@ describe('T10: an epoch that is not the one in force is refused', () => {
     expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
   })
 })
+
+function underOtherSeed({ auditKey, contentKey }: EpochKeys): EpochKeys {
+  return epochKeys('77'.repeat(16), auditKey, contentKey)
+}
 
 function withOtherKey(device: Directory['devices'][number]): Directory['devices'][number] {
   return { ...device, kemKey: kemKeyPair(new Uint8Array(32)).publicKey }

@@ -37,7 +37,7 @@ let attacker: RecoveryIdentity
 beforeAll(async () => {
   const { forge } = await standardHistory('locked out')
   await forge.join('auditor')
-  attacker = await passphraseIdentity(forge.storeId, passphrase, argon2)
+  attacker = await passphraseIdentity(forge, passphrase, argon2)
   const { signing, kem } = attacker
   const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
   const entry = { slotId: 'bb'.repeat(16), type: 'passphrase', ...keys, argon2 } as const
@@ -65,8 +65,8 @@ function spoiling(spoil: Spoil): KeyringFault {
 
 /** As a holder of A and H(C) sees it. */
 function auditorVerdict({ objects, storeId, epochs, head }: Forge): Promise<Verdict> {
-  const audited = Array.from(epochs.values(), ({ kid, auditKey, contentKeyHash }) => {
-    return [kid, auditKeys(storeId, auditKey, contentKeyHash)] as const
+  const audited = Array.from(epochs.values(), ({ kid, seed, auditKey, contentKeyHash }) => {
+    return [kid, auditKeys(seed, auditKey, contentKeyHash)] as const
   })
   const source = { objects: readOnlyObjects(objects, head), storeId, epochs: new Map(audited) }
   return verdictOf(() => verifyHistory(source, head))
@@ -145,10 +145,10 @@ describe('T46: keyring_slots:', () => {
     ['a slot of another with the envelope of nothing', (bytes) => bytes.fill(0, 80)],
   ])('%s', async (_, change) => {
     const file: KeyringFault['file'] = (whole) => {
-      const { storeId, epoch, directory } = standard
+      const { epoch, directory } = standard
       const founder = holdersOf(directory).find(({ id }) => id === standard.founder.deviceId)
       if (founder === undefined) throw new Error('The founder has a slot')
-      const plan = { storeId, epoch, older: [], directory: enrolled() }
+      const plan = { epoch, older: [], directory: enrolled() }
       const { ciphertext } = forgeSlot(plan, founder)
       const slots = whole.slots.map((slot): Slot => {
         const isIt = equalBytes(slot.ciphertext, ciphertext)

@@ -7,6 +7,7 @@ import { readdirSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../src/format/directory.ts'
 import { formatId } from '../../src/format/id.ts'
+import { type EpochKeys, epochKeys } from '../../src/keys/epoch.ts'
 import {
   formatRecoveryKey,
   generateIdentity,
@@ -23,7 +24,7 @@ import {
 import type { Unlock } from '../../src/keys/unlock.ts'
 import { joinTrail } from '../../src/store/audit/trail.ts'
 import { joinStore } from '../../src/store/join.ts'
-import type { JoinOptions } from '../../src/store/sync/clone-remote.ts'
+import type { FirstContact, JoinOptions } from '../../src/store/sync/clone-remote.ts'
 import { forgeKeyring } from '../support/forge-keyring.ts'
 import { Forge } from '../support/forge.ts'
 import { writeForged } from '../support/forged-disk.ts'
@@ -40,22 +41,21 @@ let real: Forge
 /** What an auditor knows of its secrets. */
 let published: Directory['recovery']
 beforeAll(async () => {
-  real = await Forge.create('real store')
-  const { storeId } = real
+  real = await Forge.started('real store')
   operatorSecret = await generateOperatorSecret(real.random)
-  const ofOperator = operatorRecoveryKey(storeId, parseOperatorSecret(operatorSecret), 0)
+  const ofOperator = operatorRecoveryKey(real, parseOperatorSecret(operatorSecret), 0)
   published = [
     ...real.directory.recovery,
     {
       slotId: 'bb'.repeat(16),
       type: 'passphrase',
-      ...publicKeys(await passphraseIdentity(storeId, passphrase, argon2)),
+      ...publicKeys(await passphraseIdentity(real, passphrase, argon2)),
       argon2,
     },
     {
       slotId: 'cc'.repeat(16),
       type: 'recovery',
-      ...publicKeys(recoveryKeyIdentity(storeId, ofOperator)),
+      ...publicKeys(recoveryKeyIdentity(real, ofOperator)),
     },
   ]
 })
@@ -65,9 +65,14 @@ function publicKeys({ signing, kem }: RecoveryIdentity) {
 }
 
 /** The keyring of another store, with slots for the published keys. */
-function lookAlike(storeId: string): Uint8Array {
+function lookAlike(): Uint8Array {
+  const epoch = epochKeys('ab'.repeat(16), real.random(32), real.random(32))
+  return keyringUnder(epoch)
+}
+
+function keyringUnder(epoch: EpochKeys): Uint8Array {
   const directory = { ...real.directory, recovery: published }
-  return forgeKeyring({ storeId, directory, epoch: real.newEpoch(), older: [] })
+  return forgeKeyring({ directory, epoch, older: [] })
 }
 
 const secrets: Readonly<Record<string, (storeId: string) => Unlock>> = {
@@ -86,28 +91,21 @@ describe('T48: a look-alike store', () => {
       const { storeId } = real
       const unlock = secrets[name]
       if (unlock === undefined) throw new Error('No such secret')
-      const open = (id: string, typed = id) => {
-        const { epoch, directory } = {
-          ...real,
-          directory: { ...real.directory, recovery: published },
-        }
-        const sound = forgeKeyring({ storeId, directory, epoch, older: [] })
-        const bytes = id === storeId ? sound : lookAlike(id)
-        return verdictOf(() => openKeyring(bytes, id, unlock(typed)))
-      }
-      expect(await open(storeId)).toBe('accepted')
-      const other = 'ab'.repeat(16)
+      const open = (bytes: Uint8Array, id: string, typed = id) =>
+        verdictOf(() => openKeyring(bytes, id, unlock(typed)))
+      expect(await open(keyringUnder(real.epoch), storeId)).toBe('accepted')
       // Even if the key were typed with the end of the other store's id.
-      expect(await open(other)).toBe('wrong_key')
+      expect(await open(lookAlike(), 'cd'.repeat(16))).toBe('wrong_key')
       // 40 bits of an id can be found by trial.
-      expect(await open(`${'ab'.repeat(11)}${storeId.slice(22)}`, storeId)).toBe('wrong_key')
+      const sameEnd = `${'cd'.repeat(11)}${storeId.slice(22)}`
+      expect(await open(lookAlike(), sameEnd, storeId)).toBe('wrong_key')
     },
   )
 
   test('is refused by the text of the recovery key, before anything is tried', async () => {
-    const other = 'ab'.repeat(16)
     const text = formatRecoveryKey(real.storeId, recoveryKey)
-    const opening = openKeyring(lookAlike(other), other, { type: 'recovery', recoveryKey: text })
+    const unlock = { type: 'recovery', recoveryKey: text } as const
+    const opening = openKeyring(lookAlike(), 'cd'.repeat(16), unlock)
     await expect(opening).rejects.toMatchObject({
       code: 'wrong_key',
       message: expect.stringMatching(/of another store than this one, memstore_/),
@@ -129,7 +127,8 @@ describe('T48: a look-alike store', () => {
       stateDirectory: `${root}/state`,
       identity: await generateIdentity(),
       passphrase,
-      confirmStore: async () => true,
+      storeId: formatId('store', attacker.storeId),
+      trustFirstContact: async () => true,
     })
     await expect(joining).rejects.toMatchObject({ code: 'wrong_key' })
   })
@@ -142,7 +141,8 @@ describe('T48: a look-alike store', () => {
     await writeForged(attacker, url)
     const root = temporaryDirectory()
     const places = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
-    return { root, options: { ...places, url, author }, own: formatId('store', attacker.storeId) }
+    const own = formatId('store', attacker.storeId)
+    return { root, attacker, options: { ...places, url, author }, own }
   }
 
   const joins = {
@@ -154,17 +154,20 @@ describe('T48: a look-alike store', () => {
     'takes in no machine by its card, unless it is told to: %s',
     { tags: 'slow' },
     async (role) => {
-      const { root, options, own } = await foundFor(role)
+      const { root, attacker, options, own } = await foundFor(role)
       const join = joins[role]
       const refused = { code: 'invalid_input', message: expect.stringContaining('#memstore_…') }
       await expect(join(options)).rejects.toMatchObject(refused)
-      const asked: string[] = []
-      const confirmStore = async (id: string): Promise<boolean> => {
-        asked.push(id)
+      const asked: FirstContact[] = []
+      const trustFirstContact = async (found: FirstContact): Promise<boolean> => {
+        asked.push(found)
         return false
       }
-      await expect(join({ ...options, confirmStore })).rejects.toMatchObject(refused)
-      expect(asked).toEqual([own])
+      const named = { ...options, storeId: own }
+      await expect(join(named)).rejects.toMatchObject(refused)
+      await expect(join({ ...named, trustFirstContact })).rejects.toMatchObject(refused)
+      const owner = { deviceId: formatId('device', attacker.founder.deviceId), name: '' }
+      expect(asked).toEqual([{ storeId: own, owners: [owner], words: expect.any(Array) }])
       const storeId = formatId('store', real.storeId)
       await expect(join({ ...options, storeId })).rejects.toMatchObject({
         code: 'store_id_mismatch',
@@ -172,7 +175,8 @@ describe('T48: a look-alike store', () => {
       expect(readdirSync(root)).toEqual([])
       // The honest twin: the same store, when it is the one that is meant.
       const { url } = options
-      await expect(join({ ...options, url: `${url}#${own}` })).resolves.not.toThrow()
+      const meant = { ...options, url: `${url}#${own}`, trustFirstContact: async () => true }
+      await expect(join(meant)).resolves.not.toThrow()
     },
   )
 })

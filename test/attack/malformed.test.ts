@@ -166,7 +166,7 @@ describe('T15: whatever the bytes are, only codes are thrown', () => {
     'decodeArchive C': (bytes) => decodeArchive(bytes, 'C'),
     readKid: (bytes) => readKid('record', bytes),
     openEnvelope: (bytes) => {
-      return openEnvelope('record', forge.epoch.record, recordContext(forge.storeId), bytes)
+      return openEnvelope('record', forge.epoch.record, recordContext(forge), bytes)
     },
   }
   const runs = full ? 20_000 : 200

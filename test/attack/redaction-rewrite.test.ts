@@ -289,7 +289,7 @@ describe('T13: a redact record by an author that may not redact', () => {
 
   test('record_role: a recovery key', async () => {
     const forge = standard.fork()
-    const recovery = recoveryKeyIdentity(forge.storeId, new Uint8Array(32).fill(7))
+    const recovery = recoveryKeyIdentity(forge, new Uint8Array(32).fill(7))
     const { author } = asRecovery({ slotId: 'aa'.repeat(16) }, recovery)
     forge.redact([a1], { author })
     forge.rewrite(gone)

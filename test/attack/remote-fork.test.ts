@@ -55,7 +55,7 @@ describe('T23: a remote that shows each device another history', () => {
       const ours = await wordsOf(a)
       swapRemotes(shown, hidden)
       const theirs = await wordsOf(b)
-      expect(ours.split(' ')).toHaveLength(10)
+      expect(ours.split(' ')).toHaveLength(12)
       expect(theirs).not.toBe(ours)
       swapRemotes(shown, hidden)
       await repair(b)

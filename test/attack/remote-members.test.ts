@@ -58,7 +58,7 @@ const asWriter = (): Fault => ({ author: standard.writer })
 
 /** As the holder of the recovery key, who may enrol devices and nothing else. */
 function asRecoveryKey(): Fault {
-  const key = recoveryKeyIdentity(standard.forge.storeId, new Uint8Array(32).fill(7))
+  const key = recoveryKeyIdentity(standard.forge, new Uint8Array(32).fill(7))
   return asRecovery({ slotId: 'aa'.repeat(16) }, key)
 }
 

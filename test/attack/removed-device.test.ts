@@ -78,7 +78,7 @@ describe('T28: a removed device that goes on writing', () => {
     await sync(a)
     await create(b, '/late.md')
     const error = await expectRefused(b, 'wrong_key')
-    expect(error.message).toMatch(/an owner removed it/)
+    expect(error.message).toMatch(/the owner dev_\w{26} removed it/)
     await expectInStep(remote, [a])
   })
 

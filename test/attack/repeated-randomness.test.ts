@@ -76,7 +76,7 @@ describe('T16: with random bytes that repeat', () => {
     const constant = new Uint8Array(32)
     const salts = ['a', 'b', 'c'].flatMap((text) =>
       [memory.a, memory.b].map((id) => {
-        const context = memoryContext(standard.storeId, id)
+        const context = memoryContext(standard, id)
         return saltOf(sealEnvelope('memory', keys, context, constant, Buffer.from(text)))
       }),
     )

@@ -131,7 +131,7 @@ describe('T9: the keys of a device that was removed', () => {
     const unknown = expect.objectContaining({ code: 'envelope_epoch' })
     expect(await verdicts(forge)).toEqual(accepted)
     expect(() => decodeCommit(storeId, held, change, commit)).toThrow(unknown)
-    expect(() => openDirectory(keyring, storeId, held)).toThrow(unknown)
+    expect(() => openDirectory(keyring, held)).toThrow(unknown)
     expect(held.has(readKid('memory', sealed))).toBe(false)
     for (const epoch of held.values()) {
       const open = (): unknown => openArchives(decodeKeyring(keyring), epoch)
@@ -148,7 +148,7 @@ describe('T9: a recovery identity', () => {
   let secrets: Readonly<Record<RecoveryEntry['type'], RecoveryIdentity>>
   beforeAll(() => {
     const of = (byte: number): RecoveryIdentity =>
-      recoveryKeyIdentity(standard.forge.storeId, new Uint8Array(32).fill(byte))
+      recoveryKeyIdentity(standard.forge, new Uint8Array(32).fill(byte))
     secrets = { recovery: of(7), passphrase: of(8) }
   })
 

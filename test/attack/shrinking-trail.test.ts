@@ -14,6 +14,7 @@ import {
   idOf,
   joinClone,
   sync,
+  trusting,
 } from '../support/clones.ts'
 import { branchOf, create, moveBranch, redact } from '../support/hostile-remotes.ts'
 import { author } from '../support/stores.ts'
@@ -34,7 +35,7 @@ async function shrunk() {
   await sync(b)
   const root = temporaryDirectory()
   const places = { directory: `${root}/clone`, stateDirectory: `${root}/state`, identity }
-  await joinTrail({ ...places, url: `${remote}#${owner.store.id}` })
+  await joinTrail({ ...places, ...trusting, url: `${remote}#${owner.store.id}` })
   for (let count = 0; count < LATE; count += 1) await create(b, `/late-${count}.md`)
   await sync(b)
   await syncTrail(places)

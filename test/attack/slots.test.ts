@@ -42,16 +42,15 @@ let forge: Forge
 let plan: KeyringPlan
 let keyring: Uint8Array
 beforeAll(async () => {
-  forge = await Forge.create('slots')
-  const { signing, kem } = await passphraseIdentity(forge.storeId, passphrase, argon2)
+  forge = await Forge.started('slots')
+  const { signing, kem } = await passphraseIdentity(forge, passphrase, argon2)
   const keys = { signingKey: signing.publicKey, kemKey: kem.publicKey }
   const entry = { slotId: 'bb'.repeat(16), type: 'passphrase', ...keys, argon2 } as const
   const directory: Directory = {
     ...forge.directory,
     recovery: [...forge.directory.recovery, entry],
   }
-  const { storeId, epoch } = forge
-  plan = { storeId, directory, epoch, older: [] }
+  plan = { directory, epoch: forge.epoch, older: [] }
   keyring = forgeKeyring(plan)
 })
 

@@ -96,12 +96,12 @@ describe('T3: an object from another place is refused', () => {
     expect(await verdicts(forge)).toEqual(refused('envelope_epoch'))
   })
 
-  test('envelope_commitment: a memory of a store with the same keys and another id', async () => {
+  test('envelope_commitment: a memory of a store with the same keys and another seed', async () => {
     const forge = standard.fork()
     const { auditKey, contentKey, kid } = forge.epoch
     const elsewhere = epochKeys('77'.repeat(16), auditKey, contentKey)
     expect(elsewhere.kid).not.toBe(kid)
-    const context = memoryContext('77'.repeat(16), forge.idOf(memory.a))
+    const context = memoryContext(elsewhere, forge.idOf(memory.a))
     const keys = { ...elsewhere.memory, kid }
     const parts = { type: 'memory', keys, context, hedge: new Uint8Array(32) } as const
     const blob = forge.put('blob', seal({ ...parts, plaintext: new Uint8Array(100) }))
@@ -171,9 +171,9 @@ describe('T3: parts of two objects do not make a third', () => {
   })
 
   test('a ciphertext that opens under two keys opens under one only', async () => {
-    const { storeId, epoch } = standard
+    const { epoch } = standard
     const other = standard.newEpoch()
-    const context = recordContext(storeId)
+    const context = recordContext(epoch)
     const header = Uint8Array.of(0x47, 0x4c, 0x4b, 0x31, 1, 4, 0, 0, ...fromHex(epoch.kid))
     const salt = new Uint8Array(24).fill(3)
     const okm = [epoch.settings.key, other.settings.key].map((key) =>
@@ -190,9 +190,9 @@ describe('T3: parts of two objects do not make a third', () => {
   })
 
   const contexts: Readonly<Record<string, (forge: Forge) => Uint8Array>> = {
-    'another store': () => recordContext('77'.repeat(16)),
-    'another memory': (forge) => memoryContext(forge.storeId, forge.idOf(memory.b)),
-    'a detail': (forge) => detailContext(forge.storeId, new Uint8Array(32)),
+    'another store': () => recordContext({ seed: '77'.repeat(16) }),
+    'another memory': (forge) => memoryContext(forge, forge.idOf(memory.b)),
+    'a detail': (forge) => detailContext(forge, new Uint8Array(32)),
     'no place': () => new Uint8Array(),
   }
   test.each(Object.entries(contexts))(

@@ -200,7 +200,7 @@ describe('audit', () => {
       git(['clone', '--quiet', '--bare', home.store, clone], other.directory)
       const text = await other.ok('audit', '--store', clone)
       expect(text).toMatch(
-        /^Verified the trail: 4 commits, 0 memories; the head is \w{40}\nWords:( [a-z]+){10}\n\nc/,
+        /^Verified the trail: 4 commits, 0 memories; the head is \w{40}\nWords:( [a-z]+){12}\n\nc/,
       )
       expect(text).toContain(`\nWhat:    devices or keys\n  added berta (${id}) as auditor\n`)
       expect(text).toMatch(

@@ -6,10 +6,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseId } from '../../src/format/id.ts'
+import { decodeKeyring } from '../../src/format/keyring.ts'
 import { formatRecoveryKey, parseOperatorSecret } from '../../src/keys/identity.ts'
 import { operatorRecoveryKey } from '../../src/keys/recovery.ts'
 import { sample } from '../support/seed.ts'
-import { git } from '../support/temporary.ts'
+import { git, gitBytes } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { homeWithPassphrase, passphrase } from './cli-machines.ts'
 import { type Ended, ended, type Home, mainFile, newHome, newHomeWithStore } from './cli-process.ts'
@@ -323,8 +324,9 @@ describe('key rotate, quota and operator', () => {
       const env = { GITLOCKET_OPERATOR_SECRET_FILE: home.file('operator', `${secret}\n`) }
       const made = await home.call(['init', '--json'], env)
       const storeId = parseId('store', String(JSON.parse(made.stdout)['memory_store_id']))
+      const keyring = decodeKeyring(gitBytes(['cat-file', 'blob', 'main:keyring'], home.store))
       const keys = [0, 1].map((counter) => {
-        const key = operatorRecoveryKey(storeId, parseOperatorSecret(secret), counter)
+        const key = operatorRecoveryKey(keyring, parseOperatorSecret(secret), counter)
         const file = home.file(`key ${counter}`, `${formatRecoveryKey(storeId, key)}\n`)
         return { GITLOCKET_RECOVERY_KEY_FILE: file }
       })

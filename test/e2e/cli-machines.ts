@@ -10,6 +10,7 @@ import {
   type Identity,
   joinStore,
 } from '../../src/index.ts'
+import { storeIdAt } from '../support/clones.ts'
 import { author, leastStretch } from '../support/stores.ts'
 import { git, sharedDirectory, temporaryDirectory } from '../support/temporary.ts'
 import { copiesOf, Home, newHome } from './cli-process.ts'
@@ -42,18 +43,20 @@ export const homeWithPassphrase: () => Promise<Home> = copiesOf(async (home) => 
 
 /** One more machine of the same store, with the recovery key. */
 export async function nextMachine(
-  { recoveryKey }: Pick<FirstMachine, 'recoveryKey'>,
+  { recoveryKey, home: first }: Pick<FirstMachine, 'recoveryKey'> & Partial<FirstMachine>,
   url: string,
   home: Home = newHome(),
 ): Promise<Home> {
-  const store = await joinStore({ ...(await placesOf(home)), url, recoveryKey, author })
+  const storeId = storeIdAt(first?.store ?? url)
+  const trusted = { storeId, trustFirstContact: async () => true }
+  const store = await joinStore({ ...(await placesOf(home)), ...trusted, url, recoveryKey, author })
   await store.close()
   return home
 }
 
-/** The address of a remote that names the store of this machine. */
+/** The address of a remote that names the store of this machine, and its newest state. */
 export async function pinned(home: Home, url: string): Promise<string> {
-  return `${url}#${String((await home.json('status'))['memory_store_id'])}`
+  return `${url}#${String((await home.json('status'))['address'])}`
 }
 
 export interface PairOfMachines {

@@ -5,7 +5,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { bareRemote } from '../support/clones.ts'
-import { firstMachine } from './cli-machines.ts'
+import { firstMachine, pinned } from './cli-machines.ts'
 import { type Ended, ended, type Home, mainFile, newHome, newHomeWithStore } from './cli-process.ts'
 
 /** Runs a line of bash, in which `$gitlocket` is the program. */
@@ -44,10 +44,10 @@ test('a named pipe of a file system is one too', { tags: 'slow' }, async () => {
 
 test('files with secrets, certificates and texts may be', { tags: 'slow' }, async () => {
   const remote = bareRemote()
-  const { recoveryKey } = await firstMachine(remote)
+  const { home: first, recoveryKey } = await firstMachine(remote)
   const home = newHome()
   const files = `GITLOCKET_RECOVERY_KEY_FILE=<(echo ${recoveryKey}) GIT_SSL_CAINFO=<(echo)`
-  const joining = bash(home, `${files} $gitlocket join ${remote}`)
+  const joining = bash(home, `${files} $gitlocket join '${await pinned(first, remote)}'`)
   expect(await joining).toMatchObject({ exitCode: 0, stderr: '' })
   await bash(home, '$gitlocket create a.md --file <(printf hello)')
   expect(await home.ok('cat', 'a.md')).toBe('hello')

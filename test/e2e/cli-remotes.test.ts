@@ -40,11 +40,13 @@ describe('an auditor', () => {
   test('learns what it can read, and follows a remote that moves', { tags: 'slow' }, async () => {
     const { owner, other, id, card, remote } = await machines()
     const words = ['device', 'add', card, '--role', 'auditor', '--fingerprint', id]
-    expect(await owner.ok(...words)).toBe(
+    const added = await owner.ok(...words)
+    expect(added).toBe(
       `Added ${hostname()} (${id}) as auditor\n\n` +
         'It can verify every copy of the store that has this change, and list who did what when ' +
         'in it,\nfrom the first commit on. It reads no contents, paths, settings or reasons of ' +
-        'changes, not\neven old ones.\n',
+        'changes, not\neven old ones.\n\n' +
+        `It joins with: gitlocket join '${await pinned(owner, remote)}'\n`,
     )
     await owner.ok('sync')
     await other.ok('join', await pinned(owner, remote))
@@ -200,7 +202,7 @@ describe('an https remote', () => {
 describe('join, before the card of this machine has come to the remote,', () => {
   test('says who has to sync, and leaves nothing', { tags: 'slow' }, async () => {
     const { owner, other, id, card, remote } = await machines()
-    const early = await other.call(['join', remote])
+    const early = await other.call(['join', await pinned(owner, remote)])
     expect(early).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(
@@ -211,7 +213,7 @@ describe('join, before the card of this machine has come to the remote,', () => 
     const unnamed = await other.call(['join', remote])
     expect([unnamed.exitCode, unnamed.stderr]).toEqual([
       2,
-      expect.stringContaining('put `#memstore_…`'),
+      expect.stringContaining('put `#memstore_…+…`'),
     ])
     await other.ok('join', await pinned(owner, remote))
     expect(await other.ok('cat', 'notes.md')).toBe('hidden text')
@@ -221,8 +223,8 @@ describe('join, before the card of this machine has come to the remote,', () => 
     `says so before it asks for a secret${terminal.note}`,
     { tags: 'slow' },
     async () => {
-      const { other, remote } = await machines()
-      const asked = onTerminal(other, ['join', remote], {
+      const { owner, other, remote } = await machines()
+      const asked = onTerminal(other, ['join', await pinned(owner, remote)], {
         typed: [['Passphrase or recovery key: ', '\u0003']],
       })
       expect(asked.exitCode).toBe(130)
@@ -235,11 +237,15 @@ test.skipIf(terminal.missing)(
   `an auditor who joins is asked once whether the store is the right one${terminal.note}`,
   { tags: 'slow' },
   async () => {
-    const { owner, other, id, card, remote } = await machines()
-    await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
+    const { owner, other, id: device, card, remote } = await machines()
+    await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', device)
     await owner.ok('sync')
+    const { memory_store_id: id } = await owner.json('status')
     const agreed = onTerminal(other, ['join', remote], {
-      typed: [['Are they the same? [y/N] ', 'y\r']],
+      typed: [
+        ['Id of the store, memstore_…: ', `${String(id)}\r`],
+        ['and the owners right? [y/N] ', 'y\r'],
+      ],
     })
     expect(agreed.exitCode).toBe(0)
   },
@@ -257,12 +263,15 @@ test.skipIf(terminal.missing)(
     await owner.ok('sync')
     const typed = (answer: string): [string, string][] => [
       ['Passphrase or recovery key: ', `${passphrase}\r`],
-      ['Are they the same? [y/N] ', `${answer}\r`],
+      ['and the owners right? [y/N] ', `${answer}\r`],
     ]
-    const declined = onTerminal(other, ['join', remote], { typed: typed('n') })
+    const status = await owner.json('status')
+    const named = `${remote}#${String(status['memory_store_id'])}`
+    const declined = onTerminal(other, ['join', named], { typed: typed('n') })
     expect(declined.exitCode).toBe(2)
-    expect(declined.screen).toMatch(/The remote holds {2}memstore_\w{26}/)
-    const agreed = onTerminal(other, ['join', remote], { typed: typed('y') })
+    expect(declined.screen).toContain(`Members  ${Object(status['keyring_fingerprint']).join(' ')}`)
+    expect(declined.screen).toMatch(new RegExp(`Owner .*${String(status['device_id'])}`))
+    const agreed = onTerminal(other, ['join', named], { typed: typed('y') })
     expect(agreed.exitCode).toBe(0)
   },
 )

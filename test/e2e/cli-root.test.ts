@@ -80,6 +80,7 @@ describe.skipIf(!isRoot)(`root in the store of another user${note}`, () => {
       identity,
     })
     const { store } = await createStore(placed(own))
+    const { id: storeId } = store
     await store.close()
     cpSync(own ?? '', theirs ?? '', { recursive: true })
     for (const path of entriesIn(theirs ?? '')) chownSync(path, uid, uid)
@@ -92,7 +93,8 @@ describe.skipIf(!isRoot)(`root in the store of another user${note}`, () => {
       () => openStore({ ...there, directory: here.directory }),
       () => openStore({ ...here, directory: there.directory }),
       () => createStore(placed(join(theirs ?? '', 'new'))),
-      () => joinStore({ ...placed(join(theirs ?? '', 'new')), url: here.directory, author }),
+      () =>
+        joinStore({ ...placed(join(theirs ?? '', 'new')), url: here.directory, storeId, author }),
       () => auditStore(there),
       () => findCloneHead(there.directory),
       () => openHostAdministration({ ...here, dataDirectory }),

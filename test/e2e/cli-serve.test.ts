@@ -303,13 +303,19 @@ describe('if the machine of a server is lost', { tags: 'slow' }, () => {
     return join(dataOf(home), 'stores', String(body['id']))
   }
 
+  /** The directories of stores are named after them. */
+  const named = (store: string): string => `${store}#${store.split('/').at(-1) ?? ''}`
+
   test('the operator secret recovers a store', async () => {
     const [home, other] = [newHome(), newHome()]
     const store = await storeMadeBy(home)
     const GITLOCKET_OPERATOR_SECRET_FILE = join(home.directory, '.config/gitlocket/operator-secret')
-    const joined = await other.call(['--store', 'clone', 'join', store], {
-      GITLOCKET_OPERATOR_SECRET_FILE,
-    })
+    const joined = await other.call(
+      ['--store', 'clone', 'join', named(store), '--trust-first-contact'],
+      {
+        GITLOCKET_OPERATOR_SECRET_FILE,
+      },
+    )
     expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('owner') })
   })
 
@@ -323,7 +329,9 @@ describe('if the machine of a server is lost', { tags: 'slow' }, () => {
     expect(await home.json('serve', 'rotate-operator')).toMatchObject({ rotated: 1, failed: [] })
     expect(await home.json('serve', 'rotate-operator')).toMatchObject({ rotated: 0, unchanged: 1 })
     const joining = (secret: string) =>
-      other.call(['--store', 'clone', 'join', store], { GITLOCKET_OPERATOR_SECRET_FILE: secret })
+      other.call(['--store', 'clone', 'join', named(store), '--trust-first-contact'], {
+        GITLOCKET_OPERATOR_SECRET_FILE: secret,
+      })
     expect(await joining(`${file}.old`)).toMatchObject({ exitCode: 8 })
     expect(await joining(file)).toMatchObject({ exitCode: 0 })
   })
@@ -332,7 +340,7 @@ describe('if the machine of a server is lost', { tags: 'slow' }, () => {
     const [home, other] = [newHome(), newHome()]
     const { card } = await other.json('device', 'card')
     const store = await storeMadeBy(home, ['--owner-card', home.file('card', String(card))])
-    await other.ok('--store', 'clone', 'join', `${store}#${store.split('/').at(-1) ?? ''}`)
+    await other.ok('--store', 'clone', 'join', named(store), '--trust-first-contact')
     expect(await other.json('--store', 'clone', 'status')).toMatchObject({ role: 'owner' })
     expect(existsSync(join(home.directory, '.config/gitlocket/operator-secret'))).toBe(false)
   })

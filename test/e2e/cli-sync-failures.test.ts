@@ -71,7 +71,7 @@ describe('a remote that holds another store', () => {
     async (verb) => {
       const { home, remote, before } = await beforeAnother()
       const refused = await home.call([verb])
-      const join = `hint: \`gitlocket join ${remote} --store <new directory>\``
+      const join = 'hint: `gitlocket join <its address> --store <new directory>`'
       expectRefusal(refused, TAMPERED, 'holds another store', 'remote: origin', join)
       expect(at(remote, 'main')).toBe(before)
       expect(refOf(home, 'refs/remotes/origin/main')).toBe('')
@@ -231,11 +231,11 @@ describe('a device that was removed', () => {
     await second.ok('create', 'own.md', '--text', 'only here')
     const refused = await second.call(['sync'])
     const hints = ['`gitlocket export <directory>`', 'identity file away', '`gitlocket join ']
-    expectRefusal(refused, WRONG_KEY, 'an owner removed it or locked it out', ...hints)
+    expectRefusal(refused, WRONG_KEY, 'removed it or locked it out', ...hints)
     await second.ok('export', 'saved')
     expect(readFileSync(`${second.directory}/saved/own.md`, 'utf8')).toBe('only here')
     rmSync(second.identityFile)
-    const words = ['join', remote, '--store', `${second.directory}/anew`]
+    const words = ['join', await pinned(first, remote), '--store', `${second.directory}/anew`]
     const joined = await second.call(words, keyFile(second, String(made['recovery_key'])))
     expect([joined.exitCode, joined.stderr]).toEqual([0, ''])
     await second.ok('create', 'own.md', '--text', 'again', ...words.slice(2))
@@ -289,16 +289,23 @@ describe('a missing remote or store', () => {
 
   test('joining an empty remote says what to send and from where', async () => {
     const home = newHome()
-    const key = String((await newHome().json('init'))['recovery_key'])
-    const { exitCode, stderr } = await home.call(['join', bareRemote()], keyFile(home, key))
+    const { recovery_key: made, memory_store_id: id } = await newHome().json('init')
+    const key = String(made)
+    const { exitCode, stderr } = await home.call(
+      ['join', `${bareRemote()}#${String(id)}`],
+      keyFile(home, key),
+    )
     expect([exitCode, stderr]).toEqual([NOT_FOUND, expect.stringContaining('`gitlocket sync`')])
   })
 
   test('joining with a mistyped recovery key does not blame the identity file', async () => {
     const home = newHome()
-    const { recovery_key: key } = await newHome().json('init')
+    const { recovery_key: key, memory_store_id: id } = await newHome().json('init')
     const mistyped = String(key).replace(/.$/, (last) => (last === '2' ? '3' : '2'))
-    const { exitCode, stderr } = await home.call(['join', away], keyFile(home, mistyped))
+    const { exitCode, stderr } = await home.call(
+      ['join', `${away}#${String(id)}`],
+      keyFile(home, mistyped),
+    )
     expect([exitCode, stderr]).toEqual([
       WRONG_KEY,
       expect.stringMatching(/^gitlocket: The recovery key has a typing error .*\nhint: Compare/),

@@ -23,8 +23,8 @@ const newPair = pairsOfMachines()
 describe('row 8: a second machine', () => {
   const first = sharedHome()
   const remote = join(sharedDirectory(), 'remote.git')
-  let storeId = ''
-  const pinned = (): string => `${remote}#${storeId}`
+  let [storeId, address] = ['', '']
+  const pinned = (): string => `${remote}#${address}`
   beforeAll(async () => {
     git(['init', '--quiet', '--bare', '--initial-branch=main', remote], '/')
     const made = await first.call(['init'], inFile(first, passphrase))
@@ -33,6 +33,7 @@ describe('row 8: a second machine', () => {
     await first.ok('create', 'notes.md', '--text', 'one\ntwo\n')
     await first.ok('remote', 'add', 'origin', remote)
     await first.ok('sync')
+    address = String((await first.json('status'))['address'])
   })
 
   test('takes two commands and one secret', { tags: 'slow' }, async () => {
@@ -64,7 +65,7 @@ describe('row 8: a second machine', () => {
       const second = newHome()
       const { exitCode, stderr } = await second.call(['join', remote], inFile(second, passphrase))
       expect(exitCode).toBe(2)
-      expect(stderr).toContain('put `#memstore_…`')
+      expect(stderr).toContain('put `#memstore_…+…`')
       // The id that the remote shows is not printed: it would be copied without comparing.
       expect(stderr).not.toContain(storeId)
       expect(existsSync(second.store)).toBe(false)

@@ -95,7 +95,7 @@ const calls: readonly Call[] = [
   ['completion bash', 'completion'],
   ['recover', 'recover'],
   ['doctor --repair', 'doctor'],
-  ['--store elsewhere join URL#STORE', 'join'],
+  ['--store elsewhere join URL#STORE --trust-first-contact', 'join'],
 ]
 
 test('every answer is a page or says its type', { tags: 'slow' }, async () => {

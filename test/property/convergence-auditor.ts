@@ -16,7 +16,7 @@ import {
   syncTrail,
   type TrailOptions,
 } from '../../src/index.ts'
-import { checkWithGit } from '../support/clones.ts'
+import { checkWithGit, storeIdAt } from '../support/clones.ts'
 import { git, gitBytes, temporaryDirectory } from '../support/temporary.ts'
 import { type Death, dying } from './convergence-death.ts'
 
@@ -27,7 +27,7 @@ export interface Trouble {
   readonly death?: Death | undefined
 }
 
-const confirmStore = async (): Promise<boolean> => true
+const trustFirstContact = async (): Promise<boolean> => true
 
 export class Auditor {
   readonly deviceId: string
@@ -91,7 +91,12 @@ export class Auditor {
 
   async #take(options: TrailOptions): Promise<void> {
     if (!existsSync(options.directory))
-      await joinTrail({ ...options, url: this.#remote, confirmStore })
+      await joinTrail({
+        ...options,
+        storeId: storeIdAt(this.#remote),
+        url: this.#remote,
+        trustFirstContact,
+      })
     else await this.#update(options)
   }
 

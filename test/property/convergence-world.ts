@@ -264,7 +264,8 @@ export class World {
     const root = temporaryDirectory()
     const at = { directory: `${root}/store`, stateDirectory: `${root}/state`, identity }
     const pinned = `${this.remote}#${this.members[0]?.store.id ?? ''}`
-    const options = { ...at, ...secret, url: pinned, author }
+    const trustFirstContact = async (): Promise<boolean> => true
+    const options = { ...at, ...secret, url: pinned, author, trustFirstContact }
     try {
       if (death !== undefined) {
         await dying(death, async (faulty) => {

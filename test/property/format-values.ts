@@ -229,7 +229,7 @@ function framed(type: number, kid: string, length: number): Uint8Array {
 
 export const keyring: fc.Arbitrary<KeyringFile> = fc
   .tuple(id(), id(), count, fc.constantFrom(4, 8), fc.nat({ max: 1 }))
-  .map(([kid, storeId, number, keys, passphrases]) => {
+  .map(([kid, seed, number, keys, passphrases]) => {
     const types = [
       ...Array.from({ length: keys }, () => 'key' as const),
       ...Array.from({ length: passphrases }, () => 'passphrase' as const),
@@ -237,7 +237,7 @@ export const keyring: fc.Arbitrary<KeyringFile> = fc
     const slots = types.map((type, index) => slotOf(type, kid, index))
     return {
       kid,
-      storeId,
+      seed,
       number,
       slots: sortSlots(slots),
       archiveA: framed(8, kid, 608),

@@ -41,7 +41,7 @@ import { mutated } from './byte-mutations.ts'
 import * as values from './format-values.ts'
 
 const runs = { seed, numRuns: full ? 20_000 : 100 }
-const storeId = '0123456789abcdef'.repeat(2)
+const seeded = { seed: '0123456789abcdef'.repeat(2) }
 const pair = signingKeyPair(systemRandom(32))
 
 /** A layout, as bytes that a reader gets: padded, if they are sealed. */
@@ -85,7 +85,7 @@ function acceptedBy<T>(
 describe('layouts', () => {
   test('records: what is written is read as it was', { tags: 'slow' }, () => {
     const property = fc.property(values.record, (record) => {
-      const signed = signRecord(storeId, record, pair)
+      const signed = signRecord(seeded, record, pair)
       const decoded = decodeRecord(values.padded('record', signed))
       expect(decoded.record).toEqual(record)
       expect(toHex(decoded.signed)).toBe(toHex(signed))
@@ -98,7 +98,7 @@ describe('layouts', () => {
     // The bytes are those of the body and of whatever signature was there.
     value: values.record.map((record) => ({ record, signature: new Uint8Array(64).fill(9) })),
     encode: ({ record, signature }) => {
-      const signed = signRecord(storeId, record, pair)
+      const signed = signRecord(seeded, record, pair)
       signed.set(signature, signed.length - signature.length)
       return values.padded('record', signed)
     },

@@ -99,7 +99,7 @@ const decoders: readonly Decoder[] = [
   {
     name: 'a record',
     honest: values.record.map((each) => {
-      return values.padded('record', signRecord(storeId, each, pair))
+      return values.padded('record', signRecord({ seed: storeId }, each, pair))
     }),
     decode: decodeRecord,
   },

@@ -168,7 +168,7 @@ function checkCommits(scratch: Scratch, world: World, to: Oid, gone: ReadonlySet
     const body = scratch.source.objects.read(oid)?.body ?? new Uint8Array()
     const commit = decodeCommit(storeId, epochs, oid, body)
     expect(Buffer.from(commit.hash).toString('hex')).toBe(node.hash)
-    const kept = [...openDetail(storeId, commit).keys()]
+    const kept = [...openDetail(commit).keys()]
     const rows = node.rows.flatMap(({ versionId }, row) => (gone.has(versionId) ? [] : row))
     expect(kept).toEqual(rows)
     expect(scratch.memoriesOf(oid)).toBe(expectedTree(node, gone))

@@ -25,7 +25,7 @@ import { checkNextDirectory } from '../support/reference/succession.ts'
 import { full, seed } from '../support/seed.ts'
 import { verdictOf } from '../support/verdict.ts'
 
-const storeId = '11'.repeat(16)
+const store = { seed: '11'.repeat(16) }
 const admissions = ['owner', 'recovery', 'passphrase'] as const
 const filled = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte)
 const idOf = (byte: number): string => toHex(filled(byte, 16))
@@ -202,7 +202,7 @@ const trial = (edits: { minLength: number; maxLength: number }): fc.Arbitrary<Tr
   fc
     .tuple(before, fc.array(edit, edits), fc.constantFrom(...admissions), fc.boolean())
     .map(([first, steps, author, isSameEpoch]): Trial => {
-      const started = { ...first, number, previous: directoryHash(storeId, first) }
+      const started = { ...first, number, previous: directoryHash(store.seed, first) }
       const next = steps.reduce<Directory>((directory, step) => step(directory), started)
       return { before: first, next, author, isSameEpoch }
     })
@@ -244,7 +244,7 @@ async function verdicts({ before: previous, next, author, isSameEpoch }: Trial) 
   return [
     await verdictOf(() => {
       checkSuccessor({
-        storeId,
+        ...store,
         previous,
         next,
         isSameEpoch,
@@ -253,7 +253,7 @@ async function verdicts({ before: previous, next, author, isSameEpoch }: Trial) 
       })
     }),
     await verdictOf(() => {
-      const how = { storeId, author: referenceAuthor(author), sameEpoch: isSameEpoch }
+      const how = { ...store, author: referenceAuthor(author), sameEpoch: isSameEpoch }
       const [from, to] = [forReference(previous), forReference(next)]
       checkNextDirectory(from, to, { ...how, lastRecord: () => lastRecord })
     }),

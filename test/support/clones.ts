@@ -35,9 +35,12 @@ export async function firstClone(url: string): Promise<Clone> {
   return { store, place }
 }
 
+/** Who joins takes what the remote shows for the newest state. */
+export const trusting = { trustFirstContact: async (): Promise<boolean> => true }
+
 /** One more machine, with the recovery key unless told otherwise. */
 export async function joinClone(
-  first: Pick<Clone, 'place'>,
+  first: Pick<Clone, 'place'> & Partial<Clone>,
   url: string,
   options: Partial<JoinOptions> = {},
 ): Promise<Clone> {
@@ -50,12 +53,18 @@ export async function joinClone(
     url,
     author,
     stretch: leastStretch,
-    confirmStore: async () => true,
+    storeId: first.store?.id ?? storeIdAt(url),
+    ...trusting,
     ...secret,
     ...at,
     ...options,
   })
   return { store, place: { ...at, recoveryKey } }
+}
+
+/** The id, `memstore_…`, that a bare repository says in public. */
+export function storeIdAt(directory: string): string {
+  return JSON.parse(git(['show', 'main:store.json'], directory)).store
 }
 
 /** Opens a copy of a clone's files, as a backup or a copied machine has them. */

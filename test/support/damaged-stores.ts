@@ -35,7 +35,8 @@ export async function damagedWorld(root: string): Promise<DamagedWorld> {
   for (let n = 0; n < 4; n += 1) await write(`/sent/${n}.md`, `sent ${n} `.repeat(20 + n))
   await store.as(author).sync()
   const other = await placeIn(`${root}/other`)
-  const joined = await joinStore({ ...other, url: remote, author, recoveryKey })
+  const how = { url: `${remote}#${(await store.status()).address}`, author, recoveryKey }
+  const joined = await joinStore({ ...other, ...how })
   await joined.close()
   await store.as(author).sync()
   for (let n = 0; n < 3; n += 1) await write(`/packed/${n}.md`, `packed ${n} `.repeat(30 + n))

@@ -11,7 +11,7 @@ import {
   type RecoveryEntry,
   type RemovedDevice,
 } from '../../src/format/directory.ts'
-import { deviceIdOf, storeIdOf } from '../../src/format/id.ts'
+import { deviceIdOf, seedOf } from '../../src/format/id.ts'
 import { quotaDefault } from '../../src/limits.ts'
 
 type Passphrase = RecoveryEntry & { readonly type: 'passphrase' }
@@ -74,7 +74,7 @@ export function sorted(...devices: readonly DeviceEntry[]): readonly DeviceEntry
 
 export const founder: DeviceEntry = device(1, { role: 'owner' })
 const founderRandom = key(9)
-export const storeId: string = storeIdOf(founder.signingKey, founderRandom)
+export const seed: string = seedOf(founder.signingKey, founderRandom)
 export const passphrase: Passphrase = passphraseOf(0x41)
 export const recoveryKey: RecoveryEntry = recoveryKeyOf(0x42)
 
@@ -89,7 +89,7 @@ export const genesis: Directory = {
 }
 
 export function successor(before: Directory, change: Partial<Directory> = {}): Directory {
-  const previous = directoryHash(storeId, before)
+  const previous = directoryHash(seed, before)
   return { ...before, number: before.number + 1, previous, founderRandom: undefined, ...change }
 }
 

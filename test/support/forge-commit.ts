@@ -8,7 +8,7 @@ import { sign } from '../../src/crypto/signature.ts'
 import type { RecordBody, SignedRow } from '../../src/format/change-record.ts'
 import { type CommitParts, encodeCommit } from '../../src/format/commit.ts'
 import { type DetailRow, encodeDetail } from '../../src/format/detail.ts'
-import { detailContext, recordContext } from '../../src/format/envelope.ts'
+import { detailContext, recordContext, type Seeded } from '../../src/format/envelope.ts'
 import { writesVersions } from '../../src/format/record-rules.ts'
 import { encodeSignedBody, zeroHash, zeroId } from '../../src/format/record.ts'
 import type { Entry, Fault, ForgedAuthor, NewRow } from './forge-fault.ts'
@@ -71,29 +71,29 @@ export function forgeDetail(
 
 /** Signed body ‖ signature. */
 export function signForged(
-  storeId: string,
+  store: Seeded,
   record: RecordBody,
   author: ForgedAuthor,
   fault: Fault,
 ): Uint8Array {
   const encoded = encodeSignedBody(record)
   const body = fault.body?.(encoded) ?? encoded
-  const purpose = concatBytes(utf8('GLK1/record-signature/v1\0'), recordContext(storeId))
+  const purpose = concatBytes(utf8('GLK1/record-signature/v1\0'), recordContext(store))
   const signature = sign(concatBytes(purpose, body), author.signing)
   return concatBytes(body, fault.signature?.(signature, body) ?? signature)
 }
 
 export function encodeForged(
-  storeId: string,
+  store: Seeded,
   entry: Omit<Entry, 'oid'>,
   place: Pick<CommitParts, 'tree' | 'parents'>,
   fault: Fault,
 ): Uint8Array {
   const { record, signed, hash, epoch, details } = entry
-  const context = recordContext(storeId)
+  const context = recordContext(store)
   const recordPlace = { type: 'record', keys: epoch.record, context, hedge: zeroHash } as const
   const detail = { type: 'detail', keys: epoch.detail, hedge: zeroHash } as const
-  const detailPlace = { ...detail, context: detailContext(storeId, hash) }
+  const detailPlace = { ...detail, context: detailContext(store, hash) }
   const honest: CommitParts = {
     ...place,
     height: record.height,

@@ -58,6 +58,8 @@ export interface Fault {
   /** The encoded record, before it is signed. */
   readonly body?: Spoil
   readonly signature?: (signature: Uint8Array, body: Uint8Array) => Uint8Array
+  /** Of a genesis: the id of the store in place of that which its record gives. */
+  readonly storeId?: string
   readonly recordSeal?: SealFault
   readonly detailSeal?: SealFault
   readonly blob?: (blob: MemoryBlob) => MemoryBlob

@@ -26,7 +26,6 @@ import {
 import { seal, type SealFault } from './forge-seal.ts'
 
 export interface KeyringPlan {
-  readonly storeId: string
   readonly directory: Directory
   readonly epoch: EpochKeys
   /** Every epoch before, oldest first. */
@@ -50,10 +49,10 @@ export interface KeyringFault {
 const noHedge = new Uint8Array(32)
 
 export function forgeKeyring(plan: KeyringPlan, fault: KeyringFault = {}): Uint8Array {
-  const { storeId, directory, epoch } = plan
+  const { directory, epoch } = plan
   const honest: KeyringFile = {
     kid: epoch.kid,
-    storeId,
+    seed: epoch.seed,
     number: directory.number,
     slots: sortSlots(forgeSlots(plan, fault)),
     archiveA: sealArchive(plan, 'A', fault),
@@ -62,7 +61,7 @@ export function forgeKeyring(plan: KeyringPlan, fault: KeyringFault = {}): Uint8
       {
         type: 'directory',
         keys: epoch.directory,
-        context: recordContext(storeId),
+        context: recordContext(epoch),
         hedge: noHedge,
         plaintext: encodeDirectory(directory),
       },
@@ -75,28 +74,28 @@ export function forgeKeyring(plan: KeyringPlan, fault: KeyringFault = {}): Uint8
 
 /** What FORMAT §7 makes of a shared secret. */
 function slotKeyOf(
-  storeId: string,
+  { seed }: EpochKeys,
   sharedSecret: Uint8Array,
   kemKey: Uint8Array,
   ciphertext: Uint8Array,
 ): Uint8Array {
-  const place = [fromHex(storeId), hash256(kemKey), hash256(ciphertext)]
+  const place = [fromHex(seed), hash256(kemKey), hash256(ciphertext)]
   return keyedHash(32, sharedSecret, label('GLK1/slot/xwing/v1'), ...place)
 }
 
 export function forgeSlot(plan: KeyringPlan, recipient: Recipient, fault: KeyringFault = {}): Slot {
-  const { storeId, epoch } = plan
+  const { epoch } = plan
   const { kind, kemKey, passphrase, isAuditor } = recipient
-  const { ciphertext, sharedSecret } = encapsulate(kemKey, seedOf(plan, recipient))
+  const { ciphertext, sharedSecret } = encapsulate(kemKey, eseedOf(plan, recipient))
   const type = kind === 'passphrase' ? 'passphrase' : 'key'
   const open = { type, passphrase, ciphertext } as const
-  const key = slotKeyOf(storeId, sharedSecret, kemKey, ciphertext)
+  const key = slotKeyOf(epoch, sharedSecret, kemKey, ciphertext)
   const content = isAuditor ? epoch.contentKeyHash : epoch.contentKey
   const envelope = seal(
     {
       type: 'slot',
       keys: { kid: epoch.kid, key, saltKey: epoch.slotSaltKey },
-      context: slotContext(storeId, slotTypes[type], slotPublicBytes(open)),
+      context: slotContext(epoch, slotTypes[type], slotPublicBytes(open)),
       hedge: noHedge,
       plaintext: fault.slotPlaintext ?? concatBytes(epoch.auditKey, content),
     },
@@ -105,20 +104,21 @@ export function forgeSlot(plan: KeyringPlan, recipient: Recipient, fault: Keyrin
   return { ...open, envelope }
 }
 
-function seedOf(plan: KeyringPlan, { kind, id, kemKey, isAuditor }: Recipient): Uint8Array {
-  const { storeId, epoch, directory } = plan
-  const hash = directoryHash(storeId, directory)
-  const place = [fromHex(storeId), hash, Uint8Array.of(recipientKinds[kind]), fromHex(id), kemKey]
+function eseedOf(plan: KeyringPlan, { kind, id, kemKey, isAuditor }: Recipient): Uint8Array {
+  const { epoch, directory } = plan
+  const { seed } = epoch
+  const hash = directoryHash(seed, directory)
+  const place = [fromHex(seed), hash, Uint8Array.of(recipientKinds[kind]), fromHex(id), kemKey]
   const key = isAuditor ? epoch.auditorSlotKey : epoch.slotKey
-  return keyedHash(64, key, label('GLK1/slot/seed/v1'), ...place)
+  return keyedHash(64, key, label('GLK1/slot/eseed/v1'), ...place)
 }
 
 function forgeSlots(plan: KeyringPlan, fault: KeyringFault): readonly Slot[] {
-  const { storeId, epoch, directory } = plan
+  const { epoch, directory } = plan
   const holders = holdersOf(directory)
-  const hash = directoryHash(storeId, directory)
+  const hash = directoryHash(epoch.seed, directory)
   const others = Array.from({ length: countNobody(holders) }, (_, index) => {
-    return nobody(storeId, epoch, hash, index)
+    return nobody(epoch, hash, index)
   })
   const honest = [...holders, ...others]
   const recipients = fault.recipients?.(honest) ?? honest
@@ -126,14 +126,14 @@ function forgeSlots(plan: KeyringPlan, fault: KeyringFault): readonly Slot[] {
 }
 
 function sealArchive(plan: KeyringPlan, master: 'A' | 'C', fault: KeyringFault): Uint8Array {
-  const { storeId, epoch, older } = plan
+  const { epoch, older } = plan
   const entries = older.map(({ kid, auditKey, contentKey, contentKeyHash }) =>
     master === 'A'
       ? { kid, key: auditKey, hashC: contentKeyHash }
       : { kid, key: contentKey, hashC: undefined },
   )
   const keys = master === 'A' ? epoch.archiveA : epoch.archiveC
-  const context = archiveContext(storeId, master)
+  const context = archiveContext(epoch, master)
   const plaintext = encodeArchive(entries)
   return seal({ type: 'archive', keys, context, hedge: noHedge, plaintext }, fault.archiveSeal)
 }

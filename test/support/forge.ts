@@ -11,7 +11,7 @@ import { type CommitParts, encodeCommit, parseCommit } from '../../src/format/co
 import { detailCommitment, type DetailRow } from '../../src/format/detail.ts'
 import { type Directory, directoryHash, type Role } from '../../src/format/directory.ts'
 import { memoryContext, recordContext } from '../../src/format/envelope.ts'
-import { storeIdOf } from '../../src/format/id.ts'
+import { seedOf, storeIdOf } from '../../src/format/id.ts'
 import { encodeMemoryBlob } from '../../src/format/memory-blob.ts'
 import { readmeFile, storeFile } from '../../src/format/public-files.ts'
 import { recordHash, zeroHash, zeroId } from '../../src/format/record.ts'
@@ -52,7 +52,7 @@ interface Draft {
 export class Forge {
   readonly random: Random
   readonly founder: Identity
-  readonly storeId: string
+  readonly seed: string
   readonly objects: Map<Oid, GitObject>
   entries: readonly Entry[] = []
   epochs: ReadonlyMap<string, EpochKeys>
@@ -61,25 +61,20 @@ export class Forge {
   keyringRecord: Uint8Array = zeroHash
   memories: ReadonlyMap<string, MemoryState> = new Map()
   chains: ReadonlyMap<string, Chain> = new Map()
+  /** From genesis on. */
+  #storeId: string | undefined
   /** The ids of what was written, by the labels of the test. */
   #ids: ReadonlyMap<string, string> = new Map()
 
-  private constructor(
-    random: Random,
-    founder: Identity,
-    directory: Directory,
-    epoch: EpochKeys,
-    storeId: string,
-  ) {
+  private constructor(random: Random, founder: Identity, directory: Directory, epoch: EpochKeys) {
     this.random = random
     this.founder = founder
     this.directory = directory
     this.epoch = epoch
     this.epochs = new Map([[epoch.kid, epoch]])
-    this.storeId = storeId
+    this.seed = epoch.seed
     this.objects = new Map()
     this.put('blob', readmeFile)
-    this.put('blob', storeFile(storeId))
   }
 
   /** Nothing but a founder with a recovery key of bytes 7; `genesis` comes next. */
@@ -87,8 +82,8 @@ export class Forge {
     const random = countingRandom(name)
     const founder = await generateIdentity(random)
     const founderRandom = random(32)
-    const storeId = storeIdOf(founder.signing.publicKey, founderRandom)
-    const recovery = recoveryKeyIdentity(storeId, new Uint8Array(32).fill(7))
+    const seed = seedOf(founder.signing.publicKey, founderRandom)
+    const recovery = recoveryKeyIdentity({ seed }, new Uint8Array(32).fill(7))
     const keys = { signingKey: recovery.signing.publicKey, kemKey: recovery.kem.publicKey }
     const directory: Directory = {
       number: 0,
@@ -99,13 +94,7 @@ export class Forge {
       quota: quotaDefault,
       founderRandom,
     }
-    return new Forge(
-      random,
-      founder,
-      directory,
-      epochKeys(storeId, random(32), random(32)),
-      storeId,
-    )
+    return new Forge(random, founder, directory, epochKeys(seed, random(32), random(32)))
   }
 
   /** With a genesis. */
@@ -113,6 +102,11 @@ export class Forge {
     const forge = await Forge.create(name)
     forge.genesis()
     return forge
+  }
+
+  get storeId(): string {
+    if (this.#storeId === undefined) throw new Error('A forged store has no id before its genesis')
+    return this.#storeId
   }
 
   get head(): Oid {
@@ -126,10 +120,11 @@ export class Forge {
 
   /** The same history, to go on with in another way. */
   fork(): Forge {
-    const { random, founder, directory, epoch, storeId } = this
+    const { random, founder, directory, epoch } = this
     const { entries, epochs, keyringRecord, memories, chains, objects } = this
-    const copy = new Forge(random, founder, directory, epoch, storeId)
+    const copy = new Forge(random, founder, directory, epoch)
     for (const [oid, object] of objects) copy.objects.set(oid, object)
+    copy.#storeId = this.#storeId
     copy.#ids = this.#ids
     return Object.assign(copy, { entries, epochs, keyringRecord, memories, chains })
   }
@@ -192,7 +187,7 @@ export class Forge {
     options: { fault?: Fault; keyringFault?: KeyringFault; epoch?: EpochKeys } = {},
   ): Oid {
     const { fault = {}, keyringFault, epoch = this.epoch } = options
-    const previous = directoryHash(this.storeId, this.directory)
+    const previous = directoryHash(this.seed, this.directory)
     const number = this.directory.number + 1
     const next = { ...this.directory, number, previous, founderRandom: undefined }
     const directory = withRemovals(next, change(next), this.chains)
@@ -207,7 +202,7 @@ export class Forge {
   }
 
   newEpoch(): EpochKeys {
-    return epochKeys(this.storeId, this.random(32), this.random(32))
+    return epochKeys(this.seed, this.random(32), this.random(32))
   }
 
   /** A new identity that a keyring makes a device. */
@@ -237,7 +232,7 @@ export class Forge {
       })
       const tree = forgeTree(this, shown, entry)
       const parents = parent === undefined ? [] : [parent]
-      const bytes = encodeForged(this.storeId, { ...entry, details }, { tree, parents }, {})
+      const bytes = encodeForged(this, { ...entry, details }, { tree, parents }, {})
       const oid = this.put('commit', bytes)
       parent = oid
       return { ...entry, oid }
@@ -280,11 +275,11 @@ export class Forge {
   }
 
   #keyringPlan(directory: Directory, epoch: EpochKeys, older: readonly EpochKeys[]): KeyringPlan {
-    return { storeId: this.storeId, directory, epoch, older }
+    return { directory, epoch, older }
   }
 
   #sealSettings(settings: Settings): Uint8Array {
-    const context = recordContext(this.storeId)
+    const context = recordContext(this)
     const parts = { type: 'settings', keys: this.epoch.settings, context } as const
     return seal({ ...parts, hedge: this.random(32), plaintext: encodeSettings(settings) })
   }
@@ -298,8 +293,9 @@ export class Forge {
     const details = planned.map((row, index) => forgeDetail(this.random, row, index, fault))
     const drafted = draft.rows ? { ...base, rows: this.#sign(planned, details) } : base
     const body = fault.record?.(drafted) ?? drafted
-    const signed = signForged(this.storeId, body, author, fault)
-    const hash = recordHash(this.storeId, signed)
+    const signed = signForged(this, body, author, fault)
+    const hash = recordHash(this, signed)
+    this.#storeId ??= this.#found(hash, fault)
     const record = nameRows(this.storeId, body, hash)
     const blobs = this.#write(planned, record, { details, epoch, fault })
     const spoil = fault.swappedFile ?? ((bytes: Uint8Array) => bytes)
@@ -315,13 +311,20 @@ export class Forge {
     const spoiled = fault.details?.(details) ?? details
     const made = { record, signed, hash, epoch, details: spoiled, blobs, keyring, settings }
     const parentOids = parents.map((parent) => parent.oid)
-    const bytes = encodeForged(this.storeId, made, { tree, parents: parentOids }, fault)
+    const bytes = encodeForged(this, made, { tree, parents: parentOids }, fault)
     const oid = this.put('commit', bytes)
     this.entries = [...this.entries, { oid, ...made }]
     const chain = { sequence: record.sequence, hash, time: record.time }
     if (record.sequence > 0) this.chains = new Map([...this.chains, [record.deviceId, chain]])
     if (draft.keyring !== undefined) this.keyringRecord = hash
     return oid
+  }
+
+  /** The id that the record of the genesis gives the store, and the file that names it. */
+  #found(genesis: Uint8Array, fault: Fault): string {
+    const storeId = fault.storeId ?? storeIdOf(genesis)
+    this.put('blob', storeFile(storeId))
+    return storeId
   }
 
   #sign(rows: readonly NewRow[], details: readonly DetailRow[]): readonly SignedRow[] {
@@ -357,7 +360,7 @@ export class Forge {
       if (operation === 'deleted') return
       const honest = { path, content, versionId, created, sha256: detail.sha256 }
       const plaintext = encodeMemoryBlob(made.fault.blob?.(honest) ?? honest)
-      const context = memoryContext(this.storeId, memoryId)
+      const context = memoryContext(this, memoryId)
       const parts = { type: 'memory', keys: made.epoch.memory, context, plaintext } as const
       const blob = this.put('blob', seal({ ...parts, hedge: detail.blinding }, made.fault.blobSeal))
       memories.set(memoryId, { ...state, blob })

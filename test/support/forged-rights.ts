@@ -36,7 +36,7 @@ const redacts: Act = ({ left, right, second }) => {
 }
 const enrolled = await generateIdentity(countingRandom('enrolled'))
 const enrols: Act = ({ right }) => {
-  const recoveryKey = recoveryKeyIdentity(right.storeId, new Uint8Array(32).fill(7))
+  const recoveryKey = recoveryKeyIdentity(right, new Uint8Array(32).fill(7))
   const fault = asRecovery({ slotId: 'aa'.repeat(16) }, recoveryKey)
   right.keyring((next) => withMember(next, enrolled, 'owner', 'recovery'), { fault })
 }

@@ -5,7 +5,7 @@ import type { Device, Directory, Grade, RecoveryEntry } from './reference/direct
 import { deviceIdOf } from './reference/identity.ts'
 import { publicKeyOf, sign } from './reference/signature.ts'
 
-export const storeId = 'ab'.repeat(16)
+export const seed = 'ab'.repeat(16)
 export const filled = (byte: number, length = 32): Uint8Array => new Uint8Array(length).fill(byte)
 export const slot = (byte: number): string => byte.toString(16).padStart(2, '0').repeat(16)
 export const hash = (byte: number): string => slot(byte).repeat(2)

@@ -16,7 +16,7 @@ import {
   type OpenOptions,
   openStore,
 } from '../../src/index.ts'
-import { alone } from './clones.ts'
+import { alone, trusting } from './clones.ts'
 import { FaultyDisk } from './faulty-disk.ts'
 import { joiningPacker } from './inline-packer.ts'
 import { full, seed } from './seed.ts'
@@ -101,7 +101,7 @@ export class SyncSite {
     secret: Pick<JoinOptions, 'recoveryKey'>,
   ): Promise<MemoryStore> {
     const options = this.optionsOf(machine, disk)
-    return joinStore({ ...options, ...secret, url: this.remote, author })
+    return joinStore({ ...options, ...trusting, ...secret, url: this.remote, author })
   }
 
   /** Opens, works and closes; returns what the work does. */

@@ -42,10 +42,12 @@ export async function productVerdict(evidence: Evidence): Promise<Verdict> {
 
 export async function referenceVerdict(evidence: Evidence): Promise<Verdict> {
   const { storeId } = evidence
-  const epochs = [...evidence.epochs.values()].map(({ auditKey, contentKey }): Epoch => {
-    return fullEpoch(storeId, auditKey, contentKey)
+  const keys = [...evidence.epochs.values()]
+  const epochs = keys.map(({ seed, auditKey, contentKey }): Epoch => {
+    return fullEpoch(seed, auditKey, contentKey)
   })
-  return verdictOf(() => verifyByReference(repositoryOf(evidence), storeId, epochs))
+  const place = { storeId, seed: keys[0]?.seed ?? '' }
+  return verdictOf(() => verifyByReference(repositoryOf(evidence), place, epochs))
 }
 
 /** Opens with a secret and verifies: nothing else is given. Returns the live memories, by path. */
@@ -76,8 +78,8 @@ export function readByReference(
   const { tree } = parseCommit(repository.read('commit', head))
   const storeId = parseStoreFile(readRootBlob(repository, tree, 'store.json'))
   const keyring = decodeKeyring(readRootBlob(repository, tree, 'keyring'))
-  if (keyring.storeId !== storeId) refuse('store_id_mismatch', 'Another store')
-  const memories = verifyByReference(repository, storeId, unlock(keyring, secret))
+  const place = { storeId, seed: keyring.seed }
+  const memories = verifyByReference(repository, place, unlock(keyring, storeId, secret))
   return [...memories]
     .map(([id, { versionId, path, content }]) => `${id} ${versionId} ${path} ${content}`)
     .toSorted()
@@ -136,11 +138,11 @@ function repositoryOf({ objects, head }: Pick<Evidence, 'objects' | 'head'>): Re
 
 function verifyByReference(
   repository: Repository,
-  storeId: string,
+  { storeId, seed }: { readonly storeId: string; readonly seed: string },
   epochs: readonly Epoch[],
 ): ReadonlyMap<string, MemoryBlob> {
   const byKid = new Map(epochs.map((epoch) => [epoch.kid, epoch]))
-  const trail = verifyTrail(repository, { storeId, epochs: byKid })
+  const trail = verifyTrail(repository, { storeId, seed, epochs: byKid })
   const { memories } = verifyContents(repository, storeId, trail)
   return memories
 }

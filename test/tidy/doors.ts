@@ -116,8 +116,15 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'report',
     'staged-clone',
     'sync',
+    'unopened-head',
   ],
-  'store/verify': ['checked-commit', 'snapshot-at', 'verify', 'verify-rewritten'],
+  'store/verify': [
+    'checked-commit',
+    'context-free-check',
+    'snapshot-at',
+    'verify',
+    'verify-rewritten',
+  ],
   transport: ['fetch', 'push', 'remote-access', 'remote-url'],
 }
 

@@ -11,6 +11,7 @@ import {
   openStore,
   parseIdentity,
 } from '../../src/index.ts'
+import { storeIdAt } from '../support/clones.ts'
 import { readStore } from '../support/reference/store.ts'
 import type { Secret } from '../support/reference/unlock.ts'
 import { author, contentsOf } from '../support/stores.ts'
@@ -90,7 +91,8 @@ describe('a store of an unreleased layout', () => {
         'to join',
         async ({ directory: url, stateDirectory }) => {
           const at = { directory: `${stateDirectory}-new`, stateDirectory }
-          return joinStore({ ...at, identity: await generateIdentity(), author, recoveryKey, url })
+          const how = { url, storeId: storeIdAt(url), author, recoveryKey }
+          return joinStore({ ...at, ...how, identity: await generateIdentity() })
         },
       ],
     ]

@@ -3,11 +3,13 @@
 
 import { fromHex, toHex, utf8 } from '../../src/bytes.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
+import { parseAddress } from '../../src/format/address.ts'
 import { encodeCommit, parseCommit, verifyCommitBytes } from '../../src/format/commit.ts'
 import { decodeDetail, encodeDetail } from '../../src/format/detail.ts'
 import { parseDeviceCard } from '../../src/format/device-card.ts'
 import { decodeDirectory, encodeDirectory } from '../../src/format/directory.ts'
 import { type EnvelopeType, openDeterministic, openEnvelope } from '../../src/format/envelope.ts'
+import { headFingerprint, keyringFingerprint } from '../../src/format/fingerprint.ts'
 import { type IdKind, parseId } from '../../src/format/id.ts'
 import { decodeKeyring as decodeKeyringByProduct } from '../../src/format/keyring.ts'
 import { decodeMemoryBlob, encodeMemoryBlob } from '../../src/format/memory-blob.ts'
@@ -39,6 +41,7 @@ import { refuse } from '../support/reference/refusal.ts'
 import * as settings from '../support/reference/settings.ts'
 import { placedTimes, type TimedRecord } from '../support/reference/times.ts'
 import { type Secret, unlock } from '../support/reference/unlock.ts'
+import { headWords, keyringWords } from '../support/reference/words.ts'
 import { readByProduct, readByReference } from '../support/verdict.ts'
 import { bytesField, field, type Group, type Vector } from './vector.ts'
 
@@ -54,6 +57,26 @@ export const judges: Readonly<Record<Group, Judge>> = {
   ids: {
     product: (v) => parseId(idKind(v), text(v)),
     reference: (v) => identity.parseId(idKind(v), text(v)),
+  },
+  addresses: {
+    product(v) {
+      const { url, storeId, state = '' } = parseAddress(text(v))
+      return [url, storeId, state].join(' ')
+    },
+    reference(v) {
+      const { url, storeId, state } = identity.parseAddress(text(v))
+      return [url, storeId, state].join(' ')
+    },
+  },
+  words: {
+    product(v) {
+      const [storeId, hash] = [field(v, 'storeId'), bytesField(v, 'record')]
+      return [...headFingerprint(storeId, hash), ...keyringFingerprint(storeId, hash)].join(' ')
+    },
+    reference(v) {
+      const [storeId, hash] = [field(v, 'storeId'), toHex(bytesField(v, 'record'))]
+      return `${headWords(storeId, hash)} ${keyringWords(storeId, hash)}`
+    },
   },
   paths: {
     product: (v) => checkPath(text(v)),
@@ -79,13 +102,13 @@ export const judges: Readonly<Record<Group, Judge>> = {
   'operator-secrets': {
     product(v) {
       const secret = parseOperatorSecret(text(v))
-      const storeId = field(v, 'storeId')
-      return counters.map((n) => toHex(operatorRecoveryKey(storeId, secret, n))).join(' ')
+      const store = { seed: field(v, 'seed') }
+      return counters.map((n) => toHex(operatorRecoveryKey(store, secret, n))).join(' ')
     },
     reference(v) {
       const secret = identity.parseOperatorSecret(text(v))
-      const storeId = field(v, 'storeId')
-      return counters.map((n) => toHex(identity.operatorRecoveryKey(secret, storeId, n))).join(' ')
+      const seed = field(v, 'seed')
+      return counters.map((n) => toHex(identity.operatorRecoveryKey(secret, seed, n))).join(' ')
     },
   },
   'device-cards': { product: cardByProduct, reference: cardByReference },
@@ -181,23 +204,23 @@ function openByReference(v: Vector): string {
 
 function recordByProduct(v: Vector): string {
   const decoded = decodeRecord(padded(v))
-  const publicKey = bytesField(v, 'publicKey')
-  verifyRecordSignature(field(v, 'storeId'), decoded.body, decoded.signature, publicKey)
+  const [store, publicKey] = [{ seed: field(v, 'seed') }, bytesField(v, 'publicKey')]
+  verifyRecordSignature(store, decoded.body, decoded.signature, publicKey)
   return toHex(encodeSignedBody(decoded.record)) + toHex(decoded.signature)
 }
 
 function recordByReference(v: Vector): string {
   const decoded = record.decodeRecord(padded(v))
-  record.verifyRecordSignature(field(v, 'storeId'), decoded, bytesField(v, 'publicKey'))
+  record.verifyRecordSignature(field(v, 'seed'), decoded, bytesField(v, 'publicKey'))
   return toHex(record.encodeSignedBody(decoded.record)) + toHex(decoded.signature)
 }
 
 async function keyringByProduct(v: Vector): Promise<string> {
   const bytes = keyringBytes(v)
   const opened = await openKeyring(bytes, field(v, 'storeId'), unlockOf(v))
-  const { storeId, directory: members, epoch } = opened
+  const { directory: members, epoch } = opened
   const older = [...opened.epochs.values()].filter(({ kid }) => kid !== epoch.kid)
-  const parts = { storeId, directory: members, epoch, older }
+  const parts = { directory: members, epoch, older }
   await inSlices(checkKeyring(decodeKeyringByProduct(bytes), parts))
   const { auditKey, contentKey } = epoch
   return [auditKey, contentKey, encodeDirectory(opened.directory)].map(toHex).join(' ')
@@ -205,8 +228,7 @@ async function keyringByProduct(v: Vector): Promise<string> {
 
 function keyringByReference(v: Vector): string {
   const keyring = decodeKeyring(keyringBytes(v))
-  if (keyring.storeId !== field(v, 'storeId')) refuse('store_id_mismatch', 'Another store')
-  const epoch = unlock(keyring, secretOf(v)).at(-1)
+  const epoch = unlock(keyring, field(v, 'storeId'), secretOf(v)).at(-1)
   if (epoch?.content === undefined) return refuse('upgrade_required', 'An auditor reads this')
   const opened = directory.encodeDirectory(openDirectory(keyring, epoch))
   return [epoch.audit, epoch.content, opened].map(toHex).join(' ')

@@ -10,6 +10,8 @@ import type { GitObject, Oid } from '../../src/git/objects/object.ts'
 
 export const groups = [
   'ids',
+  'addresses',
+  'words',
   'paths',
   'identities',
   'recovery-keys',

@@ -48,10 +48,10 @@ export const keys: readonly MutatedFile[] = [
         name: 'a keyring that is wrong inside: another number outside is keyring_mismatch',
       },
       {
-        line: 'if (file.storeId === storeId) return file',
-        becomes: `if (file.storeId !== '') return file`,
-        test: 'unit/keys/keyring.test.ts',
-        name: 'a new keyring is made with other keys each time',
+        line: 'if (file.seed !== epoch.seed) {',
+        becomes: `if (file.seed === '') {`,
+        test: 'unit/keys/keyring-damage.test.ts',
+        name: 'another seed outside is wrong_key, and store_seed_mismatch with the keys',
       },
       {
         line: '...before.recovery.filter(({ type }) => !replaced[type]),',
@@ -82,10 +82,10 @@ export const keys: readonly MutatedFile[] = [
     file: 'format/directory-succession.ts',
     mutants: [
       {
-        line: 'if (storeIdOf(founder.signingKey, founderRandom) !== storeId) {',
-        becomes: `if (storeId === '') {`,
+        line: 'if (seedOf(founder.signingKey, founderRandom) !== seed) {',
+        becomes: `if (seed === '') {`,
         test: 'unit/format/first-directory.test.ts',
-        name: 'the first directory with another founder is store_id_mismatch',
+        name: 'the first directory with another founder is store_seed_mismatch',
       },
       {
         line: '!== previous.number + 1)',
@@ -237,26 +237,26 @@ export const keys: readonly MutatedFile[] = [
         name: 'gives a store a key that it never had, and opens it by that',
       },
       {
-        line: 'stretched, PASSPHRASE_LABEL, fromHex(storeId))',
+        line: 'stretched, PASSPHRASE_LABEL, fromHex(seed))',
         becomes: 'stretched, PASSPHRASE_LABEL)',
         test: 'attack/look-alike.test.ts',
         name: 'is opened by none of the secrets, as the real one is: the passphrase',
       },
       {
-        line: 'key, RECOVERY_KEY_LABEL, fromHex(storeId))',
+        line: 'key, RECOVERY_KEY_LABEL, fromHex(seed))',
         becomes: 'key, RECOVERY_KEY_LABEL)',
         test: 'attack/look-alike.test.ts',
         name: 'is opened by none of the secrets, as the real one is: the recovery key',
       },
       {
-        line: 'secret, OPERATOR_LABEL, fromHex(storeId), Uint8Array.of(counter))',
+        line: 'secret, OPERATOR_LABEL, fromHex(seed), Uint8Array.of(counter))',
         becomes: 'secret, OPERATOR_LABEL, Uint8Array.of(counter))',
         test: 'unit/keys/identity.test.ts',
         name: 'gives each store other recovery keys, as in the reference implementation',
       },
       {
-        line: 'secret, OPERATOR_LABEL, fromHex(storeId), Uint8Array.of(counter))',
-        becomes: 'secret, OPERATOR_LABEL, fromHex(storeId))',
+        line: 'secret, OPERATOR_LABEL, fromHex(seed), Uint8Array.of(counter))',
+        becomes: 'secret, OPERATOR_LABEL, fromHex(seed))',
         test: 'unit/keys/identity.test.ts',
         name: 'gives each store other recovery keys, as in the reference implementation',
       },

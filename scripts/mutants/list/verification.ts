@@ -76,7 +76,7 @@ export const verification: readonly MutatedFile[] = [
         name: 'keyring_conflict: a merge of a removal and an enrolment by recovery key',
       },
       {
-        line: 'checkSuccession({ storeId: context.storeId, author, lastRecordOf }, before',
+        line: 'checkSuccession({ seed: commit.epoch.seed, author, lastRecordOf }, before',
         becomes: 'void (before',
         test: 'attack/keyring.test.ts',
         name: 'a directory that does not follow is refused keyring_chain: a number is skipped',

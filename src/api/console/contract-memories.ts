@@ -20,7 +20,7 @@ export interface Overview {
   readonly deviceName: string
   /** Undefined for a device that was removed. */
   readonly role?: 'owner' | 'writer' | 'reader' | 'auditor' | undefined
-  /** The newest commit, 40 hex digits, and its ten words. All up to it is verified. */
+  /** The newest commit, 40 hex digits, and its twelve words. All up to it is verified. */
   readonly head: string
   readonly headFingerprint: readonly string[]
   /** Undefined as long as the history has not been asked for. */

@@ -20,7 +20,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { deviceText } from '../device-text.ts'
 import { readPlainFile, readPlainInput, writeNewFile } from '../files.ts'
-import { memberOptions, pendingPart } from '../members.ts'
+import { joinAddress, memberOptions, pendingPart } from '../members.ts'
 import { auditHere, withStore, withStoreOrTrail } from '../open-store.ts'
 import { authorOf, deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
@@ -71,6 +71,7 @@ export async function deviceAdd(context: Context, input: Input): Promise<Answer>
       fingerprint: fingerprint ?? deviceId,
       ...memberOptions(context, input),
     })
+    const status = await store.status()
     return {
       ...pendingPart(added),
       text: [
@@ -78,8 +79,16 @@ export async function deviceAdd(context: Context, input: Input): Promise<Answer>
         '',
         ...accessLines[role === 'auditor' ? 'auditor' : 'member'],
         '',
+        `It joins with: gitlocket join '${joinAddress(status)}'`,
+        '',
       ].join('\n'),
-      json: { device_id: deviceId, name, role, commit: added.commit ?? null },
+      json: {
+        device_id: deviceId,
+        name,
+        role,
+        commit: added.commit ?? null,
+        address: status.address,
+      },
     }
   })
 }

@@ -50,9 +50,10 @@ async function create(context: Context, input: Input): Promise<Answer> {
       throw hasCode(error, 'store_exists') ? occupied(directory) : error
     })
     noteStoreHere(environment, store.id)
-    await store.close()
+    const { address } = await closing(store, (made) => made.summary())
     return createdAnswer(environment, {
       storeId: store.id,
+      address,
       deviceId: formatId('device', identity.deviceId),
       deviceName,
       hasPassphrase: passphrase !== undefined,
@@ -63,6 +64,7 @@ async function create(context: Context, input: Input): Promise<Answer> {
 
 interface Created {
   readonly storeId: string
+  readonly address: string
   readonly deviceId: string
   readonly deviceName: string
   readonly hasPassphrase: boolean
@@ -72,7 +74,7 @@ interface Created {
 
 function createdAnswer(
   { storeDirectory, identityFile }: Environment,
-  { storeId, deviceId, deviceName, hasPassphrase, recoveryKey }: Created,
+  { storeId, address, deviceId, deviceName, hasPassphrase, recoveryKey }: Created,
 ): Answer {
   return {
     text: [
@@ -82,6 +84,7 @@ function createdAnswer(
       `  Identity     ${identityFile} (keep it secret)`,
       `  Fingerprint  ${deviceId}`,
       ...nameLines(deviceName),
+      `  Address      <remote>#${address}`,
       `  Passphrase   ${hasPassphrase ? 'set' : 'none; `gitlocket key passwd` sets one'}`,
       '',
       ...(recoveryKey === undefined
@@ -98,6 +101,7 @@ function createdAnswer(
     json: {
       created: true,
       memory_store_id: storeId,
+      address,
       device_id: deviceId,
       device_name: deviceName,
       store: storeDirectory,

@@ -2,21 +2,22 @@
 // anything is written; a failure leaves nothing but the identity of this machine.
 
 import { hasCode } from '../../errors.ts'
+import { parseAddress } from '../../format/address.ts'
 import { withIdentityFile } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
 import { joinStore } from '../../store/join.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { listReportedDevices } from '../../store/report/access-events.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
-import type { JoinOptions } from '../../store/sync/clone-remote.ts'
+import type { FirstContact, JoinOptions } from '../../store/sync/clone-remote.ts'
 import { CommandError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
-import { nameLines, namesakeLines, namesInTrail } from '../device-text.ts'
+import { deviceText, nameLines, namesakeLines, namesInTrail } from '../device-text.ts'
 import { closing } from '../open-store.ts'
 import { authorOf, deviceNameOf } from '../options.ts'
 import { withProgress } from '../progress.ts'
-import { askYes, canAsk } from '../prompt.ts'
+import { askLine, askYes, canAsk } from '../prompt.ts'
 import { remoteAccess, transferProgress } from '../remote-access.ts'
 import { type Secret, withSecret } from '../secrets.ts'
 import { countText } from '../sizes.ts'
@@ -31,23 +32,33 @@ export async function join(context: Context, input: Input): Promise<Answer> {
   }
 }
 
-function joinRemote(context: Context, input: Input): Promise<Answer> {
+async function joinRemote(context: Context, input: Input): Promise<Answer> {
+  const named = await findStoreId(context, input)
+  const to = { context, input, named }
   return withIdentityFile(context.environment, async (identity) => {
     try {
-      const store = await joinAs(context, input, identity)
+      const store = await joinAs(to, identity)
       return await closing(store, (joined) => describe(context, joined))
     } catch (error) {
       if (!hasCode(error, 'permission_denied')) throw error
-      return joinAsAuditor(context, input, identity)
+      return joinAsAuditor(to, identity)
     }
   })
 }
 
+/** What is joined: the store that the address names, or who is at the terminal. */
+interface Goal {
+  readonly context: Context
+  readonly input: Input
+  readonly named: Pick<JoinOptions, 'storeId'>
+}
+
 /** Clones the trail alone, since this identity has no keys of the contents. */
-async function joinAsAuditor(context: Context, input: Input, identity: Identity): Promise<Answer> {
+async function joinAsAuditor(to: Goal, identity: Identity): Promise<Answer> {
   // Loaded on demand: few devices are auditors.
   const { joinTrail } = await import('../../store/audit/trail.ts')
-  const audit = await joining(context, input, (how) => {
+  const { context, input } = to
+  const audit = await joining(to, (how) => {
     return joinTrail({ ...how, identity, url: input.argument(0) })
   })
   const { storeId, entries, head, headFingerprint } = audit
@@ -67,17 +78,18 @@ async function joinAsAuditor(context: Context, input: Input, identity: Identity)
 }
 
 /** A device that an owner has added needs no secret. */
-async function joinAs(context: Context, input: Input, identity: Identity): Promise<MemoryStore> {
+async function joinAs(to: Goal, identity: Identity): Promise<MemoryStore> {
+  const { context } = to
   const { passphraseFile, recoveryKeyFile, operatorSecretFile } = context.environment
   if ((passphraseFile ?? recoveryKeyFile ?? operatorSecretFile) === undefined) {
     try {
-      return await joinWith(context, input, identity, undefined)
+      return await joinWith(to, identity, undefined)
     } catch (error) {
       if (!hasCode(error, 'wrong_key')) throw error
       reportUnknown(context)
     }
   }
-  return withSecret(context, (secret) => joinWith(context, input, identity, secret))
+  return withSecret(context, (secret) => joinWith(to, identity, secret))
 }
 
 /** Throws off a terminal, where no secret can be asked for. */
@@ -93,47 +105,56 @@ function reportUnknown(context: Context): void {
   process.stderr.write(`${unknown}. ${hint}.\n\n`)
 }
 
-function joinWith(
-  context: Context,
-  input: Input,
-  identity: Identity,
-  secret: Secret | undefined,
-): Promise<MemoryStore> {
+function joinWith(to: Goal, identity: Identity, secret: Secret | undefined): Promise<MemoryStore> {
+  const { context, input } = to
   const [url, author] = [input.argument(0), authorOf(context, input)]
   const deviceName = deviceNameOf(context, input)
-  return joining(context, input, (how) => {
+  return joining(to, (how) => {
     return joinStore({ ...how, identity, url, author, deviceName, ...secret })
   })
 }
 
-/** Others can make a store that the passphrase or the identity of this machine opens. */
-function confirm(context: Context, storeId: string): Promise<boolean> {
+/** An id names one genesis: whoever could write once can show an older state, or go on from one. */
+function confirm(context: Context, { owners, words }: FirstContact): Promise<boolean> {
   process.stderr.write(
-    `\nThe remote holds  ${storeId}\n\n` +
-      '`gitlocket status` on another machine shows the id of your store.\n\n',
+    '\nThe remote holds that store. Nothing here shows whether it is the newest state.\n\n' +
+      `  Members  ${words.join(' ')}\n` +
+      owners.map((owner) => `  Owner    ${deviceText(owner.deviceId, owner.name)}\n`).join('') +
+      '\n`gitlocket status` on another machine shows these words, and the whole address, which ' +
+      'needs no question.\n\n',
   )
-  return askYes(context, 'Are they the same?')
+  return askYes(context, 'Are the words the same, and the owners right?')
+}
+
+/** The id of the store, for an address that names none: no key shows it. */
+async function findStoreId(context: Context, input: Input): Promise<Pick<JoinOptions, 'storeId'>> {
+  if (parseAddress(input.argument(0)).storeId !== undefined || !canAsk(context)) return {}
+  process.stderr.write(
+    'The address does not name the store. `gitlocket status` on another machine shows its id, ' +
+      'and so does what `gitlocket init` has printed.\n\n',
+  )
+  return { storeId: await askLine(context, 'Id of the store, memstore_…:') }
 }
 
 type Joining = Omit<JoinOptions, 'url' | 'author' | 'identity'>
 
 function joining<T>(
-  context: Context,
-  input: Input,
+  { context, input, named }: Goal,
   work: (how: Joining) => Promise<T>,
 ): Promise<T> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   const acceptRolledBack = input.flag('accept-rolled-back')
   const { signal } = context.interrupts
-  const confirmStore = canAsk(context)
-    ? (storeId: string): Promise<boolean> => confirm(context, storeId)
+  const ask = canAsk(context)
+    ? (found: FirstContact): Promise<boolean> => confirm(context, found)
     : undefined
+  const trustFirstContact = input.flag('trust-first-contact') ? async () => true : ask
   return context.interrupts.patiently('Ended; nothing was joined', () =>
     withProgress(context, 'Joining', (progress) => {
       const transfer = transferProgress(progress)
       const access = remoteAccess(context)
-      const places = { directory, stateDirectory, acceptRolledBack, confirmStore }
-      return work({ ...places, progress, signal, transfer, access })
+      const places = { directory, stateDirectory, acceptRolledBack, trustFirstContact }
+      return work({ ...named, ...places, progress, signal, transfer, access })
     }),
   )
 }

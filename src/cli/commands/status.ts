@@ -11,6 +11,7 @@ import type { Context } from '../context.ts'
 import { deviceText } from '../device-text.ts'
 import { cacheBytes } from '../disk-usage.ts'
 import { readCertificateFile } from '../files.ts'
+import { joinAddress } from '../members.ts'
 import { withStore, withStoreOrTrail } from '../open-store.ts'
 import { withProgress } from '../progress.ts'
 import { erasedText, reclaimableJson, repeatedText } from '../reclaimable.ts'
@@ -87,6 +88,8 @@ function statusText(context: Context, found: StoreStatus): string {
     `Memories   ${numberText(found.memories)}, ${sizeText(found.contentBytes)}`,
     `History    ${countText(found.commits, 'commit', 'commits')}, head ${found.head}`,
     `Words      ${found.headFingerprint.join(' ')}`,
+    `Members    ${found.keyringFingerprint.join(' ')}`,
+    `Address    ${joinAddress(found)}`,
     ...remoteLines(found.remotes),
     ...memberLines(found),
     `Keys       replaced ${countText(found.epochs - 1, 'time', 'times')}`,
@@ -117,7 +120,7 @@ function memberLines(found: StoreStatus): readonly string[] {
   const { remotes, membershipRemote: name, membershipPending, waitingRemovals } = found
   const remote = name ?? 'none chosen; `gitlocket remote set-membership` does'
   return [
-    ...(remotes.length > 1 ? [`Members    ${remote}`] : []),
+    ...(remotes.length > 1 ? [`Changes    of devices and keys go to ${remote}`] : []),
     ...(membershipPending
       ? ['Pending    a change of devices or keys; `gitlocket sync` sends it']
       : []),
@@ -141,6 +144,7 @@ function clockJson(leap: StoreStatus['clockLeap']): Readonly<Record<string, stri
 
 function statusJson(context: Context, found: StoreStatus): Wire {
   const { storeId, deviceId, role, memories, commits, head, headFingerprint, epochs } = found
+  const { address, keyringFingerprint } = found
   return wire({
     store: context.environment.storeDirectory,
     storeId,
@@ -153,6 +157,8 @@ function statusJson(context: Context, found: StoreStatus): Wire {
     commits,
     head,
     headFingerprint,
+    address,
+    keyringFingerprint,
     remotes: found.remotes.map(({ name, url, unsent, evidence }) =>
       wire({ name, url, unsentCommits: unsent, evidence }),
     ),

@@ -108,7 +108,7 @@ function verification({ verification: found, leftOut }: AuditReport): Html {
     ['Memories now', numberText(found.memories)],
     ['Head', code(found.head)],
     [
-      'Its ten words',
+      'Its twelve words',
       html`<ol class="words">
         ${words}
       </ol>`,

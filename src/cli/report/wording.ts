@@ -45,7 +45,7 @@ export function limitsOf({ verification }: AuditReport): readonly string[] {
 
 const limits: readonly string[] = [
   'It shows what this copy of the store had when it was made. What other devices have not sent ' +
-    'is not in it, and silence looks like a remote that withholds: compare the ten words with ' +
+    'is not in it, and silence looks like a remote that withholds: compare the twelve words with ' +
     'another device.',
   'Signatures prove the devices. Times, actors and sessions are the word of the device that ' +
     'signed: a member can lie about its own records.',

@@ -18,7 +18,7 @@ import {
   type RecoveryEntry,
   type Role,
 } from '../../format/directory.ts'
-import { openEnvelope, readKid, recordContext } from '../../format/envelope.ts'
+import { openEnvelope, readKid, recordContext, type Seeded } from '../../format/envelope.ts'
 import { recoveryIdOf } from '../../format/id.ts'
 import type { KeyringFile } from '../../format/keyring.ts'
 import { decodeSettings } from '../../format/settings.ts'
@@ -42,7 +42,6 @@ import type {
 /** Git objects, with the keys of a member or of an auditor. */
 interface Source<Keys extends AuditKeys = AuditKeys> {
   readonly objects: ObjectSource
-  readonly storeId: string
   readonly epochs: Epochs<Keys>
 }
 
@@ -84,7 +83,7 @@ export function findKeyring(objects: ObjectSource, commit: Oid): Oid {
 /** Reads a keyring that was verified before back from git. */
 export function readKeyringState(source: Source, oid: Oid, record: Uint8Array): KeyringState {
   const bytes = getBlob(source.objects, oid, 'keyring_mismatch')
-  const { file, epoch, directory } = openDirectory(bytes, source.storeId, source.epochs)
+  const { file, epoch, directory } = openDirectory(bytes, source.epochs)
   return { kid: epoch.kid, archived: readArchivedKids(file, epoch), directory, oid, record }
 }
 
@@ -99,7 +98,7 @@ export function readSettingsState(
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', 'The settings are sealed under an unknown epoch')
   }
-  const context = recordContext(source.storeId)
+  const context = recordContext(epoch)
   const value = decodeSettings(openEnvelope('settings', epoch.settings, context, bytes))
   return { oid, value, ...record }
 }
@@ -113,23 +112,22 @@ export function* openNewKeyring(
   record: ChangeRecord,
   bytes: Uint8Array,
 ): Generator<undefined, Pick<KeyringState, 'kid' | 'archived' | 'directory'>> {
-  const { file, epoch, directory } = openDirectory(bytes, source.storeId, source.epochs)
+  const { file, epoch, directory } = openDirectory(bytes, source.epochs)
   if (directory.number !== record.directoryNumber) {
     throw new StoreError('keyring_mismatch', 'The keyring number differs from that of its record')
   }
   const older = archivedEpochs(file, epoch)
-  yield* checkKeyring(file, { storeId: source.storeId, directory, epoch, older })
+  yield* checkKeyring(file, { directory, epoch, older })
   const archived = older.map(({ kid }) => kid)
   if (record.kind === 'genesis') {
-    checkGenesisDirectory(source.storeId, directory)
+    checkGenesisDirectory(epoch.seed, directory)
     checkArchived(archived, [])
   }
   return { kid: epoch.kid, archived, directory }
 }
 
 /** The author of a keyring record, and what its causal past holds. */
-export interface SuccessionContext {
-  readonly storeId: string
+export interface SuccessionContext extends Seeded {
   readonly author: Admitter
   readonly lastRecordOf: (deviceId: string) => LastRecord | undefined
 }

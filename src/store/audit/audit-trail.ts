@@ -138,9 +138,9 @@ export class Trail {
   }
 
   #readAccess({ tree, parents, hash }: CheckedCommit): AccessChange {
-    const { objects, storeId, epochs } = this.#source
+    const { objects, epochs } = this.#source
     const bytes = getBlob(objects, getEntry(getTree(objects, tree), 'keyring'), 'keyring_mismatch')
-    const { epoch, directory } = openDirectory(bytes, storeId, epochs)
+    const { epoch, directory } = openDirectory(bytes, epochs)
     const next = { kid: epoch.kid, directory }
     const before = parents.map(
       (oid) => this.#keyrings.get(this.#inForce.get(oid) ?? '') ?? emptyKeyring,

@@ -8,6 +8,7 @@ import { formatId } from '../../format/id.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import { roleOf } from '../access/authority.ts'
+import type { Anchor } from '../local/anchor.ts'
 import { pin } from '../session/freshness.ts'
 import {
   localFiles,
@@ -18,8 +19,17 @@ import {
 } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
+import { type ComparedState, comparedOf } from '../snapshot/compared.ts'
+import type { Head } from '../snapshot/snapshot.ts'
 import type { AuditEntry } from './audit-trail.ts'
-import { checkAccepted, findLeftOut, keepLeftOut, type LeftOut, LeftOutList } from './left-out.ts'
+import {
+  checkAccepted,
+  findLeftOut,
+  keepLeftOut,
+  type LeftOut,
+  LeftOutList,
+  type LostRecords,
+} from './left-out.ts'
 import { verifyTrail } from './verified-trail.ts'
 
 export interface AuditOptions
@@ -29,15 +39,14 @@ export interface AuditOptions
     Pick<OpenOptions, 'storeId' | 'acceptRolledBack'>,
     Pick<WorkOptions, 'progress' | 'signal'> {}
 
-export interface Audit {
+export interface Audit extends ComparedState {
   /** `memstore_…` */
   readonly storeId: string
   /** The auditing device, `dev_…`, and its role. */
   readonly deviceId: string
   readonly role: Role | undefined
-  /** The newest commit, 40 hex digits, and its fingerprint for comparison by voice. */
+  /** The newest commit, 40 hex digits. */
   readonly head: string
-  readonly headFingerprint: readonly string[]
   /** The number of live memories. */
   readonly memories: number
   /** Ascending by height, then by record: the same in every clone. */
@@ -45,6 +54,9 @@ export interface Audit {
   /** What this device had verified and members have left out since, as the user accepted. */
   readonly leftOut: readonly LeftOut[]
 }
+
+/** Asked once the trail is verified, before this device remembers anything of it. */
+type Confirm = () => Promise<void>
 
 /**
  * Verifies the trail with the identity of an auditor, or of any other device. Throws the code of
@@ -58,17 +70,38 @@ export async function auditStore(options: AuditOptions): Promise<Audit> {
 export async function withAudit<T>(
   options: AuditOptions,
   work: (audit: Audit, objects: ObjectStore) => Promise<T>,
+  confirm?: Confirm,
 ): Promise<T> {
   const { directory } = options
   const objects = await openDiskObjectStore({ directory, ...storageOf(options) })
   try {
-    return await onSteadyHead(objects, async () => work(await audit(objects, options), objects))
+    return await onSteadyHead(objects, async () => {
+      return work(await audit(objects, options, confirm), objects)
+    })
   } finally {
     await objects.close()
   }
 }
 
-async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit> {
+/** Lists what is left out from now on, and remembers the head that leaves it out. */
+async function leave(
+  objects: ObjectStore,
+  lost: NonNullable<LostRecords>,
+  { list, anchor, head }: { readonly list: LeftOutList; anchor: Anchor; head: Head },
+): Promise<void> {
+  await keepLeftOut(objects, lost)
+  await objects.exclusive(async () => {
+    checkIsHead(objects, head.commit)
+    await list.add(lost)
+    await anchor.accept(head)
+  })
+}
+
+async function audit(
+  objects: ObjectStore,
+  options: AuditOptions,
+  confirm: Confirm | undefined,
+): Promise<Audit> {
   const storeId = readStoreId(objects)
   checkExpected(storeId, options.storeId)
   // The anchor before the head, as in opening a store.
@@ -76,6 +109,7 @@ async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit
   objects.refresh()
   const head = getHead(objects)
   const trail = await verifyTrail(objects, { storeId, head }, options)
+  await confirm?.()
   const { snapshot, epochs } = trail
   const source = { objects, storeId, epochs }
   const { verified } = anchor
@@ -85,23 +119,15 @@ async function audit(objects: ObjectStore, options: AuditOptions): Promise<Audit
   if (options.acceptRolledBack === true) {
     await objects.exclusive(async () => list.moveAsideIfDamaged())
   }
-  if (lost !== undefined) {
-    await keepLeftOut(objects, lost)
-    await objects.exclusive(async () => {
-      checkIsHead(objects, head)
-      await list.add(lost)
-      await anchor.accept(snapshot.head)
-    })
-  } else await pin(source, anchor, snapshot)
+  if (lost === undefined) await pin(source, anchor, snapshot)
+  else await leave(objects, lost, { list, anchor, head: snapshot.head })
   const present = new Set(trail.entries.map(({ record }) => record))
-  // Imported here: only this needs the word list.
-  const { headFingerprint } = await import('../../format/fingerprint.ts')
   return {
     storeId: formatId('store', storeId),
     deviceId: formatId('device', options.identity.deviceId),
     role: roleOf(snapshot, options.identity.deviceId),
     head,
-    headFingerprint: headFingerprint(storeId, snapshot.head.record),
+    ...(await comparedOf(storeId, snapshot)),
     memories: snapshot.count,
     entries: trail.entries,
     // A sync that was cut off may have listed what is still there.

@@ -5,7 +5,7 @@
 import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { systemDisk } from '../../disk/disk.ts'
-import { StoreError } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import type { Directory } from '../../format/directory.ts'
 import { headFingerprint } from '../../format/fingerprint.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
@@ -25,8 +25,12 @@ import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
 import {
   addressOf,
   checkKeepsUp,
-  confirmStore,
+  checkNamed,
+  checkState,
+  confirmContact,
+  contactOf,
   fetchInto,
+  type FirstContact,
   type JoinOptions,
   nameOf,
 } from '../sync/clone-remote.ts'
@@ -36,7 +40,8 @@ import { findOutgoing, objectsOf } from '../sync/outgoing.ts'
 import { checkStoreId } from '../sync/remote-head.ts'
 import { nothingSent, nothingTaken, type SyncReport } from '../sync/report.ts'
 import { StagedClone } from '../sync/staged-clone.ts'
-import { type Audit, type AuditOptions, auditStore } from './audit.ts'
+import { findFault } from '../sync/unopened-head.ts'
+import { type Audit, type AuditOptions, withAudit } from './audit.ts'
 import {
   checkAccepted,
   findLeftOut,
@@ -64,22 +69,27 @@ export interface TrailOptions extends AuditOptions {
  * added by its card. Throws as `joinStore` and `auditStore`, and leaves nothing behind then.
  */
 export async function joinTrail(
-  options: TrailOptions & Pick<JoinOptions, 'url' | 'confirmStore'>,
+  options: TrailOptions & Pick<JoinOptions, 'url' | 'trustFirstContact'>,
 ): Promise<Audit> {
   const { directory, identity, disk = systemDisk, random = systemRandom } = options
   const { url } = addressOf(options)
+  checkNamed(options)
+  let contact: FirstContact | undefined
   return new StagedClone(disk, random, directory).make(async ({ repository }) => {
     await fetchInto(repository, options, async (objects, head, storeId) => {
       const keyring = readHeadKeyring(objects, head)
-      const { epochs } = await openAuditKeyring(keyring, storeId, identity, options.signal)
-      await confirmStore(options, storeId)
-      await checkKeepsUp({ objects, storeId, epochs }, head, options)
+      const opened = await openAuditKeyring(keyring, identity, options.signal)
+      const source = { objects, storeId, epochs: opened.epochs }
+      await checkKeepsUp(source, head, options)
+      await checkState(source, head, options)
+      contact = await contactOf(source, head, opened.directory)
     })
     await withObjects({ ...options, directory: repository }, async ({ exchange, head }) => {
       await exchange.addRemote({ name: nameOf(options), url })
       await exchange.track(nameOf(options), head)
     })
-    return auditStore({ ...options, directory: repository })
+    const confirm = () => confirmContact(options, contact)
+    return withAudit({ ...options, directory: repository }, async (found) => found, confirm)
   })
 }
 
@@ -209,7 +219,7 @@ async function takeOver(
   options: TrailOptions,
 ): Promise<TakenOver> {
   const { anchor, list, before, head } = move
-  const trail = await verifyTrail(incoming, move, options)
+  const trail = await verifyShown(incoming, move, options)
   const source = await withEpochsOf(incoming, move, trail, options)
   const leftOut = await findAllLeftOut(source, move, trail, options)
   checkAccepted(leftOut, options)
@@ -238,6 +248,20 @@ async function takeOver(
   return { commits, erased, leftOut: leftOut ?? [] }
 }
 
+/** A head that this device cannot open is compared without keys: it proves no removal. */
+async function verifyShown(
+  incoming: Incoming,
+  { storeId, before, head }: Move,
+  options: TrailOptions,
+): Promise<VerifiedTrail> {
+  try {
+    return await verifyTrail(incoming, { storeId, head }, options)
+  } catch (error) {
+    if (!hasCode(error, 'wrong_key')) throw error
+    throw (await findFault(incoming, before, head, options.signal)) ?? error
+  }
+}
+
 /** Packs and erases, also after an interrupted sync: no writer of this clone would do it. */
 async function finish(objects: ObjectStore): Promise<void> {
   const { journalFrames, purgePending } = objects.status()
@@ -247,12 +271,12 @@ async function finish(objects: ObjectStore): Promise<void> {
 /** The devices that the new head has and the old one had not. */
 async function newDevicesBetween(
   objects: ObjectStore,
-  { storeId, before, head }: Move,
+  { before, head }: Move,
   { identity }: TrailOptions,
 ): Promise<readonly NewDevice[]> {
   if (before === head) return []
   const directoryAt = async (oid: Oid): Promise<Directory> => {
-    return (await openAuditKeyring(readHeadKeyring(objects, oid), storeId, identity)).directory
+    return (await openAuditKeyring(readHeadKeyring(objects, oid), identity)).directory
   }
   return findNewDevices(await directoryAt(before), await directoryAt(head), identity.deviceId)
 }
@@ -269,7 +293,7 @@ async function withEpochsOf(
   { identity, signal }: TrailOptions,
 ): Promise<TrailSource> {
   const keyring = readHeadKeyring(objects, before)
-  const { epochs: known } = await openAuditKeyring(keyring, storeId, identity, signal)
+  const { epochs: known } = await openAuditKeyring(keyring, identity, signal)
   return { objects, storeId, epochs: new Map([...known, ...epochs]) }
 }
 
@@ -344,7 +368,7 @@ async function recordOf(
   { identity, signal }: TrailOptions,
 ): Promise<Uint8Array> {
   const keyring = readHeadKeyring(objects, head)
-  const { epochs } = await openAuditKeyring(keyring, storeId, identity, signal)
+  const { epochs } = await openAuditKeyring(keyring, identity, signal)
   return headAt({ objects, storeId, epochs }, head).record
 }
 

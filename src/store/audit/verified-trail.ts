@@ -34,7 +34,7 @@ export async function verifyTrail(
   { identity, progress, signal }: TrailKey,
 ): Promise<VerifiedTrail> {
   const keyring = readHeadKeyring(objects, head)
-  const { epochs } = await openAuditKeyring(keyring, storeId, identity, signal)
+  const { epochs } = await openAuditKeyring(keyring, identity, signal)
   const source = { objects, storeId, epochs }
   const trail = new Trail(source)
   const onCommit = (commit: CheckedCommit): void => trail.add(commit)

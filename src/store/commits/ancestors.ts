@@ -2,7 +2,9 @@
 // the height that is looked for has to be read. Both parents of a merge are followed.
 
 import { equalBytes } from '../../bytes.ts'
+import { isState } from '../../format/address.ts'
 import { parseLinks } from '../../format/commit.ts'
+import { bringsKeyring } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
@@ -40,6 +42,23 @@ export function* containsRecord(
     yield
     if (height !== wanted.height) continue
     if (equalBytes(decodeCommit(storeId, epochs, oid, bytes).hash, wanted.record)) return true
+  }
+  return false
+}
+
+/**
+ * Whether the history of a head has a keyring record whose hash begins as an address says (FORMAT
+ * §1.8). In steps, one for each commit: all are read if the address is as old as the store.
+ */
+export function* containsState(
+  { objects, storeId, epochs }: RecordSource,
+  head: Oid,
+  state: string,
+): Generator<undefined, boolean> {
+  for (const { oid, bytes } of ancestorsDownTo(objects, head, 0)) {
+    const { record, hash } = decodeCommit(storeId, epochs, oid, bytes)
+    if (isState(state, bringsKeyring(record.kind) ? hash : record.keyring)) return true
+    yield
   }
   return false
 }

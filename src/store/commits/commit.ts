@@ -15,6 +15,7 @@ import {
   sealEnvelope,
   sealInThread,
 } from '../../format/envelope.ts'
+import { storeIdOf } from '../../format/id.ts'
 import { encodeMemoryBlob } from '../../format/memory-blob.ts'
 import { readmeFile, storeFile } from '../../format/public-files.ts'
 import { zeroHash, zeroId } from '../../format/record.ts'
@@ -148,7 +149,7 @@ async function buildRows(
   const detail = sealEnvelope(
     'detail',
     context.epoch.detail,
-    detailContext(context.storeId, signed.hash),
+    detailContext(context.epoch, signed.hash),
     zeroHash,
     encoded,
   )
@@ -167,22 +168,36 @@ function bringKeyring(
   return { oid, record: hash, kid: epoch.kid, archived, directory }
 }
 
+interface Replaced {
+  readonly keyring?: BroughtKeyring
+  readonly settings?: { readonly bytes: Sealed; readonly value: SettingsState['value'] }
+}
+
 /** A commit that replaces keyring or settings and touches no memory (kinds 4 and 5). */
 export async function buildAdministration(
   context: CommitContext,
   snapshot: Snapshot,
   fields: RecordFields,
-  replaced: {
-    readonly keyring?: BroughtKeyring
-    readonly settings?: { readonly bytes: Sealed; readonly value: SettingsState['value'] }
-  },
+  replaced: Replaced,
+): Promise<BuiltCommit> {
+  const signed = signNext(context, snapshot, { ...fields, ...hashesOf(replaced) })
+  return bringBlobs(context, snapshot, signed, replaced)
+}
+
+function hashesOf({ keyring, settings }: Replaced): Partial<RecordFields> {
+  return {
+    ...(keyring && { keyringHash: hash256(keyring.bytes) }),
+    ...(settings && { settingsHash: hash256(settings.bytes) }),
+  }
+}
+
+async function bringBlobs(
+  context: CommitContext,
+  snapshot: Snapshot,
+  signed: SignedRecord,
+  replaced: Replaced,
 ): Promise<BuiltCommit> {
   const objects: NewObject[] = []
-  const signed = signNext(context, snapshot, {
-    ...fields,
-    ...(replaced.keyring && { keyringHash: hash256(replaced.keyring.bytes) }),
-    ...(replaced.settings && { settingsHash: hash256(replaced.settings.bytes) }),
-  })
   const keyring = replaced.keyring && bringKeyring(replaced.keyring, signed, objects)
   let settings: SettingsState | undefined
   if (replaced.settings !== undefined) {
@@ -208,13 +223,16 @@ export async function buildRedaction(
   return finish(context, snapshot, { signed, memories: new Map(), objects: [] })
 }
 
-/** The first commit of a store (kind 1), with the public files that every later tree keeps. */
+/**
+ * The first commit of a store (kind 1), whose record gives the store its id, with the public files
+ * that every later tree keeps.
+ */
 export async function buildGenesis(
-  context: CommitContext,
+  nameless: Omit<CommitContext, 'storeId'>,
   keyring: BroughtKeyring,
-  settings: { readonly bytes: Sealed; readonly value: SettingsState['value'] },
+  settings: Required<Replaced>['settings'],
   actor: Actor | undefined,
-): Promise<{ readonly built: BuiltCommit; readonly snapshot: Snapshot }> {
+): Promise<NewStore> {
   const snapshot = new Snapshot(
     beforeGenesis,
     {
@@ -226,10 +244,20 @@ export async function buildGenesis(
     },
     { oid: '', value: settings.value, record: zeroHash, height: -1, updated: 0, created: 0 },
   )
-  const fields = { kind: 'genesis', actor, directoryNumber: 0 } as const
-  const built = await buildAdministration(context, snapshot, fields, { keyring, settings })
-  const files = [readmeFile, storeFile(context.storeId)].map((file) => newObject('blob', file))
-  return { built: { ...built, objects: [...files, ...built.objects] }, snapshot }
+  const replaced = { keyring, settings }
+  const fields = { kind: 'genesis', actor, directoryNumber: 0, ...hashesOf(replaced) } as const
+  // Genesis names no memory or version, so that its record needs no id yet.
+  const signed = signNext({ ...nameless, storeId: zeroId }, snapshot, fields)
+  const storeId = storeIdOf(signed.hash)
+  const built = await bringBlobs({ ...nameless, storeId }, snapshot, signed, replaced)
+  const files = [readmeFile, storeFile(storeId)].map((file) => newObject('blob', file))
+  return { storeId, built: { ...built, objects: [...files, ...built.objects] }, snapshot }
+}
+
+interface NewStore {
+  readonly storeId: string
+  readonly built: BuiltCommit
+  readonly snapshot: Snapshot
 }
 
 interface Parts {
@@ -252,7 +280,7 @@ async function sealMemory(
   const { operation, created, path, content, sha256, size } = plan
   if (content === undefined) return { versionId, operation, created, live: undefined }
   const plaintext = encodeMemoryBlob({ path, content, versionId, created, sha256: fromHex(sha256) })
-  const ctx = memoryContext(context.storeId, memoryId)
+  const ctx = memoryContext(context.epoch, memoryId)
   const { memory: keys } = context.epoch
   const sealing: Sealing = ['memory', keys, ctx, blinding, plaintext]
   const blob = push(objects, await newBlob(size > inlineBytesMax, sealing)).oid
@@ -328,7 +356,7 @@ async function checkTree(storeId: string, snapshot: Snapshot): Promise<void> {
 }
 
 function sealRecord(context: CommitContext, bytes: Uint8Array): Sealed {
-  const ctx = recordContext(context.storeId)
+  const ctx = recordContext(context.epoch)
   return sealEnvelope('record', context.epoch.record, ctx, zeroHash, bytes)
 }
 

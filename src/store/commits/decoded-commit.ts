@@ -79,10 +79,10 @@ function openRecord<Keys extends AuditKeys>(
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', `The commit ${oid} is sealed under an unknown epoch`)
   }
-  const context = recordContext(storeId)
+  const context = recordContext(epoch)
   const padded = openDeterministic('record', epoch.record, context, zeroHash, sealed)
   const { record: signedRecord, body, signature, signed } = decodeRecord(padded)
-  const hash = recordHash(storeId, signed)
+  const hash = recordHash(epoch, signed)
   const record = nameRows(storeId, signedRecord, hash)
   return { epoch, record, body, signature, hash }
 }
@@ -110,10 +110,10 @@ export function verifyDecodedCommit<Keys extends AuditKeys>(
 }
 
 /** The rows of the detail by row index; none for a kind without a detail. */
-export function openDetail(storeId: string, commit: DecodedCommit): ReadonlyMap<number, DetailRow> {
+export function openDetail(commit: DecodedCommit): ReadonlyMap<number, DetailRow> {
   const { detail } = commit.parts
   if (detail === undefined) return new Map()
-  const context = detailContext(storeId, commit.hash)
+  const context = detailContext(commit.epoch, commit.hash)
   const padded = openDeterministic('detail', commit.epoch.detail, context, zeroHash, detail)
   return new Map(decodeDetail(padded).map((row) => [row.row, row]))
 }

@@ -30,7 +30,7 @@ export function signNext(
   fields: RecordFields,
   other?: OtherParent,
 ): SignedRecord {
-  const { storeId, signer } = context
+  const { storeId, epoch, signer } = context
   const parents = parentsOf(snapshot, other)
   const record: RecordBody = {
     actor: undefined,
@@ -51,8 +51,8 @@ export function signNext(
   }
   // A record that breaks a rule would make the store unreadable.
   checkRecordRules(record)
-  const bytes = signRecord(storeId, record, signer.pair)
-  const hash = recordHash(storeId, bytes)
+  const bytes = signRecord(epoch, record, signer.pair)
+  const hash = recordHash(epoch, bytes)
   return { record: nameRows(storeId, record, hash), bytes, hash }
 }
 

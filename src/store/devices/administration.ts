@@ -27,10 +27,12 @@ import { deviceNameTexts, settingsTexts } from '../guard/guard.ts'
 import type { StoreSession } from '../session/session.ts'
 import { lastRecords } from '../snapshot/snapshot.ts'
 
-export function sealSettings(context: CommitContext, settings: Settings): Sealed {
-  const { epoch, storeId, random } = context
+export function sealSettings(
+  { epoch, random }: Pick<CommitContext, 'epoch' | 'random'>,
+  settings: Settings,
+): Sealed {
   const plaintext = encodeSettings(settings)
-  return sealEnvelope('settings', epoch.settings, recordContext(storeId), random(32), plaintext)
+  return sealEnvelope('settings', epoch.settings, recordContext(epoch), random(32), plaintext)
 }
 
 /**

@@ -246,7 +246,7 @@ export async function makeRecoveryKey(
   const secretFor = async (): Promise<Uint8Array> =>
     operator === undefined
       ? generateRecoveryKey(session.random)
-      : nextOperatorKey(session.storeId, operator, await recoveryKeysEver(session))
+      : nextOperatorKey(session.currentEpoch(), operator, await recoveryKeysEver(session))
   if (keepOld) {
     return session.writing(async () => {
       const secret = await secretFor()

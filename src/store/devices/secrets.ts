@@ -2,10 +2,11 @@
 
 import { equalBytes } from '../../bytes.ts'
 import type { RecoveryEntry } from '../../format/directory.ts'
+import type { Seeded } from '../../format/envelope.ts'
 import { operatorSigningKeys } from '../../keys/recovery.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
-/** What opens the store besides its devices: several passphrases only after keyrings joined. */
+/** How many there are of what opens the store besides its devices. */
 export interface Secrets {
   readonly passphrases: number
   readonly recoveryKeys: number
@@ -20,12 +21,12 @@ export function countSecrets({ keyring }: Pick<Snapshot, 'keyring'>): Secrets {
 
 /** Whether there are recovery keys, and all of them follow from an operator secret. */
 export function isRecoveredBy(
-  storeId: string,
+  store: Seeded,
   { keyring }: Pick<Snapshot, 'keyring'>,
   operatorSecret: Uint8Array,
 ): boolean {
   const entries = keyring.directory.recovery.filter(({ type }) => type === 'recovery')
-  const own = operatorSigningKeys(storeId, operatorSecret)
+  const own = operatorSigningKeys(store, operatorSecret)
   const follows = ({ signingKey }: RecoveryEntry): boolean => {
     return own.some((key) => equalBytes(key, signingKey))
   }

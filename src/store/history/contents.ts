@@ -95,7 +95,7 @@ function openMemory(
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', 'A memory is sealed under an unknown epoch')
   }
-  const context = memoryContext(source.storeId, expected.memoryId)
+  const context = memoryContext(epoch, expected.memoryId)
   const memory = decodeMemoryBlob(openEnvelope('memory', epoch.memory, context, bytes))
   const matches =
     memory.versionId === expected.versionId &&

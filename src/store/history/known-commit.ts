@@ -26,10 +26,9 @@ export interface KnownCommit {
 
 /** `bytes` is the body of the commit, if the caller has read it. */
 export function readKnownCommit(source: HistorySource, oid: Oid, bytes?: Uint8Array): KnownCommit {
-  const { storeId } = source
   const { sections, epoch, hash, body } = openKnownRecord(source, oid, bytes)
-  const details = openKnownDetail(storeId, epoch, sections, hash)
-  const record = nameRows(storeId, body, hash)
+  const details = openKnownDetail(epoch, sections, hash)
+  const record = nameRows(source.storeId, body, hash)
   const { kind, rows } = record
   return {
     hash,
@@ -52,7 +51,7 @@ interface KnownRecord {
 }
 
 function openKnownRecord(
-  { objects, storeId, epochs }: HistorySource,
+  { objects, epochs }: HistorySource,
   oid: Oid,
   bytes: Uint8Array = readCommitBytes(objects, oid),
 ): KnownRecord {
@@ -61,20 +60,19 @@ function openKnownRecord(
   if (epoch === undefined) {
     throw new StoreError('envelope_epoch', `The commit ${oid} is sealed under an unknown epoch`)
   }
-  const context = recordContext(storeId)
+  const context = recordContext(epoch)
   const opened = openEnvelope('record', epoch.record, context, sections.record)
   const { record: body, signed } = decodeRecord(opened)
-  return { sections, epoch, hash: recordHash(storeId, signed), body }
+  return { sections, epoch, hash: recordHash(epoch, signed), body }
 }
 
 function openKnownDetail(
-  storeId: string,
   epoch: EpochKeys,
   { detail }: CommitSections,
   hash: Uint8Array,
 ): ReadonlyMap<number, DetailRow> {
   if (detail === undefined) return new Map()
-  const context = detailContext(storeId, hash)
+  const context = detailContext(epoch, hash)
   const rows = decodeDetail(openEnvelope('detail', epoch.detail, context, detail))
   return new Map(rows.map((row) => [row.row, row]))
 }

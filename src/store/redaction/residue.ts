@@ -195,7 +195,7 @@ export class ResidueSearch {
     return tolerant([], () => {
       if (parseCommit(bytes).detail === undefined) return []
       const commit = decodeCommit(storeId, epochs, oid, bytes)
-      return [...openDetail(storeId, commit).keys()].flatMap((row) => {
+      return [...openDetail(commit).keys()].flatMap((row) => {
         const versionId = commit.record.rows[row]?.versionId ?? ''
         return this.#redacted.has(versionId) ? [residue(oid, versionId)] : []
       })
@@ -215,11 +215,11 @@ export class ResidueSearch {
 
   /** Undefined if the blob is not of this memory, which the key commitment shows. */
   #findVersion(memoryId: string, bytes: Uint8Array): string | undefined {
-    const { storeId, epochs } = this.#source
+    const { epochs } = this.#source
     return tolerant(undefined, () => {
       const epoch = epochs.get(readKid('memory', bytes))
       if (epoch === undefined) return undefined
-      const context = memoryContext(storeId, memoryId)
+      const context = memoryContext(epoch, memoryId)
       return decodeMemoryBlob(openEnvelope('memory', epoch.memory, context, bytes)).versionId
     })
   }

@@ -244,10 +244,10 @@ class Rewriter {
     const { storeId, epochs } = this.#source
     const commit = decodeCommit(storeId, epochs, oid, bytes)
     const erasedIds = new Set(erased.map((version) => version.versionId))
-    const kept = [...openDetail(storeId, commit).values()].filter(({ row }) => {
+    const kept = [...openDetail(commit).values()].filter(({ row }) => {
       return !erasedIds.has(commit.record.rows[row]?.versionId ?? '')
     })
-    const context = detailContext(storeId, commit.hash)
+    const context = detailContext(commit.epoch, commit.hash)
     return sealEnvelope('detail', commit.epoch.detail, context, zeroHash, encodeDetail(kept))
   }
 

@@ -29,7 +29,7 @@ export function describeChange(source: OpenSource, commit: Oid): LostChange {
     return { commit, kind: undefined, time: undefined, deviceId: undefined, paths: [] }
   }
   const { record } = opened
-  const paths = [...rowsOf(source, opened).values()]
+  const paths = [...rowsOf(opened).values()]
   const deviceId = formatId('device', record.deviceId)
   return { commit, kind: record.kind, time: record.time, deviceId, paths: [...new Set(paths)] }
 }
@@ -62,8 +62,8 @@ function open(source: OpenSource, oid: Oid): DecodedCommit | undefined {
 }
 
 /** The paths in the detail of a commit, by memory id. */
-function rowsOf({ storeId }: OpenSource, commit: DecodedCommit): ReadonlyMap<string, string> {
-  const rows = orUndefined(() => openDetail(storeId, commit)) ?? new Map()
+function rowsOf(commit: DecodedCommit): ReadonlyMap<string, string> {
+  const rows = orUndefined(() => openDetail(commit)) ?? new Map()
   const paths = new Map<string, string>()
   for (const [row, { path }] of rows) {
     const memoryId = commit.record.rows[row]?.memoryId
@@ -79,7 +79,7 @@ function pathOf(source: OpenSource, commit: DecodedCommit, blob: Oid): string | 
     const tree = treeOf(readCommitBytes(objects, commit.oid))
     const memories = getTree(objects, tree).find(({ name }) => name === 'm')?.oid
     if (memories === undefined) return undefined
-    const found = [...rowsOf(source, commit)].find(([memoryId]) => {
+    const found = [...rowsOf(commit)].find(([memoryId]) => {
       return findBlob(objects, memories, memoryId) === blob
     })
     return found?.[1]

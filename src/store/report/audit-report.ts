@@ -67,7 +67,7 @@ export interface AuditReport {
   readonly verification: {
     /** `history`: everything. `trail`: all but contents, paths and settings (FORMAT §8.4). */
     readonly extent: 'history' | 'trail'
-    /** 40 hex digits, and its ten words. */
+    /** 40 hex digits, and its twelve words. */
     readonly head: string
     readonly headFingerprint: readonly string[]
     readonly commits: number

@@ -12,6 +12,7 @@ import type { RedactionCertificate } from '../redaction/certificate.ts'
 import { findResidue, type ResidueReport } from '../redaction/residue.ts'
 import { onCurrentHead } from '../session/current-head.ts'
 import type { StoreSession } from '../session/session.ts'
+import { comparedOf } from '../snapshot/compared.ts'
 import { findUnsent } from '../sync/remote-status.ts'
 import { verifyHistory } from '../verify/verify.ts'
 import {
@@ -50,8 +51,6 @@ async function auditSession(
 ): Promise<Audit> {
   const { storeId, identity } = session
   const deviceId = formatId('device', identity.deviceId)
-  // A list of words.
-  const { headFingerprint } = await import('../../format/fingerprint.ts')
   return onCurrentHead(session, async (head) => {
     const trail = new Trail(session)
     const { snapshot } = await verifyHistory(session, head, {
@@ -64,7 +63,7 @@ async function auditSession(
       deviceId,
       role: roleOf(snapshot, identity.deviceId),
       head,
-      headFingerprint: headFingerprint(storeId, snapshot.head.record),
+      ...(await comparedOf(storeId, snapshot)),
       memories: snapshot.count,
       entries: await inSlices(trail.entries(snapshot.redacted), signal),
       leftOut: [],

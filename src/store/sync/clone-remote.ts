@@ -3,13 +3,19 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
+import { parseAddress, type StoreAddress } from '../../format/address.ts'
+import type { Directory } from '../../format/directory.ts'
 import { formatId, parseId } from '../../format/id.ts'
+import { bringsKeyring } from '../../format/record-rules.ts'
 import { createDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import { inSlices } from '../../time-slice.ts'
 import type { TransferProgress } from '../../transport/remote-access.ts'
+import { containsState, type RecordSource } from '../commits/ancestors.ts'
 import type { Author } from '../commits/commit-context.ts'
-import { readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
+import { decodeCommit, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
+import type { Device } from '../devices/devices.ts'
 import { checkFreshness } from '../session/freshness.ts'
 import {
   localFiles,
@@ -21,20 +27,32 @@ import type { RemoteOptions } from './options.ts'
 import { readForeignStoreId } from './remote-head.ts'
 
 export interface JoinOptions extends OpenOptions {
-  /** An address as git takes it; `#memstore_…` after it names the store that is expected. */
+  /**
+   * An address as git takes it, and what `status` on another machine shows behind it:
+   * `#memstore_…+…`, the store and a state that the remote must have (FORMAT §1.8).
+   */
   readonly url: string
   /**
-   * Whether `memstore_…`, the store that the remote shows, is the right one. Called if neither
-   * `url`, `storeId`, a recovery key nor an operator secret says so; without it such a join is
-   * refused.
+   * Whether to trust the state that the remote shows. Called with what was verified if the address
+   * names the store, here or as `storeId`, and no state of it, unless this device knows the store;
+   * without it such a join is refused.
    */
-  readonly confirmStore?: ((storeId: string) => Promise<boolean>) | undefined
+  readonly trustFirstContact?: ((found: FirstContact) => Promise<boolean>) | undefined
   /** What the remote is called here; `origin` by default. */
   readonly remote?: string | undefined
   readonly access?: RemoteOptions | undefined
   /** The author of the merge commit, if joining needs one. */
   readonly author: Author
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
+}
+
+/** What a remote shows of a store that this device has never seen; all of it is verified. */
+export interface FirstContact {
+  /** `memstore_…` */
+  readonly storeId: string
+  readonly owners: readonly Pick<Device, 'deviceId' | 'name'>[]
+  /** Ten, which move only with who may open the store; `status` shows them. */
+  readonly words: readonly string[]
 }
 
 /** What to fetch, and how. */
@@ -44,10 +62,9 @@ export interface FetchOptions
     StoreEnvironment,
     Pick<WorkOptions, 'signal'> {}
 
-type ConfirmOptions = Pick<
-  JoinOptions,
-  'url' | 'storeId' | 'confirmStore' | 'recoveryKey' | 'operatorSecret'
->
+type ContactOptions = Pick<JoinOptions, 'url' | 'storeId' | 'trustFirstContact'> &
+  StorePlaces &
+  StoreEnvironment
 
 /** Fetches the remote's head and its objects, and sets the branch to it unless `check` throws. */
 export async function fetchInto(
@@ -55,7 +72,7 @@ export async function fetchInto(
   options: FetchOptions,
   check: (objects: ObjectStore, head: Oid, storeId: string) => Promise<void>,
 ): Promise<void> {
-  const { url, expected } = addressOf(options)
+  const { url, storeId: expected } = addressOf(options)
   // Imported here: the library loads this file at its start, and few processes join a store.
   const { connectFetch } = await import('../../transport/fetch.ts')
   const connection = await connectFetch({ signal: options.signal, ...options.access, url })
@@ -83,34 +100,78 @@ export async function fetchInto(
   }
 }
 
-/** The address, and the id of the store if it names one. Throws `invalid_input`. */
-export function addressOf({ url, storeId }: Pick<JoinOptions, 'url' | 'storeId'>): {
-  readonly url: string
-  readonly expected: string | undefined
-} {
-  const hash = url.lastIndexOf('#memstore_')
-  const expected = hash === -1 ? storeId : url.slice(hash + 1)
+/** The address, with the store that it names or `storeId` does. Throws `invalid_input`. */
+export function addressOf({ url, storeId }: Pick<JoinOptions, 'url' | 'storeId'>): StoreAddress {
+  const address = parseAddress(url)
+  if (address.storeId !== undefined || storeId === undefined) return address
+  return { ...address, storeId: parseId('store', storeId) }
+}
+
+/**
+ * Throws `invalid_input` unless it is said which store is joined. Whoever knows a passphrase, a
+ * recovery key or a device card can make another store that it opens, and would read what the new
+ * device writes.
+ */
+export function checkNamed(options: Pick<JoinOptions, 'url' | 'storeId'>): void {
+  if (addressOf(options).storeId !== undefined) return
+  throw new StoreError(
+    'invalid_input',
+    'The address does not say which store it leads to, and neither does a key: put ' +
+      '`#memstore_…+…`, which `gitlocket status` shows on another machine, after it',
+  )
+}
+
+/** The newest keyring record of a head, and who the owners are. Not verified yet. */
+export async function contactOf(
+  source: RecordSource,
+  head: Oid,
+  directory: Directory,
+): Promise<FirstContact> {
+  const { objects, storeId, epochs } = source
+  const { record, hash } = decodeCommit(storeId, epochs, head, readCommitBytes(objects, head))
+  const keyring = bringsKeyring(record.kind) ? hash : record.keyring
+  // A list of words.
+  const { keyringFingerprint } = await import('../../format/fingerprint.ts')
+  const owners = directory.devices.filter(({ role }) => role === 'owner')
   return {
-    url: hash === -1 ? url : url.slice(0, hash),
-    expected: expected === undefined ? undefined : parseId('store', expected),
+    storeId: formatId('store', storeId),
+    owners: owners.map((one) => ({ deviceId: formatId('device', one.deviceId), name: one.name })),
+    words: keyringFingerprint(storeId, keyring),
   }
 }
 
 /**
- * Confirms which store is joined. Whoever knows a passphrase or has seen a device card can make
- * another store that it opens, and the new device would hand over what it writes. A recovery key
- * and an operator secret open their own store alone. Throws `invalid_input`.
+ * Checks that the head has the state that the address names. Throws `rolled_back`.
  */
-export async function confirmStore(options: ConfirmOptions, storeId: string): Promise<void> {
-  const { recoveryKey, operatorSecret } = options
-  if (addressOf(options).expected !== undefined) return
-  if (recoveryKey !== undefined || operatorSecret !== undefined) return
-  if (await options.confirmStore?.(formatId('store', storeId))) return
+export async function checkState(
+  source: RecordSource,
+  head: Oid,
+  options: ContactOptions,
+): Promise<void> {
+  const { state } = addressOf(options)
+  if (state === undefined || (await inSlices(containsState(source, head, state)))) return
+  throw new StoreError(
+    'rolled_back',
+    'The remote does not have the state of the store that the address names: it shows an older ' +
+      'one, or one that somebody went on from without the others',
+  )
+}
+
+/** Whom to trust about how new the store is, once all is verified. Throws `invalid_input`. */
+export async function confirmContact(
+  options: ContactOptions,
+  found: FirstContact | undefined,
+): Promise<void> {
+  if (found === undefined || addressOf(options).state !== undefined) return
+  const { anchor } = localFiles(options, parseId('store', found.storeId))
+  if (anchor.verified !== undefined) return
+  if (await options.trustFirstContact?.(found)) return
   throw new StoreError(
     'invalid_input',
-    'Which store the remote holds was not confirmed, and neither a passphrase nor a device card ' +
-      'shows it: put `#memstore_…`, the id that `gitlocket status` shows on another machine, ' +
-      'after the address',
+    'How new the store is that the remote shows was not confirmed, and its id does not show it: ' +
+      'use the whole address that `gitlocket status` shows on another machine, ' +
+      '`#memstore_…+…`, or compare the ten words there with these, ' +
+      `${found.words.join(' ')}, and trust the first contact`,
   )
 }
 

@@ -166,7 +166,7 @@ function hasUnreadableDetail(
 ): boolean {
   if (!mayHaveDetail(bytes)) return false
   try {
-    openDetail(storeId, decodeCommit(storeId, epochs, oid, bytes))
+    openDetail(decodeCommit(storeId, epochs, oid, bytes))
     return false
   } catch (error) {
     if (!(error instanceof StoreError)) throw error

@@ -38,6 +38,7 @@ import {
 } from './remote-head.ts'
 import type { RemoteState } from './remote-state.ts'
 import { TakeOver } from './take-over.ts'
+import { judgeUnopened } from './unopened-head.ts'
 
 const tooLarge = 'what was refused is larger than 64 MiB, and nothing of it is kept'
 
@@ -152,8 +153,11 @@ export class Receiver {
     const history = await this.#session.loadHistory(this.#options)
     try {
       return await this.#verify(history, head, seen)
-    } catch (error) {
-      if (!isVerdict(error)) throw error
+    } catch (refused) {
+      if (!isVerdict(refused)) throw refused
+      const error = hasCode(refused, 'wrong_key')
+        ? await judgeUnopened(this.#source, history, head, seen, this.#options)
+        : refused
       const { repair, only } = this.#options
       const mayReplace = repair === true && only !== 'pull' && isReplaceable(error)
       // A remote on which our history was never seen may belong to another store.

@@ -5,7 +5,6 @@ import type { WorkOptions } from '../../async.ts'
 import { equalBytes, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseLinks, parseTree } from '../../format/commit.ts'
-import { formatId } from '../../format/id.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
 import { parseStoreFile } from '../../format/public-files.ts'
 import type { Oid, SizeLimit } from '../../git/objects/object.ts'
@@ -248,19 +247,7 @@ async function epochsOf(
   const keyring = decodeKeyring(readHeadKeyring(objects, head))
   if (session.epochs.has(keyring.kid)) return session.epochs
   const unlock = { type: 'identity', identity: session.identity } as const
-  try {
-    return (await openHeadKeyring(objects, session.storeId, unlock, head, signal)).epochs
-  } catch (error) {
-    if (!hasCode(error, 'wrong_key')) throw error
-    const device = formatId('device', session.identity.deviceId)
-    throw new StoreError(
-      'wrong_key',
-      `The remote no longer lets this device in, ${device}: an owner removed it or locked it ` +
-        'out, or it had joined on late changes of a removed device. What is here is kept. To ' +
-        'write again, join the store in another directory',
-      { cause: error },
-    )
-  }
+  return (await openHeadKeyring(objects, session.storeId, unlock, head, signal)).epochs
 }
 
 /** Checks the store id of an unverified head. Throws `store_id_mismatch` or `not_a_store`. */

@@ -52,7 +52,7 @@ export class CommitCheckers {
     // An auditor reads no contents, and the threads do.
     const members = [...epochs.values()].filter(opensContents)
     if (members.length < epochs.size) return
-    const keys = members.map(({ auditKey, contentKey }) => ({ auditKey, contentKey }))
+    const keys = members.map(({ seed, auditKey, contentKey }) => ({ seed, auditKey, contentKey }))
     const [signing, signingKeys] = [identity?.signing, this.#signingKeys]
     const job = { packDirectories, storeId, epochs: keys, signing, signingKeys }
     this.#pool = new VerifyPool(job, count)

@@ -72,8 +72,8 @@ class CommitAlone implements CheckedCommit {
 
   checkSignature(publicKey: Uint8Array): void {
     const { body, signature } = this.#commit
-    const { storeId, identity } = this.#source
-    verifyRecordSignature(storeId, body, signature, publicKey, identity?.signing)
+    const own = this.#source.identity?.signing
+    verifyRecordSignature(this.epoch, body, signature, publicKey, own)
   }
 
   hasDetail(row: number): boolean {
@@ -96,7 +96,7 @@ class CommitAlone implements CheckedCommit {
 
   #readDetails(): ReadonlyMap<number, DetailRow> {
     if (this.#details !== undefined) return this.#details
-    const details = openDetail(this.#source.storeId, this.#commit)
+    const details = openDetail(this.#commit)
     for (const row of details.keys()) {
       if (row < this.record.rows.length) continue
       refuse('detail_malformed', 'The detail has a row that the record does not have')
@@ -110,7 +110,7 @@ class CommitAlone implements CheckedCommit {
     const blob = this.#findBlob(row.memoryId)
     if (blob === undefined) return refuse('tree_mismatch', 'The tree lacks a memory')
     const bytes = getBlob(this.#source.objects, blob, 'memory_mismatch')
-    const context = memoryContext(this.#source.storeId, row.memoryId)
+    const context = memoryContext(this.epoch, row.memoryId)
     const padded = openDeterministic('memory', this.epoch.memory, context, detail.blinding, bytes)
     const memory = decodeMemoryBlob(padded)
     const size = Buffer.byteLength(memory.content)

@@ -38,7 +38,7 @@ export class TrailCommit implements CheckedCommit {
   }
 
   checkSignature(publicKey: Uint8Array): void {
-    verifyRecordSignature(this.#source.storeId, this.body, this.#signature, publicKey)
+    verifyRecordSignature(this.epoch, this.body, this.#signature, publicKey)
   }
 
   /** Always false: an auditor cannot open details (see `isWhole`). */

@@ -6,6 +6,7 @@ import { equalBytes, toHex } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
 import { type ErrorCode, StoreError } from '../../errors.ts'
 import { openEnvelope, recordContext } from '../../format/envelope.ts'
+import { storeIdOf } from '../../format/id.ts'
 import { readmeFile, storeFile } from '../../format/public-files.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import { zeroHash } from '../../format/record.ts'
@@ -92,6 +93,7 @@ function* verifyInOrder(
   if (merging?.isLate === true) {
     refuse('record_late', 'A parent of a merge is of a device that was removed, or rests on one')
   }
+  if (record.kind === 'genesis') checkStoreId(context, commit)
   const keyring = yield* readKeyring(context, commit)
   checkAuthor({ keyring: before, device }, commit, keyring)
   if (merging?.needsOwner === true && !isOwner(before.directory, record.deviceId)) {
@@ -100,7 +102,7 @@ function* verifyInOrder(
   if (keyring !== undefined && record.kind === 'keyring') {
     const author = admitterOf(before.directory, record)
     const lastRecordOf = lastRecords(snapshot.devices)
-    checkSuccession({ storeId: context.storeId, author, lastRecordOf }, before, keyring)
+    checkSuccession({ seed: commit.epoch.seed, author, lastRecordOf }, before, keyring)
   }
   checkDeviceChain(device, commit)
   const settings = readSettings(context, snapshot, commit)
@@ -112,6 +114,12 @@ function* verifyInOrder(
   const isOwners = record.kind === 'redact' || record.kind === 'settings'
   const own = { deviceId, memories, devices, keyring, isOwners, settings }
   return { own, undo: yield* moveSnapshot(context, snapshot, commit, own, merging) }
+}
+
+/** The id is that of the genesis record, as everything in it is (FORMAT §1). */
+function checkStoreId({ storeId }: VerifyContext, { hash }: CheckedCommit): void {
+  if (storeIdOf(hash) === storeId) return
+  refuse('store_id_mismatch', 'The history does not begin with the record that the store id names')
 }
 
 /** Parents and height. Only genesis has a record without parents (record-rules.ts). */
@@ -188,7 +196,7 @@ function readSettings(
   const state = { oid, record: commit.hash, height, updated, created }
   // An auditor sees that settings changed, but not their values.
   if (!opensContents(epoch)) return { ...state, value: snapshot.settings.value }
-  const padded = openEnvelope('settings', epoch.settings, recordContext(context.storeId), bytes)
+  const padded = openEnvelope('settings', epoch.settings, recordContext(epoch), bytes)
   return { ...state, value: decodeSettings(padded) }
 }
 

@@ -33,7 +33,7 @@ export interface VerifyJob {
   /** As those of an `ObjectStore`. */
   readonly packDirectories: readonly string[]
   readonly storeId: string
-  readonly epochs: readonly Pick<EpochKeys, 'auditKey' | 'contentKey'>[]
+  readonly epochs: readonly Pick<EpochKeys, 'seed' | 'auditKey' | 'contentKey'>[]
   /** The pair of this device; see `CommitSource`. */
   readonly signing: SigningKeyPair | undefined
   readonly signingKeys: SigningKeys

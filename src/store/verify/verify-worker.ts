@@ -18,8 +18,8 @@ void loadSodium().then(listen)
 
 function listen(): void {
   const { storeId, signing, signingKeys } = job
-  const epochs = job.epochs.map(({ auditKey, contentKey }) => {
-    return epochKeys(storeId, auditKey, contentKey)
+  const epochs = job.epochs.map(({ seed, auditKey, contentKey }) => {
+    return epochKeys(seed, auditKey, contentKey)
   })
   const identity = signing && { signing }
   const source = {

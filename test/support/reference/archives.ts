@@ -9,7 +9,7 @@ const auditEntryLength = 80
 const contentEntryLength = 48
 
 export interface Archives {
-  readonly storeId: string
+  readonly seed: string
   /** Envelopes. */
   readonly auditArchive: Uint8Array
   readonly contentArchive: Uint8Array
@@ -20,24 +20,20 @@ function encodeArchive(entries: readonly Uint8Array[]): Uint8Array {
 }
 
 /** The archive of A; `older` goes from the oldest epoch to the newest. */
-export function sealAuditArchive(
-  storeId: string,
-  epoch: Epoch,
-  older: readonly Epoch[],
-): Uint8Array {
+export function sealAuditArchive(seed: string, epoch: Epoch, older: readonly Epoch[]): Uint8Array {
   const entries = older.map((e) => concat(fromHex(e.kid), e.audit, e.contentHash))
-  const [keys, context] = [auditKeys(epoch, 'archive'), archiveContext(storeId, 'A')]
+  const [keys, context] = [auditKeys(epoch, 'archive'), archiveContext(seed, 'A')]
   return sealEnvelope('archive', keys, context, zeroHedge, encodeArchive(entries))
 }
 
 /** The archive of C. */
 export function sealContentArchive(
-  storeId: string,
+  seed: string,
   epoch: Epoch,
   older: readonly Epoch[],
 ): Uint8Array {
   const entries = older.map((e) => concat(fromHex(e.kid), e.content ?? new Uint8Array()))
-  const [keys, context] = [contentKeys(epoch, 'archive'), archiveContext(storeId, 'C')]
+  const [keys, context] = [contentKeys(epoch, 'archive'), archiveContext(seed, 'C')]
   return sealEnvelope('archive', keys, context, zeroHedge, encodeArchive(entries))
 }
 
@@ -52,11 +48,11 @@ function decodeArchive(padded: Uint8Array, entryLength: number): Uint8Array[] {
 
 /** Every epoch before `epoch`, oldest first. An auditor gets them without content keys. */
 export function openArchives(archives: Archives, epoch: Epoch): Epoch[] {
-  const { storeId } = archives
-  const [keys, context] = [auditKeys(epoch, 'archive'), archiveContext(storeId, 'A')]
+  const { seed } = archives
+  const [keys, context] = [auditKeys(epoch, 'archive'), archiveContext(seed, 'A')]
   const padded = openEnvelope('archive', keys, context, archives.auditArchive)
   const older = decodeArchive(padded, auditEntryLength).map((entry) => {
-    const archived = auditorEpoch(storeId, entry.slice(16, 48), entry.slice(48))
+    const archived = auditorEpoch(seed, entry.slice(16, 48), entry.slice(48))
     const right = archived.kid === toHex(entry.slice(0, 16))
     ensure(right, 'keyring_mismatch', 'An archived audit key is not its kid’s')
     return archived
@@ -65,14 +61,14 @@ export function openArchives(archives: Archives, epoch: Epoch): Epoch[] {
 }
 
 function withContent(archives: Archives, epoch: Epoch, older: readonly Epoch[]): Epoch[] {
-  const { storeId, contentArchive } = archives
-  const [keys, context] = [contentKeys(epoch, 'archive'), archiveContext(storeId, 'C')]
+  const { seed, contentArchive } = archives
+  const [keys, context] = [contentKeys(epoch, 'archive'), archiveContext(seed, 'C')]
   const padded = openEnvelope('archive', keys, context, contentArchive)
   const entries = decodeArchive(padded, contentEntryLength)
   const [all, both] = [older.length, entries.length]
   ensure(all === both, 'keyring_mismatch', 'The archives name different epochs')
   return entries.map((entry, i) => {
-    const full = fullEpoch(storeId, older[i]?.audit ?? new Uint8Array(), entry.slice(16))
+    const full = fullEpoch(seed, older[i]?.audit ?? new Uint8Array(), entry.slice(16))
     const right = full.kid === older[i]?.kid && full.kid === toHex(entry.slice(0, 16))
     ensure(right, 'keyring_mismatch', 'An archived content key is not its kid’s')
     return full

@@ -86,7 +86,7 @@ function takeFiles(walk: Walk, { oid, commit, record, epoch }: TrailCommit): voi
   ensure(current, 'envelope_epoch', 'The settings have another kid than their record')
   if (epoch.content === undefined) return
   const keys = contentKeys(epoch, 'settings')
-  const padded = openEnvelope('settings', keys, settingsContext(walk.storeId), bytes)
+  const padded = openEnvelope('settings', keys, settingsContext(walk.trail.seed), bytes)
   walk.settings.set(oid, decodeSettings(padded))
 }
 
@@ -106,11 +106,11 @@ function takeChange(walk: Walk, at: TrailCommit): void {
 }
 
 function openDetail(
-  { storeId }: Walk,
+  { trail }: Walk,
   { commit, record, recordHash, epoch }: TrailCommit,
 ): Map<number, DetailRow> {
   const envelope = commit.detail ?? refuse('commit_malformed', 'A change has no detail')
-  const [keys, context] = [contentKeys(epoch, 'detail'), detailContext(storeId, recordHash)]
+  const [keys, context] = [contentKeys(epoch, 'detail'), detailContext(trail.seed, recordHash)]
   const rows = decodeDetail(openDeterministic('detail', keys, context, zeroHedge, envelope))
   const inside = rows.every(({ row }) => row < record.rows.length)
   ensure(inside, 'detail_malformed', 'A detail is for a row that the record has not')
@@ -163,13 +163,13 @@ function takeMemory(
 }
 
 function openMemory(
-  { repository, storeId, trail }: Walk,
+  { repository, trail }: Walk,
   { epoch }: TrailCommit,
   row: NamedRow,
   { oid, detail }: { oid: string; detail: DetailRow },
 ): MemoryBlob {
   const envelope = repository.read('blob', oid)
-  const [keys, context] = [contentKeys(epoch, 'memory'), memoryContext(storeId, row.memoryId)]
+  const [keys, context] = [contentKeys(epoch, 'memory'), memoryContext(trail.seed, row.memoryId)]
   const hedge = fromHex(detail.blinding)
   const blob = decodeMemoryBlob(openDeterministic('memory', keys, context, hedge, envelope))
   const same =

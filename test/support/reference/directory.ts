@@ -125,8 +125,8 @@ function encodeRecovery(entry: RecoveryEntry): Uint8Array {
 }
 
 /** Hash of a directory, as hex. */
-export function directoryHash(storeId: string, directory: Directory): string {
-  return toHex(H(label('GLK1/directory/v2'), fromHex(storeId), encodeDirectory(directory)))
+export function directoryHash(seed: string, directory: Directory): string {
+  return toHex(H(label('GLK1/directory/v2'), fromHex(seed), encodeDirectory(directory)))
 }
 
 /** Padded plaintext to directory; else `keyring_malformed` or `envelope_padding`. */

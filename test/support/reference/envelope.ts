@@ -35,24 +35,24 @@ const tagLength = 16
 
 const storeContext = fromHex
 
-export const recordContext: (storeId: string) => Uint8Array = storeContext
-export const settingsContext: (storeId: string) => Uint8Array = storeContext
-export const directoryContext: (storeId: string) => Uint8Array = storeContext
+export const recordContext: (seed: string) => Uint8Array = storeContext
+export const settingsContext: (seed: string) => Uint8Array = storeContext
+export const directoryContext: (seed: string) => Uint8Array = storeContext
 
-export function memoryContext(storeId: string, memoryId: string): Uint8Array {
-  return fromHex(storeId + memoryId)
+export function memoryContext(seed: string, memoryId: string): Uint8Array {
+  return fromHex(seed + memoryId)
 }
 
-export function detailContext(storeId: string, recordHash: string): Uint8Array {
-  return fromHex(storeId + recordHash)
+export function detailContext(seed: string, recordHash: string): Uint8Array {
+  return fromHex(seed + recordHash)
 }
 
-export function slotContext(storeId: string, type: number, publicBytes: Uint8Array): Uint8Array {
-  return concat(fromHex(storeId), u8(type), publicBytes)
+export function slotContext(seed: string, type: number, publicBytes: Uint8Array): Uint8Array {
+  return concat(fromHex(seed), u8(type), publicBytes)
 }
 
-export function archiveContext(storeId: string, master: 'A' | 'C'): Uint8Array {
-  return concat(fromHex(storeId), utf8(master))
+export function archiveContext(seed: string, master: 'A' | 'C'): Uint8Array {
+  return concat(fromHex(seed), utf8(master))
 }
 
 // §3.2

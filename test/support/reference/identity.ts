@@ -35,8 +35,13 @@ function fromBase32(text: string, length: number): Uint8Array | undefined {
 
 // §1
 
-export function storeIdOf(founderKey: Uint8Array, founderRandom: Uint8Array): string {
-  return toHex(H(label('GLK1/store/v1'), founderKey, founderRandom)).slice(0, 32)
+export function seedOf(founderKey: Uint8Array, founderRandom: Uint8Array): string {
+  return toHex(H(label('GLK1/seed/v1'), founderKey, founderRandom)).slice(0, 32)
+}
+
+/** The id of the store whose genesis record has this hash. */
+export function storeIdOf(genesis: string): string {
+  return toHex(H(label('GLK1/store/v2'), fromHex(genesis))).slice(0, 32)
 }
 
 export function deviceIdOf(publicKey: Uint8Array): string {
@@ -79,6 +84,26 @@ export function parseId(kind: IdKind, text: string): string {
   const fits = text.startsWith(prefix) && text.length === prefix.length + 26
   const id = fits ? fromBase32(text.slice(prefix.length), 16) : undefined
   return id === undefined ? refuse('invalid_input', 'This is not such an id') : toHex(id)
+}
+
+// §1.8
+
+export interface Address {
+  readonly url: string
+  readonly storeId: string
+  /** The first 16 bytes of the hash of a keyring record; empty if none is named. */
+  readonly state: string
+}
+
+/** An address that names a store. */
+export function parseAddress(text: string): Address {
+  const at = text.lastIndexOf('#memstore_')
+  const [id = '', state, ...more] = text.slice(at + 1).split('+')
+  const storeId = parseId('store', id)
+  const bytes = state === undefined ? new Uint8Array() : fromBase32(state, 16)
+  const fits = bytes !== undefined && more.length === 0 && (state ?? '').length % 26 === 0
+  if (!fits || state === '') return refuse('invalid_input', 'This is no state of a store')
+  return { url: text.slice(0, at), storeId, state: toHex(bytes) }
 }
 
 // §1.2
@@ -207,15 +232,11 @@ export function parseOperatorSecret(text: string): Uint8Array {
 }
 
 /** The recovery key of a store that an operator secret gives; the counter is 0 to 15. */
-export function operatorRecoveryKey(
-  secret: Uint8Array,
-  storeId: string,
-  counter: number,
-): Uint8Array {
-  return keyedH(secret, label('GLK1/operator/v1'), fromHex(storeId), u8(counter))
+export function operatorRecoveryKey(secret: Uint8Array, seed: string, counter: number): Uint8Array {
+  return keyedH(secret, label('GLK1/operator/v1'), fromHex(seed), u8(counter))
 }
 
 /** All of them, the first one first. */
-export function operatorRecoveryKeys(secret: Uint8Array, storeId: string): readonly Uint8Array[] {
-  return Array.from({ length: 16 }, (_, counter) => operatorRecoveryKey(secret, storeId, counter))
+export function operatorRecoveryKeys(secret: Uint8Array, seed: string): readonly Uint8Array[] {
+  return Array.from({ length: 16 }, (_, counter) => operatorRecoveryKey(secret, seed, counter))
 }

@@ -34,7 +34,7 @@ const passphrasePrefixLength = 40
 
 export interface Keyring {
   readonly kid: string
-  readonly storeId: string
+  readonly seed: string
   readonly directoryNumber: number
   readonly slots: readonly Slot[]
   /** Envelopes. */
@@ -48,8 +48,8 @@ export interface Keyring {
 const publicLengths = { 1: ciphertextLength, 2: passphrasePrefixLength + ciphertextLength }
 
 export function encodeKeyring(keyring: Keyring): Uint8Array {
-  const { kid, storeId, slots, directoryNumber } = keyring
-  const ids = concat(fromHex(kid), fromHex(storeId), u64(directoryNumber))
+  const { kid, seed, slots, directoryNumber } = keyring
+  const ids = concat(fromHex(kid), fromHex(seed), u64(directoryNumber))
   const header = concat(utf8('GLKK'), u8(2), u8(0), u16(slots.length), ids)
   const bodies = slots.map((slot) => {
     const body = slotBody(slot)
@@ -68,7 +68,7 @@ export function decodeKeyring(bytes: Uint8Array): Keyring {
   ensure(reader.u8() === 0, 'keyring_malformed', 'A reserved byte is set')
   const slotCount = reader.u16()
   ensure(slotCount <= slotsMax, 'keyring_malformed', 'A keyring has at most 513 slots')
-  const [kid, storeId, directoryNumber] = [reader.hex(16), reader.hex(16), reader.u64()]
+  const [kid, seed, directoryNumber] = [reader.hex(16), reader.hex(16), reader.u64()]
   const slots = Array.from({ length: slotCount }, () => readSlot(reader))
   const [auditArchive, contentArchive, directory] = [
     reader.raw(reader.u32()),
@@ -77,7 +77,7 @@ export function decodeKeyring(bytes: Uint8Array): Keyring {
   ]
   reader.end()
   checkSlots(slots)
-  const keyring = { kid, storeId, directoryNumber, slots, auditArchive, contentArchive, directory }
+  const keyring = { kid, seed, directoryNumber, slots, auditArchive, contentArchive, directory }
   checkKids(keyring)
   return keyring
 }
@@ -129,37 +129,37 @@ function checkKids(keyring: Keyring): void {
 
 /** The keyring; `older` are the epochs before, oldest first. */
 export function makeKeyring(
-  storeId: string,
+  seed: string,
   epoch: Epoch,
   older: readonly Epoch[],
   directory: Directory,
 ): Keyring {
   return {
     kid: epoch.kid,
-    storeId,
+    seed,
     directoryNumber: directory.number,
-    slots: makeSlots(storeId, epoch, directory),
-    auditArchive: sealAuditArchive(storeId, epoch, older),
-    contentArchive: sealContentArchive(storeId, epoch, older),
-    directory: sealDirectory(storeId, epoch, directory),
+    slots: makeSlots(seed, epoch, directory),
+    auditArchive: sealAuditArchive(seed, epoch, older),
+    contentArchive: sealContentArchive(seed, epoch, older),
+    directory: sealDirectory(seed, epoch, directory),
   }
 }
 
-function sealDirectory(storeId: string, epoch: Epoch, directory: Directory): Uint8Array {
-  const [keys, context] = [auditKeys(epoch, 'directory'), directoryContext(storeId)]
+function sealDirectory(seed: string, epoch: Epoch, directory: Directory): Uint8Array {
+  const [keys, context] = [auditKeys(epoch, 'directory'), directoryContext(seed)]
   return sealEnvelope('directory', keys, context, zeroHedge, encodeDirectory(directory))
 }
 
 /** The directory of a keyring that is the one which it and the keys give. */
 export function openDirectory(keyring: Keyring, epoch: Epoch): Directory {
-  const context = directoryContext(keyring.storeId)
+  const context = directoryContext(keyring.seed)
   const keys = auditKeys(epoch, 'directory')
   const directory = decodeDirectory(openEnvelope('directory', keys, context, keyring.directory))
   const numbered = directory.number === keyring.directoryNumber
   ensure(numbered, 'keyring_mismatch', 'The keyring names another directory number')
   const older = openArchives(keyring, epoch)
   if (epoch.content === undefined) checkForAuditor(keyring, epoch, older, directory)
-  else checkWhole(keyring, makeKeyring(keyring.storeId, epoch, older, directory))
+  else checkWhole(keyring, makeKeyring(keyring.seed, epoch, older, directory))
   return directory
 }
 
@@ -177,12 +177,12 @@ function checkForAuditor(
   older: readonly Epoch[],
   directory: Directory,
 ): void {
-  const { storeId, slots } = keyring
+  const { seed, slots } = keyring
   const recipients = [...directory.devices, ...directory.recoveries]
   const sealable = recipients.every(({ kemKey }) => encapsulate(kemKey, zeros(64)) !== undefined)
   ensure(sealable, 'keyring_slots', 'Nothing can be sealed to an X-Wing key')
   const there = new Set(slots.map(slotOrder))
-  const own = makeAuditorSlots(storeId, epoch, directory).map(slotOrder)
+  const own = makeAuditorSlots(seed, epoch, directory).map(slotOrder)
   const present = own.every((order) => there.has(order))
   ensure(present, 'keyring_slots', 'The slot of an auditor is not that of the directory')
   const passphrases = slots.filter((slot) => slot.type === 2)
@@ -195,7 +195,7 @@ function checkForAuditor(
     return equal(publicBytes.slice(0, passphrasePrefixLength), passphrasePrefix(entry))
   })
   ensure(prefixed, 'keyring_slots', 'A passphrase slot is not that of the directory')
-  const archived = equal(keyring.auditArchive, sealAuditArchive(storeId, epoch, older))
-  const listed = equal(keyring.directory, sealDirectory(storeId, epoch, directory))
+  const archived = equal(keyring.auditArchive, sealAuditArchive(seed, epoch, older))
+  const listed = equal(keyring.directory, sealDirectory(seed, epoch, directory))
   ensure(archived && listed, 'keyring_mismatch', 'The keyring is not the one of its directory')
 }

@@ -16,18 +16,18 @@ export interface Epoch {
   readonly contentHash: Uint8Array
 }
 
-export function kidOf(storeId: string, audit: Uint8Array, contentHash: Uint8Array): string {
-  const hash = H(label('GLK1/kcv/v1'), fromHex(storeId), H(audit), contentHash)
+export function kidOf(seed: string, audit: Uint8Array, contentHash: Uint8Array): string {
+  const hash = H(label('GLK1/kcv/v1'), fromHex(seed), H(audit), contentHash)
   return toHex(hash.slice(0, 16))
 }
 
-export function fullEpoch(storeId: string, audit: Uint8Array, content: Uint8Array): Epoch {
+export function fullEpoch(seed: string, audit: Uint8Array, content: Uint8Array): Epoch {
   const contentHash = H(content)
-  return { kid: kidOf(storeId, audit, contentHash), audit, content, contentHash }
+  return { kid: kidOf(seed, audit, contentHash), audit, content, contentHash }
 }
 
-export function auditorEpoch(storeId: string, audit: Uint8Array, contentHash: Uint8Array): Epoch {
-  return { kid: kidOf(storeId, audit, contentHash), audit, content: undefined, contentHash }
+export function auditorEpoch(seed: string, audit: Uint8Array, contentHash: Uint8Array): Epoch {
+  return { kid: kidOf(seed, audit, contentHash), audit, content: undefined, contentHash }
 }
 
 const auditSubkeys = { record: 1, directory: 3, archive: 5 } as const
@@ -72,6 +72,6 @@ export function groupSeed(epoch: Epoch): Uint8Array {
 }
 
 /** Hash of an unpadded, unsealed record, as hex. */
-export function recordHash(storeId: string, body: Uint8Array, signature: Uint8Array): string {
-  return toHex(H(label('GLK1/record/v1'), fromHex(storeId), body, signature))
+export function recordHash(seed: string, body: Uint8Array, signature: Uint8Array): string {
+  return toHex(H(label('GLK1/record/v1'), fromHex(seed), body, signature))
 }

@@ -104,21 +104,21 @@ export function encodeSignedBody(record: ChangeRecord): Uint8Array {
   )
 }
 
-function signedMessage(storeId: string, body: Uint8Array): Uint8Array {
-  return concat(label('GLK1/record-signature/v1'), fromHex(storeId), body)
+function signedMessage(seed: string, body: Uint8Array): Uint8Array {
+  return concat(label('GLK1/record-signature/v1'), fromHex(seed), body)
 }
 
-export function signRecord(storeId: string, body: Uint8Array, seed: Uint8Array): Uint8Array {
-  return sign(signedMessage(storeId, body), seed)
+export function signRecord(seed: string, body: Uint8Array, signingSeed: Uint8Array): Uint8Array {
+  return sign(signedMessage(seed, body), signingSeed)
 }
 
 /** Refuses with `device_signature_invalid`. */
 export function verifyRecordSignature(
-  storeId: string,
+  seed: string,
   record: Pick<DecodedRecord, 'body' | 'signature'>,
   publicKey: Uint8Array,
 ): void {
-  verifySignature(signedMessage(storeId, record.body), record.signature, publicKey)
+  verifySignature(signedMessage(seed, record.body), record.signature, publicKey)
 }
 
 // Decoding

@@ -26,6 +26,7 @@ export type Refusal =
   | 'envelope_padding'
   | 'envelope_salt'
   | 'store_id_mismatch'
+  | 'store_seed_mismatch'
   | 'public_file_mismatch'
   | 'commit_too_large'
   | 'commit_malformed'

@@ -31,12 +31,12 @@ export function slotBody({ publicBytes, envelope }: Slot): Uint8Array {
 }
 
 function slotKey(
-  storeId: string,
+  seed: string,
   sharedSecret: Uint8Array,
   publicKey: Uint8Array,
   ciphertext: Uint8Array,
 ): Uint8Array {
-  const names = concat(label('GLK1/slot/xwing/v1'), fromHex(storeId))
+  const names = concat(label('GLK1/slot/xwing/v1'), fromHex(seed))
   return keyedH(sharedSecret, names, H(publicKey), H(ciphertext))
 }
 
@@ -71,27 +71,27 @@ export function passphrasePrefix(entry: RecoveryEntry): Uint8Array {
   return concat(fromHex(slotId), salt, u32(passes), u32(memoryKiB))
 }
 
-function nobody(storeId: string, epoch: Epoch, hash: string, index: number): Recipient {
+function nobody(seed: string, epoch: Epoch, hash: string, index: number): Recipient {
   const id = index.toString(16).padStart(32, '0')
-  const place = concat(label('GLK1/slot/nobody/v1'), fromHex(storeId + hash + id))
+  const place = concat(label('GLK1/slot/nobody/v1'), fromHex(seed + hash + id))
   const kemKey = kemPublicKey(keyedH(slotSeedKey(epoch), place))
   return { kind: 'nobody', id, kemKey, isAuditor: false, prefix: new Uint8Array() }
 }
 
-function makeSlot(storeId: string, epoch: Epoch, hash: string, recipient: Recipient): Slot {
+function makeSlot(seed: string, epoch: Epoch, hash: string, recipient: Recipient): Slot {
   const { kind, id, kemKey, isAuditor, prefix } = recipient
   const type = kind === 'passphrase' ? 2 : 1
   const seedKey = isAuditor ? auditorSlotKey(epoch) : slotSeedKey(epoch)
-  const place = concat(fromHex(storeId + hash), u8(kinds[kind]), fromHex(id), kemKey)
-  const seed = keyedBlake2b(64, seedKey, concat(label('GLK1/slot/seed/v1'), place))
-  const made = encapsulate(kemKey, seed)
+  const place = concat(fromHex(seed + hash), u8(kinds[kind]), fromHex(id), kemKey)
+  const eseed = keyedBlake2b(64, seedKey, concat(label('GLK1/slot/eseed/v1'), place))
+  const made = encapsulate(kemKey, eseed)
   if (made === undefined) return refuse('keyring_slots', 'Nothing can be sealed to an X-Wing key')
   const { ciphertext, sharedSecret } = made
   const publicBytes = concat(prefix, ciphertext)
-  const key = slotKey(storeId, sharedSecret, kemKey, ciphertext)
+  const key = slotKey(seed, sharedSecret, kemKey, ciphertext)
   const keys = { kid: epoch.kid, key, saltKey: auditSaltKey(epoch) }
   const plaintext = isAuditor ? auditorSlotText(epoch) : fullSlotText(epoch)
-  const context = slotContext(storeId, type, publicBytes)
+  const context = slotContext(seed, type, publicBytes)
   return { type, publicBytes, envelope: sealEnvelope('slot', keys, context, zeroHedge, plaintext) }
 }
 
@@ -113,14 +113,14 @@ export function slotCounts({ devices, recoveries }: Directory): { 1: number; 2: 
 }
 
 /** All slots of a keyring, in their order. */
-export function makeSlots(storeId: string, epoch: Epoch, directory: Directory): Slot[] {
-  const hash = directoryHash(storeId, directory)
+export function makeSlots(seed: string, epoch: Epoch, directory: Directory): Slot[] {
+  const hash = directoryHash(seed, directory)
   const { devices, recoveries } = directory
   const members = [...devices.map(deviceRecipient), ...recoveries.map(recoveryRecipient)]
   const counts = slotCounts(directory)
   const missing = counts[1] + counts[2] - members.length
-  const nobodies = Array.from({ length: missing }, (_, i) => nobody(storeId, epoch, hash, i))
-  const slots = [...members, ...nobodies].map((one) => makeSlot(storeId, epoch, hash, one))
+  const nobodies = Array.from({ length: missing }, (_, i) => nobody(seed, epoch, hash, i))
+  const slots = [...members, ...nobodies].map((one) => makeSlot(seed, epoch, hash, one))
   return slots.toSorted((a, b) => (slotOrder(a) < slotOrder(b) ? -1 : 1))
 }
 
@@ -130,32 +130,32 @@ export function slotOrder(slot: Slot): string {
 }
 
 /** The slots of auditors alone, which take no content key. */
-export function makeAuditorSlots(storeId: string, epoch: Epoch, directory: Directory): Slot[] {
-  const hash = directoryHash(storeId, directory)
+export function makeAuditorSlots(seed: string, epoch: Epoch, directory: Directory): Slot[] {
+  const hash = directoryHash(seed, directory)
   const auditors = directory.devices.filter((device) => device.role === 'auditor')
-  return auditors.map((device) => makeSlot(storeId, epoch, hash, deviceRecipient(device)))
+  return auditors.map((device) => makeSlot(seed, epoch, hash, deviceRecipient(device)))
 }
 
 export interface SlotPlace {
-  readonly storeId: string
+  readonly seed: string
   readonly kid: string
 }
 
 /**
  * The epoch in a slot, opened with the seed of an X-Wing key pair; refuses as openEnvelope does.
  */
-export function openSlot({ storeId, kid }: SlotPlace, slot: Slot, kemSeed: Uint8Array): Epoch {
+export function openSlot({ seed, kid }: SlotPlace, slot: Slot, kemSeed: Uint8Array): Epoch {
   const ciphertext = slot.publicBytes.slice(-ciphertextLength)
   const { publicKey, sharedSecret } = decapsulate(ciphertext, kemSeed)
-  const key = slotKey(storeId, sharedSecret, publicKey, ciphertext)
-  const context = slotContext(storeId, slot.type, slot.publicBytes)
+  const key = slotKey(seed, sharedSecret, publicKey, ciphertext)
+  const context = slotContext(seed, slot.type, slot.publicBytes)
   // The salt key is inside: who has opened the directory makes the slot again.
   const keys = { kid, key, saltKey: new Uint8Array(32) }
   const padded = openEnvelope('slot', keys, context, slot.envelope)
   checkPadding('slot', padded, 64)
   const [audit, second] = [padded.slice(0, 32), padded.slice(32, 64)]
-  if (kidOf(storeId, audit, H(second)) === kid) return fullEpoch(storeId, audit, second)
-  const auditor = auditorEpoch(storeId, audit, second)
+  if (kidOf(seed, audit, H(second)) === kid) return fullEpoch(seed, audit, second)
+  const auditor = auditorEpoch(seed, audit, second)
   ensure(auditor.kid === kid, 'keyring_mismatch', 'The slot holds the keys of another epoch')
   return auditor
 }

@@ -69,9 +69,8 @@ export function readStore(repositoryDirectory: string, secret: Secret): StoreVie
   ensure(headTree !== undefined, 'commit_malformed', 'The head names no tree')
   const storeId = parseStoreFile(readRootBlob(repository, headTree, 'store.json'))
   const keyring = decodeKeyring(readRootBlob(repository, headTree, 'keyring'))
-  ensure(keyring.storeId === storeId, 'store_id_mismatch', 'The keyring is another store’s')
-  const epochs = new Map(unlock(keyring, secret).map((epoch) => [epoch.kid, epoch]))
-  const trail = verifyTrail(repository, { storeId, epochs })
+  const epochs = new Map(unlock(keyring, storeId, secret).map((epoch) => [epoch.kid, epoch]))
+  const trail = verifyTrail(repository, { storeId, seed: keyring.seed, epochs })
   const { details, memories, settings } = verifyContents(repository, storeId, trail)
   const commits = trail.commits.map(({ oid, record, rows: named }) => {
     const { kind, height, time, actor, session, reason, deviceId, sequence } = record

@@ -13,20 +13,20 @@ import {
   type RecoveryEntry,
   type Role,
 } from './directory.ts'
-import { storeIdOf } from './identity.ts'
+import { seedOf } from './identity.ts'
 import { zeroId } from './record.ts'
 import { ensure, refuse } from './refusal.ts'
 
-/** Number 0: one device, the founder, whom the store id authenticates. */
-export function checkGenesisDirectory(storeId: string, directory: Directory): void {
+/** Number 0: one device, the founder, whom the seed authenticates. */
+export function checkGenesisDirectory(seed: string, directory: Directory): void {
   const { number, devices, removed, founderRandom } = directory
   const [founder, ...others] = devices
   const founding = number === 0 && founderRandom !== undefined && others.length === 0
   if (!founding || founder === undefined) {
     return refuse('keyring_chain', 'The genesis directory has only the founder')
   }
-  const isFounder = storeIdOf(founder.signingKey, founderRandom) === storeId
-  ensure(isFounder, 'store_id_mismatch', 'The store id is not the founder’s')
+  const isFounder = seedOf(founder.signingKey, founderRandom) === seed
+  ensure(isFounder, 'store_seed_mismatch', 'The seed is not the founder’s')
   const owns = founder.role === 'owner' && founder.admittedBy === 1
   ensure(owns, 'keyring_chain', 'The founder is not an owner by itself')
   checkDeviceKeys(founder, 'keyring_chain')
@@ -34,7 +34,7 @@ export function checkGenesisDirectory(storeId: string, directory: Directory): vo
 }
 
 export interface Succession {
-  readonly storeId: string
+  readonly seed: string
   readonly author: Author
   readonly sameEpoch: boolean
   /** The newest record of a device in the causal past; zeros if it has none, or is forked. */
@@ -45,7 +45,7 @@ export interface Succession {
 export function checkNextDirectory(previous: Directory, next: Directory, how: Succession): void {
   const counted = next.number === previous.number + 1
   ensure(counted, 'keyring_chain', 'The directory number is not the next one')
-  const linked = next.previous === directoryHash(how.storeId, previous)
+  const linked = next.previous === directoryHash(how.seed, previous)
   ensure(linked, 'keyring_chain', 'The hash of the previous directory does not match')
   if (how.author.as === 'recovery') checkGrade(previous, next, { ...how, grade: how.author.grade })
   for (const device of previous.devices) checkDevice(device, next, how)
@@ -147,13 +147,13 @@ function checkSameEpoch(previous: Directory, next: Directory): void {
 function checkGrade(
   previous: Directory,
   next: Directory,
-  { grade, sameEpoch, storeId }: Pick<Succession, 'sameEpoch' | 'storeId'> & { grade: Role },
+  { grade, sameEpoch, seed }: Pick<Succession, 'sameEpoch' | 'seed'> & { grade: Role },
 ): void {
   const added = next.devices.filter((device) => device.added === next.number)
   const devices = next.devices.filter((device) => !added.includes(device))
   const { number, previous: links, founderRandom } = previous
   const undone = { ...next, number, previous: links, founderRandom, devices }
-  const only = directoryHash(storeId, undone) === directoryHash(storeId, previous)
+  const only = directoryHash(seed, undone) === directoryHash(seed, previous)
   const adds = only && sameEpoch && added.length > 0
   ensure(adds, 'record_role', 'A recovery identity only adds devices')
   const ofGrade = added.every((device) => device.role === grade)

@@ -10,6 +10,7 @@ import { detailBytesMax } from './detail.ts'
 import { type Author, type Directory, findAuthor, type LastRecord } from './directory.ts'
 import { openDeterministic, readKid, recordContext, zeroHedge } from './envelope.ts'
 import { H } from './hash.ts'
+import { storeIdOf } from './identity.ts'
 import { decodeKeyring, openDirectory } from './keyring.ts'
 import { auditKeys, type Epoch, groupSeed, recordHash } from './keys.ts'
 import {
@@ -64,10 +65,13 @@ export interface Trail {
   readonly redacted: ReadonlySet<string>
   readonly memories: AllMemories
   readonly directory: Directory
+  readonly seed: string
 }
 
 export interface TrailKeys {
   readonly storeId: string
+  /** That of the head's keyring; genesis shows whether it is the founder's. */
+  readonly seed: string
   /** By kid: all that the head's keyring claims, tentative until the walk ends. */
   readonly epochs: ReadonlyMap<string, Epoch>
 }
@@ -108,7 +112,7 @@ export function verifyTrail(repository: Repository, keys: TrailKeys): Trail {
   const hashes = new Set<string>()
   for (const { oid, commit } of listCommits(repository)) {
     const { epoch, opened } = openRecord(repository.read('commit', oid), commit, keys)
-    const hash = recordHash(keys.storeId, opened.body, opened.signature)
+    const hash = recordHash(keys.seed, opened.body, opened.signature)
     ensure(!hashes.has(hash), 'duplicate_record', 'One record is in two commits')
     hashes.add(hash)
     const { record } = opened
@@ -121,7 +125,8 @@ export function verifyTrail(repository: Repository, keys: TrailKeys): Trail {
   }
   const directory = walk.commits.at(-1)?.past.keyring?.directory
   if (directory === undefined) return refuse('commit_malformed', 'There is no commit')
-  return { commits: walk.commits, redacted: walk.redacted, memories: all, directory }
+  const { commits, redacted } = walk
+  return { commits, redacted, memories: all, directory, seed: keys.seed }
 }
 
 /** Checks one record by what its parents left; returns what is in force after it. */
@@ -141,14 +146,14 @@ function verifyRecord(
   const author = checkAuthor(record, keyring.directory)
   const device = before.devices.get(record.deviceId)
   ensure(device?.forked !== true, 'device_forked', 'The author is a device with two machines')
-  verifyRecordSignature(keys.storeId, at.opened, author.signingKey)
+  verifyRecordSignature(keys.seed, at.opened, author.signingKey)
   const state = checkDeviceChain(device, record, author, hash)
   const isOwner = author.as === 'device' && author.role === 'owner'
   ensure(isOwner || !needsOwner, 'merge_needs_owner', 'Only an owner may merge these two')
   if (record.kind === 'keyring') {
     const next = readKeyring(repository, keys, at, keyring)
     const sameEpoch = next.epoch.kid === keyring.epoch.kid
-    const how = { storeId: keys.storeId, author, sameEpoch, lastRecord: lastRecordIn(before) }
+    const how = { seed: keys.seed, author, sameEpoch, lastRecord: lastRecordIn(before) }
     checkNextDirectory(keyring.directory, next.directory, how)
     keyring = next
   }
@@ -197,13 +202,13 @@ function joinedPast(parents: readonly TrailCommit[], { all, ancestry }: Walk): J
 function openRecord(
   bytes: Uint8Array,
   commit: ParsedCommit,
-  { storeId, epochs }: TrailKeys,
+  { seed, epochs }: TrailKeys,
 ): { epoch: Epoch; opened: DecodedRecord } {
   checkCanonical(bytes, commit)
   const kid = readKid('record', commit.record)
   const epoch = epochs.get(kid) ?? refuse('envelope_epoch', 'A record has an unknown kid')
   checkGroupSignature(commit, groupSeed(epoch))
-  const [keys, context] = [auditKeys(epoch, 'record'), recordContext(storeId)]
+  const [keys, context] = [auditKeys(epoch, 'record'), recordContext(seed)]
   const padded = openDeterministic('record', keys, context, zeroHedge, commit.record)
   const opened = decodeRecord(padded)
   const detailMax = detailBytesMax(opened.record.rows.length)
@@ -243,7 +248,7 @@ function checkKeyringLink(
 /** The keyring that a genesis or keyring commit brings; `before` is the one in force so far. */
 function readKeyring(
   repository: Repository,
-  { storeId, epochs }: TrailKeys,
+  { storeId, seed, epochs }: TrailKeys,
   { oid, commit, record, recordHash: hash, epoch: recordEpoch }: OpenedCommit,
   before: KeyringState | undefined,
 ): KeyringState {
@@ -251,7 +256,7 @@ function readKeyring(
   const named = toHex(H(bytes)) === record.keyringHash
   ensure(named, 'keyring_mismatch', 'The record names another keyring')
   const keyring = decodeKeyring(bytes)
-  ensure(keyring.storeId === storeId, 'store_id_mismatch', 'The keyring is another store’s')
+  ensure(keyring.seed === seed, 'store_seed_mismatch', 'The keyring is another store’s')
   const epoch = epochs.get(keyring.kid) ?? refuse('keyring_chain', 'A keyring’s epoch is unknown')
   const directory = openDirectory(keyring, epoch)
   const numbered = directory.number === record.directoryNumber
@@ -263,7 +268,8 @@ function readKeyring(
   ensure(complete, 'keyring_chain', 'The archives do not hold every epoch before this one')
   if (before === undefined) {
     ensure(recordEpoch.kid === epoch.kid, 'record_epoch', 'Genesis is sealed under its own kid')
-    checkGenesisDirectory(storeId, directory)
+    checkGenesisDirectory(seed, directory)
+    ensure(storeIdOf(hash) === storeId, 'store_id_mismatch', 'Another genesis has this id')
   } else {
     const last = !older.has(epoch.kid) || epoch.kid === before.epoch.kid
     ensure(last, 'keyring_chain', 'An older epoch returned')

@@ -44,7 +44,7 @@ export interface PassphraseParameters {
 
 /** Refuses with `weak_key_parameters` before it hashes. */
 export function passphraseIdentity(
-  storeId: string,
+  seed: string,
   passphrase: string,
   { salt, passes, memoryKiB }: PassphraseParameters,
 ): RecoveryIdentity {
@@ -52,11 +52,11 @@ export function passphraseIdentity(
   ensure(allowed, 'weak_key_parameters', 'The Argon2id parameters are not allowed')
   const password = utf8(passphrase.normalize('NFC'))
   const stretched = argon2id(password, salt, { t: passes, m: memoryKiB, p: 1, dkLen: 32 })
-  return recoveryIdentity(keyedH(stretched, label('GLK1/slot/pass/v1'), fromHex(storeId)))
+  return recoveryIdentity(keyedH(stretched, label('GLK1/slot/pass/v1'), fromHex(seed)))
 }
 
-export function recoveryKeyIdentity(storeId: string, key: Uint8Array): RecoveryIdentity {
-  return recoveryIdentity(keyedH(key, label('GLK1/slot/recovery/v1'), fromHex(storeId)))
+export function recoveryKeyIdentity(seed: string, key: Uint8Array): RecoveryIdentity {
+  return recoveryIdentity(keyedH(key, label('GLK1/slot/recovery/v1'), fromHex(seed)))
 }
 
 /** The parameters in a slot of type 2, unchecked. */
@@ -67,8 +67,8 @@ function passphraseParameters(slot: Slot): PassphraseParameters {
 }
 
 /** All epochs of the keyring, oldest first; the last is its own. Else `wrong_key`. */
-export function unlock(keyring: Keyring, secret: Secret): Epoch[] {
-  const epoch = openSome(keyring, secret)
+export function unlock(keyring: Keyring, storeId: string, secret: Secret): Epoch[] {
+  const epoch = openSome(keyring, storeId, secret)
   const older = openArchives(keyring, epoch)
   if (epoch.content === undefined) checkAuditor(keyring, epoch, secret)
   return [...older, epoch]
@@ -86,32 +86,34 @@ function ownId(identity: string): string {
   return deviceIdOf(publicKeyOf(parseIdentity(identity).signingSeed))
 }
 
-function openSome(keyring: Keyring, secret: Secret): Epoch {
-  const { storeId } = keyring
+function openSome(keyring: Keyring, storeId: string, secret: Secret): Epoch {
+  const { seed } = keyring
   if ('passphrase' in secret) {
     return openFirst(keyring, 2, (slot) => {
-      return [passphraseIdentity(storeId, secret.passphrase, passphraseParameters(slot)).kemSeed]
+      return [passphraseIdentity(seed, secret.passphrase, passphraseParameters(slot)).kemSeed]
     })
   }
-  const seeds = kemSeedsOf(storeId, secret)
+  const seeds = kemSeedsOf(seed, storeId, secret)
   return openFirst(keyring, 1, () => seeds)
 }
 
 /** The seeds of the X-Wing keys that a secret gives for a store. */
 function kemSeedsOf(
+  seed: string,
   storeId: string,
   secret: Exclude<Secret, { readonly passphrase: string }>,
 ): readonly Uint8Array[] {
   if ('identity' in secret) return [parseIdentity(secret.identity).kemSeed]
-  return recoveryKeysOf(storeId, secret).map((key) => recoveryKeyIdentity(storeId, key).kemSeed)
+  return recoveryKeysOf(seed, storeId, secret).map((key) => recoveryKeyIdentity(seed, key).kemSeed)
 }
 
 function recoveryKeysOf(
+  seed: string,
   storeId: string,
   secret: { readonly recoveryKey: string } | { readonly operatorSecret: string },
 ): readonly Uint8Array[] {
   if ('operatorSecret' in secret) {
-    return operatorRecoveryKeys(parseOperatorSecret(secret.operatorSecret), storeId)
+    return operatorRecoveryKeys(parseOperatorSecret(secret.operatorSecret), seed)
   }
   const { storeEnd, key } = parseRecoveryKey(secret.recoveryKey)
   ensure(storeEnd === storeEndOf(storeId), 'wrong_key', 'The recovery key is another store’s')

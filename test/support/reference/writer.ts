@@ -26,7 +26,7 @@ import {
   zeroHedge,
 } from './envelope.ts'
 import { H, sha256 } from './hash.ts'
-import { deviceIdOf, type Identity, storeIdOf } from './identity.ts'
+import { deviceIdOf, type Identity, seedOf, storeIdOf } from './identity.ts'
 import { encodeKeyring, type Keyring, makeKeyring } from './keyring.ts'
 import { auditKeys, contentKeys, type Epoch, fullEpoch, groupSeed, recordHash } from './keys.ts'
 import { encodeMemoryBlob } from './memory.ts'
@@ -79,7 +79,7 @@ export interface NewKeyring {
 }
 
 export class StoreWriter {
-  readonly storeId: string
+  readonly seed: string
   readonly founder: Identity
   readonly #founderRandom: Uint8Array
   readonly #entries: Entry[] = []
@@ -89,6 +89,7 @@ export class StoreWriter {
   #epochs: Epoch[]
   #directory: Directory
   #keyringHash = zeroHash
+  #storeId = zeroId
   #counter = 0
 
   constructor() {
@@ -96,7 +97,7 @@ export class StoreWriter {
     this.founder = { ...seeds, localSecret: this.random() }
     this.#founderRandom = this.random()
     const signingKey = publicKeyOf(seeds.signingSeed)
-    this.storeId = storeIdOf(signingKey, this.#founderRandom)
+    this.seed = seedOf(signingKey, this.#founderRandom)
     this.#epochs = [this.newEpoch()]
     const devices = [newDevice(this.founder, 'owner', 0)]
     const lists = { previous: undefined, devices, removed: [], recoveries: [], quota: 2 }
@@ -105,6 +106,11 @@ export class StoreWriter {
 
   get directory(): Directory {
     return this.#directory
+  }
+
+  /** Known from genesis on. */
+  get storeId(): string {
+    return this.#storeId
   }
 
   get epoch(): Epoch {
@@ -124,7 +130,7 @@ export class StoreWriter {
   }
 
   newEpoch(): Epoch {
-    return fullEpoch(this.storeId, this.random(), this.random())
+    return fullEpoch(this.seed, this.random(), this.random())
   }
 
   /** `founding` changes the first directory. */
@@ -178,7 +184,7 @@ export class StoreWriter {
 
   /** `tweak` can name another author, with the seed that signs. */
   keyring(next: NewKeyring, tweak: Partial<ChangeRecord> = {}, signingSeed?: Uint8Array): void {
-    const previous = directoryHash(this.storeId, this.#directory)
+    const previous = directoryHash(this.seed, this.#directory)
     const directory = { ...next.directory, previous, founderRandom: undefined }
     const older = this.#epochs.filter((epoch) => epoch.kid !== next.epoch.kid)
     const bytes = this.#makeKeyring({ ...next, directory }, older)
@@ -263,13 +269,14 @@ export class StoreWriter {
       ...fields,
     }
     const body = encodeSignedBody(record)
-    const signature = signRecord(this.storeId, body, signingSeed)
-    const hash = recordHash(this.storeId, body, signature)
+    const signature = signRecord(this.seed, body, signingSeed)
+    const hash = recordHash(this.seed, body, signature)
     this.#chains.set(deviceId, { sequence: record.sequence, hash })
     if (record.keyringHash !== zeroHash) this.#keyringHash = hash
+    if (record.kind === 'genesis') this.#storeId = storeIdOf(hash)
     const { keyring = utf8(''), settings = utf8('') } = { ...parent, ...made }
     const { details = [], contents = [] } = made
-    const rows = nameRows(this.storeId, hash, record)
+    const rows = nameRows(this.#storeId, hash, record)
     const signed = { record, body, signature, hash, rows, epoch: this.epoch }
     const entry = { ...signed, details, contents, keyring, settings }
     this.#entries.push(entry)
@@ -280,16 +287,16 @@ export class StoreWriter {
     { directory, epoch, alter = (keyring) => keyring }: NewKeyring,
     older: readonly Epoch[] = [],
   ): Uint8Array {
-    return encodeKeyring(alter(makeKeyring(this.storeId, epoch, older, directory)))
+    return encodeKeyring(alter(makeKeyring(this.seed, epoch, older, directory)))
   }
 
   #sealSettings(settings: Settings): Uint8Array {
-    const [keys, context] = [contentKeys(this.epoch, 'settings'), settingsContext(this.storeId)]
+    const [keys, context] = [contentKeys(this.epoch, 'settings'), settingsContext(this.seed)]
     return sealEnvelope('settings', keys, context, this.random(), encodeSettings(settings))
   }
 
   #sealRecord({ epoch, body, signature }: Entry): Uint8Array {
-    const [keys, context] = [auditKeys(epoch, 'record'), recordContext(this.storeId)]
+    const [keys, context] = [auditKeys(epoch, 'record'), recordContext(this.seed)]
     return sealEnvelope('record', keys, context, zeroHedge, concat(body, signature))
   }
 
@@ -299,7 +306,7 @@ export class StoreWriter {
   ): Uint8Array | undefined {
     if (record.kind !== 'change') return undefined
     const kept = details.filter(({ row }) => !redacted.has(rows[row]?.versionId ?? ''))
-    const [keys, context] = [contentKeys(epoch, 'detail'), detailContext(this.storeId, hash)]
+    const [keys, context] = [contentKeys(epoch, 'detail'), detailContext(this.seed, hash)]
     return sealEnvelope('detail', keys, context, zeroHedge, encodeDetail(kept))
   }
 
@@ -313,7 +320,7 @@ export class StoreWriter {
     const { path, sha256: hash, blinding } = detail
     const blob = encodeMemoryBlob({ path, content, versionId, created, sha256: hash })
     const keys = contentKeys(entry.epoch, 'memory')
-    const context = memoryContext(this.storeId, memoryId)
+    const context = memoryContext(this.seed, memoryId)
     return sealEnvelope('memory', keys, context, fromHex(blinding), blob)
   }
 }

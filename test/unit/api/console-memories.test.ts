@@ -243,7 +243,7 @@ describe('the overview', () => {
       remotes: [],
       guard: false,
     })
-    expect(found.headFingerprint).toHaveLength(10)
+    expect(found.headFingerprint).toHaveLength(12)
   })
 })
 

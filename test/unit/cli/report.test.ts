@@ -59,7 +59,7 @@ function reportOn(name: string): AuditReport {
     verification: {
       extent: 'history',
       head: author.commit,
-      headFingerprint: 'one two three four five six seven eight nine ten'.split(' '),
+      headFingerprint: 'one two three four five six seven eight nine ten eleven twelve'.split(' '),
       commits: 5,
       versions: 4,
       memories: 3,

@@ -27,7 +27,7 @@ import {
   slot,
   slotOf,
   sorted,
-  storeId,
+  seed,
   successor,
   two,
 } from '../../support/directories.ts'
@@ -41,7 +41,7 @@ const removed = successor(two, { devices: [founder], removed: [removedLast] })
 
 function check(previous: Directory, next: Directory, how: Partial<Step> = {}): () => void {
   const lastRecordOf = (id: string) => (id === second.deviceId ? last : undefined)
-  const step = { storeId, previous, next, isSameEpoch: false, author: byOwner }
+  const step = { seed, previous, next, isSameEpoch: false, author: byOwner }
   return () => checkSuccessor({ ...step, lastRecordOf, ...how })
 }
 

@@ -27,7 +27,7 @@ import {
   removal,
   slot,
   sorted,
-  storeId,
+  seed,
   successor,
   two,
 } from '../../support/directories.ts'
@@ -66,8 +66,8 @@ describe('the layout', () => {
     const entries = LISTS + DEVICE + (16 + 1 + 32 + 1216) * 2 + 24
     expect(bytes).toHaveLength(entries + 32)
     expect(bytes.subarray(entries)).toEqual(genesis.founderRandom)
-    expect(directoryHash(storeId, genesis)).toEqual(
-      hash256(label('GLK1/directory/v2'), fromHex(storeId), bytes),
+    expect(directoryHash(seed, genesis)).toEqual(
+      hash256(label('GLK1/directory/v2'), fromHex(seed), bytes),
     )
   })
 
@@ -91,7 +91,7 @@ describe('the layout', () => {
     const bytes = toHex(encodeDirectory(successor(genesis)))
     expect(bytes).toContain(`${'41'.repeat(1216)}${'05'.repeat(16)}0000000300040000`)
     const hashes = [{}, { salt: key(6, 16) }, { passes: 4 }, { memoryKiB: 65_536 }].map((change) =>
-      toHex(directoryHash(storeId, { ...genesis, recovery: [withCosts(change), recoveryKey] })),
+      toHex(directoryHash(seed, { ...genesis, recovery: [withCosts(change), recoveryKey] })),
     )
     expect(new Set(hashes).size).toBe(4)
   })

@@ -24,10 +24,10 @@ import { sealEnvelope as referenceSeal } from '../../support/reference/envelope.
 import { full, seed } from '../../support/seed.ts'
 
 const fill = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte)
-const storeId = '11'.repeat(16)
+const store = { seed: '11'.repeat(16) }
 const memoryId = '22'.repeat(16)
 const keys = { kid: '0102030405060708090a0b0c0d0e0f10', key: fill(32, 3), saltKey: fill(32, 4) }
-const context = memoryContext(storeId, memoryId)
+const context = memoryContext(store, memoryId)
 const hedge = fill(32, 5)
 const plaintext = fill(100, 6)
 const envelope = sealEnvelope('memory', keys, context, hedge, plaintext)
@@ -195,7 +195,7 @@ test('with random bytes that repeat, another plaintext still has another salt', 
 })
 
 test('the same plaintext at another place has another salt and other bytes', () => {
-  const elsewhere = memoryContext(storeId, '33'.repeat(16))
+  const elsewhere = memoryContext(store, '33'.repeat(16))
   const other = sealEnvelope('memory', keys, elsewhere, hedge, plaintext)
   expect(other.slice(24, 48)).not.toEqual(envelope.slice(24, 48))
   expect(() => openEnvelope('memory', keys, elsewhere, envelope)).toThrow(
@@ -288,14 +288,15 @@ describe('padding', () => {
 })
 
 test('contexts are the bytes that the format lists', () => {
-  const store = '11'.repeat(16)
-  expect(toHex(recordContext(storeId))).toBe(store)
-  expect(toHex(memoryContext(storeId, memoryId))).toBe(store + memoryId)
-  expect(toHex(detailContext(storeId, fill(32, 9)))).toBe(store + '09'.repeat(32))
-  expect(toHex(slotContext(storeId, 2, Uint8Array.of(7)))).toBe(`${store}0207`)
-  expect(toHex(archiveContext(storeId, 'C'))).toBe(`${store}43`)
+  const { seed: bytes } = store
+  expect(toHex(recordContext(store))).toBe(bytes)
+  expect(toHex(memoryContext(store, memoryId))).toBe(bytes + memoryId)
+  expect(toHex(detailContext(store, fill(32, 9)))).toBe(bytes + '09'.repeat(32))
+  expect(toHex(slotContext(store, 2, Uint8Array.of(7)))).toBe(`${bytes}0207`)
+  expect(toHex(archiveContext(store, 'C'))).toBe(`${bytes}43`)
+  const storeId = '44'.repeat(16)
   expect(toHex(cacheContext(storeId, memoryId, 3, 258))).toBe(
-    `${store}${memoryId}030000000000000102`,
+    `${storeId}${memoryId}030000000000000102`,
   )
 })
 

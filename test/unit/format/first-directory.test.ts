@@ -11,18 +11,18 @@ import {
   removal,
   slot,
   sorted,
-  storeId,
+  seed,
   two,
 } from '../../support/directories.ts'
 
 const code = (name: string): unknown => expect.objectContaining({ code: name })
 
 describe('the first directory', () => {
-  test('names the founder, whom the store id authenticates', () => {
-    expect(() => checkGenesisDirectory(storeId, genesis)).not.toThrow()
+  test('names the founder, whom the seed authenticates', () => {
+    expect(() => checkGenesisDirectory(seed, genesis)).not.toThrow()
     const named = { ...genesis, devices: [{ ...founder, name: 'laptop' }] }
-    expect(() => checkGenesisDirectory(storeId, named)).not.toThrow()
-    expect(() => checkGenesisDirectory(storeId, { ...genesis, quota: 0 })).not.toThrow()
+    expect(() => checkGenesisDirectory(seed, named)).not.toThrow()
+    expect(() => checkGenesisDirectory(seed, { ...genesis, quota: 0 })).not.toThrow()
   })
 
   const withFounder = (change: Partial<DeviceEntry>): Directory => {
@@ -31,10 +31,10 @@ describe('the first directory', () => {
   test.each<readonly [string, string, Directory]>([
     [
       'another founder',
-      'store_id_mismatch',
+      'store_seed_mismatch',
       { ...genesis, devices: [device(2, { role: 'owner' })] },
     ],
-    ['other random bytes', 'store_id_mismatch', { ...genesis, founderRandom: key(8) }],
+    ['other random bytes', 'store_seed_mismatch', { ...genesis, founderRandom: key(8) }],
     ['a founder who is no owner', 'keyring_chain', withFounder({ role: 'writer' })],
     ['a founder by recovery key', 'keyring_chain', withFounder({ admittedBy: 'recovery' })],
     ['keys that nobody signed', 'keyring_chain', withFounder({ keySignature: key(1, 64) })],
@@ -44,6 +44,6 @@ describe('the first directory', () => {
     ['two devices', 'keyring_chain', { ...genesis, devices: sorted(founder, device(2)) }],
     ['a later number', 'keyring_chain', two],
   ])('with %s is %s', (_, expected, directory) => {
-    expect(() => checkGenesisDirectory(storeId, directory)).toThrow(code(expected))
+    expect(() => checkGenesisDirectory(seed, directory)).toThrow(code(expected))
   })
 })

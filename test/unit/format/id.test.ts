@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { label, toHex } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
 import { decodeBase32, encodeBase32 } from '../../../src/format/base32.ts'
-import { deviceIdOf, formatId, newId, parseId, storeIdOf } from '../../../src/format/id.ts'
+import { deviceIdOf, formatId, newId, parseId, seedOf, storeIdOf } from '../../../src/format/id.ts'
 import { full, seed } from '../../support/seed.ts'
 
 const key = Uint8Array.from({ length: 32 }, (_, index) => index)
@@ -48,9 +48,11 @@ describe('refused with invalid_input:', () => {
   })
 })
 
-test('store and device ids are the first half of labelled hashes', () => {
-  const store = hash256(label('GLK1/store/v1'), key, key.toReversed())
-  expect(storeIdOf(key, key.toReversed())).toBe(toHex(store).slice(0, 32))
+test('seeds, store and device ids are the first half of labelled hashes', () => {
+  const founded = hash256(label('GLK1/seed/v1'), key, key.toReversed())
+  expect(seedOf(key, key.toReversed())).toBe(toHex(founded).slice(0, 32))
+  const store = hash256(label('GLK1/store/v2'), key)
+  expect(storeIdOf(key)).toBe(toHex(store).slice(0, 32))
   const device = hash256(label('GLK1/device/v1'), key)
   expect(deviceIdOf(key)).toBe(toHex(device).slice(0, 32))
 })

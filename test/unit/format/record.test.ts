@@ -20,7 +20,7 @@ import {
 import { decodeRecord as referenceDecode } from '../../support/reference/record.ts'
 import { full, seed } from '../../support/seed.ts'
 
-const storeId = '11'.repeat(16)
+const store = { seed: '11'.repeat(16) }
 const id = (byte: number): string => toHex(new Uint8Array(16).fill(byte))
 const hash = (byte: number): Uint8Array => new Uint8Array(32).fill(byte)
 const pair = signingKeyPair(hash(1))
@@ -108,7 +108,7 @@ const examples: readonly (readonly [string, RecordBody])[] = [
 
 describe.each(examples)('a %s record', (_, record) => {
   test('is read back as it was written', () => {
-    const signed = signRecord(storeId, record, pair)
+    const signed = signRecord(store, record, pair)
     const decoded = decodeRecord(pad(signed))
     expect(decoded.record).toEqual(record)
     expect(decoded.signed).toEqual(signed)
@@ -117,7 +117,7 @@ describe.each(examples)('a %s record', (_, record) => {
   })
 
   test('is read alike by the reference implementation', () => {
-    const decoded = referenceDecode(pad(signRecord(storeId, record, pair)))
+    const decoded = referenceDecode(pad(signRecord(store, record, pair)))
     expect(decoded.record).toMatchObject({
       kind: record.kind,
       height: record.height,
@@ -141,15 +141,16 @@ test('the body has the layout of the format', () => {
   )
 })
 
-test('hash and signature cover label and store id', () => {
-  const signed = signRecord(storeId, change, pair)
+test('hash and signature cover label and seed', () => {
+  const signed = signRecord(store, change, pair)
   const body = signed.slice(0, -64)
-  const store = fromHex(storeId)
-  expect(recordHash(storeId, signed)).toEqual(hash256(label('GLK1/record/v1'), store, signed))
-  const message = concatBytes(label('GLK1/record-signature/v1'), store, body)
+  const seedBytes = fromHex(store.seed)
+  expect(recordHash(store, signed)).toEqual(hash256(label('GLK1/record/v1'), seedBytes, signed))
+  const message = concatBytes(label('GLK1/record-signature/v1'), seedBytes, body)
   verifySignature(message, signed.slice(-64), pair.publicKey)
-  verifyRecordSignature(storeId, body, signed.slice(-64), pair.publicKey)
-  expect(() => verifyRecordSignature(id(9), body, signed.slice(-64), pair.publicKey)).toThrow(
+  verifyRecordSignature(store, body, signed.slice(-64), pair.publicKey)
+  const other = { seed: id(9) }
+  expect(() => verifyRecordSignature(other, body, signed.slice(-64), pair.publicKey)).toThrow(
     code('device_signature_invalid'),
   )
 })

@@ -7,15 +7,15 @@ import { hash256 } from '../../../src/crypto/digest.ts'
 import { signingKeyPair } from '../../../src/crypto/signature.ts'
 import { auditKeys, epochKeys, kidOf } from '../../../src/keys/epoch.ts'
 
-const storeId = '11'.repeat(16)
+const seed = '11'.repeat(16)
 const A = new Uint8Array(32).fill(1)
 const C = new Uint8Array(32).fill(2)
-const epoch = epochKeys(storeId, A, C)
+const epoch = epochKeys(seed, A, C)
 
-test('the kid is a hash of store id and both keys', () => {
-  const hash = hash256(label('GLK1/kcv/v1'), fromHex(storeId), hash256(A), hash256(C))
+test('the kid is a hash of seed and both keys', () => {
+  const hash = hash256(label('GLK1/kcv/v1'), fromHex(seed), hash256(A), hash256(C))
   expect(epoch.kid).toBe(toHex(hash).slice(0, 32))
-  expect(kidOf(storeId, A, hash256(C))).toBe(epoch.kid)
+  expect(kidOf(seed, A, hash256(C))).toBe(epoch.kid)
   expect(epochKeys('22'.repeat(16), A, C).kid).not.toBe(epoch.kid)
 })
 
@@ -44,7 +44,7 @@ test('all other slots come from C', () => {
 })
 
 test('an auditor with A and H(C) has the same epoch without any key of C', () => {
-  const audit = auditKeys(storeId, A, hash256(C))
+  const audit = auditKeys(seed, A, hash256(C))
   expect(epoch).toMatchObject(audit)
   expect(Object.keys(audit).toSorted()).toEqual([
     'archiveA',
@@ -55,6 +55,7 @@ test('an auditor with A and H(C) has the same epoch without any key of C', () =>
     'group',
     'kid',
     'record',
+    'seed',
     'slotSaltKey',
   ])
 })

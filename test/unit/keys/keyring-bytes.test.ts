@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { toHex } from '../../../src/bytes.ts'
 import { directoryHash, encodeDirectory, findDevice } from '../../../src/format/directory.ts'
 import { decodeKeyring } from '../../../src/format/keyring.ts'
+import { zeroId } from '../../../src/format/record.ts'
 import { auditKeys } from '../../../src/keys/epoch.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import { checkKeyring, type KeyringParts, makeKeyring } from '../../../src/keys/keyring-bytes.ts'
@@ -45,20 +46,20 @@ const first = await createKeyring({
   recoveryKeyOf: () => random(32),
   random,
 })
-const { storeId } = first
+const { seed } = first.epoch
 const reopen = ({ bytes }: NewKeyring): Promise<OpenedKeyring> =>
-  openKeyring(bytes, storeId, { type: 'identity', identity: founder })
+  openKeyring(bytes, zeroId, { type: 'identity', identity: founder })
 const byOwner = { admittedBy: 'owner', slotId: undefined, name: '' } as const
 const two = await addDevice(await reopen(first), writer, { role: 'writer', ...byOwner })
 const three = await addDevice(await reopen(two), auditor, { role: 'auditor', ...byOwner })
 const last = await startEpoch(await reopen(three), {}, random)
 const opened = await reopen(last)
 const older = [...opened.epochs.values()].filter(({ kid }) => kid !== last.epoch.kid)
-const parts: KeyringParts = { storeId, directory: last.directory, epoch: last.epoch, older }
+const parts: KeyringParts = { directory: last.directory, epoch: last.epoch, older }
 const audited = {
   ...parts,
-  epoch: auditKeys(storeId, last.epoch.auditKey, last.epoch.contentKeyHash),
-  older: older.map((one) => auditKeys(storeId, one.auditKey, one.contentKeyHash)),
+  epoch: auditKeys(seed, last.epoch.auditKey, last.epoch.contentKeyHash),
+  older: older.map((one) => auditKeys(seed, one.auditKey, one.contentKeyHash)),
 }
 
 describe('a keyring', () => {
@@ -70,11 +71,11 @@ describe('a keyring', () => {
 
   test('is the one that the reference decoder makes', { tags: 'slow' }, () => {
     const [epoch, ...before] = [last.epoch, ...older].map(({ auditKey, contentKey }) => {
-      return fullEpoch(storeId, auditKey, contentKey)
+      return fullEpoch(seed, auditKey, contentKey)
     })
     if (epoch === undefined) throw new Error('an epoch')
     const directory = decodeByReference(padded('directory', encodeDirectory(last.directory)))
-    const made = encodeByReference(makeByReference(storeId, epoch, before, directory))
+    const made = encodeByReference(makeByReference(seed, epoch, before, directory))
     expect(toHex(made)).toBe(toHex(last.bytes))
   })
 
@@ -85,9 +86,9 @@ describe('a keyring', () => {
   })
 
   test('has other slots for nobody in each directory', () => {
-    const hashes = [two, three].map(({ directory }) => directoryHash(storeId, directory))
+    const hashes = [two, three].map(({ directory }) => directoryHash(seed, directory))
     const keys = hashes.flatMap((hash) =>
-      [0, 1].map((index) => toHex(nobody(storeId, last.epoch, hash, index).kemKey)),
+      [0, 1].map((index) => toHex(nobody(last.epoch, hash, index).kemKey)),
     )
     expect(new Set(keys).size).toBe(4)
     const held = holdersOf(last.directory).map(({ kemKey }) => toHex(kemKey))

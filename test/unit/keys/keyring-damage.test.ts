@@ -18,11 +18,12 @@ import {
   type Slot,
   sortSlots,
 } from '../../../src/format/keyring.ts'
+import { zeroId } from '../../../src/format/record.ts'
 import { sealArchives } from '../../../src/keys/archive.ts'
 import { epochKeys } from '../../../src/keys/epoch.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import { checkKeyring } from '../../../src/keys/keyring-bytes.ts'
-import { createKeyring, openKeyring } from '../../../src/keys/keyring.ts'
+import { createKeyring, openDirectory, openKeyring } from '../../../src/keys/keyring.ts'
 import { holdersOf } from '../../../src/keys/recipients.ts'
 import { openSlot, sealSlot } from '../../../src/keys/slot.ts'
 import type { Unlock } from '../../../src/keys/unlock.ts'
@@ -41,7 +42,6 @@ const first = await createKeyring({
   recoveryKeyOf: () => recoveryKey,
   random,
 })
-const { storeId } = first
 const strangers: DeviceEntry[] = []
 while (strangers.length < 4) {
   strangers.push(memberOf(await generateIdentity(), 'writer', 0))
@@ -57,12 +57,12 @@ describe('a keyring that is wrong inside:', () => {
     sealEnvelope(
       'directory',
       first.epoch.directory,
-      recordContext(storeId),
+      recordContext(first.epoch),
       noHedge,
       encodeDirectory({ ...first.directory, ...change }),
     )
-  const other = epochKeys(storeId, random(32), random(32))
-  const archives = sealArchives(storeId, first.epoch, [other])
+  const other = epochKeys(first.epoch.seed, random(32), random(32))
+  const archives = sealArchives(first.epoch, [other])
 
   test.each<readonly [string, string, (file: KeyringFile) => KeyringFile]>([
     ['another number outside', 'keyring_mismatch', (file) => ({ ...file, number: 1 })],
@@ -74,7 +74,7 @@ describe('a keyring that is wrong inside:', () => {
         directory: sealEnvelope(
           'directory',
           { ...first.epoch.directory, key: random(32) },
-          recordContext(storeId),
+          recordContext(first.epoch),
           noHedge,
           encodeDirectory(first.directory),
         ),
@@ -96,7 +96,7 @@ describe('a keyring that is wrong inside:', () => {
       (file) => ({
         ...file,
         archiveA: archives.archiveA,
-        archiveC: sealArchives(storeId, first.epoch, [{ ...other, kid: '0'.repeat(32) }]).archiveC,
+        archiveC: sealArchives(first.epoch, [{ ...other, kid: '0'.repeat(32) }]).archiveC,
       }),
     ],
     [
@@ -104,7 +104,7 @@ describe('a keyring that is wrong inside:', () => {
       'keyring_mismatch',
       (file) => ({
         ...file,
-        ...sealArchives(storeId, first.epoch, [{ ...other, auditKey: random(32) }]),
+        ...sealArchives(first.epoch, [{ ...other, auditKey: random(32) }]),
       }),
     ],
     [
@@ -113,8 +113,7 @@ describe('a keyring that is wrong inside:', () => {
       (file) => ({
         ...file,
         archiveC: archives.archiveC,
-        archiveA: sealArchives(storeId, first.epoch, [{ ...other, contentKeyHash: random(32) }])
-          .archiveA,
+        archiveA: sealArchives(first.epoch, [{ ...other, contentKeyHash: random(32) }]).archiveA,
       }),
     ],
     [
@@ -125,7 +124,7 @@ describe('a keyring that is wrong inside:', () => {
     [
       'the current epoch among the older ones',
       'keyring_mismatch',
-      (file) => ({ ...file, ...sealArchives(storeId, first.epoch, [first.epoch]) }),
+      (file) => ({ ...file, ...sealArchives(first.epoch, [first.epoch]) }),
     ],
     [
       'archives that pair the keys of two epochs',
@@ -133,13 +132,12 @@ describe('a keyring that is wrong inside:', () => {
       (file) => ({
         ...file,
         archiveA: archives.archiveA,
-        archiveC: sealArchives(storeId, first.epoch, [{ ...other, contentKey: random(32) }])
-          .archiveC,
+        archiveC: sealArchives(first.epoch, [{ ...other, contentKey: random(32) }]).archiveC,
       }),
     ],
   ])('%s is %s', async (_, expected, edit) => {
     const bytes = edited(first.bytes, edit)
-    await expect(openKeyring(bytes, storeId, by(founder))).rejects.toMatchObject({ code: expected })
+    await expect(openKeyring(bytes, zeroId, by(founder))).rejects.toMatchObject({ code: expected })
   })
 
   /** What opens is checked: everything else in it must follow from what was opened. */
@@ -179,6 +177,13 @@ describe('a keyring that is wrong inside:', () => {
     await expect(openAndCheck(bytes)).rejects.toMatchObject({ code: expected })
   })
 
+  test('another seed outside is wrong_key, and store_seed_mismatch with the keys', async () => {
+    const bytes = edited(first.bytes, (file) => ({ ...file, seed: '77'.repeat(16) }))
+    await expect(openKeyring(bytes, zeroId, by(founder))).rejects.toThrow(code('wrong_key'))
+    const epochs = new Map([[first.epoch.kid, first.epoch]])
+    expect(() => openDirectory(bytes, epochs)).toThrow(code('store_seed_mismatch'))
+  })
+
   test('what is made again is the same', async () => {
     await expect(openAndCheck(first.bytes)).resolves.toBeUndefined()
   })
@@ -190,7 +195,7 @@ describe('a keyring that is wrong inside:', () => {
       ...file,
       slots: file.slots.map((slot) => (sameSlot(slot, mine) ? damaged : slot)),
     }))
-    await expect(openKeyring(bytes, storeId, by(founder))).rejects.toMatchObject({
+    await expect(openKeyring(bytes, zeroId, by(founder))).rejects.toMatchObject({
       code: 'envelope_tag',
     })
   })
@@ -207,8 +212,8 @@ describe('a keyring that is wrong inside:', () => {
     const [recipient] = holdersOf(first.directory)
     if (recipient === undefined) throw new Error('The founder is no recipient')
     const forged = sealSlot(
-      { storeId, directoryHash: directoryHash(storeId, first.directory) },
       { ...first.epoch, auditKey: other.auditKey, contentKey: other.contentKey },
+      directoryHash(first.epoch.seed, first.directory),
       recipient,
     )
     expect(() => openSlot(decodeKeyring(first.bytes), forged, founder.kem)).toThrow(
@@ -257,7 +262,6 @@ const refusals = [
   'keyring_mismatch',
   'keyring_slots',
   'upgrade_required',
-  'store_id_mismatch',
   'wrong_key',
   'envelope_magic',
   'envelope_suite',
@@ -270,9 +274,9 @@ const refusals = [
 
 /** As a member does: opens it, and makes it again. */
 async function openAndCheck(bytes: Uint8Array): Promise<void> {
-  const { directory, epoch, epochs } = await openKeyring(bytes, storeId, by(founder))
+  const { directory, epoch, epochs } = await openKeyring(bytes, zeroId, by(founder))
   const older = [...epochs.values()].filter(({ kid }) => kid !== epoch.kid)
-  await inSlices(checkKeyring(decodeKeyring(bytes), { storeId, directory, epoch, older }))
+  await inSlices(checkKeyring(decodeKeyring(bytes), { directory, epoch, older }))
 }
 
 function edited(bytes: Uint8Array, edit: (file: KeyringFile) => KeyringFile): Uint8Array {

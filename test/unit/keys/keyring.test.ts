@@ -53,7 +53,8 @@ const by = (identity: typeof founder): Unlock => ({ type: 'identity', identity }
 
 const options = { identity: founder, name: 'laptop', recoveryKeyOf: () => recoveryKey, random }
 const first = await createKeyring({ ...options, passphrase: undefined })
-const { storeId } = first
+const { seed } = first.epoch
+const storeId = 'ab'.repeat(16)
 const recoveryText = formatRecoveryKey(storeId, recoveryKey)
 const admitted = (role: Role): Admission => ({ role, ...byOwner, name: '' })
 const noRecords = () => undefined
@@ -61,7 +62,7 @@ const noRecords = () => undefined
 /** As a verifier checks that a directory by an owner follows. */
 function follow(previous: Directory, next: Directory, isSameEpoch: boolean): void {
   const how = { author: byOwner, lastRecordOf: noRecords }
-  checkSuccessor({ storeId, previous, next, isSameEpoch, ...how })
+  checkSuccessor({ seed, previous, next, isSameEpoch, ...how })
 }
 const opened = await openKeyring(first.bytes, storeId, by(founder))
 
@@ -76,7 +77,7 @@ describe('a new keyring', () => {
     expect(opened.recovery).toBeUndefined()
     const device = findDevice(opened.directory, founder.deviceId)
     expect(device).toMatchObject({ role: 'owner', added: 0, name: 'laptop' })
-    expect(() => checkGenesisDirectory(storeId, opened.directory)).not.toThrow()
+    expect(() => checkGenesisDirectory(seed, opened.directory)).not.toThrow()
   })
 
   test('is opened by the recovery key, which stands for an identity of its own', async () => {
@@ -105,7 +106,7 @@ describe('a new keyring', () => {
   test('is opened alike by the reference implementation', { tags: 'slow' }, () => {
     const keyring = referenceDecode(first.bytes)
     for (const secret of [{ identity: formatIdentity(founder) }, { recoveryKey: recoveryText }]) {
-      const epoch = referenceUnlock(keyring, secret).at(-1)
+      const epoch = referenceUnlock(keyring, storeId, secret).at(-1)
       expect(epoch?.kid).toBe(first.epoch.kid)
       if (epoch === undefined) continue
       const directory = referenceDirectory(keyring, epoch)
@@ -130,10 +131,8 @@ describe('a new keyring', () => {
 
   test('is made with other keys each time', async () => {
     const again = await createKeyring({ ...options, passphrase: undefined })
-    expect(again.storeId).not.toBe(storeId)
+    expect(again.epoch.seed).not.toBe(seed)
     expect(again.epoch.kid).not.toBe(first.epoch.kid)
-    const opening = openKeyring(again.bytes, storeId, by(founder))
-    await expect(opening).rejects.toThrow(code('store_id_mismatch'))
   })
 
   test.each([
@@ -215,7 +214,8 @@ describe('a new epoch', () => {
     expect(after.epoch.kid).not.toBe(first.epoch.kid)
     expect([...after.epochs.keys()]).toEqual([first.epoch.kid, after.epoch.kid])
     expect(after.epochs.get(first.epoch.kid)).toEqual(first.epoch)
-    const epochs = referenceUnlock(referenceDecode(next.bytes), { recoveryKey: recoveryText })
+    const secret = { recoveryKey: recoveryText }
+    const epochs = referenceUnlock(referenceDecode(next.bytes), storeId, secret)
     expect(epochs.map(({ kid }) => kid)).toEqual([...after.epochs.keys()])
   })
 
@@ -241,12 +241,12 @@ describe('a new epoch', () => {
 
   test('older keyrings are read with archived keys, unknown ones are envelope_epoch', async () => {
     const { epochs } = await reopen(next, by(founder))
-    const { epoch, directory } = openDirectory(first.bytes, storeId, epochs)
+    const { epoch, directory } = openDirectory(first.bytes, epochs)
     expect({ kid: epoch.kid, directory }).toEqual({
       kid: first.epoch.kid,
       directory: first.directory,
     })
-    expect(() => openDirectory(next.bytes, storeId, opened.epochs)).toThrow(code('envelope_epoch'))
+    expect(() => openDirectory(next.bytes, opened.epochs)).toThrow(code('envelope_epoch'))
   })
 
   test.each([
@@ -354,16 +354,16 @@ describe('an auditor', () => {
   test('is sealed A and H(C), never C', () => {
     const common = { kind: 'device', id: second.deviceId, passphrase: undefined } as const
     const recipient = { ...common, kemKey: second.kem.publicKey, isAuditor: true }
-    const place = { storeId, directoryHash: directoryHash(storeId, first.directory) }
+    const hash = directoryHash(seed, first.directory)
     const { auditKey, contentKeyHash, kid } = first.epoch
-    const slot = sealSlot(place, first.epoch, recipient)
-    const audit = auditKeys(storeId, auditKey, contentKeyHash)
-    expect(sealSlot(place, audit, recipient)).toEqual(slot)
+    const slot = sealSlot(first.epoch, hash, recipient)
+    const audit = auditKeys(seed, auditKey, contentKeyHash)
+    expect(sealSlot(audit, hash, recipient)).toEqual(slot)
     const file = { ...decodeKeyring(first.bytes), slots: [slot] }
     const epoch = openSlot(file, slot, second.kem)
-    expect(epoch).toEqual(auditKeys(storeId, auditKey, contentKeyHash))
+    expect(epoch).toEqual(auditKeys(seed, auditKey, contentKeyHash))
     expect(epoch).toMatchObject({ kid })
-    const full = sealSlot(place, first.epoch, { ...recipient, isAuditor: false })
+    const full = sealSlot(first.epoch, hash, { ...recipient, isAuditor: false })
     expect(openSlot(file, full, second.kem)).toEqual(first.epoch)
     expect(decapsulate(slot.ciphertext, second.kem)).toHaveLength(32)
   })
@@ -372,21 +372,21 @@ describe('an auditor', () => {
     const added = await addDevice(opened, second, admitted('auditor'))
     const keyring = await startEpoch(await reopen(added, by(founder)), {}, random)
     await expect(reopen(keyring, by(second))).rejects.toMatchObject({ code: 'permission_denied' })
-    const { directory, epochs } = await openAuditKeyring(keyring.bytes, storeId, second)
+    const { directory, epochs } = await openAuditKeyring(keyring.bytes, second)
     expect(directory).toEqual(keyring.directory)
     expect([...epochs.keys()]).toEqual([first.epoch.kid, keyring.epoch.kid])
     for (const epoch of epochs.values()) expect(epoch).not.toHaveProperty('contentKey')
     const secret = { identity: formatIdentity(second) }
-    const reference = referenceUnlock(referenceDecode(keyring.bytes), secret)
+    const reference = referenceUnlock(referenceDecode(keyring.bytes), storeId, secret)
     expect(reference.map(({ kid }) => kid)).toEqual([...epochs.keys()])
     expect(reference.map(({ content }) => content)).toEqual([undefined, undefined])
   })
 
   test('sees of a keyring what members see, and strangers nothing', async () => {
     const keyring = await addDevice(opened, second, admitted('reader'))
-    const { directory } = await openAuditKeyring(keyring.bytes, storeId, second)
+    const { directory } = await openAuditKeyring(keyring.bytes, second)
     expect(directory).toEqual(keyring.directory)
-    const asStranger = openAuditKeyring(keyring.bytes, storeId, stranger)
+    const asStranger = openAuditKeyring(keyring.bytes, stranger)
     await expect(asStranger).rejects.toMatchObject({ code: 'wrong_key' })
   })
 })

@@ -15,7 +15,7 @@ import {
   recoveryKey,
   slot,
   sorted,
-  storeId,
+  seed,
   unsigned,
 } from '../../support/reference-directories.ts'
 import { concat } from '../../support/reference/bytes.ts'
@@ -29,7 +29,7 @@ import {
   type PassphraseEntry,
 } from '../../support/reference/directory.ts'
 import { pad } from '../../support/reference/envelope.ts'
-import { recoveryIdOf, storeIdOf } from '../../support/reference/identity.ts'
+import { recoveryIdOf, seedOf } from '../../support/reference/identity.ts'
 import { checkGenesisDirectory, checkNextDirectory } from '../../support/reference/succession.ts'
 
 const decoded = (one: Directory): Directory =>
@@ -119,12 +119,12 @@ describe('a directory', () => {
 
 describe('the first directory', () => {
   const founderRandom = filled(7)
-  const founded = storeIdOf(owner.signingKey, founderRandom)
+  const founded = seedOf(owner.signingKey, founderRandom)
   const first = directory({ number: 0, previous: undefined, founderRandom })
 
   test('has the founder', () => {
     expect(() => checkGenesisDirectory(founded, first)).not.toThrow()
-    expect(() => checkGenesisDirectory(storeId, first)).toThrow(/^store_id_mismatch: /)
+    expect(() => checkGenesisDirectory(seed, first)).toThrow(/^store_seed_mismatch: /)
   })
 
   test.each<[string, Partial<Directory>]>([
@@ -174,10 +174,10 @@ const removal = (fields: object = {}): Partial<Directory> => ({
 })
 
 function check(author: Author | undefined, sameEpoch: boolean, fields: Partial<Directory>): void {
-  const previous = directoryHash(storeId, before)
+  const previous = directoryHash(seed, before)
   const next = { ...before, number: 5, previous, ...fields }
   if (author === undefined) throw new Error('no author')
-  checkNextDirectory(before, next, { storeId, author, sameEpoch, lastRecord: () => last })
+  checkNextDirectory(before, next, { seed, author, sameEpoch, lastRecord: () => last })
 }
 
 describe('the next directory may', () => {

@@ -64,10 +64,10 @@ const slotId = '0f'.repeat(16)
 /** Made once for each store: Argon2id takes a second. */
 const stretched = new Map<string, RecoveryIdentity>()
 
-function recoveryOf({ storeId }: StoreWriter, type: 2 | 3): RecoveryIdentity {
-  if (type === 3) return recoveryKeyIdentity(storeId, key)
-  const known = stretched.get(storeId) ?? passphraseIdentity(storeId, 'pass word', costs)
-  stretched.set(storeId, known)
+function recoveryOf({ seed }: StoreWriter, type: 2 | 3): RecoveryIdentity {
+  if (type === 3) return recoveryKeyIdentity(seed, key)
+  const known = stretched.get(seed) ?? passphraseIdentity(seed, 'pass word', costs)
+  stretched.set(seed, known)
   return known
 }
 
@@ -152,9 +152,7 @@ describe('recovery identities', () => {
   })
 
   test('record_device: under the id of a device with their key', { tags: 'slow' }, () => {
-    const deviceId = deviceIdOf(
-      publicKeyOf(recoveryKeyIdentity(started().storeId, key).signingSeed),
-    )
+    const deviceId = deviceIdOf(publicKeyOf(recoveryKeyIdentity(started().seed, key).signingSeed))
     expect(() => read(adding(3, 'owner', {}, { deviceId }))).toThrow(/^record_device: /)
   })
 
@@ -162,11 +160,11 @@ describe('recovery identities', () => {
     const operatorSecret = formatOperatorSecret(key)
     const opens = [0, 15, 16].map((counter) => {
       const writer = new StoreWriter()
-      const { storeId } = writer
-      const known = recoveryKeyIdentity(storeId, operatorRecoveryKey(key, storeId, counter))
+      const { seed } = writer
+      const known = recoveryKeyIdentity(seed, operatorRecoveryKey(key, seed, counter))
       const recoveries = [entryOf(known, 3)]
-      const made = makeKeyring(storeId, writer.epoch, [], { ...writer.directory, recoveries })
-      return () => unlock(made, { operatorSecret }).at(-1)?.kid === writer.epoch.kid
+      const made = makeKeyring(seed, writer.epoch, [], { ...writer.directory, recoveries })
+      return () => unlock(made, writer.storeId, { operatorSecret }).at(-1)?.kid === writer.epoch.kid
     })
     expect(opens.slice(0, 2).map((open) => open())).toEqual([true, true])
     expect(opens[2]).toThrow(/^wrong_key: /)
@@ -193,31 +191,31 @@ function otherKeys(directory: Directory, role: Role): Directory {
 /** Slots that are sealed to other keys than those of the directory. */
 const slotsFor =
   (role: Role) =>
-  (keyring: Keyring, { storeId, epoch }: StoreWriter): Keyring => {
+  (keyring: Keyring, { seed, epoch }: StoreWriter): Keyring => {
     const forged = otherKeys(openDirectory(keyring, epoch), role)
-    return { ...keyring, slots: makeSlots(storeId, epoch, forged) }
+    return { ...keyring, slots: makeSlots(seed, epoch, forged) }
   }
 
 /** An archive of A with the salt of another hedge. */
-function otherSalt(keyring: Keyring, { storeId, epoch }: StoreWriter): Keyring {
+function otherSalt(keyring: Keyring, { seed, epoch }: StoreWriter): Keyring {
   const plaintext = concat(u8(1), u8(0), u16(0))
-  const [keys, context] = [auditKeys(epoch, 'archive'), archiveContext(storeId, 'A')]
+  const [keys, context] = [auditKeys(epoch, 'archive'), archiveContext(seed, 'A')]
   return { ...keyring, auditArchive: sealEnvelope('archive', keys, context, key, plaintext) }
 }
 
 /** The same of C. */
-function otherContentSalt(keyring: Keyring, { storeId, epoch }: StoreWriter): Keyring {
+function otherContentSalt(keyring: Keyring, { seed, epoch }: StoreWriter): Keyring {
   const plaintext = concat(u8(1), u8(0), u16(0))
-  const [keys, context] = [contentKeys(epoch, 'archive'), archiveContext(storeId, 'C')]
+  const [keys, context] = [contentKeys(epoch, 'archive'), archiveContext(seed, 'C')]
   return { ...keyring, contentArchive: sealEnvelope('archive', keys, context, key, plaintext) }
 }
 
 /** With more slots for nobody than the directory needs. */
-function moreSlots(keyring: Keyring, { storeId, epoch }: StoreWriter): Keyring {
+function moreSlots(keyring: Keyring, { seed, epoch }: StoreWriter): Keyring {
   const directory = openDirectory(keyring, epoch)
   const [first] = directory.devices
   const devices = Array.from({ length: 5 }, () => first ?? [])
-  const more = makeSlots(storeId, epoch, { ...directory, devices: devices.flat() })
+  const more = makeSlots(seed, epoch, { ...directory, devices: devices.flat() })
   // The five slots of one device are one slot, and nobody's are three.
   const distinct = new Map(more.map((slot) => [bodyOf(slot), slot])).values()
   return { ...keyring, slots: inOrder([...keyring.slots, ...distinct]) }
@@ -233,18 +231,18 @@ function bodyOf({ publicBytes }: Keyring['slots'][number]): string {
 
 describe('a keyring', () => {
   const writer = started()
-  const { storeId, epoch, directory } = writer
-  const keyring = makeKeyring(storeId, epoch, [], directory)
+  const { seed, epoch, directory } = writer
+  const keyring = makeKeyring(seed, epoch, [], directory)
 
   test('follows from the directory and the keys', () => {
-    const again = makeKeyring(storeId, epoch, [], directory)
+    const again = makeKeyring(seed, epoch, [], directory)
     expect(encodeKeyring(again)).toEqual(encodeKeyring(keyring))
     expect(openDirectory(decodeKeyring(encodeKeyring(keyring)), epoch)).toEqual(directory)
     expect(keyring.slots.map((slot) => slot.type)).toEqual([1, 1, 1, 1])
   })
 
   test('has other slots for another directory', () => {
-    const other = makeKeyring(storeId, epoch, [], { ...directory, quota: directory.quota + 1 })
+    const other = makeKeyring(seed, epoch, [], { ...directory, quota: directory.quota + 1 })
     const bodies = [...keyring.slots, ...other.slots].map(bodyOf)
     expect(new Set(bodies).size).toBe(8)
   })
@@ -270,16 +268,16 @@ describe('a keyring', () => {
 
   test('shows an auditor whether auditors’ slots are right, and no others', () => {
     const members = withMembers(writer, member(writer, 'auditor'), member(writer, 'writer'))
-    const previous = directoryHash(storeId, directory)
+    const previous = directoryHash(seed, directory)
     const next = { ...members, previous, founderRandom: undefined }
-    const made = makeKeyring(storeId, epoch, [], next)
-    const auditors = new Set(makeAuditorSlots(storeId, epoch, next).map(bodyOf))
+    const made = makeKeyring(seed, epoch, [], next)
+    const auditors = new Set(makeAuditorSlots(seed, epoch, next).map(bodyOf))
     const swapped = (isAuditors: boolean): Keyring => {
       const [other] = keyring.slots
       const at = made.slots.findIndex((one) => auditors.has(bodyOf(one)) === isAuditors)
       return { ...made, slots: other ? inOrder(made.slots.with(at, other)) : [] }
     }
-    const auditor = auditorEpoch(storeId, epoch.audit, epoch.contentHash)
+    const auditor = auditorEpoch(seed, epoch.audit, epoch.contentHash)
     expect(openDirectory(swapped(false), auditor)).toEqual(next)
     expect(() => openDirectory(swapped(true), auditor)).toThrow(/^keyring_slots: /)
     expect(() => openDirectory(swapped(false), epoch)).toThrow(/^keyring_slots: /)
@@ -287,27 +285,27 @@ describe('a keyring', () => {
 
   test('keyring_slots: the slot of a writer as for an auditor', () => {
     const joining = member(writer, 'writer')
-    const previous = directoryHash(storeId, directory)
+    const previous = directoryHash(seed, directory)
     const next = { ...withMembers(writer, joining), previous, founderRandom: undefined }
-    const made = makeKeyring(storeId, epoch, [], next)
+    const made = makeKeyring(seed, epoch, [], next)
     const devices = next.devices.map((one) => ({ ...one, role: 'auditor' as const }))
-    const slots = makeAuditorSlots(storeId, epoch, { ...next, devices })
+    const slots = makeAuditorSlots(seed, epoch, { ...next, devices })
     const identity = formatIdentity(joining.identity)
-    expect(unlock(made, { identity }).at(-1)).toEqual(epoch)
+    expect(unlock(made, writer.storeId, { identity }).at(-1)).toEqual(epoch)
     // None of the slots of the first directory is for who joins.
     const forged = { ...made, slots: inOrder([...slots, ...keyring.slots.slice(2)]) }
-    expect(() => unlock(forged, { identity })).toThrow(/^keyring_slots: /)
+    expect(() => unlock(forged, writer.storeId, { identity })).toThrow(/^keyring_slots: /)
   })
 
   test('keyring_slots: an X-Wing key that nothing can be sealed to', () => {
     const kemKey = new Uint8Array(1216).fill(255)
     const devices = directory.devices.map((device) => ({ ...device, kemKey }))
     const unusable = { ...directory, devices }
-    expect(() => makeKeyring(storeId, epoch, [], unusable)).toThrow(/^keyring_slots: /)
-    const [keys, context] = [auditKeys(epoch, 'directory'), directoryContext(storeId)]
+    expect(() => makeKeyring(seed, epoch, [], unusable)).toThrow(/^keyring_slots: /)
+    const [keys, context] = [auditKeys(epoch, 'directory'), directoryContext(seed)]
     const plaintext = encodeDirectory(unusable)
     const sealed = sealEnvelope('directory', keys, context, zeroHedge, plaintext)
-    const auditor = auditorEpoch(storeId, epoch.audit, epoch.contentHash)
+    const auditor = auditorEpoch(seed, epoch.audit, epoch.contentHash)
     const open = () => openDirectory({ ...keyring, directory: sealed }, auditor)
     expect(open).toThrow(/^keyring_slots: /)
   })
@@ -315,13 +313,13 @@ describe('a keyring', () => {
 
 describe('a keyring with a passphrase', () => {
   const writer = started()
-  const { storeId, epoch } = writer
+  const { seed, epoch } = writer
   const keys = { kemKey: kemPublicKey(key), signingKey: publicKeyOf(key) }
   const entry = { slotId, slotType: 2, ...keys, ...costs } as const
   const directory = { ...writer.directory, recoveries: [entry] }
-  const keyring = makeKeyring(storeId, epoch, [], directory)
+  const keyring = makeKeyring(seed, epoch, [], directory)
   const cheaper = { ...directory, recoveries: [{ ...entry, passes: 3 }] }
-  const forged = { ...keyring, slots: makeSlots(storeId, epoch, cheaper) }
+  const forged = { ...keyring, slots: makeSlots(seed, epoch, cheaper) }
 
   test('shows its costs, which the directory has too', () => {
     const slot = keyring.slots.find(({ type }) => type === 2)
@@ -331,7 +329,7 @@ describe('a keyring with a passphrase', () => {
 
   test.each([
     ['a member', epoch],
-    ['an auditor', auditorEpoch(storeId, epoch.audit, epoch.contentHash)],
+    ['an auditor', auditorEpoch(seed, epoch.audit, epoch.contentHash)],
   ])('and other costs is refused by %s', (_, known) => {
     expect(() => openDirectory(keyring, known)).not.toThrow()
     expect(() => openDirectory(forged, known)).toThrow(/^keyring_slots: /)
@@ -341,9 +339,9 @@ describe('a keyring with a passphrase', () => {
     'that is stretched by %o is refused with its directory, and before it is hashed',
     (change) => {
       const recoveries = [{ ...entry, ...change }]
-      const other = makeKeyring(storeId, epoch, [], { ...directory, recoveries })
+      const other = makeKeyring(seed, epoch, [], { ...directory, recoveries })
       expect(() => openDirectory(other, epoch)).toThrow(/^keyring_malformed: /)
-      const open = () => unlock(other, { passphrase: 'pass word' })
+      const open = () => unlock(other, writer.storeId, { passphrase: 'pass word' })
       expect(open).toThrow(/^weak_key_parameters: /)
     },
   )

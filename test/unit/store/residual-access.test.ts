@@ -131,26 +131,25 @@ async function tried(directory: string, name: string, identity: Identity): Promi
   const commits = git(['rev-list', 'main'], directory).trim().split('\n')
   for (const commit of commits) {
     const keyring = gitBytes(['cat-file', 'blob', `${commit}:keyring`], directory)
-    const audited = await openAuditKeyring(keyring, storeId, identity).catch(() => undefined)
+    const audited = await openAuditKeyring(keyring, identity).catch(() => undefined)
     for (const [kid, keys] of audited?.epochs ?? []) audit.set(kid, keys)
     const unlock = { type: 'identity', identity } as const
     const opened = await openKeyring(keyring, storeId, unlock).catch(() => undefined)
     for (const [kid, keys] of opened?.epochs ?? []) full.set(kid, keys)
   }
   const opens = commits.map((commit) => {
-    return opensCommit(gitBytes(['cat-file', 'commit', commit], directory), storeId, audit, full)
+    return opensCommit(gitBytes(['cat-file', 'commit', commit], directory), audit, full)
   })
   const entries = git(['ls-tree', '-r', 'main', 'm/'], directory).trim().split('\n')
   return {
     commits: opens.filter(({ record }) => record).length,
     commitsWithContents: opens.filter(({ contents }) => contents).length,
-    memories: entries.filter((entry) => opensMemory(directory, entry, storeId, full)).length,
+    memories: entries.filter((entry) => opensMemory(directory, entry, full)).length,
   }
 }
 
 function opensCommit(
   bytes: Uint8Array,
-  storeId: string,
   audit: ReadonlyMap<string, AuditKeys>,
   full: ReadonlyMap<string, EpochKeys>,
 ): { readonly record: boolean; readonly contents: boolean } {
@@ -158,10 +157,10 @@ function opensCommit(
   const kid = readKid('record', record)
   const keys = audit.get(kid)
   if (keys === undefined) return { record: false, contents: false }
-  const opened = openEnvelope('record', keys.record, recordContext(storeId), record)
+  const opened = openEnvelope('record', keys.record, recordContext(keys), record)
   const own = full.get(kid)
   if (own !== undefined && detail !== undefined) {
-    const context = detailContext(storeId, recordHash(storeId, decodeRecord(opened).signed))
+    const context = detailContext(own, recordHash(own, decodeRecord(opened).signed))
     openEnvelope('detail', own.detail, context, detail)
   }
   return { record: true, contents: own !== undefined }
@@ -170,7 +169,6 @@ function opensCommit(
 function opensMemory(
   directory: string,
   entry: string,
-  storeId: string,
   full: ReadonlyMap<string, EpochKeys>,
 ): boolean {
   const [meta = '', path = ''] = entry.split('\t')
@@ -180,7 +178,7 @@ function opensMemory(
   const memoryId = path.replace(/^m\//, '').replaceAll('/', '')
   return (
     attempt(() => {
-      return openEnvelope('memory', keys.memory, memoryContext(storeId, memoryId), blob)
+      return openEnvelope('memory', keys.memory, memoryContext(keys, memoryId), blob)
     }) !== undefined
   )
 }

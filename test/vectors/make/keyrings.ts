@@ -36,6 +36,7 @@ const argon2: Argon2Parameters = {
 }
 
 interface Setting {
+  readonly storeId: string
   readonly plan: KeyringPlan
   /** With this key of the operator's, by its counter. */
   readonly withKey: (counter: number) => KeyringPlan
@@ -47,10 +48,10 @@ interface Setting {
 
 export async function keyrings(): Promise<readonly Vector[]> {
   const setting = await prepare()
-  const { plan, withKey, identity, recovery, operator, stranger } = setting
+  const { storeId, plan, withKey, identity, recovery, operator, stranger } = setting
   const of: Make = (expect, name, secret, fault = {}, planned = plan) => {
     const bytes = Buffer.from(forgeKeyring(planned, fault)).toString('base64')
-    return { name, clause: '7', expect, storeId: plan.storeId, ...secret, bytes }
+    return { name, clause: '7', expect, storeId, ...secret, bytes }
   }
   return [
     of('accepted', 'by identity', identity),
@@ -68,7 +69,7 @@ export async function keyrings(): Promise<readonly Vector[]> {
     of('accepted', 'by passphrase in NFD', { passphrase: passphrase.normalize('NFD') }),
     of('wrong_key', 'by an identity that is no member', stranger),
     of('wrong_key', 'by another recovery key', {
-      recoveryKey: formatRecoveryKey(plan.storeId, new Uint8Array(32)),
+      recoveryKey: formatRecoveryKey(storeId, new Uint8Array(32)),
     }),
     of('wrong_key', 'by the recovery key of another store', {
       recoveryKey: formatRecoveryKey('ab'.repeat(16), new Uint8Array(32).fill(7)),
@@ -96,14 +97,14 @@ type Make = (
 
 /** A second epoch, so that the archives hold something. */
 async function prepare(): Promise<Setting> {
-  const forge = await Forge.create('keyring vectors')
+  const forge = await Forge.started('keyring vectors')
   const { directory, storeId, random, founder } = forge
   const operatorSecret = await generateOperatorSecret(random)
-  const byPassphrase = keysOf(await passphraseIdentity(storeId, passphrase, argon2))
-  const parts = { storeId, epoch: forge.newEpoch(), older: [forge.epoch] }
+  const byPassphrase = keysOf(await passphraseIdentity(forge, passphrase, argon2))
+  const parts = { epoch: forge.newEpoch(), older: [forge.epoch] }
   const withKey = (counter: number): KeyringPlan => {
-    const secret = operatorRecoveryKey(storeId, parseOperatorSecret(operatorSecret), counter)
-    const operator = keysOf(recoveryKeyIdentity(storeId, secret))
+    const secret = operatorRecoveryKey(forge, parseOperatorSecret(operatorSecret), counter)
+    const operator = keysOf(recoveryKeyIdentity(forge, secret))
     const recovery: Directory['recovery'] = [
       ...directory.recovery,
       { slotId: 'bb'.repeat(16), type: 'passphrase', ...byPassphrase, argon2 },
@@ -112,6 +113,7 @@ async function prepare(): Promise<Setting> {
     return { ...parts, directory: { ...directory, recovery } }
   }
   return {
+    storeId,
     plan: withKey(0),
     withKey,
     identity: { identity: formatIdentity(founder) },
@@ -185,10 +187,10 @@ function framingFaults(of: Make, identity: Vector): readonly Vector[] {
 function contradictions(of: Make, identity: Vector): readonly Vector[] {
   return [
     of(
-      'store_id_mismatch',
-      "another store's",
+      'wrong_key',
+      "another store's seed",
       identity,
-      inFile((f) => ({ ...f, storeId: '77'.repeat(16) })),
+      inFile((f) => ({ ...f, seed: '77'.repeat(16) })),
     ),
     of(
       'envelope_epoch',

@@ -59,13 +59,13 @@ const redaction: SignedRow = {
   commitment: zeroHash,
 }
 
-export function records({ entries, storeId, founder }: Forge): readonly Vector[] {
+export function records({ entries, seed, founder }: Forge): readonly Vector[] {
   const bodies = entries.map(({ signed }) => decodeSignedBody(signed))
   const last = bodies.at(-1)
   if (last === undefined) throw new Error('No record')
-  const who = { storeId, publicKey: toHex(founder.signing.publicKey) }
+  const who = { seed, publicKey: toHex(founder.signing.publicKey) }
   const signBody = (record: RecordBody): Plain => {
-    const plaintext = signRecord(storeId, record, founder.signing)
+    const plaintext = signRecord({ seed }, record, founder.signing)
     return { type: 'record', clause: '6.1', plaintext }
   }
   const honest = signBody(last)

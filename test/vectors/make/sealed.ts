@@ -48,8 +48,8 @@ const faults: readonly Case[] = [
 ]
 
 function envelopes(forge: Forge): readonly Vector[] {
-  const { storeId, epoch } = forge
-  const store = recordContext(storeId)
+  const { epoch } = forge
+  const store = recordContext(epoch)
   const hedge = forge.random(32)
   const text = utf8('plaintext')
   const parts: readonly SealParts[] = [
@@ -59,14 +59,14 @@ function envelopes(forge: Forge): readonly Vector[] {
       keys: epoch.memory,
       hedge,
       plaintext: text,
-      context: memoryContext(storeId, memory.a),
+      context: memoryContext(epoch, memory.a),
     },
     {
       type: 'detail',
       keys: epoch.detail,
       hedge: zeroHash,
       plaintext: text,
-      context: detailContext(storeId, hedge),
+      context: detailContext(epoch, hedge),
     },
     { type: 'settings', keys: epoch.settings, context: store, hedge, plaintext: text },
   ]
@@ -105,7 +105,7 @@ function ladder(forge: Forge): readonly Vector[] {
   ]
   return sizes.map(([type, size]) => {
     const keys = type === 'record' ? forge.epoch.record : forge.epoch.memory
-    const context = recordContext(forge.storeId)
+    const context = recordContext(forge)
     const plaintext = new Uint8Array(size).fill(1)
     const parts = { type, keys, context, hedge: zeroHash, plaintext }
     return envelopeVector(parts, ['accepted', `${size} bytes`, {}])

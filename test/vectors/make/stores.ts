@@ -367,10 +367,14 @@ async function geneses(objects: Map<Oid, GitObject>): Promise<readonly Vector[]>
   readme.genesis({
     root: (entries) => entries.map((e) => (e.name === 'README.md' ? { ...e, oid } : e)),
   })
+  const id = await Forge.create('another id')
+  id.genesis({ storeId: '77'.repeat(16) })
   collect(founder, founder.head, objects)
+  collect(id, id.head, objects)
   collect(readme, readme.head, objects)
   return [
-    { name: 'another founder', clause: '7.1', expect: 'store_id_mismatch', ...secretOf(founder) },
+    { name: 'another founder', clause: '7.1', expect: 'store_seed_mismatch', ...secretOf(founder) },
+    { name: 'another store id', clause: '1', expect: 'store_id_mismatch', ...secretOf(id) },
     { name: 'another README.md', clause: '2', expect: 'public_file_mismatch', ...secretOf(readme) },
   ]
 }

@@ -1,9 +1,10 @@
 // Vectors of what people and programs write as text: ids, paths, identities, recovery keys,
 // operator secrets, device cards, the public store file. FORMAT §1, §2, §5.2.
 
-import { concatBytes, label } from '../../../src/bytes.ts'
+import { concatBytes, label, toHex } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
 import { sign } from '../../../src/crypto/signature.ts'
+import { formatStateOf } from '../../../src/format/address.ts'
 import { encodeBase32 } from '../../../src/format/base32.ts'
 import { formatDeviceCard } from '../../../src/format/device-card.ts'
 import { signDeviceKeys } from '../../../src/format/device-keys.ts'
@@ -20,10 +21,13 @@ import { countingRandom, idOf, put } from '../../support/forge-seal.ts'
 import type { Group, Vector } from '../vector.ts'
 
 const storeId = idOf('store')
+const seed = idOf('seed')
 
 export async function textForms(): Promise<Partial<Record<Group, readonly Vector[]>>> {
   return {
     ids: ids(),
+    addresses: addresses(),
+    words: words(),
     paths: paths(),
     identities: await identities(),
     'recovery-keys': recoveryKeys(),
@@ -63,6 +67,33 @@ function ids(): readonly Vector[] {
 
 function idVector(expect: string, name: string, kind: IdKind, text: string): Vector {
   return { name, clause: '1.1', expect, kind, text }
+}
+
+function addresses(): readonly Vector[] {
+  const id = formatId('store', storeId)
+  const state = formatStateOf(storeId, hash256(new Uint8Array(1)))
+  const of = (expect: string, name: string, text: string): Vector => {
+    return { name, clause: '1.8', expect, text }
+  }
+  return [
+    of('accepted', 'a store', `https://host.example/store.git#${id}`),
+    of('accepted', 'a store and a state', `git@host.example:store.git#${state}`),
+    of('accepted', 'a path with a number sign', `/srv/#1/store.git#${state}`),
+    of('invalid_input', 'no state after the plus', `/srv/store.git#${id}+`),
+    of('invalid_input', '25 digits of a state', `/srv/store.git#${state.slice(0, -1)}`),
+    of('invalid_input', 'a state with a prefix', `/srv/store.git#${id}+${id}`),
+    of('invalid_input', 'two states', `/srv/store.git#${state}${state.slice(-27)}`),
+    of('invalid_input', 'a digit that is none', `/srv/store.git#${state.slice(0, -1)}u`),
+    of('invalid_input', 'half an id', `/srv/store.git#${id.slice(0, -1)}`),
+  ]
+}
+
+function words(): readonly Vector[] {
+  return [0, 1, 255].map((byte) => {
+    const record = toHex(hash256(Uint8Array.of(byte)))
+    const name = `of the hash of byte ${byte}`
+    return { name, clause: '9.2', expect: 'accepted', storeId, record }
+  })
 }
 
 function paths(): readonly Vector[] {
@@ -158,7 +189,7 @@ async function identities(): Promise<readonly Vector[]> {
   ]
 }
 
-/** Text that is of one store, or is asked about one. */
+/** Text that is of one store. */
 function ofStore(expect: string, name: string, text: string, of: string = storeId): Vector {
   return { ...typed(expect, name, text), storeId: of }
 }
@@ -190,21 +221,26 @@ function recoveryKeys(): readonly Vector[] {
   ]
 }
 
+/** Text that is asked about the store with a seed. */
+function forSeed(expect: string, name: string, text: string, of: string = seed): Vector {
+  return { ...typed(expect, name, text), seed: of }
+}
+
 async function operatorSecrets(): Promise<readonly Vector[]> {
   const text = await generateOperatorSecret(countingRandom('operator vector'))
   return [
-    ofStore('accepted', 'as it is printed', text),
-    ofStore('accepted', 'for another store', text, idOf('other')),
-    ofStore('accepted', 'zeros', await generateOperatorSecret((length) => new Uint8Array(length))),
-    ofStore('accepted', 'lower case', text.toLowerCase()),
-    ofStore('accepted', 'spaces for hyphens', text.replaceAll(/(?<=GLKO1-.*)-/g, ' ')),
-    ofStore('accepted', 'letters for digits', letters(text)),
-    ofStore('invalid_identity', 'nothing', ''),
-    ofStore('invalid_identity', 'another prefix', text.replace('GLKO1', 'GLKO2')),
-    ofStore('invalid_identity', 'one character changed', changeLast(text)),
-    ofStore('invalid_identity', 'a group missing', text.slice(0, -8)),
-    ofStore('invalid_identity', 'a group more', `${text}-0000000`),
-    ofStore('invalid_identity', 'a recovery key', formatRecoveryKey(storeId, new Uint8Array(32))),
+    forSeed('accepted', 'as it is printed', text),
+    forSeed('accepted', 'for another store', text, idOf('other seed')),
+    forSeed('accepted', 'zeros', await generateOperatorSecret((length) => new Uint8Array(length))),
+    forSeed('accepted', 'lower case', text.toLowerCase()),
+    forSeed('accepted', 'spaces for hyphens', text.replaceAll(/(?<=GLKO1-.*)-/g, ' ')),
+    forSeed('accepted', 'letters for digits', letters(text)),
+    forSeed('invalid_identity', 'nothing', ''),
+    forSeed('invalid_identity', 'another prefix', text.replace('GLKO1', 'GLKO2')),
+    forSeed('invalid_identity', 'one character changed', changeLast(text)),
+    forSeed('invalid_identity', 'a group missing', text.slice(0, -8)),
+    forSeed('invalid_identity', 'a group more', `${text}-0000000`),
+    forSeed('invalid_identity', 'a recovery key', formatRecoveryKey(storeId, new Uint8Array(32))),
   ]
 }
 

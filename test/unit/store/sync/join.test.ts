@@ -139,7 +139,8 @@ describe('joining leaves nothing behind', () => {
     const root = temporaryDirectory()
     const at = { directory: `${root}/store`, stateDirectory: `${root}/state` }
     const suffix = 'url' in given ? given.url : `#${first.store.id}`
-    const url = suffix.startsWith('/') ? `${root}${suffix}` : `${remote}${suffix}`
+    const elsewhere = `${root}${suffix}#${first.store.id}`
+    const url = suffix.startsWith('/') ? elsewhere : `${remote}${suffix}`
     const options = { ...at, identity: await generateIdentity(), author, ...given, url }
     await expect(joinStore(options)).rejects.toMatchObject({ code: code ?? 'store_id_mismatch' })
     expect(existsSync(at.directory)).toBe(false)
@@ -151,7 +152,8 @@ describe('joining leaves nothing behind', () => {
     const remote = bareRemote()
     const root = temporaryDirectory()
     const at = { directory: `${root}/store`, stateDirectory: `${root}/state` }
-    const joining = joinStore({ ...at, identity: await generateIdentity(), author, url: remote })
+    const url = `${remote}#memstore_00000000000000000000000000`
+    const joining = joinStore({ ...at, identity: await generateIdentity(), author, url })
     await expect(joining).rejects.toMatchObject({ code: 'not_found' })
     expect(readdirSync(root)).toEqual([])
   })
@@ -159,7 +161,9 @@ describe('joining leaves nothing behind', () => {
   test('where a store is already', async () => {
     const { first, remote } = await hosted()
     const { directory, stateDirectory, identity } = first.place
-    const joining = joinStore({ directory, stateDirectory, identity, author, url: remote })
+    const { id: storeId } = first.store
+    const places = { directory, stateDirectory, storeId }
+    const joining = joinStore({ ...places, identity, author, url: remote })
     await expect(joining).rejects.toMatchObject({ code: 'store_exists' })
     expect(await contentsOf(first.store)).toEqual({ '/a.md': 'a' })
   })

@@ -17,6 +17,7 @@ import {
   joinClone,
   sync,
   syncAll,
+  trusting,
 } from '../../../support/clones.ts'
 import { writeForged } from '../../../support/forged-disk.ts'
 import {
@@ -41,7 +42,7 @@ async function joinedAuditor(owner: Clone, remote: string): Promise<TrailOptions
   const identity = await admit(owner, 'auditor')
   await sync(owner)
   const auditor = placesFor(identity, owner.store.id)
-  await joinTrail({ ...auditor, url: remote })
+  await joinTrail({ ...auditor, ...trusting, url: remote })
   return auditor
 }
 
@@ -66,7 +67,7 @@ async function replacedForgery(): Promise<{ auditor: TrailOptions; member: Clone
   const founder = { directory: '', stateDirectory: '', recoveryKey: '', identity: forge.founder }
   const member = await joinClone({ place: founder }, url, { identity: forge.founder })
   const auditor = placesFor(identity, member.store.id)
-  await joinTrail({ ...auditor, url })
+  await joinTrail({ ...auditor, ...trusting, url })
   forge.change([nextRow], { author: writer, blob: (blob) => ({ ...blob, created: 5 }) })
   await writeForged(forge, url)
   await expectRefused(member, ['memory_mismatch', 'envelope_salt'])
@@ -125,7 +126,7 @@ describe('an auditor goes on, once that is accepted, without', () => {
       const auditor = placesFor(identity, owner.store.id)
       const joined = branchOf(remote)
       expect(joined).not.toBe(before)
-      await joinTrail({ ...auditor, url: remote })
+      await joinTrail({ ...auditor, ...trusting, url: remote })
       await create(lost, '/lost.md')
       await sync(lost)
       await syncTrail(auditor)
@@ -180,7 +181,7 @@ test(
     await create(removed, '/late.md')
     await sync(removed)
     const auditor = placesFor(identity, owner.store.id)
-    await joinTrail({ ...auditor, url: remote })
+    await joinTrail({ ...auditor, ...trusting, url: remote })
     const before = objectsIn(auditor.directory)
     await redact(owner, versionId)
     await sync(owner)

@@ -17,6 +17,7 @@ import {
   firstClone,
   headOf,
   sync,
+  trusting,
 } from '../../../support/clones.ts'
 import { branchOf, create, leak, moveBranch, redact } from '../../../support/hostile-remotes.ts'
 import { full } from '../../../support/seed.ts'
@@ -36,7 +37,7 @@ async function behindRedaction(): Promise<Audited> {
   const versionId = await leak(writer)
   await sync(writer)
   const auditor = placesIn(temporaryDirectory(), identity)
-  await joinTrail({ ...auditor, url: `${remote}#${writer.store.id}` })
+  await joinTrail({ ...auditor, ...trusting, url: `${remote}#${writer.store.id}` })
   await redact(writer, versionId)
   await sync(writer)
   return { writer, remote, auditor }

@@ -24,6 +24,7 @@ import {
   joinClone,
   sync,
   syncAll,
+  trusting,
 } from '../../../support/clones.ts'
 import {
   branchOf,
@@ -67,7 +68,7 @@ describe('an auditor who joins', () => {
     { tags: 'slow' },
     async () => {
       const { writer, remote, auditor } = await audited()
-      const joined = await joinTrail({ ...auditor, url: remote })
+      const joined = await joinTrail({ ...auditor, ...trusting, url: remote })
       expect(joined).toMatchObject({ role: 'auditor', head: await headOf(writer), memories: 1 })
       expect(await syncTrail(auditor)).toMatchObject({ received: { commits: 0, bytes: 0 } })
       await create(writer, '/more.md')
@@ -91,7 +92,7 @@ describe('an auditor who joins', () => {
     const versionId = await leak(writer)
     await sync(writer)
     const before = git(['rev-list', '--objects', '--no-object-names', 'main'], remote)
-    await joinTrail({ ...auditor, url: remote })
+    await joinTrail({ ...auditor, ...trusting, url: remote })
     await redact(writer, versionId)
     await sync(writer)
     expect(await syncTrail(auditor)).toMatchObject({ erased: 1 })
@@ -111,7 +112,7 @@ describe('an auditor who joins', () => {
     const old = branchOf(remote)
     await create(writer, '/more.md')
     await sync(writer)
-    await joinTrail({ ...auditor, url: remote })
+    await joinTrail({ ...auditor, ...trusting, url: remote })
     const head = mainOf(auditor)
     moveBranch(remote, old)
     await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
@@ -143,7 +144,7 @@ describe('an auditor who joins', () => {
       await writer.store.as(author).devices.remove([idOf(other)], alone)
       await create(other, '/late.md')
       await sync(other)
-      await joinTrail({ ...auditor, url: remote })
+      await joinTrail({ ...auditor, ...trusting, url: remote })
       const late = branchOf(remote)
       await sync(writer)
       await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
@@ -167,7 +168,7 @@ describe('an auditor who joins', () => {
       await syncAll([writer, removed])
       await create(removed, '/after.md')
       await sync(removed)
-      await joinTrail({ ...auditor, url: remote })
+      await joinTrail({ ...auditor, ...trusting, url: remote })
       await stale.store.as(author).devices.remove([idOf(removed)], alone)
       await showClone(remote, stale)
       await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
@@ -183,7 +184,7 @@ describe('an auditor who joins', () => {
       const other = await joinClone(writer, remote)
       await create(other, '/new.md')
       await sync(other)
-      await joinTrail({ ...auditor, url: remote })
+      await joinTrail({ ...auditor, ...trusting, url: remote })
       moveBranch(remote, old)
       await expect(syncTrail(auditor)).rejects.toMatchObject({ code: 'rolled_back' })
     },
@@ -191,7 +192,7 @@ describe('an auditor who joins', () => {
 
   test('takes over no other store, and nothing once it was removed', { tags: 'slow' }, async () => {
     const { writer, remote, auditor } = await audited()
-    await joinTrail({ ...auditor, url: remote })
+    await joinTrail({ ...auditor, ...trusting, url: remote })
     const head = mainOf(auditor)
     const other = await audited()
     git(['fetch', '--quiet', other.remote, '+main:refs/other/main'], remote)
@@ -208,13 +209,15 @@ describe('an auditor who joins', () => {
 
   test('as a device of another role sees the same', { tags: 'slow' }, async () => {
     const { remote, auditor } = await audited('reader')
-    expect(await joinTrail({ ...auditor, url: remote })).toMatchObject({ role: 'reader' })
+    expect(await joinTrail({ ...auditor, ...trusting, url: remote })).toMatchObject({
+      role: 'reader',
+    })
   })
 
   test('without having been added leaves nothing behind', async () => {
     const { writer, remote } = await audited()
     const stranger = placesFor(await generateIdentity(), writer)
-    const joining = joinTrail({ ...stranger, url: remote })
+    const joining = joinTrail({ ...stranger, ...trusting, url: remote })
     await expect(joining).rejects.toMatchObject({ code: 'wrong_key' })
     expect(existsSync(stranger.directory)).toBe(false)
     expect(readdirSync(dirname(stranger.directory))).toEqual([])

@@ -1,4 +1,4 @@
-// Where the store is synced to, a sync with its report, and the ten words of the head.
+// Where the store is synced to, a sync with its report, and the twelve words of the head.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
@@ -110,7 +110,7 @@ function Words(): JSX.Element | null {
   if (headFingerprint === undefined) return null
   return (
     <p>
-      The ten words of the newest commit: <b class="words">{headFingerprint.join(' ')}</b>
+      The twelve words of the newest commit: <b class="words">{headFingerprint.join(' ')}</b>
       <br />
       <span class="dim">
         Who reads the same words has the same history. Commit <code>{head}</code>

@@ -153,7 +153,7 @@ const withSufficientAdvice = [
 
 function removedHint(error: StoreError, { isAuditor }: FailedSync): string {
   const ask = 'Ask an owner, by another way than this remote'
-  // Who joins what this remote shows now may hand over all that it writes to whoever made that.
+  // Joining what this remote shows could give everything written from now on to an attacker.
   if (error.details.removedBy === undefined) {
     return `${ask}, and compare the ten words of the members that \`gitlocket status\` shows`
   }

@@ -1,6 +1,6 @@
 // Words for people to compare by voice (FORMAT §9.2): those of a head, which differ where a remote
-// shows different histories to different members, and those of the membership, which stay until
-// somebody changes who may open the store.
+// shows different histories to different members, and those of the membership, which stay the
+// same until the keyring changes.
 
 import { wordlist } from '@scure/bip39/wordlists/english.js'
 import { fromHex, label } from '../bytes.ts'

@@ -145,7 +145,7 @@ function findMembershipRemote({ objects, seenRemotes }: StoreSession): Remote | 
   try {
     return membershipRemote({ remotes, chosen: seenRemotes.membership() })
   } catch (error) {
-    // Of several, a user has to choose one first.
+    // There are several remotes, and the user has not chosen one yet.
     if (hasCode(error, 'invalid_input')) return undefined
     throw error
   }

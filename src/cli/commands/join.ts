@@ -46,7 +46,7 @@ async function joinRemote(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-/** What is joined: the store that the address names, or who is at the terminal. */
+/** Which store to join: the address names it, or else the user typed its id. */
 interface Goal {
   readonly context: Context
   readonly input: Input
@@ -114,7 +114,7 @@ function joinWith(to: Goal, identity: Identity, secret: Secret | undefined): Pro
   })
 }
 
-/** An id names one genesis: whoever could write once can show an older state, or go on from one. */
+/** The id does not say how new the store is: a former member can show an older state of it. */
 function confirm(context: Context, { owners, words }: FirstContact): Promise<boolean> {
   process.stderr.write(
     '\nThe remote holds that store. Nothing here shows whether it is the newest state.\n\n' +

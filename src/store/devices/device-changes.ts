@@ -197,7 +197,7 @@ export interface KeysRotated extends KeysChanged {
   readonly resealed: number
 }
 
-/** Begins an epoch in which nobody loses access; `reseal`: whether memories are to follow. */
+/** Starts a new epoch with the same devices. With `reseal`, the caller seals memories again. */
 export async function rotateKeys(
   session: StoreSession,
   { reseal }: { readonly reseal: boolean },

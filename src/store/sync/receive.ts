@@ -270,8 +270,8 @@ export class Receiver {
   }
 
   /**
-   * Whether a head that lacks what the remote has shown is to be followed, since both sides have
-   * changed the keyring, and a user has decided. Throws `keyring_conflict` if none has.
+   * Both sides changed the keyring, and this head lacks what the remote showed before. Returns
+   * whether the user chose to follow it; throws `keyring_conflict` if there was no choice yet.
    */
   async #followsConflict(theirs: RemoteHead): Promise<boolean> {
     const { objects, snapshot, epochs } = theirs

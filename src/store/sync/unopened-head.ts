@@ -1,6 +1,6 @@
-// What can be said of a head that has no key for this device (FORMAT §9.3). It is compared without
-// keys first, with our genesis and with what the remote has shown: that a head cannot be opened
-// does not show that an owner has removed this device, and who believes so joins what is shown.
+// Finds out why a head has no key for this device (FORMAT §9.3). It first compares, without keys,
+// with our genesis and with what the remote has shown. A head that cannot be opened does not prove
+// that an owner removed this device, and believing that leads users to join an attacker's store.
 
 import { equalBytes } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
@@ -83,7 +83,7 @@ async function judge(
   return lacksSome ? rolledBackError() : unprovenError()
 }
 
-/** Who is removed loses what the others did not have: that is no reason to doubt the removal. */
+/** A removed device loses the records that it had not shared: that does not cast doubt on it. */
 function lacksOwnOnly(
   history: History,
   bases: readonly CommitEntry[],

@@ -78,9 +78,11 @@ describe('the ssh command', () => {
     const own = { ...environment, GIT_SSH_COMMAND: `${hanging} -v; true` }
     const access = { url: `${url}x`, environment: own, timeoutMs: 300 }
     expect(await failureOf(listRemote(access))).toMatchObject({ code: 'remote_timeout' })
-    // Its parent, which would have reaped it, is gone as well: it may still be a zombie.
     const state = join('/proc', readFileSync(pid, 'utf8').trim(), 'status')
-    expect(existsSync(state) ? readFileSync(state, 'utf8') : 'State:\tZ').toMatch(/State:\tZ/)
+    // The signal has been sent, and the process ends once the machine gets to it. Its parent, which
+    // would have reaped it, is gone as well: it may still be a zombie.
+    const ended = () => !existsSync(state) || /State:\tZ/.test(readFileSync(state, 'utf8'))
+    await expect.poll(ended, { timeout: 60_000 }).toBe(true)
   })
 })
 

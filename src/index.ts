@@ -23,6 +23,7 @@ export type { AdmittedBy, Role } from './format/directory.ts'
 export type {
   Actor,
   ActorType,
+  GrantRole,
   Operation,
   RecordKind,
   RedactReason,
@@ -50,7 +51,12 @@ export type { Identity } from './keys/identity.ts'
 export type { ResidueOptions, ResidueReport, Residue } from './store/redaction/residue.ts'
 export { auditStore } from './store/audit/audit.ts'
 export type { Audit, AuditOptions } from './store/audit/audit.ts'
-export type { AccessChange, AuditedVersion, AuditEntry } from './store/audit/audit-trail.ts'
+export type {
+  AccessChange,
+  AuditedGrant,
+  AuditedVersion,
+  AuditEntry,
+} from './store/audit/audit-trail.ts'
 export { verifyCertificate } from './store/audit/verify-certificate.ts'
 export type { CertificateTrust } from './store/audit/verify-certificate.ts'
 export type { LeftOut } from './store/audit/left-out.ts'

@@ -23,6 +23,12 @@ export const actorIdLengthMax: number = 64
 
 /** FORMAT §6.1. */
 export const rowsMax: number = 16_384
+/** FORMAT §12, in one record. */
+export const grantRowsMax: number = 64
+/** FORMAT §12: of one device, the wraps for nobody among them. */
+export const wrapsMax: number = 1024
+/** FORMAT §13. */
+export const startBytesMax: number = 64 * MEBIBYTE
 export const commitBytesMax: number = 32 * MEBIBYTE
 /** FORMAT §7. */
 export const keyringBytesMax: number = 4 * MEBIBYTE

@@ -203,6 +203,11 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   device_forked: tampered(
     'Remove the device, whose identity was copied or restored, and enrol each machine again',
   ),
+  grant_known: tampered(distrust),
+  grant_foreign: tampered(distrust),
+  grant_ended: tampered(distrust),
+  wraps_malformed: tampered(distrust),
+  start_malformed: tampered(distrust),
   record_late: tampered(
     'Ask the owner who removed the device whether its later changes are wanted',
   ),

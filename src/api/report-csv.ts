@@ -83,6 +83,7 @@ function accessRow({ action, ...author }: AccessEvent): Row {
     event: action.type,
     ...authorCells(author),
     ...('deviceId' in action && { subject: action.deviceId }),
+    ...('grantId' in action && { subject: action.grantId }),
     ...('name' in action && { name: action.name }),
     ...('role' in action && { role: action.role }),
   }

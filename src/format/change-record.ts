@@ -1,6 +1,6 @@
 // The fields of a record (FORMAT §6) as TypeScript types.
 
-export type RecordKind = 'genesis' | 'change' | 'redact' | 'keyring' | 'settings'
+export type RecordKind = 'genesis' | 'change' | 'redact' | 'keyring' | 'settings' | 'grants'
 
 export type Operation = 'created' | 'modified' | 'deleted'
 
@@ -40,6 +40,22 @@ export interface RecordRow extends Omit<SignedRow, 'versionId'> {
   readonly versionId: string
 }
 
+/** What a record of kind 6 says of one grant (FORMAT §12). */
+export interface GrantRow {
+  /** The grant's Ed25519 public key. */
+  readonly key: Uint8Array
+  /** Undefined for the end of a grant. */
+  readonly begins: GrantTerms | undefined
+}
+
+/** What a grant lets its holder do, and until when, ms since 1970. */
+export interface GrantTerms {
+  readonly role: GrantRole
+  readonly notAfter: number
+}
+
+export type GrantRole = 'writer' | 'reader'
+
 /** A record whose hash is known, and by it the ids of its rows (row-ids.ts). */
 export interface ChangeRecord extends Omit<RecordBody, 'rows'> {
   readonly rows: readonly RecordRow[]
@@ -67,4 +83,6 @@ export interface RecordBody {
   /** H of the settings blob, or `zeroHash`. */
   readonly settingsHash: Uint8Array
   readonly rows: readonly SignedRow[]
+  /** Of kind 6, which has no other rows. */
+  readonly grants: readonly GrantRow[]
 }

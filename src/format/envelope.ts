@@ -21,6 +21,7 @@ import {
   saltLength,
   sealBytes,
 } from '../crypto/aead.ts'
+import type { Random } from '../crypto/random.ts'
 import type { SealedBlob } from '../crypto/seal-job.ts'
 import { sealInThread as sealBytesInThread } from '../crypto/seal-thread.ts'
 import { type ErrorCode, StoreError } from '../errors.ts'
@@ -34,6 +35,8 @@ export type EnvelopeType =
   | 'cache'
   | 'directory'
   | 'archive'
+  | 'wrap'
+  | 'start'
 
 /** The keys for one type of envelope. */
 export interface EnvelopeKeys {
@@ -57,6 +60,8 @@ const TYPES: Readonly<Record<EnvelopeType, number>> = {
   cache: 6,
   directory: 7,
   archive: 8,
+  wrap: 9,
+  start: 10,
 }
 const MAGIC = utf8('GLK1')
 const SUITE = 1
@@ -65,7 +70,7 @@ export const noHedge: Uint8Array = new Uint8Array(32)
 
 /**
  * Pads and seals a plaintext. `hedge` is 32 bytes: the row's blinding for a memory, fresh random
- * bytes for settings and local caches, zero for all others (FORMAT §3.2).
+ * bytes for settings, starts and local caches, zero for all others (FORMAT §3.2).
  */
 export function sealEnvelope(
   type: EnvelopeType,
@@ -202,6 +207,16 @@ export function archiveContext({ seed }: Seeded, master: 'A' | 'C'): Uint8Array 
   return concatBytes(fromHex(seed), utf8(master))
 }
 
+/** `kid` is that of the epoch whose keys the wrap holds. */
+export function wrapContext({ seed }: Seeded, grantId: string, kid: string): Uint8Array {
+  return fromHex(seed + grantId + kid)
+}
+
+/** `headerHash` is H of what precedes the envelope in its file (FORMAT §13). */
+export function startContext({ seed }: Seeded, headerHash: Uint8Array): Uint8Array {
+  return concatBytes(fromHex(seed), headerHash)
+}
+
 /** `role` distinguishes kinds of local files, `generation` the files of one kind. */
 export function cacheContext(
   storeId: string,
@@ -214,6 +229,17 @@ export function cacheContext(
   view.setUint8(0, role)
   view.setBigUint64(1, BigInt(generation))
   return concatBytes(fromHex(storeId + deviceId), tail)
+}
+
+/** Random bytes that pass for an envelope of a plaintext of `length` bytes, which nobody opens. */
+export function decoyEnvelope(
+  type: EnvelopeType,
+  kid: string,
+  length: number,
+  random: Random,
+): Uint8Array {
+  const rest = envelopeOverhead - headerLength + paddedLength(type, length)
+  return concatBytes(header(type, kid), random(rest))
 }
 
 function header(type: EnvelopeType, kid: string): Uint8Array {

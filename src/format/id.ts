@@ -25,6 +25,7 @@ const SEED_LABEL = label('GLK1/seed/v1')
 const STORE_LABEL = label('GLK1/store/v2')
 const DEVICE_LABEL = label('GLK1/device/v1')
 const RECOVERY_LABEL = label('GLK1/recovery/v1')
+const GRANT_LABEL = label('GLK1/grant/v1')
 
 /**
  * The seed of the store with this founder's Ed25519 public key and random bytes, 32 hex digits:
@@ -47,6 +48,11 @@ export function deviceIdOf(publicKey: Uint8Array): string {
 /** The id under which the recovery identity with this slot and Ed25519 public key signs records. */
 export function recoveryIdOf(slotId: string, publicKey: Uint8Array): string {
   return toHex(hash256(RECOVERY_LABEL, fromHex(slotId), publicKey).subarray(0, ID_LENGTH))
+}
+
+/** The id under which the holder of the grant with this Ed25519 public key signs records. */
+export function grantIdOf(publicKey: Uint8Array): string {
+  return toHex(hash256(GRANT_LABEL, publicKey).subarray(0, ID_LENGTH))
 }
 
 /** A new slot id. */

@@ -3,7 +3,7 @@
 
 import { compareBytes, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import { actorIdLengthMax, rowsMax, timeMax } from '../limits.ts'
+import { actorIdLengthMax, grantRowsMax, rowsMax, timeMax } from '../limits.ts'
 import type { RecordBody, RecordKind, SignedRow } from './change-record.ts'
 
 /** FORMAT §1.2. */
@@ -31,6 +31,7 @@ export function checkRecordRules(record: RecordBody): void {
   }
   checkRowCount(record)
   checkRowOrder(record)
+  checkGrants(record)
   for (const row of record.rows) checkRow(record, row)
 }
 
@@ -80,6 +81,23 @@ function checkRowCount(record: RecordBody): void {
   if (rows.length < least || rows.length > most) {
     throw badRows('the kind does not allow this number of rows')
   }
+}
+
+/** Of kind 6, by ascending key. */
+function checkGrants({ kind, rows, grants }: RecordBody): void {
+  if (kind !== 'grants') {
+    if (grants.length > 0) throw badRows('only kind 6 has grants')
+    return
+  }
+  if (rows.length > 0 || grants.length === 0 || grants.length > grantRowsMax) {
+    throw badRows('the kind does not allow this number of rows')
+  }
+  grants.forEach(({ key, begins }, index) => {
+    const before = grants[index - 1]
+    if (before !== undefined && compareBytes(before.key, key) >= 0)
+      throw badRows('they do not ascend')
+    if (begins !== undefined && begins.notAfter > timeMax) throw badRows('an end is out of range')
+  })
 }
 
 /** New memories, which have no id yet, come first. */

@@ -27,6 +27,7 @@ import type {
   SignedRow,
 } from './change-record.ts'
 import { checkPadding, paddedLength, type Seeded } from './envelope.ts'
+import { readGrantRow, writeGrantRow } from './grant-row.ts'
 import { checkRecordRules } from './record-rules.ts'
 
 export interface DecodedRecord {
@@ -49,7 +50,14 @@ const SIGNATURE_LENGTH = 64
 /** The largest sealed record. */
 export const recordBytesMax: number =
   paddedLength('record', FIXED_LENGTH + ROW_LENGTH * rowsMax + SIGNATURE_LENGTH) + envelopeOverhead
-const KINDS: readonly RecordKind[] = ['genesis', 'change', 'redact', 'keyring', 'settings']
+const KINDS: readonly RecordKind[] = [
+  'genesis',
+  'change',
+  'redact',
+  'keyring',
+  'settings',
+  'grants',
+]
 const OPERATIONS: readonly Operation[] = ['created', 'modified', 'deleted']
 const ACTOR_TYPES: readonly ActorType[] = ['api', 'user', 'service_account', 'session']
 const REASONS: readonly RedactReason[] = [
@@ -88,8 +96,9 @@ export function encodeSignedBody(record: RecordBody): Uint8Array {
     .u64(record.directoryNumber)
     .raw(record.keyringHash)
     .raw(record.settingsHash)
-    .u16(record.rows.length)
+    .u16(record.rows.length + record.grants.length)
   for (const row of record.rows) writeRow(writer, row)
+  for (const row of record.grants) writeGrantRow(writer, row)
   return writer.bytes()
 }
 
@@ -142,7 +151,7 @@ function readBody(reader: ByteReader): RecordBody {
   const parentCount = reader.u8()
   if (parentCount > 2) throw malformed('it has more than two parents')
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
-  return {
+  const fields = {
     kind,
     height: reader.u64(),
     deviceId: toHex(reader.raw(16)),
@@ -157,8 +166,12 @@ function readBody(reader: ByteReader): RecordBody {
     directoryNumber: reader.u64(),
     keyringHash: reader.raw(32),
     settingsHash: reader.raw(32),
-    rows: Array.from({ length: reader.u16() }, () => readRow(reader)),
   }
+  const rows = { length: reader.u16() }
+  if (kind === 'grants') {
+    return { ...fields, rows: [], grants: Array.from(rows, () => readGrantRow(reader)) }
+  }
+  return { ...fields, rows: Array.from(rows, () => readRow(reader)), grants: [] }
 }
 
 function readActor(reader: ByteReader): Actor | undefined {

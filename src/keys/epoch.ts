@@ -31,6 +31,7 @@ export interface EpochKeys extends AuditKeys {
   readonly detail: EnvelopeKeys
   readonly settings: EnvelopeKeys
   readonly archiveC: EnvelopeKeys
+  readonly start: EnvelopeKeys
   /** From which all other slots are encapsulated. */
   readonly slotKey: Uint8Array
 }
@@ -84,6 +85,7 @@ export function epochKeys(seed: string, auditKey: Uint8Array, contentKey: Uint8A
     detail: purpose(2),
     settings: purpose(3),
     archiveC: purpose(5),
+    start: purpose(7),
     slotKey: deriveKey(contentKey, 6, CONTEXT),
   }
 }
@@ -95,7 +97,7 @@ export function opensContents(epoch: AuditKeys | EpochKeys): epoch is EpochKeys 
 
 /** Overwrites every secret of an epoch that is no longer needed. */
 export function wipeEpoch(epoch: EpochKeys): void {
-  const { record, directory, archiveA, memory, detail, settings, archiveC } = epoch
+  const { record, directory, archiveA, memory, detail, settings, archiveC, start } = epoch
   for (const { key, saltKey } of [
     record,
     directory,
@@ -104,6 +106,7 @@ export function wipeEpoch(epoch: EpochKeys): void {
     detail,
     settings,
     archiveC,
+    start,
   ]) {
     wipe(key, saltKey)
   }

@@ -142,7 +142,7 @@ describe('T2: a commit', () => {
 
 const recordRegions: Regions = [
   ['version', 0, 'upgrade_required'],
-  ['kind', 1, 'upgrade_required', 'record_malformed'],
+  ['kind', 1, 'upgrade_required', 'record_malformed', 'record_rows'],
   ['parent count', 2, 'record_malformed', 'record_rows', 'envelope_padding'],
   ['reserved', 3, 'record_malformed'],
   ['height', 4, 'record_height', 'record_malformed'],

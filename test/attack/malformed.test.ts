@@ -48,7 +48,7 @@ describe('T15: a field that has no such value is refused', () => {
   test.each<[code: string, name: string, fault: Fault, reference?: string]>([
     ['upgrade_required', 'record version 2', body(0, 2)],
     ['upgrade_required', 'record version 0', body(0, 0)],
-    ['upgrade_required', 'record kind 6', body(1, 6)],
+    ['upgrade_required', 'record kind 7', body(1, 7)],
     ['upgrade_required', 'record kind 0', body(1, 0)],
     ['record_malformed', 'three parents', body(2, 3)],
     ['record_malformed', 'a reserved byte', body(3, 1)],

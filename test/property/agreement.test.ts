@@ -120,6 +120,7 @@ describe('a record', () => {
     keyringHash: fc.constant(zeroHash),
     settingsHash: fc.constant(zeroHash),
     rows: fc.tuple(fc.array(fresh, { maxLength: 3 }), knownRows).map((parts) => parts.flat()),
+    grants: fc.constant([]),
   })
 
   test('of any fields', { tags: 'slow' }, () => {

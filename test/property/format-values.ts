@@ -2,10 +2,10 @@
 // write.
 
 import * as fc from 'fast-check'
-import { concatBytes, utf8 } from '../../src/bytes.ts'
+import { compareBytes, concatBytes, toHex, utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
 import { signingKeyPair } from '../../src/crypto/signature.ts'
-import type { Actor, RecordBody, SignedRow } from '../../src/format/change-record.ts'
+import type { Actor, GrantRow, RecordBody, SignedRow } from '../../src/format/change-record.ts'
 import type { DetailRow } from '../../src/format/detail.ts'
 import type { DeviceEntry, Directory, RecoveryEntry } from '../../src/format/directory.ts'
 import { type EnvelopeType, paddedLength } from '../../src/format/envelope.ts'
@@ -69,6 +69,7 @@ const nothing = {
   keyringHash: zeroHash,
   settingsHash: zeroHash,
   rows: [],
+  grants: [],
 }
 const known: fc.Arbitrary<SignedRow> = shape({
   memoryId: someId,
@@ -84,6 +85,17 @@ const knownRows = fc
   .uniqueArray(known, { minLength: 1, maxLength: 12, selector: ({ memoryId }) => memoryId })
   .map((all) => all.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1)))
 const rows = fc.tuple(fc.array(fresh, { maxLength: 3 }), knownRows).map((parts) => parts.flat())
+const terms = shape({
+  role: fc.constantFrom('writer' as const, 'reader' as const),
+  notAfter: instant,
+})
+const grantRows: fc.Arbitrary<readonly GrantRow[]> = fc
+  .uniqueArray(shape({ key: hash, begins: fc.option(terms, { nil: undefined }) }), {
+    minLength: 1,
+    maxLength: 64,
+    selector: ({ key }) => toHex(key),
+  })
+  .map((all) => all.toSorted((a, b) => compareBytes(a.key, b.key)))
 const redaction = { secondBase: zeroId, operation: undefined, commitment: zeroHash }
 
 export const record: fc.Arbitrary<RecordBody> = fc.oneof(
@@ -105,6 +117,9 @@ export const record: fc.Arbitrary<RecordBody> = fc.oneof(
   fc.tuple(plain, hash, hash, count).map(([fields, parent, keyringHash, directoryNumber]) => {
     const named = { keyringHash, directoryNumber, actor: undefined }
     return { ...nothing, ...fields, ...named, kind: 'keyring' as const, parents: [parent] }
+  }),
+  fc.tuple(plain, hash, grantRows).map(([fields, parent, grants]) => {
+    return { ...nothing, ...fields, grants, kind: 'grants' as const, parents: [parent] }
   }),
   fc.tuple(plain, hash, hash).map(([fields, parent, settingsHash]) => {
     return { ...nothing, ...fields, settingsHash, kind: 'settings' as const, parents: [parent] }

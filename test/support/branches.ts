@@ -274,6 +274,7 @@ function sideOf(node: Node, other: Node) {
         return own.some(({ hash }) => hash === toHex(record)) ? [id] : []
       }),
     ),
+    begun: new Set<string>(),
     hasKeyring: false,
   }
 }
@@ -289,9 +290,11 @@ function authorOf({ session = 'agent' }: Step) {
   return { actor: { type: 'session' as const, id: session }, session }
 }
 
-function copyOf({ head, keyring, settings, current, devices, redacted }: Snapshot): Snapshot {
+function copyOf(of: Snapshot): Snapshot {
+  const { head, keyring, settings, current, devices, grants, redacted } = of
   const copy = new Snapshot(head, keyring, settings)
-  copy.apply({ head, memories: new Map(current), devices, keyring: undefined, settings: undefined })
+  const nothing = { keyring: undefined, settings: undefined }
+  copy.apply({ head, memories: new Map(current), devices, grants, ...nothing })
   for (const versionId of redacted) copy.redacted.add(versionId)
   return copy
 }

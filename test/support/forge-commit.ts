@@ -40,6 +40,7 @@ export function baseRecord(
     keyringHash: zeroHash,
     settingsHash: zeroHash,
     rows: [],
+    grants: [],
     ...fields,
   }
 }

@@ -38,6 +38,8 @@ const typeNumbers: Readonly<Record<EnvelopeType, number>> = {
   cache: 6,
   directory: 7,
   archive: 8,
+  wrap: 9,
+  start: 10,
 }
 
 const keep: Spoil = (bytes) => bytes

@@ -6,7 +6,12 @@
 import { hash256 } from '../../src/crypto/digest.ts'
 import type { Random } from '../../src/crypto/random.ts'
 import { gitHash } from '../../src/crypto/sha1.ts'
-import type { ChangeRecord, RecordBody, SignedRow } from '../../src/format/change-record.ts'
+import type {
+  ChangeRecord,
+  GrantRow,
+  RecordBody,
+  SignedRow,
+} from '../../src/format/change-record.ts'
 import { type CommitParts, encodeCommit, parseCommit } from '../../src/format/commit.ts'
 import { detailCommitment, type DetailRow } from '../../src/format/detail.ts'
 import { type Directory, directoryHash, type Role } from '../../src/format/directory.ts'
@@ -173,6 +178,10 @@ export class Forge {
     })
     const rows = inOrder(named, ({ memoryId, base }) => memoryId + base)
     return this.#append({ fields: { kind: 'redact', reason: 'leaked_secret', rows } }, fault)
+  }
+
+  grants(grants: readonly GrantRow[], fault: Fault = {}): Oid {
+    return this.#append({ fields: { kind: 'grants', grants } }, fault)
   }
 
   settings(settings: Settings, fault: Fault = {}): Oid {

@@ -17,7 +17,6 @@ import { checkPath } from '../../src/format/path.ts'
 import { parseStoreFile } from '../../src/format/public-files.ts'
 import { decodeRecord, encodeSignedBody, verifyRecordSignature } from '../../src/format/record.ts'
 import { decodeSettings, encodeSettings } from '../../src/format/settings.ts'
-import type { GitObject, Oid } from '../../src/git/objects/object.ts'
 import { decodeIdentity, parseOperatorSecret, parseRecoveryKey } from '../../src/keys/identity.ts'
 import { checkKeyring } from '../../src/keys/keyring-bytes.ts'
 import { openKeyring } from '../../src/keys/keyring.ts'
@@ -43,12 +42,8 @@ import { placedTimes, type TimedRecord } from '../support/reference/times.ts'
 import { type Secret, unlock } from '../support/reference/unlock.ts'
 import { headWords, keyringWords } from '../support/reference/words.ts'
 import { readByProduct, readByReference } from '../support/verdict.ts'
-import { bytesField, field, type Group, type Vector } from './vector.ts'
-
-export interface Judge {
-  readonly product: (vector: Vector, objects: ReadonlyMap<Oid, GitObject>) => unknown
-  readonly reference: (vector: Vector, objects: ReadonlyMap<Oid, GitObject>) => unknown
-}
+import { grantJudges } from './grant-judges.ts'
+import { bytesField, field, type Group, type Judge, type Vector } from './vector.ts'
 
 const padded = (vector: Vector): Uint8Array => bytesField(vector, 'padded')
 const text = (vector: Vector): string => field(vector, 'text')
@@ -112,6 +107,7 @@ export const judges: Readonly<Record<Group, Judge>> = {
     },
   },
   'device-cards': { product: cardByProduct, reference: cardByReference },
+  ...grantJudges,
   'store-files': {
     product: (v) => parseStoreFile(utf8(text(v))),
     reference: (v) => publicFiles.parseStoreFile(utf8(text(v))),
@@ -293,6 +289,8 @@ const envelopeTypes: readonly EnvelopeType[] = [
   'cache',
   'directory',
   'archive',
+  'wrap',
+  'start',
 ]
 
 function envelopeType(v: Vector): EnvelopeType {

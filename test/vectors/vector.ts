@@ -17,6 +17,10 @@ export const groups = [
   'recovery-keys',
   'operator-secrets',
   'device-cards',
+  'grant-texts',
+  'grant-secrets',
+  'wraps',
+  'starts',
   'store-files',
   'envelopes',
   'records',
@@ -33,6 +37,11 @@ export type Group = (typeof groups)[number]
 
 /** `name`, `clause` of FORMAT, `expect` (`accepted` or a code), and what the group needs. */
 export type Vector = Readonly<Record<string, string>>
+
+export interface Judge {
+  readonly product: (vector: Vector, objects: ReadonlyMap<Oid, GitObject>) => unknown
+  readonly reference: (vector: Vector, objects: ReadonlyMap<Oid, GitObject>) => unknown
+}
 
 export const vectorDirectory: string = fileURLToPath(new URL('v1', import.meta.url))
 

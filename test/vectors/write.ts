@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verdictOf } from '../support/verdict.ts'
 import { judges } from './judges.ts'
+import { grantForms } from './make/grants.ts'
 import { keyrings } from './make/keyrings.ts'
 import { plainForms } from './make/plain.ts'
 import { sealedForms } from './make/sealed.ts'
@@ -21,6 +22,7 @@ export async function writeVectors(): Promise<void> {
     ...(await textForms()),
     ...(await sealedForms()),
     ...(await plainForms()),
+    ...grantForms(),
     keyrings: await keyrings(),
     times: times(),
     stores: made.vectors,

@@ -7,7 +7,7 @@ export const access: readonly MutatedFile[] = [
     file: 'store/access/lateness.ts',
     mutants: [
       {
-        line: '|| (deviceId !== undefined && isInForce(after, deviceId))) continue',
+        line: '|| (author !== undefined && vouches(after, author))) continue',
         becomes: ') continue',
         test: 'attack/lost-rights.test.ts',
         name: 'accepted: a merge of what a removed owner wrote, and a writer has built on',
@@ -23,6 +23,29 @@ export const access: readonly MutatedFile[] = [
         becomes: 'isOwner(before, deviceId)',
         test: 'attack/lost-rights.test.ts',
         name: 'accepted: a merge of a redaction',
+      },
+    ],
+  },
+  {
+    file: 'store/access/grants.ts',
+    mutants: [
+      {
+        line: 'known !== undefined || isOfMember(directory, key)',
+        becomes: 'known !== undefined',
+        test: 'attack/grants.test.ts',
+        name: 'T79 grant_known: a grant with the key of a device',
+      },
+      {
+        line: 'if (ended || time > notAfter)',
+        becomes: 'if (ended)',
+        test: 'attack/grants.test.ts',
+        name: 'T79 grant_ended: a change later than the grant runs',
+      },
+      {
+        line: '!isInForce(directory, granter) || deviceOf(granter)?.forked === true',
+        becomes: 'deviceOf(granter)?.forked === true',
+        test: 'attack/grants.test.ts',
+        name: 'T79 record_device: a change after the granter was removed',
       },
     ],
   },

@@ -2,7 +2,12 @@
 // other device. Reads neither contents nor paths, even if the identity could.
 
 import { actorJson, pageJson, type Wire } from '../../api/wire.ts'
-import type { AccessChange, AuditedVersion, AuditEntry } from '../../store/audit/audit-trail.ts'
+import type {
+  AccessChange,
+  AuditedGrant,
+  AuditedVersion,
+  AuditEntry,
+} from '../../store/audit/audit-trail.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import type { LeftOut } from '../../store/audit/left-out.ts'
 import type { Answer, Input } from '../command.ts'
@@ -77,10 +82,11 @@ const leftOutReasons = {
 } as const
 
 function entryText(entry: AuditEntry, { names, format }: TextOptions): string {
-  const { kind, parents, actor, session, isRecovery } = entry
+  const { kind, parents, actor, session, isRecovery, grantedBy } = entry
   const what = parents.length === 2 ? `${kindTexts[kind]}, a merge` : kindTexts[kind]
   const who = actor === undefined ? 'not recorded' : `${actor.type}:${actor.id}`
-  const marker = isRecovery ? ' (passphrase or recovery key)' : ''
+  const granted = grantedBy && ` (grant of ${deviceText(grantedBy, names.get(grantedBy))})`
+  const marker = isRecovery ? ' (passphrase or recovery key)' : (granted ?? '')
   const lines = [
     `commit ${entry.commit}`,
     `Date:    ${format(entry.time)}`,
@@ -91,6 +97,7 @@ function entryText(entry: AuditEntry, { names, format }: TextOptions): string {
     ...entry.versions.map((version) => `  ${versionText(version)}`),
     ...entry.redacts.map((versionId) => `  redacted ${versionId} (${entry.redactReason})`),
     ...(entry.access === undefined ? [] : accessLines(entry.access, names)),
+    ...entry.grants.map((grant) => `  ${grantText(grant, format)}`),
   ]
   return `${lines.join('\n')}\n`
 }
@@ -100,6 +107,7 @@ const kindTexts: Readonly<Record<AuditEntry['kind'], string>> = {
   change: 'change',
   redact: 'redaction',
   keyring: 'devices or keys',
+  grants: 'grants',
   settings: 'settings',
 }
 
@@ -120,6 +128,13 @@ function accessLines(access: AccessChange, names: DeviceNames): string[] {
     ...access.recoveryRemoved.map((type) => `  removed ${slotNames[type]}`),
     ...(access.isNewEpoch ? ['  replaced the keys of the store'] : []),
   ]
+}
+
+function grantText(
+  { grantId, role, expiresAt, isEnd }: AuditedGrant,
+  format: TextOptions['format'],
+): string {
+  return isEnd ? `ended grant ${grantId}` : `gave ${grantId} as ${role} until ${format(expiresAt)}`
 }
 
 const slotNames = { passphrase: 'a passphrase', recovery: 'a recovery key' } as const
@@ -159,6 +174,7 @@ function entryJson(entry: AuditEntry, names: DeviceNames): Wire {
     deviceId,
     deviceName: names.get(deviceId),
     recovery: entry.isRecovery,
+    grantedBy: entry.grantedBy,
     versions: entry.versions.map(({ versionId, memoryId, operation, baseVersionIds, isRedacted }) =>
       wire({
         type: 'memory_version',
@@ -172,6 +188,9 @@ function entryJson(entry: AuditEntry, names: DeviceNames): Wire {
     redacts,
     redactReason: entry.redactReason,
     access: entry.access && accessJson(entry.access),
+    grants: entry.grants.map(({ grantId, grantedBy, role, expiresAt, isEnd }) => {
+      return wire({ grantId, grantedBy, role, expiresAt, ended: isEnd })
+    }),
   })
 }
 

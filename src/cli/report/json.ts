@@ -32,9 +32,10 @@ export function reportJson(report: AuditReport, createdAt: number): Wire {
   })
 }
 
-function authorJson({ deviceId, isRecovery, actor, session, record, commit }: Authorship): Wire {
+function authorJson(author: Authorship): Wire {
+  const { deviceId, isRecovery, grantedBy, actor, session, record, commit } = author
   const createdBy = actorJson(actor)
-  return wire({ deviceId, recovery: isRecovery, createdBy, session, record, commit })
+  return wire({ deviceId, recovery: isRecovery, grantedBy, createdBy, session, record, commit })
 }
 
 function deviceJson(device: ReportedDevice): Wire {

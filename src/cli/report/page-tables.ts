@@ -5,7 +5,7 @@ import type { AuditReport, WriteCount } from '../../store/report/audit-report.ts
 import { numberText } from '../sizes.ts'
 import { code, device, html, type Html, named, table, time, type Value } from './html.ts'
 import { type Bin, binWrites, plot, totalOf } from './plot.ts'
-import { actionText, actorText } from './wording.ts'
+import { actionText, actorText, holderText } from './wording.ts'
 
 const none = html`<span class="none">none</span>`
 
@@ -39,8 +39,8 @@ export function accessTable({ access, devices }: AuditReport): Html {
 }
 
 function accessRow(event: AccessEvent, devices: readonly ReportedDevice[]): readonly Value[] {
-  const { action, deviceId, isRecovery } = event
-  const by = html`${device(deviceId, devices)}${isRecovery ? ' (passphrase or recovery key)' : ''}`
+  const { action, deviceId } = event
+  const by = html`${device(deviceId, devices)}${holderText(event)}`
   return [
     time(event.time),
     actionText(action),
@@ -51,6 +51,9 @@ function accessRow(event: AccessEvent, devices: readonly ReportedDevice[]): read
 }
 
 function subjectOf({ action }: AccessEvent, devices: readonly ReportedDevice[]): Value {
+  if ('grantId' in action) {
+    return html`${code(action.grantId)} as ${action.role} until ${time(action.expiresAt)}`
+  }
   if (!('deviceId' in action)) return ''
   const role = 'role' in action ? html` as ${action.role}` : ''
   // What it was named then, and not what it is named now.

@@ -1,7 +1,7 @@
 // What the facts of a report are called, in HTML and CSV alike, and what a report cannot prove.
 
 import type { Actor } from '../../format/change-record.ts'
-import type { AccessAction } from '../../store/report/access-events.ts'
+import type { AccessAction, Authorship } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
 
 /** The same texts as `gitlocket audit` prints for an actor. */
@@ -14,11 +14,19 @@ const actionTexts: Readonly<Record<AccessAction['type'], string>> = {
   device_renamed: 'Device renamed',
   role_changed: 'Role changed',
   device_removed: 'Device removed',
+  grant_begun: 'Grant given',
+  grant_ended: 'Grant ended',
   passphrase_set: 'Passphrase set',
   passphrase_removed: 'Passphrase removed',
   recovery_key_set: 'Recovery key set',
   recovery_key_removed: 'Recovery key removed',
   epoch_began: 'New keys',
+}
+
+/** What holds the key that signed, where that is no device. */
+export function holderText({ isRecovery, grantedBy }: Authorship): string {
+  if (isRecovery) return ' (passphrase or recovery key)'
+  return grantedBy === undefined ? '' : ` (grant of ${grantedBy})`
 }
 
 export function actionText({ type }: AccessAction): string {

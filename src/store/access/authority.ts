@@ -31,13 +31,8 @@ import type { Unlock } from '../../keys/unlock.ts'
 import { keyringBytesMax } from '../../limits.ts'
 import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob, getEntry, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
-import type {
-  DeviceState,
-  KeyringState,
-  SettingsRecord,
-  SettingsState,
-  Snapshot,
-} from '../snapshot/snapshot.ts'
+import type { KeyringState, SettingsRecord, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
+import { checkGrantAuthor, type GrantsPast } from './grants.ts'
 
 /** Git objects, with the keys of a member or of an auditor. */
 interface Source<Keys extends AuditKeys = AuditKeys> {
@@ -51,6 +46,7 @@ const rolesFor: Readonly<Record<RecordKind, readonly Role[]>> = {
   redact: ['owner'],
   keyring: ['owner'],
   settings: ['owner'],
+  grants: ['owner', 'writer'],
 }
 
 const keyringLimit: SizeLimit = {
@@ -165,9 +161,8 @@ function archivedEpochs(file: KeyringFile, epoch: AuditKeys): readonly AuditKeys
 }
 
 /** The newest state in the past of a record that its author is checked against. */
-export interface AuthorPast {
+export interface AuthorPast extends Pick<GrantsPast, 'grantOf' | 'deviceOf'> {
   readonly keyring: KeyringState
-  readonly device: DeviceState | undefined
 }
 
 /** The commit whose author is checked. */
@@ -195,11 +190,16 @@ export function checkAuthor(
   if (device === undefined) {
     // Asked second: it hashes, and no directory gives one id to both.
     const recovery = findRecovery(directory, record.deviceId)
-    if (recovery === undefined) {
+    const grant = before.grantOf(record.deviceId)
+    if (recovery !== undefined) {
+      commit.checkSignature(recovery.signingKey)
+      return checkRecoveryRights(before.keyring, record, keyring)
+    }
+    if (grant === undefined) {
       throw new StoreError('record_device', 'The author is not an active device of the store')
     }
-    commit.checkSignature(recovery.signingKey)
-    return checkRecoveryRights(before.keyring, record, keyring)
+    checkGrantAuthor(record, grant, { ...before, directory })
+    return commit.checkSignature(grant.key)
   }
   if (!rolesFor[record.kind].includes(device.role)) {
     throw new StoreError('record_role', 'The author does not have the role that the record needs')
@@ -207,7 +207,7 @@ export function checkAuthor(
   if (record.sequence === 0) {
     throw new StoreError('record_sequence', 'Only a recovery identity has the sequence number 0')
   }
-  if (before.device?.forked === true) throw forkedError()
+  if (before.deviceOf(record.deviceId)?.forked === true) throw forkedError()
   commit.checkSignature(device.signingKey)
 }
 

@@ -1,7 +1,15 @@
 // Decides which commits of one side of a merge are late, and which merges only an owner completes
 // (FORMAT §7.4). Pure; the verifier and a sync describe the sides.
 
+import type { RecordBody, RecordKind } from '../../format/change-record.ts'
 import { type Directory, findDevice } from '../../format/directory.ts'
+import { grantIdOf } from '../../format/id.ts'
+
+/** A device, or the holder of a grant that it gave. */
+export interface SideAuthor {
+  readonly deviceId: string
+  readonly grantId: string | undefined
+}
 
 /** A commit that is an ancestor of one parent of a merge, or that parent, and not of the other. */
 export interface SideCommit<Key> {
@@ -9,10 +17,12 @@ export interface SideCommit<Key> {
   /** All parents, those in the past of both sides included. */
   readonly parents: readonly Key[]
   /** Undefined for a recovery identity. */
-  readonly deviceId: string | undefined
+  readonly author: SideAuthor | undefined
   readonly bringsKeyring: boolean
-  /** Whether only an owner may write it: a redaction, or a change of the settings. */
+  /** Whether it waits for an owner once its author is none: kinds 3, 5 and 6. */
   readonly isOwners: boolean
+  /** The ids of grants that it ends. */
+  readonly ends: readonly string[]
 }
 
 /** The directories by which one side is judged. */
@@ -21,32 +31,54 @@ export interface Judging {
   readonly before: Directory
   /** That of the later keyring of the two parents. */
   readonly after: Directory
+  /** What the other side has. */
+  readonly other: readonly Pick<SideCommit<unknown>, 'ends'>[]
 }
 
 /** The keys of the late commits of a side, which is given parents before children. */
 export function lateOf<Key>(
   side: readonly SideCommit<Key>[],
-  { before, after }: Judging,
+  { before, after, other }: Judging,
 ): ReadonlySet<Key> {
   const late = new Set<Key>()
-  if (before === after) return late
-  for (const { key, parents, deviceId, bringsKeyring } of side) {
-    if (bringsKeyring || (deviceId !== undefined && isInForce(after, deviceId))) continue
-    const isEnded = deviceId !== undefined && isInForce(before, deviceId)
-    if (isEnded || parents.some((parent) => late.has(parent))) late.add(key)
+  const ended = new Set(other.flatMap(({ ends }) => ends))
+  if (before === after && ended.size === 0) return late
+  const isEnded = ({ deviceId, grantId = '' }: SideAuthor): boolean =>
+    ended.has(grantId) || (isInForce(before, deviceId) && !isInForce(after, deviceId))
+  for (const { key, parents, author, bringsKeyring } of side) {
+    if (bringsKeyring || (author !== undefined && vouches(after, author))) continue
+    const rests = parents.some((parent) => late.has(parent))
+    if (rests || (author !== undefined && isEnded(author))) late.add(key)
   }
   return late
+}
+
+/** Neither grants nor recovery identities do. */
+function vouches(after: Directory, { deviceId, grantId }: SideAuthor): boolean {
+  return grantId === undefined && isInForce(after, deviceId)
 }
 
 /** The keys of what only an owner may write, by devices that are owners no more. */
 export function heldOf<Key>(
   side: readonly SideCommit<Key>[],
-  { before, after }: Judging,
+  { before, after }: Pick<Judging, 'before' | 'after'>,
 ): readonly Key[] {
   if (before === after) return []
-  const isHeld = ({ deviceId, isOwners }: SideCommit<Key>): boolean =>
-    isOwners && deviceId !== undefined && isOwner(before, deviceId) && !isOwner(after, deviceId)
+  const wasOwner = ({ deviceId }: SideAuthor): boolean =>
+    isOwner(before, deviceId) && !isOwner(after, deviceId)
+  const isHeld = ({ author, isOwners }: SideCommit<Key>): boolean =>
+    isOwners && author !== undefined && wasOwner(author)
   return side.filter(isHeld).map(({ key }) => key)
+}
+
+/** The kinds that wait for an owner once their author is none (FORMAT §7.4). */
+export function isOwnersKind(kind: RecordKind): boolean {
+  return kind === 'redact' || kind === 'settings' || kind === 'grants'
+}
+
+/** The ids of grants that a record ends. */
+export function endsOf({ grants }: Pick<RecordBody, 'grants'>): readonly string[] {
+  return grants.flatMap(({ key, begins }) => (begins === undefined ? [grantIdOf(key)] : []))
 }
 
 /** Whether a directory has a device as owner or writer. */

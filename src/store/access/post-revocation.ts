@@ -1,17 +1,27 @@
 // Finds late commits (FORMAT §7.4), which no merge takes as a parent, and what a clone may leave
 // out for another head (§9.3). Decides only: store/sync acts. Trusts commits, as verified.
 
-import { toHex } from '../../bytes.ts'
+import { equalBytes, toHex } from '../../bytes.ts'
 import { hasCode } from '../../errors.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
 import type { Directory } from '../../format/directory.ts'
+import { grantIdOf } from '../../format/id.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
+import { ancestorsDownTo } from '../commits/ancestors.ts'
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { type Divergence, findDivergence, type OneSide } from '../commits/divergence.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { findKeyring, readKeyringState } from './authority.ts'
-import { heldOf, lateOf, type SideCommit } from './lateness.ts'
+import {
+  endsOf,
+  heldOf,
+  isOwnersKind,
+  lateOf,
+  type SideAuthor,
+  type SideCommit,
+} from './lateness.ts'
 
 /** Two heads. */
 type Heads = Readonly<Record<keyof Divergence, Pick<Snapshot, 'head' | 'keyring'>>>
@@ -29,15 +39,17 @@ async function readSides(
 ): Promise<Sides> {
   const slice = new TimeSlice(signal)
   const read = async ({ commits }: OneSide): Promise<Map<string, SideCommit<Oid>>> => {
+    const granters = new Granters(source)
     const byRecord = new Map<string, SideCommit<Oid>>()
     for (const oid of commits.toReversed()) {
       const { record, hash, parts } = decodeAt(source, oid)
       byRecord.set(toHex(hash), {
         key: oid,
         parents: parts.parents,
-        deviceId: record.sequence === 0 ? undefined : record.deviceId,
+        author: granters.authorOf(oid, record),
         bringsKeyring: bringsKeyring(record.kind),
-        isOwners: record.kind === 'redact' || record.kind === 'settings',
+        isOwners: isOwnersKind(record.kind),
+        ends: endsOf(record),
       })
       if (slice.isOver()) await slice.next()
     }
@@ -45,6 +57,36 @@ async function readSides(
   }
   const [our, their] = [await read(ours), await read(theirs)]
   return { ours: without(our, their), theirs: without(their, our) }
+}
+
+/** Who gave the grants of records: the record that begins one is in their past. */
+class Granters {
+  readonly #source: CommitSource
+  readonly #known: Map<string, string | undefined> = new Map()
+
+  constructor(source: CommitSource) {
+    this.#source = source
+  }
+
+  authorOf(oid: Oid, { kind, sequence, deviceId }: ChangeRecord): SideAuthor | undefined {
+    if (sequence > 0) return { deviceId, grantId: undefined }
+    // A recovery identity writes keyrings alone, and a grant none.
+    if (kind !== 'change') return undefined
+    if (!this.#known.has(deviceId)) this.#known.set(deviceId, this.#find(oid, deviceId))
+    const granter = this.#known.get(deviceId)
+    return granter === undefined ? undefined : { deviceId: granter, grantId: deviceId }
+  }
+
+  #find(head: Oid, grantId: string): string | undefined {
+    const { objects } = this.#source
+    for (const { oid } of ancestorsDownTo(objects, head, 0)) {
+      const { record } = decodeAt(this.#source, oid)
+      if (record.grants.some(({ key, begins }) => begins && grantIdOf(key) === grantId)) {
+        return record.deviceId
+      }
+    }
+    return undefined
+  }
 }
 
 function without<T>(all: ReadonlyMap<string, T>, others: ReadonlyMap<string, T>): readonly T[] {
@@ -67,6 +109,17 @@ export interface Meeting {
   readonly held: Readonly<Record<keyof Divergence, readonly Oid[]>>
 }
 
+/** What decides which commits are late. */
+export type Rights = Pick<Snapshot, 'keyring' | 'grants'>
+
+/** Whether one has a keyring or the end of a grant that the other lacks: else nothing is late. */
+export function differInRights(ours: Rights, theirs: Rights): boolean {
+  if (!equalBytes(ours.keyring.record, theirs.keyring.record)) return true
+  const endsMore = (a: Rights, b: Rights): boolean =>
+    [...a.grants].some(([id, { ended }]) => ended && b.grants.get(id)?.ended !== true)
+  return endsMore(ours, theirs) || endsMore(theirs, ours)
+}
+
 export async function meetingOf(
   source: CommitSource,
   tips: Tips,
@@ -79,8 +132,8 @@ export async function meetingOf(
 function meetingOfSides(sides: Sides, tips: Tips): Meeting {
   const after = hasKeyring(sides.theirs) ? tips.theirs : tips.ours
   const [ours, theirs] = [
-    { before: tips.ours, after },
-    { before: tips.theirs, after },
+    { before: tips.ours, after, other: sides.theirs },
+    { before: tips.theirs, after, other: sides.ours },
   ]
   return {
     isConflict: hasKeyring(sides.ours) && hasKeyring(sides.theirs),
@@ -177,7 +230,7 @@ function splitSides(
   const isConflict = hasKeyring(side) && hasKeyring(other)
   const before = directoryBefore(source, side) ?? heads[which].keyring.directory
   const after = hasKeyring(other) ? otherHead.keyring.directory : before
-  const judging = { before, after }
+  const judging = { before, after, other }
   const refused = new Set([...lateOf(side, judging), ...heldOf(side, judging)])
   const left = new Set<Oid>()
   for (const commit of side) {

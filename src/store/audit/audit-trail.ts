@@ -5,13 +5,15 @@
 import { compareBytes, toHex } from '../../bytes.ts'
 import type {
   Actor,
+  GrantRole,
+  GrantRow,
   Operation,
   RecordKind,
   RecordRow,
   RedactReason,
 } from '../../format/change-record.ts'
 import type { Directory, Role } from '../../format/directory.ts'
-import { formatId } from '../../format/id.ts'
+import { formatId, grantIdOf } from '../../format/id.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -50,6 +52,18 @@ export interface AccessChange {
   readonly isNewEpoch: boolean
 }
 
+/** The beginning or end of a grant (FORMAT §12). */
+export interface AuditedGrant {
+  /** Stands as `deviceId` in what its holder writes. */
+  readonly grantId: string
+  /** `dev_…`: the device that gave it. */
+  readonly grantedBy: string
+  readonly role: GrantRole
+  /** ms since 1970: when it ends without an end. */
+  readonly expiresAt: number
+  readonly isEnd: boolean
+}
+
 /** One commit of the trail. */
 export interface AuditEntry {
   /** 40 hex digits. */
@@ -62,9 +76,11 @@ export interface AuditEntry {
   readonly kind: RecordKind
   /** ms since 1970, by the clock of the device. */
   readonly time: number
-  /** `dev_…`; of a passphrase or recovery key, the id of its public key. */
+  /** `dev_…`; of a passphrase, recovery key or grant, the id of its public key. */
   readonly deviceId: string
   readonly isRecovery: boolean
+  /** `dev_…`: the device whose grant the author holds; undefined for another author. */
+  readonly grantedBy: string | undefined
   readonly actor: Actor | undefined
   readonly session: string | undefined
   readonly versions: readonly AuditedVersion[]
@@ -73,6 +89,7 @@ export interface AuditEntry {
   readonly redactReason: RedactReason | undefined
   /** Defined for keyring records only. */
   readonly access: AccessChange | undefined
+  readonly grants: readonly AuditedGrant[]
 }
 
 type NamedDevice = AccessChange['added'][number]
@@ -94,6 +111,8 @@ export class Trail {
   readonly #keyrings: Map<string, ComparedKeyring> = new Map()
   /** By commit, the hash of the record that brought the keyring in force after it. */
   readonly #inForce: Map<Oid, string> = new Map()
+  /** By id, as it was begun. */
+  readonly #grants: Map<string, AuditedGrant> = new Map()
 
   constructor(source: CommitSource) {
     this.#source = source
@@ -103,6 +122,8 @@ export class Trail {
     const { oid, parents, record, hash } = commit
     const { kind, rows } = record
     const ofMemories = kind === 'redact' ? [] : rows
+    const deviceId = formatId('device', record.deviceId)
+    const grantedBy = this.#grants.get(deviceId)?.grantedBy
     const entry: AuditEntry = {
       commit: oid,
       record: toHex(hash),
@@ -110,14 +131,16 @@ export class Trail {
       height: record.height,
       kind,
       time: record.time,
-      deviceId: formatId('device', record.deviceId),
-      isRecovery: record.sequence === 0,
+      deviceId,
+      isRecovery: record.sequence === 0 && grantedBy === undefined,
+      grantedBy,
       actor: record.actor,
       session: record.session,
       versions: ofMemories.map((row) => describeRow(row)),
       redacts: kind === 'redact' ? rows.map((row) => formatId('version', row.versionId)) : [],
       redactReason: record.reason,
       access: bringsKeyring(kind) ? this.#readAccess(commit) : undefined,
+      grants: record.grants.flatMap((row) => this.#readGrant(row, deviceId)),
     }
     this.#inForce.set(oid, toHex(bringsKeyring(kind) ? hash : record.keyring))
     this.#found.push({ hash, entry })
@@ -135,6 +158,19 @@ export class Trail {
       yield
     }
     return entries
+  }
+
+  /** Commits are verified parents first: an end follows the beginning. */
+  #readGrant({ key, begins }: GrantRow, author: string): readonly AuditedGrant[] {
+    const grantId = formatId('device', grantIdOf(key))
+    if (begins === undefined) {
+      const begun = this.#grants.get(grantId)
+      return begun === undefined ? [] : [{ ...begun, isEnd: true }]
+    }
+    const { role, notAfter: expiresAt } = begins
+    const grant = { grantId, grantedBy: author, role, expiresAt, isEnd: false }
+    this.#grants.set(grantId, grant)
+    return [grant]
   }
 
   #readAccess({ tree, parents, hash }: CheckedCommit): AccessChange {

@@ -6,7 +6,13 @@ import type { SigningKeyPair } from '../../crypto/signature.ts'
 import type { Actor } from '../../format/change-record.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
-import type { DeviceState, Head, KeyringState, SettingsState } from '../snapshot/snapshot.ts'
+import type {
+  DeviceState,
+  GrantState,
+  Head,
+  KeyringState,
+  SettingsState,
+} from '../snapshot/snapshot.ts'
 import type { ContentGuard } from './content-guard.ts'
 
 /** Who asked for a change, and why. */
@@ -42,6 +48,8 @@ export interface OtherParent {
   readonly memories: ReadonlyMap<string, CurrentVersion>
   /** Devices whose newest record is the other side's, and forked ones. */
   readonly devices: ReadonlyMap<string, DeviceState>
+  /** Grants that the other side has begun or ended. */
+  readonly grants: ReadonlyMap<string, GrantState>
   /** The other side's keyring, if it is the later one. */
   readonly keyring: KeyringState | undefined
   /** Whether both sides have changed the keyring, which nothing merges (FORMAT §7.2). */

@@ -311,7 +311,9 @@ async function finish(
   const devices = new Map([...(other?.devices ?? []), ...authorState(record, hash)])
   const keyring = parts.keyring ?? other?.keyring
   const settings = parts.settings ?? other?.settings
-  const undo = await inSlices(snapshot.applying({ head, memories, devices, keyring, settings }))
+  const grants = other?.grants ?? new Map()
+  const effect = { head, memories, devices, grants, keyring, settings }
+  const undo = await inSlices(snapshot.applying(effect))
   try {
     const tree = await inSlices(encodeRoot(context.storeId, snapshot, objects))
     const commit = push(objects, newCommit(context, parts, tree, parents)).oid

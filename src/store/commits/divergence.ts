@@ -5,13 +5,14 @@
 import { compareBytes } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
+import { grantIdOf } from '../../format/id.ts'
 import { writesVersions } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { CurrentVersions } from '../snapshot/current-versions.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
-import type { DeviceState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
+import type { DeviceState, GrantState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
 import type { OtherParent } from './commit-context.ts'
 import {
   type CommitSource,
@@ -25,6 +26,8 @@ import { Frontier, type Reach } from './frontier.ts'
 export interface Touched {
   readonly memories: ReadonlySet<string>
   readonly devices: ReadonlySet<string>
+  /** The ids of grants that are begun. */
+  readonly begun: ReadonlySet<string>
   readonly hasKeyring: boolean
 }
 
@@ -45,6 +48,7 @@ export interface Divergence<Side extends Touched = OneSide> {
 export interface OtherTip extends Pick<Snapshot, 'head' | 'keyring' | 'settings'> {
   readonly current: Pick<CurrentVersions, 'get'>
   readonly devices: ReadonlyMap<string, DeviceState>
+  readonly grants: ReadonlyMap<string, GrantState>
   readonly redacted: ReadonlySet<string>
 }
 
@@ -88,6 +92,7 @@ class Side implements OneSide {
   readonly commits: Oid[] = []
   readonly memories: Set<string> = new Set()
   readonly devices: Set<string> = new Set()
+  readonly begun: Set<string> = new Set()
   readonly keyrings: Oid[] = []
 
   get hasKeyring(): boolean {
@@ -98,6 +103,9 @@ class Side implements OneSide {
     this.commits.push(oid)
     if (record.sequence > 0) this.devices.add(record.deviceId)
     if (record.kind === 'keyring') this.keyrings.push(oid)
+    for (const { key, begins } of record.grants) {
+      if (begins !== undefined) this.begun.add(grantIdOf(key))
+    }
     if (!writesVersions(record)) return
     for (const { memoryId } of record.rows) this.memories.add(memoryId)
   }
@@ -158,6 +166,7 @@ export function compareSnapshots(
     head: theirs.head,
     memories,
     devices: mergeDevices(ours.devices, theirs.devices, divergence),
+    grants: mergeGrants(ours.grants, theirs.grants, divergence),
     keyring: hasKeyring ? theirs.keyring : undefined,
     areKeyringsApart,
     settings: isLater(theirs.settings, ours.settings) ? theirs.settings : undefined,
@@ -181,6 +190,30 @@ function mergeDevices(
     } else if (isTheirs) merged.set(deviceId, their)
   }
   return merged
+}
+
+/** FORMAT §12: what one side has ended has ended, and so has a key that both have begun apart. */
+function mergeGrants(
+  ours: ReadonlyMap<string, GrantState>,
+  theirs: ReadonlyMap<string, GrantState>,
+  divergence: Divergence<Touched>,
+): ReadonlyMap<string, GrantState> {
+  const merged = new Map<string, GrantState>()
+  for (const [id, their] of theirs) {
+    const our = ours.get(id)
+    const isTwice = divergence.ours.begun.has(id) && divergence.theirs.begun.has(id)
+    if (our === undefined) merged.set(id, their)
+    else if (isTwice) merged.set(id, { ...lesserTerms(our, their), ended: true })
+    else if (!our.ended && their.ended) merged.set(id, their)
+  }
+  return merged
+}
+
+/** Of a key that was begun twice apart, those that hold: the same ones in every clone. */
+export function lesserTerms(a: GrantState, b: GrantState): GrantState {
+  if (a.granter !== b.granter) return a.granter < b.granter ? a : b
+  if (a.role !== b.role) return a.role === 'writer' ? a : b
+  return a.notAfter <= b.notAfter ? a : b
 }
 
 /** FORMAT §8.2: the records of both machines stay, and the device is inactive from then on. */

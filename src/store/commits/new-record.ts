@@ -40,6 +40,7 @@ export function signNext(
     keyringHash: zeroHash,
     settingsHash: zeroHash,
     rows: [],
+    grants: [],
     ...fields,
     height: Math.max(-1, ...parents.map(({ height }) => height)) + 1,
     deviceId: signer.deviceId,

@@ -9,6 +9,7 @@ import type { CommitCount } from '../commits/commit-count.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import {
   type DeviceState,
+  type GrantState,
   type Kept,
   type KeyringState,
   type SettingsRecord,
@@ -20,8 +21,10 @@ import { findFirstPart, findParts, type PartedPlace, writeParts } from './parted
 import { type CacheOwner, otherRelease } from './sealed-cache.ts'
 
 type DeviceRow = [id: string, sequence: number, record: string, time: number, forked: boolean]
+/** With the key in hex. */
+type GrantRow = readonly [id: string, Omit<GrantState, 'key'> & { readonly key: string }]
 
-const VERSION = 6
+const VERSION = 7
 
 /** The first part of the file: u8 version ‖ JSON. */
 interface StateHeader {
@@ -37,6 +40,7 @@ interface StateHeader {
     created: number
   }
   readonly devices: readonly DeviceRow[]
+  readonly grants: readonly GrantRow[]
   /** The epochs of the memories, which name them by their index here. */
   readonly kids: readonly string[]
   /** The number of commits in the past of the head or of an earlier commit. */
@@ -114,6 +118,9 @@ export async function findState(
   const settings = reader.readSettings(oid, { ...brought, record })
   const snapshot = new Snapshot(head, keyring, settings)
   for (const row of header.devices) snapshot.devices.set(row[0], fromDeviceRow(row))
+  for (const [id, { key, ...grant }] of header.grants) {
+    snapshot.grants.set(id, { ...grant, key: fromHex(key) })
+  }
   const changes = new Map<string, CurrentVersion>()
   for (const part of files.changes) {
     for (const [memoryId, version] of readMemories(part, header.kids))
@@ -232,6 +239,7 @@ function* partsOf(
       state.time,
       state.forked,
     ]),
+    grants: [...snapshot.grants].map(([id, grant]) => [id, { ...grant, key: toHex(grant.key) }]),
     kids: [...kids.keys()],
     counted,
   }

@@ -1,11 +1,11 @@
-// Who had access to a store over time, from the keyring records of a verified trail: each event
-// with its author, and each device as it is now. Pure.
+// Who had access to a store over time, from the keyring records and grants of a verified trail:
+// each event with its author, and each device as it is now. Pure.
 
 import type { Actor } from '../../format/change-record.ts'
 import type { Role } from '../../format/directory.ts'
-import type { AccessChange, AuditEntry } from '../audit/audit-trail.ts'
+import type { AccessChange, AuditedGrant, AuditEntry } from '../audit/audit-trail.ts'
 
-/** What a keyring record did; a device is `dev_…`, and its name identifies nothing. */
+/** What a record did to access; a device is `dev_…`, and its name identifies nothing. */
 export type AccessAction =
   | {
       readonly type: 'device_added'
@@ -16,6 +16,7 @@ export type AccessAction =
   | { readonly type: 'device_renamed'; readonly deviceId: string; readonly name: string }
   | { readonly type: 'role_changed'; readonly deviceId: string; readonly role: Role }
   | { readonly type: 'device_removed'; readonly deviceId: string }
+  | ({ readonly type: 'grant_begun' | 'grant_ended' } & Omit<AuditedGrant, 'isEnd'>)
   | {
       readonly type:
         | 'passphrase_set'
@@ -29,9 +30,11 @@ export type AccessAction =
 export interface Authorship {
   /** ms since 1970, by the clock of the device. */
   readonly time: number
-  /** `dev_…`; of a passphrase or recovery key, the id of its public key. */
+  /** `dev_…`; of a passphrase, recovery key or grant, the id of its public key. */
   readonly deviceId: string
   readonly isRecovery: boolean
+  /** `dev_…`: the device whose grant the author holds; undefined for another author. */
+  readonly grantedBy: string | undefined
   readonly actor: Actor | undefined
   readonly session: string | undefined
   /** The hash of the record, 64 hex digits, and its commit, 40. */
@@ -59,14 +62,15 @@ export interface ReportedDevice {
 }
 
 export function authorshipOf(entry: AuditEntry): Authorship {
-  const { time, deviceId, isRecovery, actor, session, record, commit } = entry
-  return { time, deviceId, isRecovery, actor, session, record, commit }
+  const { time, deviceId, isRecovery, grantedBy, actor, session, record, commit } = entry
+  return { time, deviceId, isRecovery, grantedBy, actor, session, record, commit }
 }
 
 /** Everything that changed access, in the order of the trail. */
 export function listAccessEvents(entries: readonly AuditEntry[]): readonly AccessEvent[] {
   return entries.flatMap((entry) => {
-    const actions = entry.access === undefined ? [] : actionsOf(entry.access)
+    const ofKeyring = entry.access === undefined ? [] : actionsOf(entry.access)
+    const actions = [...ofKeyring, ...entry.grants.map(actionOfGrant)]
     const by = authorshipOf(entry)
     return actions.map((action) => Object.assign({ action }, by))
   })
@@ -93,6 +97,10 @@ function actionsOf(access: AccessChange): readonly AccessAction[] {
     ...access.recoveryRemoved.map((type) => ({ type: `${slotNames[type]}_removed` }) as const),
     ...(access.isNewEpoch ? [{ type: 'epoch_began' } as const] : []),
   ]
+}
+
+function actionOfGrant({ isEnd, ...grant }: AuditedGrant): AccessAction {
+  return { type: isEnd ? 'grant_ended' : 'grant_begun', ...grant }
 }
 
 const slotNames = { passphrase: 'passphrase', recovery: 'recovery_key' } as const

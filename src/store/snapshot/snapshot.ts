@@ -3,7 +3,7 @@
 // moves it by one commit and returns an undo, because a batch that fails to reach the disk must
 // leave no trace.
 
-import type { ChangeRecord } from '../../format/change-record.ts'
+import type { ChangeRecord, GrantTerms } from '../../format/change-record.ts'
 import type { LastRecord } from '../../format/directory-succession.ts'
 import type { Directory } from '../../format/directory.ts'
 import type { Settings } from '../../format/settings.ts'
@@ -22,6 +22,14 @@ export interface DeviceState {
   readonly time: number
   /** Whether two machines wrote as this device, which is then inactive (FORMAT §8.2). */
   readonly forked: boolean
+}
+
+/** A grant that was begun in the past of the head (FORMAT §12). */
+export interface GrantState extends GrantTerms {
+  readonly key: Uint8Array
+  /** The device that gave it. */
+  readonly granter: string
+  readonly ended: boolean
 }
 
 /** The keyring in force. */
@@ -71,6 +79,8 @@ export interface Effect {
   readonly memories: ReadonlyMap<string, CurrentVersion>
   /** By device id. Several in a merge; empty if a recovery identity is the author. */
   readonly devices: ReadonlyMap<string, DeviceState>
+  /** By grant id. */
+  readonly grants: ReadonlyMap<string, GrantState>
   readonly keyring: KeyringState | undefined
   readonly settings: SettingsState | undefined
 }
@@ -114,6 +124,7 @@ export class Snapshot {
   settings: SettingsState
   readonly current: CurrentVersions
   readonly devices: Map<string, DeviceState>
+  readonly grants: Map<string, GrantState>
   /** Every version that a redact record names (R of FORMAT §8.1). */
   readonly redacted: Set<string>
   readonly paths: PathTree
@@ -130,6 +141,7 @@ export class Snapshot {
     this.settings = settings
     this.current = contents?.current.copy() ?? new CurrentVersions()
     this.devices = new Map(contents?.devices)
+    this.grants = new Map(contents?.grants)
     this.redacted = new Set(contents?.redacted)
     this.paths = contents?.paths.copy() ?? new PathTree()
     const kept = contents?.kept
@@ -191,12 +203,14 @@ export class Snapshot {
     this.#verified = undefined
     const before = yield* this.#replacing(effect.memories)
     const devices = replaceIn(this.devices, effect.devices)
+    const grants = replaceIn(this.grants, effect.grants)
     this.head = effect.head
     this.keyring = effect.keyring ?? keyring
     this.settings = effect.settings ?? settings
     return () => {
       atOnce(this.#replacing(before))
       replaceIn(this.devices, devices)
+      replaceIn(this.grants, grants)
       this.head = head
       this.keyring = keyring
       this.settings = settings

@@ -43,6 +43,7 @@ export function heldError({ ours, theirs, mayMerge, head }: Held): StoreError {
   const acts = [
     ...(versionIds.length > 0 ? [`redacted ${versionIds.length} versions`] : []),
     ...(held.some(({ kind }) => kind === 'settings') ? ['changed the settings'] : []),
+    ...(held.some(({ kind }) => kind === 'grants') ? ['given or ended grants'] : []),
   ]
   return new StoreError(
     'merge_held',

@@ -7,6 +7,7 @@ import { equalBytes, toHex } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { findTreeEntry, type NewObject, type Oid } from '../../git/objects/object.ts'
+import { differInRights, type Rights } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
@@ -16,7 +17,7 @@ import { lowestOf, rewriteHead, type Rewritten } from '../redaction/rewrite.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
-import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
+import type { Head, Undo } from '../snapshot/snapshot.ts'
 import { buildErasure } from './brought-back.ts'
 import { type HeadsToMerge, mergeHeads, type MergedHeads } from './merge-heads.ts'
 import { NewVersions } from './new-versions.ts'
@@ -31,20 +32,20 @@ import { decideLeaving, describeLeft, type Leaving, takeTheirs } from './take-th
 import { type AppliedRedactions, loadTheirs, TheirPast } from './their-past.ts'
 
 /**
- * The branch has moved durably when it resolves. Undefined, with nothing done, if the keyring in
- * force here is not that of `tip` any more, with which theirs was found to be in time. Throws
+ * The branch has moved durably when it resolves. Undefined, with nothing done, if keyring and ends
+ * of grants here are not those of `tip` any more, by which theirs was found to be in time. Throws
  * `change_too_large` if a merge needs more rows than a commit holds, `keyring_conflict` and storage
  * codes.
  */
 export async function reconcile(
   session: StoreSession,
   theirs: RemoteHead,
-  tip: Pick<Snapshot, 'keyring'>,
+  tip: Rights,
   author: Author,
   options: ReconcileOptions,
 ): Promise<ReconcileResult | undefined> {
   const write: Build<ReconcileResult | undefined> = async () => {
-    if (!equalBytes(session.snapshot.keyring.record, tip.keyring.record)) {
+    if (differInRights(session.snapshot, tip)) {
       return { built: undefined, result: undefined }
     }
     if (theirs.isSuccessor && session.snapshot.head.commit === theirs.base?.oid) {
@@ -174,7 +175,7 @@ class Reconciler {
 
   async #decideLeaving(): Promise<Leaving | undefined> {
     const tips = { ours: this.#session.snapshot, theirs: this.#theirs.snapshot }
-    if (equalBytes(tips.ours.keyring.record, tips.theirs.keyring.record)) return undefined
+    if (!differInRights(tips.ours, tips.theirs)) return undefined
     const divergence = await this.#divergence()
     return decideLeaving(this.#session, this.#source(), tips, divergence, this.#options)
   }

@@ -14,7 +14,12 @@ export function moveToRewritten(
     if (!versionIds.has(version.versionId)) continue
     memories.set(version.live.memoryId, { ...version, live: undefined })
   }
-  const unchanged = { devices: new Map(), keyring: undefined, settings: undefined }
+  const unchanged = {
+    devices: new Map(),
+    grants: new Map(),
+    keyring: undefined,
+    settings: undefined,
+  }
   const undo = snapshot.apply({ head: { ...snapshot.head, ...head }, memories, ...unchanged })
   const added = [...versionIds].filter((id) => !snapshot.redacted.has(id))
   for (const versionId of added) snapshot.redacted.add(versionId)

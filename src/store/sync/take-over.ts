@@ -36,7 +36,7 @@ export interface TakenOver {
 interface Step {
   readonly theirs: RemoteHead
   readonly part: RemoteHead
-  readonly tip: Pick<Snapshot, 'head' | 'keyring'>
+  readonly tip: Pick<Snapshot, 'head' | 'keyring' | 'grants'>
 }
 
 export class TakeOver {
@@ -74,7 +74,9 @@ export class TakeOver {
     let reconciled = nothingMoved
     let taken: SeenHead | undefined
     for (;;) {
-      const tip = await session.reading(({ head, keyring }) => ({ head, keyring }))
+      const tip = await session.reading(({ head, keyring, grants }) => {
+        return { head, keyring, grants: new Map(grants) }
+      })
       const source = this.#sourceWith(theirs)
       const tips = { ours: tip, theirs: theirs.snapshot }
       const late = await findLateHead(source, tips, {
@@ -94,7 +96,7 @@ export class TakeOver {
       }
       await this.#accept()
       const done = await this.#reconcileOrErase({ theirs, part, tip }, author)
-      // Our keyring has changed meanwhile, and with it which commits are late.
+      // Our keyring or grants have changed meanwhile, and with them which commits are late.
       if (done === undefined) continue
       reconciled = addResult(reconciled, done)
       taken = headOf(part)

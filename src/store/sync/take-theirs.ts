@@ -2,14 +2,19 @@
 // can be is merged, what this device wrote on the rest is written again if its user has chosen so,
 // and all else is left and listed. Must be part of one transition of the branch: reconcile.ts.
 
-import { equalBytes } from '../../bytes.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { formatId } from '../../format/id.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
 import { rowsMax } from '../../limits.ts'
 import { mayWrite, roleOf } from '../access/authority.ts'
 import { isInForce } from '../access/lateness.ts'
-import { decodeAt, meetingOf, newestOf, splitSide } from '../access/post-revocation.ts'
+import {
+  decodeAt,
+  differInRights,
+  meetingOf,
+  newestOf,
+  splitSide,
+} from '../access/post-revocation.ts'
 import { planChanges } from '../changes/changes.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildChange, type BuiltCommit } from '../commits/commit.ts'
@@ -62,7 +67,7 @@ export async function decideLeaving(
   { takeTheirs: takes = false, signal }: Pick<SyncOptions, 'takeTheirs' | 'signal'>,
 ): Promise<Leaving | undefined> {
   const { ours, theirs } = tips
-  if (equalBytes(ours.keyring.record, theirs.keyring.record)) return undefined
+  if (!differInRights(ours, theirs)) return undefined
   const directories = { ours: ours.keyring.directory, theirs: theirs.keyring.directory }
   const { isConflict, late, held } = await meetingOf(source, directories, divergence, signal)
   if (isConflict && !takes) throw keyringConflictError(source, divergence, false)

@@ -198,8 +198,12 @@ function checkRemoval(
     equalBytes(record.keyringHash, hash256(bytes)) &&
     record.directoryNumber === before.keyring.directory.number + 1
   if (!follows) throw unprovenError()
-  const device = before.devices.get(record.deviceId)
-  checkAuthor({ keyring: before.keyring, device }, checkDecodedAlone(source, commit), undefined)
+  const past = {
+    keyring: before.keyring,
+    deviceOf: (id: string) => before.devices.get(id),
+    grantOf: (id: string) => before.grants.get(id),
+  }
+  checkAuthor(past, checkDecodedAlone(source, commit), undefined)
 }
 
 function otherGenesisError(): StoreError {

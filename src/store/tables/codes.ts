@@ -3,7 +3,14 @@
 
 import type { Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
 
-export const kinds: readonly RecordKind[] = ['genesis', 'change', 'redact', 'keyring', 'settings']
+export const kinds: readonly RecordKind[] = [
+  'genesis',
+  'change',
+  'redact',
+  'keyring',
+  'settings',
+  'grants',
+]
 
 export const operations: readonly Operation[] = ['created', 'modified', 'deleted']
 

@@ -3,17 +3,19 @@
 // they were verified before.
 
 import { assert } from '../../errors.ts'
+import type { RecordKind } from '../../format/change-record.ts'
+import { grantIdOf } from '../../format/id.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { readKeyringState, readSettingsState } from '../access/authority.ts'
 import { decodeCommit, type DecodedCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import { forkedState } from '../commits/divergence.ts'
+import { forkedState, lesserTerms } from '../commits/divergence.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
-import { authorState, type DeviceState, Snapshot } from '../snapshot/snapshot.ts'
+import { authorState, type DeviceState, type GrantState, Snapshot } from '../snapshot/snapshot.ts'
 import { comparison } from '../snapshot/tree-diff.ts'
 
 /**
@@ -30,14 +32,13 @@ export function* snapshotAt(
   const last = decode(source, newest)
   const { hash: record, oid: commit, parts } = last
   const head = { commit, record, height: last.record.height, tree: parts.tree }
-  const keyring = decode(
-    source,
-    getLast(history, position, ({ kind }) => bringsKeyring(kind)),
-  )
-  const settings = decode(
-    source,
-    getLast(history, position, ({ kind }) => kind === 'genesis' || kind === 'settings'),
-  )
+  const lastOf = (isOne: (kind: RecordKind) => boolean) =>
+    decode(
+      source,
+      getLast(history, position, ({ kind }) => isOne(kind)),
+    )
+  const keyring = lastOf(bringsKeyring)
+  const settings = lastOf((kind) => kind === 'genesis' || kind === 'settings')
   const snapshot = new Snapshot(
     head,
     readKeyringState(source, entryOf(source, keyring, 'keyring'), keyring.hash),
@@ -52,7 +53,8 @@ export function* snapshotAt(
   const blobs = yield* blobsOf(source, last)
   const memories = yield* currentVersions(history, position, blobs, kidOf)
   const devices = yield* deviceStates(source, history, position)
-  const effect = { head, memories, devices, keyring: undefined, settings: undefined }
+  const grants = yield* grantStates(source, history, position)
+  const effect = { head, memories, devices, grants, keyring: undefined, settings: undefined }
   yield* snapshot.applying(effect)
   for (const { redacts } of history.commits.range(0, position + 1)) {
     for (const versionId of redacts) snapshot.redacted.add(versionId)
@@ -108,6 +110,30 @@ function* currentVersions(
     memories.set(memoryId, { versionId, operation, created: times.created, live })
   }
   return memories
+}
+
+/** A key that is begun twice was begun apart, and has ended (FORMAT §12). */
+function* grantStates(
+  source: HistorySource,
+  history: History,
+  position: number,
+): Generator<undefined, ReadonlyMap<string, GrantState>> {
+  const states = new Map<string, GrantState>()
+  for (const commit of history.commits.range(0, position + 1)) {
+    yield
+    if (commit.kind !== 'grants') continue
+    for (const { key, begins } of decode(source, commit).record.grants) {
+      const id = grantIdOf(key)
+      const known = states.get(id)
+      const begun = begins && { ...begins, key, granter: commit.deviceId, ended: false }
+      if (known === undefined) {
+        if (begun !== undefined) states.set(id, begun)
+      } else {
+        states.set(id, { ...(begun ? lesserTerms(known, begun) : known), ended: true })
+      }
+    }
+  }
+  return states
 }
 
 /** The newest record of each device; a forked one (FORMAT §8.2) has more than one. */

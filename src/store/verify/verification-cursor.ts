@@ -156,11 +156,11 @@ export class VerificationCursor implements Cursor {
     const tip = tipOf(theirs.head, inOrder(sides.theirs), this.#snapshot)
     const { other, open } = compareSnapshots(this.#snapshot, tip, divergence)
     const after = (other.keyring ?? this.#snapshot.keyring).directory
-    const judgings = {
-      ours: { before: ours.directory, after },
-      theirs: { before: theirs.directory, after },
-    }
     const ofSide = { ours: commitsOf(sides.ours), theirs: commitsOf(sides.theirs) }
+    const judgings = {
+      ours: { before: ours.directory, after, other: ofSide.theirs },
+      theirs: { before: theirs.directory, after, other: ofSide.ours },
+    }
     const isLate =
       lateOf(ofSide.ours, judgings.ours).has(ours) ||
       lateOf(ofSide.theirs, judgings.theirs).has(theirs)
@@ -181,9 +181,9 @@ export class VerificationCursor implements Cursor {
 
 function commitsOf(nodes: readonly Node[]): readonly SideCommit<Node>[] {
   return inOrder(nodes).map((node) => {
-    const { deviceId, keyring, isOwners } = node.own
+    const { side, keyring } = node.own
     const bringsKeyring = keyring !== undefined
-    return { key: node, parents: node.parents, deviceId, bringsKeyring, isOwners }
+    return Object.assign({ key: node, parents: node.parents, bringsKeyring }, side)
   })
 }
 
@@ -224,11 +224,18 @@ function inOrder(nodes: readonly Node[]): readonly Node[] {
 function touchedBy(nodes: readonly Node[]): Touched {
   const memories = new Set<string>()
   const devices = new Set<string>()
+  const begun = new Set<string>()
   for (const { own } of nodes) {
     for (const memoryId of own.memories.keys()) memories.add(memoryId)
     for (const deviceId of own.devices.keys()) devices.add(deviceId)
+    for (const [grantId, { ended }] of own.grants) if (!ended) begun.add(grantId)
   }
-  return { memories, devices, hasKeyring: nodes.some(({ own }) => own.keyring !== undefined) }
+  return {
+    memories,
+    devices,
+    begun,
+    hasKeyring: nodes.some(({ own }) => own.keyring !== undefined),
+  }
 }
 
 /** The state at a head of all that these commits touched: the last write is the newest. */
@@ -237,6 +244,7 @@ function tipOf(head: Head, nodes: readonly Node[], { keyring, settings }: Snapsh
     head,
     current: new Map(nodes.flatMap(({ own }) => [...own.memories])),
     devices: new Map(nodes.flatMap(({ own }) => [...own.devices])),
+    grants: new Map(nodes.flatMap(({ own }) => [...own.grants])),
     keyring: lastOf(nodes, ({ own }) => own.keyring) ?? keyring,
     settings: lastOf(nodes, ({ own }) => own.settings) ?? settings,
     redacted: noVersions,
@@ -252,10 +260,10 @@ function lastOf<T>(nodes: readonly Node[], find: (node: Node) => T | undefined):
 const noVersions: ReadonlySet<string> = new Set()
 
 const noChanges: OwnPart = {
-  deviceId: undefined,
+  side: { author: undefined, isOwners: false, ends: [] },
   memories: new Map(),
   devices: new Map(),
+  grants: new Map(),
   keyring: undefined,
-  isOwners: false,
   settings: undefined,
 }

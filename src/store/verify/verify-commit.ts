@@ -5,6 +5,7 @@
 import { equalBytes, toHex } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
 import { type ErrorCode, StoreError } from '../../errors.ts'
+import type { ChangeRecord } from '../../format/change-record.ts'
 import { openEnvelope, recordContext } from '../../format/envelope.ts'
 import { storeIdOf } from '../../format/id.ts'
 import { readmeFile, storeFile } from '../../format/public-files.ts'
@@ -14,7 +15,8 @@ import { decodeSettings } from '../../format/settings.ts'
 import type { NewObject, Oid, TreeEntry } from '../../git/objects/object.ts'
 import { opensContents } from '../../keys/epoch.ts'
 import { admitterOf, checkAuthor, checkSuccession, openNewKeyring } from '../access/authority.ts'
-import { isOwner } from '../access/lateness.ts'
+import { applyGrants, type GrantsPast } from '../access/grants.ts'
+import { endsOf, isOwner, isOwnersKind, type SideCommit } from '../access/lateness.ts'
 import { getBlob, getEntry, getTree, hasObject } from '../snapshot/git-reads.ts'
 import { encodeRoot } from '../snapshot/root-tree.ts'
 import {
@@ -22,6 +24,7 @@ import {
   beforeGenesis,
   type DeviceState,
   type Effect,
+  type GrantState,
   type Head,
   type KeyringState,
   lastRecords,
@@ -35,12 +38,12 @@ import { findMemory, readRows, type VerifyContext } from './verify-rows.ts'
 
 /** What a commit itself changed: nothing that it has from a parent. */
 export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings'> {
-  /** Undefined for a recovery identity. */
-  readonly deviceId: string | undefined
-  /** Whether only an owner may write it: a redaction, or a change of the settings. */
-  readonly isOwners: boolean
+  /** The author, its rights and ends, as lateness asks for them. */
+  readonly side: Pick<SideCommit<unknown>, 'author' | 'isOwners' | 'ends'>
   /** The author, and the devices that the commit shows to be forked. */
   readonly devices: ReadonlyMap<string, DeviceState>
+  /** Those that it begins or ends, and shows to have ended. */
+  readonly grants: ReadonlyMap<string, GrantState>
 }
 
 /** The result of verifying a commit, to which the snapshot has moved. */
@@ -86,8 +89,8 @@ function* verifyInOrder(
   const { merging } = mergeContext
   const { record } = commit
   const before = merging?.other.keyring ?? snapshot.keyring
-  const device =
-    merging?.other.devices.get(record.deviceId) ?? snapshot.devices.get(record.deviceId)
+  const past = stateBefore(snapshot, merging)
+  const device = past.deviceOf(record.deviceId)
   checkPosition(snapshot, commit, merging)
   checkKeyring(snapshot, commit, before, merging)
   if (merging?.isLate === true) {
@@ -95,7 +98,7 @@ function* verifyInOrder(
   }
   if (record.kind === 'genesis') checkStoreId(context, commit)
   const keyring = yield* readKeyring(context, commit)
-  checkAuthor({ keyring: before, device }, commit, keyring)
+  checkAuthor({ keyring: before, ...past }, commit, keyring)
   if (merging?.needsOwner === true && !isOwner(before.directory, record.deviceId)) {
     refuse('merge_needs_owner', 'Only an owner may merge what a former owner redacted or set')
   }
@@ -107,13 +110,35 @@ function* verifyInOrder(
   checkDeviceChain(device, commit)
   const settings = readSettings(context, snapshot, commit)
   const memories = yield* readRows(context, snapshot, commit, mergeContext)
+  const begun = applyGrants(record, { directory: before.directory, ...past })
   const authors = authorState(commit.record, commit.hash)
   const forked = [...(merging?.other.devices ?? [])].filter(([, state]) => state.forked)
   const devices = merging === undefined ? authors : new Map([...forked, ...authors])
-  const deviceId = record.sequence === 0 ? undefined : record.deviceId
-  const isOwners = record.kind === 'redact' || record.kind === 'settings'
-  const own = { deviceId, memories, devices, keyring, isOwners, settings }
+  const ended = [...(merging?.other.grants ?? [])].filter(([, state]) => state.ended)
+  const grants = new Map([...ended, ...begun])
+  const side = sideOf(record, past)
+  const own = { side, memories, devices, grants, keyring, settings }
   return { own, undo: yield* moveSnapshot(context, snapshot, commit, own, merging) }
+}
+
+/** Devices and grants in the past of a commit. */
+function stateBefore(
+  snapshot: Snapshot,
+  merging: Merging | undefined,
+): Pick<GrantsPast, 'grantOf' | 'deviceOf'> {
+  const { devices, grants } = snapshot
+  return {
+    deviceOf: (id) => merging?.other.devices.get(id) ?? devices.get(id),
+    grantOf: (id) => merging?.other.grants.get(id) ?? grants.get(id),
+  }
+}
+
+function sideOf(record: ChangeRecord, { grantOf }: Pick<GrantsPast, 'grantOf'>): OwnPart['side'] {
+  const { deviceId, sequence } = record
+  const grant = grantOf(deviceId)
+  const byGrant = grant && { deviceId: grant.granter, grantId: deviceId }
+  const author = sequence === 0 ? byGrant : { deviceId, grantId: undefined }
+  return { author, isOwners: isOwnersKind(record.kind), ends: endsOf(record) }
 }
 
 /** The id is that of the genesis record, as everything in it is (FORMAT §1). */
@@ -252,6 +277,7 @@ function joined({ other }: Merging, own: OwnPart): Omit<Effect, 'head'> {
   return {
     memories: new Map([...other.memories, ...own.memories]),
     devices: new Map([...other.devices, ...own.devices]),
+    grants: new Map([...other.grants, ...own.grants]),
     keyring: own.keyring ?? other.keyring,
     settings: own.settings ?? other.settings,
   }

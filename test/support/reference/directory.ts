@@ -269,3 +269,13 @@ function findRecovery(
 ): RecoveryEntry | undefined {
   return recoveries.find((r) => recoveryIdOf(r.slotId, r.signingKey) === authorId)
 }
+
+export function roleIn(directory: Directory | undefined, deviceId: string): string | undefined {
+  return directory?.devices.find((device) => device.deviceId === deviceId)?.role
+}
+
+/** §7.4, "in force". */
+export function isInForce(directory: Directory | undefined, deviceId: string): boolean {
+  const role = roleIn(directory, deviceId)
+  return role === 'owner' || role === 'writer'
+}

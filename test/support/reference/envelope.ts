@@ -15,6 +15,8 @@ const typeNumbers = {
   cache: 6,
   directory: 7,
   archive: 8,
+  wrap: 9,
+  start: 10,
 } as const
 
 export type EnvelopeType = keyof typeof typeNumbers
@@ -53,6 +55,14 @@ export function slotContext(seed: string, type: number, publicBytes: Uint8Array)
 
 export function archiveContext(seed: string, master: 'A' | 'C'): Uint8Array {
   return concat(fromHex(seed), utf8(master))
+}
+
+export function wrapContext(seed: string, grantId: string, kid: string): Uint8Array {
+  return fromHex(seed + grantId + kid)
+}
+
+export function startContext(seed: string, before: Uint8Array): Uint8Array {
+  return concat(fromHex(seed), H(before))
 }
 
 // §3.2

@@ -31,7 +31,7 @@ export function auditorEpoch(seed: string, audit: Uint8Array, contentHash: Uint8
 }
 
 const auditSubkeys = { record: 1, directory: 3, archive: 5 } as const
-const contentSubkeys = { memory: 1, detail: 2, settings: 3, archive: 5 } as const
+const contentSubkeys = { memory: 1, detail: 2, settings: 3, archive: 5, start: 7 } as const
 const saltSubkey = 4
 const slotSubkey = 6
 const context = 'GLK1keys'

@@ -2,7 +2,8 @@
 // side by side. Everything is worked out from the document's definitions: ancestry is asked for
 // record by record.
 
-import type { Directory } from './directory.ts'
+import { type Directory, isInForce, roleIn } from './directory.ts'
+import { grantIdOf, type Grants, joinGrants } from './grants.ts'
 import type { Epoch } from './keys.ts'
 import type { ChangeRecord } from './record.ts'
 import { ensure } from './refusal.ts'
@@ -37,6 +38,7 @@ export interface Past {
   /** cur: memory to its newest version. */
   readonly current: ReadonlyMap<string, string>
   readonly devices: ReadonlyMap<string, DeviceState>
+  readonly grants: Grants
   readonly keyring: KeyringState | undefined
   readonly settings: SettingsPlace | undefined
 }
@@ -44,6 +46,7 @@ export interface Past {
 export const emptyPast: Past = {
   current: new Map(),
   devices: new Map(),
+  grants: new Map(),
   keyring: undefined,
   settings: undefined,
 }
@@ -114,7 +117,8 @@ export function joinPasts(
   const memories = joinMemories(both, versions, ancestry)
   const devices = joinDevices(both, ancestry)
   const settings = [first.past.settings, second.past.settings].toSorted(byHeight).at(-1)
-  const past = { current: memories.current, devices, keyring, settings }
+  const grants = joinGrants(first, second, (hash, tip) => ancestry.isWithin(hash, tip))
+  const past = { current: memories.current, devices, grants, keyring, settings }
   return { past, open: memories.open, needsOwner }
 }
 
@@ -130,16 +134,6 @@ function laterKeyring([first, second]: Both, ancestry: Ancestry): KeyringState {
   return a
 }
 
-function roleIn(directory: Directory | undefined, deviceId: string): string | undefined {
-  return directory?.devices.find((device) => device.deviceId === deviceId)?.role
-}
-
-/** §7.4, "in force". */
-function isInForce(directory: Directory | undefined, deviceId: string): boolean {
-  const role = roleIn(directory, deviceId)
-  return role === 'owner' || role === 'writer'
-}
-
 /** §7.4: the late records of a side, found from the oldest on. */
 function lateOf(
   parent: Parent,
@@ -149,10 +143,15 @@ function lateOf(
 ): ReadonlySet<string> {
   const before = parent.past.keyring?.directory
   const late = new Set<string>()
+  const ends = sideOf(other, parent, ancestry).flatMap((hash) => ancestry.get(hash).grants)
+  const endedApart = new Set(ends.filter((row) => row.ends).map(({ key }) => grantIdOf(key)))
+  const isLost = (deviceId: string): boolean =>
+    isInForce(before, deviceId) && !isInForce(directory, deviceId)
   for (const hash of sideOf(parent, other, ancestry)) {
     const { kind, deviceId, parents } = ancestry.get(hash)
     if (kind === 'keyring' || isInForce(directory, deviceId)) continue
-    const isEnded = isInForce(before, deviceId)
+    const granter = parent.past.grants.get(deviceId)?.granter ?? deviceId
+    const isEnded = endedApart.has(deviceId) || isLost(granter)
     if (isEnded || parents.some((each) => late.has(each))) late.add(hash)
   }
   return late
@@ -169,7 +168,7 @@ function hasLostOwners(
   return sideOf(parent, other, ancestry).some((hash) => {
     const { kind, deviceId } = ancestry.get(hash)
     const wasOwner = roleIn(before, deviceId) === 'owner' && roleIn(directory, deviceId) !== 'owner'
-    return (kind === 'redact' || kind === 'settings') && wasOwner
+    return ['redact', 'settings', 'grants'].includes(kind) && wasOwner
   })
 }
 

@@ -11,7 +11,8 @@ import { sign, verifySignature } from './signature.ts'
 export const zeroId: string = '00'.repeat(16)
 export const zeroHash: string = '00'.repeat(32)
 
-const kinds = ['genesis', 'change', 'redact', 'keyring', 'settings'] as const
+const kinds = ['genesis', 'change', 'redact', 'keyring', 'settings', 'grants'] as const
+const grantRoles = ['owner', 'writer', 'reader'] as const
 const operations = ['created', 'modified', 'deleted'] as const
 const actorTypes = ['api', 'user', 'service_account', 'session'] as const
 const reasons = [
@@ -43,6 +44,15 @@ export interface Row {
   readonly commitment: string
 }
 
+/** §12 */
+export interface GrantRow {
+  readonly key: string
+  readonly ends: boolean
+  /** In an end undefined and 0. */
+  readonly role: 'writer' | 'reader' | undefined
+  readonly notAfter: number
+}
+
 export interface ChangeRecord {
   readonly kind: RecordKind
   readonly parents: readonly string[]
@@ -60,6 +70,8 @@ export interface ChangeRecord {
   readonly keyringHash: string
   readonly settingsHash: string
   readonly rows: readonly Row[]
+  /** Of kind 6, whose `rows` are none. */
+  readonly grants: readonly GrantRow[]
 }
 
 // Encoding, for tests that make bytes
@@ -77,6 +89,11 @@ function encodeCallerId(id: string | undefined): Uint8Array {
 function encodeRow(row: Row): Uint8Array {
   const ids = concat(...[row.memoryId, row.base, row.secondBase].map(fromHex))
   return concat(ids, u8(numberOf(operations, row.operation)), fromHex(row.commitment))
+}
+
+function encodeGrantRow({ key, ends, role, notAfter }: GrantRow): Uint8Array {
+  const what = concat(u8(ends ? 2 : 1), u8(numberOf(grantRoles, role)), u64(notAfter))
+  return concat(fromHex(key), what, zeros(39))
 }
 
 export function encodeSignedBody(record: ChangeRecord): Uint8Array {
@@ -99,8 +116,9 @@ export function encodeSignedBody(record: ChangeRecord): Uint8Array {
     u64(record.directoryNumber),
     fromHex(record.keyringHash),
     fromHex(record.settingsHash),
-    u16(record.rows.length),
+    u16(record.rows.length + record.grants.length),
     ...record.rows.map(encodeRow),
+    ...record.grants.map(encodeGrantRow),
   )
 }
 
@@ -163,17 +181,30 @@ function readBody(reader: Reader): ChangeRecord {
   const directoryNumber = reader.u64()
   const keyringHash = reader.hex(32)
   const settingsHash = reader.hex(32)
-  const rows = Array.from({ length: reader.u16() }, () => readRow(reader))
+  const count = reader.u16()
+  const length = kind === 'grants' ? 0 : count
+  const rows = Array.from({ length }, () => readRow(reader))
+  const grants = Array.from({ length: count - length }, () => readGrantRow(reader))
   const actor = actorOf(actorType, actorId)
   const links = { kind, parents, height, deviceId, sequence, previous, keyring }
-  const facts = { time, actor, session, reason, directoryNumber, keyringHash, settingsHash, rows }
-  return { ...links, ...facts }
+  const facts = { time, actor, session, reason, directoryNumber, keyringHash, settingsHash }
+  return { ...links, ...facts, rows, grants }
 }
 
 function readRow(reader: Reader): Row {
   const [memoryId, base, secondBase] = [reader.hex(16), reader.hex(16), reader.hex(16)]
   const operation = oneOf(operations, reader.u8())
   return { memoryId, base, secondBase, operation, commitment: reader.hex(32) }
+}
+
+function readGrantRow(reader: Reader): GrantRow {
+  const [key, what, number, notAfter] = [reader.hex(32), reader.u8(), reader.u8(), reader.u64()]
+  const isReserved = reader.raw(39).every((byte) => byte === 0)
+  const role = ([undefined, undefined, 'writer', 'reader'] as const)[number]
+  const begins = what === 1 && role !== undefined && notAfter <= 8.64e15
+  const ends = what === 2 && number === 0 && notAfter === 0
+  ensure(isReserved && (begins || ends), 'record_rows', 'A row of grants is wrong')
+  return { key, ends, role, notAfter }
 }
 
 /** Member `number` of the list, from 1; undefined for 0. */
@@ -229,7 +260,12 @@ function checkFields(record: ChangeRecord): void {
 }
 
 function checkRows(record: ChangeRecord): void {
-  const { kind, parents, rows } = record
+  const { kind, parents, rows, grants } = record
+  const granted = kind !== 'grants' || (grants.length > 0 && grants.length <= 64)
+  ensure(granted, 'record_rows', 'Kind 6 has another number of rows')
+  const keys = grants.map(({ key }) => key)
+  const rise = keys.every((key, index) => key > (keys[index - 1] ?? ''))
+  ensure(rise, 'record_rows', 'The rows of grants do not ascend')
   const least = kind === 'redact' || (kind === 'change' && parents.length < 2) ? 1 : 0
   const most = kind === 'redact' || hasVersions(record) ? 16_384 : 0
   const counted = rows.length >= least && rows.length <= most

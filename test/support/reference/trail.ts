@@ -4,11 +4,12 @@
 // document's.
 
 import { openArchives } from './archives.ts'
-import { toHex } from './bytes.ts'
+import { fromHex, toHex } from './bytes.ts'
 import { checkCanonical, checkGroupSignature, parseCommit, type ParsedCommit } from './commit.ts'
 import { detailBytesMax } from './detail.ts'
 import { type Author, type Directory, findAuthor, type LastRecord } from './directory.ts'
 import { openDeterministic, readKid, recordContext, zeroHedge } from './envelope.ts'
+import { applyGrants, checkGrantAuthor } from './grants.ts'
 import { H } from './hash.ts'
 import { storeIdOf } from './identity.ts'
 import { decodeKeyring, openDirectory } from './keyring.ts'
@@ -96,6 +97,9 @@ function listCommits(repository: Repository): { oid: string; commit: ParsedCommi
   })
 }
 
+/** The holder of a grant is in no directory. */
+type TrailAuthor = Author | { readonly as: 'grant'; readonly signingKey: Uint8Array }
+
 /** What the walk has gathered. */
 interface Walk {
   readonly commits: TrailCommit[]
@@ -143,14 +147,14 @@ function verifyRecord(
   checkKeyringLink(record, at.epoch, before.keyring)
   // The founder is looked up in the directory that genesis itself brings.
   let keyring = before.keyring ?? readKeyring(repository, keys, at, undefined)
-  const author = checkAuthor(record, keyring.directory)
+  const author = checkAuthor(record, before, keyring.directory)
   const device = before.devices.get(record.deviceId)
   ensure(device?.forked !== true, 'device_forked', 'The author is a device with two machines')
   verifyRecordSignature(keys.seed, at.opened, author.signingKey)
   const state = checkDeviceChain(device, record, author, hash)
   const isOwner = author.as === 'device' && author.role === 'owner'
   ensure(isOwner || !needsOwner, 'merge_needs_owner', 'Only an owner may merge these two')
-  if (record.kind === 'keyring') {
+  if (record.kind === 'keyring' && author.as !== 'grant') {
     const next = readKeyring(repository, keys, at, keyring)
     const sameEpoch = next.epoch.kid === keyring.epoch.kid
     const how = { seed: keys.seed, author, sameEpoch, lastRecord: lastRecordIn(before) }
@@ -166,7 +170,8 @@ function verifyRecord(
     ? { height: record.height, recordHash: hash, commit: oid }
     : before.settings
   const devices = state ? new Map([...before.devices, [record.deviceId, state]]) : before.devices
-  return { current, devices, keyring, settings }
+  const grants = applyGrants(before.grants, record, hash, keyring.directory)
+  return { current, devices, grants, keyring, settings }
 }
 
 /** What a directory says of a device that is removed now. */
@@ -286,16 +291,26 @@ export function readRootBlob(repository: Repository, tree: string, name: string)
 }
 
 /** Active, with a role that may write this kind. */
-function checkAuthor(record: ChangeRecord, directory: Directory): Author {
+function checkAuthor(record: ChangeRecord, before: Past, directory: Directory): TrailAuthor {
   const author = findAuthor(directory, record.deviceId)
-  if (author === undefined) return refuse('record_device', 'The author is no active member')
+  if (author === undefined) return checkHolder(record, before, directory)
   if (author.as === 'recovery') {
     ensure(record.kind === 'keyring', 'record_role', 'A recovery identity writes keyrings only')
     return author
   }
-  const writes = author.role === 'owner' || (author.role === 'writer' && record.kind === 'change')
+  const ofWriters = record.kind === 'change' || record.kind === 'grants'
+  const writes = author.role === 'owner' || (author.role === 'writer' && ofWriters)
   ensure(writes, 'record_role', 'The author’s role does not allow this kind')
   return author
+}
+
+/** §12 */
+function checkHolder(record: ChangeRecord, before: Past, directory: Directory): TrailAuthor {
+  const grant = before.grants.get(record.deviceId)
+  if (grant === undefined) return refuse('record_device', 'The author is no active member')
+  const isForked = before.devices.get(grant.granter)?.forked === true
+  checkGrantAuthor(record, grant, directory, isForked)
+  return { as: 'grant', signingKey: fromHex(grant.key) }
 }
 
 /**
@@ -305,11 +320,11 @@ function checkAuthor(record: ChangeRecord, directory: Directory): Author {
 function checkDeviceChain(
   device: DeviceState | undefined,
   record: ChangeRecord,
-  author: Author,
+  author: TrailAuthor,
   hash: string,
 ): DeviceState | undefined {
   const { sequence, previous } = record
-  if (author.as === 'recovery') {
+  if (author.as !== 'device') {
     ensure(sequence === 0, 'record_sequence', 'A recovery identity uses sequence 0')
     ensure(previous === zeroHash, 'record_chain', 'A recovery identity has no chain')
     return undefined

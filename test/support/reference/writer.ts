@@ -266,6 +266,7 @@ export class StoreWriter {
       keyringHash: zeroHash,
       settingsHash: zeroHash,
       rows: [],
+      grants: [],
       ...fields,
     }
     const body = encodeSignedBody(record)

@@ -14,6 +14,7 @@ const author = {
   time: at - day,
   deviceId: 'dev_0',
   isRecovery: false,
+  grantedBy: undefined,
   actor: { type: 'user', id: 'ada' },
   session: 'monday',
   record: 'ab'.repeat(32),

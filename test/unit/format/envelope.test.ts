@@ -40,6 +40,8 @@ const types: readonly EnvelopeType[] = [
   'cache',
   'directory',
   'archive',
+  'wrap',
+  'start',
 ]
 
 const withByte = (at: number, byte: number): Uint8Array => envelope.with(at, byte)

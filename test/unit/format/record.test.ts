@@ -54,6 +54,7 @@ const change: RecordBody = {
   keyringHash: zeroHash,
   settingsHash: zeroHash,
   rows: [row],
+  grants: [],
 }
 const genesis: RecordBody = {
   ...change,
@@ -262,7 +263,7 @@ describe('upgrade_required:', () => {
     ['version 0', 0, 0],
     ['version 2', 0, 2],
     ['kind 0', 1, 0],
-    ['kind 6', 1, 6],
+    ['kind 7', 1, 7],
   ])('%s', (_, at, byte) => {
     expect(() => decodeRecord(encoded(change).with(at, byte))).toThrow(code('upgrade_required'))
   })

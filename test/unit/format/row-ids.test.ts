@@ -33,6 +33,7 @@ const body: RecordBody = {
   keyringHash: zeroHash,
   settingsHash: zeroHash,
   rows: [created, created, edited],
+  grants: [],
 }
 
 function expected(purpose: string, index: number, of: Uint8Array = hash): string {

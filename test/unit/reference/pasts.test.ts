@@ -62,9 +62,9 @@ function meet(
 }
 
 function record(kind: RecordKind, deviceId: string, height: number, parent?: string): ChangeRecord {
-  const bare = { actor: undefined, session: undefined, reason: undefined, rows: [] } as const
+  const bare = { actor: undefined, session: undefined, reason: undefined } as const
   const hashes = { previous: hash(0), keyringHash: hash(0), settingsHash: hash(0) }
-  const numbers = { sequence: 1, time: 0, directoryNumber: 0 }
+  const numbers = { sequence: 1, time: 0, directoryNumber: 0, rows: [], grants: [] }
   const links = { parents: parent === undefined ? [] : [parent], height, keyring: hash(1) }
   return { kind, deviceId, ...bare, ...hashes, ...numbers, ...links }
 }

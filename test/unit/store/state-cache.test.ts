@@ -191,7 +191,8 @@ function allOf({ current }: Snapshot): Versions {
 
 function changeTo(snapshot: Snapshot, commit: string, memories: Versions): void {
   const head = { ...snapshot.head, commit, height: snapshot.head.height + 1 }
-  snapshot.apply({ head, memories, devices: new Map(), keyring: undefined, settings: undefined })
+  const nothing = { devices: new Map(), grants: new Map() }
+  snapshot.apply({ head, memories, ...nothing, keyring: undefined, settings: undefined })
 }
 
 async function readBack(

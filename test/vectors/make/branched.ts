@@ -1,9 +1,10 @@
 // The vectors of stores whose history has branches, of a founder of their own. FORMAT §6.4, §7.2,
-// §7.4.
+// §7.4, §12.
 
 import type { GitObject, Oid } from '../../../src/git/objects/object.ts'
 import { formatIdentity } from '../../../src/keys/identity.ts'
 import { standardClones } from '../../support/forged-clones.ts'
+import { keptGrants, refusedGrants } from '../../support/forged-grants.ts'
 import { keptRights, lostRights } from '../../support/forged-rights.ts'
 import type { Vector } from '../vector.ts'
 import { collect } from './collect.ts'
@@ -16,7 +17,10 @@ export async function branched(objects: Map<Oid, GitObject>): Promise<readonly V
   const rights = [...keptRights, ...lostRights].map(([code, name, forging]): MergeCase => {
     return [code, name, code === 'keyring_conflict' ? '7.2' : '7.4', forging]
   })
-  return [...acceptedMerges, ...refusedMerges, ...rights].map((one) => {
+  const grants = [...keptGrants, ...refusedGrants].map(([code, name, forging]): MergeCase => {
+    return [code, name, '12', forging]
+  })
+  return [...acceptedMerges, ...refusedMerges, ...rights, ...grants].map((one) => {
     const [expect, name, clause, forging] = one
     const forge = forging(clones())
     collect(forge, forge.head, objects)

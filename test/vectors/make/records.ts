@@ -1,7 +1,7 @@
 // Vectors of records with the key that signed them. FORMAT §6.1.
 
 import { toHex } from '../../../src/bytes.ts'
-import type { RecordBody, SignedRow } from '../../../src/format/change-record.ts'
+import type { GrantRow, RecordBody, SignedRow } from '../../../src/format/change-record.ts'
 import { decodeSignedBody, signRecord, zeroHash, zeroId } from '../../../src/format/record.ts'
 import { idOf, put } from '../../support/forge-seal.ts'
 import type { Forge } from '../../support/forge.ts'
@@ -18,7 +18,7 @@ const changedBytes: readonly (readonly [
   ...values: readonly number[],
 ])[] = [
   ['upgrade_required', 'version 2', 0, 2],
-  ['upgrade_required', 'kind 6', 1, 6],
+  ['upgrade_required', 'kind 7', 1, 7],
   ['upgrade_required', 'kind 0', 1, 0],
   ['record_malformed', 'a reserved byte', 3, 1],
   ['record_malformed', 'three parents', 2, 3],
@@ -32,6 +32,20 @@ const changedBytes: readonly (readonly [
   ['record_rows', 'no operation', 394, 0],
   ['device_signature_invalid', 'another base', 362, 0xff],
   ['device_signature_invalid', 'another signature', 427, 0xff],
+]
+
+/** Bytes of a record that begins a grant, likewise. */
+const changedGrants: typeof changedBytes = [
+  ['record_rows', 'a grant that neither begins nor ends', 378, 3],
+  ['record_rows', 'a grant to an owner', 379, 1],
+  ['record_rows', 'a grant to an auditor', 379, 4],
+  ['record_rows', 'an end with a role', 378, 2],
+  ['record_rows', 'an end without a role, with a time', 378, 2, 0],
+  ['record_rows', 'a grant of no role', 379, 0],
+  ['record_malformed', 'a grant until 2^53', 380, 0, 0x20],
+  ['record_rows', 'a reserved byte of a grant', 388, 1],
+  ['record_rows', 'a scope of a grant', 426, 1],
+  ['device_signature_invalid', 'the key of another grant', 346, 0xff],
 ]
 
 const ones = new Uint8Array(32).fill(1)
@@ -51,6 +65,9 @@ const fresh: SignedRow = {
   commitment: ones,
 }
 const edit: SignedRow = { ...fresh, operation: 'modified', base: idOf('b') }
+const grant: GrantRow = { key: ones, begins: { role: 'writer', notAfter: 1_800_000_000_000 } }
+const ending: GrantRow = { key: new Uint8Array(32).fill(2), begins: undefined }
+const granting: Partial<RecordBody> = { kind: 'grants', rows: [], grants: [grant] }
 const redaction: SignedRow = {
   memoryId: idOf('a'),
   base: idOf('b'),
@@ -69,14 +86,22 @@ export function records({ entries, seed, founder }: Forge): readonly Vector[] {
     return { type: 'record', clause: '6.1', plaintext }
   }
   const honest = signBody(last)
+  const honestGrant = signBody({ ...last, ...granting })
   const all = [
     ...bodies.map((body) => plain(signBody(body), 'accepted', `${body.kind} ${body.height}`)),
     ...changedBytes.map(([expect, name, offset, ...values]) =>
       plain(honest, expect, name, put(offset, ...values)),
     ),
-    ...[...allowedFields(last), ...refusedFields(), ...refusedRows(last), ...mergeFields(last)].map(
-      ([expect, name, change]) => plain(signBody({ ...last, ...change }), expect, name),
+    ...changedGrants.map(([expect, name, offset, ...values]) =>
+      plain(honestGrant, expect, name, put(offset, ...values)),
     ),
+    ...[
+      ...allowedFields(last),
+      ...refusedFields(),
+      ...refusedRows(last),
+      ...mergeFields(last),
+      ...grantFields(last),
+    ].map(([expect, name, change]) => plain(signBody({ ...last, ...change }), expect, name)),
     plain(honest, 'record_malformed', 'cut off', (bytes) => bytes.slice(0, 400)),
     ...padding(honest),
   ]
@@ -207,6 +232,31 @@ function mergeFields(last: RecordBody): readonly FieldCase[] {
     ['record_malformed', 'a change of the keyring with two parents', { ...ofTwo, rows: [] }],
     ['record_rows', 'a merge that creates', { parents: both, rows: [fresh] }],
     ['record_rows', 'a merge that restores', { parents: both, rows: rows.map(restored) }],
+  ]
+}
+
+/** Kind 6 (FORMAT §12). */
+function grantFields({ rows }: RecordBody): readonly FieldCase[] {
+  const many = Array.from({ length: 65 }, (_, index): GrantRow => {
+    return { ...grant, key: new Uint8Array(32).fill(index) }
+  })
+  return [
+    ['accepted', 'a grant and the end of another', { ...granting, grants: [grant, ending] }],
+    ['accepted', 'a grant without an actor', { ...granting, actor: undefined }],
+    ['accepted', '64 grants', { ...granting, grants: many.slice(1) }],
+    ['record_rows', '65 grants', { ...granting, grants: many }],
+    ['record_rows', 'no grant', { ...granting, grants: [] }],
+    ['record_rows', 'grants that do not ascend', { ...granting, grants: [ending, grant] }],
+    ['record_rows', 'one grant twice', { ...granting, grants: [grant, grant] }],
+    [
+      'record_rows',
+      'a grant beyond the calendar',
+      { ...granting, grants: [{ ...grant, begins: { role: 'reader', notAfter: 8.64e15 + 1 } }] },
+    ],
+    ['record_malformed', 'grants with two parents', { ...granting, parents: both }],
+    ['record_malformed', 'a reason in grants', { ...granting, reason: 'legal' }],
+    ['record_malformed', 'settings in grants', { ...granting, settingsHash: ones }],
+    ['record_rows', 'versions in grants', { kind: 'grants', rows }],
   ]
 }
 

@@ -170,7 +170,7 @@ const placeFaults: readonly Case[] = [
     '6.4',
     (f) => f.change([nextRow], fields({ parents: [zeroHash, f.entries.at(-1)?.hash ?? zeroHash] })),
   ],
-  ['upgrade_required', 'kind 6', '6.1', (f) => f.change([nextRow], { body: put(1, 6) })],
+  ['upgrade_required', 'kind 7', '6.1', (f) => f.change([nextRow], { body: put(1, 7) })],
   [
     'commit_malformed',
     'a change without a detail',

@@ -1,0 +1,84 @@
+// A start (FORMAT §13): what a device says about a store, signed, for who begins without history.
+// Sealed under C, so that only who has the keys reads it; believed by who takes that device's word.
+
+import { ByteReader, ByteWriter, concatBytes, fromHex, label, toHex, utf8 } from '../bytes.ts'
+import { hash256 } from '../crypto/digest.ts'
+import type { Random } from '../crypto/random.ts'
+import { sign, type SigningKeyPair, verifySignature } from '../crypto/signature.ts'
+import { StoreError } from '../errors.ts'
+import {
+  checkPadding,
+  openEnvelope,
+  sealEnvelope,
+  type Seeded,
+  startContext,
+} from '../format/envelope.ts'
+import { deviceIdOf } from '../format/id.ts'
+import { decodeStart, encodeStart, malformedStart, type Start } from '../format/start.ts'
+import { startBytesMax } from '../limits.ts'
+import type { EpochKeys } from './epoch.ts'
+
+const MAGIC = utf8('GLKS')
+const VERSION = 1
+const HEADER_LENGTH = 40
+const SIGNATURE_LENGTH = 64
+const SIGNATURE_LABEL = label('GLK1/start/v1')
+
+/** Throws `change_too_large`. */
+export function makeStart(
+  epoch: EpochKeys,
+  start: Omit<Start, 'granter'>,
+  { pair, random }: { readonly pair: SigningKeyPair; readonly random: Random },
+): Uint8Array {
+  const header = concatBytes(
+    new ByteWriter().raw(MAGIC).u8(VERSION).raw(new Uint8Array(3)).bytes(),
+    fromHex(epoch.kid + epoch.seed),
+  )
+  const body = encodeStart({ ...start, granter: deviceIdOf(pair.publicKey) })
+  const signature = sign(signedMessage(epoch, header, body), pair)
+  const plaintext = concatBytes(body, signature)
+  const context = startContext(epoch, hash256(header))
+  const bytes = concatBytes(
+    header,
+    sealEnvelope('start', epoch.start, context, random(32), plaintext),
+  )
+  if (bytes.length <= startBytesMax) return bytes
+  throw new StoreError('change_too_large', 'The store has too many memories for a start')
+}
+
+/** Throws `start_malformed` or `upgrade_required`. */
+function readHeader(bytes: Uint8Array): Seeded & { readonly kid: string } {
+  if (bytes.length > startBytesMax) throw malformedStart('it is too large')
+  const reader = new ByteReader(bytes, malformedStart)
+  if (toHex(reader.raw(4)) !== toHex(MAGIC)) throw malformedStart('it has another beginning')
+  if (reader.u8() !== VERSION) {
+    throw new StoreError('upgrade_required', 'A newer release wrote the start of a device')
+  }
+  if (reader.raw(3).some((byte) => byte !== 0)) throw malformedStart('a reserved byte is not zero')
+  return { kid: toHex(reader.raw(16)), seed: toHex(reader.raw(16)) }
+}
+
+/**
+ * What the device of `granterKey` says. Throws an `envelope_` code, `device_signature_invalid`,
+ * `start_malformed` or `upgrade_required`.
+ */
+export function openStart(bytes: Uint8Array, epoch: EpochKeys, granterKey: Uint8Array): Start {
+  const { kid, seed } = readHeader(bytes)
+  if (seed !== epoch.seed) throw malformedStart('it is of another store')
+  if (kid !== epoch.kid) throw new StoreError('envelope_epoch', 'A start is of another epoch')
+  const header = bytes.subarray(0, HEADER_LENGTH)
+  const context = startContext(epoch, hash256(header))
+  const padded = openEnvelope('start', epoch.start, context, bytes.subarray(HEADER_LENGTH))
+  const { start, length } = decodeStart(padded)
+  const end = length + SIGNATURE_LENGTH
+  if (end > padded.length) throw malformedStart('it ends too early')
+  checkPadding('start', padded, end)
+  const body = padded.subarray(0, length)
+  verifySignature(signedMessage(epoch, header, body), padded.subarray(length, end), granterKey)
+  if (start.granter !== deviceIdOf(granterKey)) throw malformedStart('it names another device')
+  return start
+}
+
+function signedMessage({ seed }: Seeded, header: Uint8Array, body: Uint8Array): Uint8Array {
+  return concatBytes(SIGNATURE_LABEL, fromHex(seed), hash256(header, body))
+}

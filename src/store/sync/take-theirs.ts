@@ -76,7 +76,9 @@ export async function decideLeaving(
   const { commits, kept, left } = await splitSide(source, tips, divergence, 'ours', signal)
   const leavesRedaction = left.some((oid) => {
     const { record } = decodeAt(source, oid)
-    return record.kind === 'redact' && record.rows.some(({ base }) => !theirs.redacted.has(base))
+    return (
+      record.kind === 'redact' && record.rows.some((row) => !theirs.redacted.has(row.versionId))
+    )
   })
   if (leavesRedaction && !takes) throw leavesRedactionError()
   const { deviceId } = session.identity

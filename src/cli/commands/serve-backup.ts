@@ -48,8 +48,11 @@ export async function serveRotateOperator(context: Context, input: Input): Promi
     const { rotated, unchanged, failed } = report
     const stores = countText(rotated, 'store', 'stores')
     const before = unchanged === 0 ? '' : `; ${unchanged} had it before`
+    const left = failed.map(({ storeId }) => `  not ${storeId}: run it again\n`)
     return {
-      text: `The operator secret recovers ${stores} now, and earlier ones do not${before}\n`,
+      text:
+        `The operator secret recovers ${stores} now, and earlier ones do not${before}\n` +
+        left.join(''),
       json: { rotated, unchanged, failed: failed.map(({ storeId }) => storeId) },
       failures: failed.map(({ error }) => error),
       ...(failed.length > 0 && { exitCode: INCOMPLETE }),

@@ -9,6 +9,11 @@ const repair: Option = {
   name: 'repair',
   summary: 'Replace what a remote shows if it was rolled back or does not verify; for members',
 }
+const redo: Option = {
+  name: 'redo',
+  value: 'what',
+  summary: 'With --repair: do their redactions, members or both again (redactions,members)',
+}
 const takeTheirs: Option = {
   name: 'take-theirs',
   summary: 'Follow the remote where the keyring has changed here too; write own changes again',
@@ -72,6 +77,7 @@ const syncCommand: Command = {
     { name: 'watch', summary: 'Go on until interrupted, with every change' },
     { name: 'interval', value: 'seconds', summary: 'How often remotes are asked; else 30' },
     repair,
+    redo,
     takeTheirs,
     mergeHeld,
     { ...acceptRolledBack, summary: `${acceptRolledBack.summary}; for auditors` },
@@ -88,7 +94,9 @@ const syncCommand: Command = {
     'Two machines that change the keyring without knowing of each other are not merged: one ' +
       'command decides. --take-theirs takes what the remote shows; --repair, by an owner, what ' +
       'is here. Either merges what came before, writes again what members have written since, ' +
-      'and lists what is left out, redactions first.',
+      'and lists what is left out, redactions first. The refusal says what either side has ' +
+      'redacted and changed: with --redo an owner has that of the other side done again, in its ' +
+      'own name, but for passphrases and recovery keys.',
     '--watch notices changes here, and at remotes at a path, as they come. Every other remote is ' +
       'asked for its newest commit at each interval, on average, with one request. Where changes ' +
       'are not noticed, as on network file systems, it says so, and looks at each interval.',

@@ -106,24 +106,33 @@ export function withQuota(seed: string, before: Directory, quota: number): Direc
 export interface DeviceChanges {
   readonly removed?: readonly string[]
   readonly roles?: ReadonlyMap<string, Role>
+  readonly names?: ReadonlyMap<string, string>
+  /** As another directory has them. */
+  readonly added?: readonly DeviceEntry[]
 }
 
 /**
- * The next directory, with removed devices, changed roles and these recovery entries. Throws
- * `invalid_input` for a device that is not active, or if no owner would remain.
+ * The next directory, with these changes and recovery entries. Throws `invalid_input` for a device
+ * that is not active, or if no owner would remain.
  */
 export function withChanges(
   seed: string,
   before: Directory,
-  { removed = [], roles = new Map() }: DeviceChanges,
+  { removed = [], roles = new Map(), names = new Map(), added = [] }: DeviceChanges,
   recovery: readonly RecoveryEntry[],
   lastRecordOf: (deviceId: string) => LastRecord | undefined,
 ): Directory {
-  for (const deviceId of [...removed, ...roles.keys()]) checkActive(before, deviceId)
+  for (const id of [...removed, ...roles.keys(), ...names.keys()]) checkActive(before, id)
+  for (const name of [...names.values(), ...added.map((one) => one.name)]) checkNewDeviceName(name)
   const number = before.number + 1
-  const devices = before.devices
+  const kept = before.devices
     .filter(({ deviceId }) => !removed.includes(deviceId))
-    .map((device) => withRole(device, roles.get(device.deviceId)))
+    .map((device): DeviceEntry => {
+      const { deviceId, role, name } = device
+      const changed = { role: roles.get(deviceId) ?? role, name: names.get(deviceId) ?? name }
+      return Object.assign({}, device, changed)
+    })
+  const devices = [...kept, ...added.map((one) => ({ ...one, ...byOwner, added: number }))]
   if (!devices.some(({ role }) => role === 'owner')) {
     throw new StoreError('invalid_input', 'The last owner of a store must remain an owner')
   }
@@ -132,7 +141,7 @@ export function withChanges(
     return { deviceId, removed: number, sequence, record }
   })
   return nextDirectory(seed, before, {
-    devices,
+    devices: devices.toSorted(byDeviceId),
     removed: [...before.removed, ...removals].toSorted(byDeviceId),
     recovery: recovery.toSorted(bySlotId),
   })
@@ -240,8 +249,4 @@ function bySlotId(a: RecoveryEntry, b: RecoveryEntry): number {
 
 function byDeviceId<Entry extends { readonly deviceId: string }>(a: Entry, b: Entry): number {
   return a.deviceId < b.deviceId ? -1 : 1
-}
-
-function withRole(device: DeviceEntry, role: Role = device.role): DeviceEntry {
-  return { ...device, role }
 }

@@ -32,16 +32,21 @@ describe('two owners who change the keyring', () => {
     expect((await first.json('status'))['head']).toBe((await second.json('status'))['head'])
   })
 
-  test('apart, since a host hides it, choose with one command', async () => {
-    const { first, second, remote } = await newPair()
+  /** Has the remote show what it is now again, and back. */
+  function hider(remote: string): () => void {
     const old = `${remote}.old`
     cpSync(remote, old, { recursive: true })
-    await first.ok('key', 'rotate')
-    const swap = (): void => {
+    return () => {
       renameSync(remote, `${remote}.new`)
       renameSync(old, remote)
       renameSync(`${remote}.new`, old)
     }
+  }
+
+  test('apart, since a host hides it, choose with one command', async () => {
+    const { first, second, remote } = await newPair()
+    const swap = hider(remote)
+    await first.ok('key', 'rotate')
     swap()
     await second.ok('create', 'b.md', '--text', 'of the second')
     await second.ok('key', 'rotate')
@@ -57,5 +62,27 @@ describe('two owners who change the keyring', () => {
     await first.ok('sync')
     expect(await first.ok('cat', 'b.md')).toBe('of the second')
     expect((await first.json('status'))['head']).toBe((await second.json('status'))['head'])
+  })
+
+  test('apart, keep what is here and have the other’s devices added again', async () => {
+    const { first, second, remote } = await newPair()
+    const card = await newCard(first)
+    const swap = hider(remote)
+    await first.ok('device', 'add', card.file, '--role', 'reader', '--fingerprint', card.id)
+    swap()
+    await second.ok('key', 'rotate')
+    swap()
+    for (const args of [
+      ['--redo', 'members'],
+      ['--repair', '--redo', 'all'],
+    ]) {
+      expect((await second.call(['sync', ...args])).exitCode).toBe(2)
+    }
+    expect(await second.ok('sync', '--repair', '--redo', 'members')).not.toContain('history:')
+    await first.ok('sync', '--take-theirs')
+    for (const home of [first, second]) {
+      const { data: devices } = await home.json('device', 'list')
+      expect(devices).toContainEqual(expect.objectContaining({ id: card.id, role: 'reader' }))
+    }
   })
 })

@@ -7,7 +7,7 @@ import { pageJson } from '../../api/wire.ts'
 import { type ErrorDetails, hasCode, StoreError } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { StoreSyncOptions } from '../../store/sync/options.ts'
+import type { Redo, StoreSyncOptions } from '../../store/sync/options.ts'
 import type { RemoteStatus } from '../../store/sync/remote-status.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
 import { usageError } from '../command-error.ts'
@@ -119,6 +119,16 @@ function trailSync({ environment }: Context, input: Input): Turn['sync'] {
   }
 }
 
+function redoOf(input: Input): readonly Redo[] {
+  const text = input.text('redo')
+  if (text === undefined) return []
+  if (!input.flag('repair')) throw usageError('--redo needs --repair', 'sync')
+  return text.split(',').map((one) => {
+    if (one === 'redactions' || one === 'members') return one
+    throw usageError('--redo takes redactions, members, or both with a comma', 'sync')
+  })
+}
+
 /** A device that has become an auditor is a member here until a remote shows the change. */
 async function syncMember(
   context: Context,
@@ -130,7 +140,7 @@ async function syncMember(
   const takeTheirs = input.flag('take-theirs')
   const mergeHeld = input.text('merge-held')
   const syncOne = (held: string | undefined): Promise<SyncReport> =>
-    store.as(author).sync({ ...options, takeTheirs, mergeHeld: held })
+    store.as(author).sync({ ...options, takeTheirs, mergeHeld: held, redo: redoOf(input) })
   try {
     return await syncOne(mergeHeld)
   } catch (error) {

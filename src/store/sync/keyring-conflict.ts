@@ -31,11 +31,21 @@ export function keyringConflictError(
   )
 }
 
-function describeSide(source: CommitSource, { keyrings }: OneSide): string {
+/** Redactions first: whoever decides for the other side loses them. */
+function describeSide(source: CommitSource, { commits, keyrings }: OneSide): string {
+  const redacted = new Set(commits.flatMap((oid) => redactsOf(source, oid)))
   const changes = keyrings.toReversed().map((oid) => describeChange(source, oid))
-  const named = changes.slice(0, NAMED_MAX).join('; ')
   const more = changes.length - NAMED_MAX
-  return more > 0 ? `${named}; and ${more} more changes` : named
+  return [
+    ...(redacted.size > 0 ? [`redacted versions: ${redacted.size}`] : []),
+    ...changes.slice(0, NAMED_MAX),
+    ...(more > 0 ? [`and ${more} more changes`] : []),
+  ].join('; ')
+}
+
+function redactsOf(source: CommitSource, oid: Oid): readonly string[] {
+  const { kind, rows } = decodeAt(source, oid).record
+  return kind === 'redact' ? rows.map(({ versionId }) => versionId) : []
 }
 
 function describeChange(source: CommitSource, oid: Oid): string {

@@ -9,6 +9,9 @@ import type { RemoteAccess, TransferProgress } from '../../transport/remote-acce
 
 export type RemoteOptions = Omit<RemoteAccess, 'url'>
 
+/** What an owner who keeps its own line of keyrings does again of the other one. */
+export type Redo = 'redactions' | 'members'
+
 export interface SyncOptions extends WorkOptions {
   /** How this machine may talk to the remote. */
   readonly access?: RemoteOptions | undefined
@@ -20,6 +23,8 @@ export interface SyncOptions extends WorkOptions {
    * sent.
    */
   readonly repair?: boolean | undefined
+  /** With `repair`, as an owner: what of the line that is left this device does again. */
+  readonly redo?: readonly Redo[] | undefined
   /**
    * Follows the remote where this device and others have changed the keyring without knowing of
    * each other, or where a merge is held: what this device wrote since is written again on top.

@@ -64,6 +64,7 @@ const sharedBy = [
   'remote',
   'only',
   'repair',
+  'redo',
   'takeTheirs',
   'mergeHeld',
   'willSend',

@@ -20,6 +20,7 @@ import type { SyncOptions } from './options.ts'
 import { inOrderOfWeight, type LateChange, readLateChanges } from './post-revocation-changes.ts'
 import { addResult, nothingMoved, type ReconcileResult } from './reconcile-result.ts'
 import { reconcile } from './reconcile.ts'
+import { redoLeft } from './redo.ts'
 import { isVerdict } from './rejected-head.ts'
 import { findRecord, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 import { writeAllAgain } from './take-theirs.ts'
@@ -85,12 +86,12 @@ export class TakeOver {
       })
       const part = late === undefined ? theirs : await this.#findNewestInTime(source, late)
       if (part === undefined) {
-        const again = late?.isConflict === true ? await this.#writeAgain(theirs, late, author) : []
+        const { devices, commits } = await this.#doAgain(theirs, late, author)
         const rejected = await this.#rejectLate(theirs, late?.commits ?? [])
-        const lost = rejected.filter(({ kind, deviceId }) => {
-          return kind !== 'change' || !again.includes(deviceId)
+        const lost = rejected.filter(({ kind, deviceId, commit }) => {
+          return !commits.has(commit) && (kind !== 'change' || !devices.includes(deviceId))
         })
-        const hasRepeated = reconciled.hasRepeated || again.length > 0
+        const hasRepeated = reconciled.hasRepeated || devices.length > 0
         const all = inOrderOfWeight([...reconciled.leftLate, ...lost])
         return { reconciled: { ...reconciled, hasRepeated }, taken, late: all }
       }
@@ -111,9 +112,18 @@ export class TakeOver {
     return repair === true && takeTheirs !== true && isOwned
   }
 
-  #writeAgain(theirs: RemoteHead, { left }: LateHead, author: Author): Promise<readonly string[]> {
+  /** Of a line that is left: what devices in force wrote, and what the owner chose. */
+  async #doAgain(
+    theirs: RemoteHead,
+    late: LateHead | undefined,
+    author: Author,
+  ): Promise<{ readonly devices: readonly string[]; readonly commits: ReadonlySet<Oid> }> {
+    if (late?.isConflict !== true) return { devices: [], commits: new Set() }
+    const { left } = late
     const line = { source: this.#sourceWith(theirs), head: theirs.snapshot.head.commit, left }
-    return writeAllAgain(this.#session, line, author, this.#options)
+    const devices = await writeAllAgain(this.#session, line, author, this.#options)
+    const commits = await redoLeft(this.#session, line, author, this.#options)
+    return { devices, commits }
   }
 
   /** Makes what was fetched part of the store; noted first, should this process die. */

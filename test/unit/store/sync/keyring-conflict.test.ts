@@ -3,6 +3,7 @@
 // @module-tag slow
 
 import { describe, expect, test } from 'vitest'
+import { formatId } from '../../../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity } from '../../../../src/index.ts'
 import { worldsOf } from '../../../support/clone-templates.ts'
 import {
@@ -177,5 +178,81 @@ describe('a redaction on the line that is left', () => {
       expect(await contentsOf(store)).toEqual({ '/notes.md': 'clean\n', '/of-a.md': 'a\n' })
       expect((await store.maintenance.findResidue()).found).toEqual([])
     }
+  })
+})
+
+describe('an owner who keeps its own line', () => {
+  /** A, first at the remote, redacts a version, lets a device in, and lowers W; B lets one in. */
+  async function lines(): Promise<
+    Awaited<ReturnType<typeof members>> & {
+      readonly versionIds: readonly string[]
+      readonly ofA: string
+      readonly ofB: string
+    }
+  > {
+    const world = await members()
+    const { a, b, w } = world
+    await put(a, '/notes.md', 'clean\n')
+    await syncAll([a, b, w])
+    const { data } = await b.store.history.versions({ path: '/notes.md', order: 'oldest' })
+    const versionIds = [data[0]?.versionId ?? '']
+    const ofA = await admit(a, 'reader')
+    await a.store.as(author).redact({ select: { versionIds }, reason: 'leaked_secret' })
+    await a.store.as(author).devices.changeRole(idOf(w), 'reader', alone)
+    await a.store.as(author).devices.rename(idOf(w), 'lowered', alone)
+    await sync(a)
+    const ofB = await admit(b, 'reader')
+    const [inA, inB] = [ofA, ofB].map((one) => formatId('device', one.deviceId))
+    return { ...world, versionIds, ofA: inA ?? '', ofB: inB ?? '' }
+  }
+
+  const redo = ['redactions', 'members'] as const
+  const rolesOf = async ({ store }: Clone): Promise<Record<string, string>> => {
+    const devices = await store.devices.list()
+    return Object.fromEntries(devices.map(({ deviceId, role }) => [deviceId, role]))
+  }
+
+  test('is told what the other side redacted', async () => {
+    const { b } = await lines()
+    const { message } = await failureOf(sync(b))
+    expect(message).toContain('There: redacted versions: 1; ')
+  })
+
+  test('has redactions and changes of devices of the other done again', async () => {
+    const { a, b, w, versionIds, ofA, ofB } = await lines()
+    const report = await b.store.as(author).sync({ repair: true, redo })
+    expect(report.late).toEqual([])
+    expect(await rolesOf(b)).toMatchObject({
+      [ofA]: 'reader',
+      [ofB]: 'reader',
+      [idOf(w)]: 'reader',
+    })
+    expect((await b.store.devices.names()).get(idOf(w))).toBe('lowered')
+    await takeTheirs(a)
+    await sync(b)
+    for (const { store } of [a, b]) {
+      const version = await store.history.version(versionIds[0] ?? '')
+      expect(version?.redactedAt).toBeDefined()
+      expect((await store.maintenance.findResidue()).found).toEqual([])
+      await store.maintenance.verify()
+    }
+    expect(await headOf(a)).toBe(await headOf(b))
+    expect(await rolesOf(a)).toEqual(await rolesOf(b))
+  })
+
+  test('has only that done again which it chose; the rest is listed', async () => {
+    const { b, ofA } = await lines()
+    const report = await b.store.as(author).sync({ repair: true, redo: ['redactions'] })
+    expect(new Set(report.late.map(({ kind }) => kind))).toEqual(new Set(['keyring']))
+    expect(await rolesOf(b)).not.toHaveProperty(ofA)
+  })
+
+  test('has no passphrase of the other: that is listed', async () => {
+    const { a, b, ofA } = await lines()
+    await a.store.as(author).keys.changePassphrase('a passphrase of the other line', alone)
+    await sync(a)
+    const report = await b.store.as(author).sync({ repair: true, redo })
+    expect(new Set(report.late.map(({ kind }) => kind))).toEqual(new Set(['keyring']))
+    expect(await rolesOf(b)).toHaveProperty(ofA)
   })
 })

@@ -241,8 +241,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     4,
     'To follow the remote, and write again what this device has written since, `gitlocket sync ' +
       '--take-theirs`; to keep what is here, and write again what others have written there, ' +
-      '`gitlocket sync --repair` by an owner, where `--redo redactions,members` does again what ' +
-      'they have redacted and changed of devices',
+      '`gitlocket sync --repair` by an owner (with `--redo`, also what else they did)',
   ),
   merge_needs_owner: tampered(distrust),
   merge_held: row(

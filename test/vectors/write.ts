@@ -9,6 +9,7 @@ import { grantForms } from './make/grants.ts'
 import { keyrings } from './make/keyrings.ts'
 import { plainForms } from './make/plain.ts'
 import { sealedForms } from './make/sealed.ts'
+import { starts } from './make/starts.ts'
 import { stores, type StoreVectors } from './make/stores.ts'
 import { textForms } from './make/text-forms.ts'
 import { times } from './make/times.ts'
@@ -23,6 +24,7 @@ export async function writeVectors(): Promise<void> {
     ...(await sealedForms()),
     ...(await plainForms()),
     ...grantForms(),
+    starts: starts(),
     keyrings: await keyrings(),
     times: times(),
     stores: made.vectors,

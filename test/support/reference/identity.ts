@@ -139,13 +139,14 @@ export interface TypedForm {
 
 /**
  * Reads what a person typed: case, `I`, `L`, `O`, white space and hyphens are forgiven after the
- * prefix.
+ * prefix. Only ASCII letters have two cases here: a dotless i is not an `I`.
  */
 export function readTyped(text: string, { prefix, name, length, check }: TypedForm): Uint8Array {
-  const upper = text.trim().toUpperCase()
+  const upper = text.trim().replaceAll(/[a-z]/g, (letter) => letter.toUpperCase())
   ensure(upper.startsWith(prefix), 'invalid_identity', 'The prefix is wrong')
   const typed = upper.slice(prefix.length).replaceAll(/[\s-]/g, '')
-  const plain = typed.replaceAll(/[IL]/g, '1').replaceAll('O', '0').toLowerCase()
+  const digitsOnly = typed.replaceAll(/[IL]/g, '1').replaceAll('O', '0')
+  const plain = digitsOnly.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
   const digitCount = Math.ceil(((length + check) * 8) / 5)
   const whole = plain.length === digitCount ? fromBase32(plain, length + check) : undefined
   if (whole === undefined) return refuse('invalid_identity', 'The length or a character is wrong')

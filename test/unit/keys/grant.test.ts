@@ -1,0 +1,86 @@
+// The text of a grant, and what follows from its secret: what no vector shows.
+
+import { expect, test } from 'vitest'
+import { toHex } from '../../../src/bytes.ts'
+import { signingKeyPair } from '../../../src/crypto/signature.ts'
+import { formatGrant, grantKeysOf, grantOf, parseGrant } from '../../../src/keys/grant.ts'
+import { countingRandom, idOf } from '../../support/forge-seal.ts'
+
+const random = countingRandom('grant')
+const device = { localSecret: random(32), signing: signingKeyPair(random(32)) }
+const other = { localSecret: random(32), signing: signingKeyPair(random(32)) }
+const [storeId, otherStore] = [idOf('store'), idOf('other store')]
+const grant = grantOf(device, storeId, 0)
+const text = formatGrant(grant)
+
+test('a grant is read back from its text, which is 166 characters in one line', () => {
+  expect(text).toMatch(/^GLKG1-[0-9A-Z]{160}$/)
+  expect(parseGrant(text)).toEqual(grant)
+})
+
+test('a grant is made anew from its number, so that nothing of it need be stored', () => {
+  expect(grantOf(device, storeId, 0)).toEqual(grant)
+})
+
+test('all grants of a device for a store have one name and one granter', () => {
+  const { name, granterKey } = grantOf(device, storeId, 1)
+  expect([name, granterKey]).toEqual([grant.name, device.signing.publicKey])
+})
+
+test.each([
+  ['number', grantOf(device, storeId, 1)],
+  ['store', grantOf(device, otherStore, 0)],
+  ['device', grantOf(other, storeId, 0)],
+])('grants that differ in the %s have nothing secret in common', (_, another) => {
+  expect(secretsOf(another).filter((one) => secretsOf(grant).includes(one))).toEqual([])
+})
+
+test.each([
+  ['another store', grantOf(device, otherStore, 0)],
+  ['another device', grantOf(other, storeId, 0)],
+])('%s has another name at the remote', (_, { name }) => {
+  expect(name).not.toBe(grant.name)
+})
+
+test('one secret gives other keys for another store', () => {
+  const [one, another] = [storeId, otherStore].map((id) =>
+    grantKeysOf({ storeId: id, secret: grant.secret }),
+  )
+  expect(one?.grantId).not.toBe(another?.grantId)
+  expect(one?.wrap.key).not.toEqual(another?.wrap.key)
+})
+
+test('the secret is left as it was by deriving keys from it', () => {
+  const before = toHex(grant.secret)
+  grantKeysOf(grant)
+  expect(toHex(grant.secret)).toBe(before)
+})
+
+test('a typing error in any place is found', () => {
+  for (let at = 0; at < text.length; at += 1) {
+    const typed = text.slice(0, at) + (text[at] === '7' ? '8' : '7') + text.slice(at + 1)
+    expect(() => parseGrant(typed), `at ${at}`).toThrow(refused)
+  }
+})
+
+test('a refused text is not in the error', () => {
+  const typed = text.slice(0, -1)
+  expect(messageOf(() => parseGrant(typed))).not.toContain(typed.slice(6, 26))
+})
+
+const refused = expect.objectContaining({ code: 'invalid_identity' })
+
+function secretsOf(one: typeof grant): readonly string[] {
+  const { grantId, signing, wrap } = grantKeysOf(one)
+  const keys = [one.secret, signing.publicKey, wrap.key, wrap.saltKey]
+  return [grantId, ...keys.map(toHex)]
+}
+
+function messageOf(action: () => unknown): string {
+  try {
+    action()
+    return ''
+  } catch (error) {
+    return String(error)
+  }
+}

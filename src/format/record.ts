@@ -50,7 +50,8 @@ const SIGNATURE_LENGTH = 64
 /** The largest sealed record. */
 export const recordBytesMax: number =
   paddedLength('record', FIXED_LENGTH + ROW_LENGTH * rowsMax + SIGNATURE_LENGTH) + envelopeOverhead
-const KINDS: readonly RecordKind[] = [
+// The number of a value is its place in these lists, from 1.
+export const recordKinds: readonly RecordKind[] = [
   'genesis',
   'change',
   'redact',
@@ -58,9 +59,9 @@ const KINDS: readonly RecordKind[] = [
   'settings',
   'grants',
 ]
-const OPERATIONS: readonly Operation[] = ['created', 'modified', 'deleted']
+export const operations: readonly Operation[] = ['created', 'modified', 'deleted']
 const ACTOR_TYPES: readonly ActorType[] = ['api', 'user', 'service_account', 'session']
-const REASONS: readonly RedactReason[] = [
+export const redactReasons: readonly RedactReason[] = [
   'unspecified',
   'leaked_secret',
   'personal_data',
@@ -72,13 +73,13 @@ const HASH_LABEL = label('GLK1/record/v1')
 const SIGNATURE_LABEL = label('GLK1/record-signature/v1')
 
 export function isRedactReason(value: unknown): value is RedactReason {
-  return REASONS.some((reason) => reason === value)
+  return redactReasons.some((reason) => reason === value)
 }
 
 export function encodeSignedBody(record: RecordBody): Uint8Array {
   const writer = new ByteWriter()
     .u8(VERSION)
-    .u8(KINDS.indexOf(record.kind) + 1)
+    .u8(recordKinds.indexOf(record.kind) + 1)
     .u8(record.parents.length)
     .u8(0)
     .u64(record.height)
@@ -92,7 +93,7 @@ export function encodeSignedBody(record: RecordBody): Uint8Array {
     .u8(numberOf(ACTOR_TYPES, record.actor?.type))
     .raw(encodeName(record.actor?.id))
     .raw(encodeName(record.session))
-    .u8(numberOf(REASONS, record.reason))
+    .u8(numberOf(redactReasons, record.reason))
     .u64(record.directoryNumber)
     .raw(record.keyringHash)
     .raw(record.settingsHash)
@@ -146,7 +147,7 @@ export function decodeSignedBody(body: Uint8Array): RecordBody {
 
 function readBody(reader: ByteReader): RecordBody {
   if (reader.u8() !== VERSION) throw upgradeRequired()
-  const kind = KINDS[reader.u8() - 1]
+  const kind = recordKinds[reader.u8() - 1]
   if (kind === undefined) throw upgradeRequired()
   const parentCount = reader.u8()
   if (parentCount > 2) throw malformed('it has more than two parents')
@@ -162,7 +163,7 @@ function readBody(reader: ByteReader): RecordBody {
     time: reader.u64(),
     actor: readActor(reader),
     session: readName(reader),
-    reason: readNumbered(reader, REASONS, 'the redaction reason'),
+    reason: readNumbered(reader, redactReasons, 'the redaction reason'),
     directoryNumber: reader.u64(),
     keyringHash: reader.raw(32),
     settingsHash: reader.raw(32),
@@ -206,7 +207,7 @@ function writeRow(writer: ByteWriter, row: SignedRow): void {
   const { memoryId, base, secondBase } = row
   writer
     .raw(fromHex(memoryId + base + secondBase))
-    .u8(numberOf(OPERATIONS, row.operation))
+    .u8(numberOf(operations, row.operation))
     .raw(row.commitment)
 }
 
@@ -216,7 +217,7 @@ function readRow(reader: ByteReader): SignedRow {
     memoryId: ids.slice(0, 32),
     base: ids.slice(32, 64),
     secondBase: ids.slice(64),
-    operation: readNumbered(reader, OPERATIONS, 'the operation of a row'),
+    operation: readNumbered(reader, operations, 'the operation of a row'),
     commitment: reader.raw(32),
   }
 }

@@ -4,9 +4,8 @@
 
 import { assert } from '../../errors.ts'
 import type { Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
-import { zeroId } from '../../format/record.ts'
+import { operations, recordKinds, redactReasons, zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { kinds, operations, reasons } from '../tables/codes.ts'
 import { Records } from '../tables/records.ts'
 import { Names, Notes } from '../tables/texts.ts'
 import type { Author, NewCommit, VersionRow } from './history-rows.ts'
@@ -115,8 +114,8 @@ export class HistoryTable {
     commits.setU32(position, HEIGHT, height)
     commits.setU32(position, AUTHOR, this.#authorNumber(commit))
     commits.setU32(position, NOTE, this.#texts.notes.add(note))
-    commits.setU8(position, KIND, codeOf(kinds, kind))
-    commits.setU8(position, REASON, codeOf(reasons, reason))
+    commits.setU8(position, KIND, codeOf(recordKinds, kind))
+    commits.setU8(position, REASON, codeOf(redactReasons, reason))
     commits.setU8(position, IS_CUT, Number(isCut))
   }
 
@@ -257,13 +256,13 @@ export class HistoryTable {
   }
 
   kind(position: number): RecordKind {
-    const kind = valueOf(kinds, this.commits.u8(position, KIND))
+    const kind = valueOf(recordKinds, this.commits.u8(position, KIND))
     assert(kind !== undefined, 'a commit has a kind')
     return kind
   }
 
   reason(position: number): RedactReason | undefined {
-    return valueOf(reasons, this.commits.u8(position, REASON))
+    return valueOf(redactReasons, this.commits.u8(position, REASON))
   }
 
   author(position: number): Author {

@@ -4,6 +4,7 @@
 // one of those that have changed since, so that closing after one change writes few of them.
 
 import { ByteReader, ByteWriter, concatBytes, fromHex, toHex, utf8, utf8Text } from '../../bytes.ts'
+import { operations } from '../../format/record.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { CommitCount } from '../commits/commit-count.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
@@ -16,7 +17,6 @@ import {
   type SettingsState,
   Snapshot,
 } from '../snapshot/snapshot.ts'
-import { operations } from '../tables/codes.ts'
 import { findFirstPart, findParts, type PartedPlace, writeParts } from './parted-cache.ts'
 import { type CacheOwner, otherRelease } from './sealed-cache.ts'
 

@@ -1,7 +1,7 @@
 // The current version of every memory that ever existed, by memory id (cur of FORMAT §6.4). In an
 // old store most of them are deletions, which are kept as compact records.
 
-import { operations } from '../tables/codes.ts'
+import { operations } from '../../format/record.ts'
 import { IdIndex } from '../tables/id-index.ts'
 import { Records } from '../tables/records.ts'
 import type { CurrentVersion, LiveMemory } from './live-memory.ts'

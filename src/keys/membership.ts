@@ -56,7 +56,7 @@ export function withDevice(
   device: DeviceKeys,
   admission: Admission,
 ): Directory {
-  checkCanJoin(before, device)
+  checkCanJoin(before, { deviceId: device.deviceId, kemKey: device.kem.publicKey })
   const added = deviceEntry(device, admission, before.number + 1)
   const devices = [...before.devices, added].toSorted(byDeviceId)
   if (admission.admittedBy === 'passphrase' && countByPassphrase({ devices }) > before.quota) {
@@ -123,6 +123,7 @@ export function withChanges(
   lastRecordOf: (deviceId: string) => LastRecord | undefined,
 ): Directory {
   for (const id of [...removed, ...roles.keys(), ...names.keys()]) checkActive(before, id)
+  for (const one of added) checkCanJoin(before, one)
   for (const name of [...names.values(), ...added.map((one) => one.name)]) checkNewDeviceName(name)
   const number = before.number + 1
   const kept = before.devices
@@ -173,8 +174,10 @@ function publicKeys({
   return { signingKey: signing.publicKey, kemKey: kem.publicKey }
 }
 
-function checkCanJoin(directory: Directory, device: DeviceKeys): void {
-  const { deviceId } = device
+function checkCanJoin(
+  directory: Directory,
+  { deviceId, kemKey }: Pick<DeviceEntry, 'deviceId' | 'kemKey'>,
+): void {
   if (findRemoved(directory, deviceId) !== undefined) {
     throw new StoreError(
       'permission_denied',
@@ -182,12 +185,12 @@ function checkCanJoin(directory: Directory, device: DeviceKeys): void {
     )
   }
   const known = findDevice(directory, deviceId)
-  if (known !== undefined) throw isMember(known, device)
+  if (known !== undefined) throw isMember(known, kemKey)
 }
 
 /** Who knows a passphrase may have enrolled the id that a card shows, with what keys it likes. */
-function isMember({ role, admittedBy, kemKey }: DeviceEntry, device: DeviceKeys): StoreError {
-  const isSame = equalBytes(kemKey, device.kem.publicKey)
+function isMember({ role, admittedBy, kemKey }: DeviceEntry, shown: Uint8Array): StoreError {
+  const isSame = equalBytes(kemKey, shown)
   const anew = 'remove it (`gitlocket device remove`), and add a new identity of that machine'
   return new StoreError(
     'invalid_input',

@@ -14,6 +14,7 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { type DeviceNames, deviceText, namesInTrail } from '../device-text.ts'
 import { auditHere } from '../open-store.ts'
+import { holderText } from '../report/wording.ts'
 import { countText } from '../sizes.ts'
 import { parseTime, type TimeFormat, timeFormat } from '../times.ts'
 import { wire } from '../wire.ts'
@@ -82,11 +83,10 @@ const leftOutReasons = {
 } as const
 
 function entryText(entry: AuditEntry, { names, format }: TextOptions): string {
-  const { kind, parents, actor, session, isRecovery, grantedBy } = entry
+  const { kind, parents, actor, session } = entry
   const what = parents.length === 2 ? `${kindTexts[kind]}, a merge` : kindTexts[kind]
   const who = actor === undefined ? 'not recorded' : `${actor.type}:${actor.id}`
-  const granted = grantedBy && ` (grant of ${deviceText(grantedBy, names.get(grantedBy))})`
-  const marker = isRecovery ? ' (passphrase or recovery key)' : (granted ?? '')
+  const marker = holderText(entry, (id) => deviceText(id, names.get(id)))
   const lines = [
     `commit ${entry.commit}`,
     `Date:    ${format(entry.time)}`,

@@ -40,7 +40,7 @@ export function accessTable({ access, devices }: AuditReport): Html {
 
 function accessRow(event: AccessEvent, devices: readonly ReportedDevice[]): readonly Value[] {
   const { action, deviceId } = event
-  const by = html`${device(deviceId, devices)}${holderText(event)}`
+  const by = html`${device(deviceId, devices)}${holderText(event, (id) => id)}`
   return [
     time(event.time),
     actionText(action),

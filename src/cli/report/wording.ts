@@ -23,10 +23,13 @@ const actionTexts: Readonly<Record<AccessAction['type'], string>> = {
   epoch_began: 'New keys',
 }
 
-/** What holds the key that signed, where that is no device. */
-export function holderText({ isRecovery, grantedBy }: Authorship): string {
+/** Says that a passphrase, recovery key or grant signed; nothing for a device. */
+export function holderText(
+  { isRecovery, grantedBy }: Pick<Authorship, 'isRecovery' | 'grantedBy'>,
+  named: (deviceId: string) => string,
+): string {
   if (isRecovery) return ' (passphrase or recovery key)'
-  return grantedBy === undefined ? '' : ` (grant of ${grantedBy})`
+  return grantedBy === undefined ? '' : ` (grant of ${named(grantedBy)})`
 }
 
 export function actionText({ type }: AccessAction): string {

@@ -334,6 +334,11 @@ describe('if the machine of a server is lost', { tags: 'slow' }, () => {
       })
     expect(await joining(`${file}.old`)).toMatchObject({ exitCode: 8 })
     expect(await joining(file)).toMatchObject({ exitCode: 0 })
+    renameSync(join(store, 'HEAD'), join(store, 'away'))
+    expect(await home.call(['serve', 'rotate-operator'])).toMatchObject({
+      exitCode: 11,
+      stdout: expect.stringContaining(`  not ${store.split('/').at(-1)}: run it again\n`),
+    })
   })
 
   test('an owner whose card the server had opens a store, which has no recovery key', async () => {

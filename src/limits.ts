@@ -25,7 +25,7 @@ export const actorIdLengthMax: number = 64
 export const rowsMax: number = 16_384
 /** FORMAT §12, in one record. */
 export const grantRowsMax: number = 64
-/** FORMAT §12: of one device, the wraps for nobody among them. */
+/** FORMAT §12: the wraps in one blob, random ones included. */
 export const wrapsMax: number = 1024
 /** FORMAT §13. */
 export const startBytesMax: number = 64 * MEBIBYTE

@@ -12,7 +12,7 @@ const repair: Option = {
 const redo: Option = {
   name: 'redo',
   value: 'what',
-  summary: 'With --repair: do their redactions, members or both again (redactions,members)',
+  summary: 'With --repair: repeat their redactions, members or both (redactions,members)',
 }
 const takeTheirs: Option = {
   name: 'take-theirs',
@@ -95,8 +95,8 @@ const syncCommand: Command = {
       'command decides. --take-theirs takes what the remote shows; --repair, by an owner, what ' +
       'is here. Either merges what came before, writes again what members have written since, ' +
       'and lists what is left out, redactions first. The refusal says what either side has ' +
-      'redacted and changed: with --redo an owner has that of the other side done again, in its ' +
-      'own name, but for passphrases and recovery keys.',
+      'redacted and changed. With --redo an owner repeats that of the other side in its own ' +
+      'name, but never a passphrase or a recovery key.',
     '--watch notices changes here, and at remotes at a path, as they come. Every other remote is ' +
       'asked for its newest commit at each interval, on average, with one request. Where changes ' +
       'are not noticed, as on network file systems, it says so, and looks at each interval.',

@@ -231,7 +231,7 @@ export function cacheContext(
   return concatBytes(fromHex(storeId + deviceId), tail)
 }
 
-/** Random bytes that pass for an envelope of a plaintext of `length` bytes, which nobody opens. */
+/** Random bytes that look like an envelope of `length` bytes of plaintext. Nobody can open them. */
 export function decoyEnvelope(
   type: EnvelopeType,
   kid: string,

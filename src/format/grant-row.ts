@@ -1,5 +1,5 @@
-// The rows of a record of kind 6 (FORMAT §12): the beginning or end of a grant each, in as many
-// bytes as a row of another kind, so that sizes do not tell them apart.
+// The rows of a record of kind 6 (FORMAT §12). Each begins or ends a grant, and is as long as a row
+// of any other kind, so that sizes do not tell kinds apart.
 
 import { type ByteReader, type ByteWriter, isZero } from '../bytes.ts'
 import { StoreError } from '../errors.ts'

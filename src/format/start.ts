@@ -1,14 +1,14 @@
-// What a start says (FORMAT §13): the state at a head, and what an older one, the floor, has of its
-// own. Ids are hex digits, times ms since 1970.
+// The contents of a start (FORMAT §13): the state at a head, and how that of an older head, the
+// floor, differs from it. Ids are hex digits, times ms since 1970.
 
 import { ByteReader, ByteWriter, fromHex, isZero, toHex, utf8, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import type { GrantTerms, Operation } from './change-record.ts'
 import { grantRoles } from './grant-row.ts'
 import { checkPath } from './path.ts'
-import { zeroId } from './record.ts'
+import { operations, zeroId } from './record.ts'
 
-/** The word of a device about a store. */
+/** What a device says about a store. */
 export interface Start {
   /** The device id. */
   readonly granter: string
@@ -30,7 +30,7 @@ export interface StartState extends StartHead {
   readonly settings: StartSettings
 }
 
-/** An older head, with what differs from the state; something not yet there has no `value`. */
+/** An older head, with what differs from the state. What did not exist yet has no `value`. */
 export interface StartFloor extends StartHead {
   readonly keyring: StartKeyring | undefined
   readonly settings: StartSettings | undefined
@@ -93,7 +93,6 @@ export interface StartContent {
   readonly path: string
 }
 
-const OPERATIONS: readonly Operation[] = ['created', 'modified', 'deleted']
 const LIVE = 8
 const NO_HASH = new Uint8Array(32)
 
@@ -140,7 +139,7 @@ function writeMemory(
   kids: readonly string[],
 ): void {
   writer.raw(fromHex(memoryId)).raw(fromHex(value?.versionId ?? zeroId))
-  const operation = value === undefined ? 0 : OPERATIONS.indexOf(value.operation) + 1
+  const operation = value === undefined ? 0 : operations.indexOf(value.operation) + 1
   const live = value?.live
   writer.u8(operation + (live === undefined ? 0 : LIVE)).u64(value?.created ?? 0)
   if (live === undefined) return
@@ -158,7 +157,7 @@ function writeList<Item>(
   for (const item of items) write(item)
 }
 
-/** What follows the bytes of the start, of that length, is not read. Throws `start_malformed`. */
+/** Reads a start at the beginning of `bytes`; `length` is its own. Throws `start_malformed`. */
 export function decodeStart(bytes: Uint8Array): {
   readonly start: Start
   readonly length: number
@@ -228,7 +227,7 @@ function readMemory(reader: ByteReader, kids: readonly string[]): StartMemory {
   const [memoryId, versionId] = [toHex(reader.raw(16)), toHex(reader.raw(16))]
   const [flags, created] = [reader.u8(), reader.u64()]
   const isLive = flags >= LIVE
-  const operation = OPERATIONS[flags - (isLive ? LIVE : 0) - 1]
+  const operation = operations[flags - (isLive ? LIVE : 0) - 1]
   if (flags === 0) {
     checkAbsent(versionId !== zeroId || created !== 0)
     return { memoryId, value: undefined }
@@ -256,7 +255,7 @@ function readPath(bytes: Uint8Array): string {
   }
 }
 
-/** `least` is the least length of an item, so that no memory is taken for more than there are. */
+/** `least` is the least size of an item: a count that cannot be true is refused at once. */
 function readList<Item>(
   reader: ByteReader,
   least: number,

@@ -1,6 +1,6 @@
-// The text of a grant, and the keys that follow from it (FORMAT §1.7, §12). The granter derives the
-// secret and stores none, so that it can seal the wrap of the grant anew in each epoch. Must never
-// be printed but where it is given.
+// The text of a grant, and the keys that follow from it (FORMAT §1.7, §12). A device derives the
+// secrets of its grants instead of storing them, so it can seal their wraps again in each epoch.
+// The text is a secret: it may be printed only where the grant is given.
 
 import { concatBytes, fromHex, label, toHex, ByteWriter } from '../bytes.ts'
 import { deriveKey } from '../crypto/derive.ts'

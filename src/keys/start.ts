@@ -1,7 +1,18 @@
-// A start (FORMAT §13): what a device says about a store, signed, for who begins without history.
-// Sealed under C, so that only who has the keys reads it; believed by who takes that device's word.
+// A start (FORMAT §13): a signed statement of a device about the state of a store, for a reader
+// that begins without the history. It is sealed under C, so only members and holders of grants can
+// open it. Whoever uses it takes the device's word for what came before.
 
-import { ByteReader, ByteWriter, concatBytes, fromHex, label, toHex, utf8 } from '../bytes.ts'
+import {
+  ByteReader,
+  ByteWriter,
+  concatBytes,
+  equalBytes,
+  fromHex,
+  isZero,
+  label,
+  toHex,
+  utf8,
+} from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'
 import type { Random } from '../crypto/random.ts'
 import { sign, type SigningKeyPair, verifySignature } from '../crypto/signature.ts'
@@ -50,11 +61,11 @@ export function makeStart(
 function readHeader(bytes: Uint8Array): Seeded & { readonly kid: string } {
   if (bytes.length > startBytesMax) throw malformedStart('it is too large')
   const reader = new ByteReader(bytes, malformedStart)
-  if (toHex(reader.raw(4)) !== toHex(MAGIC)) throw malformedStart('it has another beginning')
+  if (!equalBytes(reader.raw(4), MAGIC)) throw malformedStart('it has another beginning')
   if (reader.u8() !== VERSION) {
     throw new StoreError('upgrade_required', 'A newer release wrote the start of a device')
   }
-  if (reader.raw(3).some((byte) => byte !== 0)) throw malformedStart('a reserved byte is not zero')
+  if (!isZero(reader.raw(3))) throw malformedStart('a reserved byte is not zero')
   return { kid: toHex(reader.raw(16)), seed: toHex(reader.raw(16)) }
 }
 

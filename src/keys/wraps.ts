@@ -1,12 +1,13 @@
-// Wraps (FORMAT §12): the keys of the newest epoch for each grant that a device has given, in one
-// blob that it signs. No history, and untouched by redactions. Whoever holds a grant finds the own
-// one by trial; the others show no more than how many there are, up to 4, 8, 16, …
+// Wraps (FORMAT §12): one blob in which a device seals the keys of the newest epoch for each of its
+// grants, and which it signs. It is not part of the history, so redactions leave it alone. Holders
+// try every wrap to find theirs. Random wraps make the number up to 4, 8, 16, …
 
 import {
   ByteReader,
   ByteWriter,
   compareBytes,
   concatBytes,
+  equalBytes,
   fromHex,
   label,
   toHex,
@@ -34,7 +35,7 @@ import type { GrantKeys } from './grant.ts'
 /** A wraps blob, decoded and not verified. */
 export interface Wraps extends Seeded {
   readonly kid: string
-  /** Grows with each that a device makes. */
+  /** Grows with each blob that a device makes. */
   readonly counter: number
   readonly sealed: readonly Uint8Array[]
   readonly signature: Uint8Array
@@ -46,7 +47,7 @@ const SIGNATURE_LABEL = label('GLK1/wraps/v1')
 const WRAP_PLAINTEXT = 64
 const WRAP_LENGTH = 608
 const SIGNATURE_LENGTH = 64
-/** At least so many, and twice as many where that is not enough. */
+/** The least number of wraps in a blob. It is doubled until all grants fit. */
 const SHOWN_MIN = 4
 
 /** The blob with the keys of an epoch for these grants. Throws `change_too_large`. */
@@ -90,7 +91,7 @@ function shownCount(grants: number): number {
 /** Throws `wraps_malformed` or `upgrade_required`. */
 export function decodeWraps(bytes: Uint8Array): Wraps {
   const reader = new ByteReader(bytes, malformed)
-  if (compareBytes(reader.raw(4), MAGIC) !== 0) throw malformed('it has another beginning')
+  if (!equalBytes(reader.raw(4), MAGIC)) throw malformed('it has another beginning')
   if (reader.u8() !== VERSION) {
     throw new StoreError('upgrade_required', 'A newer release wrote the wraps of a device')
   }
@@ -105,7 +106,8 @@ export function decodeWraps(bytes: Uint8Array): Wraps {
     return before === undefined || compareBytes(before, wrap) < 0
   })
   const signature = reader.raw(SIGNATURE_LENGTH)
-  if (!ascends || reader.offset !== bytes.length) throw malformed('its wraps do not ascend')
+  reader.end()
+  if (!ascends) throw malformed('its wraps do not ascend')
   return { kid, seed, counter, sealed, signature }
 }
 

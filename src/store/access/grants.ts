@@ -1,5 +1,5 @@
 // Checks what grants allow (FORMAT §12): who begins and ends them, and what their holders write.
-// Which records of a grant that has ended are late, says lateness.ts.
+// lateness.ts decides which records of an ended grant are late.
 
 import { equalBytes } from '../../bytes.ts'
 import { type ErrorCode, StoreError } from '../../errors.ts'
@@ -47,7 +47,7 @@ function applyRow(
   if (known === undefined || (known.granter !== author && !isOwner(directory, author))) {
     return refuse('grant_foreign', 'A grant is ended by neither its granter nor an owner')
   }
-  if (known.ended) refuse('grant_ended', 'A grant is ended that has ended')
+  if (known.ended) refuse('grant_ended', 'A grant is ended that had ended before')
   return { ...known, ended: true }
 }
 

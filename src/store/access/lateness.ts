@@ -19,7 +19,7 @@ export interface SideCommit<Key> {
   /** Undefined for a recovery identity. */
   readonly author: SideAuthor | undefined
   readonly bringsKeyring: boolean
-  /** Whether it waits for an owner once its author is none: kinds 3, 5 and 6. */
+  /** Whether its kind waits for an owner if its author is no longer one: 3, 5 and 6. */
   readonly isOwners: boolean
   /** The ids of grants that it ends. */
   readonly ends: readonly string[]
@@ -53,7 +53,7 @@ export function lateOf<Key>(
   return late
 }
 
-/** Neither grants nor recovery identities do. */
+/** Only devices vouch for what they build on; holders of grants do not. */
 function vouches(after: Directory, { deviceId, grantId }: SideAuthor): boolean {
   return grantId === undefined && isInForce(after, deviceId)
 }
@@ -71,7 +71,7 @@ export function heldOf<Key>(
   return side.filter(isHeld).map(({ key }) => key)
 }
 
-/** The kinds that wait for an owner once their author is none (FORMAT §7.4). */
+/** The kinds that wait for an owner if their author is no longer one (FORMAT §7.4). */
 export function isOwnersKind(kind: RecordKind): boolean {
   return kind === 'redact' || kind === 'settings' || kind === 'grants'
 }

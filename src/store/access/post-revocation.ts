@@ -59,7 +59,7 @@ async function readSides(
   return { ours: without(our, their), theirs: without(their, our) }
 }
 
-/** Who gave the grants of records: the record that begins one is in their past. */
+/** Finds who gave the grant of an author: the record that begins it is in the author's past. */
 class Granters {
   readonly #source: CommitSource
   readonly #known: Map<string, string | undefined> = new Map()
@@ -112,7 +112,8 @@ export interface Meeting {
 /** What decides which commits are late. */
 export type Rights = Pick<Snapshot, 'keyring' | 'grants'>
 
-/** Whether one has a keyring or the end of a grant that the other lacks: else nothing is late. */
+/** Whether one side has a keyring or the end of a grant that the other lacks. If not, no
+ * record is late. */
 export function differInRights(ours: Rights, theirs: Rights): boolean {
   if (!equalBytes(ours.keyring.record, theirs.keyring.record)) return true
   const endsMore = (a: Rights, b: Rights): boolean =>

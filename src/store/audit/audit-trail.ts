@@ -54,12 +54,12 @@ export interface AccessChange {
 
 /** The beginning or end of a grant (FORMAT §12). */
 export interface AuditedGrant {
-  /** Stands as `deviceId` in what its holder writes. */
+  /** The `deviceId` of what its holder writes. */
   readonly grantId: string
   /** `dev_…`: the device that gave it. */
   readonly grantedBy: string
   readonly role: GrantRole
-  /** ms since 1970: when it ends without an end. */
+  /** ms since 1970: when it ends by itself. */
   readonly expiresAt: number
   readonly isEnd: boolean
 }

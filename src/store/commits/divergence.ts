@@ -192,7 +192,7 @@ function mergeDevices(
   return merged
 }
 
-/** FORMAT §12: what one side has ended has ended, and so has a key that both have begun apart. */
+/** FORMAT §12: a grant has ended if either side ended it, or if both began it apart. */
 function mergeGrants(
   ours: ReadonlyMap<string, GrantState>,
   theirs: ReadonlyMap<string, GrantState>,
@@ -209,7 +209,7 @@ function mergeGrants(
   return merged
 }
 
-/** Of a key that was begun twice apart, those that hold: the same ones in every clone. */
+/** Picks the terms of a grant that was begun twice, the same ones in every clone. */
 export function lesserTerms(a: GrantState, b: GrantState): GrantState {
   if (a.granter !== b.granter) return a.granter < b.granter ? a : b
   if (a.role !== b.role) return a.role === 'writer' ? a : b

@@ -31,7 +31,7 @@ export function keyringConflictError(
   )
 }
 
-/** Redactions first: whoever decides for the other side loses them. */
+/** Redactions come first: they are undone if the other side is kept. */
 function describeSide(source: CommitSource, { commits, keyrings }: OneSide): string {
   const redacted = new Set(commits.flatMap((oid) => redactsOf(source, oid)))
   const changes = keyrings.toReversed().map((oid) => describeChange(source, oid))

@@ -9,7 +9,7 @@ import type { RemoteAccess, TransferProgress } from '../../transport/remote-acce
 
 export type RemoteOptions = Omit<RemoteAccess, 'url'>
 
-/** What an owner who keeps its own line of keyrings does again of the other one. */
+/** What an owner can repeat of the line of keyrings that a repair drops. */
 export type Redo = 'redactions' | 'members'
 
 export interface SyncOptions extends WorkOptions {
@@ -23,7 +23,7 @@ export interface SyncOptions extends WorkOptions {
    * sent.
    */
   readonly repair?: boolean | undefined
-  /** With `repair`, as an owner: what of the line that is left this device does again. */
+  /** With `repair`, by an owner: what to repeat of the line that is dropped. */
   readonly redo?: readonly Redo[] | undefined
   /**
    * Follows the remote where this device and others have changed the keyring without knowing of

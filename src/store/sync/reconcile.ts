@@ -32,8 +32,8 @@ import { decideLeaving, describeLeft, type Leaving, takeTheirs } from './take-th
 import { type AppliedRedactions, loadTheirs, TheirPast } from './their-past.ts'
 
 /**
- * The branch has moved durably when it resolves. Undefined, with nothing done, if keyring and ends
- * of grants here are not those of `tip` any more, by which theirs was found to be in time. Throws
+ * The branch has moved durably when it resolves. Undefined, with nothing done, if the keyring or an
+ * end of a grant is newer here than in `tip`, by which theirs was found to be in time. Throws
  * `change_too_large` if a merge needs more rows than a commit holds, `keyring_conflict` and storage
  * codes.
  */

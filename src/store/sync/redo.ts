@@ -1,6 +1,6 @@
-// What an owner who keeps the own line of keyrings has done again of the other one (FORMAT §9.3):
-// its redactions, and what it changed of devices, in this owner's name. Only what the owner chose.
-// Passphrases and recovery keys are not: whoever set them may be the one who is to be kept out.
+// Keyrings changed apart, and an owner keeps the line here (FORMAT §9.3). This file repeats what
+// the owner chose of the other line: its redactions, its changes of devices. This device signs
+// them. Passphrases and recovery keys are never repeated: whoever set them may be an attacker.
 
 import { equalBytes } from '../../bytes.ts'
 import type { RedactReason } from '../../format/change-record.ts'
@@ -17,13 +17,13 @@ import { redact } from '../redaction/redaction.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Redo, SyncOptions } from './options.ts'
 
-/** A line that is left: its commits, parents before children. */
+/** The line that is dropped: its commits, parents before children. */
 interface LeftLine {
   readonly source: HistorySource
   readonly left: readonly Oid[]
 }
 
-/** Returns the commits of which all was done again, or had been done here before. */
+/** Returns the commits whose whole effect is in force here now. */
 export async function redoLeft(
   session: StoreSession,
   line: LeftLine,
@@ -51,7 +51,7 @@ async function redactAgain(
     const named = redactions.flatMap((one) => (one.reason === reason ? one.named : []))
     await redactHere(session, named, reason, { author, signal })
   }
-  // What was never here is nowhere once that line is left.
+  // A version that never came here is gone with that line.
   const kept = new Set(await notRedacted(session, new Set(redactions.flatMap((one) => one.named))))
   const isGone = ({ named }: { readonly named: readonly string[] }): boolean =>
     !named.some((id) => kept.has(id))
@@ -68,7 +68,7 @@ async function notRedacted(
   return [...versionIds].filter((id) => !isRedacted.has(id) && history.find(id) !== undefined)
 }
 
-/** Without the current versions of live memories, which a redaction does not take away. */
+/** Current versions of live memories stay: redacting them takes a decision of its own. */
 async function redactHere(
   session: StoreSession,
   named: readonly string[],
@@ -107,13 +107,13 @@ async function changeDevicesAgain(
   }, true)
 }
 
-/** Where changes are made again: the directory in force, and the device that makes them. */
+/** The directory in force here, and the device that signs. */
 interface Place {
   readonly now: Directory
   readonly own: string
 }
 
-/** What `after` has of devices that `before` has not, as far as it can still be done. */
+/** The changes from `before` to `after` that are still possible here, and whether all are. */
 function changesAgain(
   before: Directory,
   after: Directory,

@@ -97,7 +97,7 @@ export class TakeOver {
       }
       await this.#accept()
       const done = await this.#reconcileOrErase({ theirs, part, tip }, author)
-      // Our keyring or grants have changed meanwhile, and with them which commits are late.
+      // Our keyring or grants have changed meanwhile, so other commits may be late.
       if (done === undefined) continue
       reconciled = addResult(reconciled, done)
       taken = headOf(part)
@@ -112,7 +112,7 @@ export class TakeOver {
     return repair === true && takeTheirs !== true && isOwned
   }
 
-  /** Of a line that is left: what devices in force wrote, and what the owner chose. */
+  /** Repeats what devices in force wrote on a dropped line, and what the owner chose of it. */
   async #doAgain(
     theirs: RemoteHead,
     late: LateHead | undefined,

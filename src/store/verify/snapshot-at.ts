@@ -112,7 +112,7 @@ function* currentVersions(
   return memories
 }
 
-/** A key that is begun twice was begun apart, and has ended (FORMAT §12). */
+/** A grant that was begun twice was begun on two sides, and so has ended (FORMAT §12). */
 function* grantStates(
   source: HistorySource,
   history: History,

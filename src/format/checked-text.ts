@@ -25,17 +25,22 @@ export function encodeChecked(form: CheckedText, bytes: Uint8Array): string {
 
 /**
  * The decoded bytes, or undefined if the text is damaged or of another form. After the prefix,
- * ignores case, spaces and hyphens, and reads i, l and o as digits.
+ * ignores spaces, hyphens and the case of ASCII letters, and reads i, l and o as digits.
  */
 export function decodeChecked(form: CheckedText, text: string): Uint8Array | undefined {
   const { prefix, length, checksum } = form
-  if (!text.toUpperCase().startsWith(prefix)) return undefined
-  const typed = text.slice(prefix.length).replaceAll(/[\s-]/g, '').toLowerCase()
+  if (lowerCase(text.slice(0, prefix.length)) !== lowerCase(prefix)) return undefined
+  const typed = lowerCase(text.slice(prefix.length).replaceAll(/[\s-]/g, ''))
   if (typed.length !== Math.ceil(((length + checksum) * 8) / 5)) return undefined
   const all = decodeBase32(typed.replaceAll(/[il]/g, '1').replaceAll('o', '0'))
   if (all?.length !== length + checksum) return undefined
   const bytes = all.slice(0, length)
   return equalBytes(checksumOf(form, bytes), all.subarray(length)) ? bytes : undefined
+}
+
+/** Of ASCII letters only: Unicode would take U+212A for a K. */
+function lowerCase(text: string): string {
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
 function checksumOf({ label, checksum }: CheckedText, bytes: Uint8Array): Uint8Array {

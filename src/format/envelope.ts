@@ -70,7 +70,7 @@ export const noHedge: Uint8Array = new Uint8Array(32)
 
 /**
  * Pads and seals a plaintext. `hedge` is 32 bytes: the row's blinding for a memory, fresh random
- * bytes for settings, starts and local caches, zero for all others (FORMAT §3.2).
+ * bytes for settings, wraps, starts and local caches, zero for all others (FORMAT §3.2).
  */
 export function sealEnvelope(
   type: EnvelopeType,

@@ -96,7 +96,10 @@ export interface StartContent {
 const LIVE = 8
 const NO_HASH = new Uint8Array(32)
 
-/** The plaintext without the signature that ends it. */
+/**
+ * The plaintext without the signature that ends it. Throws `start_malformed` if a memory is of an
+ * epoch that is not listed.
+ */
 export function encodeStart(start: Start): Uint8Array {
   const { granter, counter, time, genesis, kids, redacted, state, floor } = start
   const writer = new ByteWriter().raw(fromHex(granter)).u64(counter).u64(time)
@@ -143,9 +146,11 @@ function writeMemory(
   const live = value?.live
   writer.u8(operation + (live === undefined ? 0 : LIVE)).u64(value?.created ?? 0)
   if (live === undefined) return
+  const epoch = kids.indexOf(live.kid)
+  if (epoch === -1) throw malformedStart('a memory is of an epoch that is not listed')
   const path = utf8(live.path)
   writer.u64(live.updated).u32(live.size).raw(live.sha256)
-  writer.u16(kids.indexOf(live.kid)).u16(path.length).raw(path)
+  writer.u16(epoch).u16(path.length).raw(path)
 }
 
 function writeList<Item>(

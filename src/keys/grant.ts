@@ -39,6 +39,8 @@ const form: CheckedText = {
   checksum: 4,
 }
 const CONTEXT = 'GLK1grnt'
+/** Its number is a u32. */
+const GRANTS_MAX = 0xffff_ffff
 const NAME_LABEL = label('GLK1/grant-name/v1')
 const SECRET_LABEL = label('GLK1/grant/v1')
 const ROOT_LABEL = label('GLK1/grant-root/v1')
@@ -63,12 +65,15 @@ export function parseGrant(text: string): Grant {
   }
 }
 
-/** The grant number `number` of a device for a store. */
+/** The grant `number` of a device for a store, from 0. Throws `change_too_large` from 2^32 on. */
 export function grantOf(
   { localSecret, signing }: Pick<Identity, 'localSecret' | 'signing'>,
   storeId: string,
   number: number,
 ): Grant {
+  if (number > GRANTS_MAX) {
+    throw new StoreError('change_too_large', 'A device has no further numbers for grants')
+  }
   const store = fromHex(storeId)
   const counter = new ByteWriter().u32(number).bytes()
   const name = keyedHash(32, localSecret, NAME_LABEL, store)

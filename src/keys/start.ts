@@ -13,6 +13,7 @@ import {
   toHex,
   utf8,
 } from '../bytes.ts'
+import { envelopeOverhead } from '../crypto/aead.ts'
 import { hash256 } from '../crypto/digest.ts'
 import type { Random } from '../crypto/random.ts'
 import { sign, type SigningKeyPair, verifySignature } from '../crypto/signature.ts'
@@ -20,6 +21,7 @@ import { StoreError } from '../errors.ts'
 import {
   checkPadding,
   openEnvelope,
+  paddedLength,
   sealEnvelope,
   type Seeded,
   startContext,
@@ -35,7 +37,7 @@ const HEADER_LENGTH = 40
 const SIGNATURE_LENGTH = 64
 const SIGNATURE_LABEL = label('GLK1/start/v1')
 
-/** Throws `change_too_large`. */
+/** Throws `change_too_large`, or `start_malformed` if a memory is of an epoch not in `kids`. */
 export function makeStart(
   epoch: EpochKeys,
   start: Omit<Start, 'granter'>,
@@ -49,12 +51,11 @@ export function makeStart(
   const signature = sign(signedMessage(epoch, header, body), pair)
   const plaintext = concatBytes(body, signature)
   const context = startContext(epoch, hash256(header))
-  const bytes = concatBytes(
-    header,
-    sealEnvelope('start', epoch.start, context, random(32), plaintext),
-  )
-  if (bytes.length <= startBytesMax) return bytes
-  throw new StoreError('change_too_large', 'The store has too many memories for a start')
+  const sealedLength = paddedLength('start', plaintext.length) + envelopeOverhead
+  if (HEADER_LENGTH + sealedLength > startBytesMax) {
+    throw new StoreError('change_too_large', 'The store has too many memories for a start')
+  }
+  return concatBytes(header, sealEnvelope('start', epoch.start, context, random(32), plaintext))
 }
 
 /** Throws `start_malformed` or `upgrade_required`. */

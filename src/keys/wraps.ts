@@ -21,7 +21,6 @@ import { hasCode, StoreError } from '../errors.ts'
 import {
   checkPadding,
   decoyEnvelope,
-  noHedge,
   openEnvelope,
   sealEnvelope,
   type Seeded,
@@ -59,7 +58,7 @@ export function makeWraps(
   if (grants.length > wrapsMax) {
     throw new StoreError('change_too_large', `A device keeps at most ${wrapsMax} grants`)
   }
-  const own = grants.map((grant) => sealWrap(epoch, grant))
+  const own = grants.map((grant) => sealWrap(epoch, grant, how.random(32)))
   const others = Array.from({ length: shownCount(own.length) - own.length }, () =>
     decoyEnvelope('wrap', zeroId, WRAP_PLAINTEXT, how.random),
   )
@@ -69,15 +68,11 @@ export function makeWraps(
   return concatBytes(body, sign(signedMessage({ seed }, body), how.pair))
 }
 
-function sealWrap(epoch: EpochKeys, { grantId, wrap }: GrantKeys): Uint8Array {
+/** The hedge is random, so that a wrap that is made again cannot be told from a random one. */
+function sealWrap(epoch: EpochKeys, { grantId, wrap }: GrantKeys, hedge: Uint8Array): Uint8Array {
   const plaintext = concatBytes(epoch.auditKey, epoch.contentKey)
-  const sealed = sealEnvelope(
-    'wrap',
-    wrap,
-    wrapContext(epoch, grantId, epoch.kid),
-    noHedge,
-    plaintext,
-  )
+  const context = wrapContext(epoch, grantId, epoch.kid)
+  const sealed = sealEnvelope('wrap', wrap, context, hedge, plaintext)
   wipe(plaintext)
   return sealed
 }

@@ -22,6 +22,13 @@ test('a grant is made anew from its number, so that nothing of it need be stored
   expect(grantOf(device, storeId, 0)).toEqual(grant)
 })
 
+test('no two numbers give one grant: there is none beyond 32 bits', () => {
+  expect(grantOf(device, storeId, 2 ** 32 - 1).secret).not.toEqual(grant.secret)
+  expect(() => grantOf(device, storeId, 2 ** 32)).toThrow(
+    expect.objectContaining({ code: 'change_too_large' }),
+  )
+})
+
 test('all grants of a device for a store have one name and one granter', () => {
   const { name, granterKey } = grantOf(device, storeId, 1)
   expect([name, granterKey]).toEqual([grant.name, device.signing.publicKey])

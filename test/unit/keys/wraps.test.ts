@@ -1,7 +1,7 @@
 // Wraps of a device: how many are shown, and who opens which. Their faults are vectors.
 
 import { describe, expect, test } from 'vitest'
-import { concatBytes, fromHex, label } from '../../../src/bytes.ts'
+import { concatBytes, fromHex, label, toHex } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
 import { sign, signingKeyPair } from '../../../src/crypto/signature.ts'
 import { epochKeys } from '../../../src/keys/epoch.ts'
@@ -65,6 +65,11 @@ describe('wraps are shown by fours, eights and so on', () => {
     const shapes = new Set(sealed.map((wrap) => `${wrap.length} ${wrap.slice(0, 24).join()}`))
     expect(shapes.size).toBe(1)
   })
+})
+
+test('a wrap that is made again for the same epoch is other bytes, as a random one is', () => {
+  const all = [wrapsOf(five), wrapsOf(five)].flatMap(({ sealed }) => sealed)
+  expect(new Set(all.map((wrap) => toHex(wrap.slice(24)))).size).toBe(all.length)
 })
 
 test('each holder opens the own wrap, and gets both keys of the epoch', () => {

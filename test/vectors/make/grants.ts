@@ -58,6 +58,7 @@ function grantTexts(): readonly Vector[] {
     of('invalid_identity', 'two digits exchanged', `${prefix}${swapped(digits)}`),
     of('invalid_identity', 'one digit changed', prefix + digits.replace(/[2-8]/, '9')),
     of('invalid_identity', 'a dotless i for 1', prefix + digits.replace('1', '\u0131')),
+    of('invalid_identity', 'a Kelvin sign for K', prefix + digits.replace('K', '\u212a')),
     of('invalid_identity', 'a long s', prefix + digits.replace('S', '\u017f')),
     of('invalid_identity', 'no prefix', digits),
     of('invalid_identity', 'a prefix without its hyphen', `GLKG1${digits}`),

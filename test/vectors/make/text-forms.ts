@@ -181,6 +181,8 @@ async function identities(): Promise<readonly Vector[]> {
     typed('invalid_identity', 'comments alone', '# a\n'),
     typed('invalid_identity', 'two', `${line}\n${line}\n`),
     typed('invalid_identity', 'another prefix', line.replace('IDENTITY-1', 'IDENTITY-2')),
+    typed('invalid_identity', 'a dotless i in the prefix', line.replace('I', '\u0131')),
+    typed('invalid_identity', 'a Kelvin sign for K', line.replace(/(?<=1-.*)K/, '\u212a')),
     typed('invalid_identity', 'one character changed', changeLast(line)),
     typed('invalid_identity', 'one character missing', line.slice(0, -1)),
     typed('invalid_identity', 'one character more', `${line}0`),

@@ -29,3 +29,15 @@ describe.each(hostile)('a store where harm comes from %s', (who) => {
     expect(violations).toEqual([])
   })
 })
+
+// Without an owner who means harm, who may show each remote another store: that is in an owner's
+// power (THREAT-MODEL).
+test.each(hostile.filter((who) => who !== 'O2'))(
+  'a store with two remotes where harm comes from %s keeps its promises on long ways',
+  { tags: 'slow' },
+  (who) => {
+    const worlds = new Worlds({ hostile: who, remotes: 2, replays: 2 })
+    const { violations } = worlds.walk(isFull ? 1500 : 50, 14, randomOf(12_345))
+    expect(violations).toEqual([])
+  },
+)

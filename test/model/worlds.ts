@@ -2,7 +2,7 @@
 // bounds, and what must hold in each state that they reach (FORMAT §0).
 
 import { Clones, cloneOf, type Step, type World } from './clones.ts'
-import { type Edit, granter, isInForce, isOwner, Ledger, type Made, type Rule } from './ledger.ts'
+import { type Edit, isInForce, isOwner, Ledger, type Made, type Rule } from './ledger.ts'
 
 export type Hostile = 'nobody' | 'O2' | 'W' | 'passphrase' | 'grant'
 
@@ -360,7 +360,7 @@ export class Worlds {
 /** Whether one who was left in by a keyring built on what it ends. */
 function vouches({ kind, author }: Made, { directory }: Made): boolean {
   if (kind === 'keyring') return true
-  return author !== 'grant' && author !== granter && isInForce(directory, author)
+  return author !== 'grant' && isInForce(directory, author)
 }
 
 function counted(state: State, counter: string, most: number): State | undefined {

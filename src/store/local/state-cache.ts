@@ -4,6 +4,7 @@
 // one of those that have changed since, so that closing after one change writes few of them.
 
 import { ByteReader, ByteWriter, concatBytes, fromHex, toHex, utf8, utf8Text } from '../../bytes.ts'
+import { removeTemporary } from '../../disk/disk.ts'
 import { operations } from '../../format/record.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { CommitCount } from '../commits/commit-count.ts'
@@ -202,7 +203,9 @@ export async function writeState(
     return
   }
   await writeParts(owner, placeOf(path), partsOf(state, current, snapshot.redacted))
-  owner.disk.remove(changesOf(path).path)
+  const changes = changesOf(path).path
+  owner.disk.remove(changes)
+  removeTemporary(owner.disk, changes)
   keep(snapshot, snapshot.head.commit, [])
 }
 

@@ -73,7 +73,7 @@ export class SharedGate<Request, T> {
   }
 }
 
-/** Runs so many tasks at a time, the others in the order of their calls. */
+/** Runs at most `max` tasks at a time, the others in the order of their calls. */
 export class Turns {
   readonly #waiting: (() => void)[] = []
   #free: number

@@ -19,7 +19,7 @@ export class CacheBudget {
     return this.#bytes
   }
 
-  /** `shed` gives up the oldest entries, at least so many bytes if there are so many. */
+  /** `shed(bytes)` evicts the oldest entries until `bytes` are free or none is left. */
   share(shed: (bytes: number) => void): CacheShare {
     return new CacheShare(this, shed)
   }
@@ -105,7 +105,7 @@ export class CacheShare {
   }
 }
 
-/** Of all stores that this process opens without another one. */
+/** Shared by all stores that this process opens without a budget of their own. */
 export const cachesOfProcess: CacheBudget = new CacheBudget(64 * MEBIBYTE)
 /** The same, of indexes for searches: one that does not fit is worth nothing. */
 export const indexesOfProcess: CacheBudget = new CacheBudget(256 * MEBIBYTE)

@@ -37,7 +37,7 @@ export const keyringSlotsMax: number = 513
 /** Active ones. */
 export const devicesMax: number = 250
 export const removedDevicesMax: number = 16_384
-/** Of a new store; FORMAT §7 allows up to `devicesMax`. */
+/** The default of a new store; FORMAT §7 allows up to `devicesMax`. */
 export const quotaDefault: number = 32
 export const recoveryKeysMax: number = 64
 /** FORMAT §1.5. */
@@ -50,7 +50,7 @@ export const settingsBytesMax: number = 64 * KIBIBYTE
 export const storeNameCharactersMax: number = 255
 export const storeDescriptionCharactersMax: number = 1024
 export const metadataPairsMax: number = 16
-/** Of the pairs that gitlocket itself keeps in the metadata. */
+/** The pairs that gitlocket itself keeps in the metadata. */
 export const ownPairsMax: number = 64
 export const metadataKeyCharactersMax: number = 64
 export const metadataValueCharactersMax: number = 512
@@ -105,7 +105,7 @@ export const journalFileBytesMax: number = 4 * journalBytesMax
 export const objectBytesMax: number = 64 * MEBIBYTE
 /** A reader of packs refuses longer delta chains; git makes none longer than 4,095. */
 export const deltaChainMax: number = 4096
-/** What may be inflated and copied to read one delta: sixteen keyrings of the largest size. */
+/** The most bytes inflated and copied to read one delta: sixteen keyrings of the largest size. */
 export const deltaChainBytesMax: number = 64 * MEBIBYTE
 /** A larger pack from a remote is refused while it is received. */
 export const packBytesMax: number = 16 * 1024 * MEBIBYTE
@@ -136,5 +136,5 @@ export const viewLinesMax: number = 999_999
 /** Memory Stores API §9. */
 export const sessionStoresMax: number = 8
 export const sessionInstructionsCharactersMax: number = 4096
-/** Of a session that does not say how long it is to last. */
+/** The default of a session without a lifetime of its own. */
 export const sessionSecondsDefault: number = 3600

@@ -17,7 +17,7 @@ const TAG_LENGTH = 16
 /** What an envelope adds to its padded plaintext. */
 export const envelopeOverhead: number = CIPHERTEXT_OFFSET + TAG_LENGTH
 
-/** From so many bytes on node:crypto opens faster than libsodium. */
+/** From this number of bytes on, node:crypto opens faster than libsodium. */
 const LARGE = 8192
 
 const SEAL_LABEL = label('GLK1/seal/v1')
@@ -119,7 +119,7 @@ function decrypt(envelope: Uint8Array, nonce: Uint8Array, key: Uint8Array): Uint
       key,
     )
   } catch {
-    // libsodium's own error says nothing more.
+    // libsodium's own error has no details.
     throw new StoreError('envelope_tag', 'A sealed object was changed after it was sealed')
   }
 }

@@ -35,7 +35,7 @@ export function sha512(bytes: Uint8Array): Uint8Array {
   return digest('sha512', bytes)
 }
 
-/** In constant time, for what is as good as a secret. Lengths are public. */
+/** In constant time, for values that are as good as secrets. Lengths are public. */
 export function equalSecrets(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && sodium.memcmp(a, b)
 }

@@ -13,7 +13,7 @@ import { wipe } from './wipe.ts'
 
 /** PKCS #8 of an Ed25519 key, up to its seed (RFC 8410). */
 const PKCS8 = fromHex('302e020100300506032b657004220420')
-/** A native key takes as long to make as it saves in so many signatures. */
+/** Making a native key takes as long as it saves in this number of signatures. */
 const NATIVE_AFTER = 32
 
 interface Usage {
@@ -21,7 +21,7 @@ interface Usage {
   native: KeyObject | undefined
 }
 
-/** What was signed with each key. A native key is erased with its pair, by the engine. */
+/** How often each key has signed, and its native key, which the engine erases with its pair. */
 const usages = new WeakMap<SigningKeyPair, Usage>()
 
 export interface SigningKeyPair {
@@ -86,7 +86,7 @@ export function verifySignature(
   )
 }
 
-/** Compares in constant time: the signature made here is one that nobody may have asked for. */
+/** Compares in constant time: the signature computed here is one that no caller asked for. */
 function isMadeAgain(
   message: Uint8Array,
   signature: Uint8Array,

@@ -57,7 +57,7 @@ export interface FileStatus {
   readonly device: number
 }
 
-/** Whether two looks at a path saw one file, unchanged. Who replaces a file changes its inode. */
+/** Whether two looks at a path saw one file, unchanged. Replacing a file changes its inode. */
 export function isSameFile(a: FileStatus | undefined, b: FileStatus | undefined): boolean {
   return a?.inode === b?.inode && a?.mtimeMs === b?.mtimeMs && a?.size === b?.size
 }
@@ -67,7 +67,7 @@ export function isSameFile(a: FileStatus | undefined, b: FileStatus | undefined)
  * `storage_denied` or `storage_failed`.
  */
 export interface Disk {
-  /** Refuses what is not a regular file. */
+  /** Refuses anything but a regular file. */
   open(path: string, mode: OpenMode): number
   /** Like `open`, but returns undefined if the file does not exist. */
   openExisting(path: string, mode: 'r' | 'r+'): number | undefined
@@ -264,7 +264,7 @@ export const systemDisk: Disk = {
     })
   },
   removeTree(path) {
-    // Another process may put a file there meanwhile.
+    // Another process may create the file concurrently.
     const again = { maxRetries: 3, retryDelay: 10 }
     attempt('remove a directory', () => rmSync(path, { recursive: true, force: true, ...again }))
   },
@@ -282,7 +282,7 @@ export const systemDisk: Disk = {
 }
 
 /**
- * Replaces a file atomically: after a crash it holds the old bytes or the new ones. Nobody can
+ * Replaces a file atomically: after a crash it holds the old bytes or the new ones. No one can
  * guess the temporary name and put a link there. One writer at a time: it removes what others left.
  * `ready` gets the new file once its bytes are durable; if it throws, nothing is replaced.
  */
@@ -314,7 +314,7 @@ export function removeTemporary(disk: Disk, path: string): void {
   }
 }
 
-/** The name that a temporary file of `atomicWrite` was to have; undefined for any other file. */
+/** The final name of a temporary file of `atomicWrite`; undefined for any other file. */
 export function targetOf(name: string): string | undefined {
   return /^(.+)\.[0-9a-f]{16}\.tmp$/s.exec(name)?.[1]
 }

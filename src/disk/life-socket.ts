@@ -83,7 +83,7 @@ async function connected(path: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const call = connect(path)
     call.once('connect', () => resolve(call))
-    // Stays after the connection: a listener that ends just then resets it.
+    // Kept after the connection: a listener that ends just then resets it.
     call.on('error', reject)
   })
 }

@@ -111,7 +111,7 @@ export class LockIdentity {
     await this.#listen()
   }
 
-  /** Under a temporary name until it listens: a socket that does not yet listen counts as dead. */
+  /** Under a temporary name until it listens: before that, a socket is taken for dead. */
   async #listen(): Promise<void> {
     const temporary = `${socketOf(this.path)}.new`
     const listener = await this.#disk.listen(temporary)
@@ -231,7 +231,7 @@ export class ProcessLock {
     try {
       this.#disk.remove(this.#path)
     } catch {
-      // The lock stays with this handle, whose next turn acquires it again.
+      // This handle keeps the lock, and its next turn acquires it again.
     }
   }
 

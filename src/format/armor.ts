@@ -12,7 +12,7 @@ export function encodeArmor(name: string, bytes: Uint8Array, width: number): str
 }
 
 /**
- * The armor called `name` at `from`, and the position after it; undefined if there is none. The
+ * The armor called `name` at `from`, and the position after it; undefined if it is missing. The
  * caller checks the line breaks of the base64, by encoding again. `checkLength` may refuse the
  * lines before they are decoded.
  */

@@ -24,7 +24,7 @@ export type RedactReason =
 export interface SignedRow {
   /** `zeroId` for a memory that the row creates. */
   readonly memoryId: string
-  /** The previous version, `zeroId` if there is none; in redactions the version to redact. */
+  /** The previous version, `zeroId` for the first; in redactions the version to redact. */
   readonly base: string
   readonly secondBase: string
   /** Undefined in redactions. */
@@ -40,7 +40,7 @@ export interface RecordRow extends Omit<SignedRow, 'versionId'> {
   readonly versionId: string
 }
 
-/** What a record of kind 6 says of one grant (FORMAT §12). */
+/** One row of a record of kind 6: a grant that begins or ends (FORMAT §12). */
 export interface GrantRow {
   /** The grant's Ed25519 public key. */
   readonly key: Uint8Array

@@ -166,7 +166,7 @@ function withDetail(message: string, detail: Uint8Array | undefined): string {
   return message.slice(0, end) + encodeArmor(DETAIL, detail, LINE_WIDTH)
 }
 
-/** A commit without its signature, which goes between the two parts. */
+/** A commit without its signature, which is inserted between the two parts. */
 interface Unsigned {
   readonly header: string
   readonly message: string

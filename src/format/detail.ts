@@ -55,7 +55,7 @@ export function detailCommitment(blinding: Uint8Array, detail: RowDetail): Uint8
   return keyedHash(32, blinding, COMMITMENT_LABEL, encodeRowDetail(detail))
 }
 
-/** The largest sealed detail of a record with so many rows. */
+/** The largest sealed detail of a record with `rows` rows. */
 export function detailBytesMax(rows: number): number {
   const length = 3 + rows * (ROW_LENGTH + pathBytesMax) + noteBytesMax
   return paddedLength('detail', length) + envelopeOverhead

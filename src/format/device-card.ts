@@ -26,7 +26,7 @@ const form: CheckedText = {
 const SIGNATURE_LABEL = label('GLK1/device-card/v1')
 const LINE_WIDTH = 76
 
-/** What a card says. */
+/** The contents of a card. */
 export interface DeviceCard extends DeviceKeys {
   /** FORMAT §1.5; may be empty. */
   readonly name: string

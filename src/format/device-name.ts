@@ -27,11 +27,11 @@ export function checkDeviceName(name: unknown): string {
   )
 }
 
-/** Makes a text that nobody chose as a name fit to be one: leaves out what a name may not have. */
+/** Turns any text into a valid name, by leaving out the characters that a name must not have. */
 export function fitDeviceName(text: string): string {
   const kept = Array.from(text.normalize('NFC'))
     .filter((character) => !hasForbidden(character) && findWriteProblem(character) === undefined)
     .slice(0, deviceNameCharactersMax)
-  // What is left out may bring characters together that have one form.
+  // Leaving characters out may bring others together that have one normal form.
   return kept.join('').normalize('NFC').trim()
 }

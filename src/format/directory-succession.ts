@@ -51,7 +51,7 @@ export function checkGenesisDirectory(seed: string, directory: Directory): void 
     throw broken('the founder is not an owner')
   }
   checkKeys(founder)
-  if (removed.length > 0) throw broken('the first directory lists what was removed')
+  if (removed.length > 0) throw broken('the first directory lists removed devices')
 }
 
 /** The rules for later numbers. Throws `keyring_chain`; `record_role` for a recovery identity. */
@@ -89,7 +89,7 @@ function checkRemovals({ previous, next, lastRecordOf }: Step): void {
   }
   for (const { deviceId } of next.removed) {
     if (findRemoved(previous, deviceId) ?? findDevice(previous, deviceId)) continue
-    throw broken('it removes a device that was none')
+    throw broken('it removes a device that was not a member')
   }
 }
 

@@ -48,7 +48,7 @@ export interface DeviceEntry extends SignedKeys {
   readonly deviceId: string
   readonly role: Role
   readonly admittedBy: AdmittedBy
-  /** Of the recovery entry that admitted it; undefined for an owner. */
+  /** The recovery entry that admitted it; undefined for an owner. */
   readonly slotId: string | undefined
   /** The directory number that added it. */
   readonly added: number
@@ -56,7 +56,7 @@ export interface DeviceEntry extends SignedKeys {
   readonly name: string
 }
 
-/** Who admits a device. */
+/** The device or recovery entry that admits a device. */
 export type Admitter = Pick<DeviceEntry, 'admittedBy' | 'slotId'>
 export const byOwner: Admitter = { admittedBy: 'owner', slotId: undefined }
 
@@ -64,7 +64,7 @@ export interface RemovedDevice {
   readonly deviceId: string
   /** The directory number that removed it. */
   readonly removed: number
-  /** Of its last record that the author of the removal knew; 0 and zeros if none. */
+  /** Its last record that the author of the removal knew; 0 and zeros if it had written none. */
   readonly sequence: number
   readonly record: Uint8Array
 }

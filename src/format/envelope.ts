@@ -65,7 +65,7 @@ const TYPES: Readonly<Record<EnvelopeType, number>> = {
 }
 const MAGIC = utf8('GLK1')
 const SUITE = 1
-/** The hedge of what is a function of its plaintext and its place. */
+/** The hedge of an envelope that is a function of its plaintext and its place. */
 export const noHedge: Uint8Array = new Uint8Array(32)
 
 /**
@@ -231,7 +231,7 @@ export function cacheContext(
   return concatBytes(fromHex(storeId + deviceId), tail)
 }
 
-/** Random bytes that look like an envelope of `length` bytes of plaintext. Nobody can open them. */
+/** Random bytes that look like an envelope of `length` bytes of plaintext. No one can open them. */
 export function decoyEnvelope(
   type: EnvelopeType,
   kid: string,

@@ -26,7 +26,7 @@ export const slotTypes = { key: 1, passphrase: 2 } as const
 /** Sealed keys of an epoch. `ciphertext` is X-Wing's. */
 export interface Slot {
   readonly type: keyof typeof slotTypes
-  /** Of a passphrase only: what opens its slot has to know them before. */
+  /** For a passphrase only: they must be known before its slot can be opened. */
   readonly passphrase: PassphraseSlot | undefined
   readonly ciphertext: Uint8Array
   readonly envelope: Uint8Array

@@ -8,7 +8,7 @@ import { grantRoles } from './grant-row.ts'
 import { checkPath } from './path.ts'
 import { operations, zeroId } from './record.ts'
 
-/** What a device says about a store. */
+/** A device's statement about a store. */
 export interface Start {
   /** The device id. */
   readonly granter: string
@@ -88,7 +88,7 @@ export interface StartContent {
   readonly updated: number
   readonly size: number
   readonly sha256: Uint8Array
-  /** Of the epoch in `kids`. */
+  /** One of `kids`. */
   readonly kid: string
   readonly path: string
 }
@@ -200,7 +200,7 @@ function readHead(reader: ByteReader, kids: readonly string[], isWhole: boolean)
   )
   const items = [...devices, ...grants, ...memories]
   if (isWhole && items.some(({ value }) => value === undefined)) {
-    throw malformedStart('the state lists what is not there')
+    throw malformedStart('the state lists entries without a value')
   }
   return { record, height, commit, tree, keyring, settings, devices, grants, memories }
 }
@@ -285,7 +285,7 @@ function readFlag(reader: ByteReader): boolean {
 }
 
 function checkAbsent(isGiven: boolean): void {
-  if (isGiven) throw malformedStart('what is not there has a value')
+  if (isGiven) throw malformedStart('an entry of the floor that does not exist has a value')
 }
 
 export function malformedStart(problem: string): StoreError {

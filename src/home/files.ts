@@ -78,7 +78,7 @@ function readRegular(what: string, path: string, check: (found: Stats) => void):
   }
 }
 
-/** Waits for whoever writes to it. */
+/** Waits for the writer. */
 function readPipe(what: string, path: string): Uint8Array {
   const { dev, ino } = statSync(path)
   const key = `${dev}:${ino}`

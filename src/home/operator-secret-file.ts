@@ -14,11 +14,11 @@ const what = 'the file with the operator secret'
 export interface OperatorSecretFile {
   readonly path: string
   readonly operatorSecret: string
-  /** It was not there before: somebody should keep a copy elsewhere. */
+  /** It is new: a copy must be kept elsewhere. */
   readonly isNew: boolean
 }
 
-/** The operator secret next to an identity file; made if there is none. */
+/** The operator secret next to an identity file; created if it is missing. */
 export async function ensureOperatorSecret({
   identityFile,
 }: Pick<DefaultPlaces, 'identityFile'>): Promise<OperatorSecretFile> {

@@ -14,7 +14,7 @@ import { grantIdOf } from '../format/id.ts'
 import { zeroId } from '../format/record.ts'
 import type { Identity } from './identity.ts'
 
-/** What the text of a grant says. */
+/** The contents of a grant's text. */
 export interface Grant {
   /** 32 hex digits. */
   readonly storeId: string

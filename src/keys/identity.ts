@@ -87,7 +87,7 @@ export function formatRecoveryKey(storeId: string, key: Uint8Array): string {
   return recoveryForm.prefix + (text.match(/.{8}/g) ?? []).join('-')
 }
 
-/** A recovery key as its text says it. */
+/** The contents of a recovery key's text. */
 export interface RecoveryKey {
   /** 32 bytes. */
   readonly key: Uint8Array

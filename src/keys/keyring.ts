@@ -66,7 +66,7 @@ export interface NewKeyring {
  */
 export async function createKeyring(options: {
   readonly identity: Identity
-  /** Of the founder's device. */
+  /** The name of the founder's device. */
   readonly name: string
   readonly passphrase: string | undefined
   /** 32 bytes, given the seed; undefined for none. */
@@ -222,7 +222,7 @@ export interface EpochChanges extends DeviceChanges {
   readonly passphrase?: string | null
   /** 32 bytes that replace all recovery keys. */
   readonly recoveryKey?: Uint8Array
-  /** Of a new passphrase. */
+  /** The cost of a new passphrase. */
   readonly stretch?: StretchParameters
   /** The last record of a device that this device knows; undefined if it has none, or is forked. */
   readonly lastRecordOf?: (deviceId: string) => LastRecord | undefined

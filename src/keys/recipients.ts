@@ -25,7 +25,7 @@ export interface Recipient {
 
 const NOBODY_LABEL = label('GLK1/slot/nobody/v1')
 
-/** All but nobody. */
+/** All but the random slots. */
 export function holdersOf({ devices, recovery }: Directory): readonly Recipient[] {
   const ofDevices = devices.map(({ deviceId, kemKey, role }): Recipient => {
     const isAuditor = role === 'auditor'

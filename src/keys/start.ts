@@ -1,6 +1,6 @@
 // A start (FORMAT §13): a signed statement of a device about the state of a store, for a reader
 // that begins without the history. It is sealed under C, so only members and holders of grants can
-// open it. Whoever uses it takes the device's word for what came before.
+// open it. A reader that uses it takes the device's word for the earlier history.
 
 import {
   ByteReader,
@@ -71,8 +71,8 @@ function readHeader(bytes: Uint8Array): Seeded & { readonly kid: string } {
 }
 
 /**
- * What the device of `granterKey` says. Throws an `envelope_` code, `device_signature_invalid`,
- * `start_malformed` or `upgrade_required`.
+ * The statement of the device of `granterKey`. Throws an `envelope_` code,
+ * `device_signature_invalid`, `start_malformed` or `upgrade_required`.
  */
 export function openStart(bytes: Uint8Array, epoch: EpochKeys, granterKey: Uint8Array): Start {
   const { kid, seed } = readHeader(bytes)

@@ -106,7 +106,7 @@ export function decodeWraps(bytes: Uint8Array): Wraps {
   return { kid, seed, counter, sealed, signature }
 }
 
-/** The keys for a holder; undefined if there are none. Throws `device_signature_invalid`. */
+/** The keys for a holder; undefined if no wrap is for it. Throws `device_signature_invalid`. */
 export function openWraps(
   wraps: Wraps,
   granterKey: Uint8Array,

@@ -41,13 +41,13 @@ const ordinary = [
 /** Finds ordinary characters, and in group 1 whole runs of hidden ones. */
 const runs = new RegExp(`(?:${ordinary})(?!${hidden})|((?:${hidden})+)`, 'gu')
 
-/** Most texts have none of these, and `runs` takes a while to say so. */
+/** Most texts contain none of these, and `runs` is slower. */
 const unusual = /[^\t\n -~]/
 
-/** What is not left as it is on one line that leaves no doubt. */
+/** The characters that are escaped even on one unambiguous line. */
 const allHidden = new RegExp(String.raw`[\t\n\r\p{Cs}]|${hidden}`, 'gu')
 
-/** What may still be decided by the text that follows. */
+/** A run that the following text may still change. */
 const openEnd = new RegExp(
   String.raw`[\P{ASCII}\d#*]?(?:${emoji}|${hidden})*[\ud800-\udbff]?$`,
   'u',
@@ -70,7 +70,7 @@ export interface HiddenRun {
 export interface HiddenCount {
   /** Code points. */
   readonly count: number
-  /** As of a run, for all of them together; undefined if there are none. */
+  /** The mark for all hidden characters together; undefined if the text has none. */
   readonly label: string | undefined
 }
 
@@ -84,7 +84,7 @@ export function visibleLine(text: string): string {
   return visible(text.replaceAll(/[\t\n\r]/g, (character) => `‹${markOf(character)}›`))
 }
 
-/** On one line: each hidden character as `\u{…}`, also where it is ordinary, and half a pair. */
+/** On one line: each hidden character as `\u{…}`, even if it is ordinary, and half a pair. */
 export function escapedLine(text: string): string {
   return text.replaceAll(allHidden, (found) => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`)
 }

@@ -51,7 +51,7 @@ export interface Made extends Entry {
 }
 
 /** The device that gave the one grant. */
-export const granter = 'O2'
+const granter = 'O2'
 
 export function isInForce({ roles }: Directory, author: Author): boolean {
   const role = roles[author === 'grant' ? granter : author]

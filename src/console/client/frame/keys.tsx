@@ -25,7 +25,8 @@ const help: readonly (readonly [string, string])[] = [
   ['n', 'a new memory'],
   [
     'g then a letter',
-    'm memories, t timeline, s sessions, c merges, r redaction, d devices, y sync, a audit, o settings',
+    'm memories, t timeline, s sessions, c merges, r redaction, d devices, y sync, a audit, ' +
+      'o settings',
   ],
   ['Arrow keys, Home, End, Enter', 'in a tree: move, open and close, show'],
   ['Arrow keys, in the line of time', 'one commit earlier or later'],

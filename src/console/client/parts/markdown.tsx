@@ -1,6 +1,6 @@
-// A memory as Markdown. Memories are hostile: raw HTML is shown as text, what is left is cleaned once
-// more, images become links, links show where they lead, hidden characters are marked. Nothing is
-// loaded from anywhere.
+// A memory as Markdown. Memories are hostile: raw HTML is shown as text, the rest is sanitized
+// again, images become links, links show their targets, and hidden characters are marked. Nothing
+// is loaded from anywhere.
 
 import DOMPurify from 'dompurify'
 import { Marked } from 'marked'
@@ -10,7 +10,8 @@ import { markTextsOf } from './hidden.tsx'
 
 /** What Markdown makes, and nothing that loads, sends or names anything. */
 const TAGS =
-  'a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul'
+  'a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong ' +
+  'table tbody td th thead tr ul'
 const ATTRIBUTES = ['href', 'start']
 const PROTOCOLS = new Set(['http:', 'https:', 'mailto:'])
 

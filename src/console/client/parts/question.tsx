@@ -1,5 +1,5 @@
-// A question in front of the page, with what to fill in, and one button that does it. What was typed
-// stays if that fails.
+// A dialog in front of the page, with fields and one button that acts. If the action fails, the
+// fields keep their values.
 
 import type { ComponentChildren, JSX } from 'preact'
 import { useAction } from '../core/use-action.ts'

@@ -1,5 +1,5 @@
-// Proofs: that every commit verifies, and a report of who had access, who wrote, what was erased. It
-// can be printed.
+// Proofs: that every commit verifies, and a report of who had access, who wrote and which versions
+// were erased. It can be printed.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

@@ -1,5 +1,5 @@
-// Adds a device by its card. A card comes over a channel that may lie: the fingerprint is typed from
-// what the machine itself shows.
+// Adds a device by its card. A card may arrive over an untrusted channel: the user types the
+// fingerprint from the screen of the machine itself.
 
 import type { JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'

@@ -1,5 +1,5 @@
-// Edits a memory, and saves when told to. What others have written since is merged into the text and
-// shown before it is saved; where the same lines were changed, the user chooses. The store merges.
+// Edits a memory, and saves on request. Later changes by others are merged into the text and shown
+// before it is saved; if the same lines were changed, the user chooses. The store merges.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

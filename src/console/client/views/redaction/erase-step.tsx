@@ -1,4 +1,4 @@
-// Step 3: the last one before something happens. The number is typed, so that nobody erases by habit.
+// Step 3, the last before anything is erased. The number is typed, so that no one erases by habit.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

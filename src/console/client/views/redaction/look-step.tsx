@@ -1,5 +1,5 @@
-// Step 2: what goes, what stays that may repeat it, and where it cannot reach. Texts are veiled until
-// they are asked for.
+// Step 2: the versions to erase, the remaining ones that may repeat them, and the copies out of
+// reach. Texts are hidden until the user asks for them.
 
 import type { ComponentChildren, JSX } from 'preact'
 import type { ErasePlan } from '../../../../api/console/contract.ts'

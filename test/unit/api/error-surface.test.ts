@@ -56,8 +56,8 @@ describe('the error surface', () => {
     expect(errorSurface.rolled_back.exitCode).toBe(12)
   })
 
-  test('the README gives the same advice about the anchor, backups and damage', () => {
-    const file = fileURLToPath(new URL('../../../README.md', import.meta.url))
+  test('the guide gives the same advice about the anchor, backups and damage', () => {
+    const file = fileURLToPath(new URL('../../../docs/GUIDE.md', import.meta.url))
     const text = readFileSync(file, 'utf8').replaceAll(/\s+/g, ' ').toLowerCase()
     for (const advice of [keepStateApart, afterBackup, mendStore]) {
       expect(text).toContain(`${advice.toLowerCase()}.`)

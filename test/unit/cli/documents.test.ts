@@ -92,13 +92,23 @@ describe('the documents', () => {
     expect(missing).toEqual([])
   })
 
-  test('README.md lists every command in its table, and nothing else', () => {
-    const [, readme = ''] = documents.find(([path]) => path === 'README.md') ?? []
-    const [, section = ''] = readme.split('\n## Commands\n')
+  test('docs/GUIDE.md lists every command in its table, and nothing else', () => {
+    const [, guide = ''] = documents.find(([path]) => path === 'docs/GUIDE.md') ?? []
+    const [, section = ''] = guide.split('\n## Commands\n')
     const rows = section.split('\n').filter((line) => line.startsWith('| '))
     const listed = rows.flatMap((row) => [...row.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name))
     const verbs = new Set(commands.map(({ name }) => name.split(' ')[0]))
     expect(new Set(listed)).toEqual(verbs)
     expect(listed).toHaveLength(verbs.size)
+  })
+
+  test('README.md is at most 80 lines and names only commands that exist', () => {
+    const [, readme = ''] = documents.find(([path]) => path === 'README.md') ?? []
+    const verbs = new Set(commands.map(({ name }) => name.split(' ')[0]))
+    const spans = [...readme.matchAll(/`([a-z]+)(?: --[a-z]+)?`|\bgitlocket ([a-z]+)/g)]
+    const named = spans.map(([, span, command]) => command ?? span ?? '')
+    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(80)
+    expect(named.filter((verb) => !verbs.has(verb))).toEqual([])
+    expect(named).toContain('redact')
   })
 })

@@ -310,6 +310,13 @@ describe('lists that must agree', () => {
   const threats = 'docs/THREAT-MODEL.md'
   test.runIf(tree.has(threats))('every threat is attacked, every attack answers a threat', () => {
     const rows = { name: threats, items: threatRowsOf(read(threats)) }
+    const index = [...read('docs/PROTECTION.md').matchAll(/\bT(\d+)(?:–T(\d+))?/g)]
+    const indexed = index.flatMap(([, first, last = first]) => {
+      return Array.from({ length: Number(last) - Number(first) + 1 }, (_, at) => {
+        return `T${Number(first) + at}`
+      })
+    })
+    expect(indexed.toSorted()).toEqual(rows.items.toSorted())
     const named = {
       name: 'test/attack',
       items: attacks.flatMap((path) => attackedRowsOf(read(path))),

@@ -1,8 +1,7 @@
 // Starts the bundle of the command line, dist/command, with what V8 has compiled of it before, as
 // Python does with its .pyc files: a command leaves the code of the files that it has loaded in
-// dist/command/cache, later ones take it from there. It lies with the program, so that whoever can
-// change it could change the program too, and nowhere else
-// (docs/decisions/0048-compiled-code-beside-the-program.md). Must never fail a command.
+// dist/command/cache, and later ones load it from there. It lies with the program and nowhere else:
+// anyone who can change it can change the program too. Must never fail a command.
 
 'use strict'
 

@@ -1,6 +1,6 @@
 // Ed25519 (FORMAT §6.1, §6.3). Signing is deterministic, so a signature can be re-made and
 // compared, and two libraries make the same one: node:crypto signs for keys that sign often, since
-// it is faster (docs/decisions/0040). Verification is libsodium's alone: implementations differ on
+// it is faster. Verification is libsodium's alone: implementations differ on
 // malleable signatures and small-order keys, and a history that one reader accepts and another
 // refuses is a fork.
 

@@ -2,11 +2,10 @@
 // The tree of the head suffices to read a store.
 
 import { ByteReader, ByteWriter, equalBytes, fromHex, toHex, utf8, utf8Text } from '../bytes.ts'
-import { envelopeOverhead } from '../crypto/aead.ts'
 import { sha256 as sha256Of } from '../crypto/digest.ts'
 import { assert, StoreError } from '../errors.ts'
 import { contentBytesFormatMax, pathBytesMax } from '../limits.ts'
-import { checkPadding, paddedLength } from './envelope.ts'
+import { checkPadding } from './envelope.ts'
 import { checkPath } from './path.ts'
 
 export interface MemoryBlob {
@@ -21,11 +20,6 @@ export interface MemoryBlob {
 }
 
 const VERSION = 1
-/** The fields before path and content. */
-const FIXED_LENGTH = 64
-/** Sealed. */
-export const memoryBlobBytesMax: number =
-  paddedLength('memory', FIXED_LENGTH + pathBytesMax + contentBytesFormatMax) + envelopeOverhead
 /** Contents are not compressed: their size would tell what repeats in them (decision 33). */
 const UNCOMPRESSED = 0
 

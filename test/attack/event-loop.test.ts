@@ -16,11 +16,8 @@ import { writePack } from '../../src/git/pack/pack-writer.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../src/limits.ts'
 import { readHeadKeyring } from '../../src/store/access/authority.ts'
 import { verifyDecodedCommit } from '../../src/store/commits/decoded-commit.ts'
-import { History } from '../../src/store/history/history.ts'
 import type { ObjectSource } from '../../src/store/snapshot/git-reads.ts'
-import { canBeKept } from '../../src/store/sync/quarantine.ts'
 import { readForeignStoreId } from '../../src/store/sync/remote-head.ts'
-import { atOnce } from '../../src/time-slice.ts'
 import { readRefs } from '../../src/transport/advertisement.ts'
 import { connectFetch } from '../../src/transport/fetch.ts'
 import { firstBand, PacketReader } from '../../src/transport/pkt-line.ts'
@@ -229,23 +226,6 @@ describe('T35: an object that is larger than its reader expects', () => {
       32 * MEBIBYTE,
       32 * MEBIBYTE,
     ])
-  })
-
-  test('is not followed to be kept, nor are the entries of such a tree', async () => {
-    const entry = Buffer.concat([Buffer.from('100644 f\0'), Buffer.alloc(20)])
-    const root = '4'.repeat(40)
-    let reads = 0
-    const read = (oid: string): GitObject => {
-      reads += 1
-      if (oid === root) return { type: 'tree', body: copies(entry, 200_000) }
-      const body = Buffer.from(`tree ${root}\nauthor a <a> 0 +0000\n`)
-      return { type: oid === head ? 'commit' : 'blob', body }
-    }
-    const head = 'c'.repeat(40)
-    const source = { objects: { read }, storeId: '', epochs: new Map(), sent: [] }
-    const kept = canBeKept(source, new History(), head, new Set())
-    expect(() => atOnce(kept)).toThrow(expect.objectContaining({ code: 'object_corrupt' }))
-    expect(reads).toBe(2)
   })
 })
 

@@ -13,8 +13,6 @@ import { checkPack } from '../../src/git/pack/pack-resolve.ts'
 import { writePack } from '../../src/git/pack/pack-writer.ts'
 import { WorkBudget } from '../../src/git/pack/work-budget.ts'
 import { KIBIBYTE, MEBIBYTE, packWorkBytesMin, packWorkMax } from '../../src/limits.ts'
-import { History } from '../../src/store/history/history.ts'
-import { canBeKept } from '../../src/store/sync/quarantine.ts'
 import { findNewCommits } from '../../src/store/verify/new-commits.ts'
 import { atOnce } from '../../src/time-slice.ts'
 import { chain, copies, fan, type HostileEntry, inRam, packOf } from '../support/hostile-packs.ts'
@@ -119,22 +117,5 @@ describe('T35: commits that no member signed', () => {
     const walk = findNewCommits(source, forged, never, -1)
     await expect(walk).rejects.toMatchObject({ code: 'group_signature_invalid' })
     expect(reads).toBe(1)
-  })
-
-  test('are followed only so far before a ref keeps them', () => {
-    let reads = 0
-    const tree = '4'.repeat(40)
-    const read = (oid: string): { readonly type: 'commit' | 'tree'; readonly body: Uint8Array } => {
-      if (oid === tree) return { type: 'tree', body: new Uint8Array(0) }
-      reads += 1
-      const parent = reads.toString(16).padStart(40, '0')
-      const people = 'author a <a> 0 +0000\ncommitter a <a> 0 +0000\n\n'
-      const header = `tree ${tree}\nparent ${parent}\n${people}`
-      return { type: 'commit', body: Buffer.from(header.padEnd(MEBIBYTE, 'x')) }
-    }
-    const source = { objects: { read }, storeId: '', epochs: new Map(), sent: [] }
-    const kept = atOnce(canBeKept(source, new History(), 'c'.repeat(40), new Set()))
-    expect(kept).toBe(false)
-    expect(reads).toBeLessThan(70)
   })
 })

@@ -102,7 +102,7 @@ export const remoteWork: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/receive.ts',
+    file: 'store/sync/refused-pack.ts',
     mutants: [
       {
         line: 'if (incoming.bytes > KEPT_BYTES_MAX) return notKeptError(verdict, tooLarge)',
@@ -111,33 +111,21 @@ export const remoteWork: readonly MutatedFile[] = [
         name: 'is not kept beyond 64 MiB, which the error says',
       },
       {
-        line: 'this.#incoming.drop()',
-        becomes: '',
-        test: 'attack/refused-packs.test.ts',
-        name: 'is not kept beyond 64 MiB, which the error says',
-      },
-      {
-        line: 'if (isSame) await this.#incoming.keep(this.#remote.name, head)',
-        becomes: 'await this.#incoming.keep(this.#remote.name, head)',
+        line: 'if (isSame) await incoming.keep(remote.name, head)',
+        becomes: 'await incoming.keep(remote.name, head)',
         test: 'attack/refused-packs.test.ts',
         name: 'is not kept if the redaction comes after the search',
       },
     ],
   },
   {
-    file: 'store/sync/quarantine.ts',
+    file: 'store/sync/receive.ts',
     mutants: [
       {
-        line: 'const object = this.#bytesLeft > 0 ? this.#objects.read(oid, limit) : undefined',
-        becomes: 'const object = this.#objects.read(oid, limit)',
-        test: budget,
-        name: 'are followed only so far before a ref keeps them',
-      },
-      {
-        line: 'const object = (oids.has(oid) ? source.objects : reads).read(oid)',
-        becomes: 'const object = source.objects.read(oid)',
-        test: 'unit/store/sync/quarantine.test.ts',
-        name: 'objects sent beside a head are searched once, and only so far',
+        line: 'this.#incoming.drop()',
+        becomes: '',
+        test: 'attack/refused-packs.test.ts',
+        name: 'is not kept beyond 64 MiB, which the error says',
       },
     ],
   },

@@ -294,37 +294,25 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/quarantine.ts',
+    file: 'store/sync/refused-pack.ts',
     mutants: [
       {
-        line: '!(yield* leadsToErased(source, history, foreign, redacted))',
-        becomes: 'true',
-        test: 'unit/store/sync/quarantine.test.ts',
-        name: 'a head that leads to what is redacted is not kept under a name that no store has',
-      },
-      {
-        line: 'if (!(yield* trees.isWhole(links.tree, known))) return undefined',
+        line: 'if (await inSlices(search, signal)) return verdict',
         becomes: '',
-        test: 'unit/store/sync/quarantine.test.ts',
-        name: 'as a fault of the repository is not kept a tree by the mode of a file',
-      },
-      {
-        line: 'for (const oid of sent) if (!reached.has(oid)) yield oid',
-        becomes: '',
-        test: 'unit/store/sync/quarantine.test.ts',
-        name: 'for what is redacted is not kept with such a detail in what was sent besides',
+        test: 'unit/store/sync/refused-pack.test.ts',
+        name: 'a pack with a redacted version is not kept under a name that no store has',
       },
       {
         line: 'if (opened > OPENED_MAX) return true',
         becomes: '',
-        test: 'unit/store/sync/quarantine.test.ts',
-        name: 'for what is redacted is not kept with more blobs than are opened',
+        test: 'unit/store/sync/refused-pack.test.ts',
+        name: 'a pack that cannot be searched for what is redacted is not kept with more objects',
       },
       {
         line: `if (type === 'commit' && hasUnreadableDetail(source, oid, body)) return true
 `,
         becomes: '',
-        test: 'unit/store/sync/quarantine.test.ts',
+        test: 'unit/store/sync/refused-pack.test.ts',
         name: 'for what is redacted is not kept with a detail that does not open',
       },
     ],

@@ -1,11 +1,10 @@
 // The fetch half of a sync: fetches the head of a remote, verifies it, and takes it over (FORMAT
 // §8, §9, §10.1). What is fetched is apart from the store until its head is verified; a refused
-// head changes nothing here except what is kept of it in quarantine. Must not send anything.
+// head changes nothing here, except that its pack is kept. Must not send anything.
 
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Incoming, Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { inSlices } from '../../time-slice.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection, RemoteAccess } from '../../transport/remote-access.ts'
 import { meetingOf } from '../access/post-revocation.ts'
@@ -21,8 +20,8 @@ import { findSettled } from './interrupted.ts'
 import { keyringConflictError } from './keyring-conflict.ts'
 import type { SyncOptions } from './options.ts'
 import type { LateChange } from './post-revocation-changes.ts'
-import { canBeKept, KEPT_BYTES_MAX, mayHoldErased } from './quarantine.ts'
 import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
+import { keepRefusedPack } from './refused-pack.ts'
 import { isReplaceable, isVerdict } from './rejected-head.ts'
 import {
   findKnown,
@@ -39,8 +38,6 @@ import {
 import type { RemoteState } from './remote-state.ts'
 import { TakeOver } from './take-over.ts'
 import { judgeUnopened } from './unopened-head.ts'
-
-const tooLarge = 'what was refused is larger than 64 MiB, and nothing of it is kept'
 
 /** The result of one fetch from a remote. */
 export interface Received {
@@ -145,7 +142,7 @@ export class Receiver {
 
   /**
    * The verified head; undefined if it is in our own history, or is refused and a repair may
-   * replace it. Throws the verdict on any other refused head, which is put in quarantine.
+   * replace it. Throws the verdict on any other refused head, whose pack is kept.
    */
   async #findAcceptable(head: Oid, seen: SeenHead | undefined): Promise<RemoteHead | undefined> {
     const successor = await this.#findSuccessor(head, seen)
@@ -163,7 +160,8 @@ export class Receiver {
       // A remote on which our history was never seen may belong to another store.
       const wasOurs = seen !== undefined && findRecord(this.#session, history, seen) !== undefined
       if (mayReplace && wasOurs) return undefined
-      throw await this.#quarantine(history, head, error)
+      const what = { remote: this.#remote, head, incoming: this.#incoming }
+      throw await keepRefusedPack(this.#session, history, what, error, this.#options.signal)
     }
   }
 
@@ -179,53 +177,6 @@ export class Receiver {
     } catch (error) {
       if (!isVerdict(error)) throw error
       return undefined
-    }
-  }
-
-  /**
-   * Keeps a refused head, if it may; returns the verdict, which says why it is not kept if that is
-   * because of its size or of the disk.
-   */
-  async #quarantine(history: History, head: Oid, verdict: StoreError): Promise<StoreError> {
-    const incoming = this.#incoming
-    try {
-      const redacted = await this.#session.reading((now) => new Set(now.redacted))
-      await this.#forgetErased(history, redacted)
-      if (hasCode(verdict, 'object_missing', 'object_corrupt', 'redaction_undone')) return verdict
-      if (incoming.bytes > KEPT_BYTES_MAX) return notKeptError(verdict, tooLarge)
-      const { storeId, epochs } = this.#session
-      const source = { objects: incoming, sent: incoming.ids(), storeId, epochs }
-      const search = canBeKept(source, history, head, redacted)
-      if (await inSlices(search, this.#options.signal)) await this.#keep(head, redacted)
-      return verdict
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      return notKeptError(verdict, `what was refused is not kept: ${error.message}`)
-    }
-  }
-
-  async #keep(head: Oid, redacted: ReadonlySet<string>): Promise<void> {
-    const session = this.#session
-    const keep = async (): Promise<{ built: undefined; result: void }> => {
-      // What is redacted meanwhile, also by another process, was not searched for.
-      const isSame = [...session.snapshot.redacted].every((id) => redacted.has(id))
-      if (isSame) await this.#incoming.keep(this.#remote.name, head)
-      return { built: undefined, result: undefined }
-    }
-    await session.writing(keep, true)
-  }
-
-  /** What was kept before may have become erased without this device, as in a restored copy. */
-  async #forgetErased(history: History, redacted: ReadonlySet<string>): Promise<void> {
-    if (redacted.size === 0) return
-    const { objects, storeId, epochs } = this.#session
-    const evidence = objects.exchange.evidence(this.#remote.name)
-    try {
-      const source = { objects: evidence, sent: evidence.ids(), storeId, epochs }
-      const search = mayHoldErased(source, history, redacted)
-      if (await inSlices(search, this.#options.signal)) await this.#known.forgetRefused()
-    } finally {
-      evidence.close()
     }
   }
 
@@ -344,9 +295,4 @@ function movedError(): StoreError {
     'remote_moved',
     'The remote has moved since this store last saw it: pull first, or sync',
   )
-}
-
-function notKeptError(verdict: StoreError, problem: string): StoreError {
-  const { code, message, details } = verdict
-  return new StoreError(code, `${message}; ${problem}`, { cause: verdict, details })
 }

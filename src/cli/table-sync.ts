@@ -87,10 +87,9 @@ const syncCommand: Command = {
   notes: [
     codes,
     several,
-    '--repair sends all objects again, so that a host gets those that it has lost. Git does not ' +
-      'replace an object that is damaged there: a remote at a path is repaired in place, and the ' +
-      'damaged file kept in gitlocket/damaged. On a host, delete the file that `git fsck` names ' +
-      'there and run it again, or `remote add` a new repository and push to that.',
+    '--repair sends all objects again, so that a remote gets those that it has lost. Git does ' +
+      'not replace an object that is damaged there: delete the file that `git fsck` names there ' +
+      'and run it again, or `remote add` a new repository and push to that.',
     'Two machines that change the keyring without knowing of each other are not merged: one ' +
       'command decides. --take-theirs takes what the remote shows; --repair, by an owner, what ' +
       'is here. Either merges what came before, writes again what members have written since, ' +

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { gitHash } from '../../src/crypto/sha1.ts'
 import type { GitObject, ObjectType } from '../../src/git/objects/object.ts'
-import { type Reach, reachOf } from '../../src/store/sync/reach.ts'
+import { type ObjectClosure, closureOf } from '../../src/store/repair/object-closure.ts'
 import { standardHistory } from '../support/standard-forge.ts'
 
 /** Objects in RAM; the reads of them are counted. */
@@ -44,13 +44,13 @@ class Planted {
   }
 
   /** The walk from a head, cancelled at the first read. */
-  async cancelled(head: string): Promise<Reach> {
+  async cancelled(head: string): Promise<ObjectClosure> {
     const cancelling = new AbortController()
     const read = (oid: string): GitObject | undefined => {
       cancelling.abort()
       return this.read(oid)
     }
-    return reachOf({ read }, head, cancelling.signal)
+    return closureOf({ read }, head, cancelling.signal)
   }
 }
 
@@ -67,7 +67,7 @@ test('T34: trees in trees are followed so far, and end no process', async () => 
     tree = planted.add('tree', entry('40000', 'd', tree))
   }
   const head = planted.commit(tree, nowhere)
-  const { oids, missing } = await reachOf(planted, head, undefined)
+  const { oids, missing } = await closureOf(planted, head, undefined)
   expect(oids.size).toBeLessThan(100)
   expect(missing.map(({ oid }) => oid)).toEqual([nowhere])
 })

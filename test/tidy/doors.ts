@@ -109,7 +109,6 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'new-devices',
     'options',
     'outgoing',
-    'reach',
     'rejected-head',
     'remote-head',
     'remote-status',

@@ -26,7 +26,7 @@ export const sync: readonly MutatedFile[] = [
     file: 'store/sync/sync.ts',
     mutants: [
       {
-        line: 'await mending?.checkMended(session, remote.url, options)',
+        line: 'await checkRepaired(session, remote.url, options)',
         becomes: '',
         test: 'interop/damaged-hosts.test.ts',
         name: 'says what to delete where it is damaged, and then mends',

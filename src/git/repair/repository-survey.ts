@@ -99,16 +99,6 @@ export class RepositorySurvey {
     return this.#commits
   }
 
-  /** The objects that damaged packs still contain. */
-  *readableInDamaged(): Generator<Oid> {
-    for (const { state, pack } of this.packs) {
-      if (state !== 'damaged' || pack === undefined) continue
-      for (let position = 0; position < pack.index.count; position += 1) {
-        yield toHex(pack.index.oidAt(position))
-      }
-    }
-  }
-
   /** The commits of the journal. */
   journalCommits(): readonly Oid[] {
     return [...this.#journals].flatMap(([oid, { type }]) => (type === 'commit' ? [oid] : []))

@@ -7,8 +7,8 @@ import { StoreError } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { Erased } from '../../git/repair/repair-site.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import { findCommit, reachOf } from '../sync/reach.ts'
 import type { OpenSource } from './lost.ts'
+import { findCommit, closureOf } from './object-closure.ts'
 
 /** `commits` are all readable commits, `kept` the objects that the head leads to. */
 export async function erasedBeside(
@@ -27,7 +27,7 @@ export async function erasedBeside(
   }
   const dead = new Set<Oid>()
   for (const tip of tips) {
-    for (const oid of (await reachOf(source.objects, tip, signal)).oids) {
+    for (const oid of (await closureOf(source.objects, tip, signal)).oids) {
       if (!kept.has(oid)) dead.add(oid)
     }
   }

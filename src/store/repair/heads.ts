@@ -12,10 +12,10 @@ import { containsRecord } from '../commits/ancestors.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { findCommit } from '../sync/reach.ts'
 import { isVerdict } from '../sync/rejected-head.ts'
 import { readForeignStoreId } from '../sync/remote-head.ts'
 import { verifyHistory } from '../verify/verify.ts'
+import { findCommit } from './object-closure.ts'
 
 /** At most this many commits are tried: each may need all below it verified. */
 const TRIED_MAX = 32

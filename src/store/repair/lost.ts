@@ -14,7 +14,7 @@ import {
 } from '../commits/decoded-commit.ts'
 import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import type { MissingObject } from '../sync/reach.ts'
+import type { MissingObject } from './object-closure.ts'
 import type { LostChange, LostObject } from './report.ts'
 
 export interface OpenSource {

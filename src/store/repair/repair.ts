@@ -16,13 +16,13 @@ import { openHeadKeyring } from '../access/authority.ts'
 import type { Epochs } from '../commits/decoded-commit.ts'
 import { journalSecretOf } from '../local/sealed-cache.ts'
 import type { StoreEnvironment, StorePlaces } from '../session/open-options.ts'
-import { findCommit, type Reach, reachOf } from '../sync/reach.ts'
 import { isVerdict } from '../sync/rejected-head.ts'
 import { readForeignStoreId } from '../sync/remote-head.ts'
 import { erasedBeside } from './erased.ts'
 import { type ChosenHead, HeadSearch, nothingReadable } from './heads.ts'
 import { findKnownStore, LocalState } from './local-state.ts'
 import { describeChange, describeMissing, type OpenSource, redactedIn } from './lost.ts'
+import { findCommit, type ObjectClosure, closureOf } from './object-closure.ts'
 import type { AnchorFate, LostChange, RepairReport } from './report.ts'
 import { type CopyOptions, openCopy, RepairSource } from './sources.ts'
 
@@ -62,7 +62,7 @@ export async function repairStore(options: RepairOptions): Promise<RepairReport>
 /** The findings of a repair, and what it has to write. */
 interface Plan {
   readonly chosen: ChosenHead
-  readonly reach: Reach
+  readonly reach: ObjectClosure
   readonly anchor: AnchorFate
   /** Whether branch and journal already lead to the chosen head. */
   readonly isHead: boolean
@@ -110,7 +110,7 @@ class Repair {
     const others = [...this.#site.tracked().flatMap(({ oid }) => oid ?? []), ...headsOf(copy)]
     const all = (): Promise<readonly Oid[]> => here.commitIds(this.#options.signal)
     const chosen = await this.#search.choose({ branch: this.#branch, own, others, all })
-    const reach = await reachOf(this.#objects, chosen.oid, this.#options.signal)
+    const reach = await closureOf(this.#objects, chosen.oid, this.#options.signal)
     const source = { objects: this.#objects, storeId: this.#storeId }
     const anchor = await this.#local.decideAnchor(source, chosen.oid, chosen.sound)
     const journal = this.#branch === undefined ? undefined : this.#site.journalOn(this.#branch)

@@ -23,7 +23,8 @@ import {
   type StoreEnvironment,
   type StorePlaces,
 } from '../session/open-options.ts'
-import type { RemoteOptions } from './options.ts'
+import type { StoreSession } from '../session/session.ts'
+import type { RemoteOptions, SyncOptions } from './options.ts'
 import { readForeignStoreId } from './remote-head.ts'
 
 export interface JoinOptions extends OpenOptions {
@@ -98,6 +99,32 @@ export async function fetchInto(
   } finally {
     await connection.close()
   }
+}
+
+/**
+ * Fetches everything after a push of all objects. Throws `object_corrupt` if some are still damaged
+ * at the remote: git accepts such a push and replaces nothing that it has.
+ */
+export async function checkRepaired(
+  { local }: StoreSession,
+  url: string,
+  { access, transfer, signal }: Pick<SyncOptions, 'access' | 'transfer' | 'signal'>,
+): Promise<void> {
+  await local.withScratch(async (disk, directory) => {
+    try {
+      const how = { url, access, transfer, signal, disk }
+      await fetchInto(directory, how, async () => undefined)
+    } catch (error) {
+      if (!hasCode(error, 'remote_protocol', 'pack_refused')) throw error
+      throw new StoreError(
+        'object_corrupt',
+        'The remote has all objects, but some are damaged there, and git never replaces an ' +
+          'object: delete those that `git fsck` reports there, a damaged pack with its index, ' +
+          'and repair it again; or push to a new repository',
+        { cause: error },
+      )
+    }
+  })
 }
 
 /** The address, with the store that it names or `storeId` does. Throws `invalid_input`. */

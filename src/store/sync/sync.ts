@@ -86,12 +86,12 @@ async function syncAlone(
   const before = await session.reading(({ redacted, keyring }) => {
     return { redacted: redacted.size, directory: keyring.directory }
   })
-  // Imported here: few remotes are damaged.
-  const isRepair = options.repair === true && options.only !== 'pull'
-  const mending = isRepair ? await import('./mend-remote.ts') : undefined
-  await mending?.mendRemote(session, remote.url, options.signal)
   const { builtOnRedacted, ...moved } = await moveBoth(session, { remote, known }, author, options)
-  await mending?.checkMended(session, remote.url, options)
+  if (options.repair === true && options.only !== 'pull') {
+    // Imported here: few remotes are damaged.
+    const { checkRepaired } = await import('./clone-remote.ts')
+    await checkRepaired(session, remote.url, options)
+  }
   await known.forgetRefused()
   await settleMembers(session, remote, known)
   const pendingDevices = await findPendingDevices(session, before.redacted)

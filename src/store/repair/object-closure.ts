@@ -1,4 +1,4 @@
-// Finds every object that a head leads to, as far as it can be read, and the missing ones. Follows
+// Finds every object that a head reaches, as far as it can be read, and the missing ones. Follows
 // ids only and trusts nothing: whether they make a history is verified elsewhere, and whoever made
 // the objects needs no key.
 
@@ -16,7 +16,7 @@ export interface MissingObject {
   readonly commit: Oid
 }
 
-export interface Reach {
+export interface ObjectClosure {
   /** The readable objects: a commit after its parents, and before the trees and blobs it names. */
   readonly oids: ReadonlySet<Oid>
   readonly missing: readonly MissingObject[]
@@ -26,15 +26,15 @@ export interface Reach {
 const depthMax = 64
 
 /** Throws `cancelled`. */
-export function reachOf(
+export function closureOf(
   objects: ObjectSource,
   head: Oid,
   signal: AbortSignal | undefined,
-): Promise<Reach> {
+): Promise<ObjectClosure> {
   return inSlices(walkFrom(objects, head), signal)
 }
 
-function* walkFrom(objects: ObjectSource, head: Oid): Generator<undefined, Reach> {
+function* walkFrom(objects: ObjectSource, head: Oid): Generator<undefined, ObjectClosure> {
   const missing = new Map<Oid, MissingObject>()
   const oids = new Set<Oid>()
   const walk = new TreeWalk(objects, oids, missing)

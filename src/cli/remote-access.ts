@@ -3,8 +3,7 @@
 
 import type { Progress } from '../async.ts'
 import { findTextFile } from '../home/files.ts'
-import type { RemoteOptions } from '../store/sync/options.ts'
-import type { TransferProgress } from '../transport/remote-access.ts'
+import type { RemoteOptions, TransferProgress } from '../transport/remote-access.ts'
 import type { Context } from './context.ts'
 import { variablesWith } from './environment.ts'
 

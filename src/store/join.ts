@@ -7,10 +7,6 @@ import { systemDisk } from '../disk/disk.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { parseId } from '../format/id.ts'
 import { openHeadKeyring } from './access/authority.ts'
-import type { MemoryStore } from './memory-store.ts'
-import { openStore } from './open.ts'
-import { checkPlaces, checkText } from './request-check.ts'
-import { localFiles, type StorePlaces, unlockOf } from './session/open-options.ts'
 import {
   addressOf,
   checkKeepsUp,
@@ -22,9 +18,13 @@ import {
   type FirstContact,
   type JoinOptions,
   nameOf,
-} from './sync/clone-remote.ts'
+} from './clone/clone-remote.ts'
+import { StagedClone } from './clone/staged-clone.ts'
+import type { MemoryStore } from './memory-store.ts'
+import { openStore } from './open.ts'
+import { checkPlaces, checkText } from './request-check.ts'
+import { localFiles, type StorePlaces, unlockOf } from './session/open-options.ts'
 import type { StoreSyncOptions } from './sync/options.ts'
-import { StagedClone } from './sync/staged-clone.ts'
 
 /** Other machines that join at the same moment may win so often. */
 const ATTEMPTS = 5

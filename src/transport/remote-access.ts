@@ -43,6 +43,9 @@ export interface RemoteAccess {
   readonly onMessage?: ((text: string) => void) | undefined
 }
 
+/** How this machine connects to a remote whose address is known otherwise. */
+export type RemoteOptions = Omit<RemoteAccess, 'url'>
+
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>
 
 export interface RemoteRefs {

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { formatDeviceCard, generateIdentity, type JoinOptions, joinStore } from '../../src/index.ts'
 import { joinTrail } from '../../src/store/audit/trail.ts'
-import type { FirstContact } from '../../src/store/sync/clone-remote.ts'
+import type { FirstContact } from '../../src/store/clone/clone-remote.ts'
 import { worldsOf } from '../support/clone-templates.ts'
 import {
   alone,

@@ -51,6 +51,7 @@ const order: readonly string[] = [
   'store/redaction',
   'store/devices',
   'store/merge',
+  'store/clone',
   'store/sync',
   'store/audit',
   'store/report',

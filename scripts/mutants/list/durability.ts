@@ -353,7 +353,7 @@ export const durability: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/staged-clone.ts',
+    file: 'store/clone/staged-clone.ts',
     mutants: [
       {
         line: 'await disk.syncDirectory(parentOf(directory))',

@@ -180,18 +180,18 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/outgoing.ts',
+    file: 'store/commits/outgoing.ts',
     mutants: [
       {
         line: 'return tree === oid',
         becomes: 'return false',
-        test: 'unit/store/sync/outgoing.test.ts',
+        test: 'unit/store/commits/outgoing.test.ts',
         name: 'what is sent after a memory came and went is no tree that is there',
       },
       {
         line: 'return tree === oid',
         becomes: 'return true',
-        test: 'unit/store/sync/outgoing.test.ts',
+        test: 'unit/store/commits/outgoing.test.ts',
         name: 'what is sent after a memory came and went is no tree that is there',
       },
     ],

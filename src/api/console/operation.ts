@@ -6,7 +6,7 @@ import type { WorkOptions } from '../../async.ts'
 import type { Clock } from '../../clock.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
-import type { RemoteOptions } from '../../store/sync/options.ts'
+import type { SyncOptions } from '../../store/sync/options.ts'
 import type { Access, Effect } from '../actions.ts'
 import type { InputOf, QuestionName, ResultOf } from './contract.ts'
 
@@ -24,7 +24,7 @@ export interface ConsoleContext {
   readonly access: Access
   readonly seen: SeenMerges
   /** How this machine may talk to remotes. */
-  readonly remoteAccess: RemoteOptions
+  readonly remoteAccess: NonNullable<SyncOptions['access']>
   /** As of `findResidue`, for what proves that a text is gone. */
   readonly textsOutside: () => readonly string[]
   readonly clock: Clock

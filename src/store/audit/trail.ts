@@ -14,14 +14,8 @@ import type { ObjectStore } from '../../git/object-store.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { openAuditKeyring } from '../../keys/keyring.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import type { TransferProgress } from '../../transport/remote-access.ts'
+import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
 import { readHeadKeyring } from '../access/authority.ts'
-import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
-import { findDivergence, newestCommon } from '../commits/divergence.ts'
-import type { Anchor, VerifiedHead } from '../local/anchor.ts'
-import { localFiles, storageOf } from '../session/open-options.ts'
-import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
-import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
 import {
   addressOf,
   checkKeepsUp,
@@ -33,13 +27,19 @@ import {
   type FirstContact,
   type JoinOptions,
   nameOf,
-} from '../sync/clone-remote.ts'
+} from '../clone/clone-remote.ts'
+import { StagedClone } from '../clone/staged-clone.ts'
+import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { findDivergence, newestCommon } from '../commits/divergence.ts'
+import { findOutgoing, objectsOf } from '../commits/outgoing.ts'
+import type { Anchor, VerifiedHead } from '../local/anchor.ts'
+import { localFiles, storageOf } from '../session/open-options.ts'
+import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
+import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
 import { findNewDevices, type NewDevice } from '../sync/new-devices.ts'
-import { chooseRemote, type RemoteOptions } from '../sync/options.ts'
-import { findOutgoing, objectsOf } from '../sync/outgoing.ts'
+import { chooseRemote } from '../sync/options.ts'
 import { checkStoreId } from '../sync/remote-head.ts'
 import { nothingSent, nothingTaken, type SyncReport } from '../sync/report.ts'
-import { StagedClone } from '../sync/staged-clone.ts'
 import { findFault } from '../sync/unopened-head.ts'
 import { type Audit, type AuditOptions, withAudit } from './audit.ts'
 import {

@@ -8,11 +8,10 @@ import type { GitObject, Oid } from '../../git/objects/object.ts'
 import type { RepairSite } from '../../git/repair/repair-site.ts'
 import { RepositorySurvey } from '../../git/repair/repository-survey.ts'
 import { inSlices } from '../../time-slice.ts'
-import type { TransferProgress } from '../../transport/remote-access.ts'
+import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
+import { fetchInto } from '../clone/clone-remote.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
-import { fetchInto } from '../sync/clone-remote.ts'
-import type { RemoteOptions } from '../sync/options.ts'
 
 export interface CopyOptions {
   /** The name of a remote, an address as git takes it, or the path of a copy or a bare clone. */

@@ -5,9 +5,7 @@ import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import type { Remote } from '../../git/exchange.ts'
 import { unknownRemoteError } from '../../git/refs/remotes.ts'
-import type { RemoteAccess, TransferProgress } from '../../transport/remote-access.ts'
-
-export type RemoteOptions = Omit<RemoteAccess, 'url'>
+import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
 
 /** What an owner can repeat of the line of keyrings that a repair drops. */
 export type Redo = 'redactions' | 'members'

@@ -5,8 +5,8 @@ import type { Oid } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { findOutgoing, objectsOf, type OutgoingCommit } from '../commits/outgoing.ts'
 import type { StoreSession } from '../session/session.ts'
-import { findOutgoing, objectsOf, type OutgoingCommit } from './outgoing.ts'
 
 /** A push of more than this is sent in steps of about this size. */
 export const pushStepBytes: number = 32 * MEBIBYTE

@@ -11,6 +11,7 @@ import { meetingOf } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { findDivergence } from '../commits/divergence.ts'
+import { findRecord } from '../history/find-record.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
@@ -25,7 +26,6 @@ import { keepRefusedPack } from './refused-pack.ts'
 import { isReplaceable, isVerdict } from './rejected-head.ts'
 import {
   findKnown,
-  findRecord,
   containsSeen,
   type RemoteHead,
   type RemoteSource,

@@ -2,23 +2,24 @@
 // shown before. Must not move this store; reports each violation with the code of verification.
 
 import type { WorkOptions } from '../../async.ts'
-import { equalBytes, toHex } from '../../bytes.ts'
+import { toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { parseLinks, parseTree } from '../../format/commit.ts'
+import { parseLinks } from '../../format/commit.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
-import { parseStoreFile } from '../../format/public-files.ts'
-import type { Oid, SizeLimit } from '../../git/objects/object.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { openHeadKeyring, readHeadKeyring } from '../access/authority.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
+import { readForeignStoreId } from '../clone/clone-remote.ts'
 import { containsRecord } from '../commits/ancestors.ts'
-import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
+import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
+import { findRecord } from '../history/find-record.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
-import { getBlob, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { type VerifiedAgain, verifyRewritten } from '../verify/verify-rewritten.ts'
@@ -273,42 +274,4 @@ function findStoreId(objects: ObjectSource, head: Oid, wasShown: boolean): strin
       { cause: error },
     )
   }
-}
-
-/** Reads the store id from the public file of an unverified head. Throws `not_a_store`. */
-export function readForeignStoreId(objects: ObjectSource, head: Oid): string {
-  const tree = treeOfForeign(objects, head)
-  const entry = getTree(objects, tree).find(({ name }) => name === 'store.json')
-  if (entry === undefined) throw notAStore()
-  return parseStoreFile(getBlob(objects, entry.oid, 'not_a_store', storeFileLimit))
-}
-
-const storeFileLimit: SizeLimit = { bytes: 4096, refusal: notAStore }
-
-function treeOfForeign(objects: ObjectSource, head: Oid): Oid {
-  try {
-    return parseTree(readCommitBytes(objects, head))
-  } catch (error) {
-    if (hasCode(error, 'commit_malformed')) throw notAStore()
-    throw error
-  }
-}
-
-function notAStore(): StoreError {
-  return new StoreError('not_a_store', 'The remote holds a git repository that is not a store')
-}
-
-/**
- * The entry of a record in our own history; undefined if it is not there. Redactions may have given
- * its commit another id.
- */
-export function findRecord(
-  source: HistorySource,
-  history: History,
-  { height, record }: { readonly height: number; readonly record: Uint8Array },
-): CommitEntry | undefined {
-  return history.atHeight(height).find(({ oid }) => {
-    const bytes = readCommitBytes(source.objects, oid)
-    return equalBytes(decodeCommit(source.storeId, source.epochs, oid, bytes).hash, record)
-  })
 }

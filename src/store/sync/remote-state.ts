@@ -7,10 +7,10 @@ import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { containsRecord } from '../commits/ancestors.ts'
+import { findRecord } from '../history/find-record.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
-import { findRecord } from './remote-head.ts'
 
 export class RemoteState {
   readonly #session: StoreSession

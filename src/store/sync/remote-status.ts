@@ -4,8 +4,8 @@
 import { hasCode } from '../../errors.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import { findOutgoing } from '../commits/outgoing.ts'
 import type { StoreSession } from '../session/session.ts'
-import { findOutgoing } from './outgoing.ts'
 import { RemoteState } from './remote-state.ts'
 
 export interface RemoteStatus extends Remote {

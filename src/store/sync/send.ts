@@ -12,10 +12,10 @@ import type {
   TransferProgress,
 } from '../../transport/remote-access.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { findOutgoing, objectsOf } from '../commits/outgoing.ts'
 import { beginningOf, checkNotRewritten, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
-import { findOutgoing, objectsOf } from './outgoing.ts'
 import { type LargePush, planPushSteps, type PushStep, pushStepBytes } from './push-steps.ts'
 import type { RemoteState } from './remote-state.ts'
 import { nothingSent, type Sent } from './report.ts'

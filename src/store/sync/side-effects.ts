@@ -3,9 +3,10 @@
 
 import { compareBytes } from '../../bytes.ts'
 import { zeroId } from '../../format/record.ts'
+import { findRecord } from '../history/find-record.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { findRecord, includesRecord, type RemoteHead } from './remote-head.ts'
+import { includesRecord, type RemoteHead } from './remote-head.ts'
 import type { SettingsOutcome } from './report.ts'
 
 /** Compares the settings of both heads before they are reconciled. */

@@ -89,7 +89,7 @@ async function syncAlone(
   const { builtOnRedacted, ...moved } = await moveBoth(session, { remote, known }, author, options)
   if (options.repair === true && options.only !== 'pull') {
     // Imported here: few remotes are damaged.
-    const { checkRepaired } = await import('./clone-remote.ts')
+    const { checkRepaired } = await import('../clone/clone-remote.ts')
     await checkRepaired(session, remote.url, options)
   }
   await known.forgetRefused()

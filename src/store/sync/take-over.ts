@@ -10,6 +10,7 @@ import { isOwner } from '../access/lateness.ts'
 import { findLateHead, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { findRecord } from '../history/find-record.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
@@ -22,7 +23,7 @@ import { addResult, nothingMoved, type ReconcileResult } from './reconcile-resul
 import { reconcile } from './reconcile.ts'
 import { redoLeft } from './redo.ts'
 import { isVerdict } from './rejected-head.ts'
-import { findRecord, type RemoteHead, verifyRemoteHead } from './remote-head.ts'
+import { type RemoteHead, verifyRemoteHead } from './remote-head.ts'
 import { writeAllAgain } from './take-theirs.ts'
 
 export interface TakenOver {

@@ -18,6 +18,8 @@ import {
   readCommitBytes,
   verifyDecodedCommit,
 } from '../commits/decoded-commit.ts'
+import { findOutgoing } from '../commits/outgoing.ts'
+import { findRecord } from '../history/find-record.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
@@ -25,11 +27,9 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { checkDecodedAlone } from '../verify/context-free-check.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
-import { findOutgoing } from './outgoing.ts'
 import { isVerdict } from './rejected-head.ts'
 import {
   findKnown,
-  findRecord,
   type RemoteHeadOptions,
   type RemoteSource,
   rolledBackError,

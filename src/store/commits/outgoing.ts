@@ -7,10 +7,10 @@ import { treeOf } from '../../format/commit-sections.ts'
 import { parseLinks } from '../../format/commit.ts'
 import type { GitObject, Oid, TreeEntry } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { readCommitBytes } from '../commits/decoded-commit.ts'
-import { Frontier } from '../commits/frontier.ts'
 import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { comparison } from '../snapshot/tree-diff.ts'
+import { readCommitBytes } from './decoded-commit.ts'
+import { Frontier } from './frontier.ts'
 
 /** At most this many trees of the receiver are cached, some kilobytes each. */
 const cachedTreesMax = 1000

@@ -4,14 +4,16 @@
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseAddress, type StoreAddress } from '../../format/address.ts'
+import { parseTree } from '../../format/commit.ts'
 import type { Directory } from '../../format/directory.ts'
 import { formatId, parseId } from '../../format/id.ts'
+import { parseStoreFile } from '../../format/public-files.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import { createDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
-import type { Oid } from '../../git/objects/object.ts'
+import type { Oid, SizeLimit } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
-import type { TransferProgress } from '../../transport/remote-access.ts'
+import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
 import { containsState, type RecordSource } from '../commits/ancestors.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { decodeCommit, readCommitBytes, verifyDecodedCommit } from '../commits/decoded-commit.ts'
@@ -24,8 +26,7 @@ import {
   type StorePlaces,
 } from '../session/open-options.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { RemoteOptions, SyncOptions } from './options.ts'
-import { readForeignStoreId } from './remote-head.ts'
+import { getBlob, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 
 export interface JoinOptions extends OpenOptions {
   /**
@@ -108,7 +109,7 @@ export async function fetchInto(
 export async function checkRepaired(
   { local }: StoreSession,
   url: string,
-  { access, transfer, signal }: Pick<SyncOptions, 'access' | 'transfer' | 'signal'>,
+  { access, transfer, signal }: Pick<FetchOptions, 'access' | 'transfer' | 'signal'>,
 ): Promise<void> {
   await local.withScratch(async (disk, directory) => {
     try {
@@ -246,4 +247,27 @@ function emptyError(): StoreError {
     'not_found',
     'The remote is empty: create the store elsewhere, add this remote there and sync',
   )
+}
+
+/** Reads the store id from the public file of an unverified head. Throws `not_a_store`. */
+export function readForeignStoreId(objects: ObjectSource, head: Oid): string {
+  const tree = treeOfForeign(objects, head)
+  const entry = getTree(objects, tree).find(({ name }) => name === 'store.json')
+  if (entry === undefined) throw notAStore()
+  return parseStoreFile(getBlob(objects, entry.oid, 'not_a_store', storeFileLimit))
+}
+
+const storeFileLimit: SizeLimit = { bytes: 4096, refusal: notAStore }
+
+function treeOfForeign(objects: ObjectSource, head: Oid): Oid {
+  try {
+    return parseTree(readCommitBytes(objects, head))
+  } catch (error) {
+    if (hasCode(error, 'commit_malformed')) throw notAStore()
+    throw error
+  }
+}
+
+function notAStore(): StoreError {
+  return new StoreError('not_a_store', 'The remote holds a git repository that is not a store')
 }

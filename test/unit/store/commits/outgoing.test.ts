@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { openDiskObjectStore } from '../../../../src/git/disk-store/disk-object-store.ts'
 import type { Change, MemoryStore } from '../../../../src/index.ts'
-import { findOutgoing, objectsOf } from '../../../../src/store/sync/outgoing.ts'
+import { findOutgoing, objectsOf } from '../../../../src/store/commits/outgoing.ts'
 import { author, newStore } from '../../../support/stores.ts'
 import { git } from '../../../support/temporary.ts'
 

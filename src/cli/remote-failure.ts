@@ -3,8 +3,8 @@
 
 import { plainMessage, surfaceOf } from '../api/error-surface.ts'
 import { hasCode, StoreError } from '../errors.ts'
-import { isFailureOfRemote, isVerdict } from '../store/sync/rejected-head.ts'
-import type { RemoteStatus } from '../store/sync/remote-status.ts'
+import type { RemoteStatus } from '../store/sync/remote-state.ts'
+import { isFailureOfRemote, isVerdict } from '../store/sync/report.ts'
 import { CommandError } from './command-error.ts'
 import { countText } from './sizes.ts'
 

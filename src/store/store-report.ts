@@ -14,7 +14,7 @@ import type { StoreSession } from './session/session.ts'
 import type { ClockLeap } from './session/writer-clock.ts'
 import { type ComparedState, comparedOf } from './snapshot/compared.ts'
 import { membershipRemote } from './sync/options.ts'
-import type { RemoteStatus } from './sync/remote-status.ts'
+import type { RemoteStatus } from './sync/remote-state.ts'
 import { verifyHistory, type VerifyOptions } from './verify/verify.ts'
 
 /** What is stored where, before and after. */
@@ -110,14 +110,14 @@ export function readInfo(session: StoreSession): Promise<StoreInfo> {
 }
 
 export async function readSummary(session: StoreSession): Promise<StoreSummary> {
-  const { readRemoteStatus } = await import('./sync/remote-status.ts')
+  const { readRemoteStatus } = await import('./sync/remote-state.ts')
   const remotes = await readRemoteStatus(session)
   return session.planning(() => summaryOf(session, remotes))
 }
 
 export async function readStatus(session: StoreSession): Promise<StoreStatus> {
   const { objects, epochs } = session
-  const { readRemoteStatus } = await import('./sync/remote-status.ts')
+  const { readRemoteStatus } = await import('./sync/remote-state.ts')
   const commits = await countCommits(session)
   const remotes = await readRemoteStatus(session)
   return session.planning(async () => {

@@ -234,7 +234,7 @@ export class DeviceWriter {
     try {
       return { ...(await this.#change(options, remove)), waits: false }
     } catch (error) {
-      const { isFailureOfRemote } = await import('./sync/rejected-head.ts')
+      const { isFailureOfRemote } = await import('./sync/report.ts')
       if (!whenOnline || !isFailureOfRemote(error)) throw error
       await noteRemovals(session, (before) => [...new Set([...before, ...ids])])
       return { ...nothingRemoved, waits: true }

@@ -4,7 +4,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { formatIdentity } from '../../src/keys/identity.ts'
 import { rowsMax } from '../../src/limits.ts'
-import { TheirPast } from '../../src/store/sync/their-past.ts'
+import { TheirPast } from '../../src/store/sync/remote-history.ts'
 import {
   alone,
   bareRemote,

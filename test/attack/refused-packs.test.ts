@@ -13,7 +13,7 @@ import {
 import type { Incoming } from '../../src/git/exchange.ts'
 import type { ObjectStore } from '../../src/git/object-store.ts'
 import { StoreSession } from '../../src/store/session/session.ts'
-import { KEPT_BYTES_MAX } from '../../src/store/sync/refused-pack.ts'
+import { KEPT_BYTES_MAX } from '../../src/store/sync/refused-head.ts'
 import { checkWithGit, type Clone, sync, syncAll } from '../support/clones.ts'
 import { eraseBlob, testSecret } from '../support/erasure.ts'
 import { FaultyDisk, SimulatedDeath } from '../support/faulty-disk.ts'

@@ -1,4 +1,4 @@
-// Large pushes, which go in steps (store/sync/push-steps.ts): what arrived before a connection
+// Large pushes, which go in steps (store/sync/push.ts): what arrived before a connection
 // failed stays, is a store that others join, and is not sent again.
 
 import type { IncomingMessage } from 'node:http'

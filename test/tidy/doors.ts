@@ -108,14 +108,13 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'store/clone': ['clone-remote', 'staged-clone'],
   'store/sync': [
     'change-members',
-    'new-devices',
     'options',
-    'rejected-head',
+    'refusals',
+    'refused-head',
     'remote-head',
-    'remote-status',
+    'remote-state',
     'report',
     'sync',
-    'unopened-head',
   ],
   'store/verify': [
     'checked-commit',

@@ -242,7 +242,7 @@ export const merge: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/new-versions.ts',
+    file: 'store/sync/remote-history.ts',
     mutants: [
       {
         line: 'if (first.time !== second.time) return first.time > second.time',
@@ -253,7 +253,7 @@ export const merge: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/merge-heads.ts',
+    file: 'store/sync/merge.ts',
     mutants: [
       {
         line: "if (!hasCode(error, 'change_too_large')) throw error",
@@ -270,7 +270,7 @@ export const merge: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/their-past.ts',
+    file: 'store/sync/remote-history.ts',
     mutants: [
       {
         line: 'if (this.#redactions === undefined) return snapshot',

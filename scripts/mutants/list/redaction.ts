@@ -43,7 +43,7 @@ export const redaction: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/merge-heads.ts',
+    file: 'store/sync/merge.ts',
     mutants: [
       {
         line: 'await session.checkContents([], this.#author)',

@@ -102,7 +102,7 @@ export const remoteWork: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/refused-pack.ts',
+    file: 'store/sync/refused-head.ts',
     mutants: [
       {
         line: 'if (incoming.bytes > KEPT_BYTES_MAX) return notKeptError(verdict, tooLarge)',

@@ -51,7 +51,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/send.ts',
+    file: 'store/sync/push.ts',
     mutants: [
       {
         line: 'connection.expect(expected)',
@@ -62,7 +62,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/push-steps.ts',
+    file: 'store/sync/push.ts',
     mutants: [
       {
         line: "if (commit === undefined || kindOf(session, commit.oid) === 'redact') return ends",
@@ -214,7 +214,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/brought-back.ts',
+    file: 'store/sync/erase.ts',
     mutants: [
       {
         line: `      if (!hasCode(error, 'object_missing')) throw error
@@ -226,7 +226,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/interrupted.ts',
+    file: 'store/sync/erase.ts',
     mutants: [
       {
         line: 'await eraseBroughtBack(session, [...verified.values()], options, refused)',
@@ -294,7 +294,7 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/refused-pack.ts',
+    file: 'store/sync/refused-head.ts',
     mutants: [
       {
         line: 'if (await inSlices(search, signal)) return verdict',

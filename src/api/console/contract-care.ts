@@ -3,7 +3,7 @@
 import type { Device } from '../../store/devices/devices.ts'
 import type { AuditReport } from '../../store/report/audit-report.ts'
 import type { VerifyReport } from '../../store/store-report.ts'
-import type { RemoteStatus } from '../../store/sync/remote-status.ts'
+import type { RemoteStatus } from '../../store/sync/remote-state.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
 import type { Changed, Question, WithReason } from './question.ts'
 

@@ -4,7 +4,7 @@
 import { timestamp, type Wire } from '../../api/wire.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
-import type { RemoteStatus } from '../../store/sync/remote-status.ts'
+import type { RemoteStatus } from '../../store/sync/remote-state.ts'
 import { usageError } from '../command-error.ts'
 import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'

@@ -36,11 +36,10 @@ import type { Anchor, VerifiedHead } from '../local/anchor.ts'
 import { localFiles, storageOf } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
-import { findNewDevices, type NewDevice } from '../sync/new-devices.ts'
 import { chooseRemote } from '../sync/options.ts'
+import { findFault } from '../sync/refused-head.ts'
 import { checkStoreId } from '../sync/remote-head.ts'
-import { nothingSent, nothingTaken, type SyncReport } from '../sync/report.ts'
-import { findFault } from '../sync/unopened-head.ts'
+import { findNewDevices, nothingSent, nothingTaken, type SyncReport } from '../sync/report.ts'
 import { type Audit, type AuditOptions, withAudit } from './audit.ts'
 import {
   checkAccepted,
@@ -273,7 +272,7 @@ async function newDevicesBetween(
   objects: ObjectStore,
   { before, head }: Move,
   { identity }: TrailOptions,
-): Promise<readonly NewDevice[]> {
+): Promise<SyncReport['newDevices']> {
   if (before === head) return []
   const directoryAt = async (oid: Oid): Promise<Directory> => {
     return (await openAuditKeyring(readHeadKeyring(objects, oid), identity)).directory

@@ -13,7 +13,7 @@ import { containsRecord } from '../commits/ancestors.ts'
 import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { isVerdict } from '../sync/rejected-head.ts'
+import { isVerdict } from '../sync/report.ts'
 import { verifyHistory } from '../verify/verify.ts'
 import { findCommit } from './object-closure.ts'
 

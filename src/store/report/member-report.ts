@@ -13,7 +13,7 @@ import { findResidue, type ResidueReport } from '../redaction/residue.ts'
 import { onCurrentHead } from '../session/current-head.ts'
 import type { StoreSession } from '../session/session.ts'
 import { comparedOf } from '../snapshot/compared.ts'
-import { findUnsent } from '../sync/remote-status.ts'
+import { findUnsent } from '../sync/remote-state.ts'
 import { verifyHistory } from '../verify/verify.ts'
 import {
   type AuditReport,

@@ -14,7 +14,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
 import { membershipRemote, type StoreSyncOptions } from './options.ts'
-import { isFailureOfRemote } from './rejected-head.ts'
+import { isFailureOfRemote } from './report.ts'
 import { syncStore } from './sync.ts'
 
 /** How many times a change is made again because another one was faster. */

@@ -16,18 +16,14 @@ import type { CommitEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
+import { findSettled } from './erase.ts'
 import { chooseHaves } from './haves.ts'
-import { findSettled } from './interrupted.ts'
-import { keyringConflictError } from './keyring-conflict.ts'
 import type { SyncOptions } from './options.ts'
-import type { LateChange } from './post-revocation-changes.ts'
-import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
-import { keepRefusedPack } from './refused-pack.ts'
-import { isReplaceable, isVerdict } from './rejected-head.ts'
+import { keyringConflictError, type LateChange } from './refusals.ts'
+import { judgeUnopened, keepRefusedPack } from './refused-head.ts'
 import {
   findKnown,
   containsSeen,
-  type RemoteHead,
   type RemoteSource,
   rolledBackError,
   knownContainsSeen,
@@ -35,9 +31,10 @@ import {
   verifyRemoteHead,
   verifySuccessor,
 } from './remote-head.ts'
+import type { RemoteHead } from './remote-history.ts'
 import type { RemoteState } from './remote-state.ts'
+import { isReplaceable, isVerdict, nothingMoved, type ReconcileResult } from './report.ts'
 import { TakeOver } from './take-over.ts'
-import { judgeUnopened } from './unopened-head.ts'
 
 /** The result of one fetch from a remote. */
 export interface Received {

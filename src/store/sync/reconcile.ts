@@ -19,18 +19,23 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Head, Undo } from '../snapshot/snapshot.ts'
-import { buildErasure } from './brought-back.ts'
-import { type HeadsToMerge, mergeHeads, type MergedHeads } from './merge-heads.ts'
-import { NewVersions } from './new-versions.ts'
+import { buildErasure } from './erase.ts'
+import { type HeadsToMerge, mergeHeads, type MergedHeads } from './merge.ts'
 import type { SyncOptions } from './options.ts'
-import { notCanonicalError } from './reconcile-refusals.ts'
-import { nothingMoved, type ReconcileResult } from './reconcile-result.ts'
-import { includesRecord, type RemoteHead } from './remote-head.ts'
-import type { LeftLine } from './repeated-changes.ts'
-import { moveToRewritten } from './rewritten-head.ts'
+import type { LeftLine } from './redo.ts'
+import { notCanonicalError } from './refusals.ts'
+import { includesRecord } from './remote-head.ts'
+import {
+  type AppliedRedactions,
+  loadTheirs,
+  moveToRewritten,
+  NewVersions,
+  type RemoteHead,
+  TheirPast,
+} from './remote-history.ts'
+import { nothingMoved, type ReconcileResult } from './report.ts'
 import { builtOnRedacted, compareSettings } from './side-effects.ts'
 import { decideLeaving, describeLeft, type Leaving, takeTheirs } from './take-theirs.ts'
-import { type AppliedRedactions, loadTheirs, TheirPast } from './their-past.ts'
 
 /**
  * The branch has moved durably when it resolves. Undefined, with nothing done, if the keyring or an
@@ -146,7 +151,7 @@ class Reconciler {
     const oursIsPast = includesRecord(this.#session, this.#history, this.#theirs, ours.head)
     await this.#rewriteOurs(redactedByThem, oursIsPast)
     const leaving = oursIsPast ? undefined : await this.#decideLeaving()
-    await this.#rewriteTheirs(leaving?.leavesRedaction === true ? noVersions : missing)
+    await this.#rewriteTheirs(leaving?.leavesRedaction === true ? new Set() : missing)
     if (oursIsPast) {
       assert(missing.size === 0, 'a history has the redactions of what it contains')
       const received = this.#countReceived()
@@ -385,9 +390,6 @@ class Reconciler {
     for (const undo of this.#undos.splice(0).toReversed()) undo()
   }
 }
-
-/** In place of redactions that are left. */
-const noVersions: ReadonlySet<string> = new Set()
 
 function isRoot(tree: Uint8Array): boolean {
   return findTreeEntry(tree, '100644', 'keyring') !== undefined

@@ -1,24 +1,35 @@
-// Keyrings changed apart, and an owner keeps the line here (FORMAT §9.3). This file repeats what
-// the owner chose of the other line: its redactions, its changes of devices. This device signs
-// them. Passphrases and recovery keys are never repeated: whoever set them may be an attacker.
+// Keyrings changed apart, and one line of history is left (FORMAT §9.3). Repeats on the other line,
+// as changes of this device, what some devices wrote: version by version, merged by text with the
+// current one. If an owner keeps its own line, it may also choose the redactions and the changes of
+// devices. Passphrases and recovery keys are never repeated: an attacker may have set them.
 
 import { equalBytes } from '../../bytes.ts'
 import type { RedactReason } from '../../format/change-record.ts'
 import { type Directory, findDevice, findRemoved } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
+import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { DeviceChanges } from '../../keys/membership.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import { decodeAt, directoryAt } from '../access/post-revocation.ts'
+import type { Change } from '../changes/changes.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { changeEpoch } from '../devices/administration.ts'
 import { deviceNameTexts } from '../guard/guard.ts'
-import type { HistorySource } from '../history/history.ts'
+import { type ContentSource, readMemory, readVersionContent } from '../history/contents.ts'
+import type { VersionEntry } from '../history/history-rows.ts'
+import type { History, HistorySource } from '../history/history.ts'
+import { mergeContents } from '../merge/content-merge.ts'
+import { pathsAside } from '../merge/placement.ts'
 import { redact } from '../redaction/redaction.ts'
 import type { StoreSession } from '../session/session.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { Redo, SyncOptions } from './options.ts'
+import { isTaken } from './remote-history.ts'
 
 /** The line that is dropped: its commits, parents before children. */
-interface LeftLine {
+interface DroppedLine {
   readonly source: HistorySource
   readonly left: readonly Oid[]
 }
@@ -26,7 +37,7 @@ interface LeftLine {
 /** Returns the commits whose whole effect is in force here now. */
 export async function redoLeft(
   session: StoreSession,
-  line: LeftLine,
+  line: DroppedLine,
   author: Author,
   { redo = [], signal }: Pick<SyncOptions, 'redo' | 'signal'>,
 ): Promise<ReadonlySet<Oid>> {
@@ -39,7 +50,7 @@ export async function redoLeft(
 
 async function redactAgain(
   session: StoreSession,
-  { source, left }: LeftLine,
+  { source, left }: DroppedLine,
   author: Author,
   signal: AbortSignal | undefined,
 ): Promise<readonly Oid[]> {
@@ -84,7 +95,7 @@ async function redactHere(
 
 async function changeDevicesAgain(
   session: StoreSession,
-  { source, left }: LeftLine,
+  { source, left }: DroppedLine,
   author: Author,
 ): Promise<readonly Oid[]> {
   const keyrings = left.filter((oid) => decodeAt(source, oid).record.kind === 'keyring')
@@ -145,4 +156,127 @@ function haveSameSecrets(before: Directory, after: Directory): boolean {
     const same = after.recovery.find((one) => one.slotId === slotId)
     return same !== undefined && equalBytes(same.signingKey, signingKey)
   })
+}
+
+/** A line of history that is left. */
+export interface LeftLine {
+  readonly history: History
+  /** That of the line that is followed, where what is redacted on the left one may be whole. */
+  readonly followed: History
+  /** The positions of the commits that are left. */
+  readonly positions: ReadonlySet<number>
+  /** Reads the contents of that line, and of the one that is followed. */
+  readonly contents: ContentSource
+}
+
+interface Text {
+  readonly path: string
+  readonly content: string
+}
+
+/** A memory of the left line, and what it is to become. */
+interface Repeated {
+  /** The live memory that changes; undefined if a new one is created. */
+  readonly live: LiveMemory | undefined
+  /** Undefined to have none. */
+  target: Text | undefined
+}
+
+/** The changes that bring what one device wrote there into the snapshot. */
+export async function planRepeats(
+  snapshot: Snapshot,
+  line: LeftLine,
+  deviceId: string,
+  signal?: AbortSignal,
+): Promise<readonly Change[]> {
+  const slice = new TimeSlice(signal)
+  const repeats = new Repeats(snapshot, line)
+  for (const position of [...line.positions].toSorted((a, b) => a - b)) {
+    if (slice.isOver()) await slice.next()
+    if (line.history.commits.at(position)?.deviceId !== deviceId) continue
+    for (const entry of line.history.rowsAt(position)) {
+      const isRedacted = entry.path === undefined || snapshot.redacted.has(entry.versionId)
+      if (!isRedacted) repeats.add(entry)
+    }
+  }
+  return repeats.changes()
+}
+
+class Repeats {
+  readonly #snapshot: Snapshot
+  readonly #contents: ContentSource
+  readonly #followed: History
+  /** By the id of the memory on the left line. */
+  readonly #memories: Map<string, Repeated> = new Map()
+
+  constructor(snapshot: Snapshot, { contents, followed }: LeftLine) {
+    this.#snapshot = snapshot
+    this.#contents = contents
+    this.#followed = followed
+  }
+
+  /** Of a version that is not redacted. */
+  add(entry: VersionEntry): void {
+    const { path = '' } = entry
+    const content = readVersionContent(this.#contents, entry)
+    const mine = content === undefined ? undefined : { path, content }
+    const repeated = this.#memories.get(entry.memoryId) ?? this.#begin(entry, path)
+    this.#memories.set(entry.memoryId, repeated)
+    repeated.target = this.#merge(this.#baseOf(entry), mine, repeated.target)
+  }
+
+  changes(): readonly Change[] {
+    const taken = new Set<string>()
+    return [...this.#memories].flatMap(([memoryId, { live, target }]): readonly Change[] => {
+      if (live === undefined) {
+        if (target === undefined) return []
+        const path = this.#freePath(target.path, memoryId, taken)
+        taken.add(path)
+        return [{ type: 'create', path, content: target.content }]
+      }
+      const id = formatId('memory', live.memoryId)
+      if (target === undefined) return [{ type: 'delete', memoryId: id }]
+      const isFree = target.path !== live.path && this.#isFree(target.path, taken)
+      const path = isFree ? target.path : live.path
+      taken.add(path)
+      return [{ type: 'update', memoryId: id, content: target.content, path }]
+    })
+  }
+
+  /** The memory as it is now, or another one at the path where one was created. */
+  #begin({ memoryId, base }: VersionEntry, path: string): Repeated {
+    const { current, paths } = this.#snapshot
+    const same = current.get(memoryId)?.live
+    const live = same ?? (base === zeroId ? paths.findMemory(path) : undefined)
+    if (live === undefined) return { live, target: undefined }
+    return { live, target: { path: live.path, content: readMemory(this.#contents, live) } }
+  }
+
+  /** Undefined for a creation, and if nothing can be read of what was there before. */
+  #baseOf({ bases: [before] }: VersionEntry): Text | undefined {
+    const base = before && (this.#followed.find(before.versionId) ?? before)
+    const content = base && readVersionContent(this.#contents, base)
+    return content === undefined || base?.path === undefined
+      ? undefined
+      : { path: base.path, content }
+  }
+
+  #merge(base: Text | undefined, mine: Text | undefined, now: Text | undefined): Text | undefined {
+    // An edit of the other line outlives a deletion, as in a merge.
+    if (mine === undefined) return now?.content === base?.content ? undefined : now
+    if (now === undefined) return mine
+    const sides = { base: base?.content ?? '', older: now.content, newer: mine.content }
+    const limit = this.#snapshot.settings.value.limits.contentBytes
+    const { content } = mergeContents(sides, limit)
+    return { content, path: mine.path === base?.path ? now.path : mine.path }
+  }
+
+  #freePath(path: string, memoryId: string, taken: ReadonlySet<string>): string {
+    const free = [path, ...pathsAside(path, memoryId)].find((one) => this.#isFree(one, taken))
+    return free ?? path
+  }
+
+  #isFree(path: string, taken: ReadonlySet<string>): boolean {
+    return !taken.has(path) && !isTaken(this.#snapshot.paths, path)
+  }
 }

@@ -24,28 +24,12 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { type VerifiedAgain, verifyRewritten } from '../verify/verify-rewritten.ts'
 import { verifyDescent, type VerifyOptions } from '../verify/verify.ts'
-import { NewVersions } from './new-versions.ts'
+import { NewVersions, type RemoteHead } from './remote-history.ts'
 
 /** This store, and where a head of a remote is read: there, or beside it until it is accepted. */
 export interface RemoteSource {
   readonly session: StoreSession
   readonly objects: ObjectSource
-}
-
-export interface RemoteHead {
-  readonly snapshot: Snapshot
-  readonly objects: ObjectSource
-  readonly epochs: Epochs
-  /** The newest commit that both histories have under the same id. */
-  readonly base: Pick<CommitEntry, 'oid' | 'height'> | undefined
-  /** Hex record hash → commit, above the base. */
-  readonly records: ReadonlyMap<string, Oid>
-  /** The versions that its commits above the base wrote. */
-  readonly versions: NewVersions
-  /** Whether some of its commits above the base are merges. */
-  readonly hasMerges: boolean
-  /** Whether the base was our head, and nothing above it redacts. */
-  readonly isSuccessor: boolean
 }
 
 export interface RemoteHeadOptions extends WorkOptions {

@@ -1,5 +1,5 @@
-// What this store knows of one of its remotes: the newest head that it has shown, and which commits
-// of ours it certainly has. Must not contact the remote.
+// What this store knows of its remotes without contacting them: the newest head that each has
+// shown, which commits of ours it certainly has, how many it lacks, and which refused pack is kept.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
@@ -7,6 +7,7 @@ import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { containsRecord } from '../commits/ancestors.ts'
+import { findOutgoing } from '../commits/outgoing.ts'
 import { findRecord } from '../history/find-record.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import { onOneState } from '../session/one-state.ts'
@@ -86,4 +87,51 @@ export class RemoteState {
     const tips = history.newest(({ height, position }) => height < intactBelow && isThere(position))
     return tips.map(({ oid }) => oid)
   }
+}
+
+export interface RemoteStatus extends Remote {
+  /**
+   * The number of our commits that it lacked when it was last seen; undefined for a remote on which
+   * this device has never seen this store.
+   */
+  readonly unsent: number | undefined
+  /** Where its refused head is kept: a bare repository, as a path from the store's directory. */
+  readonly evidence: string | undefined
+}
+
+/** In the order of the repository's config. */
+export async function readRemoteStatus(session: StoreSession): Promise<readonly RemoteStatus[]> {
+  const remotes: RemoteStatus[] = []
+  for (const remote of session.objects.exchange.remotes()) {
+    const unsent = (await findUnsent(session, remote))?.length
+    remotes.push({ ...remote, unsent, evidence: findEvidence(session, remote) })
+  }
+  return remotes
+}
+
+function findEvidence({ objects }: StoreSession, { name }: Remote): string | undefined {
+  try {
+    return objects.exchange.refused(name)
+  } catch (error) {
+    // git allows the name, but a sync does not.
+    if (hasCode(error, 'invalid_input')) return undefined
+    throw error
+  }
+}
+
+/**
+ * Our commits that a remote lacked when it was last seen; undefined for one on which this device
+ * has never seen this store.
+ */
+export async function findUnsent(
+  session: StoreSession,
+  remote: Remote,
+): Promise<readonly Oid[] | undefined> {
+  const known = new RemoteState(session, remote)
+  const seen = known.seen()
+  if (seen === undefined) return undefined
+  const { commit } = await session.reading(({ head }) => head)
+  if (seen.oid === commit) return []
+  const there = await known.commitsBehind(seen.oid, {})
+  return (await findOutgoing(session.objects, commit, there)).map(({ oid }) => oid)
 }

@@ -1,11 +1,15 @@
-// The report of a sync: what was received, merged and sent. Holds plain values only.
+// The report of a sync: what was received, merged and sent, and which of its errors are a verdict
+// on the history of the remote. Must not act on either.
 
+import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
+import type { AdmittedBy, Directory, Role } from '../../format/directory.ts'
+import { formatId } from '../../format/id.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { Conflict } from '../history/conflicts.ts'
 import type { MergeOutcome } from '../merge/plan.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../redaction/built-on.ts'
-import type { NewDevice } from './new-devices.ts'
-import type { LateChange } from './post-revocation-changes.ts'
+import type { LateChange } from './refusals.ts'
 
 /** The commits that the remote accepted, and the bytes sent. */
 export interface Sent {
@@ -88,4 +92,137 @@ export interface SyncReport {
   readonly newDevices: readonly NewDevice[]
   /** Devices that write from two machines (FORMAT §8.2). */
   readonly forkedDevices: readonly string[]
+}
+
+/** The result of reconciling our head with one of theirs. */
+export interface ReconcileResult {
+  /** The merge commit; undefined where one history contained the other. */
+  readonly merge: Oid | undefined
+  readonly outcomes: readonly MergeOutcome[]
+  /** Versions that their redactions erased here. */
+  readonly erased: number
+  /** The height from which on our redactions rewrote their commits. */
+  readonly theirsIntactBelow?: number | undefined
+  /** Commits of theirs that our history did not have. */
+  readonly received: number
+  /** Whether merges may be among them. */
+  readonly hasMerges: boolean
+  /** What of ours was left for theirs, redactions first. */
+  readonly leftLate: readonly LateChange[]
+  /** Whether what this device wrote of that was written again. */
+  readonly hasRepeated: boolean
+  readonly settings: SettingsOutcome | undefined
+  /** Whether either side has versions that may repeat what the other one redacted. */
+  readonly builtOnRedacted: boolean
+}
+
+export const nothingMoved: ReconcileResult = {
+  merge: undefined,
+  outcomes: [],
+  erased: 0,
+  received: 0,
+  hasMerges: false,
+  leftLate: [],
+  hasRepeated: false,
+  settings: undefined,
+  builtOnRedacted: false,
+}
+
+/** The sum of two results, of which `a` is the earlier. */
+export function addResult(a: ReconcileResult, b: ReconcileResult): ReconcileResult {
+  return {
+    merge: b.merge ?? a.merge,
+    outcomes: [...a.outcomes, ...b.outcomes],
+    erased: a.erased + b.erased,
+    received: a.received + b.received,
+    hasMerges: a.hasMerges || b.hasMerges,
+    leftLate: [...a.leftLate, ...b.leftLate],
+    hasRepeated: a.hasRepeated || b.hasRepeated,
+    theirsIntactBelow: lower(a.theirsIntactBelow, b.theirsIntactBelow),
+    settings: b.settings ?? a.settings,
+    builtOnRedacted: a.builtOnRedacted || b.builtOnRedacted,
+  }
+}
+
+function lower(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
+}
+
+/** A device that was enrolled or added elsewhere. */
+export interface NewDevice {
+  /** `dev_…` */
+  readonly deviceId: string
+  /** FORMAT §1.5: for people, may be empty. */
+  readonly name: string
+  readonly role: Role
+  /** An owner, or who knew a recovery key or the passphrase. */
+  readonly admittedBy: AdmittedBy
+}
+
+type Devices = Pick<Directory, 'devices'>
+
+/** The active devices of `after` that were none in `before`, but for this one. */
+export function findNewDevices(
+  before: Devices,
+  after: Devices,
+  thisDevice: string,
+): readonly NewDevice[] {
+  const known = new Set([thisDevice, ...before.devices.map(({ deviceId }) => deviceId)])
+  return after.devices
+    .filter(({ deviceId }) => !known.has(deviceId))
+    .map(({ deviceId, name, role, admittedBy }) => {
+      return { deviceId: formatId('device', deviceId), name, role, admittedBy }
+    })
+}
+
+const failuresOfRemote: readonly ErrorCode[] = [
+  'remote_unreachable',
+  'remote_timeout',
+  'remote_busy',
+  'remote_full',
+  'remote_auth',
+  'remote_untrusted',
+  'remote_expired',
+  'remote_not_found',
+  'remote_protocol',
+  'remote_shallow',
+  'remote_moved',
+  'remote_locked',
+  'pack_refused',
+]
+
+/** Failures of this machine or of the connection, which say nothing about the history. */
+const circumstances: readonly ErrorCode[] = [
+  'cancelled',
+  'store_closed',
+  'upgrade_required',
+  'out_of_memory',
+  'locked',
+  'storage_full',
+  'storage_denied',
+  'storage_failed',
+  'ref_conflict',
+  'ref_corrupt',
+  'pack_corrupt',
+  'journal_corrupt',
+  'git_config_invalid',
+  ...failuresOfRemote,
+]
+
+/** Whether the remote failed to answer a request. */
+export function isFailureOfRemote(error: unknown): boolean {
+  return hasCode(error, ...failuresOfRemote)
+}
+
+/** Whether verification has refused the head, instead of failing to finish. */
+export function isVerdict(error: unknown): error is StoreError {
+  return error instanceof StoreError && !hasCode(error, ...circumstances)
+}
+
+/**
+ * Whether a repair may replace a head with this verdict. False for `wrong_key`: this device may
+ * have been removed, which it cannot distinguish from a keyring that no device can open.
+ */
+export function isReplaceable(verdict: StoreError): boolean {
+  return !hasCode(verdict, 'wrong_key')
 }

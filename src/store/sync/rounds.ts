@@ -12,12 +12,11 @@ import { beginningOf, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
 import type { SyncOptions } from './options.ts'
-import type { LateChange } from './post-revocation-changes.ts'
+import type { Sender } from './push.ts'
 import { Receiver } from './receive.ts'
-import { addResult, nothingMoved } from './reconcile-result.ts'
+import type { LateChange } from './refusals.ts'
 import type { RemoteState } from './remote-state.ts'
-import { type Moved, nothingSent } from './report.ts'
-import type { Sender } from './send.ts'
+import { addResult, type Moved, nothingMoved, nothingSent } from './report.ts'
 
 /** The number of rounds: other clones may win the race for the branch in all but the last. */
 const ATTEMPTS = 16

@@ -6,7 +6,8 @@ import { zeroId } from '../../format/record.ts'
 import { findRecord } from '../history/find-record.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import { includesRecord, type RemoteHead } from './remote-head.ts'
+import { includesRecord } from './remote-head.ts'
+import type { RemoteHead } from './remote-history.ts'
 import type { SettingsOutcome } from './report.ts'
 
 /** Compares the settings of both heads before they are reconciled. */

@@ -11,19 +11,21 @@ import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { containsRecord } from '../commits/ancestors.ts'
 import type { Author } from '../commits/commit-context.ts'
+import { type Device, listDevices } from '../devices/devices.ts'
+import type { History } from '../history/history.ts'
+import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
+import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import { listBuiltOnRedacted } from '../redaction/built-on.ts'
 import type { StoreSession } from '../session/session.ts'
-import { findNewDevices } from './new-devices.ts'
 import {
   chooseRemote,
   membershipRemote,
   type StoreSyncOptions,
   type SyncOptions,
 } from './options.ts'
-import { findPendingDevices } from './pending-devices.ts'
+import { Sender } from './push.ts'
 import { RemoteState } from './remote-state.ts'
-import { type Moved, nothingTaken, type SyncReport } from './report.ts'
-import { Sender } from './send.ts'
+import { findNewDevices, type Moved, nothingTaken, type SyncReport } from './report.ts'
 
 /** The syncs of each open store, one at a time. */
 const queues: WeakMap<StoreSession, SharedGate<Asked, SyncReport>> = new WeakMap()
@@ -145,4 +147,20 @@ async function moveBoth(
   // Imported here: loading the verifier and the merge takes about as long as pushing a change.
   const { receiveAndSend } = await import('./rounds.ts')
   return receiveAndSend(session, { remote, known, sender }, author, options)
+}
+
+/** `before` is the number of versions that were redacted here before the sync. */
+async function findPendingDevices(
+  session: StoreSession,
+  before: number,
+): Promise<readonly PendingDevice[]> {
+  if ((await session.reading(({ redacted }) => redacted.size)) === before) return []
+  const list = (history: History): Promise<readonly Device[]> =>
+    session.reading((snapshot) => listDevices(session, snapshot, history))
+  const devices = await retryAfterRedaction(session, list, {})
+  return devices
+    .filter(({ unacknowledged }) => unacknowledged.length > 0)
+    .map(({ deviceId, name, role, lastRecord, canAcknowledge }) => {
+      return { deviceId, name, role, lastRecord, canAcknowledge }
+    })
 }

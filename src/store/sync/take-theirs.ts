@@ -28,13 +28,18 @@ import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
-import { keyringConflictError } from './keyring-conflict.ts'
-import { type HeadsToMerge, mergeAncestors } from './merge-heads.ts'
+import { type HeadsToMerge, mergeAncestors } from './merge.ts'
 import type { SyncOptions } from './options.ts'
-import { inOrderOfWeight, type LateChange, readLateChanges } from './post-revocation-changes.ts'
-import { leavesRedactionError, waitsError } from './reconcile-refusals.ts'
-import type { ReconcileResult } from './reconcile-result.ts'
-import { type LeftLine, planRepeats } from './repeated-changes.ts'
+import { type LeftLine, planRepeats } from './redo.ts'
+import {
+  inOrderOfWeight,
+  keyringConflictError,
+  type LateChange,
+  leavesRedactionError,
+  readLateChanges,
+  waitsError,
+} from './refusals.ts'
+import type { ReconcileResult } from './report.ts'
 
 /** How ours is left for theirs. */
 export interface Leaving {

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { MEBIBYTE } from '../../../../src/limits.ts'
 import { History } from '../../../../src/store/history/history.ts'
-import { holdsErased } from '../../../../src/store/sync/refused-pack.ts'
+import { holdsErased } from '../../../../src/store/sync/refused-head.ts'
 import { atOnce } from '../../../../src/time-slice.ts'
 import { checkWithGit, sync } from '../../../support/clones.ts'
 import { failureOf } from '../../../support/faulty-remotes.ts'

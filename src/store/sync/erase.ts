@@ -1,12 +1,14 @@
-// Erases what heads of remotes have brought into the store and our history does not take over
-// (FORMAT §10): the redacted versions that a verified head still holds, or all that is left of a
-// head of which a purge has erased a part, since nothing can verify that any more. Must not be
+// Erases what heads of remotes have brought into the store without becoming part of our history
+// (FORMAT §10): redacted versions that a verified head still holds, or all that is left of a head
+// that a purge has erased in part, since nothing can verify that any more. Heads are noted before
+// they are accepted, so that a later sync settles what an interrupted one has left. Must not be
 // given a head that is in our history.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
 import { findLinks, type Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
+import { containsCommit } from '../commits/ancestors.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import { decodeCommit } from '../commits/decoded-commit.ts'
 import { findRecord } from '../history/find-record.ts'
@@ -16,9 +18,10 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import { getTree } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import { isVerdict } from './rejected-head.ts'
-import type { RemoteHead } from './remote-head.ts'
-import { loadTheirs } from './their-past.ts'
+import type { SyncOptions } from './options.ts'
+import { verifyRemoteHead } from './remote-head.ts'
+import { loadTheirs, type RemoteHead } from './remote-history.ts'
+import { isVerdict } from './report.ts'
 
 /**
  * Erases what these heads hold of it, durably when it resolves. In one transition: a purge between
@@ -141,4 +144,68 @@ function tolerant<T>(otherwise: T, work: () => T): T {
     if (isVerdict(error)) return otherwise
     throw error
   }
+}
+
+/** Notes heads durably, before any of their objects becomes part of the store. */
+export function noteFetches(
+  { objects, seenRemotes }: StoreSession,
+  heads: readonly Oid[],
+): Promise<void> {
+  return objects.exclusive(() => seenRemotes.noteFetches(heads))
+}
+
+/**
+ * Runs after a sync has taken over the remote's head: erases the redacted versions that noted heads
+ * still hold, and returns the heads that are in our own history, missing or refused. Most of them
+ * are missing soon: the merge with a head that held redacted versions has marked it dead, and a
+ * purge may take it, or what it builds on, while it is verified here.
+ */
+export async function findSettled(
+  session: StoreSession,
+  options: SyncOptions,
+): Promise<readonly Oid[]> {
+  const { objects, seenRemotes } = session
+  const heads = seenRemotes.fetches()
+  const found: Oid[] = []
+  for (const head of heads) if (await isUnsettled(session, head, options)) found.push(head)
+  let unsettled: readonly Oid[] = found
+  if (unsettled.length > 0 && (await session.reading(({ redacted }) => redacted.size > 0))) {
+    const history = await session.loadHistory(options)
+    const verified = await verifyAll(session, history, unsettled, options)
+    const refused = unsettled.filter((head) => !verified.has(head))
+    await eraseBroughtBack(session, [...verified.values()], options, refused)
+    unsettled = [...verified.keys()].filter((head) => objects.read(head) !== undefined)
+  }
+  return heads.filter((head) => !unsettled.includes(head))
+}
+
+async function isUnsettled(
+  session: StoreSession,
+  head: Oid,
+  { signal }: SyncOptions,
+): Promise<boolean> {
+  const { objects } = session
+  const { commit } = await session.reading((now) => now.head)
+  // Looked for last: a purge may take it between two turns.
+  if (objects.read(head) === undefined) return false
+  return !(await inSlices(containsCommit(objects, commit, head), signal))
+}
+
+/** Verifies each head; those that are refused are not in the result. */
+async function verifyAll(
+  session: StoreSession,
+  history: History,
+  heads: readonly Oid[],
+  options: SyncOptions,
+): Promise<ReadonlyMap<Oid, RemoteHead>> {
+  const verified = new Map<Oid, RemoteHead>()
+  const from = { session, objects: session.objects }
+  for (const head of heads) {
+    try {
+      verified.set(head, await verifyRemoteHead(from, history, head, options))
+    } catch (error) {
+      if (!isVerdict(error)) throw error
+    }
+  }
+  return verified
 }

@@ -1,15 +1,19 @@
 // Merges a verified head into ours. A merge has a row for every memory that both sides changed
-// (FORMAT §6.4), and may need more than one commit holds: ancestors of their head are merged before
-// it then; where ours alone needs too many, theirs gives way. All commits are one transition of the
+// (FORMAT §6.4), and may need more than one commit holds: ancestors of their head are merged first
+// then; where ours alone needs too many, theirs gives way. All commits are one transition of the
 // branch: those between need not be heads that verify, since a redaction above them may have erased
 // what is below. Must not rewrite histories.
 
 import { hasCode, StoreError } from '../../errors.ts'
+import { writesVersions } from '../../format/record-rules.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
+import { rowsMax } from '../../limits.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import { isOwner } from '../access/lateness.ts'
 import { type Meeting, meetingOf } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildMerge, type BuiltCommit, type BuiltVersions } from '../commits/commit.ts'
+import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { compareSnapshots, type Divergence, findDivergence } from '../commits/divergence.ts'
 import type { MergeRow } from '../commits/new-rows.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
@@ -18,15 +22,16 @@ import { type MergeOutcome, planMerge } from '../merge/plan.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot, Undo } from '../snapshot/snapshot.ts'
-import { keyringConflictError } from './keyring-conflict.ts'
-import { mergeInput, type MergeSides } from './merge-source.ts'
-import { findSteps } from './merge-steps.ts'
 import type { SyncOptions } from './options.ts'
-import { readLateChanges } from './post-revocation-changes.ts'
-import { checkMayMerge, heldError, theirsLateError } from './reconcile-refusals.ts'
-import type { ReconcileResult } from './reconcile-result.ts'
-import type { RemoteHead } from './remote-head.ts'
-import type { TheirPast } from './their-past.ts'
+import {
+  checkMayMerge,
+  heldError,
+  keyringConflictError,
+  readLateChanges,
+  theirsLateError,
+} from './refusals.ts'
+import { mergeInput, type MergeSides, type RemoteHead, type TheirPast } from './remote-history.ts'
+import type { ReconcileResult } from './report.ts'
 
 export interface HeadsToMerge {
   readonly session: StoreSession
@@ -257,9 +262,15 @@ class HeadMerger {
   > {
     const { session, history, theirs, objects, options } = this.#heads
     const contents = { ...session.contents, objects }
-    const { rowsMax } = options
     const findCommon = this.#findCommon
-    return { session, contents, history, versions: theirs.versions, findCommon, rowsMax }
+    return {
+      session,
+      contents,
+      history,
+      versions: theirs.versions,
+      findCommon,
+      rowsMax: options.rowsMax,
+    }
   }
 
   #divergenceFrom({ head }: Snapshot): Promise<Divergence> {
@@ -283,4 +294,35 @@ function tooLargeError(): StoreError {
       'one commit can merge. Sync this clone with another, empty remote, and from there a device ' +
       'that has built on the late changes: it merges in several commits',
   )
+}
+
+/**
+ * The ancestors of their head that may be merged first, the best first: the newest for which at
+ * most half of what their head leaves open is open, or else the oldest. A commit has a row for each
+ * memory that it changes, so that step by step every history is taken over.
+ */
+async function findSteps(
+  source: CommitSource,
+  divergence: Divergence,
+  late: ReadonlySet<Oid>,
+  options: Pick<SyncOptions, 'signal' | 'rowsMax'>,
+): Promise<readonly Oid[]> {
+  const { ours, theirs } = divergence
+  const slice = new TimeSlice(options.signal)
+  const shared = [...theirs.memories].filter((memoryId) => ours.memories.has(memoryId)).length
+  const most = Math.min(Math.floor(shared / 2), options.rowsMax ?? rowsMax)
+  const open = new Set<string>()
+  const steps: Oid[] = []
+  // The newest commit is the head itself.
+  for (const oid of theirs.commits.slice(1).toReversed()) {
+    if (slice.isOver()) await slice.next()
+    const { objects, storeId, epochs } = source
+    const { record } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+    const rows = writesVersions(record) ? record.rows : []
+    for (const { memoryId } of rows) if (ours.memories.has(memoryId)) open.add(memoryId)
+    if (late.has(oid)) continue
+    if (open.size > most && steps.length > 0) break
+    steps.push(oid)
+  }
+  return steps.toReversed()
 }

@@ -187,7 +187,7 @@ describe('T25: an attacker who may push and has no key', () => {
   )
 
   test.each(['tree', 'parent'])(
-    'has nothing kept that git misses a %s of',
+    'harms no repository with a commit whose %s nobody has',
     { tags: 'slow' },
     async (missing) => {
       const { b, remote, server } = await serve(await pairOfClones())
@@ -199,7 +199,6 @@ describe('T25: an attacker who may push and has no key', () => {
       const pack = packOf(remote, [forged])
       server.fault = on(fetching, result('git-upload-pack', packAnswer(pack)))
       await failureOf(b.store.as(author).sync({ access: { environment } }))
-      expect(await evidenceOf(b)).toBeUndefined()
       checkWithGit(b.place.directory)
       git(['gc', '--quiet'], b.place.directory)
     },

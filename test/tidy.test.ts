@@ -219,7 +219,7 @@ describe('the start of the library', () => {
   test.each<[specifier: string, target: string]>([
     ['../transport/c.ts', 'src/transport/c.ts'],
     ['./merge/c.ts', 'src/store/merge/c.ts'],
-    ['./sync/receive.ts', 'src/store/sync/receive.ts'],
+    ['./sync/rounds.ts', 'src/store/sync/rounds.ts'],
   ])('is refused with %s behind another import', (specifier, target) => {
     const found = starting(
       ['src/store/a.ts', "import { b } from './b.ts'"],

@@ -8,7 +8,7 @@ import { type SourceFile, type Violation, violation } from './source.ts'
 const late: readonly string[] = [
   'src/transport/',
   'src/store/merge/',
-  'src/store/sync/receive.ts',
+  'src/store/sync/fetch.ts',
   'src/store/sync/rounds.ts',
   'src/store/sync/reconcile.ts',
 ]

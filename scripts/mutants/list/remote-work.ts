@@ -119,10 +119,10 @@ export const remoteWork: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/receive.ts',
+    file: 'store/sync/rounds.ts',
     mutants: [
       {
-        line: 'this.#incoming.drop()',
+        line: 'incoming.drop()',
         becomes: '',
         test: 'attack/refused-packs.test.ts',
         name: 'is not kept beyond 64 MiB, which the error says',

@@ -266,19 +266,13 @@ export const sync: readonly MutatedFile[] = [
     ],
   },
   {
-    file: 'store/sync/receive.ts',
+    file: 'store/sync/rounds.ts',
     mutants: [
       {
-        line: 'if (head !== undefined && !this.#repairs) await this.#known.note(head, settled)',
-        becomes: 'if (head !== undefined) await this.#known.note(head, settled)',
+        line: 'if (head !== undefined && options.repair !== true) await known.note(',
+        becomes: 'if (head !== undefined) await known.note(',
         test: 'unit/store/sync/failed-repair.test.ts',
         name: 'a host that was rolled back, and then got commits of another machine',
-      },
-      {
-        line: 'if (!this.#repairs) await this.#known.note(readSeen(this.#session, known))',
-        becomes: 'await this.#known.note(readSeen(this.#session, known))',
-        test: 'unit/store/sync/failed-repair.test.ts',
-        name: 'a host that shows an older head',
       },
     ],
   },

@@ -6,6 +6,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
+import type { Incoming } from '../../git/exchange.ts'
 import { findLinks, type Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { containsCommit } from '../commits/ancestors.ts'
@@ -27,7 +28,7 @@ import { isVerdict } from './report.ts'
  * Erases what these heads hold of it, durably when it resolves. In one transition: a purge between
  * two would take from one head what another one builds on. `remains` are heads that do not verify.
  */
-export async function eraseBroughtBack(
+async function eraseBroughtBack(
   session: StoreSession,
   heads: readonly RemoteHead[],
   options: WorkOptions,
@@ -38,6 +39,17 @@ export async function eraseBroughtBack(
     return { built, result: built !== undefined }
   }
   if (await session.writing(write, true)) await session.erase()
+}
+
+/** Erases redacted versions that a head brought back which is not adopted. */
+export async function eraseRejected(
+  session: StoreSession,
+  incoming: Incoming,
+  theirs: RemoteHead,
+  options: WorkOptions,
+): Promise<void> {
+  // Otherwise nothing of it is in the store.
+  if (incoming.isEmpty) await eraseBroughtBack(session, [theirs], options)
 }
 
 /** A transition that keeps the head. Undefined if there is nothing to erase. Call writing alone. */

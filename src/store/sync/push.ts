@@ -33,6 +33,19 @@ interface LargePushPlan {
   readonly rewrites: number
   /** About as many bytes as all steps together have. */
   readonly bytes: number
+  /** Since when the first connection exists. */
+  readonly mark: number
+}
+
+/** Our head, which stock git can read, since the tracking ref will name it. */
+interface PackedHead extends Head {
+  readonly mark: number
+}
+
+interface StepToSend {
+  readonly step: PushStep
+  readonly mark: number
+  readonly progress: (progress: TransferProgress) => void
 }
 
 export class Sender {
@@ -105,11 +118,10 @@ export class Sender {
     }
   }
 
-  /** A head that stock git can read too, since the tracking ref will lead to it. */
-  async #packedHead(): Promise<Head> {
-    this.#remote.begin()
+  async #packedHead(): Promise<PackedHead> {
+    const mark = this.#remote.mark()
     await this.#session.checkpoint()
-    return this.#head()
+    return { ...(await this.#head()), mark }
   }
 
   #head(): Promise<Head> {
@@ -119,7 +131,7 @@ export class Sender {
   async #sendOver(
     connection: PushConnection,
     expected: Oid | undefined,
-    head: Head,
+    head: PackedHead,
   ): Promise<Sent> {
     // Before the pack is made, which takes longest.
     connection.expect(expected)
@@ -139,9 +151,11 @@ export class Sender {
     } finally {
       pack.close()
     }
-    if (steps.length > 1) return this.#sendSteps(connection, expected, { steps, rewrites, bytes })
-    const { commit: oid, height, record } = head
-    await this.#remote.note({ oid, height, record })
+    const { commit: oid, height, record, mark } = head
+    if (steps.length > 1) {
+      return this.#sendSteps(connection, expected, { steps, rewrites, bytes, mark })
+    }
+    await this.#remote.note({ oid, height, record }, mark)
     return this.#count(commits, bytes)
   }
 
@@ -156,13 +170,13 @@ export class Sender {
   async #sendSteps(
     first: PushConnection,
     expected: Oid | undefined,
-    { steps, rewrites, bytes: bytesAbout }: LargePushPlan,
+    { steps, rewrites, bytes: bytesAbout, mark: begun }: LargePushPlan,
   ): Promise<Sent> {
     const bytesBefore = this.#sent.bytes
     let at = expected
     for (const [index, step] of steps.entries()) {
       await checkNotRewritten(this.#session, rewrites)
-      if (index > 0) this.#remote.begin()
+      const mark = index === 0 ? begun : this.#remote.mark()
       const connection = index === 0 ? first : await connectPush(this.#access)
       const isLast = index === steps.length - 1
       const before = this.#sent.bytes - bytesBefore
@@ -171,7 +185,7 @@ export class Sender {
         this.#options.transfer?.({ phase, done: before + done, total: all })
       }
       try {
-        at = await this.#sendStep(connection, at, step, progress)
+        at = await this.#sendStep(connection, at, { step, mark, progress })
       } finally {
         await connection.close()
       }
@@ -183,8 +197,7 @@ export class Sender {
   async #sendStep(
     connection: PushConnection,
     expected: Oid | undefined,
-    step: PushStep,
-    progress: (progress: TransferProgress) => void,
+    { step, mark, progress }: StepToSend,
   ): Promise<Oid | undefined> {
     const last = step.at(-1)
     if (last === undefined) return expected
@@ -200,7 +213,7 @@ export class Sender {
     } finally {
       pack.close()
     }
-    await this.#remote.note({ oid, height, record: hash })
+    await this.#remote.note({ oid, height, record: hash }, mark)
     this.#count(step.length, pack.bytes)
     return oid
   }

@@ -16,16 +16,15 @@ import type { StoreSession } from '../session/session.ts'
 export class RemoteState {
   readonly #session: StoreSession
   readonly #remote: Remote
-  #mark: number | undefined
 
   constructor(session: StoreSession, remote: Remote) {
     this.#session = session
     this.#remote = remote
   }
 
-  /** Marks the start of an exchange: heads that are noted later were seen after this. */
-  begin(): void {
-    this.#mark = this.#session.seenRemotes.mark()
+  /** Marks the start of an exchange: a head that is noted with it was seen after this. */
+  mark(): number {
+    return this.#session.seenRemotes.mark()
   }
 
   seen(): SeenHead | undefined {
@@ -54,15 +53,14 @@ export class RemoteState {
   }
 
   /**
-   * Notes the head that the remote has shown durably, and in the tracking ref for git's tools.
-   * Fetches that are settled with it are forgotten in the same write.
+   * Notes the head that the remote has shown since the mark durably, and in the tracking ref for
+   * git's tools. Fetches that are settled with it are forgotten in the same write.
    */
-  async note(head: SeenHead, settled: readonly Oid[] = []): Promise<void> {
+  async note(head: SeenHead, mark: number, settled: readonly Oid[] = []): Promise<void> {
     const { name, url } = this.#remote
     const { objects, seenRemotes } = this.#session
     const { exchange } = objects
-    const how = { mark: this.#mark, settled }
-    await objects.exclusive(() => seenRemotes.note(name, url, head, how))
+    await objects.exclusive(() => seenRemotes.note(name, url, head, { mark, settled }))
     await exchange.track(name, head.oid)
   }
 

@@ -1,22 +1,32 @@
-// Runs rounds of fetch, verify, reconcile and push, until no other clone has pushed meanwhile. Two
-// clones that race for the branch both finish: the loser takes over what the winner has pushed.
+// Runs rounds of fetch, verify, reconcile and push, until no other clone has pushed in between. Two
+// clones that race for the branch both finish: the loser adopts what the winner has pushed.
 
 import { hasCode } from '../../errors.ts'
-import type { Remote } from '../../git/exchange.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { type Conflict, findConflicts } from '../history/conflicts.ts'
 import { findRecord } from '../history/find-record.ts'
 import type { History } from '../history/history.ts'
 import { askInSlices, retryAfterRedaction } from '../history/retry-after-redaction.ts'
+import type { SeenHead } from '../local/remote-state-file.ts'
 import { beginningOf, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { Head } from '../snapshot/snapshot.ts'
+import type { Head, Snapshot } from '../snapshot/snapshot.ts'
+import { adopt, type Adopted } from './adopt.ts'
+import { findSettled } from './erase.ts'
+import { type Fetched, fetchHead, type Peer } from './fetch.ts'
 import type { SyncOptions } from './options.ts'
 import type { Sender } from './push.ts'
-import { Receiver } from './receive.ts'
 import type { LateChange } from './refusals.ts'
-import type { RemoteState } from './remote-state.ts'
-import { addResult, type Moved, nothingMoved, nothingSent } from './report.ts'
+import {
+  addResult,
+  type Moved,
+  nothingMoved,
+  nothingSent,
+  type ReconcileResult,
+  type SyncReport,
+} from './report.ts'
+import { verifyFetched } from './verify.ts'
 
 /** The number of rounds: other clones may win the race for the branch in all but the last. */
 const ATTEMPTS = 16
@@ -38,39 +48,83 @@ const PAUSE_MS = 100
  */
 const HOLD_MS = 2000
 
-/** One remote, with its state and the sender to it. */
-interface Peer {
-  readonly remote: Remote
-  readonly known: RemoteState
-  readonly sender: Sender
+/** The sum of all rounds so far. */
+interface Progress {
+  readonly received: SyncReport['received']
+  readonly reconciled: ReconcileResult
+  /** By commit: another round may find the same ones again. */
+  readonly late: ReadonlyMap<Oid, LateChange>
+  /** The snapshot of their head that was merged last. */
+  readonly merged: Snapshot | undefined
 }
 
-/** Returns what all rounds took over, and what arrived of what was sent. Throws as `syncStore`. */
-export async function receiveAndSend(
-  session: StoreSession,
-  { remote, known, sender }: Peer,
-  author: Author,
-  options: SyncOptions,
-): Promise<Moved> {
-  const receiver = new Receiver(session, remote, known, options)
+/** How a round ended. */
+type Round =
+  | { readonly kind: 'done'; readonly moved: Moved }
+  | {
+      readonly kind: 'failed'
+      readonly progress: Progress
+      readonly error: unknown
+      /** Whether another round cannot help. */
+      readonly isFinal: boolean
+    }
+
+/** Returns what all rounds adopted, and what arrived of what was sent. Throws as `syncStore`. */
+export async function receiveAndSend(peer: Peer, sender: Sender, author: Author): Promise<Moved> {
+  const { session } = peer
   const before = await session.reading(({ head }) => head)
-  const total = { commits: 0, bytes: 0 }
-  let reconciled = nothingMoved
-  const late = new Map<string, LateChange>()
-  let isBehind = false
-  const round = async (): Promise<Moved> => {
-    // A push alone takes nothing over, so another round cannot help if the remote has moved.
-    isBehind = options.only === 'push'
-    const received = await receiver.receive(author)
-    isBehind = false
-    total.commits += received.commits
-    total.bytes += received.bytes
-    reconciled = addResult(reconciled, received.reconciled)
-    // Another round may find them again.
-    for (const change of received.late) late.set(change.commit, change)
+  let progress: Progress = {
+    received: { commits: 0, bytes: 0 },
+    reconciled: nothingMoved,
+    late: new Map(),
+    merged: undefined,
+  }
+  let goOn: (() => void) | undefined
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const beginning = beginningOf(session)
+      const round = await runRound(peer, sender, { author, before, progress })
+      if (round.kind === 'done') return round.moved
+      const { error, isFinal } = round
+      const isLost = hasCode(error, 'remote_moved')
+      if (isFinal || attempt >= attemptsFor(error)) throw error
+      if (!(await hasMoved(session, beginning, error))) throw error
+      if (isLost) goOn ??= session.holdBack(HOLD_MS)
+      await wait(session.random(1)[0] ?? 0, isLost && attempt <= ATTEMPTS_SOON ? 1 : attempt)
+      progress = round.progress
+    }
+  } finally {
+    goOn?.()
+  }
+}
+
+interface Start {
+  readonly author: Author
+  /** Our head before the first round. */
+  readonly before: Head
+  readonly progress: Progress
+}
+
+async function runRound(
+  peer: Peer,
+  sender: Sender,
+  { author, before, progress }: Start,
+): Promise<Round> {
+  const { session, options } = peer
+  let received: Received
+  try {
+    received = await receive(peer, author, progress.merged)
+  } catch (error) {
+    // A push alone adopts nothing, so another round cannot help if the remote has moved.
+    const isFinal = options.only === 'push' && hasCode(error, 'remote_moved')
+    // After a failure, verification starts from the common history again.
+    return { kind: 'failed', progress: { ...progress, merged: undefined }, error, isFinal }
+  }
+  const next = addReceived(progress, received)
+  try {
     const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
     const { hasMerges, merge, outcomes, settings, builtOnRedacted, erased, hasRepeated } =
-      reconciled
+      next.reconciled
     const mergedElsewhere = hasMerges ? await findMergedElsewhere(session, before, options) : []
     const made = {
       merge,
@@ -81,34 +135,100 @@ export async function receiveAndSend(
       erased,
       hasRepeated,
     }
-    return { received: total, ...made, late: [...late.values()], sent }
+    const late = [...next.late.values()]
+    return { kind: 'done', moved: { received: next.received, ...made, late, sent } }
+  } catch (error) {
+    return { kind: 'failed', progress: next, error, isFinal: false }
   }
-  return repeat(session, round, () => isBehind)
 }
 
-/** Until a round is not overtaken, or too many were. */
-async function repeat<T>(
-  session: StoreSession,
-  round: () => Promise<T>,
-  isBehind: () => boolean,
-): Promise<T> {
-  let goOn: (() => void) | undefined
-  try {
-    for (let attempt = 1; ; attempt += 1) {
-      const beginning = beginningOf(session)
-      try {
-        return await round()
-      } catch (error) {
-        const isLost = hasCode(error, 'remote_moved')
-        const isFinal = attempt >= attemptsFor(error) || (isBehind() && isLost)
-        if (isFinal || !(await hasMoved(session, beginning, error))) throw error
-        if (isLost) goOn ??= session.holdBack(HOLD_MS)
-        await wait(session.random(1)[0] ?? 0, isLost && attempt <= ATTEMPTS_SOON ? 1 : attempt)
-      }
-    }
-  } finally {
-    goOn?.()
+function addReceived(progress: Progress, { bytes, reconciled, late, merged }: Received): Progress {
+  const { received } = progress
+  return {
+    received: {
+      commits: received.commits + reconciled.received,
+      bytes: received.bytes + bytes,
+    },
+    reconciled: addResult(progress.reconciled, reconciled),
+    late: new Map([...progress.late, ...late.map((change) => [change.commit, change] as const)]),
+    merged,
   }
+}
+
+/** The result of fetching, verifying and adopting the head of a remote. */
+interface Received extends Omit<Adopted, 'head'> {
+  /** The remote's head; undefined for an empty remote. */
+  readonly head: Oid | undefined
+  readonly bytes: number
+}
+
+const nothingReceived: Omit<Received, 'head'> = {
+  bytes: 0,
+  reconciled: nothingMoved,
+  late: [],
+  merged: undefined,
+}
+
+/** Adopts the head of the remote, after which no refused one is kept. */
+async function receive(
+  peer: Peer,
+  author: Author,
+  merged: Snapshot | undefined,
+): Promise<Received> {
+  const { session, known, options } = peer
+  const mark = known.mark()
+  const incoming = session.objects.exchange.incoming()
+  try {
+    const fetched = await fetchHead(peer, incoming)
+    const received = await adoptFetched(peer, fetched, { author, merged, mark })
+    // A repair replaces the head that was refused, and has not yet.
+    if (received.head !== undefined && options.repair !== true) await known.forgetRefused()
+    return received
+  } finally {
+    incoming.drop()
+  }
+}
+
+async function adoptFetched(
+  peer: Peer,
+  fetched: Fetched,
+  { author, merged, mark }: Pick<Start, 'author'> & Pick<Progress, 'merged'> & Marked,
+): Promise<Received> {
+  if (fetched.kind === 'empty') return { ...nothingReceived, head: undefined }
+  if (fetched.kind === 'seen') return { ...nothingReceived, head: fetched.head }
+  if (fetched.kind === 'ours') {
+    await settle(peer, fetched.head, mark)
+    return { ...nothingReceived, head: fetched.head.oid }
+  }
+  const { head, bytes, incoming } = fetched
+  const verified = await verifyFetched(peer, fetched, merged)
+  if (verified.kind !== 'accepted') {
+    await settle(peer, verified.kind === 'known' ? verified.head : undefined, mark)
+    return { ...nothingReceived, head, bytes }
+  }
+  const { session, options } = peer
+  const adopted = await adopt({ session, options, incoming, theirs: verified.theirs }, author)
+  const intactBelow = adopted.reconciled.theirsIntactBelow
+  await settle(peer, adopted.head && { ...adopted.head, intactBelow }, mark)
+  return { ...adopted, head, bytes }
+}
+
+interface Marked {
+  /** Since when the fetch runs. */
+  readonly mark: number
+}
+
+/** Notes the head that the remote has shown, and forgets the fetches that are done with. */
+async function settle(
+  { session, known, options }: Peer,
+  head: SeenHead | undefined,
+  mark: number,
+): Promise<void> {
+  const { objects, seenRemotes } = session
+  const settled = await findSettled(session, options)
+  // A repair replaces this head, so it is not treated as seen.
+  if (head !== undefined && options.repair !== true) await known.note(head, mark, settled)
+  else if (settled.length > 0) await objects.exclusive(() => seenRemotes.forgetFetches(settled))
 }
 
 function attemptsFor(error: unknown): number {

@@ -146,7 +146,7 @@ async function moveBoth(
   if (sent !== undefined) return { ...nothingTaken, sent }
   // Imported here: loading the verifier and the merge takes about as long as pushing a change.
   const { receiveAndSend } = await import('./rounds.ts')
-  return receiveAndSend(session, { remote, known, sender }, author, options)
+  return receiveAndSend({ session, remote, known, options }, sender, author)
 }
 
 /** `before` is the number of versions that were redacted here before the sync. */

@@ -3,7 +3,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { DiskExchange } from '../../../../src/git/disk-store/disk-exchange.ts'
 import { StoreSession } from '../../../../src/store/session/session.ts'
-import { Receiver } from '../../../../src/store/sync/receive.ts'
 import {
   bareRemote,
   type Clone,
@@ -198,7 +197,7 @@ function holdBackWithoutLimit(): void {
 
 /** How many rounds syncs take from here on. */
 function countRounds(): () => number {
-  const rounds = vi.spyOn(Receiver.prototype, 'receive')
+  const rounds = vi.spyOn(DiskExchange.prototype, 'incoming')
   onTestFinished(() => rounds.mockRestore())
   return () => rounds.mock.calls.length
 }

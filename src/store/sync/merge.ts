@@ -33,12 +33,12 @@ import {
 import { mergeInput, type MergeSides, type RemoteHead, type TheirPast } from './remote-history.ts'
 import type { ReconcileResult } from './report.ts'
 
-export interface HeadsToMerge {
+/** Both heads, and the parts of one transition as they are made. */
+export interface BothHeads {
   readonly session: StoreSession
   /** Our history, as it was before their redactions were applied. */
   readonly history: History
   readonly theirs: RemoteHead
-  readonly loadTheirPast: () => Promise<TheirPast>
   /** Both histories, rewritten by the redactions of either. */
   readonly objects: ObjectSource
   /** Receives what is made here until the transition is on disk. */
@@ -50,6 +50,10 @@ export interface HeadsToMerge {
   /** Whether an owner has decided to merge what a former owner redacted or set. */
   readonly takesHeld: boolean
   readonly options: Pick<SyncOptions, 'progress' | 'signal' | 'rowsMax'>
+}
+
+export interface HeadsToMerge extends BothHeads {
+  readonly loadTheirPast: () => Promise<TheirPast>
 }
 
 export interface MergedHeads extends Pick<ReconcileResult, 'outcomes'> {

@@ -2,10 +2,11 @@
 // shown before. Must not move this store; reports each violation with the code of verification.
 
 import type { WorkOptions } from '../../async.ts'
-import { toHex } from '../../bytes.ts'
+import { compareBytes, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
+import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import { openHeadKeyring, readHeadKeyring } from '../access/authority.ts'
@@ -25,6 +26,7 @@ import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { type VerifiedAgain, verifyRewritten } from '../verify/verify-rewritten.ts'
 import { verifyDescent, type VerifyOptions } from '../verify/verify.ts'
 import { NewVersions, type RemoteHead } from './remote-history.ts'
+import type { SettingsOutcome } from './report.ts'
 
 /** This store, and where a head of a remote is read: there, or beside it until it is accepted. */
 export interface RemoteSource {
@@ -258,4 +260,41 @@ function findStoreId(objects: ObjectSource, head: Oid, wasShown: boolean): strin
       { cause: error },
     )
   }
+}
+
+/** Compares the settings of both heads before they are reconciled. */
+export function compareSettings(
+  source: HistorySource,
+  history: History,
+  { settings: ours }: Pick<Snapshot, 'settings'>,
+  theirs: RemoteHead,
+): SettingsOutcome | undefined {
+  const { settings: other } = theirs.snapshot
+  if (findRecord(source, history, other) !== undefined) return undefined
+  if (includesRecord(source, history, theirs, ours)) return 'replaced'
+  const order = ours.height - other.height || compareBytes(ours.record, other.record)
+  return order > 0 ? 'kept' : 'replaced'
+}
+
+/**
+ * Whether one side wrote versions without knowing that the other one has redacted their base: they
+ * may repeat its text (`built-on.ts`).
+ */
+export function isBuiltOnRedacted(
+  history: History,
+  { redacted }: Pick<Snapshot, 'redacted'>,
+  theirs: RemoteHead,
+): boolean {
+  const isNew = (versionId: string): boolean => history.find(versionId) === undefined
+  if (theirs.versions.haveNewOn(redacted, isNew)) return true
+  const redactedByThem = new Set([...theirs.snapshot.redacted].filter((id) => !redacted.has(id)))
+  if (redactedByThem.size === 0) return false
+  const common = theirs.base?.height ?? -1
+  for (const entry of history.versions.reversed()) {
+    if (entry.commit.height <= common) break
+    const isUnknown = !theirs.versions.has(entry.versionId)
+    const bases = [entry.base, entry.secondBase].filter((id) => id !== zeroId)
+    if (isUnknown && bases.some((id) => redactedByThem.has(id))) return true
+  }
+  return false
 }

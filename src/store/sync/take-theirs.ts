@@ -2,6 +2,8 @@
 // can be is merged, what this device wrote on the rest is written again if its user has chosen so,
 // and all else is left and listed. Must be part of one transition of the branch: reconcile.ts.
 
+import { equalBytes } from '../../bytes.ts'
+import { assert } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
 import { formatId } from '../../format/id.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
@@ -18,8 +20,8 @@ import {
 import { planChanges } from '../changes/changes.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildChange, type BuiltCommit } from '../commits/commit.ts'
-import { readCommitBytes } from '../commits/decoded-commit.ts'
-import type { Divergence } from '../commits/divergence.ts'
+import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { type Divergence, newestCommon } from '../commits/divergence.ts'
 import { catchUp } from '../history/catch-up.ts'
 import { readMemory } from '../history/contents.ts'
 import { History, type HistorySource } from '../history/history.ts'
@@ -28,7 +30,7 @@ import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
-import { type HeadsToMerge, mergeAncestors } from './merge.ts'
+import { type BothHeads, type HeadsToMerge, mergeAncestors } from './merge.ts'
 import type { SyncOptions } from './options.ts'
 import { type LeftLine, planRepeats } from './redo.ts'
 import {
@@ -39,6 +41,7 @@ import {
   readLateChanges,
   waitsError,
 } from './refusals.ts'
+import { type AppliedRedactions, loadTheirs, NewVersions, TheirPast } from './remote-history.ts'
 import type { ReconcileResult } from './report.ts'
 
 /** How ours is left for theirs. */
@@ -103,7 +106,7 @@ export async function decideLeaving(
 }
 
 /** What is lost with it, redactions first: what is written again is not. */
-export function describeLeft(
+function describeLeft(
   source: HistorySource,
   { left, repeats }: Leaving,
   deviceId: string,
@@ -119,40 +122,118 @@ function isAuthor(source: HistorySource, commits: readonly Oid[], deviceId: stri
   return commits.some((oid) => decodeAt(source, oid).record.deviceId === deviceId)
 }
 
-/** What `takeTheirs` works on: their head is the session's snapshot, ours the other one. */
-export interface Taking extends HeadsToMerge {
-  readonly line: LeftLine
+/** Both heads, where ours is left for theirs. */
+export interface FollowingHeads extends BothHeads {
+  /** Reads either side, and what was made for this transition. */
+  readonly source: HistorySource
 }
 
-export interface TakenTheirs extends Pick<ReconcileResult, 'outcomes'> {
+/** How both histories differ once the redactions of either side are applied. */
+interface Apart {
+  readonly divergence: Divergence
+  /** Their redactions, if they have rewritten ours. */
+  readonly oursApplied: AppliedRedactions | undefined
+  /** Their history without our redactions, if it was loaded. */
+  readonly theirHistory: History | undefined
+}
+
+export interface TakenTheirs extends Pick<
+  ReconcileResult,
+  'merge' | 'outcomes' | 'settings' | 'hasRepeated' | 'leftLate'
+> {
   readonly head: Head
   readonly objects: readonly NewObject[]
-  /** The commit that merged what could be merged. */
-  readonly merge: Oid | undefined
-  /** Whether changes of this device were written again. */
-  readonly hasRepeated: boolean
 }
 
-/** Builds on the session's snapshot, which is at their head; the caller undoes all on failure. */
+/** Moves to theirs, with what of ours can be merged into it; the caller undoes all on failure. */
 export async function takeTheirs(
-  taking: Taking,
-  { parts: [first, ...others], repeats }: Leaving,
+  heads: FollowingHeads,
+  { divergence, oursApplied, theirHistory }: Apart,
+  leaving: Leaving,
   author: Author,
 ): Promise<TakenTheirs> {
-  const { session } = taking
-  const merged =
-    first === undefined ? undefined : await mergeAncestors(taking, author, [first, ...others])
-  const objects = [...(merged?.built.objects ?? [])]
-  for (const object of objects) taking.made.set(object.oid, object)
+  const { session, source, history: ours, theirs, undos, options } = heads
+  const { settings } = session.snapshot
   const { deviceId } = session.identity
-  const repeated = repeats ? await writeAgain(taking, deviceId, author) : []
+  const leftLate = describeLeft(source, leaving, deviceId)
+  await noteDropped(heads, leaving.left, divergence)
+  const history = theirHistory ?? (await loadTheirs(session, theirs, options))
+  const swapped = swap(heads, history, oursApplied, leaving.commits)
+  undos.push(session.adopt(theirs.snapshot, source.epochs))
+  const [first, ...others] = leaving.parts
+  const merged =
+    first === undefined ? undefined : await mergeAncestors(swapped, author, [first, ...others])
+  const objects = [...(merged?.built.objects ?? [])]
+  for (const object of objects) heads.made.set(object.oid, object)
+  const positions = positionsIn(heads, oursApplied, leaving.left)
+  const contents = { ...session.contents, objects: heads.objects, epochs: source.epochs }
+  const line = { history: ours, followed: history, positions, contents }
+  const repeated = leaving.repeats ? await writeAgain({ ...heads, line }, deviceId, author) : []
+  const isSame = equalBytes(settings.record, session.snapshot.settings.record)
   return {
     head: session.snapshot.head,
     objects: [...objects, ...repeated],
     merge: merged?.built.head.commit,
     outcomes: merged?.outcomes ?? [],
+    settings: isSame ? undefined : 'replaced',
     hasRepeated: repeated.length > 0,
+    leftLate,
   }
+}
+
+/** The heads as seen from theirs: our head is the other one, with these commits. */
+function swap(
+  heads: FollowingHeads,
+  history: History,
+  applied: AppliedRedactions | undefined,
+  commits: readonly Oid[],
+): HeadsToMerge {
+  const { session, source, history: ours, theirs } = heads
+  const versions = new NewVersions()
+  for (const position of positionsIn(heads, applied, commits)) {
+    for (const entry of ours.rowsAt(position)) versions.addKnown(source, entry)
+  }
+  return {
+    ...heads,
+    history,
+    theirs: { ...theirs, snapshot: session.snapshot, versions },
+    loadTheirPast: async () => new TheirPast(ours, applied),
+  }
+}
+
+/** The positions of commits of ours, as their redactions have rewritten them. */
+function positionsIn(
+  { history, objects }: BothHeads,
+  applied: AppliedRedactions | undefined,
+  commits: readonly Oid[],
+): ReadonlySet<number> {
+  const rewritten = new Map(
+    Array.from(applied?.commits ?? [], ([position, oid]) => [oid, position]),
+  )
+  return new Set(
+    commits.map((oid) => {
+      const known = rewritten.get(oid)
+      if (known !== undefined) return known
+      const { height } = parseLinks(readCommitBytes(objects, oid))
+      const entry = history.findCommit(oid, height)
+      assert(entry !== undefined, 'our history has our commits')
+      return entry.position
+    }),
+  )
+}
+
+/** Notes the newest common commit, so that the store opens even if this process dies. */
+async function noteDropped(
+  { session, source, theirs }: FollowingHeads,
+  left: readonly Oid[],
+  { ours }: Divergence,
+): Promise<void> {
+  const { storeId, epochs, objects } = source
+  const records = left.map((oid) => {
+    return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).hash
+  })
+  const common = newestCommon(source, ours)
+  await session.noteLeft({ records, common, head: theirs.snapshot.head })
 }
 
 /** Where changes are written again, on the session's snapshot. */

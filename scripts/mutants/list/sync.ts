@@ -303,9 +303,8 @@ export const sync: readonly MutatedFile[] = [
         name: 'a pack that cannot be searched for what is redacted is not kept with more objects',
       },
       {
-        line: `if (type === 'commit' && hasUnreadableDetail(source, oid, body)) return true
-`,
-        becomes: '',
+        line: "type === 'commit' && mayHaveDetail(body)",
+        becomes: 'false',
         test: 'unit/store/sync/refused-pack.test.ts',
         name: 'for what is redacted is not kept with a detail that does not open',
       },

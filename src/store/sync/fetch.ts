@@ -3,28 +3,18 @@
 
 import { StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
-import type { Incoming, Remote } from '../../git/exchange.ts'
+import type { Incoming } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import type { FetchConnection } from '../../transport/remote-access.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
-import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
-import type { SyncOptions } from './options.ts'
 import { rolledBackError } from './remote-head.ts'
-import type { RemoteState } from './remote-state.ts'
+import { accessOf, type Peer } from './remote-state.ts'
 
 /** How many commits are walked back without a history in RAM. */
 const WALK_MAX = 256
-
-/** One sync with one remote. */
-export interface Peer {
-  readonly session: StoreSession
-  readonly remote: Remote
-  readonly known: RemoteState
-  readonly options: SyncOptions
-}
 
 /** What the remote shows. */
 export type Fetched =
@@ -98,10 +88,6 @@ export async function fetchAll(peer: Peer, { head, incoming: into }: FetchedHead
   } finally {
     await connection.close()
   }
-}
-
-function accessOf({ remote, options }: Peer): Parameters<typeof connectFetch>[0] {
-  return { signal: options.signal, ...options.access, url: remote.url }
 }
 
 function movedError(): StoreError {

@@ -8,24 +8,14 @@ import type { Oid } from '../../git/objects/object.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
 import { connectPush } from '../../transport/push.ts'
-import type {
-  PushConnection,
-  RemoteAccess,
-  TransferProgress,
-} from '../../transport/remote-access.ts'
+import type { PushConnection, TransferProgress } from '../../transport/remote-access.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { findOutgoing, objectsOf, type OutgoingCommit } from '../commits/outgoing.ts'
 import { beginningOf, checkNotRewritten, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Head } from '../snapshot/snapshot.ts'
-import type { SyncOptions } from './options.ts'
-import type { RemoteState } from './remote-state.ts'
+import { accessOf, type Peer } from './remote-state.ts'
 import { nothingSent, type Sent } from './report.ts'
-
-type PushOptions = Pick<
-  SyncOptions,
-  'repair' | 'stepBytes' | 'transfer' | 'willSend' | 'signal' | 'progress'
->
 
 interface LargePushPlan {
   readonly steps: readonly PushStep[]
@@ -49,23 +39,12 @@ interface StepToSend {
 }
 
 export class Sender {
-  readonly #session: StoreSession
-  readonly #access: RemoteAccess
-  readonly #remote: RemoteState
-  readonly #options: PushOptions
+  readonly #peer: Peer
   /** By all pushes that arrived. */
   #sent: Sent = nothingSent
 
-  constructor(
-    session: StoreSession,
-    access: RemoteAccess,
-    remote: RemoteState,
-    options: PushOptions,
-  ) {
-    this.#session = session
-    this.#access = access
-    this.#remote = remote
-    this.#options = options
+  constructor(peer: Peer) {
+    this.#peer = peer
   }
 
   /**
@@ -74,18 +53,18 @@ export class Sender {
    * refuses the push.
    */
   async sendWithoutFetch(): Promise<Sent | undefined> {
-    if (this.#options.repair === true) return undefined
-    const beginning = beginningOf(this.#session)
+    if (this.#peer.options.repair === true) return undefined
+    const beginning = beginningOf(this.#peer.session)
     try {
       return await this.#sendToSeen()
     } catch (error) {
-      if (await hasMoved(this.#session, beginning, error)) return undefined
+      if (await hasMoved(this.#peer.session, beginning, error)) return undefined
       throw error
     }
   }
 
   async #sendToSeen(): Promise<Sent | undefined> {
-    const expected = (await this.#remote.seenHere())?.oid
+    const expected = (await this.#peer.known.seenHere())?.oid
     if (expected === undefined || expected === (await this.#head()).commit) return undefined
     const connection = await this.#tryConnect()
     try {
@@ -99,8 +78,8 @@ export class Sender {
   /** Moves the remote from `expected` to our head. Throws `remote_moved` if it is elsewhere. */
   async send(expected: Oid | undefined): Promise<Sent> {
     const head = await this.#packedHead()
-    if (head.commit === expected && this.#options.repair !== true) return this.#sent
-    const connection = await connectPush(this.#access)
+    if (head.commit === expected && this.#peer.options.repair !== true) return this.#sent
+    const connection = await connectPush(accessOf(this.#peer))
     try {
       return await this.#sendOver(connection, expected, head)
     } finally {
@@ -111,7 +90,7 @@ export class Sender {
   /** Undefined for a remote that denies pushes: its head can still be taken over. */
   async #tryConnect(): Promise<PushConnection | undefined> {
     try {
-      return await connectPush(this.#access)
+      return await connectPush(accessOf(this.#peer))
     } catch (error) {
       if (hasCode(error, 'remote_auth', 'remote_not_found')) return undefined
       throw error
@@ -119,13 +98,13 @@ export class Sender {
   }
 
   async #packedHead(): Promise<PackedHead> {
-    const mark = this.#remote.mark()
-    await this.#session.checkpoint()
+    const mark = this.#peer.known.mark()
+    await this.#peer.session.checkpoint()
     return { ...(await this.#head()), mark }
   }
 
   #head(): Promise<Head> {
-    return this.#session.reading(({ head }) => head)
+    return this.#peer.session.reading(({ head }) => head)
   }
 
   async #sendOver(
@@ -135,7 +114,7 @@ export class Sender {
   ): Promise<Sent> {
     // Before the pack is made, which takes longest.
     connection.expect(expected)
-    const { rewrites } = this.#session
+    const { rewrites } = this.#peer.session
     const there = await this.#commitsThere(expected)
     const atReceiver = takesThin(connection) ? there[0] : undefined
     const { pack, commits } = await this.#packFor(head, there, atReceiver)
@@ -144,7 +123,7 @@ export class Sender {
     try {
       steps = await this.#divide({ head: head.commit, expected, there, bytes })
       if (steps.length < 2) {
-        const { transfer: progress, willSend } = this.#options
+        const { transfer: progress, willSend } = this.#peer.options
         willSend?.()
         await connection.push({ expected, next: head.commit, pack, progress })
       }
@@ -155,15 +134,15 @@ export class Sender {
     if (steps.length > 1) {
       return this.#sendSteps(connection, expected, { steps, rewrites, bytes, mark })
     }
-    await this.#remote.note({ oid, height, record }, mark)
+    await this.#peer.known.note({ oid, height, record }, mark)
     return this.#count(commits, bytes)
   }
 
   /** A repair sends everything at once: the remote may be ahead of any step. */
   async #divide(push: LargePush): Promise<readonly PushStep[]> {
-    const { stepBytes = pushStepBytes, repair, signal } = this.#options
+    const { stepBytes = pushStepBytes, repair, signal } = this.#peer.options
     if (push.bytes <= stepBytes || repair === true) return []
-    return planPushSteps(this.#session, push, { stepBytes, signal })
+    return planPushSteps(this.#peer.session, push, { stepBytes, signal })
   }
 
   /** Each step has a connection of its own, of which `first` is the one for the first. */
@@ -175,14 +154,14 @@ export class Sender {
     const bytesBefore = this.#sent.bytes
     let at = expected
     for (const [index, step] of steps.entries()) {
-      await checkNotRewritten(this.#session, rewrites)
-      const mark = index === 0 ? begun : this.#remote.mark()
-      const connection = index === 0 ? first : await connectPush(this.#access)
+      await checkNotRewritten(this.#peer.session, rewrites)
+      const mark = index === 0 ? begun : this.#peer.known.mark()
+      const connection = index === 0 ? first : await connectPush(accessOf(this.#peer))
       const isLast = index === steps.length - 1
       const before = this.#sent.bytes - bytesBefore
       const progress = ({ phase, done, total = 0 }: TransferProgress): void => {
         const all = isLast ? before + total : Math.max(before + total, bytesAbout)
-        this.#options.transfer?.({ phase, done: before + done, total: all })
+        this.#peer.options.transfer?.({ phase, done: before + done, total: all })
       }
       try {
         at = await this.#sendStep(connection, at, { step, mark, progress })
@@ -201,19 +180,19 @@ export class Sender {
   ): Promise<Oid | undefined> {
     const last = step.at(-1)
     if (last === undefined) return expected
-    const { objects, storeId, epochs } = this.#session
+    const { objects, storeId, epochs } = this.#peer.session
     const there = expected === undefined ? [] : [expected]
     const atReceiver = takesThin(connection) ? expected : undefined
     const { oid, height } = last
     const { hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
     const pack = await objects.exchange.pack(objectsOf(objects, step, there), atReceiver)
     try {
-      this.#options.willSend?.()
+      this.#peer.options.willSend?.()
       await connection.push({ expected, next: oid, pack, progress })
     } finally {
       pack.close()
     }
-    await this.#remote.note({ oid, height, record: hash }, mark)
+    await this.#peer.known.note({ oid, height, record: hash }, mark)
     this.#count(step.length, pack.bytes)
     return oid
   }
@@ -228,10 +207,10 @@ export class Sender {
     there: readonly Oid[],
     atReceiver: Oid | undefined,
   ): Promise<{ readonly pack: OutgoingPack; readonly commits: number }> {
-    const { objects } = this.#session
+    const { objects } = this.#peer.session
     const { exchange } = objects
     if (there.length === 0) {
-      const pack = await exchange.packWhole(head.commit, this.#options.signal)
+      const pack = await exchange.packWhole(head.commit, this.#peer.options.signal)
       if (pack !== undefined) return { pack, commits: pack.commits }
     }
     const commits = await findOutgoing(objects, head.commit, there)
@@ -240,8 +219,8 @@ export class Sender {
   }
 
   async #commitsThere(expected: Oid | undefined): Promise<readonly Oid[]> {
-    if (expected === undefined || this.#options.repair === true) return []
-    return this.#remote.commitsBehind(expected, this.#options)
+    if (expected === undefined || this.#peer.options.repair === true) return []
+    return this.#peer.known.commitsBehind(expected, this.#peer.options)
   }
 }
 

@@ -246,10 +246,9 @@ const OPENED_MAX = 20_000
 /** A pack with more bytes than this in its objects is not kept. */
 const READ_BYTES_MAX = 64 * MEBIBYTE
 
-/** The ids of the versions of our own history that are redacted. */
-export type Redacted = ReadonlySet<string>
+/** The ids of the redacted versions of our own history. */
+type Redacted = ReadonlySet<string>
 
-/** A head that verification has refused, and what was fetched for it. */
 interface RefusedHead {
   readonly remote: Remote
   readonly head: Oid
@@ -318,6 +317,7 @@ export function* holdsErased(
   oids: Iterable<Oid>,
 ): Generator<undefined, boolean> {
   if (redacted.size === 0) return false
+  const { storeId, epochs } = source
   const search = new ResidueSearch(source, history, redacted)
   let opened = 0
   let bytesLeft = READ_BYTES_MAX
@@ -331,29 +331,15 @@ export function* holdsErased(
       bytesLeft -= body.length
       opened += type === 'blob' ? 1 + search.cost : 1
       if (opened > OPENED_MAX) return true
-      if (type === 'commit' && hasUnreadableDetail(source, oid, body)) return true
+      // The detail may be of an erased row.
+      if (type === 'commit' && mayHaveDetail(body))
+        openDetail(decodeCommit(storeId, epochs, oid, body))
       if (search.look(oid, object).length > 0) return true
     }
     return false
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    // A damaged object cannot be searched.
-    return true
-  }
-}
-
-/** Whether a commit has a sealed detail that does not open, which may be of an erased row. */
-function hasUnreadableDetail(
-  { storeId, epochs }: HistorySource,
-  oid: Oid,
-  bytes: Uint8Array,
-): boolean {
-  if (!mayHaveDetail(bytes)) return false
-  try {
-    openDetail(decodeCommit(storeId, epochs, oid, bytes))
-    return false
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error
+    // Damaged objects, and details that do not open, cannot be searched.
     return true
   }
 }

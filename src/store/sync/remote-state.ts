@@ -6,12 +6,27 @@ import { hasCode } from '../../errors.ts'
 import type { Remote } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
+import type { RemoteAccess } from '../../transport/remote-access.ts'
 import { containsRecord } from '../commits/ancestors.ts'
 import { findOutgoing } from '../commits/outgoing.ts'
 import { findRecord } from '../history/find-record.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
+import type { SyncOptions } from './options.ts'
+
+/** One sync with one remote. */
+export interface Peer {
+  readonly session: StoreSession
+  readonly remote: Remote
+  readonly known: RemoteState
+  readonly options: SyncOptions
+}
+
+/** How this machine reaches the remote. */
+export function accessOf({ remote, options }: Peer): RemoteAccess {
+  return { signal: options.signal, ...options.access, url: remote.url }
+}
 
 export class RemoteState {
   readonly #session: StoreSession

@@ -14,10 +14,11 @@ import type { StoreSession } from '../session/session.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { adopt, type Adopted } from './adopt.ts'
 import { findSettled } from './erase.ts'
-import { type Fetched, fetchHead, type Peer } from './fetch.ts'
+import { type Fetched, fetchHead } from './fetch.ts'
 import type { SyncOptions } from './options.ts'
 import type { Sender } from './push.ts'
 import type { LateChange } from './refusals.ts'
+import type { Peer } from './remote-state.ts'
 import {
   addResult,
   type Moved,

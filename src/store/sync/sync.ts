@@ -17,14 +17,9 @@ import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import { listBuiltOnRedacted } from '../redaction/built-on.ts'
 import type { StoreSession } from '../session/session.ts'
-import {
-  chooseRemote,
-  membershipRemote,
-  type StoreSyncOptions,
-  type SyncOptions,
-} from './options.ts'
+import { chooseRemote, membershipRemote, type StoreSyncOptions } from './options.ts'
 import { Sender } from './push.ts'
-import { RemoteState } from './remote-state.ts'
+import { type Peer, RemoteState } from './remote-state.ts'
 import { findNewDevices, type Moved, nothingTaken, type SyncReport } from './report.ts'
 
 /** The syncs of each open store, one at a time. */
@@ -85,10 +80,11 @@ async function syncAlone(
 ): Promise<SyncReport> {
   const remote = chooseRemote(session.objects.exchange.remotes(), options.remote)
   const known = new RemoteState(session, remote)
+  const peer = { session, remote, known, options }
   const before = await session.reading(({ redacted, keyring }) => {
     return { redacted: redacted.size, directory: keyring.directory }
   })
-  const { builtOnRedacted, ...moved } = await moveBoth(session, { remote, known }, author, options)
+  const { builtOnRedacted, ...moved } = await moveBoth(peer, author)
   if (options.repair === true && options.only !== 'pull') {
     // Imported here: few remotes are damaged.
     const { checkRepaired } = await import('../clone/clone-remote.ts')
@@ -134,19 +130,13 @@ async function settleMembers(
   if (seenRemotes.pending() !== undefined) await session.planning(() => objects.exclusive(settle))
 }
 
-async function moveBoth(
-  session: StoreSession,
-  { remote, known }: { readonly remote: Remote; readonly known: RemoteState },
-  author: Author,
-  options: SyncOptions,
-): Promise<Moved> {
-  const access = { signal: options.signal, ...options.access, url: remote.url }
-  const sender = new Sender(session, access, known, options)
-  const sent = options.only === 'pull' ? undefined : await sender.sendWithoutFetch()
+async function moveBoth(peer: Peer, author: Author): Promise<Moved> {
+  const sender = new Sender(peer)
+  const sent = peer.options.only === 'pull' ? undefined : await sender.sendWithoutFetch()
   if (sent !== undefined) return { ...nothingTaken, sent }
   // Imported here: loading the verifier and the merge takes about as long as pushing a change.
   const { receiveAndSend } = await import('./rounds.ts')
-  return receiveAndSend({ session, remote, known, options }, sender, author)
+  return receiveAndSend(peer, sender, author)
 }
 
 /** `before` is the number of versions that were redacted here before the sync. */

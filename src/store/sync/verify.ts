@@ -12,7 +12,7 @@ import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { eraseRejected } from './erase.ts'
-import { fetchAll, type FetchedHead, type Peer } from './fetch.ts'
+import { fetchAll, type FetchedHead } from './fetch.ts'
 import { keyringConflictError } from './refusals.ts'
 import { judgeUnopened, keepRefusedPack } from './refused-head.ts'
 import {
@@ -25,6 +25,7 @@ import {
   verifySuccessor,
 } from './remote-head.ts'
 import type { RemoteHead } from './remote-history.ts'
+import type { Peer } from './remote-state.ts'
 import { isReplaceable, isVerdict } from './report.ts'
 
 export type Verified =

@@ -1,13 +1,11 @@
 // FORMAT §1.4 and §1.5: device cards, the public half of an identity, and the names of devices.
 
-import { concat, label, utf8, utf8Text, zeros } from './bytes.ts'
+import { concat, label, utf8Text, zeros } from './bytes.ts'
 import { hasForbidden, hasSpaceAtEnd, isWellFormed } from './characters.ts'
-import { checksum, deviceIdOf, type Identity, readTyped, toBase32 } from './identity.ts'
-import { encapsulate, kemPublicKey } from './kem.ts'
+import { deviceIdOf, readTyped } from './identity.ts'
+import { encapsulate } from './kem.ts'
 import { ensure, type Refusal, refuse } from './refusal.ts'
-import { publicKeyOf, sign, verifySignature } from './signature.ts'
-
-const nameBytes = 256
+import { verifySignature } from './signature.ts'
 
 /** The name as readers check it, if it is one. 64 code points have at most 256 bytes. */
 export function checkDeviceName(name: string, kind: Refusal): string {
@@ -30,15 +28,6 @@ export interface DeviceKeys {
 
 function keysMessage(signingKey: Uint8Array, kemKey: Uint8Array): Uint8Array {
   return concat(label('GLK1/device-keys/v1'), signingKey, kemKey)
-}
-
-/** The public keys of an identity, signed. */
-export function deviceKeys({
-  signingSeed,
-  kemSeed,
-}: Pick<Identity, 'signingSeed' | 'kemSeed'>): DeviceKeys {
-  const [signingKey, kemKey] = [publicKeyOf(signingSeed), kemPublicKey(kemSeed)]
-  return { signingKey, kemKey, keySignature: sign(keysMessage(signingKey, kemKey), signingSeed) }
 }
 
 /** Refuses with `kind` keys that the device has not signed. */
@@ -64,15 +53,6 @@ const cardForm = {
 /** What the card signature signs: keys, key signature and name follow the label. */
 function signedMessage(signed: Uint8Array): Uint8Array {
   return concat(label('GLK1/device-card/v1'), signed)
-}
-
-export function formatDeviceCard(identity: Identity, name: string): string {
-  const filled = concat(utf8(name), zeros(nameBytes - utf8(name).length))
-  const { signingKey, kemKey, keySignature } = deviceKeys(identity)
-  const signed = concat(signingKey, kemKey, keySignature, filled)
-  const card = concat(signed, sign(signedMessage(signed), identity.signingSeed))
-  const whole = concat(card, checksum(cardForm.name, card, 3))
-  return cardForm.prefix + toBase32(whole, 2616).toUpperCase()
 }
 
 /** Else `invalid_input`, whatever is wrong. */

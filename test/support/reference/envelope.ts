@@ -69,7 +69,7 @@ export function startContext(seed: string, before: Uint8Array): Uint8Array {
 
 export const zeroHedge: Uint8Array = zeros(32)
 
-export function deriveSalt(
+function deriveSalt(
   type: EnvelopeType,
   saltKey: Uint8Array,
   context: Uint8Array,
@@ -109,7 +109,7 @@ export function paddedLength(type: EnvelopeType, length: number): number {
   }
 }
 
-export function pad(type: EnvelopeType, plaintext: Uint8Array): Uint8Array {
+function pad(type: EnvelopeType, plaintext: Uint8Array): Uint8Array {
   return concat(plaintext, zeros(paddedLength(type, plaintext.length) - plaintext.length))
 }
 
@@ -134,7 +134,7 @@ function sealingKeys(key: Uint8Array, head: Uint8Array, salt: Uint8Array, contex
 }
 
 /** Seals padded plaintext under any salt: for tests that make faulty envelopes. */
-export function sealWithSalt(
+function sealWithSalt(
   type: EnvelopeType,
   keys: EnvelopeKeys,
   context: Uint8Array,

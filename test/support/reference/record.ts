@@ -6,7 +6,7 @@ import { ascii, concat, fromHex, label, Reader, u16, u64, u8, utf8, zeros } from
 import { checkPadding } from './envelope.ts'
 import { isCallerId } from './identity.ts'
 import { ensure, refuse } from './refusal.ts'
-import { sign, verifySignature } from './signature.ts'
+import { verifySignature } from './signature.ts'
 
 export const zeroId: string = '00'.repeat(16)
 export const zeroHash: string = '00'.repeat(32)
@@ -124,10 +124,6 @@ export function encodeSignedBody(record: ChangeRecord): Uint8Array {
 
 function signedMessage(seed: string, body: Uint8Array): Uint8Array {
   return concat(label('GLK1/record-signature/v1'), fromHex(seed), body)
-}
-
-export function signRecord(seed: string, body: Uint8Array, signingSeed: Uint8Array): Uint8Array {
-  return sign(signedMessage(seed, body), signingSeed)
 }
 
 /** Refuses with `device_signature_invalid`. */

@@ -32,9 +32,3 @@ export function sshSignature(message: Uint8Array, seed: Uint8Array): string {
   const blob = concat(preamble, u32(1), publicKey, scope, sshString(signature))
   return `-----BEGIN SSH SIGNATURE-----\n${base64Lines(blob, 70)}-----END SSH SIGNATURE-----\n`
 }
-
-/** A line of `gpg.ssh.allowedSignersFile` for the key of an epoch. */
-export function allowedSigner(seed: Uint8Array): string {
-  const key = Buffer.from(sshPublicKey(publicKeyOf(seed))).toString('base64')
-  return `gitlocket@localhost namespaces="git" ssh-ed25519 ${key}\n`
-}

@@ -43,7 +43,7 @@ export interface PassphraseParameters {
 }
 
 /** Refuses with `weak_key_parameters` before it hashes. */
-export function passphraseIdentity(
+function passphraseIdentity(
   seed: string,
   passphrase: string,
   { salt, passes, memoryKiB }: PassphraseParameters,
@@ -55,7 +55,7 @@ export function passphraseIdentity(
   return recoveryIdentity(keyedH(stretched, label('GLK1/slot/pass/v1'), fromHex(seed)))
 }
 
-export function recoveryKeyIdentity(seed: string, key: Uint8Array): RecoveryIdentity {
+function recoveryKeyIdentity(seed: string, key: Uint8Array): RecoveryIdentity {
   return recoveryIdentity(keyedH(key, label('GLK1/slot/recovery/v1'), fromHex(seed)))
 }
 

@@ -1,93 +1,76 @@
-// The kept list of mutants fits the code as it is, and has each call that makes something durable.
+// The list of mutants fits the code as it is.
 
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { areas } from '../scripts/mutants/areas.ts'
-import type { MutatedFile } from '../scripts/mutants/mutant.ts'
-import { mutate } from './support/mutant.ts'
-import { git } from './support/temporary.ts'
-import { durabilityLaw } from './tidy/durability.ts'
-import { sourceFile } from './tidy/source.ts'
+import { areas } from '../scripts/mutants/list.ts'
+import { apply, locate, syncsIn } from '../scripts/mutants/locate.ts'
+import { always, type Mutant, never, swap, without } from '../scripts/mutants/mutant.ts'
+import { tasks } from '../scripts/mutants/tasks.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const paths = git(['ls-files', '--cached', '--others', '--exclude-standard', '-z'], root)
-  .split('\0')
-  .filter((path) => path !== '' && existsSync(join(root, path)))
-const sources = paths
-  .filter((path) => /^src\/.*\.ts$/.test(path))
-  .map((path) => sourceFile(path, read(path)))
-
-function read(path: string): string {
-  return readFileSync(join(root, path), 'utf8')
-}
-
-describe('the kept list of mutants', () => {
-  const listed = Object.values(areas).flat()
-  const mutations = listed.flatMap(({ file, mutants }) => {
-    return mutants.map((mutant) => ({ ...mutant, file: `src/${file}` }))
+describe('the list of mutants', () => {
+  test('applies to the code, each entry in one place and no two alike', () => {
+    const edits = tasks(fileURLToPath(new URL('..', import.meta.url))).map(({ edit }) => edit)
+    expect(new Set(edits.map((edit) => JSON.stringify(edit))).size).toBe(edits.length)
+    expect(edits.some(({ file }) => file === 'src/disk/file-sweep.ts')).toBe(true)
   })
 
-  test('applies to the code as it is, each entry in one place', () => {
-    const problems = mutations.flatMap((mutation) => {
-      if (!paths.includes(mutation.file)) return [`${mutation.file} does not exist`]
-      try {
-        return mutate(read(mutation.file), mutation) === read(mutation.file) ? mutation.line : []
-      } catch (error) {
-        return String(error)
-      }
-    })
-    expect(problems).toEqual([])
-  })
-
-  test('names test files that exist, and no defect twice', () => {
-    expect(mutations.filter(({ test: file }) => !paths.includes(`test/${file}`))).toEqual([])
-    const defects = mutations.map(({ file, line, becomes }) => [file, line, becomes].join('\n'))
-    expect(new Set(defects).size).toBe(defects.length)
-  })
-
-  test('refuses a line that is missing, or there twice', () => {
-    const mutation = { file: 'a.ts', line: 'x', becomes: 'y' }
-    expect(mutate('axb', mutation)).toBe('ayb')
-    expect(() => mutate('abc', mutation)).toThrow('does not hold')
-    expect(() => mutate('xx', mutation)).toThrow('more than once')
+  test('names test files that exist, in at most 80 entries', () => {
+    const lists = Object.values(areas)
+    const files = lists.flatMap((list) => Object.keys(list))
+    expect(files.filter((file) => !existsSync(new URL(file, import.meta.url)))).toEqual([])
+    expect(lists.flatMap((list) => Object.values(list).flat()).length).toBeLessThanOrEqual(80)
   })
 })
 
-describe('every sync in git/ and store/', () => {
-  const path = 'src/git/a.ts'
-  const mutants = (line: string, becomes = ''): readonly MutatedFile[] => {
-    return [{ file: 'git/a.ts', mutants: [{ line, becomes, test: '', name: '' }] }]
+const text = `
+  function other() { check(1) }
+  class Store {
+    #run(a: number) {
+      check(
+        a,
+        2,
+      )
+      if (a > 1 && a < 3) this.#fail(1)
+      return a
+    }
   }
+  const limits = [1, 5]
+`
 
-  test('is taken out alone by a mutant of the kept list', () => {
-    const listed = Object.values(areas).flat()
-    expect(sources.flatMap((file) => durabilityLaw(file, listed))).toEqual([])
-    expect(listed.filter(({ file }) => file === 'git/pack/pack-file.ts')).not.toEqual([])
+function mutated(mutant: Mutant): string {
+  const edit = locate([{ file: 'src/a.ts', text }], mutant)
+  return apply(text, edit).replaceAll(/\s+/g, '')
+}
+
+describe('a mutant', () => {
+  test.each<[mutant: Mutant, before: string, after: string]>([
+    [without('run', 'check(a, 2)', ''), 'check(a,2,)if', ';if'],
+    [never('run', 'a < 3', ''), 'if(a>1&&a<3)', 'if(false)'],
+    [always('run', 'a > 1', ''), 'if(a>1&&a<3)', 'if(true)'],
+    [swap('run', ['a > 1 && ', ''], ''), 'a>1&&a<3', 'a<3'],
+    [swap('limits', ['5', '6'], ''), '[1,5]', '[1,6]'],
+  ])('changes only what it names: %j', (mutant, before, after) => {
+    const plain = text.replaceAll(/\s+/g, '')
+    expect(plain).toContain(before)
+    expect(mutated(mutant)).toBe(plain.replace(before, after))
   })
 
-  test.each<[text: string, listed: readonly MutatedFile[]]>([
-    ['await disk.sync(fd)', []],
-    [
-      'await this.#disk.syncDirectory(`${directory}/refs`)',
-      mutants('await this.#disk', 'void this'),
-    ],
-    ['f()\nawait sweep.sync()', mutants('f()')],
-    ['await sweep.sync()', mutants('await sweep.sync()', 'await file.sync()')],
-    ['await a.sync(b)\nawait c.scrub()', mutants('await a.sync(b)\nawait c.scrub()')],
-  ])('is asked for: %s', (text, listed) => {
-    const found = durabilityLaw(sourceFile(path, text), listed)
-    expect(found).not.toEqual([])
-    expect(found[0]).toMatch(/^src\/git\/a.ts:\d: list a mutant/)
+  test('is refused where its text is missing, or there more than once', () => {
+    expect(() => mutated(without('other', 'check(a, 2)', ''))).toThrow('does not contain')
+    expect(() => mutated(without('gone', 'check(a, 2)', ''))).toThrow('does not contain')
+    expect(() => mutated(swap('run', ['a', 'b'], ''))).toThrow('more than once')
   })
+})
 
-  test.each<[text: string, listed: readonly MutatedFile[]]>([
-    ['await disk.sync(fd)', mutants('await disk.sync(fd)')],
-    ['f()\nawait journal.harden()', mutants('f()\nawait journal.harden()', 'f()')],
-    ['// disk.sync(fd)\nawait store.as(author).sync()', []],
-  ])('is no more than that: %s', (text, listed) => {
-    expect(durabilityLaw(sourceFile(path, text), listed)).toEqual([])
-    expect(durabilityLaw(sourceFile('src/cli/a.ts', 'disk.sync(fd)'), [])).toEqual([])
-  })
+test.each<[text: string, after: readonly string[]]>([
+  ['await disk.sync(fd)', ['await Promise.resolve()']],
+  ['f()\nawait this.#disk.syncDirectory(`${a}/b`)', ['f()\nawait Promise.resolve()']],
+  ['await a.sync(b)\nawait syncIfReadable(c)', ['Promise.resolve()\nawait syncIfReadable(c)', '']],
+  ['// disk.sync(fd)\nawait store.as(author).sync()', []],
+  ['function sync() { g() }', []],
+])('each sync is left out alone: %j', (body, after) => {
+  const edits = syncsIn({ file: 'src/git/a.ts', text: body })
+  expect(edits).toHaveLength(after.length)
+  for (const [index, edit] of edits.entries()) expect(apply(body, edit)).toContain(after[index])
 })

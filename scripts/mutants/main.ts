@@ -1,5 +1,5 @@
-// `npm run mutants`: puts each defect of the list into the code, one at a time, and runs the test
-// that must notice it. Prints a line for each and the score, and fails if one survives.
+// `npm run mutants`: puts each defect into the code, one at a time, and runs the test that must
+// notice it. Prints a line for each and the score, and fails if one survives.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { areas } from './areas.ts'
 import { runMutant, type Task, type Verdict } from './run.ts'
+import { tasks } from './tasks.ts'
 
 const usage = `npm run mutants [-- options]
   --only <text>     those whose area, source file or test contains this text
@@ -19,10 +19,6 @@ interface Options {
   readonly only: string
   readonly piece: readonly [part: number, parts: number]
   readonly jobs: number
-}
-
-interface Listed extends Task {
-  readonly area: string
 }
 
 function parseOptions(args: readonly string[]): Options {
@@ -41,39 +37,33 @@ function parseOptions(args: readonly string[]): Options {
   return { only: values.only, piece: [part, parts], jobs }
 }
 
-function choose({ only, piece: [part, parts] }: Options): readonly Listed[] {
-  const all = Object.entries(areas).flatMap(([area, files]) =>
-    files.flatMap(({ file, mutants }) =>
-      mutants.map((mutant) => ({ area, ...mutant, file: `src/${file}` })),
-    ),
-  )
-  const chosen = all.filter(({ area, file, test }) => `${area} ${file} ${test}`.includes(only))
-  return chosen.filter((_, index) => index % parts === part - 1)
-}
-
-function describe({ area, file, line, becomes, test, name }: Listed, verdict: Verdict): string {
-  const change = `${oneLine(line)}  →  ${becomes.trim() === '' ? '(nothing)' : oneLine(becomes)}`
+function describe({ area, edit, replaced, tests, name }: Task, verdict: Verdict): string {
+  const change = `${oneLine(replaced)}  →  ${oneLine(edit.by)}`
   const why = verdict.type === 'unusable' ? `\n    ${verdict.why}` : ''
-  return `${verdict.type.padEnd(9)}${area}: ${file}: ${change}\n    ${test} > ${name}${why}`
+  const test = name === undefined ? tests.join(', ') : `${tests.join(', ')} > ${name}`
+  return `${verdict.type.padEnd(9)}${area}: ${edit.file}: ${change}\n    ${test}${why}`
 }
 
 function oneLine(text: string): string {
   return text.trim().replaceAll(/\s+/g, ' ')
 }
 
-async function runAll(options: Options, scratch: string): Promise<readonly Verdict[]> {
-  const root = fileURLToPath(new URL('../..', import.meta.url))
-  const queue = [...choose(options).entries()]
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+async function runAll({ only, piece, jobs }: Options, scratch: string): Promise<Verdict[]> {
+  const [part, parts] = piece
+  const queue = tasks(root)
+    .filter(({ area, edit, tests }) => `${area} ${edit.file} ${tests.join()}`.includes(only))
+    .filter((_, index) => index % parts === part - 1)
   const verdicts: Verdict[] = []
-  async function work(): Promise<void> {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const [number, task] = next
-      const verdict = await runMutant({ root, scratch }, task, number)
+  async function work(_: unknown, worker: number): Promise<void> {
+    for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
+      const verdict = await runMutant(root, join(scratch, `${worker}.json`), task)
       verdicts.push(verdict)
       console.log(describe(task, verdict))
     }
   }
-  await Promise.all(Array.from({ length: options.jobs }, work))
+  await Promise.all(Array.from({ length: jobs }).map(work))
   return verdicts
 }
 

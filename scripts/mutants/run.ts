@@ -1,12 +1,12 @@
-// Runs the named test of one mutant against the defect, in its own vitest, and reports whether the
-// test noticed. Must not count a run as noticed that failed for another reason.
+// Runs tests of one file against a defect, in their own vitest, and reports whether one noticed.
+// Must not treat a run as a kill that failed for another reason.
 
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { env, execPath } from 'node:process'
 import { z } from 'zod'
-import type { Mutant } from './mutant.ts'
+import type { Edit } from './mutant.ts'
 
 export type Verdict =
   | { readonly type: 'killed' }
@@ -14,53 +14,51 @@ export type Verdict =
   /** The entry is wrong: the test did not run, or the file with the defect does not load. */
   | { readonly type: 'unusable'; readonly why: string }
 
-export interface Task extends Mutant {
-  /** From the root of the repository. */
-  readonly file: string
+export interface Task {
+  readonly area: string
+  readonly edit: Edit
+  /** The text that the edit replaces. */
+  readonly replaced: string
+  /** From `test/`. */
+  readonly tests: readonly string[]
+  /** The end of the full name of the test that must fail; undefined if any may. */
+  readonly name: string | undefined
 }
 
-export interface Place {
-  /** The root of the repository. */
-  readonly root: string
-  /** The directory of reports; one run at a time writes to its name. */
-  readonly scratch: string
-}
+/** A test that waits this long for something that the defect prevents has noticed the defect. */
+const TEST_MS_MAX = 100_000
+/** A longer run is ended. */
+const RUN_MS_MAX = 300_000
 
-/** A test that waits so long for what the defect keeps from it has noticed the defect. */
-const testMsMax = 100_000
-/** A run that takes longer is ended. */
-const runMsMax = 180_000
-
-export async function runMutant(place: Place, task: Task, number: number): Promise<Verdict> {
-  const report = join(place.scratch, `${number}.json`)
-  const { file, line, becomes } = task
-  const output = await vitest(place, task, {
-    MUTANT: JSON.stringify({ file, line, becomes }),
-    REPORT: report,
-  })
+/** `report` is the path of a file that no other run uses. */
+export async function runMutant(root: string, report: string, task: Task): Promise<Verdict> {
+  const { edit, name } = task
+  const output = await vitest(root, task, { MUTANT: JSON.stringify(edit), REPORT: report })
   const results = readReport(report)
   rmSync(report, { force: true })
   if (results === undefined) return { type: 'unusable', why: lastLines(output) }
-  const named = results.filter(({ fullName }) => fullName.endsWith(task.name))
-  const ran = named.filter(({ status }) => status === 'passed' || status === 'failed')
+  const ran = results.filter(({ fullName, status }) => {
+    return fullName.endsWith(name ?? '') && (status === 'passed' || status === 'failed')
+  })
   if (ran.length === 0) return { type: 'unusable', why: 'the test did not run' }
   return { type: ran.some(({ status }) => status === 'failed') ? 'killed' : 'survived' }
 }
 
 function vitest(
-  { root }: Place,
-  { test, name }: Task,
+  root: string,
+  { tests, name }: Task,
   variables: Readonly<Record<string, string>>,
 ): Promise<string> {
   const program = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-  const pattern = `${name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`
-  const choice = ['--testNamePattern', pattern, `--testTimeout=${testMsMax}`]
-  const args = [program, 'run', join('test', test), ...choice]
+  const pattern = name?.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+  const choice = pattern === undefined ? ['--bail=1'] : ['--testNamePattern', `${pattern}$`]
+  const files = tests.map((test) => join('test', test))
+  const args = [program, 'run', ...files, ...choice, `--testTimeout=${TEST_MS_MAX}`]
   const child = spawn(execPath, args, {
     cwd: root,
     env: { ...env, ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: runMsMax,
+    timeout: RUN_MS_MAX,
   })
   const parts: Buffer[] = []
   child.stdout.on('data', (part: Buffer) => parts.push(part))
@@ -75,10 +73,9 @@ const testResultSchema = z.object({ fullName: z.string(), status: z.string() })
 const reportSchema = z.object({
   testResults: z.array(z.object({ assertionResults: z.array(testResultSchema) })),
 })
-type TestResult = z.infer<typeof testResultSchema>
 
 /** Undefined if vitest wrote no report, or if a file could not be loaded. */
-function readReport(path: string): readonly TestResult[] | undefined {
+function readReport(path: string): readonly z.infer<typeof testResultSchema>[] | undefined {
   try {
     const { testResults } = reportSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
     const results = testResults.flatMap((file) => file.assertionResults)

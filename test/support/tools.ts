@@ -17,7 +17,6 @@ const packages = {
   bash: 'bash',
   zsh: 'zsh',
   fish: 'fish',
-  groff: 'groff-base',
   chromium: 'chromium',
 } as const
 

@@ -1,4 +1,4 @@
-// What is made from the table of commands for shells and terminals: help, completion, man pages.
+// What is made from the table of commands for shells and terminals: help and completion.
 
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -6,14 +6,12 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { shells } from '../../../src/cli/completion.ts'
 import { commandHelp, overview } from '../../../src/cli/help.ts'
-import { manualPages } from '../../../src/cli/manual.ts'
 import { parseCommandLine } from '../../../src/cli/parse.ts'
 import { commandGroups, commands } from '../../../src/cli/table.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 import { requires } from '../../support/tools.ts'
 
 const bash = requires('bash')
-const groff = requires('groff')
 
 function scriptFor(shell: string): string {
   return shells[shell]?.(commands) ?? ''
@@ -102,24 +100,5 @@ describe.each(['zsh', 'fish'] as const)('the script of %s', (shell) => {
     writeFileSync(file, scriptFor(shell))
     const { status, stderr } = spawnSync(shell, ['-n', file], { encoding: 'utf8' })
     expect([status, stderr]).toEqual([0, ''])
-  })
-})
-
-describe('man pages', () => {
-  test('there is one for each command, and one that lists them', () => {
-    const pages = manualPages(commandGroups)
-    expect(pages.size).toBe(commands.length + 1)
-    expect(pages.get('gitlocket.1')).toContain('gitlocket\\-key\\-recovery(1)')
-    expect(pages.get('gitlocket-key-recovery.1')).toContain('\\fB\\-\\-keep\\-old\\fR')
-  })
-
-  test.skipIf(groff.missing)(`are free of errors${groff.note}`, { tags: 'slow' }, () => {
-    for (const page of manualPages(commandGroups).values()) {
-      const { stderr } = spawnSync('groff', ['-man', '-Tascii', '-ww'], {
-        input: page,
-        encoding: 'utf8',
-      })
-      expect(stderr).toBe('')
-    }
   })
 })

@@ -282,11 +282,6 @@ export function wantsDebugging(): boolean {
   return variable('NODE_DEBUG') === 'gitlocket'
 }
 
-/** Makes this process and its workers create temporary files in `directory` from now on. */
-export function redirectTemporaryFiles(directory: string): void {
-  process.env['TMPDIR'] = directory
-}
-
 /** The variables of this process with additions, for a child process. */
 export function variablesWith(others: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   return { ...process.env, ...others }

@@ -123,15 +123,12 @@ export const careCommands: readonly Command[] = [
       { name: 'repair', summary: 'Repair damaged and missing files from what is intact' },
       { name: 'from', value: 'where', summary: 'With --repair: take what is missing from there' },
       { name: 'dry-run', summary: 'With --repair: show what would be done' },
-      { name: 'leaks', summary: 'Search everything that a scratch store writes for plaintext' },
     ],
     notes: [
       'Also counts unreachable objects, which interrupted syncs and lost races leave behind; for ' +
         'that it packs the journal and reads every commit and tree. Only `git gc --prune=now` ' +
         'removes them, while no process has the store open.',
-      'The exit code is that of the first failure. --leaks creates a store in a temporary ' +
-        'directory, writes canaries into contents, paths, reasons, sessions, actors and keys, ' +
-        'searches every file and object for them, and exits with 11 if it finds one.',
+      'The exit code is that of the first failure.',
       '--repair reads packs, loose objects, the journal and refs, and rewrites what is readable, ' +
         'once the history verifies from its first commit on. --from names a remote, its ' +
         'address, the directory of a backup, or another clone; without it no remote is ' +

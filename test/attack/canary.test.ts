@@ -1,6 +1,6 @@
 // T1: an attacker who reads the repository, the state directory, a temporary file or an error
-// message, at any moment, finds no text, path, reason, actor, session or name of a store. FORMAT §0
-// (1), §11.
+// message, at any moment, finds no text, path, reason, actor, session, name of a store or a device,
+// passphrase or identity. FORMAT §0 (1), §11.
 
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
 import { sha256 } from '../../src/crypto/digest.ts'
 import { StoreError } from '../../src/errors.ts'
-import { generateIdentity } from '../../src/keys/identity.ts'
+import { formatIdentity, generateIdentity } from '../../src/keys/identity.ts'
 import { createStore } from '../../src/store/create.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -19,7 +19,7 @@ import { leastStretch } from '../support/stores.ts'
 import { gitBytes, sharedDirectory } from '../support/temporary.ts'
 
 /** One canary for each kind of secret, so that a match shows what leaked. */
-const canaries: Readonly<Record<string, string>> = Object.fromEntries(
+const named: Readonly<Record<string, string>> = Object.fromEntries(
   [
     'content',
     'edit',
@@ -33,23 +33,32 @@ const canaries: Readonly<Record<string, string>> = Object.fromEntries(
     'key',
     'value',
     'passphrase',
+    'changed',
+    'device',
+    'refused',
   ].map((what) => [what, `Canary-${what}-Xq7vT2`]),
 )
-const { content = '', edit = '', path = '', directory = '', reason = '' } = canaries
-const { actor = '', session = '', passphrase = '' } = canaries
+const identity = await generateIdentity(countingRandom('canary'))
+const canaries = {
+  ...named,
+  identity: formatIdentity(identity).split('\n')[1]?.slice(21, 61) ?? '',
+}
+const { content = '', edit = '', path = '', directory = '', reason = '' } = named
+const { actor = '', session = '', passphrase = '', changed = '', device = '' } = named
+const { name: storeName = '', description = '', key = '', value = '', refused = '' } = named
 const author = { actor: { type: 'user', id: actor }, session, reason } as const
 
 const root = sharedDirectory()
 const places = { directory: join(root, 'store'), stateDirectory: join(root, 'state') }
-const identity = generateIdentity(countingRandom('canary'))
 let found: Record<string, readonly string[]>
 
 beforeAll(async () => {
   const before = temporaryFiles()
   const { store } = await createStore({
     ...places,
-    identity: await identity,
-    name: canaries['name'] ?? '',
+    identity,
+    name: storeName,
+    deviceName: device,
     passphrase,
     stretch: leastStretch,
     actor: author.actor,
@@ -61,7 +70,7 @@ beforeAll(async () => {
   await fillHistory(store)
   await store.close()
   const closed = search(canaries, root)
-  const again = await openStore({ ...places, identity: await identity })
+  const again = await openStore({ ...places, identity })
   await again.read(`/${directory}/${path}.md`)
   await again.history.versions({ path: `/${directory}` })
   const reopened = search(canaries, root)
@@ -79,10 +88,12 @@ async function work(store: MemoryStore): Promise<void> {
   await store.as(author).apply([{ type: 'rename', path: at, to: `/${directory}/moved/${path}.md` }])
   await store.as(author).apply([{ type: 'create', path: at, content }])
   await store.as(author).apply([{ type: 'delete', path: `/${directory}/moved` }])
-  const { name = '', description = '', key = '', value = '' } = canaries
   await store
     .as(author)
-    .settings.update({ name: `${name} 2`, description, metadata: { [key]: value } })
+    .settings.update({ name: `${storeName} 2`, description, metadata: { [key]: value } })
+  await store.as(author).keys.changePassphrase(changed)
+  const nul = { type: 'create', path: `/${refused}`, content: `${refused}\0` } as const
+  expect((await caught(() => store.as(author).apply([nul])))?.code).toBe('invalid_input')
 }
 
 /** Enough commits that the caches of the history are written too. */
@@ -173,7 +184,7 @@ describe('T1: the message of an error repeats nothing', () => {
     ['invalid_input', 'a cursor that is none', (s) => s.history.versions({ page: content })],
     ['invalid_input', 'a version id that is none', (s) => s.history.version(content)],
   ])('%s: %s', async (code, _, act) => {
-    const store = await openStore({ ...places, identity: await identity })
+    const store = await openStore({ ...places, identity })
     const error = await caught(() => act(store))
     await store.close()
     expect(error?.code).toBe(code)

@@ -1,5 +1,4 @@
-// `doctor`: passes healthy stores, names faults with a fix, and its search for leaks finds planted
-// canaries.
+// `doctor`: passes healthy stores, and names faults with a fix.
 
 import { execFileSync } from 'node:child_process'
 import {
@@ -15,7 +14,6 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { mendStore } from '../../src/api/advice.ts'
 import { concatBytes } from '../../src/bytes.ts'
-import { CanarySearch, needlesOf } from '../../src/cli/doctor/canaries.ts'
 import { encodeBatch } from '../../src/git/journal/journal-frame.ts'
 import type { Transition } from '../../src/git/object-store.ts'
 import { OidList } from '../../src/git/objects/oid-list.ts'
@@ -23,7 +21,7 @@ import { encodeIntent } from '../../src/git/purge/purge-intent.ts'
 import { git } from '../support/temporary.ts'
 import { requires } from '../support/tools.ts'
 import { TestHistory } from '../support/transitions.ts'
-import { type Home, newHome, newHomeWithStore } from './cli-process.ts'
+import { type Home, newHomeWithStore } from './cli-process.ts'
 
 /** A journal file with a batch for each transition, and where those begin. */
 function journalOf(transitions: readonly Transition[]): { bytes: Uint8Array; starts: number[] } {
@@ -234,46 +232,6 @@ describe('doctor', () => {
     const env = { GITLOCKET_STATE_DIRECTORY: inside }
     const { stdout } = await home.call(['doctor'], env)
     expect(stdout).toMatch(/warn {2}State directory {3}inside the store/)
-  })
-})
-
-describe('doctor --leaks', () => {
-  test(
-    'finds no canary in files, objects or messages, and cleans up',
-    { tags: 'slow' },
-    async () => {
-      const home = newHome()
-      const temporary = join(home.directory, 'tmp')
-      mkdirSync(temporary)
-      const env = { TMPDIR: temporary }
-      const { stdout, exitCode } = await home.run(['doctor', '--leaks', '--json'], { env })
-      const report = JSON.parse(stdout)
-      expect(exitCode).toBe(0)
-      expect(report).toMatchObject({ leaks: [], control_found: true })
-      expect(report.searched.files).toBeGreaterThan(20)
-      expect(report.searched.objects).toBeGreaterThan(50)
-      expect(report.searched.texts).toBeGreaterThan(5)
-      expect(readdirSync(temporary)).toEqual([])
-    },
-  )
-
-  const canary = { place: 'test', text: 'canary-0123456789' }
-  test.each(needlesOf(canary).map((needle) => [needle.encoding, needle.bytes] as const))(
-    'the search sees %s',
-    (encoding, bytes) => {
-      const search = new CanarySearch([canary])
-      search.file('a file', Buffer.concat([Buffer.from('before'), bytes, Buffer.from('after')]))
-      expect(search.hits).toContainEqual({ place: 'test', encoding, where: 'a file' })
-      expect(search.counts.files).toBe(1)
-    },
-  )
-
-  test.each([0, 1, 2, 3, 50])('the search sees base64 in lines, at offset %d', (offset) => {
-    const plain = Buffer.from(`${'x'.repeat(offset)}${canary.text}yy`)
-    const lines = plain.toString('base64').replaceAll(/.{8}/g, '$&\n ')
-    const search = new CanarySearch([canary])
-    search.object('a commit', Buffer.from(lines))
-    expect(search.hits).toHaveLength(1)
   })
 })
 

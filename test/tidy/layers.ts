@@ -206,7 +206,7 @@ function layerOf(path: string): string {
   return base.has(name) ? 'base' : name
 }
 
-/** Its place in `order`: `git/pack` of src/git/pack/delta.ts, `cli` of src/cli/doctor/leaks.ts. */
+/** Its place in `order`: `git/pack` of src/git/pack/delta.ts, `cli` of src/cli/doctor/repair.ts. */
 function roomOf(path: string): string {
   const folders = path.split('/').slice(1, 3)
   const room = folders.join('/')

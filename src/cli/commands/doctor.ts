@@ -5,12 +5,10 @@ import type { Answer, Input } from '../command.ts'
 import type { Context } from '../context.ts'
 import { checkFiles } from '../doctor/file-checks.ts'
 import { findingText } from '../doctor/finding.ts'
-import { findLeaks } from '../doctor/leaks.ts'
 import { checkStore, withoutStore } from '../doctor/store-checks.ts'
 import { isNothingHere } from '../vanished.ts'
 
 export async function doctor(context: Context, input: Input): Promise<Answer> {
-  if (input.flag('leaks')) return findLeaks(context)
   if (input.flag('repair')) return (await import('../doctor/repair.ts')).repair(context, input)
   for (const option of ['from', 'dry-run']) {
     const given = input.flag(option) || input.text(option) !== undefined

@@ -211,7 +211,7 @@ export function checkAuthor(
   commit.checkSignature(device.signingKey)
 }
 
-/** Checks that a recovery identity stays in the epoch: `checkSuccession` checks what it adds. */
+/** Checks that a recovery identity remains in the epoch: `checkSuccession` checks what it adds. */
 function checkRecoveryRights(
   before: KeyringState,
   { sequence }: ChangeRecord,

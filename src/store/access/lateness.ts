@@ -58,7 +58,7 @@ function vouches(after: Directory, { deviceId, grantId }: SideAuthor): boolean {
   return grantId === undefined && isInForce(after, deviceId)
 }
 
-/** The keys of what only an owner may write, by devices that are owners no more. */
+/** The keys of records that only owners may write, by devices that are no longer owners. */
 export function heldOf<Key>(
   side: readonly SideCommit<Key>[],
   { before, after }: Pick<Judging, 'before' | 'after'>,

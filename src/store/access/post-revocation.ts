@@ -31,7 +31,10 @@ type Tips = Readonly<Record<keyof Divergence, Directory>>
 
 type Sides = Readonly<Record<keyof Divergence, readonly SideCommit<Oid>[]>>
 
-/** What only one of two heads has, compared by records: a redaction changes the ids of commits. */
+/**
+ * The records that only one of two heads has, compared by records: a redaction changes the ids of
+ * commits.
+ */
 async function readSides(
   source: CommitSource,
   { ours, theirs }: Divergence,
@@ -196,7 +199,10 @@ export function decodeAt(source: CommitSource, oid: Oid): ReturnType<typeof deco
   return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
 }
 
-/** One of two heads, with what only it has, divided by what can be merged into the other one. */
+/**
+ * One of two heads, with the records that it alone has: those to merge into the other, and the
+ * rest.
+ */
 export interface SplitSide {
   /** All of it, parents before children. */
   readonly commits: readonly Oid[]
@@ -245,7 +251,7 @@ function splitSides(
   return { commits, kept: commits.filter((oid) => !left.has(oid)), left: [...left] }
 }
 
-/** The directory in force before the keyring records of a side; undefined if it has none. */
+/** The directory in force before the keyring records of a side; undefined without one. */
 function directoryBefore(
   source: CommitSource,
   side: readonly SideCommit<Oid>[],

@@ -83,7 +83,7 @@ export async function withAudit<T>(
   }
 }
 
-/** Lists what is left out from now on, and remembers the head that leaves it out. */
+/** Lists records that are left out from now on, and remembers the head that leaves it out. */
 async function leave(
   objects: ObjectStore,
   lost: NonNullable<LostRecords>,
@@ -130,7 +130,7 @@ async function audit(
     ...(await comparedOf(storeId, snapshot)),
     memories: snapshot.count,
     entries: trail.entries,
-    // A sync that was cut off may have listed what is still there.
+    // A sync that was cut off may have listed records that still exist.
     leftOut: list.read().filter(({ record }) => !present.has(record)),
   }
 }

@@ -1,7 +1,7 @@
-// What an auditor has verified and the members have left out since (FORMAT §9.3): found,
-// refused until the user accepts it, and listed from then on, sealed and outside the store. A
-// redaction lets go of the commits; the entries stay, which name ids alone. Must not move a head or
-// the anchor.
+// What an auditor has verified and the members have left out since (FORMAT §9.3): found, refused
+// until the user accepts it, and listed from then on, sealed and outside the store. A redaction
+// lets go of the commits; the entries remain, which name ids alone. Must not move a head or the
+// anchor.
 
 import { toHex } from '../../bytes.ts'
 import type { Clock } from '../../clock.ts'
@@ -41,8 +41,8 @@ export interface LeftOut {
   /** When the user accepted that, in ms since 1970, by the clock of this machine. */
   readonly acceptedAt: number
   /**
-   * `late`: of a device that was removed meanwhile, or on top of that (FORMAT §7.4). `missing`: the
-   * removals do not explain it.
+   * `late`: of a device that has been removed, or on top of such a record (FORMAT §7.4). `missing`:
+   * the removals do not explain it.
    */
   readonly why: 'late' | 'missing'
   /** Undefined if the commit could not be read any more. */

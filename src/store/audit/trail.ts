@@ -1,6 +1,6 @@
 // The clone of an auditor, a device that holds A and not C (FORMAT §4): a bare repository, which is
-// fetched, verified as by `audit`, and kept current. Erases what was redacted in other clones. Must
-// not merge, enrol or send: an auditor writes no records.
+// fetched, verified as by `audit`, and kept current. Erases versions that other clones redacted.
+// Must not merge, enrol or send: an auditor writes no records.
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
@@ -94,7 +94,7 @@ export async function joinTrail(
 
 /**
  * Takes over the remote's head, once its trail is verified and contains what this device verified
- * before. Starts over if another process moves the head meanwhile. Throws a remote code,
+ * before. Starts over if another process moves the head concurrently. Throws a remote code,
  * `rolled_back`, `store_id_mismatch`, `wrong_key`, or the code of verification, and takes over
  * nothing then.
  */
@@ -107,7 +107,7 @@ export function syncTrail(options: TrailOptions): Promise<SyncReport> {
   })
 }
 
-/** A clone, and what a sync has fetched beside it. */
+/** A clone, and the packs that a sync has fetched. */
 interface Fetching {
   readonly objects: ObjectStore
   readonly incoming: Incoming
@@ -127,7 +127,7 @@ async function syncOnce(clone: Fetching, options: TrailOptions): Promise<SyncRep
   // A clone of the trail was fetched from its remote, so the remote has shown this store before.
   checkStoreId(incoming, head, storeId, { wasShown: true })
   const target = { storeId, anchor, list, head }
-  // The head of a clone that was never audited counts as seen.
+  // The head of a clone that was never audited is taken for seen.
   const current = { ...target, head: before, before }
   if (anchor.verified === undefined) await takeOver(clone, current, options)
   const isKnown = head === before && (await isVerified(objects, target, options))
@@ -336,7 +336,7 @@ async function findCommon(
 
 /**
  * The objects that redactions have erased: those of rewritten commits that the new history does not
- * lead to. Commits that it drops stay on the disk, on no branch.
+ * lead to. Commits that it drops remain on the disk, on no branch.
  */
 async function erasedBetween(
   source: CommitSource,

@@ -69,7 +69,7 @@ export type Change =
 
 type MemoryUpdate = Extract<Change, { readonly type: 'update' }>
 
-/** The state that a live or deleted memory is to get. The id is in hex. */
+/** The new state of a live or deleted memory. The id is in hex. */
 export interface StateChange {
   readonly memoryId: string
   /** Undefined to delete the memory. */
@@ -200,7 +200,7 @@ function edit(state: PlannedState, change: Extract<Change, { readonly type: 'edi
 function append(state: PlannedState, path: string, content: string): string {
   const memory = state.paths.findMemory(checkPath(path))
   if (memory === undefined) return create(state, path, content)
-  // Before it is joined: what is no text would become one.
+  // Before it is joined, which would turn any other value into a text.
   state.checkContent(path, content)
   return setContent(state, memory, { content: appendLines(state.contentOf(memory), content) })
 }
@@ -347,7 +347,7 @@ function reachOne(
   state.place({ memoryId, path, content, created })
 }
 
-/** Throws `not_found`, or `invalid_input` for what is no hash, whatever the memory is. */
+/** Throws `not_found`, or `invalid_input` for anything but a hash, whatever the memory is. */
 function getById(
   state: PlannedState,
   memoryId: string,

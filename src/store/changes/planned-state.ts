@@ -119,7 +119,7 @@ export class PlannedState {
     return memoryId
   }
 
-  /** Takes a memory out of the tree; what is not placed again is deleted. */
+  /** Takes a memory out of the tree; a memory that is not placed again is deleted. */
   remove(memory: LiveMemory): void {
     const { memoryId } = memory
     if (!this.#before.has(memoryId)) this.#before.set(memoryId, memory)

@@ -15,13 +15,13 @@ import type {
 } from '../snapshot/snapshot.ts'
 import type { ContentGuard } from './content-guard.ts'
 
-/** Who asked for a change, and why. */
+/** The author of a change, and the reason. */
 export interface Author {
   readonly actor: Actor
   readonly session?: string | undefined
   /** Free text of at most 4,096 bytes, stored encrypted and removed with a redaction. */
   readonly reason?: string | undefined
-  /** Asked about what is written in this name, besides the guard of the store. */
+  /** Asked about each text of this author, in addition to the guard of the store. */
   readonly guard?: ContentGuard | undefined
 }
 

@@ -15,7 +15,7 @@ export interface CommitCount {
   readonly commits: number
 }
 
-/** The count at `head`. Throws `object_missing` if the known commit was erased meanwhile. */
+/** The count at `head`. Throws `object_missing` if the known commit has been erased. */
 export async function countOn(
   objects: ObjectSource,
   known: CommitCount,

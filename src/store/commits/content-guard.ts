@@ -1,4 +1,5 @@
-// What may look at texts before they are written, for whoever opens a store or writes.
+// The function that checks texts before they are written, given when a store is opened or for a
+// write.
 
 export interface Finding {
   /** The kind of finding in a few words: `private key`. Shown to the model; none of the text. */
@@ -13,7 +14,7 @@ export interface Finding {
 }
 
 /**
- * Returns what must not be written in a content or its path. Also called with an empty path and, as
+ * Returns the secrets in a content or its path. Also called with an empty path and, as
  * the content, the reason of a change, or what can never be erased: the id of an actor or a
  * session, the name of a device, the name, description and metadata of a store. Other writers wait
  * for it. It must depend only on its arguments. If it throws, nothing is written either.

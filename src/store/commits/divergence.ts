@@ -216,7 +216,7 @@ export function lesserTerms(a: GrantState, b: GrantState): GrantState {
   return a.notAfter <= b.notAfter ? a : b
 }
 
-/** FORMAT §8.2: the records of both machines stay, and the device is inactive from then on. */
+/** FORMAT §8.2: the records of both machines are kept, and the device is inactive from then on. */
 export function forkedState(a: DeviceState, b: DeviceState): DeviceState {
   const later = isEarlierState(a, b) ? b : a
   return { ...later, forked: true }

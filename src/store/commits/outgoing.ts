@@ -1,6 +1,6 @@
-// Finds what a push has to send: the commits that one head has and the other lacks, and the objects
-// that they introduce (FORMAT §2). Reads only git objects, in proportion to what is new. Trusts the
-// commits, which were verified before.
+// Finds the objects of a push: the commits that one head has and the other lacks, and the objects
+// that they introduce (FORMAT §2). Reads only git objects, in proportion to the new part. Trusts
+// the commits, which were verified before.
 
 import { assert } from '../../errors.ts'
 import { treeOf } from '../../format/commit-sections.ts'

@@ -36,8 +36,8 @@ export function sealSettings(
 }
 
 /**
- * What is to change in the settings; a function gets those in force and decides about all of them.
- * Metadata given as an object replace the users' pairs only, so that the guard stays as it is.
+ * The changes of the settings; a function gets those in force and decides about all of them.
+ * Metadata given as an object replace the users' pairs only, and leave the guard unchanged.
  */
 export type SettingsChange = Partial<Settings> | ((now: Settings) => Partial<Settings>)
 
@@ -62,7 +62,7 @@ async function changeSettings(
 }
 
 function keepOwnPairs(change: Partial<Settings>, before: Settings): Partial<Settings> {
-  // What is no object is left to the check of the settings, as it was given.
+  // Anything but an object is passed on to the check of the settings.
   const metadata: unknown = (change as Partial<Settings> | undefined | null)?.metadata
   if (typeof metadata !== 'object' || metadata === null) return change
   return { ...change, metadata: { ...pairsOf(before.metadata, 'own'), ...metadata } }

@@ -48,7 +48,7 @@ export interface DeviceAdded extends Applied {
 }
 
 export interface KeysChanged extends Applied {
-  /** The access that remains to those who lose keys; undefined if nobody loses any. */
+  /** The remaining access of those who lose keys; undefined if no one does. */
   readonly residualAccess: ResidualAccess | undefined
 }
 
@@ -216,7 +216,7 @@ export async function resealAll(session: StoreSession, author: Author): Promise<
   return resealed
 }
 
-/** Replaces the passphrase; null removes it, and does nothing if there is none. */
+/** Replaces the passphrase; null removes it, and does nothing without one. */
 export async function changePassphrase(
   session: StoreSession,
   passphrase: string | null,

@@ -1,6 +1,6 @@
 // Seals live memories again under the epoch in force, each as a new version with the same path and
-// content: holders of older keys alone cannot open those (FORMAT §7.3). What an archived or deleted
-// version holds stays under the keys of its time. Must not begin an epoch.
+// content: holders of older keys alone cannot open those (FORMAT §7.3). Archived and deleted
+// versions keep the keys of their time. Must not begin an epoch.
 
 import { StoreError } from '../../errors.ts'
 import { MEBIBYTE } from '../../limits.ts'

@@ -1,4 +1,4 @@
-// What opens a store besides its devices: passphrases and recovery keys. Keeps none of them.
+// The secrets that open a store without a device: passphrases and recovery keys. Keeps no secret.
 
 import { equalBytes } from '../../bytes.ts'
 import type { RecoveryEntry } from '../../format/directory.ts'
@@ -6,7 +6,7 @@ import type { Seeded } from '../../format/envelope.ts'
 import { operatorSigningKeys } from '../../keys/recovery.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
-/** How many there are of what opens the store besides its devices. */
+/** The number of passphrases and recovery keys. */
 export interface Secrets {
   readonly passphrases: number
   readonly recoveryKeys: number

@@ -191,7 +191,7 @@ export function deviceNameTexts(name: string): PermanentText[] {
   return name === '' ? [] : [{ what: 'The name of the device', text: name, parameter: 'name' }]
 }
 
-/** What is new in settings. */
+/** The new texts in settings. */
 export function settingsTexts(after: Settings, before?: Settings): PermanentText[] {
   const known = new Map(Object.entries(before?.metadata ?? {}))
   const pairs = Object.entries(after.metadata).filter(([key, value]) => known.get(key) !== value)
@@ -203,7 +203,7 @@ export function settingsTexts(after: Settings, before?: Settings): PermanentText
       parameter: 'description',
       was: before?.description,
     },
-    // Together, since some secrets are known by what they are called, and at the start of a line.
+    // Together, since some secrets are known by their names, and at the start of a line.
     ...pairs.map(([key, value]) => ({
       what: 'The metadata of the store',
       text: `${key}: ${value}\n${value}`,

@@ -41,7 +41,7 @@ const NAME_IN_CODE = /^[A-Za-z_]\w{0,63}(?:(?:\.|::|->)[A-Za-z_]\w{0,63}){1,6}$/
 export function isMadeUpToken(token: string): boolean {
   if (MADE_UP.test(token) || SEQUENCE.test(token)) return true
   if (PUBLISHED.some((part) => token.includes(part))) return true
-  // The end of a token is drawn at random: twenty characters of three kinds are none.
+  // The end of a token is drawn at random: twenty characters of three kinds are no placeholder.
   return new Set(token.slice(-20)).size <= 3
 }
 

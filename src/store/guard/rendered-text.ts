@@ -1,6 +1,6 @@
-// What a rendered text says: escapes of JSON, URLs, HTML and Markdown resolved, colours and hidden
+// A text as it is rendered: escapes of JSON, URLs, HTML and Markdown resolved, colours and hidden
 // characters (FORMAT §1.6) taken out, base64 of readable text decoded. Each result knows the place
-// in the original. Most texts have none of it, and cost two searches. Linear in the text.
+// in the original. Most texts have no escapes, and cost two searches. Linear in the text.
 
 import { unseenClass } from '../../format/characters.ts'
 import type { Place } from './card-numbers.ts'
@@ -73,7 +73,7 @@ export function resolveEscapes(text: string): readonly RenderedText[] {
   return found
 }
 
-/** What readable base64 in a text says, and in that again. */
+/** The texts in readable base64, and in those again. */
 export function decodeBase64(text: string, depth: number = DECODED_DEPTH): readonly RenderedText[] {
   const found: RenderedText[] = []
   BASE64_START.lastIndex = 0

@@ -28,7 +28,7 @@ export function mergeContents(sides: TextSides, limit: number): MergedContent {
 }
 
 /**
- * Merges the text of an editor into one that was written meanwhile, for a user who reviews it:
+ * Merges the text of an editor into a newer one, for a user who reviews it:
  * what overlaps is theirs to choose. That is the whole text if the lines of both sides would not be
  * valid JSON any more.
  */
@@ -44,7 +44,9 @@ function isFit(content: string, { older, newer }: TextSides, limit: number): boo
   return !isJson(older) || !isJson(newer) || isJson(content)
 }
 
-/** Whether the text is a JSON object or array. A single number or string counts as plain text. */
+/**
+ * Whether the text is a JSON object or array. A single number or string is treated as plain text.
+ */
 function isJson(text: string): boolean {
   if (!/^\s*[[{]/.test(text)) return false
   try {

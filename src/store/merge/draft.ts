@@ -1,7 +1,6 @@
-// A memory while a merge is planned: merges the two sides of one memory into a path and a text.
-// What only one side changed is that side's; else path and text merge separately, and an edit wins
-// over a deletion. Must not compare different
-// memories: joining.ts and placement.ts do.
+// A memory while a merge is planned: merges the two sides of one memory into a path and a text. A
+// part that only one side changed is that side's; else path and text merge separately, and an edit
+// wins over a deletion. Must not compare different memories: joining.ts and placement.ts do.
 
 import { zeroId } from '../../format/record.ts'
 import { contentBytesFormatMax } from '../../limits.ts'
@@ -92,7 +91,7 @@ export function openDraft(input: MergeInput, memory: OpenMemory): Draft {
   const live = older.live ?? newer.live
   if (only === undefined && live !== undefined) {
     const isDeleted = [older, newer].some(({ operation }) => operation === 'deleted')
-    // Of an ancestor of a head the version may be redacted: a later one replaces it.
+    // The version at an ancestor of a head may be redacted: a later one replaces it.
     const outcomes: OutcomeKind[] = isDeleted ? ['edit_kept'] : []
     return { ...start, isLive: true, ...takeLive(input, live), outcomes }
   }

@@ -12,7 +12,7 @@ export interface OpenMemory {
   readonly ours: CurrentVersion
   /** The version at the other parent: the second base of the row. */
   readonly theirs: CurrentVersion
-  /** The version that both descend from; undefined if there is none. */
+  /** The version that both descend from; undefined without one. */
   readonly base: BaseState | undefined
 }
 
@@ -30,7 +30,7 @@ export interface MergeInput {
   /** Live memories that only one parent changed or created, as that parent has them. */
   readonly changed: readonly LiveMemory[]
   /**
-   * Whether a memory of `changed` must stay as it is: only our side changed it, and there may be
+   * Whether a memory of `changed` must not change: only our side changed it, and there may be
    * more of those than a commit has rows. Then those of theirs give way, whichever is older.
    */
   readonly isFixed: (memoryId: string) => boolean

@@ -71,8 +71,8 @@ function findFreePath(input: MergeInput, places: Places, file: Draft, draft: Dra
 const SHORT_ID_DIGITS = 8
 
 /**
- * A file `/a.md` becomes `/a.aside-….md`. If the file stays, `/a.md/b` becomes `/a.md.files-…/b`,
- * so that the memories of one directory stay together.
+ * A file `/a.md` becomes `/a.aside-….md`. If the file is kept, `/a.md/b` becomes `/a.md.files-…/b`,
+ * to keep the memories of a directory together.
  */
 function pathsBeside(file: Draft, draft: Draft): readonly string[] {
   if (file === draft) return pathsAside(file.path, file.memoryId)

@@ -23,7 +23,7 @@ export interface BuiltOnRedacted {
 /** By version, those that it was written on; ids are hex. */
 export type BuiltOn = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Whose text is looked for, and where the search goes no further. */
+/** The versions whose text is searched for, and those where the search ends. */
 interface Search {
   readonly isSource: (base: VersionEntry, entry: VersionEntry) => boolean
   readonly isEnd: (entry: VersionEntry) => boolean
@@ -80,7 +80,7 @@ function* unaware(history: History): Generator<undefined, BuiltOn> {
   return yield* follow(history, {
     isSource({ versionId }, { commit }) {
       const known = redactions.get(versionId)
-      // Whoever redacts sees what is there, and whoever writes later knows of the redaction.
+      // The device that redacts sees existing versions, and later writers know of the redaction.
       return known?.every((redaction) => isApart(redaction, commit)) === true
     },
     isEnd: ({ versionId }) => redactions.has(versionId),
@@ -102,7 +102,7 @@ function* follow(history: History, search: Search): Generator<undefined, BuiltOn
   return found
 }
 
-/** A deletion leads to what restores it alone: a merge with it takes its text from elsewhere. */
+/** A deletion is followed only by a restoration: a merge with it takes its text from elsewhere. */
 function sourcesOf(
   history: History,
   entry: VersionEntry,
@@ -121,7 +121,7 @@ function sourcesOf(
 
 const none: ReadonlySet<string> = new Set()
 
-/** Of a merge also the versions of other memories that it joined into this one. */
+/** For a merge, includes the versions of other memories that it joined into this one. */
 function inputsOf(history: History, entry: VersionEntry): readonly VersionEntry[] {
   const merged = mergedInputsOf(history, entry)
   if (merged.length > 0 || entry.base === zeroId) return merged

@@ -27,7 +27,7 @@ export interface CertificateTrail {
     versionId: string,
   ): { readonly memoryId: string; readonly operation: Operation } | undefined
   hasCommit(oid: string): boolean
-  /** One of these objects that the history leads to. */
+  /** One of these objects that the history still contains. */
   findReached(oids: readonly string[]): Promise<string | undefined>
 }
 

@@ -1,6 +1,6 @@
 // Reads the text of a certificate (FORMAT §10.1) strictly: one statement has one text, white space
 // aside, so that nothing is read that was not signed. Shows that the key which the certificate
-// names has signed it, and no more: whose key that is, certificate-check.ts or a pinned key says.
+// names has signed it, and no more: certificate-check.ts or a pinned key shows whose key that is.
 
 import { utf8 } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -26,9 +26,9 @@ const HASH = /^[0-9a-f]{64}$/
 const operations: ReadonlySet<unknown> = new Set<Operation>(['created', 'modified', 'deleted'])
 
 /**
- * Throws `invalid_input` for what is no certificate, `upgrade_required` for one of a later release,
- * and `certificate_invalid` unless the key that it names has signed it and gives the id of the
- * device that it names. libsodium must be loaded.
+ * Throws `invalid_input` for anything but a certificate, `upgrade_required` for one of a later
+ * release, and `certificate_invalid` unless the key that it names has signed it and gives the id of
+ * the device that it names. libsodium must be loaded.
  */
 export function readCertificate(given: string | RedactionCertificate): RedactionCertificate {
   const text = typeof given === 'string' ? given : textOf(given)
@@ -208,7 +208,7 @@ function fieldsOf(value: unknown, what: string): Fields {
   throw malformed(`${what.toLowerCase()} is not an object`)
 }
 
-/** White space within strings goes too: their values are compared apart. */
+/** White space within strings is removed too: their values are compared apart. */
 function withoutSpace(text: string): string {
   return text.replaceAll(/[ \t\r\n]+/g, '')
 }
@@ -223,7 +223,7 @@ function textOf(given: RedactionCertificate): string {
     const text: unknown = JSON.stringify(given)
     if (typeof text === 'string') return text
   } catch {
-    // Refused as what has no text is.
+    // Refused like a file without a text.
   }
   throw malformed('it is not JSON')
 }

@@ -33,7 +33,7 @@ export interface RedactionCertificate {
   readonly new_head: string
   readonly versions: readonly RedactedVersion[]
   /**
-   * Versions, `memver_…`, that stay and may repeat an erased text, as far as it was known here:
+   * Versions, `memver_…`, that remain and may repeat an erased text, as far as it was known here:
    * those with the same text, and those written on an erased one.
    */
   readonly may_repeat: readonly string[]
@@ -48,14 +48,14 @@ export interface RedactionCertificate {
   }
 }
 
-/** The facts about an erased version that stay in the history. */
+/** The facts about an erased version that remain in the history. */
 export interface RedactedVersion {
   readonly memory_version_id: string
   readonly memory_id: string
   readonly operation: Operation
 }
 
-/** What is signed. */
+/** The signed text. */
 export type Statement = Omit<RedactionCertificate, 'signature'>
 
 export function signCertificate(

@@ -1,5 +1,5 @@
-// Whether a verified history leads to some objects: what a certificate names as erased must not be
-// among them (FORMAT §10.1). Follows every commit and tree, and reads no blob.
+// Whether a verified history contains some objects: those that a certificate lists as erased must
+// not be among them (FORMAT §10.1). Follows every commit and tree, and reads no blob.
 
 import { treeOf } from '../../format/commit-sections.ts'
 import { parseLinks } from '../../format/commit.ts'
@@ -8,13 +8,13 @@ import { TimeSlice } from '../../time-slice.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { getTree, hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 
-/** One of the named objects that the head leads to; undefined if it leads to none. */
+/** One of the named objects in the history of the head; undefined if it contains no such object. */
 export async function findReached(
   objects: ObjectSource,
   head: Oid,
   oids: readonly Oid[],
 ): Promise<Oid | undefined> {
-  // After an erasure that is all: a history that verifies leads to nothing that is not stored.
+  // This is enough after an erasure: a history that verifies contains only stored objects.
   const named = new Set(oids.filter((oid) => hasObject(objects, oid)))
   if (named.size === 0) return undefined
   const slice = new TimeSlice()
@@ -32,7 +32,7 @@ export async function findReached(
   return undefined
 }
 
-/** `seen` are the trees that lead to none, to which it adds. */
+/** Adds to `seen` the trees without such objects. */
 function findInTree(
   objects: ObjectSource,
   root: Oid,

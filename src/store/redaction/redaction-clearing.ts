@@ -1,4 +1,4 @@
-// The first part of a redaction: deletes live memories whose current version is to be erased, or
+// The first part of a redaction: deletes live memories whose current version will be erased, or
 // overwrites them without the secret, since tree(X) of FORMAT §6.4 holds every current version.
 // Moves the snapshot; each commit's `undo` moves it back. Must not erase anything.
 
@@ -43,7 +43,7 @@ export async function* clearCurrent(
     const now = session.nextTime()
     const rows = await planClearing(session, now, current.slice(start, start + rowsMax), request)
     const context = await session.commitContext(now, author)
-    // Without the caller's reason: it may repeat what is to be erased.
+    // Without the caller's reason, which may repeat the secret.
     const built = await buildChange(context, snapshot, rows, { ...author, reason: undefined })
     yield { built, rows }
   }
@@ -88,7 +88,7 @@ function clearingChange({ path }: LiveMemory, request: RedactionRequest): Change
   return { type: 'edit', path, edit: (content) => overwritten(content, everywhere) }
 }
 
-/** Replaces matches until there are none: the text around a match may form a new one. */
+/** Replaces matches until no match is left: the text around a match may form a new one. */
 function overwritten(content: string, everywhere: RegExp): string {
   const lengthMax = GROWTH_MAX * content.length + PLACEHOLDER.length * GROWTH_MAX
   let text = content

@@ -51,7 +51,7 @@ export interface RedactionRequest {
    */
   readonly current?: 'refuse' | 'delete' | 'overwrite' | 'keep' | undefined
   /**
-   * The ids of the versions that a user has confirmed. If more are selected meanwhile, nothing is
+   * The ids of the versions that a user has confirmed. If more are selected by then, nothing is
    * erased (`precondition_failed`).
    */
   readonly confirmed?: readonly string[] | undefined
@@ -113,7 +113,7 @@ export class Selector {
     return inOrder(history, chosen)
   }
 
-  /** The versions that were written on these and are none of them, oldest first. */
+  /** The other versions that were written on these, oldest first. */
   async findBuiltOn(
     history: History,
     chosen: readonly VersionEntry[],
@@ -219,7 +219,7 @@ interface PlanSource {
   readonly selector: Selector
 }
 
-/** Throws `precondition_failed` if versions are to be erased that were not confirmed. */
+/** Throws `precondition_failed` if the plan contains versions that were not confirmed. */
 export function checkConfirmed(
   { confirmed }: RedactionRequest,
   entries: readonly VersionEntry[],

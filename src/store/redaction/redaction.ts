@@ -105,7 +105,8 @@ async function withCertificate(
   if (!(error instanceof StoreError)) return error
   const certificate = certify()
   const { new_head: head, object_ids: oids } = certificate
-  // The purge refuses to erase what the history needs, and then nobody signs that it is erased.
+  // The purge refuses to erase objects that the history needs; then no certificate says that it
+  // did.
   const isChecked = !hasCode(error, 'journal_corrupt')
   if (!isChecked && (await findReached(contents.objects, head, oids)) !== undefined) return error
   const details = { ...error.details, certificate }

@@ -48,7 +48,7 @@ export interface ResidueReport {
   readonly pending: number
   /** The number of damaged files in `gitlocket/damaged`, which are not searched. */
   readonly putAside: number
-  /** The residue; empty if there is none. */
+  /** The residue; empty without any. */
   readonly found: readonly Residue[]
   /**
    * Versions that may hold a redacted text, newest first: they were written on a redacted version
@@ -61,7 +61,7 @@ export interface ResidueReport {
 
 /** Something that a redaction should have erased. */
 export interface Residue {
-  /** `evidence` is what is kept of refused heads, in `gitlocket/refused`. */
+  /** `evidence` is the packs of refused heads, in `gitlocket/refused`. */
   readonly place: 'object' | 'evidence' | 'cache'
   /** The git object that holds it; undefined for a cache. */
   readonly objectId?: string
@@ -248,7 +248,7 @@ async function placeBlobs(
   return placed
 }
 
-/** Undefined if another process has redacted and erased the commit meanwhile. */
+/** Undefined if another process has redacted and erased the commit. */
 function memoriesOf({ objects }: ContentSource, { oid }: CommitEntry): Oid | undefined {
   const commit = objects.read(oid)
   if (commit === undefined) return undefined

@@ -1,6 +1,6 @@
 // rewrite(history, R) of FORMAT §10: rewrites the affected commits and their descendants without
-// what R erases. Records stay byte for byte. Passes new objects to `emit` and lists in `dead` those
-// that must be erased. Must not write. Trusts the commits, which were verified.
+// what R erases. Records are kept byte for byte. Passes new objects to `emit` and lists in `dead`
+// those that must be erased. Must not write. Trusts the commits, which were verified.
 
 import type { Progress } from '../../async.ts'
 import type { Sealed } from '../../bytes.ts'
@@ -61,8 +61,8 @@ const objectBytes = 64 * KIBIBYTE
 const BATCH = 256
 
 /**
- * Erases versions from the history of a head; undefined if it has none of them. Versions that were
- * erased before may be among them.
+ * Erases versions from the history of a head; undefined if it has no such version. Versions that
+ * were erased before may be among them.
  */
 export async function rewriteHead(
   request: Omit<RewriteRequest, 'erased'> & { readonly versionIds: ReadonlySet<string> },

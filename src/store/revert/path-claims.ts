@@ -6,7 +6,7 @@ import { parentPaths } from '../../format/path.ts'
 import { memoriesBelow, type PathTree } from '../snapshot/path-tree.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
-/** The path that a memory is to get; undefined to delete it. */
+/** The new path of a memory; undefined to delete it. */
 export interface Destination {
   readonly memoryId: string
   readonly path: string | undefined
@@ -24,7 +24,7 @@ export function* findBlocked(
   const moving = new Set(moves.map(({ memoryId }) => memoryId))
   const claims = yield* Claims.of(moves)
   const blocked = new Set<string>()
-  /** A memory that stays blocks those whose destinations overlap its path, and so on. */
+  /** A memory that is left alone blocks those whose destinations overlap its path, and so on. */
   const block = (first: string): void => {
     const pending = [first]
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {

@@ -29,7 +29,7 @@ export interface Revert extends Applied {
   /** By path. */
   readonly steps: readonly RevertStep[]
   readonly left: readonly LeftAlone[]
-  /** Of a dry run: names the steps, 64 hex digits. The same ones have the same name. */
+  /** For a dry run: names the steps, 64 hex digits. The same ones have the same name. */
   readonly plan?: string | undefined
 }
 

@@ -36,7 +36,7 @@ export interface LazyText {
   read(): string
 }
 
-/** The state that a memory is to get. The id is in hex. */
+/** The new state of a memory. The id is in hex. */
 export interface Goal {
   readonly memoryId: string
   /** Undefined to delete the memory. */

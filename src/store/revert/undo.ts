@@ -24,7 +24,7 @@ import {
 export interface UndoRequest {
   readonly actorId?: string | undefined
   readonly session?: string | undefined
-  /** Inclusive, ms since 1970. Doubtful times count as in `VersionFilter`. */
+  /** Inclusive, ms since 1970. Doubtful times are treated as in `VersionFilter`. */
   readonly since?: number | undefined
   readonly until?: number | undefined
 }

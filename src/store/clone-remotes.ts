@@ -1,5 +1,5 @@
-// The remotes and the head of a clone, for whoever has the clone: an auditor, or a device whose
-// store does not open. Contacts nobody, and neither decrypts nor verifies anything.
+// The remotes and the head of a clone, for the holder of the clone: an auditor, or a device whose
+// store does not open. Contacts no one, and neither decrypts nor verifies anything.
 
 import { StoreError } from '../errors.ts'
 import { parseAddress } from '../format/address.ts'
@@ -37,7 +37,7 @@ export function findCloneHead(directory: string): Promise<Oid | undefined> {
   return withClone(directory, async ({ head }) => head)
 }
 
-/** Those that this device has synced a store with, also once the store itself is gone. */
+/** Those that this device has synced a store with, even if the store itself no longer exists. */
 export function listSeenRemotes(places: StorePlaces, storeId: string): readonly Remote[] {
   return localFiles(places, parseId('store', storeId)).seenRemotes.list()
 }

@@ -55,15 +55,15 @@ export interface CreateOptions extends StorePlaces, GuardOptions, StoreEnvironme
    */
   readonly operatorSecret?: string
   /**
-   * The device cards of owners besides this device, for a store that no key on paper recovers: then
+   * The device cards of further owners, for a store that no key on paper recovers: then
    * a recovery key is made only of an operator secret. Needs `actor`.
    */
   readonly owners?: readonly string[]
-  /** Who is recorded as the founder. */
+  /** The actor recorded as the founder. */
   readonly actor?: Actor
 }
 
-/** All but where it is to be. */
+/** All options but the place. */
 type NewStore = Omit<CreateOptions, 'directory'>
 
 /** The recovery key is returned here and nowhere else. */

@@ -53,7 +53,7 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
   }
 }
 
-/** The keyring of an epoch that began meanwhile does not know what this attempt has enrolled. */
+/** The keyring of a newer epoch does not know what this attempt has enrolled. */
 function overtakenError(cause: unknown): StoreError {
   return new StoreError(
     'remote_moved',
@@ -81,7 +81,7 @@ async function joinOnce(staged: StagedClone, options: JoinOptions): Promise<Memo
     const store = await openStore({ ...options, ...places })
     const { id: storeId } = store
     try {
-      // What the store says of itself is verified now.
+      // The store's own statements are verified now.
       await confirmContact(options, contact)
       await store.remotes.add(nameOf(options), addressOf(options).url)
       await store.as(options.author).sync(syncOptionsOf(options))

@@ -41,11 +41,11 @@ import { type StoreChange, type WatchOptions, watchStore } from './watch.ts'
 export class MemoryStore {
   readonly #session: StoreSession
   readonly #search: StoreSearch
-  /** What was: versions, differences, who wrote what. */
+  /** The past: versions, differences, authors. */
   readonly history: StoreHistory
-  /** Who may read and write. */
+  /** The members and their rights. */
   readonly devices: StoreDevices
-  /** Where `sync` goes. */
+  /** The remotes of `sync`. */
   readonly remotes: StoreRemotes
   /** Proofs, and what keeps the repository in order. */
   readonly maintenance: StoreMaintenance

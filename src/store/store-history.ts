@@ -1,4 +1,4 @@
-// `store.history`: questions about what was. Changes nothing.
+// `store.history`: questions about the past. Changes nothing.
 
 import type { WorkOptions } from '../async.ts'
 import { type Page, type Paged, paged } from '../page.ts'
@@ -128,7 +128,7 @@ export class StoreHistory {
     return placeOf(await this.#session.loadHistory(), asked)
   }
 
-  /** @internal The line of all commits in at most so many stretches. */
+  /** @internal The line of all commits in at most `count` ranges. */
   async stretches(most: number): Promise<readonly Stretch[]> {
     return stretchesOf(await this.#session.loadHistory(), most)
   }
@@ -196,7 +196,7 @@ export class StoreHistory {
       const timeline = isKnown ? known.timeline : new Timeline(history, filter, grouping)
       this.#timeline = { key, history, timeline }
       await inSlices(timeline.catchUp(), signal)
-      // Not if something was redacted meanwhile.
+      // Not if something has been redacted.
       if (timeline.isCurrent) return timeline
     }
   }

@@ -50,7 +50,7 @@ export class StoreMaintenance {
     return verifyCertificateHere(this.#session, certificate)
   }
 
-  /** Searches all that is stored, and the caches, for what was redacted. */
+  /** Searches all that is stored, and the caches, for redacted versions. */
   async findResidue(options: ResidueOptions = {}): Promise<ResidueReport> {
     const { findResidue } = await import('./redaction/residue.ts')
     return findResidue(this.#session, checkOptions(options))
@@ -68,8 +68,9 @@ export class StoreMaintenance {
   }
 
   /**
-   * Verifies every commit as `verify` does, and reports who had access, who wrote how much and what
-   * was redacted; names no path and holds no content. Rejects with the code of the first violation,
+   * Verifies every commit as `verify` does, and reports who had access, who wrote how much, and
+   * which versions were redacted; names
+   * no path and holds no content. Rejects with the code of the first violation,
    * and as `verifyCertificate` does for a certificate that the history does not prove.
    */
   async report(options: ReportOptions = {}): Promise<AuditReport> {
@@ -82,7 +83,7 @@ export class StoreMaintenance {
     return this.#session.checkpoint()
   }
 
-  /** Makes one pack of everything, each object once. Writers go on meanwhile. */
+  /** Makes one pack of everything, each object once. Writers are not blocked. */
   async compact(options: CompactOptions = {}): Promise<CompactReport> {
     const { objects } = this.#session
     const before = objects.status()

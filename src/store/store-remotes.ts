@@ -1,4 +1,4 @@
-// `store.remotes`: where `sync` goes. Nothing here contacts a remote.
+// `store.remotes`: the remotes of `sync`. Nothing here contacts a remote.
 
 import type { Remote } from '../git/exchange.ts'
 import { unknownRemoteError } from '../git/refs/remotes.ts'

@@ -1,4 +1,4 @@
-// What a store says about itself: its state and sizes, and whether its whole history verifies.
+// A store's report on itself: its state and sizes, and whether its whole history verifies.
 // Changes nothing.
 
 import { hasCode } from '../errors.ts'
@@ -17,7 +17,7 @@ import { membershipRemote } from './sync/options.ts'
 import type { RemoteStatus } from './sync/remote-state.ts'
 import { verifyHistory, type VerifyOptions } from './verify/verify.ts'
 
-/** What is stored where, before and after. */
+/** The contents of each place, before and after. */
 export interface CompactReport {
   readonly before: StorageStatus
   readonly after: StorageStatus
@@ -53,7 +53,7 @@ export interface StoreStatus extends ComparedState {
   readonly memories: number
   readonly contentBytes: number
   readonly epochs: number
-  /** What opens the store besides its devices. */
+  /** The passphrases and recovery keys. */
   readonly secrets: Secrets
   /** How many active devices there may be that a passphrase has admitted. */
   readonly passphraseQuota: number
@@ -88,7 +88,7 @@ export interface StoreSummary extends Pick<
   | 'settings'
   | 'remotes'
 > {
-  /** Undefined as long as nobody has asked for the history, if no cache has the number. */
+  /** Undefined until the history is read, if no cache has the number. */
   readonly commits: number | undefined
 }
 
@@ -125,7 +125,7 @@ export async function readStatus(session: StoreSession): Promise<StoreStatus> {
     const summary = await summaryOf(session, remotes)
     return {
       ...summary,
-      // Of what came meanwhile: little, so that no writer has to wait.
+      // For the commits since: few, so that no writer has to wait.
       commits: summary.commits ?? commits,
       epochs: epochs.size,
       secrets: countSecrets(snapshot),

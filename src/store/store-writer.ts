@@ -58,9 +58,9 @@ import type { SyncReport } from './sync/report.ts'
 export class StoreWriter {
   readonly #session: StoreSession
   readonly #author: Author
-  /** Who may read and write. Owners only. */
+  /** The members and their rights. Owners only. */
   readonly devices: DeviceWriter
-  /** What opens the store besides its devices. Owners only. */
+  /** Passphrases and recovery keys. Owners only. */
   readonly keys: KeyWriter
   /** Name, description, metadata, limits and the archive mark. Owners only. */
   readonly settings: SettingsWriter
@@ -161,7 +161,7 @@ export class StoreWriter {
     return report
   }
 
-  /** Removes the devices that were to be removed once the remote can be reached. */
+  /** Removes the devices whose removal waits for the remote. */
   async #removeWaiting({ remote }: SyncReport, options: StoreSyncOptions): Promise<void> {
     const { objects, seenRemotes } = this.#session
     const remotes = objects.exchange.remotes()
@@ -219,7 +219,7 @@ export class DeviceWriter {
 
   /**
    * Takes the access of devices, `dev_…`, for good: a new epoch begins, and they open nothing that
-   * is written from then on (FORMAT §7.3). Whoever used them may know the passphrase and recovery
+   * is written from then on (FORMAT §7.3). Their users may know the passphrase and recovery
    * keys, with which another device joins: `replaced` replaces those in the same commit.
    */
   async remove(
@@ -272,7 +272,7 @@ export class KeyWriter {
 
   /**
    * Sets (text) or removes (null) the passphrase: a new epoch begins, and the old passphrase opens
-   * nothing written from then on (FORMAT §7.3). To remove one where there is none does nothing.
+   * nothing written from then on (FORMAT §7.3). Removing a missing one does nothing.
    */
   async changePassphrase(
     passphrase: string | null,

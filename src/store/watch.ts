@@ -11,7 +11,7 @@ import { findDivergence } from './commits/divergence.ts'
 import type { StoreSession } from './session/session.ts'
 import type { Head } from './snapshot/snapshot.ts'
 
-/** A version that came, or that what came cannot be told one by one: the store is to be read. */
+/** A new version, or a notice that there are too many: read the store again. */
 export type StoreChange =
   | {
       readonly type: 'version'
@@ -30,7 +30,9 @@ export interface WatchOptions {
   readonly intervalMs?: number | undefined
 }
 
-/** Commits that are told one by one; who is further behind is told to read anew. */
+/**
+ * Commits that are reported one by one; a reader further behind is told to read the store again.
+ */
 const COMMITS_MAX = 1000
 const INTERVAL_MS = 250
 const INTERVAL_MS_MAX = 86_400_000
@@ -107,7 +109,7 @@ async function findNewVersions(
     if (ours.commits.length > 0 || theirs.commits.length > COMMITS_MAX) return undefined
     return theirs.commits.toReversed().flatMap((oid) => rowsOf(session, oid))
   } catch (error) {
-    // What was told last, or what came after it, is redacted and erased by now.
+    // The last reported version, or a later one, has been redacted and erased.
     if (hasCode(error, 'object_missing')) return undefined
     throw error
   }
@@ -118,7 +120,7 @@ function rowsOf({ objects, storeId, epochs }: StoreSession, oid: string): readon
   return writesVersions(record) ? record.rows.map(({ versionId }) => versionId) : []
 }
 
-/** Each as it is when it is asked for: what was redacted meanwhile arrives redacted. */
+/** Each in its current state: a version redacted since arrives redacted. */
 async function* describeAll(
   session: StoreSession,
   versionIds: readonly string[],

@@ -107,8 +107,8 @@ export class Authenticator {
 
 /**
  * The credentials of GITLOCKET_TOKEN: `token`, or `user:token` for hosts that need a user name.
- * Only for the one host that GITLOCKET_TOKEN_HOST names, and over https: whoever can make a user
- * synchronise with an address would get the token otherwise.
+ * Only for the one host that GITLOCKET_TOKEN_HOST names, and over https: otherwise, anyone who can
+ * make a user sync with an address would get the token.
  */
 function tokenFor(url: URL, environment: ProcessEnvironment): Credentials | undefined {
   const token = tokenIn(environment)

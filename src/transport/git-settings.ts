@@ -1,6 +1,6 @@
 // The settings of git that belong to a connection, as git itself reads them: it is asked outside of
-// every repository, as what a repository names is not trusted (THREAT-MODEL T22). Without git there
-// are none. Must not change anything.
+// every repository, as what a repository names is not trusted (THREAT-MODEL T22). Without git, no
+// setting applies. Must not change anything.
 
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ export async function checkGitSettings(
 
 /**
  * The certificates that git trusts at an address: those of its settings or variables, and of the
- * system. Undefined if there are none.
+ * system. Undefined without any.
  */
 export async function findCertificates(
   url: string,
@@ -97,7 +97,7 @@ function askGit(
   return new Promise((resolve, reject) => {
     execFile('git', words, { ...how, encoding: 'utf8' }, (error, stdout, stderr) => {
       if (signal?.aborted === true) reject(cancelled())
-      // 1: there is no such setting. A missing git has none.
+      // 1: there is no such setting. A missing git has no settings.
       else if (error === null || typeof error.code !== 'number' || error.code === 1) {
         resolve(stdout.replace(/\n$/, ''))
       } else reject(invalidSettings(stderr))

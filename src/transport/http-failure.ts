@@ -45,7 +45,7 @@ export interface Refusal {
 export function statusFailure(refusal: Refusal, secrets: readonly string[]): StoreError {
   const { status, text, retryAfter = '' } = refusal
   const message = harmless(text, secrets)
-  // An HTML page says nothing useful in one line.
+  // An HTML page has nothing useful in one line.
   const quoted = message === '' || message.startsWith('<') ? '' : `: ${message}`
   const [code, problem] = statusMeanings.get(status) ?? otherStatus(status)
   return failure(code, `${problem} (${status})${waitOf(retryAfter)}${quoted}`)

@@ -63,7 +63,7 @@ export class HttpWire implements Wire {
   readonly #url: string
   /** Of this address, and of others. */
   readonly #accepted: Map<string, Credentials>
-  /** What goes with each request; undefined before the host has asked for any. */
+  /** The credentials of each request; undefined before the host has asked for any. */
   #credentials: Credentials | undefined
   /** When the last answer ended. */
   #idleSince = 0

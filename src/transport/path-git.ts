@@ -19,7 +19,7 @@ export interface ServiceProgram {
 }
 
 const settings: readonly string[] = [
-  // The disk may be unplugged next: what is acknowledged is synced.
+  // The disk may be unplugged next: acknowledged writes are synced.
   'core.fsync=all',
   'gc.auto=0',
   'receive.autogc=false',
@@ -32,7 +32,8 @@ const settings: readonly string[] = [
 ]
 
 const unconnected: Readonly<Record<string, string>> = {
-  // A partial clone fetches missing objects from where, and by which program, its config says.
+  // A partial clone fetches missing objects from the place, and by the program, that its config
+  // names.
   GIT_NO_LAZY_FETCH: '1',
   GIT_ALLOW_PROTOCOL: 'none',
   // Its log, which may be a link to any file, must not contain text from its configuration.
@@ -75,7 +76,7 @@ async function hooksNamedBy(
     // A name may contain anything but a newline.
     return /^hook\.([^\n]+)\.[^.]+$/.exec(key)?.[1] ?? []
   })
-  // A name that is not UTF-8 would be changed, and its hook would stay enabled.
+  // A name that is not UTF-8 would be changed, and its hook would remain enabled.
   if (names.some((name) => name.includes('\u{fffd}'))) throw unreadable()
   return [...new Set(names)]
 }

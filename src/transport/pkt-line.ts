@@ -87,7 +87,7 @@ export class PacketReader {
     return length >= lengthDigits && length <= 65_520 ? length : Number.NaN
   }
 
-  /** What was read ahead, and the rest of the stream. */
+  /** The bytes that were read ahead, and the rest of the stream. */
   async *rest(): AsyncGenerator<Uint8Array> {
     if (this.#buffer.length > 0) yield this.#buffer
     this.#buffer = new Uint8Array(0)
@@ -135,7 +135,7 @@ export async function* firstBand(
   const gathered = new Gathered()
   try {
     for (;;) {
-      // What is there does not wait for what is not.
+      // Bytes that have arrived do not wait for later ones.
       if (!gathered.isEmpty && !packets.hasNext) yield gathered.take()
       const packet = await packets.read()
       if (packet === undefined) throw cutOff()

@@ -94,7 +94,7 @@ export function processFailure(remote: SshUrl | FileUrl, failure: Failure): Stor
   return new StoreError('remote_unreachable', `${what} ${ending}`, options)
 }
 
-/** What the shell says here: that of the host would name the service of git. */
+/** The local shell's message: the host's would name git's service. */
 function missingProgram(options: ErrorOptions): StoreError {
   return new StoreError(
     'remote_unreachable',

@@ -58,7 +58,7 @@ export class ProcessWire implements Wire {
   readonly #access: RemoteAccess
   readonly #patience: Patience
   readonly #child: ChildProcessWithoutNullStreams
-  /** Whether the process leads a group: a shell does not end what it has started. */
+  /** Whether the process leads a group: a shell does not end its children. */
   readonly #leads: boolean
   readonly #ended: Promise<number | undefined>
   readonly #packets: PacketReader
@@ -155,7 +155,7 @@ export class ProcessWire implements Wire {
   /** Resolves to the exit code; undefined after a signal, or if it never started. */
   #watch(): Promise<number | undefined> {
     const child = this.#child
-    // A process that ends early closes its input; its error output says why.
+    // A process that ends early closes its input; its error output has the reason.
     child.stdin.on('error', () => undefined)
     child.stdout.on('error', () => undefined)
     child.stderr.on('error', () => undefined)

@@ -1,5 +1,5 @@
 // Detects HTTP proxies, which the wire does not support: if one is configured, it is the likely
-// reason for a failed connection, and the error says so. Called only after a failure.
+// reason for a failed connection, and the error names it. Called only after a failure.
 
 import { execFile } from 'node:child_process'
 import { hasCode, StoreError } from '../errors.ts'

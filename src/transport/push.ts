@@ -57,7 +57,7 @@ async function pushOver(conversation: Conversation, request: PushRequest): Promi
   const fail = (text: string): StoreError => rejection(conversation, text, messages)
   const heard = (bytes: number): void => conversation.endurance.heard(bytes)
   const report = await conversation.exchange({ body, length }, (packets) => {
-    // A report is short: nothing that a remote says after a push is progress.
+    // A report is short: nothing that a remote sends after a push is progress.
     const listener = { onText, fail, endurance: { moved: heard, heard } }
     const lines = sideBand ? new PacketReader(firstBand(packets, listener)) : packets
     return readReport(lines, heard)
@@ -116,7 +116,7 @@ async function readRest(packets: PacketReader, heard: (bytes: number) => void): 
   }
 }
 
-/** Why the branch did not move; undefined if the report says completely that it did. */
+/** Why the branch did not move; undefined if a complete report confirms that it did. */
 function findProblem(report: readonly string[]): string | undefined {
   const [first = '', ...statuses] = report
   if (!first.startsWith('unpack ')) throw protocolError('its report is incomplete')

@@ -1,5 +1,5 @@
-// The types between a store and a remote: how a remote is reached, which refs it has, what is
-// fetched and pushed. Must contain types only.
+// The types between a store and a remote: how a remote is reached, which refs it has, and the packs
+// to fetch and push. Must contain types only.
 
 import type { Incoming, OutgoingPack, ReceivedPack, ReceiveLimits } from '../git/exchange.ts'
 import type { Oid } from '../git/objects/object.ts'

@@ -9,8 +9,9 @@ import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
 export const timeoutMsDefault = 60_000
 
 /**
- * Signs of life prolong a wait to this many times the timeout: ten minutes by default. A host says
- * every five seconds that it still counts objects, or shows what its hooks print; for a million
+ * Signs of life prolong a wait to this many times the timeout: ten minutes by default. A host
+ * reports every five seconds that it still counts objects,
+ * or shows what its hooks print; for a million
  * commits on a slow machine that takes minutes.
  */
 const signsMax = 10
@@ -18,7 +19,10 @@ const signsMax = 10
 /** This much data is progress: less in ten minutes is not a transfer. */
 const progressBytes = 64 * KIBIBYTE
 
-/** How much a host may say besides data in one conversation: far above any hook's output. */
+/**
+ * The most that a host may send in addition to data in one conversation: far above any hook's
+ * output.
+ */
 const chatterBytesMax = 4 * MEBIBYTE
 /** The same in packets: empty ones have hardly any bytes. */
 const chatterPacketsMax = 65_536
@@ -26,14 +30,14 @@ const chatterPacketsMax = 65_536
 const packetBytesMin = 64
 
 /**
- * What was sent may still be on its way through buffers that take it in at once: an answer to this
+ * Sent bytes may still be in buffers: an answer to this
  * much may take another timeout.
  */
 const bytesOnTheWay = 4 * MEBIBYTE
 
 export interface Patience {
   readonly signal: AbortSignal | undefined
-  /** How long a wait that began at `since` goes on, as of now; not above 0 if it is over. */
+  /** The rest of a wait that began at `since`; not above 0 if it is over. */
   leftOf(since: number): number
 }
 
@@ -59,7 +63,7 @@ export class Endurance implements Patience {
   }
 
   /**
-   * A wait for an answer begins anew with each piece that is sent meanwhile: a slow line needs
+   * A wait for an answer begins again with each piece that is sent: a slow line needs
    * longer for a pack than any answer to it may take.
    */
   leftOf(since: number): number {
@@ -92,7 +96,7 @@ export class Endurance implements Patience {
     if (this.#surplusPackets > chatterPacketsMax) throw endless('it sends data in tiny packets')
   }
 
-  /** A packet came that is no data. Throws `remote_protocol` if there are too many. */
+  /** A packet without data arrived. Throws `remote_protocol` if there are too many. */
   heard(bytes: number): void {
     this.#unanswered = 0
     this.#chatterBytes += bytes

@@ -1,6 +1,6 @@
 // Finds what redactions have replaced in the history of a head, if the list of it is damaged:
 // commits outside the history with a record that is in it, which a redaction has rewritten, and the
-// objects that only they lead to. Must not erase anything.
+// objects that only they reach. Must not erase anything.
 
 import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
@@ -10,7 +10,7 @@ import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { OpenSource } from './lost.ts'
 import { findCommit, closureOf } from './object-closure.ts'
 
-/** `commits` are all readable commits, `kept` the objects that the head leads to. */
+/** `commits` are all readable commits, `kept` the objects that the head reaches. */
 export async function erasedBeside(
   source: OpenSource,
   commits: readonly Oid[],

@@ -1,6 +1,6 @@
 // Chooses the head of a damaged store: the newest commit that its own files name and that verifies,
-// or a commit of another copy that contains it. Must not take over a head that lacks what is known
-// here, redactions above all.
+// or a commit of another copy that contains it. Must not adopt a head that lacks known commits or
+// redactions.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
@@ -34,7 +34,7 @@ export interface KnownHeads {
   readonly own: readonly Oid[]
   /** The heads of remotes when last seen, and those of the copy to repair from. */
   readonly others: readonly Oid[]
-  /** Every readable commit; called only if no other head leads to a history. */
+  /** Every readable commit; called only if no other head reaches a history. */
   readonly all: () => Promise<readonly Oid[]>
 }
 
@@ -75,7 +75,7 @@ export class HeadSearch {
     this.#options = options
   }
 
-  /** Throws `object_missing` if no commit leads to a history, or `redaction_undone`. */
+  /** Throws `object_missing` if no commit reaches a history, or `redaction_undone`. */
   async choose(known: KnownHeads): Promise<ChosenHead> {
     const start = await this.#start(known)
     const own = await this.#newest(start, known.own)
@@ -158,7 +158,7 @@ export class HeadSearch {
     return { snapshot, epochs, commits }
   }
 
-  /** The commits that are no parent of another. */
+  /** The commits that are not a parent of another. */
   async #tips({ all }: KnownHeads): Promise<readonly Oid[]> {
     const commits = await all()
     const tips = new Set(commits)

@@ -1,6 +1,6 @@
 // Finds every object that a head reaches, as far as it can be read, and the missing ones. Follows
-// ids only and trusts nothing: whether they make a history is verified elsewhere, and whoever made
-// the objects needs no key.
+// ids only and trusts nothing: whether they make a history is verified elsewhere, and making the
+// objects needs no key.
 
 import { StoreError } from '../../errors.ts'
 import { treeOf } from '../../format/commit-sections.ts'
@@ -12,7 +12,7 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 export interface MissingObject {
   readonly oid: Oid
   readonly type: 'commit' | 'tree' | 'blob'
-  /** The oldest commit that leads to it; for a commit, a child of it. */
+  /** The oldest commit that reaches it; for a commit, a child of it. */
   readonly commit: Oid
 }
 

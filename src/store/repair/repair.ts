@@ -1,6 +1,6 @@
 // Repairs a store from its readable objects and, if one is named, a copy: a remote, a backup or
 // another clone. Reads everything, chooses a head and verifies it from genesis, then adds objects,
-// sets the branch and moves damaged files aside, and reports what is lost. Must not touch a sound
+// sets the branch and quarantines damaged files, and reports losses. Must not touch a sound
 // store.
 
 import type { Progress } from '../../async.ts'
@@ -59,18 +59,18 @@ export async function repairStore(options: RepairOptions): Promise<RepairReport>
   })
 }
 
-/** The findings of a repair, and what it has to write. */
+/** The findings of a repair, and its writes. */
 interface Plan {
   readonly chosen: ChosenHead
   readonly reach: ObjectClosure
   readonly anchor: AnchorFate
-  /** Whether branch and journal already lead to the chosen head. */
+  /** Whether branch and journal already reach the chosen head. */
   readonly isHead: boolean
-  /** The objects that the head leads to and that no intact file holds. */
+  /** The objects that the head reaches and that no intact file holds. */
   readonly toSave: readonly Oid[]
 }
 
-/** The part of the report about what was written. */
+/** The part of the report about the writes. */
 type Done = Pick<RepairReport, 'saved' | 'toErase' | 'aside' | 'forgotten'>
 
 interface RepairParts {
@@ -251,7 +251,7 @@ class Repair {
     return new Set([...this.#local.redacted, ...readable])
   }
 
-  /** The epochs of a head that does not verify, to describe what is lost; empty without a key. */
+  /** The epochs of a head that does not verify, to describe the losses; empty without a key. */
   async #tryKeys(head: Oid): Promise<Epochs> {
     try {
       const { identity, signal } = this.#options

@@ -6,7 +6,7 @@ import type { Oid } from '../../git/objects/object.ts'
 import type { Damage } from '../../git/repair/repository-survey.ts'
 
 export interface RepairReport {
-  /** `memstore_…`; undefined if nothing readable says which store it is. */
+  /** `memstore_…`; undefined if nothing readable names the store. */
   readonly storeId: string
   /** Whether the store needed no repair; nothing was changed then. */
   readonly sound: boolean
@@ -20,7 +20,7 @@ export interface RepairReport {
   readonly toErase: number
   /** The directory in the store with the damaged files; undefined if none was moved. */
   readonly aside: string | undefined
-  /** Remotes that count as never seen, since the commit that they had is lost. */
+  /** Remotes treated as never seen, since the commit that they had is lost. */
   readonly forgotten: readonly string[]
   /** Known changes that are not in the history, newest first. */
   readonly detached: readonly LostChange[]

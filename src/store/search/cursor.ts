@@ -1,6 +1,6 @@
-// Cursors of searches: the place of the last hit of a page, bound to what was searched for. They
-// hold nothing that the caller has not seen in that hit: of its path what lies below the one that
-// is searched, since above it there may be what the caller is not to know.
+// Cursors of searches: the place of the last hit of a page, bound to the query. They
+// hold nothing that the caller has not seen in that hit: of its path only the part below the
+// searched one, since the caller must not learn the part above.
 
 import { toHex, utf8 } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'

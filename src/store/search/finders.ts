@@ -44,7 +44,7 @@ export function scanning<D extends Searchable>(
   }
 }
 
-/** Reads what is new since the last search; scans if the index is lost. */
+/** Reads new versions since the last search; scans if the index is lost. */
 export function indexed(
   index: LiveIndex,
   whole: Source<LiveMemory>,

@@ -10,16 +10,18 @@ import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Collection } from './live-memories.ts'
 import { slotsMax, TermIndex } from './term-index.ts'
 
-/** Fewer that are gone do not make it worthwhile to start over. */
+/** With fewer removed documents it is not worthwhile to start over. */
 const GONE_MIN = 1024
 
-/** Thrown by `add` if the index was emptied meanwhile, or takes more RAM than all of them may. */
+/**
+ * Thrown by `add` if the index was emptied concurrently, or takes more RAM than all of them may.
+ */
 class IndexLost extends Error {}
 
 export class LiveIndex implements Collection<LiveMemory>, HeldTexts {
   readonly #share: CacheShare
   readonly #gate = new Gate()
-  /** False once it was emptied: whoever fills it may have read what is redacted by now. */
+  /** False once it was emptied: texts read for it may be redacted by now. */
   #isFilling = false
   #isTooLarge = false
   #terms = new TermIndex<LiveMemory>()
@@ -61,7 +63,7 @@ export class LiveIndex implements Collection<LiveMemory>, HeldTexts {
 
   /**
    * One search after the other, so that none changes what another one ranks. Undefined if there is
-   * no room for the index, or if it was emptied meanwhile.
+   * no room for the index, or if it was emptied concurrently.
    */
   use<T>(work: (terms: TermIndex<LiveMemory>) => Promise<T>): Promise<T | undefined> {
     return this.#gate.run(async () => {

@@ -8,11 +8,11 @@ export interface QueryWord {
   readonly term: string
   /** Words that begin with it match. */
   readonly prefix: boolean
-  /** Words that differ by so many letters match. */
+  /** Words that differ by at most this number of letters match. */
   readonly distance: number
 }
 
-// The weights of MiniSearch: the longer what is left over, the less a match counts.
+// The weights of MiniSearch: the longer the rest of the word, the less a match counts.
 const PREFIX_WEIGHT = 0.375
 const PREFIX_DECAY = 0.3
 const FUZZY_WEIGHT = 0.45
@@ -26,7 +26,7 @@ export function parseQuery(
   { prefix, fuzzy }: { readonly prefix: boolean; readonly fuzzy: boolean },
 ): readonly QueryWord[] {
   const all = wordsOf(query).map(({ term }) => term)
-  // Of a run of characters, the last one alone says nothing that the pair before it does not.
+  // The last character of a run alone adds nothing to the pair before it.
   const terms = new Set(all.filter((term, index) => !isRestOf(term, all[index - 1])))
   if (terms.size === 0) {
     const advice = 'use a regular expression to find other characters'

@@ -61,7 +61,7 @@ export class RegexCollection<D extends Searchable> implements Collection<D> {
     for (const [index, { matched }] of batch.entries()) matched.match = matches[index]
   }
 
-  /** Those with the most lines that match come first; a path counts as a line. */
+  /** Those with the most lines that match come first; a path is treated as a line. */
   *rank(options: SelectionOptions): Generator<undefined, readonly Ranked<D>[]> {
     const selection = new Selection<D>(options)
     for (const { document, match } of this.#found.values()) {

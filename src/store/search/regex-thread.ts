@@ -1,6 +1,6 @@
 // A thread that matches one regular expression, within bounds of time and memory: an expression
-// that backtracks may take years, and no engine says so beforehand. The thread holds texts in RAM
-// and ends with the search.
+// that backtracks may take years, and no engine reports that beforehand. The thread holds texts in
+// RAM and ends with the search.
 
 import type { Worker } from 'node:worker_threads'
 import { StoreError } from '../../errors.ts'
@@ -70,7 +70,7 @@ export class RegexThread {
     this.#spent = spent
   }
 
-  /** Throws `invalid_input` for what is no regular expression. */
+  /** Throws `invalid_input` for an invalid regular expression. */
   static async start(source: string, spent: Matching): Promise<RegexThread> {
     checkSyntax(source)
     const entry = findWorker(import.meta.url, 'regex-worker')
@@ -91,7 +91,7 @@ export class RegexThread {
     return matches
   }
 
-  /** Resolves when the thread is gone. */
+  /** Resolves when the thread has ended. */
   async end(): Promise<void> {
     await this.#worker.terminate()
   }

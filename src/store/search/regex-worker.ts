@@ -1,6 +1,6 @@
 // The entry of the thread that regex-thread.ts starts: matches one regular expression against the
-// texts that it receives, line by line. Decides nothing: whoever started it ends it when it takes
-// too long.
+// texts that it receives, line by line. Decides nothing: its creator ends it when it takes too
+// long.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { RegexMatch, RegexText } from './regex-thread.ts'

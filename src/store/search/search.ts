@@ -19,7 +19,7 @@ import { lineOf, snippetOf } from './snippet.ts'
 import { liveSource, type Source } from './sources.ts'
 import type { Searchable } from './term-index.ts'
 
-/** How often a search starts over because a hit was changed meanwhile. */
+/** How often a search starts over because a hit changed. */
 const TRIES = 3
 
 export class StoreSearch {
@@ -46,7 +46,7 @@ export class StoreSearch {
       } catch (error) {
         if (!hasCode(error, 'object_missing')) throw error
         await this.#session.reading(() => undefined)
-        // Unless another process redacted meanwhile and has erased what was read.
+        // Unless another process has redacted, and erased the texts that were read.
         if (this.#session.rewrites === rewrites) throw error
       }
     }
@@ -99,7 +99,7 @@ function wordsIn({ query, prefix = true, fuzzy = false }: CheckedQuery): readonl
   return parseQuery(query, { prefix, fuzzy })
 }
 
-/** Undefined if a hit was changed meanwhile; the last try leaves it out. */
+/** Undefined if a hit changed; the last try leaves it out. */
 async function pageOf<D extends Searchable>(
   source: Source<D>,
   finder: Finder<D>,

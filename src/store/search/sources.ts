@@ -1,5 +1,5 @@
-// What a search looks through: the live memories here, those of the past in past-sources.ts. Each
-// says what its documents are, reads them again for the hits, and knows whether they are still to
+// The documents of a search: the live memories here, those of the past in past-sources.ts. Each
+// source lists its documents, reads them again for the hits, and knows whether they are still to
 // be shown.
 
 import type { WorkOptions } from '../../async.ts'
@@ -11,11 +11,11 @@ import { type Collection, collectLive } from './live-memories.ts'
 import type { Searchable } from './term-index.ts'
 
 export interface Source<D extends Searchable> {
-  /** Throws `object_missing` if another process redacts meanwhile: then start over. */
+  /** Throws `object_missing` if another process redacts concurrently: then start over. */
   collect(into: Collection<D>, options: WorkOptions): Promise<void>
-  /** Undefined if it has been redacted meanwhile. */
+  /** Undefined if it has been redacted. */
   contentOf(document: D): Promise<string | undefined>
-  /** Those that are still what they were. */
+  /** Those that have not changed. */
   stillThere(documents: readonly D[]): Promise<ReadonlySet<D>>
   describe(document: D): MemoryInfo
 }

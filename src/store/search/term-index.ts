@@ -1,13 +1,13 @@
 // Which documents have which terms in path and content: in RAM, made document by document in time
 // slices. A search that scans makes one of the terms that its query matches, and of nothing else,
-// so that both ways to search have one answer. Keeps no texts beside the terms and the paths.
+// so that both ways to search have one answer. Keeps no texts but the terms and the paths.
 
 import SearchableMap from 'minisearch/SearchableMap'
 import type { TimeSlice } from '../../time-slice.ts'
 import { type QueryWord, weightOf } from './query-words.ts'
 import { chunksOf, wordsOf } from './words.ts'
 
-/** What is searched for: a live memory, or a version of the past. */
+/** A document: a live memory, or a version of the past. */
 export interface Searchable {
   readonly path: string
   /** Bytes of the content. */
@@ -42,7 +42,7 @@ export function allTermsOf(text: string): readonly string[] {
 const SLOT_SHIFT = 11
 const PATH = 1 << 10
 const COUNT_MAX = PATH - 1
-/** Documents that one index can have, those that are gone included. */
+/** Documents that one index can have, removed ones included. */
 export const slotsMax: number = 2 ** 20
 /** Estimates of what V8 takes. */
 const TERM_BYTES = 220
@@ -62,7 +62,7 @@ export class TermIndex<D extends Searchable> {
   #terms = new SearchableMap<number[]>()
   #documents: (D | undefined)[] = []
   #slots: Map<string, number> = new Map()
-  /** Of every slot, also where the document is gone: its terms are still there. */
+  /** By slot, with removed documents: their terms are still indexed. */
   #versionIds: string[] = []
   #bytes = 0
 
@@ -70,7 +70,7 @@ export class TermIndex<D extends Searchable> {
     this.#termsOf = termsOf
   }
 
-  /** By slot; undefined where the document is gone. */
+  /** By slot; undefined for a removed document. */
   get documents(): readonly (D | undefined)[] {
     return this.#documents
   }
@@ -85,7 +85,7 @@ export class TermIndex<D extends Searchable> {
     return this.#slots.keys()
   }
 
-  /** The versions whose terms are here, of documents that are gone too. */
+  /** The versions whose terms are here, of removed documents too. */
   get versionIds(): readonly string[] {
     return this.#versionIds
   }
@@ -120,7 +120,7 @@ export class TermIndex<D extends Searchable> {
     await this.#post(terms, inPath, (slot << SLOT_SHIFT) | PATH, slice)
   }
 
-  /** Its terms stay until the index is made again. */
+  /** Its terms remain until the index is made again. */
   remove(key: string): void {
     const slot = this.#slots.get(key)
     if (slot === undefined) return
@@ -128,7 +128,7 @@ export class TermIndex<D extends Searchable> {
     this.#slots.delete(key)
   }
 
-  /** Forgets everything. What is being added is dropped. */
+  /** Forgets everything. A document that is being added is dropped. */
   clear(): void {
     // Not cleared: V8 keeps the entries of a cleared map alive.
     this.#terms = new SearchableMap<number[]>()

@@ -27,7 +27,7 @@ const CHUNK_MARGIN = 256
 const unspaced =
   String.raw`\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Yi}` +
   String.raw`\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Tibetan}\p{scx=Javanese}`
-/** Soft hyphens and joiners, which nobody sees; they do not end a word. */
+/** Soft hyphens and joiners, which are invisible; they do not end a word. */
 const unseen = String.raw`\u00ad\u200b-\u200d\u2060\ufeff`
 const wordCharacter = String.raw`[\p{L}\p{N}\p{M}${unseen}]`
 const unspacedCharacter = String.raw`(?=${wordCharacter})[${unspaced}]`
@@ -45,7 +45,7 @@ const foldsToWord = new RegExp(
   'u',
 )
 /**
- * Letters of Latin that Unicode does not take apart, by what they are written as without them:
+ * Letters of Latin that Unicode does not take apart, by their plain spelling:
  * those with a stroke or a hook, and ligatures. Lower case, in which they are looked up.
  */
 const plainLetters: ReadonlyMap<string, string> = new Map(

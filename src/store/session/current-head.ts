@@ -1,5 +1,5 @@
 // Work on the whole history below the head of an open store, from git alone and outside of turns,
-// while other processes may redact and erase what is below that head.
+// while other processes may redact and erase the history below that head.
 
 import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -19,7 +19,7 @@ export async function onCurrentHead<T>(
       return await work(head)
     } catch (error) {
       const now = await findHead()
-      // Perhaps another process redacted meanwhile, and has erased the history of before.
+      // Perhaps another process has redacted, and erased the earlier history.
       const moved = hasCode(error, 'object_missing') && now !== head
       if (!moved || attempt === ATTEMPTS) throw error
       head = now

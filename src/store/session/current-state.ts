@@ -1,6 +1,6 @@
 // What an open store knows of itself now: the verified snapshot, the epochs that open it and the
 // history as far as it was read. They move in turns, one after another, with our own commits and
-// with those of other processes. Must not decide what is written.
+// with those of other processes. Must not decide about writes.
 
 import { Gate } from '../../async.ts'
 import type { CacheBudget } from '../../cache-budget.ts'
@@ -82,7 +82,7 @@ export class CurrentState {
     return this.#epochs
   }
 
-  /** How often the history below the head was rewritten: what was read before may be erased. */
+  /** How often the history below the head was rewritten: objects read before may be erased. */
   get rewrites(): number {
     return this.#rewrites
   }
@@ -99,7 +99,7 @@ export class CurrentState {
     return { objects: { read }, storeId, epochs, cache: this.#cache }
   }
 
-  /** What is to be forgotten together with the contents that are cached here. */
+  /** Caches to empty together with the contents that are cached here. */
   holdTexts(texts: HeldTexts): void {
     this.#texts.push(texts)
   }
@@ -123,12 +123,12 @@ export class CurrentState {
     this.#batch = new Map()
   }
 
-  /** Runs work that moves the snapshot; no read happens meanwhile. */
+  /** Runs work that moves the snapshot, while no read happens. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     return this.#gate.run(work)
   }
 
-  /** The same with the writer lock, which is taken first: no other process writes meanwhile. */
+  /** The same with the writer lock, which is taken first, so that no other process writes. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     return this.objects.exclusive(() => this.inTurn(work))
   }

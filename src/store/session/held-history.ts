@@ -10,7 +10,7 @@ import { isOverdue, isWorthWriting } from '../local/history-cache.ts'
 
 /** Where the history is stored while it is not in use. */
 export interface HistoryShelf {
-  /** Reads what is stored into an empty history. */
+  /** Reads the cached history into an empty one. */
   read(history: History, signal: AbortSignal | undefined): Promise<void>
   /** Runs work while no other process writes and no command of this process runs; may throw. */
   alone(work: () => Promise<void>): Promise<void>
@@ -84,7 +84,7 @@ export class HeldHistory {
     this.#held = history
     if (this.#last?.deref() !== history) this.#last = new WeakRef(history)
     clearTimeout(this.#timer)
-    // On failure it stays in RAM, where it works as well.
+    // On failure it is kept in RAM, where it works as well.
     this.#timer = setTimeout(() => void this.letGo().catch(() => undefined), RELEASE_AFTER_MS)
     this.#timer.unref()
   }

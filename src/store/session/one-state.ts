@@ -1,12 +1,12 @@
-// Long reads over several turns in a store that others change meanwhile. New commits on top do no
-// harm. After a redaction or merge by others, commits have new ids or positions, and results so far
-// are of no single state. Must change nothing.
+// Long reads over several turns in a store that others change concurrently. New commits on top do
+// no harm. After a redaction or merge by others, commits have new ids or positions, and results so
+// far are of no single state. Must change nothing.
 
 import { hasCode, StoreError } from '../../errors.ts'
 import type { StoreSession } from './session.ts'
 
 /**
- * Throws `ref_conflict` if the history below the head was rewritten meanwhile; otherwise what
+ * Throws `ref_conflict` if the history below the head was rewritten; otherwise what
  * `work` throws.
  */
 export async function onOneState<T>(
@@ -34,7 +34,7 @@ function wasRewritten(session: StoreSession, rewrites: number): Promise<boolean>
   return session.reading(() => session.rewrites !== rewrites)
 }
 
-/** What has happened to a store by the time that long work begins. */
+/** The state of a store when long work begins. */
 interface Beginning {
   readonly rewrites: number
   readonly erasures: number

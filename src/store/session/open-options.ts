@@ -54,7 +54,7 @@ export interface OpenOptions extends StorePlaces, GuardOptions, StoreEnvironment
   readonly recoveryKey?: string
   /** `GLKO1-…`, from `generateOperatorSecret`. */
   readonly operatorSecret?: string
-  /** Of the device that is enrolled: a text for people, by default empty. */
+  /** For the enrolled device: a text for people, by default empty. */
   readonly deviceName?: string
   /** `memstore_…`: refuses any other store, also another one of the same device. */
   readonly storeId?: string

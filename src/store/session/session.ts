@@ -1,5 +1,5 @@
 // What the rooms of the store work with: turns to read, to plan and to write in, the history, and
-// what the next commit needs. Leads to the state (current-state.ts), the queue of writers
+// what the next commit needs. Holds the state (current-state.ts), the queue of writers
 // (writer.ts) and the idle work (upkeep.ts).
 
 import type { WorkOptions } from '../../async.ts'
@@ -56,7 +56,7 @@ export class StoreSession {
   readonly identity: Identity
   readonly random: Random
   readonly stretch: StretchParameters
-  /** Of what indexes over contents may hold. */
+  /** The budget of indexes over contents. */
   readonly indexBudget: CacheBudget
   readonly clock: WriterClock
   readonly reads: Reads
@@ -96,7 +96,7 @@ export class StoreSession {
     return this.#state.snapshot
   }
 
-  /** How often the history below the head was rewritten: what was read before may be erased. */
+  /** How often the history below the head was rewritten: objects read before may be erased. */
   get rewrites(): number {
     return this.#state.rewrites
   }
@@ -105,12 +105,12 @@ export class StoreSession {
     return this.#state.epochs
   }
 
-  /** Where contents are read from: a batch sees what it has made and not stored yet. */
+  /** Where contents are read from: a batch sees its own objects before they are stored. */
   get contents(): ContentSource {
     return this.#state.contents
   }
 
-  /** Call once for what keeps texts in RAM: it is to forget them where the session does. */
+  /** Call once for each cache of texts in RAM: it is emptied together with the session's. */
   holdTexts(texts: HeldTexts): void {
     this.#state.holdTexts(texts)
   }
@@ -195,7 +195,7 @@ export class StoreSession {
       } catch (error) {
         if (!hasCode(error, 'object_missing')) throw error
         await this.reading(() => undefined)
-        // Unless another process redacted meanwhile and has erased the old history.
+        // Unless another process has redacted, and erased the old history.
         if (isNew()) throw error
       }
     }
@@ -231,8 +231,8 @@ export class StoreSession {
   }
 
   /**
-   * Throws `sensitive_content` for what no redaction can erase. The guard counts as enabled if the
-   * given metadata, which are to be set, enable it. Call while writing.
+   * Throws `sensitive_content` for texts that no redaction can erase. The guard is enabled if the
+   * given metadata, which will be set, enable it. Call while writing.
    */
   async checkPermanent(
     texts: readonly PermanentText[],

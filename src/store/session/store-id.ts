@@ -37,7 +37,7 @@ export function checkExpected(found: string, expected: string | undefined): void
   throw new StoreError('store_id_mismatch', 'The store is not the expected one')
 }
 
-/** What is read from the repository of a store, before a session holds it. */
+/** The parts of a store's repository that are read before a session holds it. */
 export interface StoreSource<Keys extends AuditKeys = EpochKeys> extends CommitSource {
   readonly objects: ObjectStore
   readonly epochs: Epochs<Keys>

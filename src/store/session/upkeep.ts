@@ -1,4 +1,4 @@
-// The work that nobody asks for: the anchor and the caches of this device are written when the
+// Background work: the anchor and the caches of this device are written when the
 // store is idle, when it has been busy for long, and when it closes. A failure loses nothing: the
 // earlier files are as good, only older.
 
@@ -45,7 +45,7 @@ export class Upkeep {
     this.#isStopped = true
   }
 
-  /** Once no command runs: what is left to write before the store closes. */
+  /** Once no command runs: the last writes before the store closes. */
   async finish(): Promise<void> {
     clearTimeout(this.#timer)
     await this.#running

@@ -1,4 +1,4 @@
-// The one place that writes. Commands queue here; whoever is first takes the writer lock, and all
+// The one place that writes. Commands queue here; the first one takes the writer lock, and all
 // commands that wait by then share one write to disk (group commit), each still its own commit. A
 // command's promise resolves only once its commit is durable.
 
@@ -88,7 +88,8 @@ export class Writer {
     try {
       while (this.#nextIndex() >= 0) {
         // Commands whose requests have arrived already join this batch. A batch may be written
-        // without a wait: whoever writes one after another must not keep all else from running.
+        // without a wait: a caller that writes one after another must not keep all else from
+        // running.
         await nextTurn()
         await this.#lockAndWrite()
       }

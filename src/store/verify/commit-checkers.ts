@@ -40,7 +40,7 @@ export class CommitCheckers {
 
   /**
    * For a history of about `commits` commits that ends in `head`. `threads` is the number of
-   * threads to start; by default as many as `worthwhileThreads` says. `close` ends them.
+   * threads to start; by default the result of `worthwhileThreads`. `close` ends them.
    */
   constructor(source: CommitSource, head: Oid, commits: number, threads?: number) {
     this.#source = source
@@ -104,7 +104,7 @@ export class CommitCheckers {
     return decodeBatch(this.#source, this.#signingKeys, oids, result)
   }
 
-  /** Checks one batch that no thread has, or waits for a thread if there is none. */
+  /** Checks one batch that no thread has, or waits for a thread. */
   async #work(batches: Batches): Promise<void> {
     const oids = this.#findFree(batches)
     if (oids === undefined) {

@@ -1,5 +1,5 @@
-// What checking a commit needs to know of the commits verified before it, besides the snapshot of
-// its parent.
+// What checking a commit needs to know of the commits verified before it, in addition to the
+// snapshot of its parent.
 
 import type { OtherParent } from '../commits/commit-context.ts'
 import type { OpenVersions } from '../commits/divergence.ts'

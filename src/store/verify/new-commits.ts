@@ -22,7 +22,7 @@ export interface NewCommits {
   readonly children: ReadonlyMap<Oid, number>
   /** The versions that their redact records name. */
   readonly redacted: ReadonlySet<string>
-  /** The known commit that all of them descend from; undefined if there is none. */
+  /** The known commit that all of them descend from; undefined without one. */
   readonly base: Oid | undefined
 }
 

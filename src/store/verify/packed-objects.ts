@@ -10,7 +10,7 @@ import { PackSet } from '../../git/pack/pack-set.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 
-/** A larger index stays in its file: that of a pack with half a million objects is in RAM. */
+/** A larger index is read from its file: that of a pack with half a million objects is in RAM. */
 const indexBytesMax = 16 * MEBIBYTE
 
 /** With fewer commits than this, opening packs takes longer than it saves. */
@@ -21,7 +21,7 @@ export class PackedObjects implements ObjectSource {
   readonly #packs: readonly PackSet[]
   readonly #others: ObjectSource
 
-  /** `others` has what is in no pack. Opens files until `close`. */
+  /** `others` has the unpacked objects. Opens files until `close`. */
   constructor(packDirectories: readonly string[], others: ObjectSource = noObjects) {
     this.packDirectories = packDirectories
     this.#others = others

@@ -1,5 +1,5 @@
 // The position of the snapshot while a history is verified, and the commits that are kept because
-// not all later ones descend from them: the snapshot goes back to one to begin another branch, and
+// not all later ones descend from them: the snapshot moves back to one to begin another branch, and
 // a merge compares its parents with them. In a linear history only the newest commit is kept.
 
 import { compareBytes } from '../../bytes.ts'
@@ -60,7 +60,7 @@ export class VerificationCursor implements Cursor {
 
   /**
    * Moves the snapshot to the parent of a commit, or to the parent of a merge that was verified
-   * last. Without such a parent the snapshot stays where it is, and the commit is refused later.
+   * last. Without such a parent the snapshot does not move, and the commit is refused later.
    */
   enter(commit: CheckedCommit): MergeContext {
     const { parents } = commit

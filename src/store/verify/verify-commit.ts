@@ -252,7 +252,7 @@ function* moveSnapshot(
   const { record, hash, oid, tree } = commit
   const head = { commit: oid, record: hash, height: record.height, tree }
   const effect = { head, ...(merging === undefined ? own : joined(merging, own)) }
-  // Built of what was verified before, whose trees need not be encoded again.
+  // Built from parts that were verified before, whose trees need not be encoded again.
   yield* snapshot.tree()
   const undo = yield* snapshot.applying(effect)
   try {

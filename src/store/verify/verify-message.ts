@@ -137,7 +137,7 @@ function writeRow(writer: ByteWriter, row: OpenedRow | undefined): void {
     .u64(memory.created)
 }
 
-/** Decodes the result of `checkBatch` for these commits. Checks again what was refused there. */
+/** Decodes the result of `checkBatch` for these commits. Checks refused commits again. */
 export function decodeBatch(
   source: CommitSource,
   signingKeys: SigningKeys,

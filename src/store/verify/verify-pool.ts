@@ -14,7 +14,7 @@ const COMMITS_MIN = 2000
 /** At most this many batches per thread: one in work and one that waits. */
 const DEPTH = 2
 /**
- * What was read becomes garbage immediately: a larger heap would only fill up. A commit that needs
+ * Objects become garbage immediately: a larger heap would only fill up. A commit that needs
  * more is checked in the main thread, as after any death of a thread.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 }

@@ -23,7 +23,7 @@ export interface VerifyContext extends CommitSource {
 /** The state of a memory that a row changes. */
 interface Before {
   readonly created: number
-  /** The versions that are no deletions; empty if one is redacted, since its path is not known. */
+  /** The versions that are not deletions; empty if one is redacted, since its path is not known. */
   readonly live: readonly LiveMemory[]
 }
 

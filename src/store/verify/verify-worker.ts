@@ -1,6 +1,6 @@
 // The entry of the threads that verify-pool.ts starts: checks the batches of commits that it
 // receives, one by one, until it is told to end. Reads only packs, without a lock; the main thread
-// checks again what is missing there or refused.
+// checks missing or refused commits again.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadSodium } from '../../crypto/sodium.ts'

@@ -139,7 +139,7 @@ async function verifyOnward(
   }
 }
 
-/** Lends a source that reads packs faster, where so many commits are worth opening them for. */
+/** Lends a source that reads packs faster, if the number of commits makes that worthwhile. */
 async function withPacks<Source extends CommitSource, T>(
   source: Source,
   commits: number,

@@ -128,7 +128,7 @@ export class StoreHistory {
     return placeOf(await this.#session.loadHistory(), asked)
   }
 
-  /** @internal The line of all commits in at most `count` ranges. */
+  /** @internal The line of all commits in at most `most` ranges. */
   async stretches(most: number): Promise<readonly Stretch[]> {
     return stretchesOf(await this.#session.loadHistory(), most)
   }

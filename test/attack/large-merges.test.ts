@@ -4,7 +4,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { formatIdentity } from '../../src/keys/identity.ts'
 import { rowsMax } from '../../src/limits.ts'
-import { TheirPast } from '../../src/store/sync/remote-history.ts'
+import { RemoteHistory } from '../../src/store/sync/remote-history.ts'
 import {
   alone,
   bareRemote,
@@ -149,7 +149,7 @@ describe('T45: more memories than a commit has rows, changed on both sides,', ()
       await editAll(b, 'of b')
       await sync(a)
       const before = await headOf(b)
-      const ended = vi.spyOn(TheirPast.prototype, 'addMerged').mockImplementationOnce(() => {
+      const ended = vi.spyOn(RemoteHistory.prototype, 'addMerged').mockImplementationOnce(() => {
         throw new Error('The process ends')
       })
       onTestFinished(() => ended.mockRestore())

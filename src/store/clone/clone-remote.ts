@@ -136,7 +136,7 @@ export function addressOf({ url, storeId }: Pick<JoinOptions, 'url' | 'storeId'>
 }
 
 /**
- * Throws `invalid_input` unless it is said which store is joined. Whoever knows a passphrase, a
+ * Throws `invalid_input` unless it is said which store is joined. Anyone with a passphrase, a
  * recovery key or a device card can make another store that it opens, and would read what the new
  * device writes.
  */
@@ -213,7 +213,7 @@ export async function checkKeepsUp(
   options: StorePlaces & StoreEnvironment & Pick<OpenOptions, 'acceptRolledBack'>,
 ): Promise<void> {
   const { objects, storeId, epochs } = source
-  // Before any other commit is read: who has no key must not choose how many there are.
+  // Before any other commit is read: a sender without a key must not choose how many there are.
   verifyDecodedCommit(storeId, epochs, head, readCommitBytes(objects, head))
   if (options.acceptRolledBack === true) return
   const { anchor } = localFiles(options, storeId)

@@ -55,7 +55,8 @@ export async function adopt(candidate: Candidate, author: Author): Promise<Adopt
     const keepsOurs = keepsOwnKeyring(session, tip, options)
     const how = { keepsOurs, signal: options.signal }
     const late = await findLateHead(source, { ours: tip, theirs: theirs.snapshot }, how)
-    const part = late === undefined ? theirs : await findNewestInTime(candidate, source, late)
+    const part =
+      late === undefined ? theirs : await findNewestBeforeRevocation(candidate, source, late)
     if (part === undefined) return leaveLate(candidate, done, late, author)
     await acceptObjects(candidate, head)
     const reconciled = await reconcileOrErase(candidate, part, tip, author)
@@ -137,7 +138,7 @@ async function reconcileOrErase(
 }
 
 /** The newest commit of a head that is not late and not ours yet; undefined without one. */
-async function findNewestInTime(
+async function findNewestBeforeRevocation(
   { session, incoming, options }: Candidate,
   source: HistorySource,
   { kept }: LateHead,

@@ -1,6 +1,6 @@
 // Changes of the keyring, online (FORMAT §7.2): two machines that change it without knowing of each
-// other end in a conflict that people have to resolve. So a change takes over first what the
-// remotes have, is then made here, and pushed at once, with a lease. Without a remote, a store
+// other end in a conflict that people have to resolve. So a change first syncs with
+// the remotes, is then made here, and pushed at once, with a lease. Without a remote, a store
 // changes alone. Must not know what changes: the callers do.
 
 import { hasCode, StoreError } from '../../errors.ts'
@@ -72,7 +72,7 @@ export async function changeMembers<T extends Applied>(
   }
 }
 
-/** Settles what is open, and takes over what the remotes have, the first of them in any case. */
+/** Syncs with every remote; only the first one must be reachable with `only`. */
 async function catchUpWith(
   session: StoreSession,
   author: Author,

@@ -97,7 +97,7 @@ async function redactedOf(
   return rewritten?.dead ?? []
 }
 
-/** Nothing of the head is kept, so what it would become is not stored. */
+/** Nothing of the head is kept, so the rewritten objects are not stored. */
 async function drop(): Promise<void> {}
 
 /** The commits of a head that our history lacks and that are still stored, and their memories. */
@@ -148,7 +148,7 @@ function memoriesOf(session: StoreSession, history: History, oid: Oid, root: Oid
   })
 }
 
-/** Returns `otherwise` for what cannot be read: a purge has taken it, or no key opens it. */
+/** Returns `otherwise` if an object is unreadable: a purge has erased it, or no key opens it. */
 function tolerant<T>(otherwise: T, work: () => T): T {
   try {
     return work()
@@ -167,10 +167,10 @@ export function noteFetches(
 }
 
 /**
- * Runs after a sync has taken over the remote's head: erases the redacted versions that noted heads
+ * Runs after a sync has adopted the remote's head: erases the redacted versions that noted heads
  * still hold, and returns the heads that are in our own history, missing or refused. Most of them
  * are missing soon: the merge with a head that held redacted versions has marked it dead, and a
- * purge may take it, or what it builds on, while it is verified here.
+ * purge may erase it, or its ancestors, while it is verified here.
  */
 export async function findSettled(
   session: StoreSession,

@@ -2,7 +2,7 @@
 // (FORMAT §6.4), and may need more than one commit holds: ancestors of their head are merged first
 // then; where ours alone needs too many, theirs gives way. All commits are one transition of the
 // branch: those between need not be heads that verify, since a redaction above them may have erased
-// what is below. Must not rewrite histories.
+// objects below. Must not rewrite histories.
 
 import { hasCode, StoreError } from '../../errors.ts'
 import { writesVersions } from '../../format/record-rules.ts'
@@ -30,7 +30,12 @@ import {
   readLateChanges,
   theirsLateError,
 } from './refusals.ts'
-import { mergeInput, type MergeSides, type RemoteHead, type TheirPast } from './remote-history.ts'
+import {
+  mergeInput,
+  type MergeSides,
+  type RemoteHead,
+  type RemoteHistory,
+} from './remote-history.ts'
 import type { ReconcileResult } from './report.ts'
 
 /** Both heads, and the parts of one transition as they are made. */
@@ -41,7 +46,7 @@ export interface BothHeads {
   readonly theirs: RemoteHead
   /** Both histories, rewritten by the redactions of either. */
   readonly objects: ObjectSource
-  /** Receives what is made here until the transition is on disk. */
+  /** Receives new objects until the transition is on disk. */
   readonly made: Map<Oid, NewObject>
   /** Receives what takes back the changes of the session. */
   readonly undos: Undo[]
@@ -53,7 +58,7 @@ export interface BothHeads {
 }
 
 export interface HeadsToMerge extends BothHeads {
-  readonly loadTheirPast: () => Promise<TheirPast>
+  readonly loadRemoteHistory: () => Promise<RemoteHistory>
 }
 
 export interface MergedHeads extends Pick<ReconcileResult, 'outcomes'> {
@@ -99,7 +104,7 @@ class HeadMerger {
   readonly #heads: HeadsToMerge
   readonly #author: Author
   #findCommon: FindCommon
-  #theirPast: TheirPast | undefined
+  #remoteHistory: RemoteHistory | undefined
 
   constructor(heads: HeadsToMerge, author: Author) {
     this.#heads = heads
@@ -112,7 +117,7 @@ class HeadMerger {
   }
 
   async mergeAncestor(oid: Oid): Promise<MergedHeads> {
-    const past = await this.#loadTheirPast()
+    const past = await this.#loadRemoteHistory()
     const part = await past.snapshotAt(this.#source(), oid, this.#heads.options)
     const merged = await this.#run(part, await this.#divergenceFrom(part))
     this.#addMerged(past, oid)
@@ -165,7 +170,7 @@ class HeadMerger {
 
   async #mergeStep(steps: readonly Oid[], keepsOurs: boolean): Promise<MergedHeads | undefined> {
     const heads = this.#heads
-    const past = await this.#loadTheirPast()
+    const past = await this.#loadRemoteHistory()
     // The farther from their head, the fewer the rows.
     for (let at = 0; at < steps.length; at = Math.ceil((at + steps.length) / 2)) {
       const oid = steps[at] ?? ''
@@ -178,12 +183,12 @@ class HeadMerger {
     return undefined
   }
 
-  async #loadTheirPast(): Promise<TheirPast> {
-    this.#theirPast ??= await this.#heads.loadTheirPast()
-    return this.#theirPast
+  async #loadRemoteHistory(): Promise<RemoteHistory> {
+    this.#remoteHistory ??= await this.#heads.loadRemoteHistory()
+    return this.#remoteHistory
   }
 
-  #addMerged(past: TheirPast, oid: Oid): void {
+  #addMerged(past: RemoteHistory, oid: Oid): void {
     past.addMerged(this.#source(), oid)
     this.#findCommon = past.commonWith(this.#heads.history)
   }
@@ -230,7 +235,7 @@ class HeadMerger {
     return { built, outcomes }
   }
 
-  /** Only an owner who has seen it merges what a former owner redacted or set (FORMAT §7.4). */
+  /** Redactions and settings of a former owner need an owner who has seen them (FORMAT §7.4). */
   #checkHeld({ keyring }: Snapshot, { ours, theirs }: Meeting['held']): void {
     if (ours.length + theirs.length === 0) return
     const { session, takesHeld, head } = this.#heads
@@ -303,7 +308,7 @@ function tooLargeError(): StoreError {
 /**
  * The ancestors of their head that may be merged first, the best first: the newest for which at
  * most half of what their head leaves open is open, or else the oldest. A commit has a row for each
- * memory that it changes, so that step by step every history is taken over.
+ * memory that it changes, so that step by step every history is merged.
  */
 async function findSteps(
   source: CommitSource,

@@ -13,7 +13,7 @@ export type Redo = 'redactions' | 'members'
 export interface SyncOptions extends WorkOptions {
   /** How this machine may talk to the remote. */
   readonly access?: RemoteOptions | undefined
-  /** Runs one half only: `pull` sends nothing, `push` takes over no other head. */
+  /** Runs one half only: `pull` sends nothing, `push` adopts no other head. */
   readonly only?: 'pull' | 'push' | undefined
   /**
    * Repairs the remote from this store: a head that was rolled back is merged and then replaced, a
@@ -33,11 +33,11 @@ export interface SyncOptions extends WorkOptions {
    * merges what a former owner has redacted or set there.
    */
   readonly mergeHeld?: string | undefined
-  /** @internal Called before the first byte of a pack goes out. */
+  /** @internal Called before the first byte of a pack is sent. */
   readonly willSend?: (() => void) | undefined
   /** @internal The most rows of a merge; tests lower it. */
   readonly rowsMax?: number | undefined
-  /** @internal A push of more bytes goes in steps; tests lower it. */
+  /** @internal A larger push, in bytes, is sent in steps; tests lower it. */
   readonly stepBytes?: number | undefined
   readonly transfer?: ((progress: TransferProgress) => void) | undefined
 }

@@ -87,7 +87,7 @@ export class Sender {
     }
   }
 
-  /** Undefined for a remote that denies pushes: its head can still be taken over. */
+  /** Undefined for a remote that denies pushes: its head can still be adopted. */
   async #tryConnect(): Promise<PushConnection | undefined> {
     try {
       return await connectPush(accessOf(this.#peer))

@@ -26,13 +26,13 @@ import {
   loadTheirs,
   moveToRewritten,
   type RemoteHead,
-  TheirPast,
+  RemoteHistory,
 } from './remote-history.ts'
 import { nothingMoved, type ReconcileResult } from './report.ts'
 import { decideLeaving, type FollowingHeads, type Leaving, takeTheirs } from './take-theirs.ts'
 /**
  * The branch has moved durably when it resolves. Undefined, with nothing done, if the keyring or an
- * end of a grant is newer here than in `tip`, by which theirs was found to be in time. Throws
+ * end of a grant is newer here than in `tip`, by which theirs was found not to be late. Throws
  * `change_too_large` if a merge needs more rows than a commit holds, `keyring_conflict` and storage
  * codes.
  */
@@ -167,9 +167,9 @@ function merge(
 ): Promise<MergedHeads> {
   const { session, theirs, options, source } = work
   work.undos.push(session.adopt(session.snapshot, source.epochs))
-  const loadTheirPast = async (): Promise<TheirPast> =>
-    applied?.past ?? new TheirPast(await loadTheirs(session, theirs, options))
-  return mergeHeads({ ...work, loadTheirPast }, author, divergence)
+  const loadRemoteHistory = async (): Promise<RemoteHistory> =>
+    applied?.past ?? new RemoteHistory(await loadTheirs(session, theirs, options))
+  return mergeHeads({ ...work, loadRemoteHistory }, author, divergence)
 }
 
 /** Compares both heads before anything is rewritten. */
@@ -244,7 +244,7 @@ async function rewriteOurs(
 interface RewrittenTheirs {
   /** As it was before. */
   readonly history: History
-  readonly past: TheirPast
+  readonly past: RemoteHistory
   /** The height from which on commits were rewritten. */
   readonly intactBelow: number
 }
@@ -261,7 +261,7 @@ async function rewriteTheirs(
   if (rewritten === undefined) return undefined
   const { head, tree, commits } = rewritten
   undos.push(moveToRewritten(theirs.snapshot, { commit: head, tree }, versionIds))
-  const past = new TheirPast(history, { commits, versionIds })
+  const past = new RemoteHistory(history, { commits, versionIds })
   return { history, past, intactBelow: lowestOf(history, rewritten) }
 }
 

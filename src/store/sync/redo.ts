@@ -161,7 +161,7 @@ function haveSameSecrets(before: Directory, after: Directory): boolean {
 /** A line of history that is left. */
 export interface LeftLine {
   readonly history: History
-  /** That of the line that is followed, where what is redacted on the left one may be whole. */
+  /** The followed line, which may still have versions that the left one has redacted. */
   readonly followed: History
   /** The positions of the commits that are left. */
   readonly positions: ReadonlySet<number>
@@ -174,7 +174,7 @@ interface Text {
   readonly content: string
 }
 
-/** A memory of the left line, and what it is to become. */
+/** A memory of the left line, and its intended state. */
 interface Repeated {
   /** The live memory that changes; undefined if a new one is created. */
   readonly live: LiveMemory | undefined
@@ -252,7 +252,7 @@ class Repeats {
     return { live, target: { path: live.path, content: readMemory(this.#contents, live) } }
   }
 
-  /** Undefined for a creation, and if nothing can be read of what was there before. */
+  /** Undefined for a creation, and if the previous version cannot be read. */
   #baseOf({ bases: [before] }: VersionEntry): Text | undefined {
     const base = before && (this.#followed.find(before.versionId) ?? before)
     const content = base && readVersionContent(this.#contents, base)

@@ -67,7 +67,7 @@ export function heldError({ ours, theirs, mayMerge, head }: Held): StoreError {
   )
 }
 
-/** Nobody takes over what is here, since this device may not write any more. */
+/** The changes here cannot be sent, since this device may not write any more. */
 export function waitsError(role: Role | undefined): StoreError {
   const now = role === undefined ? 'is no device of the store' : `is ${role} of the store`
   return new StoreError(
@@ -221,7 +221,7 @@ export function readLateChanges(
   return commits.flatMap((oid) => readIfThere(source, oid))
 }
 
-/** Redactions first: they are what cannot be seen from the memories. */
+/** Redactions first: the memories do not show them. */
 export function inOrderOfWeight(changes: readonly LateChange[]): readonly LateChange[] {
   return changes.toSorted((a, b) => Number(b.kind === 'redact') - Number(a.kind === 'redact'))
 }

@@ -109,8 +109,8 @@ function lacksOwnOnly(
 }
 
 /**
- * The same for an auditor, as far as no key is needed: undefined if `head` goes on from `before`,
- * the newest commit that was verified.
+ * The same for an auditor, without keys: undefined if `head` descends from `before`, the newest
+ * commit that was verified.
  */
 export async function findFault(
   objects: ObjectSource,
@@ -128,7 +128,7 @@ export async function findFault(
   return (await inSlices(search, signal)) ? undefined : rolledBackError()
 }
 
-/** By descending height along each line, down to what is ours. */
+/** By descending height along each line, down to our own commits. */
 function* listForeign(
   objects: ObjectSource,
   head: Oid,

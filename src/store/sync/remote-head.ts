@@ -28,7 +28,7 @@ import { verifyDescent, type VerifyOptions } from '../verify/verify.ts'
 import { NewVersions, type RemoteHead } from './remote-history.ts'
 import type { SettingsOutcome } from './report.ts'
 
-/** This store, and where a head of a remote is read: there, or beside it until it is accepted. */
+/** This store, and the place where a head is read: outside the store until it is accepted. */
 export interface RemoteSource {
   readonly session: StoreSession
   readonly objects: ObjectSource
@@ -46,7 +46,7 @@ export interface RemoteHeadOptions extends WorkOptions {
 
 /**
  * Throws `store_id_mismatch`, `not_a_store`, `wrong_key`, or the code of verification;
- * `ref_conflict` if our own history, with which it is compared, was rewritten meanwhile.
+ * `ref_conflict` if our own history, with which it is compared, was rewritten concurrently.
  */
 export function verifyRemoteHead(
   from: RemoteSource,
@@ -124,7 +124,7 @@ async function beginWith(
 }
 
 /**
- * Verifies only what is above the head that was merged last; undefined if our history does not
+ * Verifies only the commits above the head that was merged last; undefined if our history does not
  * contain that head any more, or `head` does not descend from it. A clone that loses many races
  * for the branch would otherwise verify the same commits with each attempt.
  */

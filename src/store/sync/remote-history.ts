@@ -63,7 +63,7 @@ export async function loadTheirs(
   return history
 }
 
-export class TheirPast {
+export class RemoteHistory {
   /** As it was verified: contents that our redactions erase can still be read. */
   readonly #history: History
   readonly #redactions: AppliedRedactions | undefined
@@ -267,14 +267,14 @@ function readHash({ objects, storeId, epochs }: HistorySource, { oid }: CommitEn
 
 export interface MergeSides {
   readonly session: StoreSession
-  /** Also of what was merged just now. */
+  /** Includes the versions that were merged just now. */
   readonly contents: ContentSource
-  /** Our history, without what was merged just now. */
+  /** Our history, without the versions that were merged just now. */
   readonly history: History
   readonly ours: Snapshot
   readonly theirs: Snapshot
   readonly versions: NewVersions
-  /** Finds versions that both heads have in their past. */
+  /** Finds versions that both histories have. */
   readonly findCommon: (versionId: string) => VersionEntry | undefined
   readonly divergence: Divergence
   readonly other: OtherParent

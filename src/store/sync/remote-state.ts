@@ -85,8 +85,8 @@ export class RemoteState {
   }
 
   /**
-   * Commits of ours that a remote with this head certainly has, with their pasts. A redaction may
-   * have given the others new ids.
+   * Commits of ours that a remote with this head certainly has, with their ancestors. A redaction
+   * may have given the others new ids.
    */
   async commitsBehind(head: Oid, options: WorkOptions): Promise<readonly Oid[]> {
     if (this.#session.objects.read(head) !== undefined) return [head]

@@ -58,7 +58,7 @@ export type SettingsOutcome = 'replaced' | 'kept'
 /** The report of one sync with one remote. */
 export interface SyncReport {
   readonly remote: string
-  /** The commits that this clone took over, and the bytes received. */
+  /** The commits that this clone adopted, and the bytes received. */
   readonly received: { readonly commits: number; readonly bytes: number }
   readonly sent: Sent
   /** The commit that joined both histories; undefined where one contained the other. */
@@ -82,8 +82,8 @@ export interface SyncReport {
   readonly head: string
   readonly headFingerprint: readonly string[]
   /**
-   * What is not part of the history: late changes (FORMAT §7.4), and what was left where keyrings
-   * had changed apart. Redactions first, then oldest first.
+   * Changes that are not part of the history: late ones (FORMAT §7.4), and those left because
+   * keyrings had changed apart. Redactions first, then oldest first.
    */
   readonly late: readonly LateChange[]
   /** Whether memories of a side that was left were written again here. */

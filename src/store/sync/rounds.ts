@@ -1,5 +1,5 @@
 // Runs rounds of fetch, verify, reconcile and push, until no other clone has pushed in between. Two
-// clones that race for the branch both finish: the loser adopts what the winner has pushed.
+// clones that race for the branch both finish: the loser adopts the commits of the winner.
 
 import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -70,7 +70,7 @@ type Round =
       readonly isFinal: boolean
     }
 
-/** Returns what all rounds adopted, and what arrived of what was sent. Throws as `syncStore`. */
+/** Returns the sum of all rounds. Throws as `syncStore`. */
 export async function receiveAndSend(peer: Peer, sender: Sender, author: Author): Promise<Moved> {
   const { session } = peer
   const before = await session.reading(({ head }) => head)

@@ -41,7 +41,7 @@ import {
   readLateChanges,
   waitsError,
 } from './refusals.ts'
-import { type AppliedRedactions, loadTheirs, NewVersions, TheirPast } from './remote-history.ts'
+import { type AppliedRedactions, loadTheirs, NewVersions, RemoteHistory } from './remote-history.ts'
 import type { ReconcileResult } from './report.ts'
 
 /** How ours is left for theirs. */
@@ -52,9 +52,9 @@ export interface Leaving {
   readonly left: readonly Oid[]
   /** All that theirs lacks. */
   readonly commits: readonly Oid[]
-  /** Whether what this device wrote on what is left is written again. */
+  /** Whether changes of this device among them are written again. */
   readonly repeats: boolean
-  /** Whether a redaction is among what is left: theirs keeps what it named. */
+  /** Whether a redaction is among them: theirs keeps the versions that it named. */
   readonly leavesRedaction: boolean
 }
 
@@ -105,7 +105,7 @@ export async function decideLeaving(
   }
 }
 
-/** What is lost with it, redactions first: what is written again is not. */
+/** The lost changes, redactions first: those written again are not lost. */
 function describeLeft(
   source: HistorySource,
   { left, repeats }: Leaving,
@@ -124,7 +124,7 @@ function isAuthor(source: HistorySource, commits: readonly Oid[], deviceId: stri
 
 /** Both heads, where ours is left for theirs. */
 export interface FollowingHeads extends BothHeads {
-  /** Reads either side, and what was made for this transition. */
+  /** Reads either side, and the new objects of this transition. */
   readonly source: HistorySource
 }
 
@@ -197,7 +197,7 @@ function swap(
     ...heads,
     history,
     theirs: { ...theirs, snapshot: session.snapshot, versions },
-    loadTheirPast: async () => new TheirPast(ours, applied),
+    loadRemoteHistory: async () => new RemoteHistory(ours, applied),
   }
 }
 

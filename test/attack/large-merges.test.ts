@@ -149,7 +149,7 @@ describe('T45: more memories than a commit has rows, changed on both sides,', ()
       await editAll(b, 'of b')
       await sync(a)
       const before = await headOf(b)
-      const ended = vi.spyOn(RemoteHistory.prototype, 'addMerged').mockImplementationOnce(() => {
+      const ended = vi.spyOn(RemoteHistory.prototype, 'withMerged').mockImplementationOnce(() => {
         throw new Error('The process ends')
       })
       onTestFinished(() => ended.mockRestore())

@@ -16,9 +16,8 @@ import { buildMerge, type BuiltCommit, type BuiltVersions } from '../commits/com
 import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { compareSnapshots, type Divergence, findDivergence } from '../commits/divergence.ts'
 import type { MergeRow } from '../commits/new-rows.ts'
-import type { VersionEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
-import { type MergeOutcome, planMerge } from '../merge/plan.ts'
+import { planMerge } from '../merge/plan.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot, Undo } from '../snapshot/snapshot.ts'
@@ -66,233 +65,228 @@ export interface MergedHeads extends Pick<ReconcileResult, 'outcomes'> {
   readonly built: Pick<BuiltCommit, 'head' | 'objects'>
 }
 
-type FindCommon = (versionId: string) => VersionEntry | undefined
+/** One merge, of their head or of one of its ancestors. */
+interface Merging {
+  readonly heads: HeadsToMerge
+  readonly author: Author
+  /** Their history, with the ancestors that were merged; undefined while none was looked for. */
+  readonly past: RemoteHistory | undefined
+}
+
+interface Merged extends MergedHeads, Pick<Merging, 'past'> {}
 
 /**
  * Moves the session's snapshot to the merge. Throws `record_late`, `keyring_conflict`,
  * `merge_held` or `permission_denied`; `change_too_large` if not even an ancestor of theirs is
  * small enough.
  */
-export async function mergeHeads(
+export function mergeHeads(
   heads: HeadsToMerge,
   author: Author,
   divergence: Divergence,
 ): Promise<MergedHeads> {
-  return new HeadMerger(heads, author).mergeHead(divergence)
+  return mergeAll({ heads, author, past: undefined }, heads.theirs.snapshot, divergence)
 }
 
-/** The same with some of their ancestors, one after the other, of which at least one is given. */
+/** The same with some of their ancestors, one after the other; undefined if none are given. */
 export async function mergeAncestors(
   heads: HeadsToMerge,
   author: Author,
-  [first, ...others]: readonly [Oid, ...Oid[]],
-): Promise<MergedHeads> {
-  const merger = new HeadMerger(heads, author)
-  let merged = await merger.mergeAncestor(first)
-  for (const oid of others) {
-    const { built, outcomes } = await merger.mergeAncestor(oid)
-    const objects = [...merged.built.objects, ...built.objects]
-    merged = {
-      built: { head: built.head, objects },
-      outcomes: [...merged.outcomes, ...outcomes],
+  oids: readonly Oid[],
+): Promise<MergedHeads | undefined> {
+  let before: Merged | undefined
+  for (const oid of oids) {
+    const past = before?.past ?? (await heads.loadRemoteHistory())
+    const part = await past.snapshotAt(sourceOf(heads), oid, heads.options)
+    const merged = await mergeAll({ heads, author, past }, part, await divergenceTo(heads, part))
+    before = {
+      ...concat(before, merged),
+      past: (merged.past ?? past).withMerged(sourceOf(heads), oid),
     }
   }
-  return merged
+  return before
 }
 
-class HeadMerger {
-  readonly #heads: HeadsToMerge
-  readonly #author: Author
-  #findCommon: FindCommon
-  #remoteHistory: RemoteHistory | undefined
-
-  constructor(heads: HeadsToMerge, author: Author) {
-    this.#heads = heads
-    this.#author = author
-    this.#findCommon = (versionId) => heads.history.find(versionId)
+function concat(before: MergedHeads | undefined, { built, outcomes }: MergedHeads): MergedHeads {
+  const objects = [...(before?.built.objects ?? []), ...built.objects]
+  return {
+    built: { head: built.head, objects },
+    outcomes: [...(before?.outcomes ?? []), ...outcomes],
   }
+}
 
-  mergeHead(divergence: Divergence): Promise<MergedHeads> {
-    return this.#run(this.#heads.theirs.snapshot, divergence)
+/** Each round merges at least one commit of theirs, so that this ends. */
+async function mergeAll(merging: Merging, theirs: Snapshot, first: Divergence): Promise<Merged> {
+  let divergence = first
+  let before: Merged | undefined
+  for (;;) {
+    const past = before?.past ?? merging.past
+    const { isWhole, ...merged } = await mergeNext({ ...merging, past }, theirs, divergence)
+    before = { ...concat(before, merged), past: merged.past }
+    if (isWhole) return before
+    divergence = await divergenceTo(merging.heads, theirs)
   }
+}
 
-  async mergeAncestor(oid: Oid): Promise<MergedHeads> {
-    const past = await this.#loadRemoteHistory()
-    const part = await past.snapshotAt(this.#source(), oid, this.#heads.options)
-    const merged = await this.#run(part, await this.#divergenceFrom(part))
-    this.#addMerged(past, oid)
-    return merged
+/**
+ * Merges their head or, if one commit has no room for that, the best ancestor for which one has.
+ * If ours alone has more to move or to join than a commit has rows, theirs gives way: the oldest
+ * commit of theirs changes no more memories than that.
+ */
+async function mergeNext(
+  { heads, author, past: before }: Merging,
+  theirs: Snapshot,
+  divergence: Divergence,
+): Promise<Merged & { readonly isWhole: boolean }> {
+  let past = before
+  let steps: readonly Oid[] | undefined
+  for (const keepsOurs of [false, true]) {
+    const whole = await tryMerge({ heads, author, past }, theirs, divergence, keepsOurs)
+    if (whole !== undefined) return { ...whole, past, isWhole: true }
+    steps ??= await stepsTo(heads, theirs, divergence)
+    past ??= await heads.loadRemoteHistory()
+    const step = await mergeStep({ heads, author, past }, steps, keepsOurs)
+    if (step !== undefined) return { ...step, isWhole: false }
   }
+  throw tooLargeError()
+}
 
-  /** Each round merges at least one commit of theirs, so that this ends. */
-  async #run(theirs: Snapshot, first: Divergence): Promise<MergedHeads> {
-    const objects: NewObject[] = []
-    let divergence = first
-    const outcomes: MergeOutcome[] = []
-    for (;;) {
-      const { isWhole, built, ...made } = await this.#mergeNext(theirs, divergence)
-      for (const object of built.objects) objects.push(object)
-      for (const outcome of made.outcomes) outcomes.push(outcome)
-      if (isWhole) return { built: { head: built.head, objects }, outcomes }
-      divergence = await this.#divergenceFrom(theirs)
-    }
+async function stepsTo(
+  heads: HeadsToMerge,
+  theirs: Snapshot,
+  divergence: Divergence,
+): Promise<readonly Oid[]> {
+  const { late } = await meet(heads, theirs, divergence)
+  return findSteps(sourceOf(heads), divergence, late.theirs, heads.options)
+}
+
+function meet(heads: HeadsToMerge, theirs: Snapshot, divergence: Divergence): Promise<Meeting> {
+  const ours = heads.session.snapshot.keyring.directory
+  return meetingOf(sourceOf(heads), { ours, theirs: theirs.keyring.directory }, divergence)
+}
+
+async function mergeStep(
+  merging: Merging & { readonly past: RemoteHistory },
+  steps: readonly Oid[],
+  keepsOurs: boolean,
+): Promise<Merged | undefined> {
+  const { heads, past } = merging
+  // The farther from their head, the fewer the rows.
+  for (let at = 0; at < steps.length; at = Math.ceil((at + steps.length) / 2)) {
+    const oid = steps[at] ?? ''
+    const part = await past.snapshotAt(sourceOf(heads), oid, heads.options)
+    const merged = await tryMerge(merging, part, await divergenceTo(heads, part), keepsOurs)
+    if (merged !== undefined) return { ...merged, past: past.withMerged(sourceOf(heads), oid) }
   }
+  return undefined
+}
 
-  /**
-   * Merges their head or, if one commit has no room for that, the best ancestor for which one has.
-   * If ours alone has more to move or to join than a commit has rows, theirs gives way: the oldest
-   * commit of theirs changes no more memories than that.
-   */
-  async #mergeNext(
-    theirs: Snapshot,
-    divergence: Divergence,
-  ): Promise<MergedHeads & { readonly isWhole: boolean }> {
-    let steps: readonly Oid[] | undefined
-    for (const keepsOurs of [false, true]) {
-      const whole = await this.#tryMerge(theirs, divergence, keepsOurs)
-      if (whole !== undefined) return { ...whole, isWhole: true }
-      steps ??= await this.#findSteps(theirs, divergence)
-      const step = await this.#mergeStep(steps, keepsOurs)
-      if (step !== undefined) return { ...step, isWhole: false }
-    }
-    throw tooLargeError()
-  }
-
-  async #findSteps(theirs: Snapshot, divergence: Divergence): Promise<readonly Oid[]> {
-    const { late } = await this.#meeting(theirs, divergence)
-    return findSteps(this.#source(), divergence, late.theirs, this.#heads.options)
-  }
-
-  #meeting(theirs: Snapshot, divergence: Divergence): Promise<Meeting> {
-    const ours = this.#heads.session.snapshot.keyring.directory
-    return meetingOf(this.#source(), { ours, theirs: theirs.keyring.directory }, divergence)
-  }
-
-  async #mergeStep(steps: readonly Oid[], keepsOurs: boolean): Promise<MergedHeads | undefined> {
-    const heads = this.#heads
-    const past = await this.#loadRemoteHistory()
-    // The farther from their head, the fewer the rows.
-    for (let at = 0; at < steps.length; at = Math.ceil((at + steps.length) / 2)) {
-      const oid = steps[at] ?? ''
-      const part = await past.snapshotAt(this.#source(), oid, heads.options)
-      const merged = await this.#tryMerge(part, await this.#divergenceFrom(part), keepsOurs)
-      if (merged === undefined) continue
-      this.#addMerged(past, oid)
-      return merged
-    }
+/** Undefined, with nothing changed, if it needs more rows than a commit has. */
+async function tryMerge(
+  merging: Merging,
+  part: Snapshot,
+  divergence: Divergence,
+  keepsOurs: boolean,
+): Promise<MergedHeads | undefined> {
+  const { undos } = merging.heads
+  const before = undos.length
+  try {
+    return await mergeOnce(merging, part, divergence, keepsOurs)
+  } catch (error) {
+    if (!hasCode(error, 'change_too_large')) throw error
+    for (const undo of undos.splice(before).toReversed()) undo()
     return undefined
   }
+}
 
-  async #loadRemoteHistory(): Promise<RemoteHistory> {
-    this.#remoteHistory ??= await this.#heads.loadRemoteHistory()
-    return this.#remoteHistory
-  }
+async function mergeOnce(
+  merging: Merging,
+  theirs: Snapshot,
+  divergence: Divergence,
+  keepsOurs: boolean,
+): Promise<MergedHeads> {
+  const { heads, author } = merging
+  const { session, undos } = heads
+  const ours = session.snapshot
+  const { other, open } = compareSnapshots(ours, theirs, divergence)
+  if (other.areKeyringsApart) throw keyringConflictError(sourceOf(heads), divergence, false)
+  const { late, held } = await meet(heads, theirs, divergence)
+  if (late.theirs.has(theirs.head.commit)) throw theirsLateError()
+  // With the keyring in force: this device may have written before it knew of that keyring.
+  const newest = divergence.theirs.hasKeyring ? theirs : ours
+  checkMayMerge(newest, session.identity.deviceId)
+  checkHeld(heads, newest, held)
+  const time = session.nextTime()
+  const { rows, outcomes } = planMerge(
+    mergeInput({ ...sidesOf(merging), ours, theirs, divergence, other, open, keepsOurs }),
+  )
+  // The texts have passed the guard when they were written.
+  await session.checkContents([], author)
+  const context = await session.commitContext(time, author, other)
+  const built = await buildMerge(context, ours, other, { rows, author })
+  undos.push(built.undo)
+  keepMerge(heads, built, rows, time)
+  return { built, outcomes }
+}
 
-  #addMerged(past: RemoteHistory, oid: Oid): void {
-    past.addMerged(this.#source(), oid)
-    this.#findCommon = past.commonWith(this.#heads.history)
-  }
+/** Redactions and settings of a former owner need an owner who has seen them (FORMAT §7.4). */
+function checkHeld(
+  heads: HeadsToMerge,
+  { keyring }: Snapshot,
+  { ours, theirs }: Meeting['held'],
+): void {
+  if (ours.length + theirs.length === 0) return
+  const { session, takesHeld, head } = heads
+  const mayMerge = isOwner(keyring.directory, session.identity.deviceId)
+  if (mayMerge && takesHeld) return
+  const source = sourceOf(heads)
+  throw heldError({
+    ours: readLateChanges(source, ours),
+    theirs: readLateChanges(source, theirs),
+    mayMerge,
+    head,
+  })
+}
 
-  /** Undefined, with nothing changed, if it needs more rows than a commit has. */
-  async #tryMerge(
-    part: Snapshot,
-    divergence: Divergence,
-    keepsOurs: boolean,
-  ): Promise<MergedHeads | undefined> {
-    const { undos } = this.#heads
-    const before = undos.length
-    try {
-      return await this.#merge(part, divergence, keepsOurs)
-    } catch (error) {
-      if (!hasCode(error, 'change_too_large')) throw error
-      for (const undo of undos.splice(before).toReversed()) undo()
-      return undefined
-    }
-  }
+/** Notes a merge, on which another may be built. */
+function keepMerge(
+  { made, theirs }: HeadsToMerge,
+  { objects, head, versionIds }: BuiltVersions,
+  rows: readonly MergeRow[],
+  time: number,
+): void {
+  for (const object of objects) made.set(object.oid, object)
+  const place = { oid: head.commit, time, record: () => head.record }
+  theirs.versions.addMerged(versionIds, rows, place)
+}
 
-  async #merge(theirs: Snapshot, divergence: Divergence, keepsOurs: boolean): Promise<MergedHeads> {
-    const { session, undos } = this.#heads
-    const ours = session.snapshot
-    const { other, open } = compareSnapshots(ours, theirs, divergence)
-    if (other.areKeyringsApart) throw keyringConflictError(this.#source(), divergence, false)
-    const { late, held } = await this.#meeting(theirs, divergence)
-    if (late.theirs.has(theirs.head.commit)) throw theirsLateError()
-    // With the keyring in force: this device may have written before it knew of that keyring.
-    const newest = divergence.theirs.hasKeyring ? theirs : ours
-    const { deviceId } = session.identity
-    checkMayMerge(newest, deviceId)
-    this.#checkHeld(newest, held)
-    const time = session.nextTime()
-    const { rows, outcomes } = planMerge(
-      mergeInput({ ...this.#sources(), ours, theirs, divergence, other, open, keepsOurs }),
-    )
-    // The texts have passed the guard when they were written.
-    await session.checkContents([], this.#author)
-    const context = await session.commitContext(time, this.#author, other)
-    const built = await buildMerge(context, ours, other, { rows, author: this.#author })
-    undos.push(built.undo)
-    this.#keep(built, rows, time)
-    return { built, outcomes }
+function sidesOf({
+  heads,
+  past,
+}: Merging): Pick<
+  MergeSides,
+  'session' | 'contents' | 'history' | 'versions' | 'findCommon' | 'rowsMax'
+> {
+  const { session, history, theirs, objects, options } = heads
+  return {
+    session,
+    contents: { ...session.contents, objects },
+    history,
+    versions: theirs.versions,
+    findCommon: past?.commonWith(history) ?? ((versionId) => history.find(versionId)),
+    rowsMax: options.rowsMax,
   }
+}
 
-  /** Redactions and settings of a former owner need an owner who has seen them (FORMAT §7.4). */
-  #checkHeld({ keyring }: Snapshot, { ours, theirs }: Meeting['held']): void {
-    if (ours.length + theirs.length === 0) return
-    const { session, takesHeld, head } = this.#heads
-    const mayMerge = isOwner(keyring.directory, session.identity.deviceId)
-    if (mayMerge && takesHeld) return
-    const source = this.#source()
-    throw heldError({
-      ours: readLateChanges(source, ours),
-      theirs: readLateChanges(source, theirs),
-      mayMerge,
-      head,
-    })
-  }
+function divergenceTo(heads: HeadsToMerge, { head }: Snapshot): Promise<Divergence> {
+  const { session, options } = heads
+  const { commit } = session.snapshot.head
+  return findDivergence(sourceOf(heads), commit, head.commit, options.signal)
+}
 
-  /** Notes a merge, on which another may be built. */
-  #keep(
-    { objects, head, versionIds }: BuiltVersions,
-    rows: readonly MergeRow[],
-    time: number,
-  ): void {
-    const { made, theirs } = this.#heads
-    for (const object of objects) made.set(object.oid, object)
-    theirs.versions.addMerged(versionIds, rows, {
-      oid: head.commit,
-      time,
-      record: () => head.record,
-    })
-  }
-
-  #sources(): Pick<
-    MergeSides,
-    'session' | 'contents' | 'history' | 'versions' | 'findCommon' | 'rowsMax'
-  > {
-    const { session, history, theirs, objects, options } = this.#heads
-    const contents = { ...session.contents, objects }
-    const findCommon = this.#findCommon
-    return {
-      session,
-      contents,
-      history,
-      versions: theirs.versions,
-      findCommon,
-      rowsMax: options.rowsMax,
-    }
-  }
-
-  #divergenceFrom({ head }: Snapshot): Promise<Divergence> {
-    const { session, options } = this.#heads
-    const { commit } = session.snapshot.head
-    return findDivergence(this.#source(), commit, head.commit, options.signal)
-  }
-
-  /** With the epochs that merges have begun. */
-  #source(): HistorySource {
-    const { session, objects } = this.#heads
-    return { objects, storeId: session.storeId, epochs: session.epochs }
-  }
+/** With the epochs that merges have begun. */
+function sourceOf({ session, objects }: HeadsToMerge): HistorySource {
+  return { objects, storeId: session.storeId, epochs: session.epochs }
 }
 
 /** Late commits on which others have built (FORMAT §7.4) are merged all at once, or on top of. */

@@ -69,11 +69,16 @@ export class RemoteHistory {
   readonly #redactions: AppliedRedactions | undefined
   /** The positions of rewritten commits. */
   readonly #positions: ReadonlyMap<Oid, number>
-  #merged: readonly CommitEntry[] = []
+  readonly #merged: readonly CommitEntry[]
 
-  constructor(history: History, redactions?: AppliedRedactions) {
+  constructor(
+    history: History,
+    redactions?: AppliedRedactions,
+    merged: readonly CommitEntry[] = [],
+  ) {
     this.#history = history
     this.#redactions = redactions
+    this.#merged = merged
     this.#positions = new Map(
       Array.from(redactions?.commits ?? [], ([position, oid]) => [oid, position]),
     )
@@ -91,8 +96,10 @@ export class RemoteHistory {
     return snapshot
   }
 
-  addMerged(source: HistorySource, oid: Oid): void {
-    this.#merged = [...this.#merged, this.#entryOf(source, oid)]
+  /** The same once an ancestor is merged into ours. */
+  withMerged(source: HistorySource, oid: Oid): RemoteHistory {
+    const merged = [...this.#merged, this.#entryOf(source, oid)]
+    return new RemoteHistory(this.#history, this.#redactions, merged)
   }
 
   /**
@@ -100,6 +107,7 @@ export class RemoteHistory {
    * theirs. Of a redacted one a merge of an ancestor has taken nothing.
    */
   commonWith(ours: History): (versionId: string) => VersionEntry | undefined {
+    if (this.#merged.length === 0) return (versionId) => ours.find(versionId)
     const isMerged = this.#history.pastOf(...this.#merged)
     return (versionId) => {
       const entry = this.#history.find(versionId)

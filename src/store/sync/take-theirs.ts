@@ -160,9 +160,7 @@ export async function takeTheirs(
   const history = theirHistory ?? (await loadTheirs(session, theirs, options))
   const swapped = swap(heads, history, oursApplied, leaving.commits)
   undos.push(session.adopt(theirs.snapshot, source.epochs))
-  const [first, ...others] = leaving.parts
-  const merged =
-    first === undefined ? undefined : await mergeAncestors(swapped, author, [first, ...others])
+  const merged = await mergeAncestors(swapped, author, leaving.parts)
   const objects = [...(merged?.built.objects ?? [])]
   for (const object of objects) heads.made.set(object.oid, object)
   const positions = positionsIn(heads, oursApplied, leaving.left)

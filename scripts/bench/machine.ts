@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -24,10 +24,15 @@ export function scratchDirectory(parent: string = tmpdir()): string {
   return directory
 }
 
+/** With the load before the bench adds its own, since a busy machine spoils everything else. */
 export function describeMachine(): string {
   const git = findVersion('git') ?? 'no git'
-  return `${availableParallelism()} cores, Node ${process.version}, ${git}, ${process.platform}`
+  const cores = availableParallelism()
+  const program = `Node ${process.version}, ${git}, ${process.platform}`
+  return `${cores} cores under a load of ${loadBefore.toFixed(1)}, ${program}`
 }
+
+const [loadBefore = 0] = loadavg()
 
 /** The first line of `<program> --version`; undefined if there is no such program. */
 export function findVersion(program: string): string | undefined {

@@ -7,8 +7,7 @@ import { pathToFileURL } from 'node:url'
 import type * as Library from 'gitlocket'
 import type * as Tool from 'gitlocket/anthropic'
 import { changes, Commands } from './commands.ts'
-import { timed } from './rounds.ts'
-import { summarize } from './statistics.ts'
+import { median, timed } from './measure.ts'
 
 /** `warm` leaves the caches as that build has them, and the remote as it is after a sync. */
 export type QuickTask = 'commands' | 'warm' | 'verify' | 'sync' | 'redaction'
@@ -105,9 +104,9 @@ async function runCommands(
   const { user, system } = process.cpuUsage(before)
   await store.close()
   return {
-    'a change': summarize(written).median,
+    'a change': median(written),
     'a change, processor time': (user + system) / 1000 / written.length,
-    'a view': summarize(viewed).median,
+    'a view': median(viewed),
   }
 }
 

@@ -1,6 +1,6 @@
 // Two builds that took turns, as a table: old, new, their ratio with its noise, and what got worse.
 
-import { renderTable } from './report.ts'
+import { renderTable } from './page.ts'
 import { milliseconds, quantiles, ratio } from './statistics.ts'
 
 /** Of one row, the milliseconds of each build in each round. */

@@ -1,28 +1,20 @@
 // `npm run bench -- --quick`: this build and another one by turns over the main rows, each task in
 // a process of its own on a copy of its own. Must not write into the repository.
 
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { formatIdentity, openStore } from 'gitlocket'
+import { openStore } from 'gitlocket'
+import type { Context } from './context.ts'
 import { makeHistory } from './long-history.ts'
 import { run } from './machine.ts'
+import { timed } from './measure.ts'
 import type { QuickAnswer, QuickRequest, QuickTask } from './quick-child.ts'
 import { judge, type Pairs, quickTable } from './quick-table.ts'
-import { timed } from './rounds.ts'
-import type { RunContext } from './run-context.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const child = fileURLToPath(new URL('quick-child.js', import.meta.url))
-const size = { commits: 5000, memories: 1000, recent: 0 }
+const size = { commits: 5000, memories: 1000 }
 const tasks: readonly QuickTask[] = ['commands', 'verify', 'sync', 'redaction']
 /** As many rounds as fit into two minutes, but enough to tell noise from a difference. */
 const [roundsMin, roundsMax, measuredMs] = [5, 15, 120_000]
@@ -34,7 +26,7 @@ interface Build {
 }
 
 /** Prints the table. Resolves to whether something got worse beyond the noise. */
-export async function compareBuilds(context: RunContext, against: string): Promise<boolean> {
+export async function compareBuilds(context: Context, against: string): Promise<boolean> {
   const builds: readonly Build[] = [
     { side: 'old', root: otherBuild(context, against) },
     { side: 'new', root: repository },
@@ -64,7 +56,7 @@ export async function compareBuilds(context: RunContext, against: string): Promi
 }
 
 /** A directory that holds a build, or a revision, which is built in a worktree. */
-function otherBuild(context: RunContext, against: string): string {
+function otherBuild(context: Context, against: string): string {
   if (existsSync(join(against, 'dist/index.js'))) return resolve(against)
   const root = join(context.directory('quick'), 'worktree')
   context.log(`building ${against}`)
@@ -79,8 +71,7 @@ function otherBuild(context: RunContext, against: string): string {
 /** A store with its state, its identity, and a remote that has nothing yet. */
 async function makeBase(work: string): Promise<void> {
   mkdirSync(work)
-  const { places } = await makeHistory(work, size, () => {})
-  writeFileSync(join(work, 'identity'), formatIdentity(places.identity), { mode: 0o600 })
+  const { places } = await makeHistory(work, size)
   const remote = join(work, 'remote.git')
   run('git', ['init', '--quiet', '--bare', '--initial-branch=main', remote], { cwd: work })
   const store = await openStore(places)

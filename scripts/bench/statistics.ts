@@ -1,25 +1,5 @@
 // Computes and formats numbers from samples.
 
-export interface Summary {
-  readonly n: number
-  readonly median: number
-  readonly p95: number
-  readonly p99: number
-  readonly mean: number
-}
-
-export function summarize(samples: readonly number[]): Summary {
-  const sorted = samples.toSorted((a, b) => a - b)
-  const sum = sorted.reduce((total, value) => total + value, 0)
-  return {
-    n: sorted.length,
-    median: quantile(sorted, 0.5),
-    p95: quantile(sorted, 0.95),
-    p99: quantile(sorted, 0.99),
-    mean: sum / sorted.length,
-  }
-}
-
 /** As many quantiles as there are fractions; NaN if there are no samples. */
 export function quantiles<const F extends readonly number[]>(
   samples: readonly number[],
@@ -62,9 +42,4 @@ export function percent(value: number): string {
 export function bytes(value: number): string {
   if (value >= 1e6) return `${digits(value / 1e6)} MB`
   return `${digits(value / 1e3)} kB`
-}
-
-/** What `VmRSS` and `--max-memory` are given in. */
-export function mebibytes(value: number): string {
-  return `${digits(value)} MiB`
 }

@@ -2,7 +2,7 @@
 
 import { createCipheriv, createHash } from 'node:crypto'
 
-export const noteBytes = 1024
+const noteBytes = 1024
 const [noteBytesMin, noteBytesMax] = [64, 64 * 1024]
 const words =
   'agent build cache deploy error file goal history index journal key log memory note open plan ' +

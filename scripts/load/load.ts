@@ -4,13 +4,21 @@
 
 import { seededChoice } from '../bench/workload.ts'
 import { type Answer, type Client, Fault, textOf } from './client.ts'
-import { hashOf, type Memory, newMemory, note, problemsOf } from './model.ts'
+import { hashOf, Lines, type Outcome } from './lines.ts'
 import { rest, type ServerProcess } from './server-process.ts'
 
 const memoriesPerStore = 4
 /** One request of so many goes to the same few memories, so that there are races. */
 const hotOf = 8
 const hotMemories = 4
+
+interface Memory {
+  readonly storeId: string
+  readonly memoryId: string
+  readonly lines: Lines
+  /** By hash of the state that they changed, how many updates were acknowledged. */
+  readonly winners: Map<string, number>
+}
 
 export interface Plan {
   readonly stores: number
@@ -75,7 +83,8 @@ export class Load {
       for (let n = 0; n < memoriesPerStore; n += 1) {
         const body = { path: `/notes/${n}.md`, content: 'start\n' }
         const memory = await this.#client.ask('POST', `/${storeId}/memories`, body)
-        this.#memories.push(newMemory(storeId, textOf(memory, 'id')))
+        const memoryId = textOf(memory, 'id')
+        this.#memories.push({ storeId, memoryId, lines: new Lines(), winners: new Map() })
       }
     })
   }
@@ -148,12 +157,29 @@ export class Load {
   }
 }
 
-function outcomeOf(answer: Answer): 'acknowledged' | 'refused' | 'lost' {
+function note({ lines, winners }: Memory, line: string, base: string, outcome: Outcome): void {
+  lines.note(line, outcome)
+  if (outcome === 'acknowledged') winners.set(base, (winners.get(base) ?? 0) + 1)
+}
+
+/** What is wrong with a memory as it was read at the end, and with its number of versions. */
+function problemsOf(memory: Memory, content: string, versions: number): readonly string[] {
+  const found = content.split('\n').slice(1, -1)
+  const races = [...memory.winners.values()].filter((winners) => winners > 1)
+  const problems = [
+    ...memory.lines.problems(found),
+    ...races.map((winners) => `${winners} updates of one state were acknowledged`),
+    ...(versions === found.length + 1 ? [] : [`${versions} versions, ${found.length} updates`]),
+  ]
+  return problems.map((problem) => `${memory.storeId} ${memory.memoryId}: ${problem}`)
+}
+
+function outcomeOf(answer: Answer): Outcome {
   if (answer === undefined) return 'lost'
   return answer.status === 200 ? 'acknowledged' : 'refused'
 }
 
-export async function inParallel<T>(
+async function inParallel<T>(
   lanes: number,
   items: readonly T[],
   work: (item: T) => Promise<void>,

@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs'
 import { Client, Fault } from './client.ts'
 import { Load } from './load.ts'
 import { type Options, parseOptions, usage } from './options.ts'
-import { measureRatio } from './ratio.ts'
 import { type Life, ServerProcess } from './server-process.ts'
 
 /** Lives differ in how many stores they open, and in the packs of these. */
@@ -47,20 +46,8 @@ function problemsOfLives(
   return problems
 }
 
-async function compare({ command, url, key, clients }: Options): Promise<number> {
-  const server = new ServerProcess(command, url)
-  await server.start()
-  try {
-    for (const line of await measureRatio(new Client(url, key), clients)) console.log(line)
-  } finally {
-    await server.stop()
-  }
-  return 0
-}
-
 async function main(): Promise<number> {
   const options = parseOptions(process.argv.slice(2), (file) => readFileSync(file, 'utf8'))
-  if (options.ratio) return compare(options)
   const problems = await run(options)
   for (const problem of problems.slice(0, 20)) console.error(problem)
   console.log(problems.length === 0 ? 'Nothing is wrong' : `${problems.length} problems`)

@@ -8,8 +8,6 @@ export interface Options extends Plan {
   readonly key: string
   /** MiB that the server may hold; undefined if it is not to be checked. */
   readonly maxMemory: number | undefined
-  /** Measures updates against those of the library, instead. */
-  readonly ratio: boolean
   /** Starts the server in the foreground; it has to be one process. */
   readonly command: readonly string[]
 }
@@ -22,8 +20,7 @@ export const usage = `npm run load -- [options] -- <command that starts the serv
   --seconds <n>      how long, 120 by default
   --kill-every <n>   seconds between two kills of the server, 20 by default; 0 for none
   --max-memory <n>   MiB that the server may hold
-  --seed <text>      the seed of the random choices
-  --ratio            compares guarded updates with those of the library, and nothing else`
+  --seed <text>      the seed of the random choices`
 
 /** Throws a TypeError that says what is wrong. */
 export function parseOptions(args: readonly string[], readKey: (file: string) => string): Options {
@@ -39,7 +36,6 @@ export function parseOptions(args: readonly string[], readKey: (file: string) =>
       'kill-every': { type: 'string', default: '20' },
       'max-memory': { type: 'string' },
       seed: { type: 'string', default: '1' },
-      ratio: { type: 'boolean', default: false },
     },
   })
   const number = (name: 'stores' | 'clients' | 'seconds' | 'kill-every', least: number): number => {
@@ -60,7 +56,6 @@ export function parseOptions(args: readonly string[], readKey: (file: string) =>
     killEvery: number('kill-every', 0),
     maxMemory: memory === undefined ? undefined : Number(memory),
     seed: values.seed,
-    ratio: values.ratio,
     command: positionals,
   }
 }

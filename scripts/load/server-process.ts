@@ -90,7 +90,7 @@ export function rest(ms: number): Promise<void> {
 }
 
 /** On Linux, of a process that runs; elsewhere nothing is seen. */
-export function lookAt(pid: number | undefined): Life {
+function lookAt(pid: number | undefined): Life {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     const kibibytes = Number(/VmRSS:\s*(\d+)/.exec(status)?.[1] ?? 0)

@@ -3,7 +3,7 @@
 
 import { createStore, generateIdentity } from 'gitlocket'
 import { type Client, textOf } from './client.ts'
-import { hashOf } from './model.ts'
+import { hashOf } from './lines.ts'
 
 /** Updates a memory once. */
 export type Update = () => Promise<void>
@@ -62,8 +62,4 @@ function countUp(
 
 function textAt(name: string, number: number): string {
   return `${name}, update ${number}\n`.repeat(40)
-}
-
-export async function repeat(update: Update, times: number): Promise<void> {
-  for (let count = 0; count < times; count += 1) await update()
 }

@@ -1,20 +1,16 @@
-// The floor: the bytes of the new text, or the name of what is gone, appended to one file and
+// The floor: the bytes of the new text, or the removed path, appended to one file and
 // synced. Nothing that answers durably can do less.
 
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Contender, ContenderKind } from './contender.ts'
-import { type Notes, runOn } from './notes.ts'
+import { type Keeper, type KeeperKind, type Notes, runOn } from './notes.ts'
 
-export const append: ContenderKind = {
-  name: "fdatasync'd append",
-  pace: 'fast',
-  every: 1,
-  remark: 'the same bytes at the end of one file, synchronous calls; 1 by definition',
+export const append: KeeperKind = {
+  name: 'synced append',
   start: async (directory) => startAppend(directory),
 }
 
-function startAppend(directory: string): Contender {
+function startAppend(directory: string): Keeper {
   const fd = openSync(join(directory, 'log'), 'a', 0o600)
   const texts = new Map<string, string>()
   const write = (text: string) => {

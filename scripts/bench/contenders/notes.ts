@@ -1,6 +1,22 @@
-// The commands of the memory tool for contenders that know only files.
+// What takes part in a comparison of commands: a keeper of notes.
 
-import { type Command, notePath } from '../commands.ts'
+import { type Command, type NewNote, notePath } from '../commands.ts'
+
+/** Each change is on disk when `run` ends. */
+export interface Keeper {
+  /** Takes many new notes, off the clock. */
+  fill(notes: Iterable<NewNote>): unknown
+  run(command: Command): unknown
+  /** Finishes background work. */
+  settle?(): Promise<void>
+  close(): unknown
+}
+
+export interface KeeperKind {
+  readonly name: string
+  /** In an empty directory. Throws if something must be installed first. */
+  start(directory: string): Promise<Keeper>
+}
 
 /** Each change is durable when it returns, or when the promise does that it returns. */
 export interface Notes {

@@ -3,18 +3,15 @@
 import { join } from 'node:path'
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node'
 import type { Command } from '../commands.ts'
-import type { Contender, ContenderKind } from './contender.ts'
 import { writeNote } from './git-commit.ts'
+import type { Keeper, KeeperKind } from './notes.ts'
 
-export const plainFiles: ContenderKind = {
-  name: 'SDK plain-file tool',
-  pace: 'fast',
-  every: 1,
-  remark: 'plaintext, no history; syncs the file, not its directory',
+export const plainFiles: KeeperKind = {
+  name: 'SDK tool',
   start: startPlainFiles,
 }
 
-async function startPlainFiles(directory: string): Promise<Contender> {
+async function startPlainFiles(directory: string): Promise<Keeper> {
   const tool = await BetaLocalFilesystemMemoryTool.init(directory)
   return {
     fill(notes) {

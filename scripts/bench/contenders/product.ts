@@ -1,4 +1,4 @@
-// gitlocket itself, through its public interface alone, except that the disk under it is counted.
+// gitlocket itself, through its public interface alone.
 
 import { join } from 'node:path'
 import {
@@ -8,29 +8,24 @@ import {
   type MemoryStore,
   type Random,
 } from 'gitlocket'
-import { type MemoryToolHandlers, memoryToolHandlers } from 'gitlocket/anthropic'
-// Internal: only the owner of the disk can say how often it was told to sync.
-import { type Disk, systemDisk } from '../../../dist/disk/disk.js'
+import { memoryToolHandlers } from 'gitlocket/anthropic'
 import type { NewNote } from '../commands.ts'
-import type { Contender, ContenderKind } from './contender.ts'
+import type { Keeper, KeeperKind } from './notes.ts'
 
 /** Commands that wait together, and so share an fdatasync. */
 const atOnce = 128
 
-export const product: ContenderKind = {
+export const product: KeeperKind = {
   name: 'gitlocket',
-  pace: 'fast',
-  every: 1,
-  remark: 'encrypted, signed, one commit per command; through `memoryToolHandlers`',
   start: async (directory) => {
     const { store } = await createBenchStore(directory)
-    return { ...contenderOf(store), close: () => store.close() }
+    return { ...keeperOf(store), close: () => store.close() }
   },
 }
 
 /** An open store, which stays open. */
-export function contenderOf(store: MemoryStore): Contender {
-  const handlers = handlersOf(store)
+function keeperOf(store: MemoryStore): Keeper {
+  const handlers = memoryToolHandlers(store, { session: 'bench' })
   return {
     fill: (notes) => fillStore(store, notes),
     run: (command) => handlers[command.command](command),
@@ -54,7 +49,6 @@ async function fillStore(store: MemoryStore, notes: Iterable<NewNote>): Promise<
 
 /** As any caller's, and what tests replace. */
 export type BenchOptions = Partial<CreateOptions> & {
-  readonly disk?: Disk
   readonly random?: Random
 }
 
@@ -75,35 +69,3 @@ export async function createBenchStore(
 }
 
 export type Places = Pick<CreateOptions, 'directory' | 'stateDirectory' | 'identity'>
-
-export function handlersOf(store: MemoryStore, session = 'bench'): MemoryToolHandlers {
-  return memoryToolHandlers(store, { session })
-}
-
-export interface DiskCounts {
-  /** fdatasync and fsync calls of this thread. */
-  syncs: number
-  /** Checkpoints: each moves the branch once. */
-  branchMoves: number
-}
-
-/** The real disk, counted. A checkpoint's worker thread has a disk of its own. */
-export function countedDisk(): { readonly disk: typeof systemDisk; readonly counts: DiskCounts } {
-  const counts: DiskCounts = { syncs: 0, branchMoves: 0 }
-  const disk: typeof systemDisk = {
-    ...systemDisk,
-    sync(fd, isHere) {
-      counts.syncs += 1
-      return systemDisk.sync(fd, isHere)
-    },
-    syncDirectory(path) {
-      counts.syncs += 1
-      return systemDisk.syncDirectory(path)
-    },
-    rename(from, to) {
-      if (to.endsWith('/refs/heads/main')) counts.branchMoves += 1
-      systemDisk.rename(from, to)
-    },
-  }
-  return { disk, counts }
-}

@@ -7,10 +7,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Command, NewNote } from '../commands.ts'
-import type { Contender, ContenderKind } from './contender.ts'
-import { type Notes, runOn } from './notes.ts'
+import { type Keeper, type KeeperKind, type Notes, runOn } from './notes.ts'
 
-export const sqlCipher = 'SQLCipher'
 const packageName = 'better-sqlite3-multiple-ciphers'
 const packageVersion = '12.11.1'
 const installTimeoutMs = 8 * 60_000
@@ -30,7 +28,7 @@ interface Database {
   close(): unknown
 }
 
-export type OpenDatabase = (path: string) => Database
+type OpenDatabase = (path: string) => Database
 
 const schema = `
   CREATE TABLE notes(path TEXT PRIMARY KEY, content TEXT NOT NULL);
@@ -40,7 +38,7 @@ const schema = `
   CREATE INDEX versions_path ON versions(path);`
 
 /** Installs the package below `directory` unless it is there. Throws, with the way out. */
-export function installSqlite(directory: string): OpenDatabase {
+function installSqlite(directory: string): OpenDatabase {
   mkdirSync(directory, { recursive: true })
   const manifest = join(directory, 'package.json')
   if (!existsSync(join(directory, 'node_modules', packageName))) {
@@ -64,24 +62,23 @@ function openEncrypted(database: Database): Database {
   return database
 }
 
-export function sqlite(install: () => OpenDatabase): ContenderKind {
+/** Installs the package at the first start, which may compile for some minutes. */
+export function sqlite(peers: string): KeeperKind {
   return {
-    name: sqlCipher,
-    pace: 'fast',
-    every: 1,
-    remark: `${packageName} ${packageVersion}, WAL, synchronous=FULL, a versions table`,
-    start: async (directory) => new SqliteNotes(install()(join(directory, 'notes.db'))),
+    name: 'SQLCipher',
+    start: async (directory) => {
+      return new SqliteNotes(installSqlite(peers)(join(directory, 'notes.db')))
+    },
   }
 }
 
 /** The store that an application would write: the note and its version in one transaction. */
-export class SqliteNotes implements Contender, Notes {
+class SqliteNotes implements Keeper, Notes {
   readonly #database: Database
   readonly #put: Statement
   readonly #move: Statement
   readonly #delete: Statement
   readonly #select: Statement
-  readonly #history: Statement
   readonly #log: Statement
 
   constructor(database: Database) {
@@ -93,23 +90,20 @@ export class SqliteNotes implements Contender, Notes {
     this.#move = database.prepare('UPDATE notes SET path = ? WHERE path = ?')
     this.#delete = database.prepare('DELETE FROM notes WHERE path = ?')
     this.#select = database.prepare('SELECT content FROM notes WHERE path = ?')
-    this.#history = database.prepare(
-      'SELECT id, operation, created, actor, content FROM versions WHERE path = ? ORDER BY id DESC',
-    )
     this.#log = database.prepare(
       'INSERT INTO versions(path, operation, content, created, actor) VALUES (?, ?, ?, ?, ?)',
     )
   }
 
   fill(notes: Iterable<NewNote>): void {
-    this.atomically(() => {
+    this.#atomically(() => {
       for (const { path, text } of notes) this.write(path, text)
     })
   }
 
   run(command: Command): unknown {
     if (command.command === 'view') return runOn(this, command)
-    return this.atomically(() => runOn(this, command))
+    return this.#atomically(() => runOn(this, command))
   }
 
   read(path: string): string {
@@ -133,12 +127,7 @@ export class SqliteNotes implements Contender, Notes {
     this.#record(to, 'renamed', null)
   }
 
-  /** The versions of one note, newest first, with their contents. */
-  history(path: string): readonly unknown[] {
-    return this.#history.all(path)
-  }
-
-  atomically(work: () => void): void {
+  #atomically(work: () => void): void {
     this.#database.transaction(work)()
   }
 

@@ -1,121 +1,121 @@
-// What a long history and many memories cost: writes, opens, the history of one memory, a view of
-// everything, bytes on disk. Owns the order, since its copy of the store changes on the way.
+// What takes a long history: redaction next to git filter-repo, questions about it, verification,
+// rollback, and the memory that they need.
 
-import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node'
-import { type MemoryStore, openStore } from 'gitlocket'
-import { changes, Commands } from '../commands.ts'
-import { contenderOf, createBenchStore, handlersOf } from '../contenders/product.ts'
-import { Lane } from '../lane.ts'
-import { fillPlainFiles } from '../long-history.ts'
-import { atMost, type Section, type Table } from '../report.ts'
-import { takeTurns } from '../rounds.ts'
-import { lastMemory, type OriginalSite, type Site, withCopy } from '../site.ts'
-import { bytes, digits, ratio } from '../statistics.ts'
-import { measureOneMemory } from './one-memory.ts'
-import { measureOpens, measureWithoutCaches } from './opens.ts'
-import { cells, compareViews } from './views.ts'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Answer, runTask, type Task } from '../child.ts'
+import type { Context } from '../context.ts'
+import {
+  type History,
+  makeHistory,
+  pathsOf,
+  replacedVersion,
+  sizeOf,
+  withCopy,
+  withStore,
+} from '../long-history.ts'
+import { findVersion, run } from '../machine.ts'
+import { type Measured, processorTime, timed } from '../measure.ts'
+import { budget, type Fact, type Row, type Section, times } from '../page.ts'
+import { bytes, digits, milliseconds } from '../statistics.ts'
 
-export async function measureHistory(original: OriginalSite): Promise<Section> {
-  return withCopy(original, (site) => measureAll(site, original))
-}
+const FILTER_REPO = 'git filter-repo'
 
-async function measureAll(site: Site, { firstQuestion }: OriginalSite): Promise<Section> {
-  const disk = describeDisk(site)
-  const opens = await measureOpens(site)
-  // Before anything is written.
-  const memory = await lastMemory(site)
-  const { directory, stateDirectory, identity } = site.history.places
-  const store = await openStore({ directory, stateDirectory, identity })
-  const oneMemory = await measureOneMemory(site, store, { ...memory, firstQuestion })
-  const writes = await measureWrites(site, store)
-  const root = await measureRoot(site, store)
-  await store.close()
-  const rows = measureWithoutCaches(site)
-  const sections = [writes, opens, oneMemory, root, disk]
-  return {
-    bounds: sections.flatMap(({ bounds }) => bounds),
-    tables: [...sections.flatMap(({ tables }) => tables), informative(rows)],
+export async function measureHistory(context: Context): Promise<Section> {
+  const history = await context.history()
+  const { recent } = context.scale
+  const { size, clone } = history
+  const back = digits(recent)
+  const redaction = await redact(context, history)
+  context.log('rollback, questions and verification')
+  const { commit, memoryId } = await replacedVersion(history, recent)
+  const doTask = (task: Task): Promise<Answer> => {
+    return withCopy(history, context.directory('copy'), (copy) => runTask(copy.clone, task))
   }
-}
-
-function describeDisk({ context, history, size }: Site): Section {
-  const { commits, memories } = context.scale
-  const each = (history.bytesAfter - history.bytesBefore) / (commits - memories)
-  const rows = [
-    ['each change of 1 kB', bytes(each), digits(commits - memories)],
-    ['all objects', bytes(history.bytesAfter), digits(commits)],
-  ]
-  const notes = [
-    'Objects after a checkpoint, packs as the store itself merges them; the table above says ' +
-      'what a change is made of. Caches, which can be deleted, are not counted.',
-  ]
+  const rollback = await doTask({ type: 'rollback', commit })
+  const first = await doTask({ type: 'versions', memoryId, isWarm: false })
+  const warm = runTask(clone, { type: 'versions', memoryId, isWarm: true })
+  const open = runTask(clone, { type: 'read', path: pathsOf(size)[0] ?? '' })
+  const verify = runTask(clone, { type: 'verify' })
+  const wide = await measureVersions(context)
   return {
-    bounds: [atMost(`disk per 1 kB change ${size}`, each, 3200, bytes)],
-    tables: [{ title: `Disk ${size}`, columns: ['', 'bytes', 'changes'], rows, notes }],
-  }
-}
-
-async function measureWrites(
-  { context, history, size }: Site,
-  store: MemoryStore,
-): Promise<Section> {
-  const { rounds, mixed } = context.scale
-  context.log(`writes ${size} beside a new store`)
-  const { store: fresh } = await createBenchStore(context.directory('fresh'))
-  const lane = (name: string, target: MemoryStore, commands: Commands) => {
-    const kind = { name, every: 1, pace: 'fast' } as const
-    return new Lane(kind, contenderOf(target), mixed.commandsPerTurn, commands)
-  }
-  const commands = new Commands()
-  await contenderOf(fresh).fill(commands.fill(mixed.memories))
-  const young = lane('a new store', fresh, commands)
-  const old = lane(size, store, new Commands(history.notes))
-  for (const each of [young, old]) await each.warmUp(1)
-  await takeTurns([young, old], rounds)
-  await fresh.close()
-  const rows = [
-    ['a new store', ...cells(young.of(changes), young.of(changes))],
-    [size, ...cells(old.of(changes), young.of(changes))],
-  ]
-  const times = old.of(changes).median / young.of(changes).median
-  return {
-    bounds: [atMost(`a change ${size}, × a new store`, times, 1.3, ratio)],
-    tables: [
-      {
-        title: 'Changes after a long history',
-        columns: ['', '× new store', 'median', 'p99', 'n'],
-        rows,
-        notes: [`Mixed commands as above; the new store has ${digits(mixed.memories)} memories.`],
-      },
+    title: `At ${digits(size.memories)} memories and ${digits(size.commits)} commits`,
+    rows: [redaction],
+    facts: [
+      fact('versions of one memory, the first question of a process', first),
+      fact('versions of one memory, a later question', warm),
+      fact('a read by a new process, after it opened the store', open),
+      fact('verification of all commits', verify),
+      fact(`rollback over ${back} changes`, rollback),
+      { what: 'disk for each version', value: bytes(bytesEach(history)) },
     ],
+    budgets: [
+      budget(`redaction ${back} back, × ${FILTER_REPO}`, times(redaction, FILTER_REPO), 0.15),
+      budget(
+        `longest hold of the event loop: rollback over ${back} changes`,
+        rollback.longestHold,
+        50,
+        milliseconds,
+      ),
+      budget('memory of a process with a million versions', wide, 300e6, bytes),
+    ],
+    note:
+      'Each in a new process, the call alone. A redaction is purged, and `git fsck --strict` ' +
+      `accepts the result. ${FILTER_REPO} removes the same blob, with its own garbage ` +
+      'collection; it drops signatures.',
   }
 }
 
-async function measureRoot({ context, size }: Site, store: MemoryStore): Promise<Section> {
-  const { memories, rootViews } = context.scale
-  context.log(`views of the root of ${memories} memories`)
-  const plain = context.directory('history/plain')
-  fillPlainFiles(plain, memories)
-  const tool = await BetaLocalFilesystemMemoryTool.init(plain)
-  const handlers = handlersOf(store)
-  const { ours, theirs } = await compareViews(
-    (path) => handlers.view({ command: 'view', path }),
-    (path) => tool.view({ command: 'view', path }),
-    () => '/memories',
-    rootViews,
-  )
-  const rows = [
-    ['gitlocket', ...cells(ours, theirs)],
-    ['SDK plain-file tool', ...cells(theirs, theirs)],
+function fact(what: string, { work, memory }: Answer): Fact {
+  return { what, value: `${milliseconds(work)}, ${bytes(memory)} of memory` }
+}
+
+async function redact(context: Context, history: History): Promise<Row> {
+  const { recent } = context.scale
+  context.log(`redaction ${digits(recent)} versions back`)
+  const { versionId, commit } = await replacedVersion(history, recent)
+  const ours = await withCopy(history, context.directory('copy'), ({ clone }) => {
+    const answer = runTask(clone, { type: 'redact', versionId })
+    run('git', ['fsck', '--full', '--strict', '--no-progress'], { cwd: clone.directory })
+    return answer
+  })
+  const measured: Measured[] = [
+    { name: 'gitlocket', time: ours.work, processor: ours.processor, n: 1 },
   ]
-  const title = `View of the root ${size}`
-  const subject = 'view of the root, × the SDK tool'
-  return {
-    bounds: [atMost(subject, ours.median / theirs.median, 1 / 20, ratio)],
-    tables: [{ title, columns: ['', '× SDK tool', 'median', 'p99', 'n'], rows, notes: [] }],
-  }
+  if (findVersion('git-filter-repo') === undefined) context.log(`without ${FILTER_REPO}`)
+  else measured.push(await filterRepo(context, history, commit))
+  return { what: `redaction of one version, ${digits(recent)} back`, measured }
 }
 
-function informative(rows: readonly (readonly string[])[]): Table {
-  return { title: 'Without a bound', columns: ['', ''], rows, notes: [] }
+/** Removes the blob that a commit of the bench brought: each changes one memory. */
+function filterRepo(context: Context, history: History, commit: string): Promise<Measured> {
+  const root = context.directory('copy')
+  return withCopy(history, root, async ({ clone: { directory: cwd } }) => {
+    const words = ['diff-tree', '-r', '--no-commit-id', '--diff-filter=AM', commit]
+    const blob = run('git', words, { cwd }).toString().split(/\s/)[3] ?? ''
+    const list = join(root, 'blobs')
+    writeFileSync(list, `${blob}\n`)
+    const args = ['filter-repo', '--force', '--quiet', '--strip-blobs-with-ids', list]
+    const before = processorTime()
+    const time = await timed(() => run('git', args, { cwd }))
+    return { name: FILTER_REPO, time, processor: processorTime() - before, n: 1 }
+  })
+}
+
+/** The memory of a process that was asked about many versions; NaN if the scale has none. */
+async function measureVersions(context: Context): Promise<number> {
+  const { versions } = context.scale
+  if (versions === 0) return Number.NaN
+  context.log(`a history of ${digits(versions)} versions`)
+  const rows = 100
+  const size = { memories: 10_000, commits: 10_000 + versions / rows }
+  const history = await makeHistory(context.directory('versions'), size, rows)
+  const [path = ''] = pathsOf(size)
+  const memory = await withStore(history.places, (store) => store.read(path))
+  const task = { type: 'versions', memoryId: memory?.memoryId ?? '', isWarm: true } as const
+  return runTask(history.clone, task).memory
+}
+
+function bytesEach({ clone, size }: History): number {
+  return sizeOf(join(clone.directory, 'objects')) / size.commits
 }

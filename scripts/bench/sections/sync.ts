@@ -1,203 +1,214 @@
-// Sync of a long history over a path and over https, beside stock git, which moves the same commits
-// between repositories of the same kind: all of it, one change, and a merge of two clones that
-// diverged.
+// Syncing over a bare repository in a directory, next to stock git with the same commits: the first
+// push, a join, one change, and nothing new; then the merge of two clones that diverged.
 
-import { mkdirSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { formatDeviceCard, formatIdentity, generateIdentity } from 'gitlocket'
+import { type Answer, type Clone, runTask } from '../child.ts'
+import type { Places } from '../contenders/product.ts'
+import type { Context } from '../context.ts'
 import {
-  addRemote,
-  changeNotes,
-  type Clone,
-  cloneOf,
-  joinClone,
-  OpenClone,
-  secondClone,
-  syncClone,
-} from '../clones.ts'
-import { gitClone, gitFetch, gitPush } from '../contenders/git-transfer.ts'
-import { type Host, type HostKind, hostKinds } from '../hosts.ts'
-import { type Absent, reasonOf } from '../lane.ts'
-import type { Section } from '../report.ts'
-import { besideStore, type Site, withCopy } from '../site.ts'
-import type { SyncAnswer } from '../sync-child.ts'
-import { revisionLine } from '../workload.ts'
-import {
-  type Counted,
-  type HostResult,
-  type Merge,
-  reportSync,
-  Samples,
-  type Transfer,
-} from './sync-report.ts'
+  type History,
+  inBursts,
+  makeHistory,
+  pathsOf,
+  withCopy,
+  withStore,
+} from '../long-history.ts'
+import { run } from '../machine.ts'
+import { median, type Measured, processorTime, timed } from '../measure.ts'
+import { budget, type Fact, type Row, type Section } from '../page.ts'
+import { bytes, digits, milliseconds } from '../statistics.ts'
 
-/** Of the changes of one clone, each tenth is to a memory that the other one has changed too. */
-const sharedEvery = 10
+const author = { actor: { type: 'user', id: 'bench' } } as const
+const OURS = 'gitlocket'
 
-export async function measureSync(site: Site): Promise<Section> {
-  const results: (HostResult | Absent)[] = []
-  for (const kind of hostKinds) {
-    site.context.log(`sync over ${kind.name}`)
-    results.push(await withCopy(site, (copy) => measureHost(copy, kind)))
-  }
-  return reportSync(site, results)
+export async function measureSync(context: Context): Promise<Section> {
+  return withCopy(await context.history(), context.directory('sync-copy'), (copy) => {
+    return measure(context, copy)
+  })
 }
 
-async function measureHost(site: Site, kind: HostKind): Promise<HostResult | Absent> {
-  let host: Host
-  const directory = besideStore(site, 'host')
-  mkdirSync(directory)
-  try {
-    host = await kind.start(directory)
-  } catch (error) {
-    return { name: kind.name, reason: reasonOf(error) }
-  }
-  try {
-    const second = await secondClone(site)
-    return await new HostBench(site, host, second).measure()
-  } finally {
-    await host.close()
-  }
-}
-
-class HostBench {
-  readonly #site: Site
-  readonly #host: Host
-  readonly #first: Clone
-  readonly #second: Clone
-  /** Where we push to, and where git pushes the same commits to. */
-  readonly #ours: string
-  readonly #peers: string
-  #changes = 0
-
-  constructor(site: Site, host: Host, second: Clone) {
-    this.#site = site
-    this.#host = host
-    this.#first = cloneOf(site)
-    this.#second = second
-    this.#ours = host.addRepository('ours.git')
-    this.#peers = host.addRepository('peers.git')
-  }
-
-  async measure(): Promise<HostResult> {
-    const { name } = this.#host
-    await addRemote(this.#first, this.#ours)
-    const all = new Samples('first push')
-    await this.#push(all)
-    const joined = new Samples('first join')
-    await this.#join(joined)
-    const whole = [all.transfer(), joined.transfer()]
-    const one = [await this.#pushChanges(), await this.#fetchChanges()]
-    return { name, whole, one, merge: await this.#mergeClones() }
-  }
-
-  async #pushChanges(): Promise<Transfer> {
-    const samples = new Samples('push of one change')
-    await this.#eachTurn(async (opened) => {
-      await this.#change(this.#first, opened)
-      await this.#push(samples, opened)
-    })
-    return samples.transfer()
-  }
-
-  async #fetchChanges(): Promise<Transfer> {
-    const samples = new Samples('fetch of one change')
-    const fetchByGit = () => gitFetch(this.#gitClone, this.#ours, this.#host)
-    // What is there already is not what is measured.
-    await this.#sync(this.#second)
-    await fetchByGit()
-    await this.#eachTurn(async (opened) => {
-      await this.#change(this.#second)
-      await this.#sync(this.#second)
-      await this.#syncFirst(samples, opened)
-      samples.git(await this.#counted(fetchByGit))
-    })
-    return samples.transfer()
-  }
-
-  /** By turns without and with a process that has the first clone open, and has synced before. */
-  async #eachTurn(take: (opened: OpenClone | undefined) => Promise<void>): Promise<void> {
-    const opened = new OpenClone(this.#first, this.#host)
-    try {
-      await opened.sync()
-      for (let turn = 0; turn < this.#site.context.scale.transfers; turn += 1) {
-        await take(undefined)
-        await take(opened)
-      }
-    } finally {
-      await opened.close()
-    }
-  }
-
-  /** What the first clone has, by us to one repository and by git to the other. */
-  async #push(samples: Samples, opened?: OpenClone): Promise<void> {
-    const { directory } = this.#first
-    await this.#syncFirst(samples, opened)
-    samples.git(await this.#counted(() => gitPush(directory, this.#peers, this.#host)))
-  }
-
-  async #syncFirst(samples: Samples, opened: OpenClone | undefined): Promise<void> {
-    if (opened === undefined) samples.first(await this.#sync(this.#first))
-    else samples.later(await this.#counted(() => opened.sync()))
-  }
-
-  async #join(samples: Samples): Promise<void> {
-    const [clone, host, url] = [this.#second, this.#host, this.#ours]
-    samples.first(await this.#counted(() => Promise.resolve(joinClone(clone, host, url))))
-    const at = besideStore(this.#site, '.')
-    samples.git(await this.#counted(() => gitClone(at, url, host)))
-  }
-
-  async #mergeClones(): Promise<Merge> {
-    const { apart } = this.#site.context.scale
-    const paths = this.#site.history.notes.map(({ path }) => path)
-    const shared = Math.floor(apart / sharedEvery)
-    const start = apart - shared
-    await this.#sync(this.#second)
-    const line = this.#newLine()
-    const revise = (content: string) => content.replace(/^.*/, line)
-    await changeNotes(this.#first, paths.slice(0, apart), revise)
-    await changeNotes(this.#second, paths.slice(start, start + apart), remark)
-    await this.#sync(this.#second)
-    const merging = await this.#sync(this.#first)
-    const taking = await this.#sync(this.#second)
-    if (merging.value.outcomes < shared || merging.value.head !== taking.value.head) {
-      throw new Error('The clones were not merged')
-    }
-    return { shared, merging, taking }
-  }
-
-  /** One memory, off the clock. */
-  #change(clone: Clone, opened?: OpenClone): Promise<void> {
-    const { notes } = this.#site.history
-    const path = notes[this.#changes % notes.length]?.path ?? ''
-    const line = this.#newLine()
-    if (opened !== undefined) return opened.change(path, line)
-    return changeNotes(clone, [path], (content) => content.replace(/^.*/, line))
-  }
-
-  /** The line that all changes of the bench change, as no other change has made it. */
-  #newLine(): string {
-    this.#changes += 1
-    return revisionLine(90_000_000 + this.#changes)
-  }
-
-  #sync(clone: Clone): Promise<Counted<SyncAnswer>> {
-    return this.#counted(() => Promise.resolve(syncClone(clone, this.#host)))
-  }
-
-  async #counted<T>(work: () => Promise<T>): Promise<Counted<T>> {
-    const before = await this.#host.countBytes()
-    const value = await work()
-    const after = await this.#host.countBytes()
-    const wire = before === undefined || after === undefined ? undefined : after - before
-    return { value, wire }
-  }
-
-  /** What `git clone` makes. */
-  get #gitClone(): string {
-    return besideStore(this.#site, 'clone.git')
+async function measure(context: Context, long: History): Promise<Section> {
+  const pair = await connect(context, long, 'long')
+  const rows = [pair.pushed, pair.joined, ...(await transfers(context, pair))]
+  const merge = await mergeApart(context, pair)
+  const { sandbox } = context.scale
+  context.log('a fresh sandbox')
+  const small = await connect(
+    context,
+    await makeHistory(context.directory('sandbox-history'), sandbox),
+    'sandbox',
+  )
+  const fresh = [small, pair].map(({ history: { size }, first }) => ({
+    what: `fresh sandbox to its first read, ${sizeText(size)}, processor time`,
+    value: first.processor,
+  }))
+  const facts: readonly Fact[] = [
+    ...fresh.map(({ what, value }) => ({ what, value: milliseconds(value) })),
+    { what: 'memory of a join', value: bytes(pair.first.memory) },
+    { what: `merge of ${merge.apart} changes each`, value: milliseconds(merge.answer.work) },
+  ]
+  return {
+    title: 'Sync over a local path',
+    rows,
+    facts,
+    budgets: [
+      budget(fresh[0]?.what ?? '', small.first.processor, 1000, milliseconds),
+      budget(fresh[1]?.what ?? '', pair.first.processor, 2000, milliseconds),
+      budget(
+        `longest hold of the event loop: merge of ${merge.apart} changes each`,
+        merge.answer.longestHold,
+        50,
+        milliseconds,
+      ),
+    ],
+    note:
+      `${sizeText(long.size)}, unless a row names another size. Each sync is in a new process; ` +
+      'its time is that of the call, its processor time that of the process. A join verifies ' +
+      'every commit; git clones and fetches the same commits and verifies no signature.',
   }
 }
 
-function remark(content: string): string {
-  return `${content.trimEnd()} seen\n`
+interface Pair {
+  readonly history: History
+  readonly second: Clone & Pick<Places, 'identity'>
+  readonly pushed: Row
+  readonly joined: Row
+  /** The join of the second clone, until its first read. */
+  readonly first: Answer
+  /** An empty directory, and the bare repositories of git and its clone. */
+  readonly root: string
+}
+
+/** Enrols a second device, pushes the store to a new remote, and joins it there. */
+async function connect(context: Context, history: History, name: string): Promise<Pair> {
+  const root = context.directory(`sync-${name}`)
+  const git = (...args: readonly string[]) => run('git', args, { cwd: root })
+  for (const remote of ['ours.git', 'theirs.git']) {
+    git('init', '--quiet', '--bare', '--initial-branch=main', remote)
+    run('git', ['config', 'receive.autogc', 'false'], { cwd: join(root, remote) })
+  }
+  const url = join(root, 'ours.git')
+  const identity = await generateIdentity()
+  const identityFile = join(root, 'identity')
+  writeFileSync(identityFile, formatIdentity(identity), { mode: 0o600 })
+  await withStore(history.places, async (store) => {
+    await store.as(author).devices.add(formatDeviceCard(identity), 'writer')
+    await store.remotes.add('origin', url)
+  })
+  const { directory } = history.clone
+  context.log(`first push and join, ${sizeText(history.size)}`)
+  const push = ['push', '--quiet', join(root, 'theirs.git'), 'main']
+  const pushes = new Lanes()
+  pushes.add(sync(history.clone), await stockGit(directory, push))
+  const { address } = await withStore(history.places, (store) => store.status())
+  const second = { directory: join(root, 'store'), stateDirectory: join(root, 'state') }
+  const first = runTask(
+    { ...second, identityFile },
+    { type: 'join', address: `${url}#${address}`, path: pathsOf(history.size)[0] ?? '' },
+  )
+  // As over a network: from a path, git would link the files.
+  const clone = ['clone', '--quiet', '--bare', '--no-local', url, 'clone.git']
+  const joins = new Lanes()
+  joins.add(first, await stockGit(root, clone))
+  return {
+    history,
+    second: { ...second, identityFile, identity },
+    pushed: pushes.row('first push'),
+    joined: joins.row('join'),
+    first,
+    root,
+  }
+}
+
+/** One change goes from the first clone to the second one, again and again. */
+async function transfers(context: Context, pair: Pair): Promise<readonly Row[]> {
+  const { history, second, root } = pair
+  context.log('one change, and nothing new')
+  const [path = ''] = pathsOf(history.size)
+  const all = { push: new Lanes(), fetch: new Lanes(), nothing: new Lanes() }
+  for (let count = 0; count < context.scale.processes; count += 1) {
+    await withStore(history.places, (store) =>
+      store.as(author).apply([{ type: 'edit', path, edit: (text) => `${text}${count}\n` }]),
+    )
+    const url = join(root, 'theirs.git')
+    all.push.add(
+      sync(history.clone),
+      await stockGit(history.clone.directory, ['push', '--quiet', url, 'main']),
+    )
+    const fetch = ['fetch', '--quiet', url, 'main:main']
+    all.fetch.add(sync(second), await stockGit(join(root, 'clone.git'), fetch))
+    all.nothing.add(sync(second), await stockGit(join(root, 'clone.git'), fetch))
+  }
+  return [
+    all.push.row('push of one change'),
+    all.fetch.row('fetch of one change'),
+    all.nothing.row('sync with nothing new'),
+  ]
+}
+
+/** Both clones change many memories, a tenth of them both; the second one merges. */
+async function mergeApart(
+  context: Context,
+  { history, second }: Pair,
+): Promise<{ readonly answer: Answer; readonly apart: number }> {
+  const apart = Math.min(context.scale.apart, history.size.memories / 2)
+  context.log(`merge after ${apart} changes each`)
+  const paths = pathsOf(history.size)
+  const change = async (places: Places, from: number, line: string): Promise<void> => {
+    await withStore(places, (store) =>
+      inBursts(store.as(author), paths.slice(from, from + apart), (path) => [
+        { type: 'edit', path, edit: (content) => `${content}${line}\n` },
+      ]),
+    )
+  }
+  await change(history.places, 0, 'ours')
+  await change(second, Math.floor(apart * 0.9), 'theirs')
+  sync(history.clone)
+  return { answer: sync(second), apart }
+}
+
+function sync(clone: Clone): Answer {
+  return runTask(clone, { type: 'sync' })
+}
+
+interface Taken {
+  readonly time: number
+  readonly processor: number
+}
+
+async function stockGit(cwd: string, args: readonly string[]): Promise<Taken> {
+  const before = processorTime()
+  const time = await timed(() => run('git', args, { cwd }))
+  return { time, processor: processorTime() - before }
+}
+
+/** Our processes and those of git, by turns. */
+class Lanes {
+  readonly #ours: Answer[] = []
+  readonly #git: Taken[] = []
+
+  add(ours: Answer, git: Taken): void {
+    this.#ours.push(ours)
+    this.#git.push(git)
+  }
+
+  row(what: string): Row {
+    const ours = this.#ours.map(({ work: time, processor }) => ({ time, processor }))
+    return { what, measured: [summary(OURS, ours), summary('git', this.#git)] }
+  }
+}
+
+function summary(name: string, taken: readonly Taken[]): Measured {
+  return {
+    name,
+    time: median(taken.map(({ time }) => time)),
+    processor: median(taken.map(({ processor }) => processor)),
+    n: taken.length,
+  }
+}
+
+function sizeText({ memories, commits }: History['size']): string {
+  return `${digits(memories)} memories and ${digits(commits)} commits`
 }

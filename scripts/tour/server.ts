@@ -9,37 +9,48 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import Anthropic from '@anthropic-ai/sdk'
 import type { MemoryStore } from 'gitlocket'
-import { childEnvironment, type Place } from './place.ts'
-import { askCommand, commandLine } from './programs.ts'
-import { heading, print, printCommand, style } from './screen.ts'
+import {
+  commandLine,
+  environmentOf,
+  gitlocket,
+  heading,
+  type Machine,
+  print,
+  printCommand,
+} from './programs.ts'
 
 /** `npm start -- serve` */
 const keepsRunning = argv.includes('serve')
-const shownMax = 4
 
-export async function showServer(place: Place, store: MemoryStore): Promise<void> {
+export async function showServer(machine: Machine, store: MemoryStore): Promise<void> {
   heading('A server for the official SDK: the Memory Stores API, with a store for each agent')
-  const places = ['--data', join(place.root, 'server'), '--state', join(place.root, 'server-state')]
-  const { token } = askCommand(place, ['api-key', 'create', ...places])
+  const places = [
+    '--data',
+    join(machine.root, 'server'),
+    '--state',
+    join(machine.root, 'server-state'),
+  ]
+  const created = gitlocket(machine, ['api-key', 'create', '--json', ...places], 0)
+  const { token }: { readonly token: string } = JSON.parse(created)
   printCommand(['gitlocket', 'serve', '--port', '0'])
   const child = spawn(execPath, [commandLine, 'serve', '--port', '0', ...places], {
-    cwd: place.root,
-    env: childEnvironment(place),
+    cwd: machine.root,
+    env: environmentOf(machine),
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   const ended = once(child, 'exit')
   try {
     const baseURL = await addressOf(child.stdout, ended)
     print(`  Serving on ${baseURL}`)
-    await useSdk(new Anthropic({ apiKey: String(token), baseURL }), store)
-    if (keepsRunning) await untilInterrupted(baseURL, String(token))
+    await useSdk(new Anthropic({ apiKey: token, baseURL }), store)
+    if (keepsRunning) await untilInterrupted(baseURL, token)
   } finally {
     child.kill('SIGTERM')
     await ended
   }
 }
 
-/** What the server says when it is ready. */
+/** From the line that the server prints when it is ready. */
 async function addressOf(output: Readable, ended: Promise<unknown>): Promise<string> {
   const ready = once(createInterface(output), 'line')
   const line = await Promise.race([ready.then(String), ended.then(() => '')])
@@ -54,11 +65,8 @@ async function useSdk(client: Anthropic, store: MemoryStore): Promise<void> {
   for await (const { path, content = '' } of store.memories({ view: 'full' })) {
     await memoryStores.memories.create(id, { path, content })
   }
-  print(style('bold', '> for await (const memory of client.beta.memoryStores.memories.list(id)) …'))
-  const paths: string[] = []
-  for await (const memory of memoryStores.memories.list(id)) paths.push(memory.path)
-  for (const path of paths.slice(0, shownMax)) print(`  ${path}`)
-  print(style('dim', `  … ${paths.length - shownMax} more, each sealed on the disk of the server`))
+  print('> for await (const memory of client.beta.memoryStores.memories.list(id)) …')
+  for await (const memory of memoryStores.memories.list(id)) print(`  ${memory.path}`)
 }
 
 async function untilInterrupted(baseURL: string, token: string): Promise<void> {

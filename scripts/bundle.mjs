@@ -77,8 +77,6 @@ const bundle = await rolldown({
   platform: 'node',
   // What has no `exports`, jsonc-parser for one, has its modules there.
   resolve: { mainFields: ['module', 'main'] },
-  // Only the library's users have it, and `chat` looks for it.
-  external: [/^@anthropic-ai\//],
   plugins: [webAssembly],
   preserveEntrySignatures: 'allow-extension',
   onwarn({ code, message }) {

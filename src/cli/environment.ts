@@ -126,13 +126,12 @@ export const variables: readonly Variable[] = [
   },
   {
     name: 'ANTHROPIC_API_KEY',
-    summary: 'The key for `chat` and `import --from memory-stores`',
+    summary: 'The key for `import --from memory-stores`',
   },
   {
     name: 'ANTHROPIC_API_KEY_FILE',
     summary: 'A file with the key for that import, which takes precedence',
   },
-  { name: 'ANTHROPIC_BASE_URL', summary: 'The address of the Messages API, for `chat`' },
   {
     name: 'GIT_SSH_COMMAND, GIT_SSH',
     summary: 'The ssh command for remotes, as in git, which `core.sshCommand` of git names too',

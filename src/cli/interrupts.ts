@@ -13,11 +13,6 @@ export interface Interrupts {
   patiently<T>(ending: string, work: () => Promise<T>): Promise<T>
   /** Like `patiently`, for work that runs until Ctrl-C or SIGTERM ends it. */
   untilStopped<T>(ending: string, work: () => Promise<T>): Promise<T>
-  /**
-   * Gives `work` a signal of its own: while it runs, the first Ctrl-C aborts that, and the process
-   * goes on. A second one is meant for the process.
-   */
-  cancellable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>
   /** While `work` runs, Ctrl-C is left to another program, such as an editor. */
   ignoring<T>(work: () => Promise<T>): Promise<T>
   /** Runs `cleanup` when the process ends, except by kill -9. Returns a function to run it now. */
@@ -36,7 +31,6 @@ class ProcessInterrupts implements Interrupts {
   #ignored = false
   #ending: string | undefined
   #isStoppable = false
-  #cancellable: AbortController | undefined
 
   constructor() {
     process.on('SIGINT', () => this.#interrupt())
@@ -67,17 +61,6 @@ class ProcessInterrupts implements Interrupts {
     }
   }
 
-  async cancellable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const before = this.#cancellable
-    const controller = new AbortController()
-    this.#cancellable = controller
-    try {
-      return await work(controller.signal)
-    } finally {
-      this.#cancellable = before
-    }
-  }
-
   async ignoring<T>(work: () => Promise<T>): Promise<T> {
     this.#ignored = true
     try {
@@ -93,10 +76,6 @@ class ProcessInterrupts implements Interrupts {
 
   #interrupt(): void {
     if (this.#ignored) return
-    if (this.#cancellable?.signal.aborted === false) {
-      this.#cancellable.abort(new StoreError('cancelled', 'Cancelled'))
-      return
-    }
     if (this.signal.aborted) this.#end()
     this.#controller.abort(new StoreError('cancelled', 'Cancelled'))
     if (this.#ending === undefined) setTimeout(() => this.#end(), GRACE_MS).unref()

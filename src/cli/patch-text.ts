@@ -163,11 +163,6 @@ export interface LineCounts {
   readonly removed: number
 }
 
-/** How many lines a change adds and removes. */
-export function countChangedLines(change: TextChange): LineCounts {
-  return countLines(patchOf(change))
-}
-
 function countLines({ hunks }: StructuredPatch): LineCounts {
   let [added, removed] = [0, 0]
   for (const line of hunks.flatMap(({ lines }) => lines)) {

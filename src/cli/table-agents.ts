@@ -66,27 +66,4 @@ export const agentCommands: readonly Command[] = [
     ],
     run: async (...call) => (await import('./commands/mcp.ts')).mcp(...call),
   },
-  {
-    name: 'chat',
-    summary: 'Talk to a model that has this store as its memory',
-    positionals: [],
-    options: [
-      { name: 'message', short: 'm', value: 'text', summary: 'Ask this alone, and end' },
-      { name: 'model', value: 'id', summary: 'The model; else claude-sonnet-5' },
-      { name: 'session', value: 'id', summary: 'The session to record; else chat- and the time' },
-      { name: 'read-only', summary: 'The model reads the memory, and cannot change it' },
-      { name: 'no-thinking', summary: 'For models that cannot decide when to think' },
-    ],
-    notes: [
-      'Shows each command of the memory tool, and the versions that it has made. Off a terminal ' +
-        'the message is read from standard input. The answer goes to standard output, all else ' +
-        'to standard error.',
-      'Needs the package `@anthropic-ai/sdk` next to gitlocket, and a key in ANTHROPIC_API_KEY. ' +
-        'The conversation is sent to the API, with what the model reads of the memory; here it ' +
-        'is kept in RAM alone.',
-      'Ctrl-C stops an answer, and what was written until then stays. ' +
-        '`gitlocket rollback --session` takes back what a chat has written.',
-    ],
-    run: async (...call) => (await import('./commands/chat.ts')).chat(...call),
-  },
 ]

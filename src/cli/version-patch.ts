@@ -24,17 +24,6 @@ export async function findVersionPatch(
   return versionPatch(base, full)
 }
 
-/** What a version has changed; undefined if a redaction leaves nothing to compare. */
-export async function findVersionChange(
-  store: MemoryStore,
-  version: Version,
-): Promise<TextChange | undefined> {
-  const full = await store.history.version(version.versionId)
-  const base = await findBase(store, version)
-  if (isRedacted(full) || isRedacted(base)) return undefined
-  return { before: sideOf(base), after: sideOf(full) }
-}
-
 /** Throws `redacted`. */
 export function versionPatch(from: FullVersion | undefined, to: FullVersion): string {
   if (isRedacted(from) || isRedacted(to)) {

@@ -47,12 +47,6 @@ const unusual = /[^\t\n -~]/
 /** The characters that are escaped even on one unambiguous line. */
 const allHidden = new RegExp(String.raw`[\t\n\r\p{Cs}]|${hidden}`, 'gu')
 
-/** A run that the following text may still change. */
-const openEnd = new RegExp(
-  String.raw`[\P{ASCII}\d#*]?(?:${emoji}|${hidden})*[\ud800-\udbff]?$`,
-  'u',
-)
-
 /** As many code points are named one by one. */
 const NAMED_MAX = 3
 /** As much of what characters spell is in a count. A mark has all of it. */
@@ -121,11 +115,6 @@ export function countHidden(...texts: readonly string[]): HiddenCount {
   const all = found.join('')
   const label = all === '' ? undefined : labelOf(all, SPELLED_MAX)
   return { count: pointsOf(all).length, label }
-}
-
-/** Of a text that comes in pieces: where its end begins that the next piece may change. */
-export function openEndOf(text: string): number {
-  return openEnd.exec(text)?.index ?? text.length
 }
 
 function replaceRuns(text: string, replacement: (run: string) => string): string {

@@ -83,7 +83,6 @@ const uninterrupted: Interrupts = {
   signal: new AbortController().signal,
   patiently: (_, work) => work(),
   untilStopped: (_, work) => work(),
-  cancellable: (work) => work(new AbortController().signal),
   ignoring: (work) => work(),
   atExit: (cleanup) => cleanup,
 }

@@ -1,9 +1,9 @@
 // Runs the built command line on a terminal: python3 makes a pseudo-terminal, types an answer when
 // a question shows, and passes on what the screen got.
 
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { type Requirement, requires } from '../support/tools.ts'
-import { ended, type Home, mainFile } from './cli-process.ts'
+import { type Home, mainFile } from './cli-process.ts'
 
 /** Skip without it. */
 export const terminal: Requirement = requires('python3')
@@ -40,18 +40,6 @@ export function onTerminal(
     encoding: 'utf8',
   })
   return sessionOf(status, stdout, stderr)
-}
-
-/** The same while this process goes on, for commands that it answers. */
-export async function besideTerminal(
-  home: Home,
-  words: readonly string[],
-  options: TerminalOptions = {},
-): Promise<Session> {
-  const child = spawn('python3', ['-c', program], { ...placeOf(home, options), stdio: 'pipe' })
-  child.stdin.end(requestOf(words, options))
-  const { exitCode, stdout, stderr } = await ended(child)
-  return sessionOf(exitCode, stdout, stderr)
 }
 
 function placeOf(

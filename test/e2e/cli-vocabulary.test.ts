@@ -4,8 +4,6 @@
 import { expect, test } from 'vitest'
 import { commands } from '../../src/cli/table.ts'
 import { bareRemote } from '../support/clones.ts'
-import { text } from '../support/messages-api.ts'
-import { scripted, variables } from './chat-rig.ts'
 import { newHome } from './cli-process.ts'
 
 type Call = readonly [words: string, type: string]
@@ -42,7 +40,6 @@ const calls: readonly Call[] = [
   ['redact VERSION --overwrite --dry-run', 'redact'],
   ['redact VERSION --overwrite --yes --certificate proof', 'redact'],
   ['certificate verify proof', 'certificate_verify'],
-  ['chat --message hello', 'chat'],
   ['export files', 'export'],
   ['import files --on-conflict skip', 'import'],
   ['status', 'status'],
@@ -100,7 +97,6 @@ const calls: readonly Call[] = [
 
 test('every answer is a page or says its type', { tags: 'slow' }, async () => {
   const [home, other] = [newHome(), newHome()]
-  const api = await scripted([[text('Hello')]])
   const card = await other.json('device', 'card')
   const filled: Record<string, string> = {
     URL: bareRemote(),
@@ -112,7 +108,7 @@ test('every answer is a page or says its type', { tags: 'slow' }, async () => {
     const full = words.replaceAll(/[A-Z]{3,}/g, (name) => filled[name] ?? name).split(' ')
     const session = full[0] === 'append' ? ['--session', 'agent'] : []
     const all = [...full, ...session, '--json']
-    const env = { EDITOR: 'true', ...variables(api) }
+    const env = { EDITOR: 'true' }
     // Only a process has a standard input.
     const { stdout, stderr } = await (words === 'tool' ? home.run(all) : home.call(all, env))
     expect(stdout, `${words}: ${stderr}`).toMatch(/^\{.*\}\n$/)

@@ -117,7 +117,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@codemirror/state': [page],
   '@codemirror/view': [page],
   '@preact/signals': [page],
-  '@anthropic-ai/sdk': ['anthropic', 'src/cli/chat'],
+  '@anthropic-ai/sdk': ['anthropic'],
   '@hono/node-server': ['server'],
   '@modelcontextprotocol/server': ['mcp'],
   '@scure/bip39': ['src/format/fingerprint.ts'],

@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest'
 import { hasForbidden } from '../../../src/format/characters.ts'
 import {
   countHidden,
-  openEndOf,
   partsOf,
   visible,
   visibleJson,
@@ -186,18 +185,4 @@ test('a count is of all texts, and reads what is spread over them', () => {
   expect(countHidden('a\u200bb')).toEqual({ count: 1, label: '1 hidden character, U+200B' })
   const long = countHidden(tags('x'.repeat(5000))).label
   expect(long).toBe(`5000 hidden characters, U+E0078: "${'x'.repeat(200)}…"`)
-})
-
-test('a text that comes in pieces is marked as the whole is', () => {
-  const text = `می‌خواهم 👩🏽‍💻 ❤️‍🔥 a${tags('Hidden')}b 🏴‍☠️ x\u200b`
-  for (let size = 1; size < 6; size += 1) {
-    let [held, shown] = ['', '']
-    for (let at = 0; at < text.length; at += size) {
-      held += text.slice(at, at + size)
-      const end = openEndOf(held)
-      shown += visible(held.slice(0, end))
-      held = held.slice(end)
-    }
-    expect(shown + visible(held)).toBe(visible(text))
-  }
 })

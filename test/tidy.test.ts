@@ -77,6 +77,7 @@ describe('a planted violation is found', () => {
     ['layers', 'src/git/a.ts', "import { a } from '../format/a.ts'", /git may not import format/],
     ['layers', 'src/git/pack/a.ts', "import '../purge/a.ts'", /comes after git\/pack/],
     ['layers', 'src/store/merge/a.ts', "import '../sync/a.ts'", /comes after store\/merge/],
+    ['layers', 'src/cli/text/a.ts', "import '../store/a.ts'", /comes after cli\/text/],
     ['layers', 'src/format/a.ts', "export * from '../keys/a.ts'", /format may not import keys/],
     ['layers', 'src/store/a.ts', "const a = await import('../api/a.ts')", /not import api/],
     ['layers', 'src/limits.ts', "import '../src/crypto/a.ts'", /base may not import crypto/],

@@ -1,9 +1,9 @@
 // Help texts, made from the table of commands alone.
 
 import { exitCodes } from '../api/exit-codes.ts'
-import type { Command, Option, Positional } from './command.ts'
-import { variables } from './environment.ts'
-import { globalOptions } from './options.ts'
+import type { Command, Option, Positional } from './call/command.ts'
+import { variables } from './call/environment.ts'
+import { globalOptions } from './call/options.ts'
 import type { CommandGroup } from './table.ts'
 
 /** The width of help. */

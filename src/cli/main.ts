@@ -1,8 +1,8 @@
 // The entry of the command line, which src/bin/gitlocket.cjs starts as a bundle: runs one command
 // with the arguments, streams and signals of this process, and sets its exit code.
 
-import { listenForInterrupts } from './interrupts.ts'
 import { runProgram } from './program.ts'
+import { listenForInterrupts } from './terminal/interrupts.ts'
 
 endQuietlyWithoutReader()
 // A server goes on without the reader of its log, which may be restarted.

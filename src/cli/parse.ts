@@ -2,10 +2,10 @@
 // and suggests the nearest known one.
 
 import { parseArgs } from 'node:util'
-import { usageError } from './command-error.ts'
-import { type Command, Input, type Option } from './command.ts'
-import { didYouMean, didYouMeanCommand } from './near-names.ts'
-import { globalOptions } from './options.ts'
+import { usageError } from './call/command-error.ts'
+import { type Command, Input, type Option } from './call/command.ts'
+import { globalOptions } from './call/options.ts'
+import { didYouMean, didYouMeanCommand } from './text/near-names.ts'
 
 export type Invocation =
   | { readonly type: 'run'; readonly command: Command; readonly input: Input }

@@ -1,24 +1,23 @@
 // One run of the command line: reads arguments and environment, runs one command and prints its
-// answer. Besides this file, only pager.ts and commands/{watch,serve,mcp,tool}.ts write to standard
-// output. Leaves signals and the end of the process to main.ts.
+// answer. Besides this file, only terminal/pager.ts and commands/{watch,serve,mcp,tool}.ts write to
+// standard output. Leaves signals and the end of the process to main.ts.
 
 import { systemClock } from '../clock.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { visible } from '../text/visible.ts'
-import { CommandError, usageError } from './command-error.ts'
-import type { Answer, Command, Input } from './command.ts'
-import type { Context } from './context.ts'
-import { type Environment, readEnvironment, wantsDebugging } from './environment.ts'
-import { refuseForeignRoot } from './foreign-owner.ts'
+import { CommandError, usageError } from './call/command-error.ts'
+import type { Answer, Command, Input } from './call/command.ts'
+import type { Context, Interrupts } from './call/context.ts'
+import { type Environment, readEnvironment, wantsDebugging } from './call/environment.ts'
 import { commandHelp, overview } from './help.ts'
-import type { Interrupts } from './interrupts.ts'
-import { answerText, errorText, exitCodeOf } from './output.ts'
+import { refuseForeignRoot } from './machine/foreign-owner.ts'
 import { packageVersion } from './own-package.ts'
-import { withPager } from './pager.ts'
 import { type Invocation, parseCommandLine, wantsJson } from './parse.ts'
+import { withStorePaths } from './store/tool-paths.ts'
 import { commandGroups, commands } from './table.ts'
-import { withStorePaths } from './tool-paths.ts'
-import { answerJson } from './wire.ts'
+import { answerText, errorText, exitCodeOf } from './terminal/output.ts'
+import { withPager } from './terminal/pager.ts'
+import { answerJson } from './text/wire.ts'
 
 /** Returns the exit code. Signals are listened for only once there is a command to run. */
 export async function runProgram(

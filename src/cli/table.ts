@@ -1,16 +1,16 @@
 // The verbs of the command line, by task, in the order of help. The code of a verb is loaded when
 // it runs, so that help and typing errors stay fast.
 
-import type { Command } from './command.ts'
-import { agentCommands } from './table-agents.ts'
-import { careCommands } from './table-care.ts'
-import { consoleCommand } from './table-console.ts'
-import { auditCommands, deviceCommands } from './table-devices.ts'
-import { eraseCommands, historyCommands, undoCommands } from './table-history.ts'
-import { keyCommands } from './table-keys.ts'
-import { memoryCommands } from './table-memories.ts'
-import { serveCommands } from './table-serve.ts'
-import { syncCommands } from './table-sync.ts'
+import type { Command } from './call/command.ts'
+import { agentCommands } from './verbs/agents.ts'
+import { careCommands } from './verbs/care.ts'
+import { consoleCommand } from './verbs/console.ts'
+import { auditCommands, deviceCommands } from './verbs/devices.ts'
+import { eraseCommands, historyCommands, undoCommands } from './verbs/history.ts'
+import { keyCommands } from './verbs/keys.ts'
+import { memoryCommands } from './verbs/memories.ts'
+import { serveCommands } from './verbs/serve.ts'
+import { syncCommands } from './verbs/sync.ts'
 
 /** Commands for one task. */
 export interface CommandGroup {

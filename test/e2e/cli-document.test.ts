@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { exitCodes } from '../../src/api/exit-codes.ts'
-import type { Command, Option } from '../../src/cli/command.ts'
-import { variables } from '../../src/cli/environment.ts'
+import type { Command, Option } from '../../src/cli/call/command.ts'
+import { variables } from '../../src/cli/call/environment.ts'
+import { globalOptions } from '../../src/cli/call/options.ts'
 import { optionText, usageOf } from '../../src/cli/help.ts'
-import { globalOptions } from '../../src/cli/options.ts'
 import { commandGroups, commands } from '../../src/cli/table.ts'
 
 const path = fileURLToPath(new URL('../../docs/CLI.md', import.meta.url))

@@ -67,6 +67,11 @@ const order: readonly string[] = [
   'mcp',
   'server',
   'console',
+  'cli/call',
+  'cli/terminal',
+  'cli/machine',
+  'cli/text',
+  'cli/store',
   'cli',
   'tour',
 ]

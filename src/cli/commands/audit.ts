@@ -10,14 +10,14 @@ import type {
 } from '../../store/audit/audit-trail.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import type { LeftOut } from '../../store/audit/left-out.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { type DeviceNames, deviceText, namesInTrail } from '../device-text.ts'
-import { auditHere } from '../open-store.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
 import { holderText } from '../report/wording.ts'
-import { countText } from '../sizes.ts'
-import { parseTime, type TimeFormat, timeFormat } from '../times.ts'
-import { wire } from '../wire.ts'
+import { auditHere } from '../store/open-store.ts'
+import { type DeviceNames, deviceText, namesInTrail } from '../text/device-text.ts'
+import { countText } from '../text/sizes.ts'
+import { parseTime, type TimeFormat, timeFormat } from '../text/times.ts'
+import { wire } from '../text/wire.ts'
 
 /** How the facts of entries are worded. */
 interface TextOptions {

@@ -2,16 +2,16 @@
 
 import { pageJson } from '../../api/wire.ts'
 import type { BlameLine } from '../../store/history/blame.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { type DeviceNames, shortDeviceTexts } from '../device-text.ts'
-import { type Ink, inkOf } from '../ink.ts'
-import { withStore } from '../open-store.ts'
-import { loadHistory, pointOf } from '../points.ts'
-import { shortId } from '../short-id.ts'
-import { storePath } from '../store-path.ts'
-import { authorText, shortDate } from '../versions-text.ts'
-import { namedVersionJson } from '../wire.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { withStore } from '../store/open-store.ts'
+import { loadHistory, pointOf } from '../store/points.ts'
+import { type Ink, inkOf } from '../terminal/ink.ts'
+import { type DeviceNames, shortDeviceTexts } from '../text/device-text.ts'
+import { shortId } from '../text/short-id.ts'
+import { storePath } from '../text/store-path.ts'
+import { authorText, shortDate } from '../text/versions-text.ts'
+import { namedVersionJson } from '../text/wire.ts'
 
 export function blame(context: Context, input: Input): Promise<Answer> {
   const typed = input.argument(0)

@@ -2,13 +2,13 @@
 
 import type { Wire } from '../../api/wire.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
-import type { Answer } from '../command.ts'
-import type { Context } from '../context.ts'
-import { withStore } from '../open-store.ts'
-import { withProgress } from '../progress.ts'
-import { foreignListsParagraph } from '../residue.ts'
-import { countText, sizeText } from '../sizes.ts'
-import { wire } from '../wire.ts'
+import type { Answer } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { withStore } from '../store/open-store.ts'
+import { foreignListsParagraph } from '../store/residue.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { countText, sizeText } from '../text/sizes.ts'
+import { wire } from '../text/wire.ts'
 
 type Storage = StoreStatus['storage']
 

@@ -15,27 +15,27 @@ import type { Secrets } from '../../store/devices/secrets.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { listReportedDevices, type ReportedDevice } from '../../store/report/access-events.ts'
 import { visible } from '../../text/visible.ts'
-import { CommandError } from '../command-error.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { deviceText } from '../device-text.ts'
-import { readPlainFile, readPlainInput, writeNewFile } from '../files.ts'
-import { joinAddress, memberOptions, pendingPart } from '../members.ts'
-import { auditHere, withStore, withStoreOrTrail } from '../open-store.ts'
-import { authorOf, deviceNameOf } from '../options.ts'
-import { withProgress } from '../progress.ts'
-import { askYes, canAsk } from '../prompt.ts'
+import { CommandError } from '../call/command-error.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { authorOf, deviceNameOf } from '../call/options.ts'
+import { readPlainFile, readPlainInput, writeNewFile } from '../machine/files.ts'
+import { getNewPassphrase } from '../machine/secrets.ts'
+import { auditHere, withStore, withStoreOrTrail } from '../store/open-store.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { askYes, canAsk } from '../terminal/prompt.ts'
+import { deviceText } from '../text/device-text.ts'
+import { joinAddress, memberOptions, pendingPart } from '../text/members.ts'
 import {
   rekeyedJson,
   rekeyedLines,
   residualAccessJson,
   residualAccessLines,
   withoutContents,
-} from '../rekeyed.ts'
-import { getNewPassphrase } from '../secrets.ts'
-import { countText } from '../sizes.ts'
-import { timeAgo } from '../times.ts'
-import { wire } from '../wire.ts'
+} from '../text/rekeyed.ts'
+import { countText } from '../text/sizes.ts'
+import { timeAgo } from '../text/times.ts'
+import { wire } from '../text/wire.ts'
 
 const PREFIX = 'dev_'
 const ID_DIGITS = 26

@@ -1,12 +1,12 @@
 // `doctor`: checks the setup of this machine and the store. Each finding says how to fix it.
 
-import { usageError } from '../command-error.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
+import { usageError } from '../call/command-error.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
 import { checkFiles } from '../doctor/file-checks.ts'
 import { findingText } from '../doctor/finding.ts'
 import { checkStore, withoutStore } from '../doctor/store-checks.ts'
-import { isNothingHere } from '../vanished.ts'
+import { isNothingHere } from '../store/vanished.ts'
 
 export async function doctor(context: Context, input: Input): Promise<Answer> {
   if (input.flag('repair')) return (await import('../doctor/repair.ts')).repair(context, input)

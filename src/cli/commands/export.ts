@@ -9,11 +9,10 @@ import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt, capitalised, makeDirectory } from '../../home/files.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
-import { CommandError } from '../command-error.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { judgeFiles, repositoryNames, type Verdict } from '../file-rule.ts'
-import { listOf } from '../lists.ts'
+import { CommandError } from '../call/command-error.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { judgeFiles, repositoryNames, type Verdict } from '../machine/file-rule.ts'
 import {
   existingDirectory,
   existingFiles,
@@ -22,11 +21,12 @@ import {
   ignoresCase,
   isRealDirectory,
   realDirectory,
-} from '../memory-files.ts'
-import { withReader } from '../past.ts'
-import { withProgress } from '../progress.ts'
-import { countText } from '../sizes.ts'
-import { storePath } from '../store-path.ts'
+} from '../machine/memory-files.ts'
+import { withReader } from '../store/past.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { listOf } from '../text/lists.ts'
+import { countText } from '../text/sizes.ts'
+import { storePath } from '../text/store-path.ts'
 
 export async function exportStore(context: Context, input: Input): Promise<Answer> {
   const directory = resolve(input.argument(0))

@@ -4,11 +4,11 @@
 import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import { allowedTexts, withAllowed } from '../../store/guard/guard.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { readTextFile } from '../files.ts'
-import { withStore } from '../open-store.ts'
-import { authorOf } from '../options.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { authorOf } from '../call/options.ts'
+import { readTextFile } from '../machine/files.ts'
+import { withStore } from '../store/open-store.ts'
 
 export function guardAllow(context: Context, input: Input): Promise<Answer> {
   return change(context, input, true)

@@ -4,14 +4,14 @@
 import { StoreError } from '../../errors.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import { openStore } from '../../store/open.ts'
-import type { Answer } from '../command.ts'
-import type { Context } from '../context.ts'
-import { readPlainInput } from '../files.ts'
-import { isObject } from '../json.ts'
-import { closing } from '../open-store.ts'
-import { errorText } from '../output.ts'
+import type { Answer } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { readPlainInput } from '../machine/files.ts'
+import { isObject } from '../machine/json.ts'
 import { noteAgentSession, sessionId } from '../setup/agent-session.ts'
 import { sessionContext } from '../setup/session-context.ts'
+import { closing } from '../store/open-store.ts'
+import { errorText } from '../terminal/output.ts'
 
 /** The agent program waits this long before its user can begin. */
 const PATIENCE_MS = 3000

@@ -1,8 +1,9 @@
 // `import`: texts of another place become memories, one commit each. A source (src/cli/import/)
 // says what there is; the rest is the same for all of them.
 
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { authorOf } from '../call/options.ts'
 import { findBasicMemory } from '../import/basic-memory.ts'
 import { findClaudeCode } from '../import/claude-code.ts'
 import { findPlainFiles } from '../import/files.ts'
@@ -13,9 +14,8 @@ import { checkRoom, type OnConflict, type Plan, planImport } from '../import/pla
 import { findRefusal, importAnswer } from '../import/report.ts'
 import type { Found, Source } from '../import/source.ts'
 import { writeJobs } from '../import/write.ts'
-import { withStore } from '../open-store.ts'
-import { authorOf } from '../options.ts'
-import { withProgress } from '../progress.ts'
+import { withStore } from '../store/open-store.ts'
+import { withProgress } from '../terminal/progress.ts'
 
 /** By the value of --from; without one, plain files. */
 const sources: Readonly<Record<string, Source>> = {

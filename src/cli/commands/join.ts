@@ -10,24 +10,24 @@ import { joinStore } from '../../store/join.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { listReportedDevices } from '../../store/report/access-events.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
-import { CommandError } from '../command-error.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { deviceText, nameLines, namesakeLines, namesInTrail } from '../device-text.ts'
-import { closing } from '../open-store.ts'
-import { authorOf, deviceNameOf } from '../options.ts'
-import { withProgress } from '../progress.ts'
-import { askLine, askYes, canAsk } from '../prompt.ts'
-import { remoteAccess, transferProgress } from '../remote-access.ts'
-import { type Secret, withSecret } from '../secrets.ts'
-import { countText } from '../sizes.ts'
-import { noteStoreHere } from '../vanished.ts'
+import { CommandError } from '../call/command-error.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { authorOf, deviceNameOf } from '../call/options.ts'
+import { remoteAccess, transferProgress } from '../machine/remote-access.ts'
+import { type Secret, withSecret } from '../machine/secrets.ts'
+import { closing } from '../store/open-store.ts'
+import { noteStoreHere } from '../store/vanished.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { askLine, askYes, canAsk } from '../terminal/prompt.ts'
+import { deviceText, nameLines, namesakeLines, namesInTrail } from '../text/device-text.ts'
+import { countText } from '../text/sizes.ts'
 
 export async function join(context: Context, input: Input): Promise<Answer> {
   try {
     return await joinRemote(context, input)
   } catch (error) {
-    const { explainJoin } = await import('../remote-failure.ts')
+    const { explainJoin } = await import('../text/remote-failure.ts')
     throw context.interrupts.signal.aborted ? error : explainJoin(error, input.argument(0))
   }
 }

@@ -5,12 +5,12 @@ import { pageJson } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import type { Memory } from '../../store/snapshot/memory-info.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { withReader } from '../past.ts'
-import { sizeText } from '../sizes.ts'
-import { storePath } from '../store-path.ts'
-import { listingJson, memoryJson } from '../wire.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { withReader } from '../store/past.ts'
+import { sizeText } from '../text/sizes.ts'
+import { storePath } from '../text/store-path.ts'
+import { listingJson, memoryJson } from '../text/wire.ts'
 
 /** Lists every name, including hidden ones. */
 export function ls(context: Context, input: Input): Promise<Answer> {

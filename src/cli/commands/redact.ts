@@ -11,31 +11,31 @@ import type { RedactionPlan, RedactionRequest } from '../../store/redaction/reda
 import type { Redaction } from '../../store/redaction/redaction.ts'
 import type { ResidueReport } from '../../store/redaction/residue.ts'
 import { visible } from '../../text/visible.ts'
-import { CommandError, usageError } from '../command-error.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { writeNewFile } from '../files.ts'
-import { plainInk } from '../ink.ts'
-import { fewOf, listOf } from '../lists.ts'
-import { isRealDirectory } from '../memory-files.ts'
-import { withStore } from '../open-store.ts'
-import { selectingAuthorOf } from '../options.ts'
-import { pendingDeviceJson, pendingDeviceParagraph } from '../pending-devices.ts'
-import { loadHistory } from '../points.ts'
-import { withProgress } from '../progress.ts'
-import { askLine, canAsk, checkCanConfirm, declined } from '../prompt.ts'
-import { checkSelects, selectionIn } from '../redaction-text.ts'
+import { CommandError, usageError } from '../call/command-error.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { selectingAuthorOf } from '../call/options.ts'
+import { writeNewFile } from '../machine/files.ts'
+import { isRealDirectory } from '../machine/memory-files.ts'
+import { withStore } from '../store/open-store.ts'
+import { loadHistory } from '../store/points.ts'
 import {
   foreignListsParagraph,
   residueExitCode,
   residueJson,
   residueLines,
   searchResidue,
-} from '../residue.ts'
-import { shortId } from '../short-id.ts'
-import { countText } from '../sizes.ts'
-import { versionLine } from '../versions-text.ts'
-import { versionJson } from '../wire.ts'
+} from '../store/residue.ts'
+import { plainInk } from '../terminal/ink.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { askLine, canAsk, checkCanConfirm, declined } from '../terminal/prompt.ts'
+import { fewOf, listOf } from '../text/lists.ts'
+import { pendingDeviceJson, pendingDeviceParagraph } from '../text/pending-devices.ts'
+import { shortId } from '../text/short-id.ts'
+import { countText } from '../text/sizes.ts'
+import { versionLine } from '../text/versions-text.ts'
+import { versionJson } from '../text/wire.ts'
+import { checkSelects, selectionIn } from './redact-selection.ts'
 
 type Current = RedactionRequest['current']
 

@@ -5,11 +5,11 @@
 import { pageJson, type Wire } from '../../api/wire.ts'
 import { hasCode } from '../../errors.ts'
 import { addRemote, listRemotes, removeRemote } from '../../store/clone-remotes.ts'
-import { CommandError } from '../command-error.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { checkIsDirectory, withStore } from '../open-store.ts'
-import { unknownRemoteHint } from '../remote-failure.ts'
+import { CommandError } from '../call/command-error.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { checkIsDirectory, withStore } from '../store/open-store.ts'
+import { unknownRemoteHint } from '../text/remote-failure.ts'
 
 export async function remoteAdd(context: Context, input: Input): Promise<Answer> {
   const added = addRemote(directoryOf(context), input.argument(0), input.argument(1))

@@ -10,24 +10,30 @@ import { attempt } from '../../home/files.ts'
 import type { AuditReport, ReportOptions } from '../../store/report/audit-report.ts'
 import { reportAsAuditor } from '../../store/report/auditor-report.ts'
 import { type ReportSigner, signReport, verifyReport } from '../../store/report/report-signature.ts'
-import { ofAnotherStore, usageError } from '../command-error.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
+import { ofAnotherStore, usageError } from '../call/command-error.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
 import {
   readCertificateFile,
   readKey,
   readReportFile,
   readPlainFile,
   writeNewFile,
-} from '../files.ts'
-import { isRealDirectory } from '../memory-files.ts'
-import { auditHere, auditing, getIdentity, isStoreHere, withStoreOrTrail } from '../open-store.ts'
-import { withProgress } from '../progress.ts'
+} from '../machine/files.ts'
+import { isRealDirectory } from '../machine/memory-files.ts'
+import { textsOutside } from '../machine/scratch-directory.ts'
 import { reportJson } from '../report/json.ts'
 import { reportPage } from '../report/page.ts'
-import { textsOutside } from '../scratch-directory.ts'
-import { parseTime, type TimeFormat, timeFormat } from '../times.ts'
-import { wire } from '../wire.ts'
+import {
+  auditHere,
+  auditing,
+  getIdentity,
+  isStoreHere,
+  withStoreOrTrail,
+} from '../store/open-store.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { parseTime, type TimeFormat, timeFormat } from '../text/times.ts'
+import { wire } from '../text/wire.ts'
 
 /** `part was skipped`: whether the signer is a device of the store is not known. */
 const SIGNER_UNKNOWN = 4

@@ -4,11 +4,11 @@
 import { pageJson, type Wire } from '../../api/wire.ts'
 import type { Workspace } from '../../hosting/catalogue.ts'
 import type { ApiKey } from '../../hosting/credentials.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { withAdministration } from '../server-place.ts'
-import { timeFormat } from '../times.ts'
-import { wire } from '../wire.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { withAdministration } from '../store/server-place.ts'
+import { timeFormat } from '../text/times.ts'
+import { wire } from '../text/wire.ts'
 
 export function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {

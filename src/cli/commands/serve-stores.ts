@@ -5,12 +5,12 @@ import { pageJson, storeObject, type Wire } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import type { HostAdministration } from '../../hosting/administration.ts'
 import type { HostedStore } from '../../hosting/host.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { recoveryOf, storeLimitsOf } from '../new-stores.ts'
-import { authorOf } from '../options.ts'
-import { withAdministration } from '../server-place.ts'
-import { timeFormat } from '../times.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { authorOf } from '../call/options.ts'
+import { recoveryOf, storeLimitsOf } from '../store/new-stores.ts'
+import { withAdministration } from '../store/server-place.ts'
+import { timeFormat } from '../text/times.ts'
 
 export function storeCreate(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {

@@ -5,11 +5,11 @@ import type { Wire } from '../../api/wire.ts'
 import type { Settings } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
 import { isGuardOn, withGuard } from '../../store/guard/guard.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { withStore } from '../open-store.ts'
-import { authorOf } from '../options.ts'
-import { wire } from '../wire.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { authorOf } from '../call/options.ts'
+import { withStore } from '../store/open-store.ts'
+import { wire } from '../text/wire.ts'
 
 export function settings(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)

@@ -3,17 +3,17 @@
 
 import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { getIdentity, isStoreHere } from '../open-store.ts'
-import { exitCodeOf } from '../output.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
 import { KEY_VARIABLE, SERVER_NAME } from '../setup/clients.ts'
 import { countMemories } from '../setup/connect.ts'
 import { shellLine } from '../setup/launch.ts'
 import { exampleOf, type Plan, planOf, type Proposal, proposalOf } from '../setup/plan.ts'
 import { inTurn } from '../setup/turns.ts'
 import { checkWritable, replaceUserFile, tidy } from '../setup/user-file.ts'
-import { countText } from '../sizes.ts'
+import { getIdentity, isStoreHere } from '../store/open-store.ts'
+import { exitCodeOf } from '../terminal/output.ts'
+import { countText } from '../text/sizes.ts'
 
 export function setup(context: Context, input: Input): Promise<Answer> | Answer {
   const plan = planOf(context, input)

@@ -5,12 +5,12 @@ import type { Wire } from '../../api/wire.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { listReportedDevices } from '../../store/report/access-events.ts'
-import type { Answer } from '../command.ts'
-import type { Context } from '../context.ts'
-import { deviceText, namesInTrail } from '../device-text.ts'
-import { auditHere } from '../open-store.ts'
-import { countText, numberText } from '../sizes.ts'
-import { wire } from '../wire.ts'
+import type { Answer } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { auditHere } from '../store/open-store.ts'
+import { deviceText, namesInTrail } from '../text/device-text.ts'
+import { countText, numberText } from '../text/sizes.ts'
+import { wire } from '../text/wire.ts'
 
 type Remotes = Awaited<ReturnType<typeof listRemotes>>
 

@@ -10,17 +10,17 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Redo, StoreSyncOptions } from '../../store/sync/options.ts'
 import type { RemoteStatus } from '../../store/sync/remote-state.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
-import { usageError } from '../command-error.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import type { DeviceNames } from '../device-text.ts'
-import { getIdentity, withStore } from '../open-store.ts'
-import { authorOf } from '../options.ts'
-import { errorJson, exitCodeOf } from '../output.ts'
-import { withProgress } from '../progress.ts'
-import { askYes, canAsk } from '../prompt.ts'
-import { remoteAccess, transferProgress } from '../remote-access.ts'
-import { reportJson, reportText, wasCombined } from '../sync-text.ts'
+import { usageError } from '../call/command-error.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { authorOf } from '../call/options.ts'
+import { remoteAccess, transferProgress } from '../machine/remote-access.ts'
+import { getIdentity, withStore } from '../store/open-store.ts'
+import { errorJson, exitCodeOf } from '../terminal/output.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { askYes, canAsk } from '../terminal/prompt.ts'
+import type { DeviceNames } from '../text/device-text.ts'
+import { reportJson, reportText, wasCombined } from '../text/sync-text.ts'
 
 type Half = 'pull' | 'push' | undefined
 
@@ -209,7 +209,7 @@ async function explainedBy(
   error: unknown,
 ): Promise<unknown> {
   // Loaded on demand: most syncs succeed.
-  const { explainSync } = await import('../remote-failure.ts')
+  const { explainSync } = await import('../text/remote-failure.ts')
   const known = await status?.().catch(() => [])
   const found = known?.find(({ name }) => name === remote)
   return explainSync(error, { remote, status: found, isAuditor: status === undefined })

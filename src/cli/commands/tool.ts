@@ -9,13 +9,13 @@ import { commandRunner, type RunCommand } from '../../memory-tool/run-command.ts
 import { answerTool, type ToolAnswer } from '../../memory-tool/tool-answer.ts'
 import { ToolSpace } from '../../memory-tool/tool-space.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { usageError } from '../command-error.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { readPlainInput } from '../files.ts'
-import { readLines } from '../lines.ts'
-import { withStore } from '../open-store.ts'
-import { authorOf } from '../options.ts'
+import { usageError } from '../call/command-error.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { authorOf } from '../call/options.ts'
+import { readPlainInput } from '../machine/files.ts'
+import { withStore } from '../store/open-store.ts'
+import { readLines } from '../terminal/lines.ts'
 
 /** Of a line; as of standard input where it is one text. */
 const LINE_BYTES_MAX = contentBytesFormatMax

@@ -4,12 +4,12 @@ import { type Lines, viewPath, type ViewResult } from '../../api/actions.ts'
 import { pageJson } from '../../api/wire.ts'
 import { formatSize, renderSnippet } from '../../memory-tool/render.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
-import { usageError } from '../command-error.ts'
-import type { Answer, Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { withReader } from '../past.ts'
-import { storePath } from '../store-path.ts'
-import { listingJson } from '../wire.ts'
+import { usageError } from '../call/command-error.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { withReader } from '../store/past.ts'
+import { storePath } from '../text/store-path.ts'
+import { listingJson } from '../text/wire.ts'
 
 /** Shows numbered lines, or two levels of a directory without hidden names. */
 export function view(context: Context, input: Input): Promise<Answer> {

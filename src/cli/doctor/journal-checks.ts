@@ -6,8 +6,8 @@ import { mendStore } from '../../api/advice.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import { framesOf, type JournalSurvey, surveyJournals } from '../../git/journal/journal-survey.ts'
 import { ownDirectoryName } from '../../git/refs/repository.ts'
-import type { Environment } from '../environment.ts'
-import { countText } from '../sizes.ts'
+import type { Environment } from '../call/environment.ts'
+import { countText } from '../text/sizes.ts'
 import { fail, type Finding } from './finding.ts'
 
 const JOURNAL_DAMAGED = 17

@@ -7,23 +7,23 @@ import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
+import type { Context } from '../call/context.ts'
+import type { Environment } from '../call/environment.ts'
 import { packedBytes } from '../commands/compact.ts'
-import type { Context } from '../context.ts'
-import { cacheBytes, cacheDirectory, diskUsage, irregularFiles } from '../disk-usage.ts'
-import type { Environment } from '../environment.ts'
-import { auditHere, isStoreHere, withStore } from '../open-store.ts'
-import { withProgress } from '../progress.ts'
+import { cacheBytes, cacheDirectory, diskUsage, irregularFiles } from '../machine/disk-usage.ts'
+import { auditHere, isStoreHere, withStore } from '../store/open-store.ts'
+import { eraseAside, eraseForeign, foreignListsText, putAsideText } from '../store/residue.ts'
+import { findVanished, firstStore, vanishedError } from '../store/vanished.ts'
+import { withProgress } from '../terminal/progress.ts'
 import {
   amountJson,
   erasedText,
   reclaimableJson,
   repeatedText,
   unreachableText,
-} from '../reclaimable.ts'
-import { eraseAside, eraseForeign, foreignListsText, putAsideText } from '../residue.ts'
-import { countText, sizeText } from '../sizes.ts'
-import { clockText } from '../times.ts'
-import { findVanished, firstStore, vanishedError } from '../vanished.ts'
+} from '../text/reclaimable.ts'
+import { countText, sizeText } from '../text/sizes.ts'
+import { clockText } from '../text/times.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'
 import { checkForeignFiles, findForeignFiles } from './foreign-files.ts'
 import { checkJournals } from './journal-checks.ts'

@@ -7,7 +7,7 @@ import { concatBytes, utf8Text } from '../../bytes.ts'
 import { type ErrorCode, type StoreError } from '../../errors.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { cancelledError, checkNotCancelled } from '../../time-slice.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../call/command-error.ts'
 
 /** Twenty memories of 100 kB, each character escaped, are 12 MB. */
 const ANSWER_BYTES_MAX = 64 * MEBIBYTE

@@ -5,10 +5,10 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve, sep } from 'node:path'
 import { attempt, findTextFile } from '../../home/files.ts'
-import { CommandError } from '../command-error.ts'
-import type { Context } from '../context.ts'
-import type { Environment } from '../environment.ts'
-import { findObject } from '../json.ts'
+import { CommandError } from '../call/command-error.ts'
+import type { Context } from '../call/context.ts'
+import type { Environment } from '../call/environment.ts'
+import { findObject } from '../machine/json.ts'
 
 const NAME = 'autoMemoryDirectory'
 

@@ -3,7 +3,7 @@
 
 import { sha256OfText } from '../../crypto/digest.ts'
 import { findWriteProblem } from '../../format/characters.ts'
-import { foldCase } from '../memory-files.ts'
+import { foldCase } from '../machine/memory-files.ts'
 
 /** With a suffix and an extension it is short enough for every file system. */
 const STEM_BYTES_MAX = 180

@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { utf8Text } from '../../bytes.ts'
-import { isObject, type JsonObject } from '../json.ts'
+import { isObject, type JsonObject } from '../machine/json.ts'
 
 export interface Entity {
   readonly name: string

@@ -1,8 +1,8 @@
 // Trees of Markdown: notes with front matter, Obsidian vaults. A note stays as it is, byte for
 // byte: its front matter and its links are part of the text.
 
-import type { Input } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
 import { findFilesBelow, getSource } from './files.ts'
 import type { Found } from './source.ts'
 

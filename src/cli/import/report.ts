@@ -2,10 +2,10 @@
 
 import { findingsText } from '../../store/guard/guard.ts'
 import { visibleLine } from '../../text/visible.ts'
-import { CommandError } from '../command-error.ts'
-import type { Answer } from '../command.ts'
-import { listOf } from '../lists.ts'
-import { countText, numberText } from '../sizes.ts'
+import { CommandError } from '../call/command-error.ts'
+import type { Answer } from '../call/command.ts'
+import { listOf } from '../text/lists.ts'
+import { countText, numberText } from '../text/sizes.ts'
 import type { Held, Plan } from './plan.ts'
 import type { LeftOut } from './source.ts'
 

@@ -2,9 +2,9 @@
 // left out and why. Whether a text can be a memory is for plan.ts to say, in one way for all.
 
 import { StoreError } from '../../errors.ts'
-import type { Input } from '../command.ts'
-import type { Context } from '../context.ts'
-import { composedPath } from '../store-path.ts'
+import type { Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { composedPath } from '../text/store-path.ts'
 
 /** A text that may become a memory. */
 export interface Candidate {

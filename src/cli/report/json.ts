@@ -3,9 +3,9 @@
 import { actorJson, timestamp, type Wire } from '../../api/wire.ts'
 import type { AccessEvent, Authorship, ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction, WriteCount } from '../../store/report/audit-report.ts'
-import { pendingDeviceJson } from '../pending-devices.ts'
-import { searchedJson } from '../residue.ts'
-import { wire } from '../wire.ts'
+import { searchedJson } from '../store/residue.ts'
+import { pendingDeviceJson } from '../text/pending-devices.ts'
+import { wire } from '../text/wire.ts'
 import { limitsOf } from './wording.ts'
 
 /** `createdAt` is when the report was made, by the clock of this machine. */

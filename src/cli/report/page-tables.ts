@@ -2,7 +2,7 @@
 
 import type { AccessEvent, ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, WriteCount } from '../../store/report/audit-report.ts'
-import { numberText } from '../sizes.ts'
+import { numberText } from '../text/sizes.ts'
 import { code, device, html, type Html, named, table, time, type Value } from './html.ts'
 import { type Bin, binWrites, plot, totalOf } from './plot.ts'
 import { actionText, actorText, holderText } from './wording.ts'

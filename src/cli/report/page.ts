@@ -2,7 +2,7 @@
 // paper. Pure.
 
 import type { AuditReport } from '../../store/report/audit-report.ts'
-import { countText, numberText } from '../sizes.ts'
+import { countText, numberText } from '../text/sizes.ts'
 import { code, device, facts, html, type Html, named, style, time, type Value } from './html.ts'
 import { accessTable, deviceTable, writeTables } from './page-tables.ts'
 import { redactionCards } from './redaction-cards.ts'

@@ -2,7 +2,7 @@
 // gives few enough. Pure.
 
 import type { WriteCount } from '../../store/report/audit-report.ts'
-import { numberText } from '../sizes.ts'
+import { numberText } from '../text/sizes.ts'
 import { html, type Html } from './html.ts'
 
 /** The writes of one day, month or year. */

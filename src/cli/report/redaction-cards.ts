@@ -3,7 +3,7 @@
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
-import { countText, numberText } from '../sizes.ts'
+import { countText, numberText } from '../text/sizes.ts'
 import { code, device, facts, html, type Html, named, time, type Value } from './html.ts'
 import { absenceText, actorText } from './wording.ts'
 

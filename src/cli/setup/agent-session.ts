@@ -12,7 +12,7 @@ import { atomicWrite, makeDurableDirectory, systemDisk } from '../../disk/disk.t
 import { ownerOf } from '../../disk/process-owner.ts'
 import { StoreError } from '../../errors.ts'
 import { actorIdLengthMax } from '../../limits.ts'
-import type { AgentEnvironment, Environment } from '../environment.ts'
+import type { AgentEnvironment, Environment } from '../call/environment.ts'
 import { inTurn } from './turns.ts'
 
 type Place = Pick<Environment, 'stateDirectory'>

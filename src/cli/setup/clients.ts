@@ -3,8 +3,8 @@
 
 import { join } from 'node:path'
 import { StoreError } from '../../errors.ts'
-import type { AgentEnvironment } from '../environment.ts'
-import type { JsonObject } from '../json.ts'
+import type { AgentEnvironment } from '../call/environment.ts'
+import type { JsonObject } from '../machine/json.ts'
 import type { Wanted } from './json-text.ts'
 
 export type Scope = 'user' | 'project'

@@ -4,9 +4,9 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { CommandError } from '../command-error.ts'
-import { desktopVariables } from '../environment.ts'
-import { isObject, type Json, type JsonObject } from '../json.ts'
+import { CommandError } from '../call/command-error.ts'
+import { desktopVariables } from '../call/environment.ts'
+import { isObject, type Json, type JsonObject } from '../machine/json.ts'
 import type { Launch } from './clients.ts'
 import { shellLine } from './launch.ts'
 

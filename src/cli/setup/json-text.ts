@@ -5,7 +5,7 @@
 import { createScanner, getNodeValue, type Node, type ParseError, parseTree } from 'jsonc-parser'
 import { assert, StoreError } from '../../errors.ts'
 import { MARK } from '../../plain-input.ts'
-import { isObject, type Json, type JsonObject } from '../json.ts'
+import { isObject, type Json, type JsonObject } from '../machine/json.ts'
 
 /** A value that is to be in the file. */
 export interface Wanted {

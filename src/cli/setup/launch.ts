@@ -2,7 +2,7 @@
 // of a user's shell may be missing, and its form for shells.
 
 import { StoreError } from '../../errors.ts'
-import type { AgentEnvironment, Environment } from '../environment.ts'
+import type { AgentEnvironment, Environment } from '../call/environment.ts'
 import { programFile } from '../own-package.ts'
 import type { Launch, Scope } from './clients.ts'
 

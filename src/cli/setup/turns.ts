@@ -10,7 +10,7 @@ import { LockIdentity, ProcessLock, sweepOwners } from '../../disk/process-lock.
 import { hasCode, StoreError } from '../../errors.ts'
 import { attempt, makeDirectory } from '../../home/files.ts'
 import { lockWaitMsDefault } from '../../limits.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../call/environment.ts'
 
 /** Throws `locked` if another process does not end its turn, and a storage code. */
 export async function inTurn<T>(

@@ -10,7 +10,7 @@ import { utf8 } from '../../bytes.ts'
 import { atomicWrite, type Disk, makeDurableDirectory, removeTemporary } from '../../disk/disk.ts'
 import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
 import { attempt, errnoOf, findBytes, textOf } from '../../home/files.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../call/command-error.ts'
 
 export interface UserFile {
   /** As the program calls it. */

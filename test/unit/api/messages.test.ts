@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { errorSurface, plainMessage } from '../../../src/api/error-surface.ts'
-import { errorText } from '../../../src/cli/output.ts'
+import { errorText } from '../../../src/cli/terminal/output.ts'
 import { type ErrorCode, StoreError } from '../../../src/errors.ts'
 
 /** Three lines of 100 columns, after `gitlocket: ` or `hint: `. */

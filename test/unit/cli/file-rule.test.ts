@@ -1,7 +1,7 @@
 // The rule for plain files: names of memories and of what exists, in; verdicts, out.
 
 import { describe, expect, test } from 'vitest'
-import { judgeFiles } from '../../../src/cli/file-rule.ts'
+import { judgeFiles } from '../../../src/cli/machine/file-rule.ts'
 
 function judge(
   paths: readonly string[],

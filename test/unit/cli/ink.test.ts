@@ -1,10 +1,10 @@
 // Colours: when there are any, and that nothing an agent wrote reaches a terminal as an escape.
 
 import { describe, expect, test } from 'vitest'
-import { Input } from '../../../src/cli/command.ts'
-import type { Context } from '../../../src/cli/context.ts'
-import type { Environment, Terminal } from '../../../src/cli/environment.ts'
-import { inkOf } from '../../../src/cli/ink.ts'
+import { Input } from '../../../src/cli/call/command.ts'
+import type { Context } from '../../../src/cli/call/context.ts'
+import type { Environment, Terminal } from '../../../src/cli/call/environment.ts'
+import { inkOf } from '../../../src/cli/terminal/ink.ts'
 
 const escape = '\u001b[2J'
 const pipe: Terminal = {

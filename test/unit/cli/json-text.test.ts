@@ -3,7 +3,7 @@
 import * as fc from 'fast-check'
 import { parse } from 'jsonc-parser'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../../src/cli/json.ts'
+import type { JsonObject } from '../../../src/cli/machine/json.ts'
 import { addTo, type Wanted } from '../../../src/cli/setup/json-text.ts'
 import { full, seed } from '../../support/seed.ts'
 

@@ -5,14 +5,14 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import { array, assert, boolean, constantFrom, property, tuple } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Ink, plainInk } from '../../../src/cli/ink.ts'
+import { type Ink, plainInk } from '../../../src/cli/terminal/ink.ts'
 import {
   nameOf,
   paintPatch,
   patchText,
   statText,
   type TextChange,
-} from '../../../src/cli/patch-text.ts'
+} from '../../../src/cli/text/patch-text.ts'
 import { full, seed } from '../../support/seed.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 import { requires } from '../../support/tools.ts'

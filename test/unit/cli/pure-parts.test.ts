@@ -8,13 +8,19 @@ import {
   exportProblem,
   findCaseTwins,
   ignoresCase,
-} from '../../../src/cli/memory-files.ts'
+} from '../../../src/cli/machine/memory-files.ts'
 import { parseCommandLine, wantsJson } from '../../../src/cli/parse.ts'
-import { progressLine } from '../../../src/cli/progress.ts'
-import { numberText, sizeText } from '../../../src/cli/sizes.ts'
-import { storePath } from '../../../src/cli/store-path.ts'
 import { commands } from '../../../src/cli/table.ts'
-import { findTime, localTime, parseDuration, parseTime, timeAgo } from '../../../src/cli/times.ts'
+import { progressLine } from '../../../src/cli/terminal/progress.ts'
+import { numberText, sizeText } from '../../../src/cli/text/sizes.ts'
+import { storePath } from '../../../src/cli/text/store-path.ts'
+import {
+  findTime,
+  localTime,
+  parseDuration,
+  parseTime,
+  timeAgo,
+} from '../../../src/cli/text/times.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 test('a local time is one that options take, to the second', () => {

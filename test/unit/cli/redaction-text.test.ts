@@ -4,9 +4,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { CommandError } from '../../../src/cli/command-error.ts'
-import { Input } from '../../../src/cli/command.ts'
-import { checkSelects, patternOf } from '../../../src/cli/redaction-text.ts'
+import { CommandError } from '../../../src/cli/call/command-error.ts'
+import { Input } from '../../../src/cli/call/command.ts'
+import { checkSelects, patternOf } from '../../../src/cli/commands/redact-selection.ts'
 import { StoreError } from '../../../src/errors.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 

@@ -1,7 +1,7 @@
 // The pace of `sync --watch`, on a clock that the test moves.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { repeat } from '../../../src/cli/repeat.ts'
+import { repeat } from '../../../src/cli/machine/repeat.ts'
 
 const SECONDS = 60
 

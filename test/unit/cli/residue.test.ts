@@ -1,7 +1,7 @@
 // What the proof of absence prints, and whether that is a success.
 
 import { expect, test } from 'vitest'
-import { residueExitCode, residueJson, residueLines } from '../../../src/cli/residue.ts'
+import { residueExitCode, residueJson, residueLines } from '../../../src/cli/store/residue.ts'
 
 const searched = { versions: 1, objects: 9, journalBytes: 0, cached: 2, pending: 0, putAside: 0 }
 const nothing = { ...searched, found: [], builtOnRedacted: [], textsOutside: [] }

@@ -1,7 +1,7 @@
 // The text and JSON of sync reports that rarely occur.
 
 import { expect, test } from 'vitest'
-import { reportJson, reportText } from '../../../src/cli/sync-text.ts'
+import { reportJson, reportText } from '../../../src/cli/text/sync-text.ts'
 import type { Conflict, LateChange, SyncReport } from '../../../src/index.ts'
 
 const quiet: SyncReport = {

@@ -1,0 +1,302 @@
+// The only file of cli/ that reads environment variables and inspects the standard streams. All
+// others get these facts as a value. docs/CLI.md lists the variables.
+
+import { hostname } from 'node:os'
+import { join, resolve } from 'node:path'
+import {
+  baseDirectoryOf,
+  type DefaultPlaces,
+  defaultPlaces,
+  findAbsolute,
+  findVariable,
+  homeDirectoryOf,
+} from '../../home/places.ts'
+
+export interface Terminal {
+  readonly input: boolean
+  readonly output: boolean
+  readonly errors: boolean
+  /** Standard output is a terminal that has colours and can scroll. */
+  readonly capable: boolean
+  /** Width of standard error. */
+  readonly columns: number
+}
+
+/** Reading a path throws `invalid_input` if it depends on a home directory that is not known. */
+export interface Environment {
+  readonly storeDirectory: string
+  readonly identityFile: string
+  readonly identityIsNamed: boolean
+  /** The text of an identity, for a machine that has no file for it. */
+  readonly identityText: string | undefined
+  readonly serverDirectory: string
+  readonly stateDirectory: string
+  readonly passphraseFile: string | undefined
+  readonly newPassphraseFile: string | undefined
+  readonly recoveryKeyFile: string | undefined
+  readonly operatorSecretFile: string | undefined
+  /** The key of an account of the Memory Stores API, or a file with it. */
+  readonly anthropicApiKey: string | undefined
+  readonly anthropicApiKeyFile: string | undefined
+  /** A file with certificates in PEM, to trust for remotes too. */
+  readonly certificatesFile: string | undefined
+  /** A shell command, as git takes it. */
+  readonly editor: string | undefined
+  /** A shell command that shows long answers on a terminal. */
+  readonly pager: string | undefined
+  /** The user wants no colours anywhere (no-color.org). */
+  readonly noColour: boolean
+  /** Where the system keeps a user's run-time files, often in RAM. */
+  readonly runtimeDirectory: string | undefined
+  readonly homeDirectory: string
+  /** Where the terminal agent of this name keeps what it knows of this user. */
+  readonly claudeDirectory: string
+  /** Where an organization puts settings for it that take precedence over those of the user. */
+  readonly claudePolicyDirectory: string
+  /** Where basic-memory may keep its configuration, the first place that has one. */
+  readonly basicMemoryDirectories: readonly string[]
+  readonly loginName: string | undefined
+  /** What the system calls this machine. */
+  readonly hostName: string
+  /** `PATH`, to find git and the editor. */
+  readonly searchPath: string
+  readonly terminal: Terminal
+}
+
+/** What is known of the agent programs of this user. */
+export interface AgentEnvironment {
+  readonly platform: NodeJS.Platform
+  readonly homeDirectory: string
+  /** Where desktop programs keep what the user has set. */
+  readonly configDirectory: string
+  /** CLAUDE_CONFIG_DIR. */
+  readonly claudeDirectory: string | undefined
+  /** The session that has started this process, by the agent program's own id. */
+  readonly session: string | undefined
+  /** Where a program that was started with no variable but HOME looks for the store. */
+  readonly usualPlaces: DefaultPlaces
+}
+
+export interface Variable {
+  readonly name: string
+  readonly summary: string
+}
+
+/** For help and documentation. */
+export const variables: readonly Variable[] = [
+  { name: 'GITLOCKET_STORE', summary: 'The store; else `$XDG_DATA_HOME/gitlocket/store`' },
+  {
+    name: 'GITLOCKET_IDENTITY_FILE',
+    summary: 'The secret of this device; else `$XDG_CONFIG_HOME/gitlocket/identity`',
+  },
+  {
+    name: 'GITLOCKET_IDENTITY',
+    summary: 'The secret itself, for `serve` and what manages it, where there is no such file',
+  },
+  {
+    name: 'GITLOCKET_STATE_DIRECTORY',
+    summary: 'State outside the store that reveals a rollback; else `$XDG_STATE_HOME/gitlocket`',
+  },
+  {
+    name: 'GITLOCKET_PASSPHRASE_FILE',
+    summary: 'A file with the passphrase, for `init`, `join`, `recover`',
+  },
+  {
+    name: 'GITLOCKET_NEW_PASSPHRASE_FILE',
+    summary: 'A file with the new passphrase, for `key passwd`, `device remove --rotate-secrets`',
+  },
+  {
+    name: 'GITLOCKET_RECOVERY_KEY_FILE',
+    summary: 'A file with the recovery key, for `join`, `recover`',
+  },
+  {
+    name: 'GITLOCKET_OPERATOR_SECRET_FILE',
+    summary:
+      'A file with an operator secret, for `init`, `join`, `recover`, `key recovery`, `serve`',
+  },
+  {
+    name: 'GITLOCKET_TOKEN',
+    summary:
+      '`token` or `user:token`, for https remotes at GITLOCKET_TOKEN_HOST alone; else git ' +
+      'credential helpers',
+  },
+  {
+    name: 'GITLOCKET_TOKEN_HOST',
+    summary: 'The host that GITLOCKET_TOKEN is sent to: `host` or `host:port`, as in the address',
+  },
+  {
+    name: 'ANTHROPIC_API_KEY',
+    summary: 'The key for `import --from memory-stores`',
+  },
+  {
+    name: 'ANTHROPIC_API_KEY_FILE',
+    summary: 'A file with the key for that import, which takes precedence',
+  },
+  {
+    name: 'GIT_SSH_COMMAND, GIT_SSH',
+    summary: 'The ssh command for remotes, as in git, which `core.sshCommand` of git names too',
+  },
+  {
+    name: 'GIT_SSL_CAINFO',
+    summary:
+      'A file with certificates (PEM) to trust for https remotes, besides the usual ones; else ' +
+      '`http.sslCAInfo` and `http.sslCAPath` of git, also for one address, and those of the system',
+  },
+  { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
+  {
+    name: 'GITLOCKET_PAGER, PAGER',
+    summary: 'The pager for long answers on a terminal, `cat` for none; else `less -FRX`',
+  },
+  {
+    name: 'CLAUDE_CONFIG_DIR',
+    summary: 'Where Claude Code keeps its files, for `setup` and `import`; else the home',
+  },
+  {
+    name: 'BASIC_MEMORY_CONFIG_DIR',
+    summary: 'Where basic-memory keeps its configuration, for `import`; else as basic-memory does',
+  },
+  {
+    name: 'CLAUDE_CODE_SESSION_ID',
+    summary: 'Set by Claude Code: the session that `mcp` records, unless a hook knows a newer one',
+  },
+  { name: 'NO_COLOR', summary: 'No colours, unless --color says otherwise' },
+]
+
+/** `storeOption` is the value of --store, which takes precedence over the variable. */
+export function readEnvironment(storeOption: string | undefined): Environment {
+  const places = defaultPlaces(process.env)
+  return {
+    get storeDirectory() {
+      return storeOption === undefined ? places.directory : resolve(storeOption)
+    },
+    get identityFile() {
+      return places.identityFile
+    },
+    identityIsNamed: places.identityIsNamed,
+    get serverDirectory() {
+      return places.serverDirectory
+    },
+    get stateDirectory() {
+      return places.stateDirectory
+    },
+    get homeDirectory() {
+      return homeDirectoryOf(process.env)
+    },
+    get claudeDirectory() {
+      return variable('CLAUDE_CONFIG_DIR') ?? join(homeDirectoryOf(process.env), '.claude')
+    },
+    claudePolicyDirectory:
+      process.platform === 'darwin'
+        ? '/Library/Application Support/ClaudeCode'
+        : '/etc/claude-code',
+    get basicMemoryDirectories() {
+      return basicMemoryDirectories()
+    },
+    ...readVariables(),
+    hostName: hostname(),
+    terminal: readTerminal(),
+  }
+}
+
+type Variables = Omit<
+  Environment,
+  | keyof DefaultPlaces
+  | 'storeDirectory'
+  | 'homeDirectory'
+  | 'claudeDirectory'
+  | 'claudePolicyDirectory'
+  | 'basicMemoryDirectories'
+  | 'hostName'
+  | 'terminal'
+>
+
+/** As basic-memory resolves them; older versions know no XDG_CONFIG_HOME. */
+function basicMemoryDirectories(): readonly string[] {
+  const named = variable('BASIC_MEMORY_CONFIG_DIR')
+  if (named !== undefined) return [resolve(named)]
+  const config = findAbsolute(process.env, 'XDG_CONFIG_HOME')
+  const own = join(homeDirectoryOf(process.env), '.basic-memory')
+  return config === undefined ? [own] : [join(config, 'basic-memory'), own]
+}
+
+/** The facts that variables state by themselves. */
+function readVariables(): Variables {
+  return {
+    identityText: takeVariable('GITLOCKET_IDENTITY'),
+    passphraseFile: variable('GITLOCKET_PASSPHRASE_FILE'),
+    newPassphraseFile: variable('GITLOCKET_NEW_PASSPHRASE_FILE'),
+    recoveryKeyFile: variable('GITLOCKET_RECOVERY_KEY_FILE'),
+    operatorSecretFile: variable('GITLOCKET_OPERATOR_SECRET_FILE'),
+    anthropicApiKey: variable('ANTHROPIC_API_KEY'),
+    anthropicApiKeyFile: variable('ANTHROPIC_API_KEY_FILE'),
+    certificatesFile: variable('GIT_SSL_CAINFO'),
+    editor: variable('VISUAL') ?? variable('EDITOR'),
+    pager: variable('GITLOCKET_PAGER') ?? variable('PAGER'),
+    noColour: variable('NO_COLOR') !== undefined,
+    runtimeDirectory: findAbsolute(process.env, 'XDG_RUNTIME_DIR'),
+    loginName: variable('LOGNAME') ?? variable('USER'),
+    searchPath: variable('PATH') ?? '/usr/bin:/bin',
+  }
+}
+
+export function readAgentEnvironment(): AgentEnvironment {
+  const { platform } = process
+  return {
+    platform,
+    get homeDirectory() {
+      return homeDirectoryOf(process.env)
+    },
+    get configDirectory() {
+      return platform === 'darwin'
+        ? join(homeDirectoryOf(process.env), 'Library/Application Support')
+        : baseDirectoryOf(process.env, 'XDG_CONFIG_HOME', '.config')
+    },
+    claudeDirectory: variable('CLAUDE_CONFIG_DIR'),
+    session: variable('CLAUDE_CODE_SESSION_ID'),
+    get usualPlaces() {
+      return defaultPlaces({ HOME: homeDirectoryOf(process.env) })
+    },
+  }
+}
+
+/** The few variables that a desktop gives to the programs that it starts, with additions. */
+export function desktopVariables(others: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const names = ['HOME', 'LOGNAME', 'USER', 'PATH', 'LANG', 'TMPDIR']
+  const kept = names.flatMap((name) => {
+    const value = variable(name)
+    return value === undefined ? [] : [[name, value]]
+  })
+  return { ...Object.fromEntries(kept), ...others }
+}
+
+/** A secret: no program that this one starts is to have it. */
+function takeVariable(name: string): string | undefined {
+  const value = variable(name)
+  delete process.env[name]
+  return value
+}
+
+/** Whether unexpected errors are printed with their stack; that may show plaintext. */
+export function wantsDebugging(): boolean {
+  return variable('NODE_DEBUG') === 'gitlocket'
+}
+
+/** The variables of this process with additions, for a child process. */
+export function variablesWith(others: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { ...process.env, ...others }
+}
+
+function readTerminal(): Terminal {
+  const dumb = variable('TERM') === 'dumb'
+  return {
+    input: process.stdin.isTTY,
+    output: process.stdout.isTTY,
+    errors: process.stderr.isTTY && !dumb,
+    capable: process.stdout.isTTY && !dumb,
+    columns: process.stderr.isTTY ? process.stderr.columns : 80,
+  }
+}
+
+function variable(name: string): string | undefined {
+  return findVariable(process.env, name)
+}

@@ -1,0 +1,123 @@
+// Parses the options of `redact` into a selection of versions. Messages never show a pattern.
+
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { RedactionSelection } from '../../store/redaction/redaction-plan.ts'
+import { usageError } from '../call/command-error.ts'
+import type { Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { readPlainFile } from '../machine/files.ts'
+import { storePath } from '../text/store-path.ts'
+import { parseTime } from '../text/times.ts'
+import { resolveVersion } from '../text/versions-text.ts'
+import { getMemory } from './read.ts'
+
+const conditions = ['memory', 'path', 'actor', 'session', 'matching', 'matching-file', 'before']
+
+/** Checks the options before the store is opened. Throws `invalid_input`. */
+export function checkSelects(input: Input): void {
+  const given = conditions.filter((name) => input.text(name) !== undefined)
+  if (given.length === 0 && input.findArgument(0) === undefined) {
+    throw usageError(
+      'redact needs versions, or a condition such as --memory, --session or --matching-file',
+      'redact',
+    )
+  }
+  const pattern = patternOf(input)
+  if (pattern !== undefined) return
+  const extra = ['literal', 'ignore-case'].find((name) => input.flag(name))
+  if (extra === undefined) return
+  throw usageError(`--${extra} needs --matching or --matching-file`, 'redact')
+}
+
+/** A version must meet all conditions that are given. */
+export async function selectionIn(
+  context: Context,
+  input: Input,
+  store: MemoryStore,
+): Promise<RedactionSelection> {
+  const typed = input.arguments(0)
+  const versionIds: string[] = []
+  for (const version of typed) versionIds.push(await resolveVersion(store, version))
+  const [memory, path, before] = ['memory', 'path', 'before'].map((name) => input.text(name))
+  return {
+    versionIds: typed.length === 0 ? undefined : versionIds,
+    memoryId: memory === undefined ? undefined : await memoryIdOf(store, memory),
+    path: path === undefined ? undefined : storePath(path),
+    actorId: input.text('actor'),
+    session: input.text('session'),
+    matching: patternOf(input),
+    before: before === undefined ? undefined : parseTime('before', before, context.clock()),
+    withCopies: input.flag('with-copies'),
+  }
+}
+
+/** Accepts an id, or the current path of the memory. */
+async function memoryIdOf(store: MemoryStore, typed: string): Promise<string> {
+  if (typed.startsWith('mem_')) return typed
+  return (await getMemory(store, storePath(typed))).memoryId
+}
+
+/** Undefined if none is given. Throws `invalid_input`. */
+export function patternOf(input: Input): RegExp | undefined {
+  const file = input.text('matching-file')
+  const argument = input.text('matching')
+  if (file !== undefined && argument !== undefined) {
+    throw usageError('Give --matching or --matching-file, not both', 'redact')
+  }
+  const source = file === undefined ? argument : patternIn(readPlainFile('the pattern', file))
+  if (source === undefined) return undefined
+  const option = file === undefined ? 'matching' : 'matching-file'
+  if (source === '') throw usageError(`--${option} must not be empty`, 'redact')
+  const flags = input.flag('ignore-case') ? 'imu' : 'mu'
+  return compile(option, input.flag('literal') ? literal(source) : source, flags)
+}
+
+/**
+ * The pattern in the text of a file. What may not be meant is refused: a pattern that finds less
+ * than its user thinks leaves a secret behind. Throws `invalid_input`.
+ */
+function patternIn(text: string): string {
+  const [line = '', ...more] = text.split(/\r\n?|\n/).filter((one) => one.trim() !== '')
+  if (more.length > 0) {
+    throw usageError(
+      '--matching-file holds several lines: give one pattern in one line, and redact once for each',
+      'redact',
+    )
+  }
+  if (line.includes('\0')) {
+    throw usageError('--matching-file holds NUL bytes: save it as UTF-8 text', 'redact')
+  }
+  if (line !== line.trim()) {
+    throw usageError(
+      '--matching-file begins or ends with white space: remove it, or write it as [ ] in a ' +
+        'regular expression',
+      'redact',
+    )
+  }
+  return line
+}
+
+/** The engine's own error quotes the pattern, which may be the secret. */
+function compile(option: string, source: string, flags: string): RegExp {
+  try {
+    const pattern = new RegExp(source, flags)
+    if (!pattern.test('')) return pattern
+  } catch {
+    throw usageError(
+      `--${option} is not a regular expression; --literal takes it as plain text`,
+      'redact',
+    )
+  }
+  throw usageError(`--${option} matches the empty string, so that it matches any text`, 'redact')
+}
+
+/** One text in each of its forms: a letter and its accent may be one code point or two. */
+function literal(text: string): string {
+  const forms = new Set([text, text.normalize('NFC'), text.normalize('NFD')])
+  const sources = [...forms].map(escaped)
+  return sources.length === 1 ? sources.join('') : `(?:${sources.join('|')})`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[$()*+./?[\\\]^{|}]/g, String.raw`\$&`)
+}

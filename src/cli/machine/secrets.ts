@@ -1,0 +1,113 @@
+// Reads passphrases and recovery keys: from a file that a variable names, else from a prompt. Never
+// from an argument, which every process of the machine can read.
+
+import { hasCode } from '../../errors.ts'
+import { parseOperatorSecret, parseRecoveryKey } from '../../keys/identity.ts'
+import { passphraseCharactersMin } from '../../limits.ts'
+import { CommandError } from '../call/command-error.ts'
+import type { Context } from '../call/context.ts'
+import { askNewSecret, askSecret, canAsk } from '../terminal/prompt.ts'
+import { readMarkedSecret, readSecretFile } from './files.ts'
+
+/** A secret that opens a store for a device that is not enrolled. */
+export type Secret =
+  | { readonly passphrase: string }
+  | { readonly recoveryKey: string }
+  | { readonly operatorSecret: string }
+
+const RECOVERY_KEY = /^\s*GLKR1-/i
+const OPERATOR_SECRET = /^\s*GLKO1-/i
+
+/** The passphrase for `init`; undefined without a file and a terminal, or for empty input. */
+export async function findFirstPassphrase(context: Context): Promise<string | undefined> {
+  const file = context.environment.passphraseFile
+  if (file !== undefined) return readSecretFile('the passphrase', file)
+  if (!canAsk(context)) return undefined
+  const question = `New passphrase (${leastLength}; empty for none)`
+  const typed = await askNewSecret(context, question, 'GITLOCKET_PASSPHRASE_FILE', (secret) => {
+    if (secret !== '') checkLength(secret)
+  })
+  return typed === '' ? undefined : typed
+}
+
+/** The new passphrase for `key passwd`. */
+export async function getNewPassphrase(context: Context): Promise<string> {
+  const file = context.environment.newPassphraseFile
+  if (file !== undefined) return readSecretFile('the new passphrase', file)
+  const question = `New passphrase (${leastLength})`
+  return askNewSecret(context, question, 'GITLOCKET_NEW_PASSPHRASE_FILE', checkLength)
+}
+
+const leastLength = `at least ${passphraseCharactersMin} characters`
+
+/** What the store would refuse is not asked for again. */
+function checkLength(secret: string): void {
+  if (Array.from(secret).length >= passphraseCharactersMin) return
+  const hint = 'A few random words are long enough, and easy to remember'
+  throw new CommandError('invalid_input', `A passphrase must have ${leastLength}`, hint)
+}
+
+/** Runs the work of `recover` or `join` with the secret that its user gives. */
+export async function withSecret<T>(
+  context: Context,
+  work: (secret: Secret) => Promise<T>,
+): Promise<T> {
+  const [secret, older] = await getSecrets(context)
+  try {
+    return await work(secret)
+  } catch (error) {
+    if (older === undefined || !hasCode(error, 'wrong_key')) throw error
+    return work(older)
+  }
+}
+
+/**
+ * The secret, whose form distinguishes the kinds, and how earlier versions read it, which took a
+ * byte-order mark for a part of the passphrase.
+ */
+async function getSecrets(context: Context): Promise<readonly [Secret, Secret?]> {
+  const { passphraseFile, recoveryKeyFile } = context.environment
+  const operatorSecret = findOperatorSecret(context)
+  if (operatorSecret !== undefined) return [{ operatorSecret }]
+  if (recoveryKeyFile !== undefined) {
+    return [checked(readSecretFile('the recovery key', recoveryKeyFile))]
+  }
+  if (passphraseFile !== undefined) {
+    const [passphrase, marked] = readMarkedSecret('the passphrase', passphraseFile)
+    return marked === undefined ? [{ passphrase }] : [{ passphrase }, { passphrase: marked }]
+  }
+  const variable = 'GITLOCKET_PASSPHRASE_FILE or GITLOCKET_RECOVERY_KEY_FILE'
+  const typed = await askSecret(context, 'Passphrase or recovery key', variable)
+  const isKey = RECOVERY_KEY.test(typed) || OPERATOR_SECRET.test(typed)
+  return [isKey ? checked(typed.trim()) : { passphrase: typed }]
+}
+
+/** The operator secret that the recovery key of a new store follows from, if there is one. */
+export function findOperatorSecret({ environment }: Context): string | undefined {
+  const { operatorSecretFile: file } = environment
+  if (file === undefined) return undefined
+  const operatorSecret = readSecretFile('the operator secret', file)
+  checked(operatorSecret)
+  return operatorSecret
+}
+
+/** Rejects a mistyped recovery key or operator secret before any remote is contacted. */
+function checked(typed: string): Secret {
+  const isOperator = OPERATOR_SECRET.test(typed)
+  try {
+    if (isOperator) {
+      parseOperatorSecret(typed)
+      return { operatorSecret: typed }
+    }
+    parseRecoveryKey(typed)
+    return { recoveryKey: typed }
+  } catch (error) {
+    if (!hasCode(error, 'invalid_identity')) throw error
+    const hint = isOperator
+      ? 'Compare it with what `gitlocket key operator` printed: GLKO1- and eight groups of seven ' +
+        'characters'
+      : 'Compare it with what `gitlocket init` or `gitlocket key recovery` printed: GLKR1- and ' +
+        'eight groups of eight characters'
+    throw new CommandError('invalid_identity', error.message, hint, { place: '' })
+  }
+}

@@ -1,0 +1,166 @@
+// The only way in which commands open the store: it is closed again in every case, so that a
+// command leaves an ordinary bare repository and no lock.
+
+import { statSync } from 'node:fs'
+import { hasCode, StoreError } from '../../errors.ts'
+import { attempt } from '../../home/files.ts'
+import { findIdentity } from '../../home/identity-file.ts'
+import type { Identity } from '../../keys/identity.ts'
+import type { Audit, AuditOptions } from '../../store/audit/audit.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import { openStore } from '../../store/open.ts'
+import type { OpenOptions } from '../../store/session/open-options.ts'
+import { CommandError } from '../call/command-error.ts'
+import type { Context } from '../call/context.ts'
+import type { Environment } from '../call/environment.ts'
+import { isRealDirectory } from '../machine/memory-files.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { clockNotice } from '../text/times.ts'
+import {
+  findVanished,
+  firstStore,
+  isNothingHere,
+  noteStoreHere,
+  vanishedError,
+} from './vanished.ts'
+
+/** The identity from its file. Throws `invalid_identity`, with a hint, if there is none. */
+export function getIdentity(environment: Environment): Identity {
+  const identity = findIdentity(environment)
+  if (identity !== undefined) return identity
+  throw new CommandError(
+    'invalid_identity',
+    `There is no identity file at ${environment.identityFile}`,
+    isNothingHere(environment)
+      ? firstStore
+      : '`gitlocket recover` enrols this machine in the store that is there',
+  )
+}
+
+/** Whether there may be a store, and an identity to open it with. */
+export function isStoreHere({ environment }: Context): boolean {
+  const isDirectory = isRealDirectory(environment.storeDirectory) !== undefined
+  return isDirectory && findIdentity(environment) !== undefined
+}
+
+/** Opens the store with the identity file, and closes it after `work`. */
+export async function withStore<T>(
+  context: Context,
+  work: (store: MemoryStore) => Promise<T>,
+  options: Pick<OpenOptions, 'acceptRolledBack'> = {},
+): Promise<T> {
+  const { environment, interrupts } = context
+  checkIsHere(environment)
+  const identity = getIdentity(environment)
+  const store = await withProgress(context, 'Verifying the history', (progress) =>
+    openStore({
+      directory: environment.storeDirectory,
+      stateDirectory: environment.stateDirectory,
+      identity,
+      progress,
+      signal: interrupts.signal,
+      ...options,
+    }),
+  ).catch((error: unknown) => {
+    throw explained(error)
+  })
+  noteStoreHere(environment, store.id)
+  return closing(store, async () => {
+    const result = await work(store)
+    const { clockLeap } = store.maintenance
+    const notice = clockLeap === undefined ? [] : [clockNotice(context, clockLeap)]
+    // A command may open the store twice.
+    context.notices.push(...notice.filter((text) => !context.notices.includes(text)))
+    return result
+  })
+}
+
+/** As `withStore`; `audited` answers for an auditor, who cannot open the store. */
+export async function withStoreOrTrail<T>(
+  context: Context,
+  work: (store: MemoryStore) => Promise<T>,
+  audited: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await withStore(context, work)
+  } catch (error) {
+    if (!hasCode(error, 'permission_denied')) throw error
+    return audited()
+  }
+}
+
+/** Verifies the trail with the identity file, which may be that of an auditor. */
+export async function auditHere(context: Context, acceptRolledBack = false): Promise<Audit> {
+  // Loaded on demand: few devices are auditors.
+  const { auditStore } = await import('../../store/audit/audit.ts')
+  checkIsHere(context.environment)
+  const found = await auditing(context, (options) => auditStore({ ...options, acceptRolledBack }))
+  noteStoreHere(context.environment, found.storeId)
+  return found
+}
+
+/** Gives `work` what an audit of this store needs, and explains its errors. */
+export async function auditing<T>(
+  context: Context,
+  work: (options: AuditOptions) => Promise<T>,
+): Promise<T> {
+  const { environment, interrupts } = context
+  const identity = getIdentity(environment)
+  return withProgress(context, 'Verifying the trail', (progress) =>
+    work({
+      directory: environment.storeDirectory,
+      stateDirectory: environment.stateDirectory,
+      identity,
+      progress,
+      signal: interrupts.signal,
+    }),
+  ).catch((error: unknown) => {
+    throw explained(error)
+  })
+}
+
+/** Closes the store after `work`. An error of `work` takes precedence over one of closing. */
+export async function closing<T>(
+  store: MemoryStore,
+  work: (store: MemoryStore) => Promise<T>,
+): Promise<T> {
+  let result: T
+  try {
+    result = await work(store)
+  } catch (error) {
+    await store.close().catch(() => undefined)
+    throw error
+  }
+  await store.close()
+  return result
+}
+
+/** Throws `not_a_store` for a file, and for a store that was here. */
+function checkIsHere(environment: Environment): void {
+  checkIsDirectory(environment.storeDirectory)
+  const vanished = findVanished(environment)
+  if (vanished !== undefined) throw vanishedError(environment, vanished)
+}
+
+/** Throws `not_a_store` for a file, before it looks like a fault of the disk. */
+export function checkIsDirectory(path: string): void {
+  const found = attempt('open the store', path, () => statSync(path, { throwIfNoEntry: false }))
+  if (found === undefined || found.isDirectory()) return
+  throw new StoreError('not_a_store', 'The path of the store is a file, not a directory')
+}
+
+/** An error of opening a store, with a hint that names the commands to use. */
+function explained(error: unknown): unknown {
+  if (hasCode(error, 'wrong_key')) {
+    const hint =
+      '`gitlocket recover` enrols this machine with a passphrase or the recovery key, or an ' +
+      'owner adds it with the output of `gitlocket device card`; a removed device needs a ' +
+      'new identity file first'
+    return new CommandError('wrong_key', error.message, hint)
+  }
+  if (hasCode(error, 'permission_denied')) {
+    const hint = '`gitlocket audit` does that, and `gitlocket sync` fetches what is new'
+    return new CommandError('permission_denied', error.message, hint)
+  }
+  return error
+}

@@ -1,0 +1,63 @@
+// `--at`: reads the store as it was at a point. Verbs that only read go through here, and work the
+// same on the current state and on a past one.
+
+import type { MemoryReader } from '../../api/actions.ts'
+import { timestamp } from '../../api/wire.ts'
+import type { PastView } from '../../store/history/past.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { countText } from '../text/sizes.ts'
+import { withStore } from './open-store.ts'
+import { pointOf } from './points.ts'
+
+/** Runs `work` on the current state of the store, or on that of the point that --at names. */
+export function withReader(
+  context: Context,
+  input: Input,
+  work: (reader: MemoryReader) => Promise<Answer>,
+): Promise<Answer> {
+  return withStore(context, async (store) => {
+    const past = await findPast(context, input, store)
+    if (past === undefined) return work(store)
+    const answer = await work(past)
+    const notes = [answer.note, noteOf(past)].filter((note) => note !== undefined)
+    return {
+      ...answer,
+      json: withFacts(answer.json, past),
+      ...(notes.length === 0 ? {} : { note: notes.join('\n') }),
+    }
+  })
+}
+
+async function findPast(
+  context: Context,
+  input: Input,
+  store: MemoryStore,
+): Promise<PastView | undefined> {
+  const point = await pointOf(context, input, 'at', store)
+  if (point === undefined) return undefined
+  const { signal } = context.interrupts
+  return withProgress(context, 'Reading the history', (progress) =>
+    store.at(point, { progress, signal }),
+  )
+}
+
+function noteOf({ redacted, displaced }: PastView): string | undefined {
+  const notes: string[] = []
+  if (redacted > 0) {
+    const count = countText(redacted, 'memory of that time is', 'memories of that time are')
+    notes.push(`${count} redacted and left out`)
+  }
+  if (displaced > 0) {
+    const count = countText(displaced, 'memory is', 'memories are')
+    notes.push(`${count} left out: clones had diverged then, and an older memory had the path`)
+  }
+  return notes.length === 0 ? undefined : notes.join('\n')
+}
+
+function withFacts(json: unknown, { commit, time, redacted, displaced }: PastView): unknown {
+  const at = { commit, time: timestamp(time), redacted, displaced }
+  return typeof json === 'object' && json !== null ? { ...json, at } : json
+}

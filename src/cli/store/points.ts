@@ -1,0 +1,68 @@
+// Parses points of the history: a time, a version or a commit.
+
+import { timestamp } from '../../api/wire.ts'
+import { assert, StoreError } from '../../errors.ts'
+import type { Point } from '../../store/history/points.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
+import type { Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { findTime } from '../text/times.ts'
+import { resolveVersion } from '../text/versions-text.ts'
+
+export async function pointOf(
+  context: Context,
+  input: Input,
+  option: string,
+  store: MemoryStore,
+): Promise<Point | undefined> {
+  const text = input.text(option)
+  return text === undefined ? undefined : parsePoint(context, store, option, text)
+}
+
+/** The point of a required option, whose presence the caller has checked. */
+export async function getPoint(
+  context: Context,
+  input: Input,
+  option: string,
+  store: MemoryStore,
+): Promise<Point> {
+  const point = await pointOf(context, input, option, store)
+  assert(point !== undefined, 'a required option was not checked')
+  return point
+}
+
+/** The history is decrypted when it is first asked for; a long one takes a moment. */
+export async function loadHistory(context: Context, store: MemoryStore): Promise<void> {
+  const { signal } = context.interrupts
+  await withProgress(context, 'Reading the history', (progress) =>
+    store.history.versions({ limit: 1 }, { progress, signal }),
+  )
+}
+
+/** Throws `invalid_input`, or `not_found` for an unknown version. */
+async function parsePoint(
+  context: Context,
+  store: MemoryStore,
+  option: string,
+  text: string,
+): Promise<Point> {
+  const time = findTime(text, context.clock())
+  if (time !== undefined) return { time }
+  // Digits of a version may look like those of a commit; the prefix distinguishes them.
+  if (/^[0-9a-f]{7,40}$/.test(text)) return { commit: text }
+  if (text.startsWith('memver_') || /^[0-9a-z]{26}$/.test(text)) {
+    await loadHistory(context, store)
+    return { versionId: await resolveVersion(store, text) }
+  }
+  throw new StoreError(
+    'invalid_input',
+    `--${option} must be a time such as 7d, 2026-01-31 or 2026-01-31T12:00:00Z, a version such ` +
+      'as memver_3k9f0z2c1d, or a commit',
+  )
+}
+
+export function pointJson(point: Point): Readonly<Record<string, string>> {
+  if ('time' in point) return { time: timestamp(point.time) }
+  return 'versionId' in point ? { memory_version_id: point.versionId } : { commit: point.commit }
+}

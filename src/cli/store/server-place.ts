@@ -1,0 +1,113 @@
+// Where a server keeps its stores, and the identity that opens them: for `serve` and the verbs that
+// manage it.
+
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { errorSurface, plainMessage } from '../../api/error-surface.ts'
+import { type ErrorCode, StoreError } from '../../errors.ts'
+import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
+import { type HostAdministration, openHostAdministration } from '../../hosting/administration.ts'
+import { type Identity, parseIdentity } from '../../keys/identity.ts'
+import { CommandError } from '../call/command-error.ts'
+import type { Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { askSecret, canAsk } from '../terminal/prompt.ts'
+
+export interface ServerPlace {
+  readonly dataDirectory: string
+  readonly stateDirectory: string
+  readonly identity: Identity
+}
+
+type Directories = Omit<ServerPlace, 'identity'>
+
+/** Whose stores there are: only the identity that made them opens them. */
+const SEALED = 'catalogue'
+
+/** Runs `work` with the identity of a server, which is made if there is no server yet. */
+export async function withServerPlace<T>(
+  context: Context,
+  input: Input,
+  work: (place: ServerPlace) => Promise<T>,
+): Promise<T> {
+  const { environment } = context
+  const directories = {
+    dataDirectory: resolve(input.text('data') ?? environment.serverDirectory),
+    stateDirectory: resolve(input.text('state') ?? environment.stateDirectory),
+  }
+  const identity = await findServerIdentity(context, directories)
+  const run = (found: Identity): Promise<T> =>
+    work({ ...directories, identity: found }).catch((error: unknown) => {
+      throw about(directories, error)
+    })
+  if (identity !== undefined) return run(identity)
+  // A server that cannot listen has sealed its files before.
+  return withIdentityFile(environment, run, () => hasServer(directories))
+}
+
+function hasServer({ dataDirectory }: Directories): boolean {
+  return existsSync(join(dataDirectory, SEALED))
+}
+
+/** What can be managed beside the server. */
+export function withAdministration<T>(
+  context: Context,
+  input: Input,
+  work: (host: HostAdministration) => Promise<T>,
+): Promise<T> {
+  return withServerPlace(context, input, async (place) => {
+    const host = await openHostAdministration({ ...place, clock: context.clock })
+    try {
+      return await work(host)
+    } finally {
+      await host.close()
+    }
+  })
+}
+
+/** Errors name the store by default, which this is not about. */
+function about({ dataDirectory }: Directories, error: unknown): unknown {
+  if (!(error instanceof StoreError) || error instanceof CommandError) return error
+  const { code, details, cause } = error
+  const options = { place: `server: ${dataDirectory}`, details, cause }
+  const advice = hints[code] ?? errorSurface[code].advice
+  return new CommandError(code, plainMessage(error, 'The server'), advice, options)
+}
+
+/** Where the usual advice is about a store. */
+const hints: Partial<Record<ErrorCode, string>> = {
+  locked: 'Use the address of that server, or end it',
+  not_found:
+    'Look at what there is with `gitlocket api-key list` and `gitlocket workspace list`; ' +
+    '--data names the directory of another server',
+  wrong_key: 'Use the identity with which the server was started first',
+  rolled_back:
+    'If a backup was put back on purpose, start it with `gitlocket serve --accept-rolled-back`; ' +
+    'if nobody did, find out who changed the files',
+  invalid_identity:
+    'Correct the identity or the permissions of its file, or restore it from its copy',
+  store_full: 'Delete what is no longer needed on the server: stores, or sessions and keys',
+  storage_denied: 'Check owner and permissions of the data directory and the state directory',
+}
+
+/** Undefined for a machine that has none and needs none yet. */
+async function findServerIdentity(
+  context: Context,
+  directories: Directories,
+): Promise<Identity | undefined> {
+  const { identityText } = context.environment
+  if (identityText !== undefined) return parseIdentity(identityText)
+  const { identityFile } = context.environment
+  const found = findIdentity(context.environment)
+  if (found !== undefined || !hasServer(directories)) return found
+  if (canAsk(context)) {
+    return parseIdentity(await askSecret(context, 'Identity', 'GITLOCKET_IDENTITY'))
+  }
+  const { dataDirectory } = directories
+  throw new CommandError(
+    'invalid_identity',
+    `There are stores in ${dataDirectory}, and no identity file at ${identityFile}`,
+    'Restore the identity file from its copy, or name it with GITLOCKET_IDENTITY_FILE',
+    { place: `server: ${dataDirectory}` },
+  )
+}

@@ -1,0 +1,112 @@
+// Formats answers and errors. Answers go to standard output, everything else to standard error;
+// with --json both are one JSON value on one line. On a terminal, hidden characters that an agent
+// may have written into a memory are marked, and escaped in JSON, which keeps its value.
+
+import { plainMessage, surfaceOf } from '../../api/error-surface.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { visible, visibleJson } from '../../text/visible.ts'
+import { CommandError } from '../call/command-error.ts'
+import type { Answer } from '../call/command.ts'
+
+/** The text for standard output. */
+export function answerText(answer: Answer, json: boolean, terminal: boolean): string {
+  if (json) return jsonText(answer.json, terminal)
+  return terminal && answer.inked !== true ? visible(answer.text) : answer.text
+}
+
+/**
+ * The text for standard error when a command fails. Names `store` if it may be the cause. Hidden
+ * characters are always marked in a sentence, and in JSON escaped if `terminal`.
+ */
+export function errorText(
+  error: unknown,
+  json: boolean,
+  store: string | undefined,
+  terminal = false,
+): string {
+  if (json) return jsonText(errorJson(error), terminal)
+  const what = `${messageOf(error)}${whereText(error)}`
+  const place = placeOf(error, store)
+  const lines = [`gitlocket: ${what}`, ...(place === '' ? [] : [place]), `hint: ${hintOf(error)}`]
+  return visible(`${lines.join('\n')}\n`).toWellFormed()
+}
+
+/** One line. An unpaired surrogate would be escaped, and come back when the line is parsed. */
+function jsonText(value: unknown, terminal: boolean): string {
+  const text = `${JSON.stringify(value, wellFormed)}\n`
+  return terminal ? visibleJson(text) : text
+}
+
+function wellFormed(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed() : value
+}
+
+function placeOf(error: unknown, store: string | undefined): string {
+  if (error instanceof CommandError && error.place !== undefined) return error.place
+  const { exitCode } = surfaceOf(error)
+  return store !== undefined && exitCode >= 7 && exitCode <= 12 ? `store: ${store}` : ''
+}
+
+/** The error as a JSON value: that of the Memory Stores API (§2), with further facts. */
+export function errorJson(error: unknown): Readonly<Record<string, unknown>> {
+  return { type: 'error', error: errorFacts(error) }
+}
+
+function errorFacts(error: unknown): Readonly<Record<string, unknown>> {
+  const { exitCode, type } = surfaceOf(error)
+  const code = error instanceof StoreError ? error.code : 'unexpected'
+  const details = error instanceof StoreError ? detailsOf(error) : {}
+  const facts = error instanceof CommandError ? error.facts : {}
+  const message = messageOf(error)
+  const detail =
+    error instanceof StoreError && error.message !== message ? error.message : undefined
+  return {
+    type,
+    code,
+    message,
+    hint: hintOf(error),
+    exit_code: exitCode,
+    detail,
+    ...details,
+    ...facts,
+  }
+}
+
+function hintOf(error: unknown): string {
+  if (error instanceof CommandError) return error.hint
+  const { advice } = surfaceOf(error)
+  if (!hasCode(error, 'sensitive_content') || error.details.sha256 === undefined) return advice
+  const command = `gitlocket guard allow ${error.details.sha256}`
+  return `${advice}. If this is a false alarm, an owner can let this exact text through: ${command}`
+}
+
+export function exitCodeOf(error: unknown): number {
+  return surfaceOf(error).exitCode
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof CommandError) return error.message
+  if (error instanceof StoreError) return plainMessage(error)
+  // A bug: its text may hold anything, so only its kind is reported.
+  const name = error instanceof Error ? error.name : typeof error
+  return `Unexpected ${name}; run again with NODE_DEBUG=gitlocket to see it`
+}
+
+/** Details that the message does not name: the path, and the lines of several matches. */
+function whereText(error: unknown): string {
+  if (!(error instanceof StoreError)) return ''
+  const { path, lines } = error.details
+  const at = path === undefined || error.message.includes(path) ? '' : `: ${path}`
+  return lines === undefined || error.message.includes(' in line ')
+    ? at
+    : `${at}, in lines ${lines.join(', ')}`
+}
+
+function detailsOf(error: StoreError): Readonly<Record<string, unknown>> {
+  const { memoryId, versionIds, ...others } = error.details
+  return {
+    ...others,
+    ...(memoryId === undefined ? {} : { memory_id: memoryId }),
+    ...(versionIds === undefined ? {} : { memory_version_ids: versionIds }),
+  }
+}

@@ -1,0 +1,37 @@
+// Changes of who may open the store: how they reach the remotes, and what is said of one of which
+// it is not known whether it has.
+
+import { StoreError } from '../../errors.ts'
+import type { StoreStatus } from '../../store/store-report.ts'
+import type { MemberOptions, MembersChanged } from '../../store/sync/change-members.ts'
+import type { Answer, Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+import { remoteAccess } from '../machine/remote-access.ts'
+import { exitCodeOf } from '../terminal/output.ts'
+
+export function memberOptions(context: Context, input: Input): MemberOptions {
+  const access = remoteAccess(context)
+  return { access, only: input.flag('only'), signal: context.interrupts.signal }
+}
+
+/** What another machine joins with: an address that names the store and its newest state. */
+export function joinAddress({
+  address,
+  remotes,
+  membershipRemote,
+}: Pick<StoreStatus, 'address' | 'remotes' | 'membershipRemote'>): string {
+  const url = remotes.find(({ name }) => name === membershipRemote)?.url ?? '<remote>'
+  return `${url}#${address}`
+}
+
+/** What to add to the answer: an error, if the change is pending. */
+export function pendingPart({ pending }: MembersChanged): Partial<Answer> {
+  if (pending === undefined) return {}
+  const failure = new StoreError(
+    'membership_pending',
+    'The change is made here, and it is not known whether the remote has it: the next sync ' +
+      `settles that. ${pending.message}`,
+    { cause: pending },
+  )
+  return { failures: [failure], exitCode: exitCodeOf(failure) }
+}

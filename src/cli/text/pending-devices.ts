@@ -1,0 +1,53 @@
+// Devices that have not acknowledged a redaction yet, as text and as JSON.
+
+import { timestamp, type Wire } from '../../api/wire.ts'
+import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
+import { deviceText } from './device-text.ts'
+import { timeAgo } from './times.ts'
+import { wire } from './wire.ts'
+
+const cannotBeKnown =
+  'These may not write, so that it cannot be known whether they have taken redactions over:'
+
+/**
+ * One line for each device, those that cannot acknowledge last; none without devices. With `now`,
+ * times are relative.
+ */
+export function pendingDeviceLines(
+  pendingDevices: readonly PendingDevice[],
+  now: number | undefined,
+): readonly string[] {
+  const later = pendingDevices.filter(({ canAcknowledge }) => canAcknowledge)
+  const never = pendingDevices.filter(({ canAcknowledge }) => !canAcknowledge)
+  return [
+    ...(later.length === 0 ? [] : ['Redactions not acknowledged yet, as far as records show, by']),
+    ...later.map((device) => `  ${pendingText(device, now)}`),
+    ...(never.length === 0 ? [] : [cannotBeKnown]),
+    ...never.map((device) => `  ${pendingText(device, now)}`),
+  ]
+}
+
+/** The lines after an empty one, and with the command that shows them later. */
+export function pendingDeviceParagraph(
+  pendingDevices: readonly PendingDevice[],
+  now: number,
+): readonly string[] {
+  const lines = pendingDeviceLines(pendingDevices, now)
+  if (lines.length === 0) return []
+  return ['', ...lines, '`gitlocket device list` shows later which of them have, by newer records']
+}
+
+function pendingText(
+  { deviceId, name, role, lastRecord }: PendingDevice,
+  now: number | undefined,
+): string {
+  const device = deviceText(deviceId, name)
+  if (lastRecord === undefined) return `${device}, ${role}, has written nothing`
+  const seen = now === undefined ? timestamp(lastRecord) : timeAgo(lastRecord, now)
+  return `${device}, ${role}, last wrote ${seen}`
+}
+
+export function pendingDeviceJson(device: PendingDevice): Wire {
+  const { deviceId, name, role, lastRecord: lastRecordAt, canAcknowledge } = device
+  return wire({ deviceId, name, role, lastRecordAt, canAcknowledge })
+}

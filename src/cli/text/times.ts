@@ -1,0 +1,114 @@
+// Parses and formats times for users: `--since 7d` or a date, `3 hours ago`.
+
+import { timestamp } from '../../api/wire.ts'
+import { StoreError } from '../../errors.ts'
+import type { ClockLeap } from '../../store/session/writer-clock.ts'
+import { usageError } from '../call/command-error.ts'
+import type { Input } from '../call/command.ts'
+import type { Context } from '../call/context.ts'
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+}
+
+/**
+ * Milliseconds since 1970 of a duration before `now` (`90m`, `36h`, `7d`, `2w`), of a date (its
+ * beginning, UTC) or of an RFC 3339 time. Throws `invalid_input`.
+ */
+export function parseTime(option: string, text: string, now: number): number {
+  const time = findTime(text, now)
+  if (time !== undefined) return time
+  throw new StoreError(
+    'invalid_input',
+    `--${option} must be a duration such as 36h or 7d, a date such as 2026-01-31, or a time such ` +
+      'as 2026-01-31T12:00:00Z',
+  )
+}
+
+/** Like `parseTime`, but undefined if the text is none of these. */
+export function findTime(text: string, now: number): number | undefined {
+  const duration = findDuration(text)
+  if (duration !== undefined) return now - duration
+  const isTime =
+    /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/i.test(text)
+  const time = isTime ? Date.parse(text.replace(' ', 'T')) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** Milliseconds of `90m`, `36h`, `7d`, `2w`. Throws `invalid_input`. */
+export function parseDuration(option: string, text: string): number {
+  const duration = findDuration(text)
+  if (duration !== undefined) return duration
+  throw new StoreError('invalid_input', `--${option} must be a duration such as 36h, 90d or 12w`)
+}
+
+const SYNC_MS_MIN = 1000
+/** A timer with more than 24 days would run out at once. */
+const SYNC_MS_MAX = 7 * 24 * 3_600_000
+
+/** Milliseconds of `--sync 5m`; undefined without it. Throws `invalid_input`. */
+export function syncIntervalOf(input: Input, command: string): number | undefined {
+  const text = input.text('sync')
+  if (text === undefined) return undefined
+  const everyMs = parseDuration('sync', text)
+  if (everyMs >= SYNC_MS_MIN && everyMs <= SYNC_MS_MAX) return everyMs
+  throw usageError('--sync must be a duration such as 5m, from 1s to 7d', command)
+}
+
+function findDuration(text: string): number | undefined {
+  const match = /^(\d{1,6})([smhdw])$/.exec(text)
+  return match === null ? undefined : Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)
+}
+
+/** `3 hours ago`, in the largest unit that is at least one. */
+export function timeAgo(time: number, now: number): string {
+  return now - time < 1000 ? 'just now' : `${spanText(now - time)} ago`
+}
+
+export type TimeFormat = (time: number) => string
+
+/** Writes a time for people: local on a terminal, else in UTC, which reads the same everywhere. */
+export function timeFormat({ environment }: Context): TimeFormat {
+  return environment.terminal.output ? localTime : timestamp
+}
+
+/** `2026-01-31 13:00:00+01:00`, which every option that takes a time takes. */
+export function localTime(time: number): string {
+  const minutes = -new Date(time).getTimezoneOffset()
+  const [day, clock = ''] = new Date(time + minutes * 60_000).toISOString().split('T')
+  const hours = String(Math.trunc(Math.abs(minutes) / 60)).padStart(2, '0')
+  const rest = String(Math.abs(minutes) % 60).padStart(2, '0')
+  return `${day} ${clock.slice(0, 8)}${minutes < 0 ? '-' : '+'}${hours}:${rest}`
+}
+
+/** The warning about a clock that is far from the newest record. */
+export function clockNotice(context: Context, leap: ClockLeap): string {
+  const which = 'one of the two is, or was, set wrong'
+  return `The clock of this machine is ${clockText(leap, timeFormat(context))}: ${which}`
+}
+
+export function clockText({ clock, newest }: ClockLeap, format: TimeFormat = timestamp): string {
+  const [span, where] = clock < newest ? [newest - clock, 'behind'] : [clock - newest, 'ahead of']
+  return `${spanText(span)} ${where} the newest record (${format(newest)})`
+}
+
+/** `3 hours`, in the largest unit that is at least one, which a second is. */
+function spanText(elapsed: number): string {
+  const units: readonly (readonly [string, number])[] = [
+    ['year', 365.25 * 86_400_000],
+    ['month', 30.4 * 86_400_000],
+    ['day', 86_400_000],
+    ['hour', 3_600_000],
+    ['minute', 60_000],
+    ['second', 1000],
+  ]
+  for (const [name, milliseconds] of units) {
+    const count = Math.floor(elapsed / milliseconds)
+    if (count >= 1) return `${count} ${name}${count === 1 ? '' : 's'}`
+  }
+  return '0 seconds'
+}

@@ -41,6 +41,14 @@ export function threatRowsOf(text: string): string[] {
   return unique([...text.matchAll(/^(?:\|\s*|#{2,4} |[-*] )?\**(T\d+)\b/gm)].map(only))
 }
 
+/** The rows in an index of them, with ranges such as `T1–T5`. */
+export function indexedRowsOf(text: string): string[] {
+  return [...text.matchAll(/\bT(\d+)(?:–T(\d+))?/g)].flatMap(([, first, last = first]) => {
+    const count = Number(last) - Number(first) + 1
+    return Array.from({ length: count }, (_, at) => `T${Number(first) + at}`)
+  })
+}
+
 /** The threat rows that a file of test/attack names. */
 export function attackedRowsOf(text: string): string[] {
   return unique([...text.matchAll(/\b(T\d+)\b/g)].map(only))

@@ -106,9 +106,9 @@ describe('the documents', () => {
     const [, readme = ''] = documents.find(([path]) => path === 'README.md') ?? []
     const verbs = new Set(commands.map(({ name }) => name.split(' ')[0]))
     const spans = [...readme.matchAll(/`([a-z]+)(?: --[a-z]+)?`|\bgitlocket ([a-z]+)/g)]
-    const named = spans.map(([, span, command]) => command ?? span ?? '')
+    const verbsNamed = spans.map(([, span, command]) => command ?? span ?? '')
     expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(80)
-    expect(named.filter((verb) => !verbs.has(verb))).toEqual([])
-    expect(named).toContain('redact')
+    expect(verbsNamed.filter((verb) => !verbs.has(verb))).toEqual([])
+    expect(verbsNamed).toContain('redact')
   })
 })

@@ -310,17 +310,8 @@ const journal: MutantList = {
 
 const syncAndMerge: MutantList = {
   'unit/store/sync/change-members.test.ts': [
-    without(
-      'changeMembers',
-      'catchUpWith(',
-      'takes over first what others have changed and written',
-    ),
-    always(
-      'changeMembers',
-      "!hasCode(error, 'keyring_conflict')",
-      'of two owners at once is made twice, on one line',
-    ),
-    never('push', '!isSent', 'without the remote changes nothing, and memories are written on'),
+    without('changeMembers', 'catchUpWith(', 'asks every remote, unless told to go on with one'),
+    without('push', 'isSent = true', 'refuses once it has it is pending, and settled by a sync'),
     never('catchUpWith', 'only === true', 'asks every remote, unless told to go on with one'),
   ],
   'unit/store/sync/keyring-conflict.test.ts': [
@@ -336,11 +327,7 @@ const syncAndMerge: MutantList = {
     ),
   ],
   'attack/first-contact.test.ts': [
-    never(
-      'checkRemoval',
-      '!follows',
-      'a head that anybody could have made is not called a removal',
-    ),
+    never('judge', 'lacksSome && !lacksOwnOnly(', 'an owner puts the remote back'),
   ],
   'attack/remote-commits.test.ts': [
     always(

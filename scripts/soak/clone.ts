@@ -6,10 +6,11 @@ import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cleanEnvironment } from '../bench/machine.ts'
-import type { Answers, Ask, Message, Pulse, Request } from './message.ts'
-import type { ClonePlace } from './soak-child.ts'
+import type { Ask, ClonePlace, Message, Request } from './child.ts'
 
-const childModule = fileURLToPath(new URL('soak-child.js', import.meta.url))
+const childModule = fileURLToPath(new URL('child.js', import.meta.url))
+
+export type Pulse = Extract<Message, { type: 'pulse' }>
 
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
@@ -46,7 +47,7 @@ export class CloneProcess {
   private constructor(child: ChildProcess, onPulse: (pulse: Pulse) => void) {
     this.#child = child
     child.on('message', (message: Message) => {
-      if (message.type === 'pulse') onPulse(message.pulse)
+      if (message.type === 'pulse') onPulse(message)
       else if (message.type === 'answer') this.#take(message.id)?.resolve(message.value)
       else if (message.type === 'failed')
         this.#take(message.id)?.reject(new Failed(message.code, message.text))
@@ -71,7 +72,7 @@ export class CloneProcess {
   }
 
   /** Rejects with Killed or Failed. */
-  ask<R extends Request>(request: R): Promise<Answers[R['type']]> {
+  ask(request: Request): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#ended) {
         reject(new Killed())

@@ -11,7 +11,7 @@ import {
   joinStore,
 } from 'gitlocket'
 import { run } from '../bench/machine.ts'
-import type { ClonePlace } from './soak-child.ts'
+import type { ClonePlace } from './child.ts'
 
 export interface World {
   readonly remote: string
@@ -30,8 +30,9 @@ export async function makeWorld(directory: string): Promise<World> {
   await store.remotes.add('origin', remote)
   await store.as(author).devices.add(formatDeviceCard(second), 'writer')
   await store.as(author).sync()
+  const url = `${remote}#${(await store.status()).address}`
   await store.close()
-  const joined = await joinStore({ ...places[1], identity: second, url: remote, author })
+  const joined = await joinStore({ ...places[1], identity: second, url, author })
   await joined.close()
   return { remote, places }
 }

@@ -32,7 +32,7 @@ const VERSION = 1
 const ROW_LENGTH = 74
 const COMMITMENT_LABEL = label('GLK1/detail/v1')
 
-export function encodeRowDetail(detail: RowDetail): Uint8Array {
+function encodeRowDetail(detail: RowDetail): Uint8Array {
   return writeRowDetail(new ByteWriter(), detail).bytes()
 }
 

@@ -6,7 +6,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hash256 } from '../../src/crypto/digest.ts'
 import { kemKeyPair } from '../../src/crypto/recipient.ts'
-import type { Directory } from '../../src/format/directory.ts'
+import type { DeviceEntry, Directory } from '../../src/format/directory.ts'
 import type { KeyringFile } from '../../src/format/keyring.ts'
 import { type EpochKeys, epochKeys } from '../../src/keys/epoch.ts'
 import { generateIdentity } from '../../src/keys/identity.ts'
@@ -14,6 +14,7 @@ import { memberOf, withMember } from '../support/forge-fault.ts'
 import type { KeyringFault } from '../support/forge-keyring.ts'
 import { flipBit, put } from '../support/forge-seal.ts'
 import { Forge } from '../support/forge.ts'
+import { withDevice } from '../support/forged-clones.ts'
 import {
   accepted,
   nextRow,
@@ -42,12 +43,30 @@ describe('T10: a genesis that seed and store id do not authenticate is refused',
     [
       'keyring_chain',
       'a founder who is a writer',
-      (_, directory) => ({
-        ...directory,
-        devices: directory.devices.map((device) => ({ ...device, role: 'writer' })),
-      }),
+      (_, directory) => withFounder(directory, { role: 'writer' }),
     ],
     ['keyring_chain', 'no device', (_, directory) => ({ ...directory, devices: [] })],
+    [
+      'keyring_chain',
+      'a founder whose keys it has not signed',
+      (_, directory) => withFounder(directory, { keySignature: new Uint8Array(64) }),
+    ],
+    [
+      'keyring_chain',
+      'a founder by recovery key',
+      (_, directory) => {
+        return withFounder(directory, { admittedBy: 'recovery', slotId: 'aa'.repeat(16) })
+      },
+    ],
+    [
+      'keyring_malformed',
+      'a removed device',
+      (_, directory) => {
+        const last = { sequence: 0, record: new Uint8Array(32) }
+        const removed = [{ deviceId: 'ee'.repeat(16), removed: 1, ...last }]
+        return { ...directory, removed }
+      },
+    ],
   ])('%s: %s', async (code, _, change) => {
     const forge = await Forge.create('genesis')
     forge.directory = change(forge, forge.directory)
@@ -167,6 +186,16 @@ describe('T10: a directory that does not follow is refused', () => {
       ...withMember({ ...next, number: 1 }, identity, 'writer'),
       number: 3,
     }))
+    expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
+  })
+
+  test('keyring_chain: a new device whose keys it has not signed', async () => {
+    const forge = standard.forge.fork()
+    const identity = await generateIdentity(forge.random)
+    const unsigned = { keySignature: new Uint8Array(64) }
+    forge.keyring((next) =>
+      withDevice(withMember(next, identity, 'writer'), identity.deviceId, unsigned),
+    )
     expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
   })
 
@@ -323,6 +352,10 @@ describe('T10: an epoch that is not the one in force is refused', () => {
     expect(await verdicts(forge)).toEqual(refused('keyring_chain'))
   })
 })
+
+function withFounder(directory: Directory, change: Partial<DeviceEntry>): Directory {
+  return { ...directory, devices: directory.devices.map((one) => ({ ...one, ...change })) }
+}
 
 function underOtherSeed({ auditKey, contentKey }: EpochKeys): EpochKeys {
   return epochKeys('77'.repeat(16), auditKey, contentKey)

@@ -165,6 +165,18 @@ describe('T9: a recovery identity', () => {
     expect(await verdicts(forge)).toEqual(refused(code))
   })
 
+  test.each<[code: string, quota: number]>([
+    ['accepted', 1],
+    ['record_role', 0],
+  ])('%s: a passphrase of a quota of %i enrols a device', async (code, quota) => {
+    const forge = withPassphrase(standard.forge.fork())
+    forge.keyring((next) => ({ ...next, quota }))
+    const joining = await generateIdentity(forge.random)
+    const enrol = (next: Directory) => withMember(next, joining, 'writer', 'passphrase')
+    forge.keyring(enrol, { fault: by('passphrase') })
+    expect(await verdicts(forge)).toEqual(refused(code))
+  })
+
   test.each([
     ['recovery', 'owner'],
     ['recovery', 'passphrase'],

@@ -17,19 +17,16 @@ test.runIf(isWriting)('a whole store is written', writeFrozenStore)
 
 const objects = readObjects()
 
-interface Titled {
-  readonly title: string
-  readonly vector: Vector
-}
+type Titled = readonly [title: string, vector: Vector]
 
 describe.each(groups)('%s', (group) => {
   const { product, reference } = judges[group]
-  const titled = readVectors(group).map((vector): Titled => ({
-    title: ['expect', 'clause', 'name'].map((name) => field(vector, name)).join(', '),
+  const titled = readVectors(group).map((vector): Titled => [
+    ['expect', 'clause', 'name'].map((name) => field(vector, name)).join(', '),
     vector,
-  }))
+  ])
 
-  async function judge({ vector }: Titled): Promise<void> {
+  async function judge(vector: Vector): Promise<void> {
     const read: unknown[] = []
     const judged = [product, reference].map(async (one) =>
       verdictOf(async () => read.push(await one(vector, objects))),
@@ -40,11 +37,11 @@ describe.each(groups)('%s', (group) => {
     expect(one).toEqual(other)
   }
 
-  const isStretched = ({ vector }: Titled): boolean => vector['passphrase'] !== undefined
+  const isStretched = ([, vector]: Titled): boolean => vector['passphrase'] !== undefined
   const quick = titled.filter((one) => !isStretched(one))
-  test.each(group === 'stores' ? sample(quick, 2) : quick)('$title', (one) => judge(one))
+  test.each(group === 'stores' ? sample(quick, 2) : quick)('%s', (_, vector) => judge(vector))
   const stretched = titled.filter(isStretched)
-  test.each(sample(stretched, 3))('$title', { tags: 'slow' }, (one) => judge(one))
+  test.each(sample(stretched, 3))('%s', { tags: 'slow' }, (_, vector) => judge(vector))
 })
 
 /** What no vector can hold in a few bytes, or needs more than what is frozen here. */

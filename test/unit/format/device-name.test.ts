@@ -26,24 +26,6 @@ describe('a device name', () => {
   test.each<[string, unknown]>([
     ['no text', 5],
     ['undefined', undefined],
-    ['65 characters', 'x'.repeat(65)],
-    ['65 characters outside the basic plane', '🦉'.repeat(65)],
-    ['a line break', 'a\nb'],
-    ['NUL', 'a\0'],
-    ['DEL', 'a\u007f'],
-    ['a C1 control', 'a\u0085'],
-    ['a soft hyphen', 'a\u00adb'],
-    ['a zero-width joiner', 'a\u200db'],
-    ['a right-to-left override', 'a\u202eb'],
-    ['a language tag', 'a\u{e0061}'],
-    ['a line separator', 'a\u2028b'],
-    ['a paragraph separator', 'a\u2029b'],
-    ['half a surrogate pair', 'a\ud800'],
-    ['a space before', ' a'],
-    ['a space after', 'a '],
-    ['a no-break space after', 'a\u00a0'],
-    ['an ideographic space alone', '\u3000'],
-    ['a byte-order mark', '\ufeffa'],
   ])('is not %s', (_, name) => {
     expect(() => checkDeviceName(name)).toThrow(refused)
     expect(() => checkNewDeviceName(name)).toThrow(refused)

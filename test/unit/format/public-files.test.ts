@@ -3,9 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { utf8, utf8Text } from '../../../src/bytes.ts'
-import { parseStoreFile, readmeFile, storeFile } from '../../../src/format/public-files.ts'
-
-const storeId = '0123456789abcdef0123456789abcdef'
+import { parseStoreFile, readmeFile } from '../../../src/format/public-files.ts'
 const text = '{"format":"gitlocket/1","store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}\n'
 
 test('README.md is the one in the format’s appendix', () => {
@@ -20,24 +18,9 @@ test('README.md is the one in the format’s appendix', () => {
   )
 })
 
-test('store.json names the format and the store, and is read back', () => {
-  expect(utf8Text(storeFile(storeId))).toBe(text)
-  expect(parseStoreFile(storeFile(storeId))).toBe(storeId)
-})
-
 describe('not_a_store:', () => {
   test.each([
-    ['nothing', ''],
-    ['no JSON', 'store'],
     ['null', 'null'],
-    ['no format', '{"store":"memstore_014d2pf2dbsqqg28t5cy4tqkff"}\n'],
-    ['no store', '{"format":"gitlocket/1"}\n'],
-    ['another id', text.replace('memstore_', 'mem_')],
-    ['a space more', text.replace(':', ': ')],
-    ['a key more', text.replace('}', ',"x":1}')],
-    ['no line end', text.trimEnd()],
-    ['two line ends', `${text}\n`],
-    ['a format that is neither text nor number', text.replace('"gitlocket/1"', '[1]')],
     ['no format but true', text.replace('"gitlocket/1"', 'true')],
   ])('%s', (_, bytes) => {
     expect(() => parseStoreFile(utf8(bytes))).toThrow(

@@ -52,7 +52,6 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'history',
     'history-diff',
     'history-rows',
-    'history-run',
     'history-table',
     'known-commit',
     'moment-state',

@@ -9,7 +9,7 @@ import { parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
-import { Records } from '../tables/records.ts'
+import { hex, Table, u32 } from '../tables/table.ts'
 import type { History, HistorySource } from './history.ts'
 import { type KnownCommit, readKnownCommit } from './known-commit.ts'
 
@@ -98,12 +98,9 @@ interface MissingCommit {
   readonly parents: readonly Oid[] | undefined
 }
 
-const OID_BYTES = 20
-const HEIGHT = OID_BYTES
-
 /** The missing commits by descending height, each as id and height. */
 class Missing {
-  readonly #names: Records = new Records(OID_BYTES + 4)
+  readonly #names = new Table({ oid: hex(20), height: u32 })
   readonly #known: Map<number, Known> = new Map()
   readonly #parents: Map<number, readonly Oid[]> = new Map()
   #rows = 0
@@ -119,8 +116,8 @@ class Missing {
 
   add({ oid, height, known, parents }: MissingCommit): void {
     const index = this.#names.add()
-    this.#names.setHex(index, 0, oid)
-    this.#names.setU32(index, HEIGHT, height)
+    this.#names.columns.oid.set(index, oid)
+    this.#names.columns.height.set(index, height)
     if (known !== undefined) this.#known.set(index, known)
     this.#rows += known?.rows.length ?? 0
     if (parents !== undefined) this.#parents.set(index, parents)
@@ -141,14 +138,14 @@ class Missing {
   }
 
   #heightAt(index: number): number {
-    return this.#names.u32(index, HEIGHT)
+    return this.#names.columns.height.get(index)
   }
 
   #read(history: History, source: HistorySource, index: number): FoundCommit {
     const known = this.#known.get(index)
     this.#known.delete(index)
     const parents = this.#parents.get(index)
-    const oid = this.#names.hex(index, 0, OID_BYTES)
+    const oid = this.#names.columns.oid.get(index)
     return { known: known ?? readCommit(history, source, oid, this.#heightAt(index)), parents }
   }
 }

@@ -1,12 +1,13 @@
 // Views of one commit or one version of a history. An entry holds only its index in the table and
 // is created on demand. Two entries of one version are different objects: compare their ids.
 
-import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
+import { assert } from '../../errors.ts'
+import type { Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
+import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { CommitEntry, VersionEntry } from './history-rows.ts'
+import type { Author, CommitEntry, VersionEntry } from './history-rows.ts'
 import type { HistoryTable } from './history-table.ts'
 
-/** A view of a commit in a table. */
 export class CommitAt implements CommitEntry {
   readonly #table: HistoryTable
   readonly position: number
@@ -17,51 +18,61 @@ export class CommitAt implements CommitEntry {
   }
 
   get oid(): Oid {
-    return this.#table.oid(this.position)
+    return this.#table.commits.columns.oid.get(this.position)
   }
 
   get height(): number {
-    return this.#table.height(this.position)
+    return this.#table.commits.columns.height.get(this.position)
   }
 
   get isCut(): boolean {
-    return this.#table.isCut(this.position)
+    return this.#table.commits.columns.isCut.get(this.position)
   }
 
   get kind(): RecordKind {
-    return this.#table.kind(this.position)
+    const kind = this.#table.commits.columns.kind.get(this.position)
+    assert(kind !== undefined, 'a commit has a kind')
+    return kind
   }
 
   get time(): number {
-    return this.#table.time(this.position)
+    return this.#table.commits.columns.time.get(this.position)
   }
 
   get deviceId(): string {
-    return this.#table.author(this.position).deviceId
+    return this.#author.deviceId
   }
 
-  get actor(): Actor | undefined {
-    return this.#table.author(this.position).actor
+  get actor(): Author['actor'] {
+    return this.#author.actor
   }
 
   get session(): string | undefined {
-    return this.#table.author(this.position).session
+    return this.#author.session
   }
 
   get reason(): RedactReason | undefined {
-    return this.#table.reason(this.position)
+    return this.#table.commits.columns.reason.get(this.position)
   }
 
   get redacts(): readonly string[] {
-    return this.#table.redacts(this.position)
+    const { id } = this.#table.ids.versions.columns
+    return this.#table.redactedRows(this.position).map((row) => id.get(row))
   }
 
   get note(): string | undefined {
-    return this.#table.note(this.position)
+    const { commits, texts } = this.#table
+    return texts.notes.at(commits.columns.note.get(this.position))
+  }
+
+  get #author(): Author {
+    const { commits, texts } = this.#table
+    const author = texts.authors[commits.columns.author.get(this.position)]
+    assert(author !== undefined, 'a commit has an author')
+    return author
   }
 }
 
-/** A view of a version in a table. */
 export class VersionAt implements VersionEntry {
   readonly #table: HistoryTable
   readonly #row: number
@@ -72,43 +83,58 @@ export class VersionAt implements VersionEntry {
   }
 
   get versionId(): string {
-    return this.#table.versionId(this.#row)
+    return this.#table.ids.versions.columns.id.get(this.#row)
   }
 
   get memoryId(): string {
-    return this.#table.memoryId(this.#row)
+    const { rows, ids } = this.#table
+    return ids.memories.columns.id.get(rows.columns.memory.get(this.#row))
   }
 
   get operation(): Operation {
-    return this.#table.operation(this.#row)
+    const operation = this.#table.rows.columns.operation.get(this.#row)
+    assert(operation !== undefined, 'a version has an operation')
+    return operation
   }
 
   get base(): string {
-    return this.#table.base(this.#row)
+    return this.#idOf(this.#table.rows.columns.base.get(this.#row))
   }
 
   get secondBase(): string {
-    return this.#table.secondBase(this.#row)
+    return this.#idOf(this.#table.rows.columns.secondBase.get(this.#row))
   }
 
   get bases(): readonly VersionEntry[] {
-    return this.#table.bases(this.#row).map((row) => new VersionAt(this.#table, row))
+    const { base, secondBase } = this.#table.rows.columns
+    return [base.get(this.#row), secondBase.get(this.#row)].flatMap((row) => {
+      return row === undefined ? [] : new VersionAt(this.#table, row)
+    })
   }
 
   get path(): string | undefined {
-    return this.#table.path(this.#row)
+    const { rows, texts } = this.#table
+    return texts.paths.at(rows.columns.path.get(this.#row))
   }
 
   get size(): number | undefined {
-    return this.#table.size(this.#row)
+    return this.#hasContent ? this.#table.rows.columns.size.get(this.#row) : undefined
   }
 
   get sha256(): string | undefined {
-    return this.#table.sha256(this.#row)
+    return this.#hasContent ? this.#table.rows.columns.sha256.get(this.#row) : undefined
   }
 
   get commit(): CommitEntry {
-    return new CommitAt(this.#table, this.#table.position(this.#row))
+    return new CommitAt(this.#table, this.#table.rows.columns.position.get(this.#row))
+  }
+
+  get #hasContent(): boolean {
+    return this.#table.rows.columns.path.get(this.#row) !== 0 && this.operation !== 'deleted'
+  }
+
+  #idOf(row: number | undefined): string {
+    return row === undefined ? zeroId : this.#table.ids.versions.columns.id.get(row)
   }
 }
 

@@ -12,20 +12,14 @@ import { Ancestry } from '../commits/ancestry.ts'
 import { countLeading } from '../commits/count-leading.ts'
 import type { CommitSource, Epochs } from '../commits/decoded-commit.ts'
 import { IdIndex } from '../tables/id-index.ts'
-import { Records } from '../tables/records.ts'
+import { Table, u32 } from '../tables/table.ts'
 import { CommitAt, EntryList, VersionAt } from './history-entries.ts'
 import type { CommitEntry, NewCommit, VersionEntry, VersionRow } from './history-rows.ts'
-import type { HistoryRun } from './history-run.ts'
-import { HistoryTable } from './history-table.ts'
+import { type HistoryRun, HistoryTable } from './history-table.ts'
 
 export interface HistorySource extends CommitSource {
   readonly epochs: Epochs
 }
-
-/** Fields of a memory: the numbers of its first row and of its newest. */
-const FIRST = 0
-const NEWEST = 4
-const MEMORY_BYTES = 8
 
 export class History implements Pick<KnownVersions, 'findMemory'> {
   /** In canonical order; the entry at i has position i. */
@@ -42,7 +36,8 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   /** A version's number is that of its row; memories are numbered by first appearance. */
   #versionIds: IdIndex = new IdIndex()
   #memoryIds: IdIndex = new IdIndex()
-  #memories: Records = new Records(MEMORY_BYTES)
+  /** The numbers of a memory's first row and of its newest. */
+  #memories: Table<{ first: number; newest: number }> = new Table({ first: u32, newest: u32 })
   /** By row, the position of the first redact commit that names it. */
   #redactions: Map<number, number> = new Map()
   /** Of the commit that was asked for last: a merge may have thousands of rows. */
@@ -89,11 +84,11 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
 
   /** The fields of a commit by itself, for a pass over all of them. */
   timeAt(position: number): number {
-    return this.#table.time(position)
+    return this.#table.commits.columns.time.get(position)
   }
 
   isCutAt(position: number): boolean {
-    return this.#table.isCut(position)
+    return this.#table.commits.columns.isCut.get(position)
   }
 
   /** By ascending position, not in git's order. */
@@ -123,7 +118,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     const { length } = this.commits
     const collector = new OidCollector()
     for (let position = 0; position < length; position += 1) {
-      collector.add(this.#table.oid(position))
+      collector.add(this.#table.commits.columns.oid.get(position))
     }
     return new OidSet(collector.finish())
   }
@@ -143,7 +138,11 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   /** The versions of a memory, in the order of the history. */
   ofMemory(memoryId: string): readonly VersionEntry[] {
     const versions: VersionEntry[] = []
-    for (let row = this.#newestRow(memoryId); row !== undefined; row = this.#table.before(row)) {
+    for (
+      let row = this.#newestRow(memoryId);
+      row !== undefined;
+      row = this.#table.rows.columns.before.get(row)
+    ) {
       versions.push(new VersionAt(this.#table, row))
     }
     return versions.toReversed()
@@ -153,7 +152,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   firstOf(memoryId: string): VersionEntry | undefined {
     const memory = this.#memoryIds.find(memoryId)
     if (memory === undefined) return undefined
-    return new VersionAt(this.#table, this.#memories.u32(memory, FIRST))
+    return new VersionAt(this.#table, this.#memories.columns.first.get(memory))
   }
 
   /** The newest version of a memory whose commit's position satisfies `holds`. */
@@ -161,8 +160,12 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     memoryId: string,
     holds: (position: number) => boolean = always,
   ): VersionEntry | undefined {
-    for (let row = this.#newestRow(memoryId); row !== undefined; row = this.#table.before(row)) {
-      if (holds(this.#table.position(row))) return new VersionAt(this.#table, row)
+    for (
+      let row = this.#newestRow(memoryId);
+      row !== undefined;
+      row = this.#table.rows.columns.before.get(row)
+    ) {
+      if (holds(this.#table.rows.columns.position.get(row))) return new VersionAt(this.#table, row)
     }
     return undefined
   }
@@ -227,11 +230,11 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     let from = start
     return (end) => {
       const [first, last] = [table.firstRow(from), table.firstRow(end)]
-      const parents = new Map<number, readonly number[]>()
+      const parents: [number, readonly number[]][] = []
       for (let position = from; position < end; position += 1) {
         const known = ancestry.parentsOf(position)
         const follows = known.length < 2 && (known[0] ?? -1) === position - 1
-        if (!follows) parents.set(position - from, known)
+        if (!follows) parents.push([position - from, known])
       }
       from = end
       return {
@@ -247,15 +250,15 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   appendRun(run: HistoryRun): boolean {
     const [position, row] = [this.commits.length, this.versions.length]
     if (!this.#table.append(run)) return false
+    const parents = new Map(run.parents)
     this.#versionIds.append(run.versionIds)
     this.#memoryIds.append(run.memoryIds)
     for (let at = position; at < this.commits.length; at += 1) {
-      this.#ancestry.append(run.parents.get(at - position))
+      this.#ancestry.append(parents.get(at - position))
       if (run.redacted.length > 0) this.#noteRedactions(at, this.#table.redactedRows(at))
     }
-    for (let at = row; at < this.versions.length; at += 1) {
-      this.#noteNewest(this.#table.memory(at), at)
-    }
+    const { memory } = this.#table.rows.columns
+    for (let at = row; at < this.versions.length; at += 1) this.#noteNewest(memory.get(at), at)
     return true
   }
 
@@ -267,7 +270,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     this.#byPath = undefined
     for (const [position, oid] of rewritten) {
       if (position >= this.commits.length) continue
-      this.#table.setOid(position, oid)
+      this.#table.commits.columns.oid.set(position, oid)
       this.#changedFrom(position)
     }
     const paths = new Set<number>()
@@ -275,7 +278,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
       const row = this.#versionIds.find(versionId)
       if (row === undefined) continue
       paths.add(this.#table.eraseRow(row).path)
-      this.#changedFrom(this.#table.position(row))
+      this.#changedFrom(this.#table.rows.columns.position.get(row))
     }
     this.#table.forgetPaths(paths)
   }
@@ -289,11 +292,15 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     prefix.#ancestry = this.#ancestry.prefix(position)
     prefix.#versionIds = this.#versionIds.prefix(rows)
     prefix.#memoryIds = this.#memoryIds.prefix(memories)
-    prefix.#memories = this.#memories.copy(memories)
+    prefix.#memories = this.#memories.copy(0, memories)
     prefix.#table = table.prefix(prefix.#ids, position)
     for (let row = table.rows.length - 1; row >= rows; row -= 1) {
-      const [memory, before] = [table.memory(row), table.before(row)]
-      if (before !== undefined && memory < memories) prefix.#memories.setU32(memory, NEWEST, before)
+      const [memory, before] = [
+        table.rows.columns.memory.get(row),
+        table.rows.columns.before.get(row),
+      ]
+      if (before !== undefined && memory < memories)
+        prefix.#memories.columns.newest.set(memory, before)
     }
     for (const [row, at] of this.#redactions) if (at < position) prefix.#redactions.set(row, at)
     prefix.isSuperseded = this.isSuperseded
@@ -322,7 +329,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     this.#table = other.#table
   }
 
-  get #ids(): { readonly versions: Records; readonly memories: Records } {
+  get #ids(): HistoryTable['ids'] {
     return { versions: this.#versionIds.ids, memories: this.#memoryIds.ids }
   }
 
@@ -332,7 +339,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
 
   #newestRow(memoryId: string): number | undefined {
     const memory = this.#memoryIds.find(memoryId)
-    return memory === undefined ? undefined : this.#memories.u32(memory, NEWEST)
+    return memory === undefined ? undefined : this.#memories.columns.newest.get(memory)
   }
 
   #appendRow(row: VersionRow): void {
@@ -340,15 +347,16 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
     assert(number === this.#table.rows.length, 'a version id is used once')
     const memory = this.#memoryIds.add(row.memoryId)
     const isFirst = memory === this.#memories.length
-    const before = isFirst ? undefined : this.#memories.u32(memory, NEWEST)
+    const before = isFirst ? undefined : this.#memories.columns.newest.get(memory)
     const [base, secondBase] = [this.#rowOf(row.base), this.#rowOf(row.secondBase)]
     this.#table.addRow(row, { memory, before, base, secondBase })
     this.#noteNewest(memory, number)
   }
 
   #noteNewest(memory: number, row: number): void {
-    if (memory === this.#memories.length) this.#memories.setU32(this.#memories.add(), FIRST, row)
-    this.#memories.setU32(memory, NEWEST, row)
+    const { first, newest } = this.#memories.columns
+    if (memory === this.#memories.length) first.set(this.#memories.add(), row)
+    newest.set(memory, row)
   }
 
   #noteRedactions(position: number, rows: readonly number[]): void {
@@ -359,7 +367,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   #memoriesBefore(row: number): number {
     const firstRows = {
       length: this.#memories.length,
-      at: (memory: number) => this.#memories.u32(memory, FIRST),
+      at: (memory: number) => this.#memories.columns.first.get(memory),
     }
     return countLeading(firstRows, (first) => first < row)
   }

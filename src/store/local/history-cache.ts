@@ -1,14 +1,18 @@
-// The history between runs: sealed segments, each a run of consecutive commits. What is missing or
-// does not fit is read from git again: the files may vanish at any time, and a redaction removes
-// them.
+// The history between runs: sealed segments, each a run of consecutive commits with the tables as
+// they are in RAM, so that nothing is decoded commit by commit. A segment that is missing, does not
+// fit or is of another release is read from git again: the files may vanish at any time, and a
+// redaction removes them.
 
 import { pause } from '../../async.ts'
+import { ByteReader, ByteWriter, utf8, utf8Text } from '../../bytes.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { HistoryRun } from '../history/history-table.ts'
 import type { History } from '../history/history.ts'
-import { appendSegment, segmentEncoder } from './history-segment.ts'
 import {
   type CacheOwner,
   type CachePlace,
   findCacheBytes,
+  otherRelease,
   writeCacheBytes,
 } from './sealed-cache.ts'
 
@@ -24,6 +28,14 @@ const SEGMENT = 1500
 /** This many new commits are written even while the history is in use. */
 const OVERDUE = 4096
 const PREFIX = 'versions-'
+
+// u8 version ‖ u32 length and JSON of the header ‖ five tables, each u32 length ‖ rows.
+const VERSION = 6
+
+interface SegmentHeader extends Pick<HistoryRun, 'texts' | 'parents'> {
+  /** The tips before the first commit: equal tips have an equal past. */
+  readonly tips: readonly Oid[]
+}
 
 /** Appends every segment that continues `history`, which must be empty or whole segments. */
 export async function readHistory(
@@ -106,4 +118,40 @@ function segmentStarts(owner: CacheOwner, directory: string): readonly number[] 
 
 function placeOf(directory: string, start: number): CachePlace {
   return { path: `${directory}/${PREFIX}${start}`, role: 'versions', generation: start }
+}
+
+/** Encodes runs of commits: the first one from `start` on, each up to the given end. */
+export function segmentEncoder(history: History, start: number): (end: number) => Uint8Array {
+  const copy = history.copier(start)
+  let from = start
+  return (end) => {
+    const { texts, parents, ...tables } = copy(end)
+    const header: SegmentHeader = { tips: tipsBefore(history, from), texts, parents }
+    from = end
+    const { commits, rows, redacted, versionIds, memoryIds } = tables
+    const json = utf8(JSON.stringify(header))
+    const writer = new ByteWriter().u8(VERSION)
+    for (const part of [json, commits, rows, redacted, versionIds, memoryIds])
+      writer.u32(part.length).raw(part)
+    return writer.bytes()
+  }
+}
+
+/**
+ * Appends a segment to the history that it continues; false if it continues another one. Throws
+ * `upgrade_required` for another release's file.
+ */
+export function appendSegment(history: History, padded: Uint8Array): boolean {
+  const reader = new ByteReader(padded, otherRelease)
+  if (reader.u8() !== VERSION) throw otherRelease()
+  const part = (): Uint8Array => reader.view(reader.u32())
+  // Authenticated as this device's: with this version it has the shape that we write.
+  const { tips, ...rest }: SegmentHeader = JSON.parse(utf8Text(part()))
+  if (tips.join() !== tipsBefore(history, history.commits.length).join()) return false
+  const tables = { commits: part(), rows: part(), redacted: part() }
+  return history.appendRun({ ...rest, ...tables, versionIds: part(), memoryIds: part() })
+}
+
+function tipsBefore(history: History, position: number): readonly Oid[] {
+  return history.tipsBefore(position).map(({ oid }) => oid)
 }

@@ -3,31 +3,25 @@
 
 import { operations } from '../../format/record.ts'
 import { IdIndex } from '../tables/id-index.ts'
-import { Records } from '../tables/records.ts'
+import { code, f64, hex, Table } from '../tables/table.ts'
 import type { CurrentVersion, LiveMemory } from './live-memory.ts'
 
-// Fields of a version without content.
-const VERSION_ID = 0
-const CREATED = 16
-/** The index in `operations` plus one; 0 if the memory has a live version now. */
-const OPERATION = 24
-const BYTES = 25
-
-const ID_BYTES = 16
+/** A version without content; it has no operation if its memory has a live version now. */
+const otherFields = { versionId: hex(16), created: f64, operation: code(operations) }
 
 type LiveVersion = CurrentVersion & { readonly live: LiveMemory }
 
 export class CurrentVersions implements Iterable<readonly [memoryId: string, CurrentVersion]> {
   readonly #live: Map<string, LiveVersion> = new Map()
   #ids: IdIndex = new IdIndex()
-  #others: Records = new Records(BYTES)
+  #others = new Table(otherFields)
 
   /** An independent copy. */
   copy(): CurrentVersions {
     const copy = new CurrentVersions()
     for (const [memoryId, version] of this.#live) copy.#live.set(memoryId, version)
     copy.#ids = this.#ids.prefix(this.#ids.size)
-    copy.#others = this.#others.copy(this.#others.length)
+    copy.#others = this.#others.copy()
     return copy
   }
 
@@ -47,9 +41,10 @@ export class CurrentVersions implements Iterable<readonly [memoryId: string, Cur
     this.#live.delete(memoryId)
     const number = this.#ids.add(memoryId)
     if (number === this.#others.length) this.#others.add()
-    this.#others.setHex(number, VERSION_ID, version.versionId)
-    this.#others.setF64(number, CREATED, version.created)
-    this.#others.setU8(number, OPERATION, operations.indexOf(version.operation) + 1)
+    const { columns } = this.#others
+    columns.versionId.set(number, version.versionId)
+    columns.created.set(number, version.created)
+    columns.operation.set(number, version.operation)
   }
 
   delete(memoryId: string): void {
@@ -72,17 +67,17 @@ export class CurrentVersions implements Iterable<readonly [memoryId: string, Cur
   }
 
   #otherAt(number: number): CurrentVersion | undefined {
-    const operation = operations[this.#others.u8(number, OPERATION) - 1]
+    const { columns } = this.#others
+    const operation = columns.operation.get(number)
     if (operation === undefined) return undefined
-    const versionId = this.#others.hex(number, VERSION_ID, ID_BYTES)
-    const created = this.#others.f64(number, CREATED)
-    return { versionId, operation, created, live: undefined }
+    const versionId = columns.versionId.get(number)
+    return { versionId, operation, created: columns.created.get(number), live: undefined }
   }
 
   #forgetOther(memoryId: string): void {
     if (this.#ids.size === 0) return
     const number = this.#ids.find(memoryId)
-    if (number !== undefined) this.#others.setU8(number, OPERATION, 0)
+    if (number !== undefined) this.#others.columns.operation.set(number, undefined)
   }
 }
 

@@ -2,14 +2,17 @@
 // a million ids would take ten times the memory.
 
 import { systemRandom } from '../../crypto/random.ts'
-import { Records } from './records.ts'
+import { hex, Table } from './table.ts'
 
 const ID_BYTES = 16
 /** Sizes are powers of two; at most three quarters of the slots are used. */
 const SLOTS_MIN = 64
 
+/** Ids by number. */
+export type Ids = Table<{ id: string }>
+
 export class IdIndex {
-  #ids: Records = new Records(ID_BYTES)
+  #ids: Ids = new Table({ id: hex(ID_BYTES) })
   /** Open addressing: the number of an id plus one; 0 is free. */
   #slots: Uint32Array = new Uint32Array(SLOTS_MIN)
   /** Whether ids were appended that no slot has: most questions look up none of them. */
@@ -20,12 +23,12 @@ export class IdIndex {
   }
 
   /** The current ids by number. */
-  get ids(): Records {
+  get ids(): Ids {
     return this.#ids
   }
 
   idAt(number: number): string {
-    return this.#ids.hex(number, 0, ID_BYTES)
+    return this.#ids.columns.id.get(number)
   }
 
   /** Appends ids of 16 bytes each, none of which was added before. */
@@ -51,7 +54,7 @@ export class IdIndex {
     const taken = this.#slots[slot] ?? 0
     if (taken !== 0) return taken - 1
     const number = this.#ids.add()
-    this.#ids.setHex(number, 0, id)
+    this.#ids.columns.id.set(number, id)
     this.#slots[slot] = number + 1
     if (4 * this.size > 3 * this.#slots.length) this.#fill(2 * this.#slots.length)
     return number
@@ -59,20 +62,10 @@ export class IdIndex {
 
   /** A copy with the first `size` ids. */
   prefix(size: number): IdIndex {
-    this.#keepUp()
     const prefix = new IdIndex()
-    prefix.#ids = this.#ids
-    prefix.#slots = this.#slots.slice()
-    if (2 * size < this.size) {
-      prefix.#ids = this.#ids.prefix(size)
-      prefix.#fill(slotsFor(size))
-      return prefix
-    }
-    for (let number = this.size - 1; number >= size; number -= 1) {
-      prefix.#readWordsAt(number)
-      prefix.#free(prefix.#slotOf())
-    }
     prefix.#ids = this.#ids.prefix(size)
+    if (size === this.size && !this.#isBehind) prefix.#slots = this.#slots.slice()
+    else prefix.#isBehind = true
     return prefix
   }
 
@@ -95,27 +88,11 @@ export class IdIndex {
 
   #isAt(number: number): boolean {
     return (
-      this.#ids.u32(number, 0) === words[0] &&
-      this.#ids.u32(number, 4) === words[1] &&
-      this.#ids.u32(number, 8) === words[2] &&
-      this.#ids.u32(number, 12) === words[3]
+      this.#ids.word(number, 0) === words[0] &&
+      this.#ids.word(number, 4) === words[1] &&
+      this.#ids.word(number, 8) === words[2] &&
+      this.#ids.word(number, 12) === words[3]
     )
-  }
-
-  /** Frees a slot and moves later entries up, so that no search stops at it too early. */
-  #free(slot: number): void {
-    const mask = this.#slots.length - 1
-    let free = slot
-    this.#slots[free] = 0
-    for (let next = (free + 1) & mask; this.#slots[next]; next = (next + 1) & mask) {
-      const taken = this.#slots[next] ?? 0
-      this.#readWordsAt(taken - 1)
-      const home = hashWords() & mask
-      if (((next - home) & mask) < ((next - free) & mask)) continue
-      this.#slots[free] = taken
-      this.#slots[next] = 0
-      free = next
-    }
   }
 
   #fill(slots: number): void {
@@ -128,10 +105,6 @@ export class IdIndex {
       while (this.#slots[slot]) slot = (slot + 1) & mask
       this.#slots[slot] = number + 1
     }
-  }
-
-  #readWordsAt(number: number): void {
-    for (let word = 0; word < words.length; word += 1) words[word] = this.#ids.u32(number, 4 * word)
   }
 }
 
@@ -157,10 +130,10 @@ const factors: Uint32Array = Uint32Array.from({ length: 4 }, () => {
 })
 
 /** The same as `hashWords`, for very many ids. */
-function hashAt(ids: Records, number: number): number {
+function hashAt(ids: Ids, number: number): number {
   let hash = 0
   for (let word = 0; word < 4; word += 1) {
-    hash = Math.imul(hash ^ ids.u32(number, 4 * word), factors[word] ?? 1)
+    hash = Math.imul(hash ^ ids.word(number, 4 * word), factors[word] ?? 1)
     hash ^= hash >>> 15
   }
   return hash >>> 0

@@ -1,14 +1,14 @@
 // The texts of a history, numbered from 1; 0 means none. Texts that many rows repeat are stored
 // once, as strings; others as bytes, which take less memory. Both can be erased.
 
-import { utf8, utf8Text } from '../../bytes.ts'
+import { utf8Text } from '../../bytes.ts'
 
 /** Texts that repeat: paths. */
 export class Names {
   readonly #texts: (string | undefined)[] = [undefined]
   readonly #numbers: Map<string, number> = new Map()
 
-  /** How many numbers were given, 0 included. */
+  /** The count of numbers given, 0 included. */
   get length(): number {
     return this.#texts.length
   }
@@ -43,12 +43,9 @@ export class Notes {
   #used = CHUNK
 
   add(text: string | undefined): number {
-    return text === undefined ? 0 : this.addBytes(utf8(text))
-  }
-
-  /** Adds a text by its UTF-8 bytes. */
-  addBytes(bytes: Uint8Array): number {
-    const length = LENGTH_BYTES + bytes.length
+    if (text === undefined) return 0
+    const bytes = Buffer.byteLength(text)
+    const length = LENGTH_BYTES + bytes
     if (this.#used + length > CHUNK) {
       // A text longer than a chunk gets its own chunk.
       this.#chunks.push(Buffer.alloc(Math.max(CHUNK, length)))
@@ -56,23 +53,23 @@ export class Notes {
     }
     const start = this.#used
     const chunk = this.#chunks.at(-1)
-    chunk?.writeUInt32LE(bytes.length, start)
-    chunk?.set(bytes, start + LENGTH_BYTES)
+    chunk?.writeUInt32LE(bytes, start)
+    chunk?.write(text, start + LENGTH_BYTES)
     this.#used += length
     return (this.#chunks.length - 1) * CHUNK + start + 1
   }
 
   at(number: number): string | undefined {
-    const bytes = this.bytesAt(number)
+    const bytes = this.#bytesAt(number)
     return bytes && utf8Text(bytes)
   }
 
   forget(number: number): void {
-    this.bytesAt(number)?.fill(0)
+    this.#bytesAt(number)?.fill(0)
   }
 
   /** A view of the text's UTF-8 bytes. */
-  bytesAt(number: number): Buffer | undefined {
+  #bytesAt(number: number): Buffer | undefined {
     if (number === 0) return undefined
     const chunk = this.#chunks[Math.floor((number - 1) / CHUNK)]
     const start = (number - 1) % CHUNK

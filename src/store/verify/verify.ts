@@ -18,7 +18,7 @@ import {
   Snapshot,
 } from '../snapshot/snapshot.ts'
 import { IdIndex } from '../tables/id-index.ts'
-import { Records } from '../tables/records.ts'
+import { Table, u32 } from '../tables/table.ts'
 import type { CheckedCommit } from './checked-commit.ts'
 import { CommitCheckers } from './commit-checkers.ts'
 import { findNewCommits, type NewCommits } from './new-commits.ts'
@@ -218,7 +218,7 @@ export class VersionMap implements KnownVersions {
   readonly #versionIds = new IdIndex()
   readonly #memoryIds = new IdIndex()
   /** The number of each version's memory, by the number of the version. */
-  readonly #memories: Records = new Records(4)
+  readonly #memories = new Table({ memory: u32 })
 
   constructor(known?: Pick<KnownVersions, 'findMemory'>) {
     this.#known = known
@@ -231,14 +231,14 @@ export class VersionMap implements KnownVersions {
   findMemory(versionId: string): string | undefined {
     const version = this.#versionIds.find(versionId)
     if (version === undefined) return this.#known?.findMemory(versionId)
-    return this.#memoryIds.idAt(this.#memories.u32(version, 0))
+    return this.#memoryIds.idAt(this.#memories.columns.memory.get(version))
   }
 
   add(versionId: string, memoryId: string): void {
     const version = this.#versionIds.add(versionId)
     // Ids follow from records (FORMAT §1): this record was verified before, in another commit.
     if (version < this.#memories.length) throw duplicateError()
-    this.#memories.setU32(this.#memories.add(), 0, this.#memoryIds.add(memoryId))
+    this.#memories.columns.memory.set(this.#memories.add(), this.#memoryIds.add(memoryId))
   }
 }
 

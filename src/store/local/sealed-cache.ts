@@ -1,9 +1,15 @@
 // Files that only this device reads: the anchor, the index caches and what a server of many stores
 // keeps, sealed under keys of the identity's local secret (FORMAT §3 type 6, §4). A file that is
 // missing, damaged or from another device has no value; the caller decides whether that is wrong.
+//
+// A file is one envelope. One that is too large for one turn of the event loop is a sequence of
+// parts, each u32 length ‖ envelope. The generation in an envelope's context (FORMAT §3.1) is the
+// part's number, so parts cannot be reordered. A part's plaintext is 16 random bytes that identify
+// the file, so that parts of two files cannot be mixed ‖ u32 length ‖ bytes; an empty last part
+// marks the end.
 
 import { dirname } from 'node:path'
-import { type Sealed, utf8, utf8Text } from '../../bytes.ts'
+import { concatBytes, equalBytes, type Sealed, utf8, utf8Text } from '../../bytes.ts'
 import { deriveKey } from '../../crypto/derive.ts'
 import type { Random } from '../../crypto/random.ts'
 import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
@@ -15,6 +21,7 @@ import {
   sealEnvelope,
 } from '../../format/envelope.ts'
 import type { Identity } from '../../keys/identity.ts'
+import { TimeSlice } from '../../time-slice.ts'
 
 /** The role in the context of FORMAT §3.1: no kind of file can be replaced by another kind. */
 export const cacheRole = {
@@ -39,6 +46,9 @@ export interface CachePlace {
   readonly generation: number
 }
 
+/** The place of a file in parts; the generation is the number of each part. */
+export type PartedPlace = Omit<CachePlace, 'generation'>
+
 /** What cache files are bound to, and how they are written. */
 export interface CacheOwner {
   readonly disk: Disk
@@ -54,6 +64,8 @@ export interface CacheFiles {
 }
 
 const KEYS_CONTEXT = 'GLK1keys'
+const FILE_ID_BYTES = 16
+const LENGTH_BYTES = 4
 const NO_EPOCH = '0'.repeat(32)
 
 /** The field that every JSON cache file has. */
@@ -116,8 +128,16 @@ export async function writeCacheBytes(
   place: CachePlace,
   plaintext: Uint8Array,
 ): Promise<void> {
-  await makeDurableDirectory(owner.disk, dirname(place.path))
-  await atomicWrite(owner.disk, place.path, sealCache(owner, place, plaintext))
+  await writeFile(owner, place, sealCache(owner, place, plaintext))
+}
+
+async function writeFile(
+  { disk }: CacheOwner,
+  { path }: PartedPlace,
+  bytes: Uint8Array,
+): Promise<void> {
+  await makeDurableDirectory(disk, dirname(path))
+  await atomicWrite(disk, path, bytes)
 }
 
 /** Keeps a damaged file under a name that nothing reads. */
@@ -158,7 +178,7 @@ function readCacheBytes<T>(
 }
 
 /** Returns undefined if `read` throws because a file is damaged or of another device or release. */
-export function wholeOrNone<T>(read: () => T | undefined): T | undefined {
+function wholeOrNone<T>(read: () => T | undefined): T | undefined {
   try {
     return read()
   } catch (error) {
@@ -166,6 +186,113 @@ export function wholeOrNone<T>(read: () => T | undefined): T | undefined {
     if (error.code === 'upgrade_required' || error.code.startsWith('envelope_')) return undefined
     throw error
   }
+}
+
+/**
+ * Durable and atomic: a reader finds the old file or the new one. No part is empty.
+ */
+export async function writeParts(
+  owner: CacheOwner,
+  place: PartedPlace,
+  parts: Iterable<Uint8Array>,
+): Promise<void> {
+  const id = owner.random(FILE_ID_BYTES)
+  const sealed: Uint8Array[] = []
+  const slice = new TimeSlice()
+  const seal = (part: Uint8Array): void => {
+    const generation = sealed.length / 2
+    const plaintext = concatBytes(id, lengthOf(part), part)
+    const envelope = sealCache(owner, { ...place, generation }, plaintext)
+    sealed.push(lengthOf(envelope), envelope)
+  }
+  for (const part of parts) {
+    seal(part)
+    if (slice.isOver()) await slice.next()
+  }
+  seal(new Uint8Array())
+  await writeFile(owner, place, concatBytes(...sealed))
+}
+
+/** The parts; undefined unless the file is whole and of this device. */
+export async function findParts(
+  owner: CacheOwner,
+  place: PartedPlace,
+): Promise<readonly Uint8Array[] | undefined> {
+  const bytes = owner.disk.readFile(place.path)
+  if (bytes === undefined) return undefined
+  const parts = new Parts(owner, place, bytes)
+  const found: Uint8Array[] = []
+  const slice = new TimeSlice()
+  for (;;) {
+    const part = wholeOrNone(() => parts.next())
+    if (part === undefined) return undefined
+    if (part.length === 0) return parts.isAtEnd ? found : undefined
+    found.push(part)
+    if (slice.isOver()) await slice.next()
+  }
+}
+
+/** The first part only; the rest of the file is not checked. */
+export function findFirstPart(owner: CacheOwner, place: PartedPlace): Uint8Array | undefined {
+  const bytes = owner.disk.readFile(place.path)
+  const part = bytes && wholeOrNone(() => new Parts(owner, place, bytes).next())
+  return part?.length === 0 ? undefined : part
+}
+
+class Parts {
+  readonly #owner: CacheOwner
+  readonly #place: PartedPlace
+  readonly #bytes: Uint8Array
+  #id: Uint8Array | undefined
+  #number = 0
+  #at = 0
+
+  constructor(owner: CacheOwner, place: PartedPlace, bytes: Uint8Array) {
+    this.#owner = owner
+    this.#place = place
+    this.#bytes = bytes
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#bytes.length
+  }
+
+  /** The next part; empty for the last one. Throws an envelope code. */
+  next(): Uint8Array {
+    const generation = this.#number
+    const padded = openCache(this.#owner, { ...this.#place, generation }, this.#envelope())
+    const id = padded.subarray(0, FILE_ID_BYTES)
+    if (this.#id !== undefined && !equalBytes(this.#id, id)) throw damaged()
+    this.#id = id
+    this.#number += 1
+    const start = FILE_ID_BYTES + LENGTH_BYTES
+    const end = start + lengthAt(padded, FILE_ID_BYTES)
+    // Another release had no length here.
+    if (end > padded.length) throw otherRelease()
+    return padded.subarray(start, end)
+  }
+
+  #envelope(): Uint8Array {
+    const start = this.#at + LENGTH_BYTES
+    if (start > this.#bytes.length) throw damaged()
+    this.#at = start + lengthAt(this.#bytes, this.#at)
+    if (this.#at > this.#bytes.length) throw damaged()
+    return this.#bytes.subarray(start, this.#at)
+  }
+}
+
+function lengthOf({ length }: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(LENGTH_BYTES)
+  new DataView(bytes.buffer).setUint32(0, length)
+  return bytes
+}
+
+function lengthAt(bytes: Uint8Array, at: number): number {
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(at)
+}
+
+function damaged(): StoreError {
+  return new StoreError('envelope_truncated', 'A local file is truncated or mixed from two files')
 }
 
 /** Authenticates what this device notes for itself in the directory of a store (FORMAT §4). */

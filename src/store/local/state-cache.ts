@@ -18,8 +18,14 @@ import {
   type SettingsState,
   Snapshot,
 } from '../snapshot/snapshot.ts'
-import { findFirstPart, findParts, type PartedPlace, writeParts } from './parted-cache.ts'
-import { type CacheOwner, otherRelease } from './sealed-cache.ts'
+import {
+  type CacheOwner,
+  findFirstPart,
+  findParts,
+  otherRelease,
+  type PartedPlace,
+  writeParts,
+} from './sealed-cache.ts'
 
 type DeviceRow = [id: string, sequence: number, record: string, time: number, forked: boolean]
 /** With the key in hex. */

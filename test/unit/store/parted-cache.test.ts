@@ -8,12 +8,13 @@ import { systemRandom } from '../../../src/crypto/random.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
 import {
+  type CacheOwner,
   findFirstPart,
   findParts,
   type PartedPlace,
+  sealCache,
   writeParts,
-} from '../../../src/store/local/parted-cache.ts'
-import { type CacheOwner, sealCache } from '../../../src/store/local/sealed-cache.ts'
+} from '../../../src/store/local/sealed-cache.ts'
 import { TimeSlice } from '../../../src/time-slice.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 import { inSlices } from '../../support/turns.ts'

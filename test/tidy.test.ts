@@ -19,8 +19,6 @@ import {
 } from './tidy/agreement.ts'
 import { linkLaw, titleLaw, topLevelLaw } from './tidy/documents.ts'
 import { doorLaw, idleDoors } from './tidy/doors.ts'
-import { commentsOf, oddities, testNamesOf, textsOf } from './tidy/english.ts'
-import { declaredTwice, isWithin, measuresOf, withOneImporter } from './tidy/house.ts'
 import { ambientLaw, findCircles, layerLaw, sealedLaw } from './tidy/layers.ts'
 import { type SourceFile, sourceFile, type Violation } from './tidy/source.ts'
 import { startLaw } from './tidy/start.ts'
@@ -150,54 +148,6 @@ describe('what only looks like a violation is not one', () => {
     ['banned', 'test/a.test.ts', "test.skipIf(tool.missing)('', f); const model = 'claude-x'"],
   ])('%s: %s: %s', (law, path, text) => {
     expect(laws[law]?.(sourceFile(path, text))).toEqual([])
-  })
-})
-
-describe('the size of the tree', () => {
-  test('is within its limits', () => {
-    expect(measuresOf(sources).filter((measure) => !isWithin(measure))).toEqual([])
-  })
-
-  test('counts files that one other file imports, and names that two files declare', () => {
-    const texts = {
-      a: "import { b } from './b.ts'\nimport type { C } from './c.ts'\ntype D = string",
-      b: "import { C } from './c.ts'\nexport interface D {\n  readonly d: string\n}",
-    }
-    const files = Object.entries(texts).map(([name, text]) => sourceFile(`src/${name}.ts`, text))
-    expect(withOneImporter(files)).toEqual(['src/b.ts'])
-    expect(declaredTwice(files)).toEqual(['D'])
-  })
-})
-
-describe('the language', () => {
-  test.each([
-    ['a fragment', 'Of a request whose address or host is missing.'],
-    ['a relative clause without a noun', 'Refuses what is not a file.'],
-    ['beside', 'Kept beside the journal.'],
-    ['none as an adjective', 'Undefined if there is none.'],
-    ['so many', 'At least so many bytes.'],
-    ['a clause as the subject', 'Whoever has the key opens it.'],
-    ['a subject that begins with Who', 'Who has the key opens it.'],
-    ['a plan for the future', 'A memory that is to be kept.'],
-    ['a state as a movement', 'The file is gone.'],
-    ['a pronoun for people', 'A name that nobody chose.'],
-  ])('finds %s', (_, text) => {
-    expect(oddities(text)).toHaveLength(1)
-  })
-
-  test('finds nothing in plain English, nor in code', () => {
-    const plain = 'Returns the previous value. Who may read it? No one else; see `what is`.'
-    expect(oddities(plain)).toEqual([])
-  })
-
-  test('is read in comments, texts and names of tests', () => {
-    const file = sourceFile(
-      'test/a.test.ts',
-      "// One\n// comment.\ntest('opens a file', () => {\n  f('a text of words') // Two.\n})",
-    )
-    expect(commentsOf(file).map(({ text }) => text)).toEqual(['One comment.', 'Two.'])
-    expect(testNamesOf(file).map(({ text }) => text)).toEqual(['opens a file'])
-    expect(textsOf(file).map(({ line }) => line)).toEqual([3, 4])
   })
 })
 

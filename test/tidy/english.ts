@@ -107,3 +107,78 @@ export function testNamesOf(file: SourceFile): Passage[] {
 function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length
 }
+
+/** The number of odd passages in each room: `comments of src/cli`, and so on. */
+export function oddTexts(files: readonly SourceFile[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  const count = (kind: string, passages: readonly Passage[]): void => {
+    for (const { path, text } of passages) {
+      if (oddities(text).length === 0) continue
+      const room = `${kind} of ${path.split('/').slice(0, 2).join('/')}`
+      counts.set(room, (counts.get(room) ?? 0) + 1)
+    }
+  }
+  for (const file of files) {
+    if (!file.path.startsWith('scripts/')) count('comments', commentsOf(file))
+    if (file.path.startsWith('src/')) count('texts', textsOf(file))
+    if (file.path.startsWith('test/')) count('names', testNamesOf(file))
+  }
+  return counts
+}
+
+/** An allowance only shrinks: a pass over a room lowers it. */
+export const allowances: Readonly<Record<string, number>> = {
+  'comments of .ci/summary.mjs': 1,
+  'comments of docs/recipes': 15,
+  'comments of src/anthropic': 7,
+  'comments of src/api': 46,
+  'comments of src/cli': 151,
+  'comments of src/console': 104,
+  'comments of src/crypto': 2,
+  'comments of src/disk': 4,
+  'comments of src/errors.ts': 1,
+  'comments of src/format': 12,
+  'comments of src/git': 113,
+  'comments of src/home': 4,
+  'comments of src/hosting': 71,
+  'comments of src/keys': 7,
+  'comments of src/limits.ts': 1,
+  'comments of src/mcp': 22,
+  'comments of src/memory-tool': 26,
+  'comments of src/server': 22,
+  'comments of src/store': 102,
+  'comments of src/text': 3,
+  'comments of src/time-slice.ts': 1,
+  'comments of test/attack': 105,
+  'comments of test/conformance': 16,
+  'comments of test/contract': 2,
+  'comments of test/e2e': 46,
+  'comments of test/fault': 47,
+  'comments of test/interop': 16,
+  'comments of test/model': 15,
+  'comments of test/property': 59,
+  'comments of test/support': 133,
+  'comments of test/tidy': 11,
+  'comments of test/unit': 99,
+  'comments of test/vectors': 15,
+  'comments of vitest.config.ts': 2,
+  'names of test/attack': 107,
+  'names of test/conformance': 44,
+  'names of test/contract': 2,
+  'names of test/e2e': 73,
+  'names of test/fault': 32,
+  'names of test/interop': 14,
+  'names of test/property': 11,
+  'names of test/tidy.test.ts': 2,
+  'names of test/unit': 199,
+  'texts of src/api': 24,
+  'texts of src/cli': 113,
+  'texts of src/console': 9,
+  'texts of src/format': 2,
+  'texts of src/git': 3,
+  'texts of src/hosting': 2,
+  'texts of src/mcp': 7,
+  'texts of src/memory-tool': 6,
+  'texts of src/store': 24,
+  'texts of src/transport': 5,
+}

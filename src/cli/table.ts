@@ -4,7 +4,6 @@
 import type { Command } from './call/command.ts'
 import { agentCommands } from './verbs/agents.ts'
 import { careCommands } from './verbs/care.ts'
-import { consoleCommand } from './verbs/console.ts'
 import { auditCommands, deviceCommands } from './verbs/devices.ts'
 import { eraseCommands, historyCommands, undoCommands } from './verbs/history.ts'
 import { keyCommands } from './verbs/keys.ts'
@@ -36,7 +35,7 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: 'Make a store and look after it', commands: careCommands },
   { title: 'Read and write memories', commands: memoryCommands },
   { title: 'Give agents the memory', commands: agentCommands },
-  { title: 'Look back', commands: [consoleCommand, ...historyCommands] },
+  { title: 'Look back', commands: historyCommands },
   { title: 'Undo', commands: undoCommands },
   { title: 'Erase', commands: eraseCommands },
   { title: 'Share a store between machines', commands: syncCommands },

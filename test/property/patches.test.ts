@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { pointPatch } from '../../src/cli/store/point-patch.ts'
+import { pointPatch } from '../../src/cli/commands/diff.ts'
 import { plainInk } from '../../src/cli/terminal/ink.ts'
 import { StoreError } from '../../src/errors.ts'
 import type { Change, MemoryStore } from '../../src/index.ts'

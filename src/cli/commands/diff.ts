@@ -1,18 +1,25 @@
 // `diff`: compares two versions, or all memories at two points in time.
 
 import { pageJson, type Wire } from '../../api/wire.ts'
-import type { Difference } from '../../store/history/history-diff.ts'
+import type { Difference, PointDifference } from '../../store/history/history-diff.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
 import { usageError } from '../call/command-error.ts'
 import type { Answer, Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'
+import { judgeFiles, type Verdict } from '../machine/file-rule.ts'
 import { withStore } from '../store/open-store.ts'
 import { getNamedVersion } from '../store/path-history.ts'
-import { pointPatch } from '../store/point-patch.ts'
 import { getPoint, loadHistory, pointJson, pointOf } from '../store/points.ts'
 import { type Ink, inkOf, plainInk } from '../terminal/ink.ts'
-import { nameOf, paintPatch, patchText, statText, type TextChange } from '../text/patch-text.ts'
+import {
+  nameOf,
+  paintPatch,
+  patchesText,
+  patchText,
+  statText,
+  type TextChange,
+} from '../text/patch-text.ts'
 import { countText } from '../text/sizes.ts'
 import { storePath } from '../text/store-path.ts'
 import { findBase, versionPatch } from '../text/version-patch.ts'
@@ -121,4 +128,47 @@ export function changeJson(
   const { memoryId, before, after } = change
   const paths = { pathBefore: before?.path, pathAfter: after?.path }
   return wire({ type: 'memory_change', memoryId, ...others, ...paths, diff: patchText(change) })
+}
+
+type Side = PointDifference['before']
+
+/**
+ * The patch between two points in time: `git apply` turns the files that `export --at` writes for
+ * one into those that it writes for the other. Before the patches, where git ignores text, come
+ * lines on what they cannot show faithfully.
+ */
+export function pointPatch(
+  ink: Ink,
+  { changes, halfRedacted }: Pick<Difference, 'changes' | 'halfRedacted'>,
+): string {
+  const files = [...changes, ...halfRedacted]
+  const verdicts = judgeSides(files)
+  const lines = [
+    ...halfRedacted.map(redactedLine),
+    ...Array.from(verdicts, ([path, verdict]) => verdictLine(path, verdict)),
+  ]
+  const written = (side: Side): Side =>
+    side === undefined || verdicts.get(side.path)?.kind === 'unsafe' ? undefined : side
+  const patches = patchesText(
+    ink,
+    files.map(({ before, after }) => ({ before: written(before), after: written(after) })),
+  )
+  return lines.map((line) => `${ink.plain(`# ${line}`)}\n`).join('') + patches
+}
+
+/** What `git apply` must not write, as by an export, though it applies the patch elsewhere. */
+function judgeSides(changes: readonly PointDifference[]): ReadonlyMap<string, Verdict> {
+  const paths = changes.flatMap(({ before, after }) => [before?.path ?? [], after?.path ?? []])
+  return judgeFiles({ directory: '', paths: [...new Set(paths.flat())], existing: [] })
+}
+
+function verdictLine(path: string, { kind, reason }: Verdict): string {
+  return kind === 'unsafe' ? `${path} is left out: it ${reason}` : `${path} ${reason}`
+}
+
+function redactedLine({ memoryId, before, after }: PointDifference): string {
+  const at = after === undefined ? 'to' : 'from'
+  const seems = after === undefined ? 'deleted' : 'new'
+  const path = (after ?? before)?.path ?? ''
+  return `${path} appears ${seems}: the content of ${memoryId} at --${at} is redacted`
 }

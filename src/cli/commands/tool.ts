@@ -15,10 +15,10 @@ import type { Context } from '../call/context.ts'
 import { authorOf } from '../call/options.ts'
 import { readPlainInput } from '../machine/files.ts'
 import { withStore } from '../store/open-store.ts'
-import { readLines } from '../terminal/lines.ts'
 
 /** Of a line; as of standard input where it is one text. */
 const LINE_BYTES_MAX = contentBytesFormatMax
+const NEWLINE = 0x0a
 
 export async function tool(context: Context, input: Input): Promise<Answer> {
   if (input.flag('stream')) return stream(context, input)
@@ -102,4 +102,37 @@ function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
   })
+}
+
+/**
+ * Each line as it comes, without its end; undefined for a longer one, which is read to its end and
+ * not kept. An empty rest is no line.
+ */
+async function* readLines(
+  input: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array | undefined, void> {
+  let parts: Uint8Array[] = []
+  let length = 0
+  const take = (part: Uint8Array): void => {
+    length += part.length
+    if (length <= bytesMax) parts.push(part)
+    else parts = []
+  }
+  const line = (): Uint8Array | undefined => {
+    const whole = length <= bytesMax ? Buffer.concat(parts) : undefined
+    parts = []
+    length = 0
+    return whole
+  }
+  for await (const chunk of input) {
+    let from = 0
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
+      take(chunk.subarray(from, end))
+      from = end + 1
+      yield line()
+    }
+    take(chunk.subarray(from))
+  }
+  if (length > 0) yield line()
 }

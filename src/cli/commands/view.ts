@@ -1,13 +1,14 @@
 // `view`: a memory or a directory as an agent sees it, as the memory tool shows it.
 
-import { type Lines, viewPath, type ViewResult } from '../../api/actions.ts'
+import { viewPath, type ViewResult } from '../../api/actions.ts'
 import { pageJson } from '../../api/wire.ts'
-import { formatSize, renderSnippet } from '../../memory-tool/render.ts'
+import { formatSize } from '../../memory-tool/render.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import { usageError } from '../call/command-error.ts'
 import type { Answer, Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'
 import { withReader } from '../store/past.ts'
+import { numbered } from '../text/numbered.ts'
 import { storePath } from '../text/store-path.ts'
 import { listingJson } from '../text/wire.ts'
 
@@ -20,11 +21,6 @@ export function view(context: Context, input: Input): Promise<Answer> {
     const result = await viewPath(reader, request)
     return result.type === 'file' ? fileAnswer(result) : directoryAnswer(result.listing)
   })
-}
-
-/** Lines numbered as the memory tool does it. */
-export function numbered(lines: Lines): string {
-  return lines.lines.length === 0 ? '' : `${renderSnippet(lines)}\n`
 }
 
 function fileAnswer(result: Extract<ViewResult, { readonly type: 'file' }>): Answer {

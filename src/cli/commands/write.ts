@@ -14,9 +14,9 @@ import { readStandardInput, readTextFile } from '../machine/files.ts'
 import { withStore } from '../store/open-store.ts'
 import { canAsk } from '../terminal/prompt.ts'
 import { changedAnswer } from '../text/changed.ts'
+import { numbered } from '../text/numbered.ts'
 import { countText } from '../text/sizes.ts'
 import { storePath } from '../text/store-path.ts'
-import { numbered } from './view.ts'
 
 export async function create(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))

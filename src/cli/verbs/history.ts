@@ -1,4 +1,5 @@
-// The verbs that look at the history, go back in it, and erase from it; a part of ../table.ts.
+// The verbs that look at the store and its history, go back in it, and erase from it; a part of
+// ../table.ts.
 
 import type { Command } from '../call/command.ts'
 import {
@@ -15,6 +16,26 @@ const maybePath = { name: 'path', optional: true }
 const oneCommit =
   'The result is one new commit, which can itself be undone. A memory that cannot be changed ' +
   'back is left unchanged and listed; the exit code is then 4.'
+
+const consoleCommand: Command = {
+  name: 'console',
+  summary: 'Show the store in a browser of this machine',
+  positionals: [],
+  options: [
+    { name: 'port', value: 'number', summary: 'The port; else one that is free' },
+    { name: 'read-only', summary: 'Refuse every change' },
+    { name: 'no-open', summary: 'Print the address, and open no browser' },
+    ...authorOptions.filter(({ name }) => name === 'actor' || name === 'session'),
+  ],
+  notes: [
+    'Prints one line with the address, which lets one tab in, once, within a minute; with ' +
+      '--no-open or without a desktop, open it yourself. `Open another tab` of the page makes ' +
+      'another. It listens on 127.0.0.1 alone. With --port, bookmarks stay valid.',
+    'Lock in the page, 15 minutes without use, Ctrl-C and SIGTERM close the store, empty the ' +
+      'pages, and end it. A reader or an auditor sees what the role may see.',
+  ],
+  run: async (...call) => (await import('../commands/console.ts')).openInBrowser(...call),
+}
 
 const logCommand: Command = {
   name: 'log',
@@ -179,6 +200,7 @@ const certificateCommand: Command = {
 }
 
 export const historyCommands: readonly Command[] = [
+  consoleCommand,
   logCommand,
   {
     name: 'show',

@@ -134,7 +134,7 @@ onServers('sessions', (at) => {
       expectRefused(await ask([{ type: 'memory_store', memory_store_id: foreign.id }]), 404)
     })
 
-    test.each([undefined, null, {}, 'a', [null], ['memstore_x'], [[]]])(
+    test.each([undefined, null, {}, 'a', [], [null], ['memstore_x'], [[]]])(
       'resources that are none are refused: %j',
       async (resources) => {
         expectRefused(await ask(resources), 400)

@@ -63,7 +63,7 @@ export function checkPlaces<T extends StorePlaces>(options: T): T {
   return options
 }
 
-/** Exactly one way to name a moment. Throws `invalid_input`. */
+/** Exactly one way to name a point. Throws `invalid_input`. */
 export function checkPoint(point: Point): Point {
   const named = isObject(point) ? Object.entries(point).filter(isGiven) : []
   const [[name, value] = [], ...others] = named

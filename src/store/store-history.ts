@@ -5,26 +5,26 @@ import { type Page, type Paged, paged } from '../page.ts'
 import { inSlices } from '../time-slice.ts'
 import type { BlameLine, BlameOptions } from './history/blame.ts'
 import { type Conflict, type ConflictOptions, findConflicts } from './history/conflicts.ts'
-import { compareMoments, type Difference, type DifferenceOptions } from './history/history-diff.ts'
+import { comparePoints, type Difference, type DifferenceOptions } from './history/history-diff.ts'
 import type { History } from './history/history.ts'
+import {
+  type CommitRange,
+  placeOf,
+  type Point,
+  type PointOrPosition,
+  type Position,
+  rangesOf,
+} from './history/points.ts'
+import { askInSlices, retryAfterRedaction } from './history/retry-after-redaction.ts'
 import {
   memoryAt,
   type MemoryState,
   type MemoryVersions,
   type MemoryVersionsQuery,
-  type MomentState,
+  type StateAt,
   stateAt,
   versionsOf,
-} from './history/moment-state.ts'
-import {
-  type PlacedMoment,
-  type PlacedPoint,
-  placeOf,
-  type Stretch,
-  stretchesOf,
-} from './history/moments.ts'
-import type { Point } from './history/points.ts'
-import { askInSlices, retryAfterRedaction } from './history/retry-after-redaction.ts'
+} from './history/state-at.ts'
 import {
   type GroupedChange,
   type Grouping,
@@ -86,7 +86,7 @@ export class StoreHistory {
   async diff(from: Point, to?: Point, options: DifferenceOptions = {}): Promise<Difference> {
     for (const point of to === undefined ? [from] : [from, to]) checkPoint(point)
     const compare = (history: History): Promise<Difference> =>
-      compareMoments(history, this.#session.contents, { from, to }, options)
+      comparePoints(history, this.#session.contents, { from, to }, options)
     return retryAfterRedaction(this.#session, compare, options)
   }
 
@@ -94,7 +94,7 @@ export class StoreHistory {
   async state(
     at?: Point,
     options: WorkOptions & { readonly deleted?: boolean } = {},
-  ): Promise<MomentState> {
+  ): Promise<StateAt> {
     if (at !== undefined) checkPoint(at)
     const { deleted = false, signal } = checkOptions(options)
     const history = await this.#session.loadHistory({ signal })
@@ -122,15 +122,15 @@ export class StoreHistory {
   }
 
   /** @internal Where a point is in the line of all commits. Rejects with `not_found`. */
-  async place(point: PlacedPoint): Promise<PlacedMoment> {
+  async place(point: PointOrPosition): Promise<Position> {
     const asked = checkObject(point, 'The point')
     if (!('position' in asked)) checkPoint(asked)
     return placeOf(await this.#session.loadHistory(), asked)
   }
 
   /** @internal The line of all commits in at most `most` ranges. */
-  async stretches(most: number): Promise<readonly Stretch[]> {
-    return stretchesOf(await this.#session.loadHistory(), most)
+  async stretches(most: number): Promise<readonly CommitRange[]> {
+    return rangesOf(await this.#session.loadHistory(), most)
   }
 
   /** @internal Who wrote when, or who wrote at all, newest first. Rejects with `invalid_input`. */

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { formatId } from '../../src/format/id.ts'
 import { blameLines } from '../../src/store/history/blame.ts'
 import { catchUp } from '../../src/store/history/catch-up.ts'
-import { compareMoments } from '../../src/store/history/history-diff.ts'
+import { comparePoints } from '../../src/store/history/history-diff.ts'
 import { History } from '../../src/store/history/history.ts'
 import { openPast, type PastView } from '../../src/store/history/past.ts'
 import type { Point } from '../../src/store/history/points.ts'
@@ -92,7 +92,7 @@ async function checkDifferences({ branches, head }: Grown, history: History): Pr
   for (const [index, from] of nodes.entries()) {
     const to = nodes[(index * 7 + 3) % nodes.length] ?? head
     const points = { from: { commit: from.oid }, to: { commit: to.oid } }
-    const { changes } = await compareMoments(history, branches.contents, points, {})
+    const { changes } = await comparePoints(history, branches.contents, points, {})
     const state = stateOf(from.memories.values())
     for (const { before } of changes) if (before !== undefined) delete state[before.path]
     for (const { after } of changes) if (after !== undefined) state[after.path] = after.content

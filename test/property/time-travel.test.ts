@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { MemoryStore, Version } from '../../src/index.ts'
 import { blameLines } from '../../src/store/history/blame.ts'
-import { compareMoments, type Difference } from '../../src/store/history/history-diff.ts'
+import { comparePoints, type Difference } from '../../src/store/history/history-diff.ts'
 import { openPast, type PastView } from '../../src/store/history/past.ts'
 import type { Point } from '../../src/store/history/points.ts'
 import { commitsOf, historyOf, type ReadHistory } from '../support/histories.ts'
@@ -174,7 +174,7 @@ class Trial {
     const { history, contents } = this.#read
     const pointAt = (height: number) => ({ commit: history.commits.at(height)?.oid ?? '' })
     const points = { from: pointAt(from), to: pointAt(to) }
-    const found = await compareMoments(history, contents, points, {})
+    const found = await comparePoints(history, contents, points, {})
     const lost = [this.#lost[from], this.#lost[to]]
     if (lost.every((paths) => paths?.size === 0)) {
       expect(found.redacted).toBe(0)

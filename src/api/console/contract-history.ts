@@ -3,13 +3,13 @@
 import type { Actor } from '../../format/change-record.ts'
 import type { Page } from '../../page.ts'
 import type { Conflict } from '../../store/history/conflicts.ts'
-import type { PlacedMoment, Stretch } from '../../store/history/moments.ts'
+import type { CommitRange, Position } from '../../store/history/points.ts'
 import type { GroupedChange, TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
 import type { FullVersion, VersionWithInputs } from '../../store/history/versions.ts'
 import type { LeftReason } from '../../store/revert/revert-plan.ts'
 import type { Changed, PageInput, Question, WithReason } from './question.ts'
 
-export type { Actor, Stretch, TimelineFilter }
+export type { Actor, CommitRange, TimelineFilter }
 /**
  * What one session, or one actor without a session, wrote on one day, or in all. `timeZone` of a
  * question says where a day begins: an IANA name such as `Europe/Berlin`.
@@ -20,11 +20,11 @@ export interface GroupedMemory extends GroupedChange {
   /** How many hidden characters its text has after the group; given for the first 200 memories. */
   readonly hidden: number
 }
-export type MomentInfo = PlacedMoment
+export type MomentInfo = Position
 
 export interface Density {
   readonly commits: number
-  readonly stretches: readonly Stretch[]
+  readonly stretches: readonly CommitRange[]
 }
 
 /** A position counts from 1; a commit is given by at least 7 hex digits. */

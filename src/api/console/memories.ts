@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { assert, StoreError } from '../../errors.ts'
 import type { AppliedChanges } from '../../store/changes/apply.ts'
-import type { MemoryState } from '../../store/history/moment-state.ts'
+import type { MemoryState } from '../../store/history/state-at.ts'
 import { mergeEdits } from '../../store/merge/content-merge.ts'
 import type { MemoryInfo } from '../../store/snapshot/memory-info.ts'
 import type { MemoriesApi, MemoryView, TreeRow, Written } from './contract-memories.ts'

@@ -1,7 +1,7 @@
 // The versions of a memory, and which of them each of its lines came from.
 
 import { z } from 'zod'
-import type { NumberedVersion } from '../../store/history/moment-state.ts'
+import type { NumberedVersion } from '../../store/history/state-at.ts'
 import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countChangedLines, type LineCounts } from '../../text/line-counts.ts'

@@ -13,7 +13,7 @@ import { byAge } from '../snapshot/live-memory.ts'
 import { type ContentSource, readVersionContent } from './contents.ts'
 import type { VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
-import { type Moment, momentOrNow, type Point, versionAt } from './points.ts'
+import { type Point, type ResolvedPoint, resolvePointOrHead, versionAt } from './points.ts'
 import { inputsOf, newestOf } from './version-inputs.ts'
 import { describeVersion, type Version } from './versions.ts'
 
@@ -38,7 +38,7 @@ interface Origin {
 
 /**
  * The lines of a memory, given by its path or as `mem_…`. Throws `not_found` if it did not exist,
- * `redacted` if its content is erased, and what `momentOf` throws.
+ * `redacted` if its content is erased, and what `resolvePoint` throws.
  */
 export async function blameLines(
   history: History,
@@ -46,7 +46,7 @@ export async function blameLines(
   pathOrMemoryId: string,
   options: BlameOptions,
 ): Promise<readonly BlameLine[]> {
-  const newest = findVersion(history, pathOrMemoryId, momentOrNow(history, options.at))
+  const newest = findVersion(history, pathOrMemoryId, resolvePointOrHead(history, options.at))
   if (newest === undefined || newest.operation === 'deleted') {
     throw new StoreError('not_found', 'The memory did not exist at that time')
   }
@@ -175,21 +175,21 @@ function isSameText(a: VersionEntry, b: VersionEntry): boolean {
   return a.sha256 !== undefined && a.sha256 === b.sha256
 }
 
-/** The version at a moment of a memory that is given by its id or its path at that moment. */
+/** The version at a point of a memory that is given by its id or its path at that point. */
 function findVersion(
   history: History,
   pathOrMemoryId: string,
-  moment: Moment,
+  resolved: ResolvedPoint,
 ): VersionEntry | undefined {
   if (pathOrMemoryId.startsWith('mem_')) {
     const memoryId = parseId('memory', pathOrMemoryId)
-    if (history.firstOf(memoryId) !== undefined) return versionAt(history, memoryId, moment)
+    if (history.firstOf(memoryId) !== undefined) return versionAt(history, memoryId, resolved)
     throw new StoreError('not_found', 'There is no such memory')
   }
   const path = checkPath(pathOrMemoryId)
   const found: { entry: VersionEntry; memoryId: string; created: number }[] = []
   for (const memoryId of history.memoryIds()) {
-    const entry = versionAt(history, memoryId, moment)
+    const entry = versionAt(history, memoryId, resolved)
     if (entry?.path !== path || entry.operation === 'deleted') continue
     found.push({ entry, memoryId, created: history.firstOf(memoryId)?.commit.time ?? 0 })
   }

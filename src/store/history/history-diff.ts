@@ -1,4 +1,4 @@
-// Compares two moments of the store: lists each memory that was added, removed, moved or changed,
+// Compares two points of the store: lists each memory that was added, removed, moved or changed,
 // with both states. Reads only.
 
 import type { WorkOptions } from '../../async.ts'
@@ -12,7 +12,13 @@ import { type ContentSource, findMemoriesTree, readVersionContent } from './cont
 import type { VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { findDisplaced } from './past.ts'
-import { findMoment, type Moment, momentOrNow, type Point, versionAt } from './points.ts'
+import {
+  findPoint,
+  type Point,
+  type ResolvedPoint,
+  resolvePointOrHead,
+  versionAt,
+} from './points.ts'
 import { askInSlices } from './retry-after-redaction.ts'
 import { isAtOrBelow } from './versions.ts'
 
@@ -34,7 +40,7 @@ export interface Difference {
 }
 
 export interface DifferenceOptions extends WorkOptions {
-  /** Only memories at or below this path at either moment. */
+  /** Only memories at or below this path at either point. */
   readonly path?: string | undefined
 }
 
@@ -49,7 +55,7 @@ interface Pair {
 }
 
 /** Undefined for the empty store before the first commit. */
-type Side = Moment | undefined
+type Side = ResolvedPoint | undefined
 
 interface Found {
   readonly from: Side
@@ -57,16 +63,16 @@ interface Found {
   readonly pairs: readonly Pair[]
 }
 
-/** `to` may be before `from`; undefined means the head. Throws as `findMoment` does. */
-export async function compareMoments(
+/** `to` may be before `from`; undefined means the head. Throws as `findPoint` does. */
+export async function comparePoints(
   history: History,
   source: ContentSource,
-  moments: { readonly from: Point; readonly to: Point | undefined },
+  points: { readonly from: Point; readonly to: Point | undefined },
   options: DifferenceOptions,
 ): Promise<Difference> {
   const find = function* (): Generator<undefined, Found> {
-    const from = findMoment(history, moments.from)
-    const to = moments.to ? findMoment(history, moments.to) : momentOrNow(history, undefined)
+    const from = findPoint(history, points.from)
+    const to = points.to ? findPoint(history, points.to) : resolvePointOrHead(history, undefined)
     return { from, to, pairs: yield* differingPairs(history, [from, to], options) }
   }
   const { from, to, pairs } = await askInSlices(history, find, options.signal)
@@ -99,19 +105,19 @@ function byPath(a: PointDifference, b: PointDifference): number {
 }
 
 /**
- * The blobs that differ from another moment's, by memory id, found in one comparison of trees.
+ * The blobs that differ from another point's, by memory id, found in one comparison of trees.
  * Empty where clones had diverged, since no tree then holds all memories, and where one side is the
  * empty store: each blob is then looked up by its commit.
  */
 async function findBlobs(
   objects: ObjectSource,
-  moment: Side,
+  resolved: Side,
   other: Side,
 ): Promise<ReadonlyMap<string, Oid>> {
   const blobs = new Map<string, Oid>()
-  if (moment === undefined || other === undefined) return blobs
-  if (moment.tips.length + other.tips.length > 2) return blobs
-  const [tree, otherTree] = [moment, other].map(({ commit }) => {
+  if (resolved === undefined || other === undefined) return blobs
+  if (resolved.tips.length + other.tips.length > 2) return blobs
+  const [tree, otherTree] = [resolved, other].map(({ commit }) => {
     return findMemoriesTree(objects, commit.oid)
   })
   await compareDistantTrees(objects, otherTree, tree, {
@@ -123,18 +129,18 @@ async function findBlobs(
 
 function* differingPairs(
   history: History,
-  moments: readonly [from: Side, to: Side],
+  points: readonly [from: Side, to: Side],
   { path }: DifferenceOptions,
 ): Generator<undefined, readonly Pair[]> {
   if (path !== undefined && path !== '/') checkPath(path)
-  const displaced = moments.map((moment) => moment && findDisplaced(history, moment))
+  const displaced = points.map((resolved) => resolved && findDisplaced(history, resolved))
   const pairs: Pair[] = []
   for (const memoryId of history.memoryIds()) {
     yield
-    const [before, after] = moments.map((moment, index) => {
-      return moment === undefined || displaced[index]?.has(memoryId) === true
+    const [before, after] = points.map((resolved, index) => {
+      return resolved === undefined || displaced[index]?.has(memoryId) === true
         ? undefined
-        : liveVersion(history, memoryId, moment)
+        : liveVersion(history, memoryId, resolved)
     })
     if (!differ(before, after) || !concerns(before, after, path)) continue
     pairs.push({ memoryId, before, after })
@@ -142,8 +148,12 @@ function* differingPairs(
   return pairs
 }
 
-function liveVersion(history: History, memoryId: string, moment: Moment): VersionEntry | undefined {
-  const entry = versionAt(history, memoryId, moment)
+function liveVersion(
+  history: History,
+  memoryId: string,
+  resolved: ResolvedPoint,
+): VersionEntry | undefined {
+  const entry = versionAt(history, memoryId, resolved)
   return entry?.operation === 'deleted' ? undefined : entry
 }
 
@@ -185,7 +195,7 @@ function pathOf({ before, after }: PointDifference): string {
   return (after ?? before)?.path ?? ''
 }
 
-/** A memory at some moment. */
+/** A memory at some point. */
 export interface TextState {
   readonly path: string
   readonly content: string

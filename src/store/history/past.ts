@@ -17,7 +17,7 @@ import { type ContentSource, readVersionContent } from './contents.ts'
 import type { CommitEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { readRecordHash } from './known-commit.ts'
-import { type Moment, momentAfter, momentOf, type Point, versionAt } from './points.ts'
+import { type Point, pointAfter, type ResolvedPoint, resolvePoint, versionAt } from './points.ts'
 import { placedTime } from './record-times.ts'
 import { askInSlices, type PastSource, retryAfterRedaction } from './retry-after-redaction.ts'
 
@@ -69,18 +69,18 @@ interface State extends Memories {
   readonly time: number
 }
 
-/** Throws as `momentOf` does. */
+/** Throws as `resolvePoint` does. */
 export function openPast(
   source: PastSource,
   point: Point,
   options: WorkOptions,
 ): Promise<PastView> {
   const find = function* (history: History): Generator<undefined, State> {
-    const moment = momentOf(history, point)
-    const tips = moment.tips.map(({ position, height, oid }) => {
+    const resolved = resolvePoint(history, point)
+    const tips = resolved.tips.map(({ position, height, oid }) => {
       return { position, height, oid, record: readRecordHash(source.contents, oid) }
     })
-    return yield* stateAt(history, moment, tips)
+    return yield* stateAt(history, resolved, tips)
   }
   const open = async (history: History): Promise<PastView> => {
     return new Past(source, await askInSlices(history, () => find(history), options.signal))
@@ -141,9 +141,9 @@ class Past implements PastView {
     const { tips } = this.#state
     const found = tips.map((tip) => this.#findAgain(history, tip))
     const entries = found.map(({ entry }) => entry).toSorted((a, b) => a.position - b.position)
-    const moment = momentAfter(history, entries)
+    const resolved = pointAfter(history, entries)
     const now = found.map(({ tip }) => tip)
-    return yield* stateAt(history, moment, now)
+    return yield* stateAt(history, resolved, now)
   }
 
   #findAgain(history: History, tip: Tip): { readonly entry: CommitEntry; readonly tip: Tip } {
@@ -163,30 +163,30 @@ function isThere(history: History, { position, oid }: Tip): boolean {
 
 function* stateAt(
   history: History,
-  moment: Moment,
+  resolved: ResolvedPoint,
   tips: readonly Tip[],
 ): Generator<undefined, State> {
-  const { oid } = moment.commit
+  const { oid } = resolved.commit
   return {
     tips,
     commit: oid,
-    time: placedTime(history, moment.commit),
-    ...(yield* memoriesAt(history, moment)),
+    time: placedTime(history, resolved.commit),
+    ...(yield* memoriesAt(history, resolved)),
   }
 }
 
 /** The ids, in hex, of the memories that are not listed because of an older one at their path. */
-export function findDisplaced(history: History, moment: Moment): ReadonlySet<string> {
-  return new Set(moment.tips.length > 1 ? atOnce(memoriesAt(history, moment)).displaced : [])
+export function findDisplaced(history: History, resolved: ResolvedPoint): ReadonlySet<string> {
+  return new Set(resolved.tips.length > 1 ? atOnce(memoriesAt(history, resolved)).displaced : [])
 }
 
-/** The memories that were live at a moment. Yields after each memory that ever existed. */
-function* memoriesAt(history: History, moment: Moment): Generator<undefined, Memories> {
+/** The memories that were live at a point. Yields after each memory that ever existed. */
+function* memoriesAt(history: History, resolved: ResolvedPoint): Generator<undefined, Memories> {
   const found: PastMemory[] = []
   let redacted = 0
   for (const memoryId of history.memoryIds()) {
     yield
-    const entry = versionAt(history, memoryId, moment)
+    const entry = versionAt(history, memoryId, resolved)
     if (entry === undefined || entry.operation === 'deleted') continue
     const { path, size, sha256, versionId } = entry
     const { oid, time } = entry.commit
@@ -194,7 +194,7 @@ function* memoriesAt(history: History, moment: Moment): Generator<undefined, Mem
     if (path === undefined || size === undefined || sha256 === undefined) redacted += 1
     else found.push({ memoryId, path, size, sha256, versionId, commit: { oid, time }, created })
   }
-  const hadDiverged = moment.tips.length > 1
+  const hadDiverged = resolved.tips.length > 1
   const inOrder = hadDiverged ? found.toSorted(byAge) : found
   return { ...byPath(inOrder, hadDiverged), redacted }
 }

@@ -1,8 +1,10 @@
-// Resolves points in time to the commits that had been made by then. Pure over the history in RAM.
+// Resolves points in time to the commits that had been made by then, and to positions, which are
+// counted from 1 in the order of the history. Pure over the history in RAM.
 
 import { assert, StoreError } from '../../errors.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
+import { placedTime } from './record-times.ts'
 import { getVersionEntry } from './versions.ts'
 
 /** A point in the history, as a caller gives it. */
@@ -14,8 +16,31 @@ export type Point =
   /** Right after this commit: 40 hex digits, or at least the first 7. */
   | { readonly commit: string }
 
+/** A point of the history, or the position of a commit. */
+export type PointOrPosition = Point | { readonly position: number }
+
+export interface Position {
+  /** The newest commit, 40 hex digits. */
+  readonly commit: string
+  /** Of that commit, counted from 1, and the number of all commits. */
+  readonly position: number
+  readonly commits: number
+  /** Ms since 1970 (FORMAT §6.5). */
+  readonly time: number
+}
+
+/** Successive commits. */
+export interface CommitRange {
+  /** The position of its first one. */
+  readonly first: number
+  readonly commits: number
+  /** The times of its first and of its last one. */
+  readonly from: number
+  readonly to: number
+}
+
 /** The commits that had been made by a point, as far as this history knows. */
-export interface Moment {
+export interface ResolvedPoint {
   /** The last of them in the order of the history; not the only tip where clones had diverged. */
   readonly commit: CommitEntry
   /** Those that are in the past of no other, in ascending order. */
@@ -30,48 +55,82 @@ export interface Moment {
  * times: they are included too (FORMAT §6.5). Throws `not_found`, or `invalid_input` for a
  * malformed point.
  */
-export function momentOf(history: History, point: Point): Moment {
+export function resolvePoint(history: History, point: Point): ResolvedPoint {
   if ('time' in point) {
     const found = findByTime(history, point.time)
-    if (found.length > 0) return momentAfter(history, found)
+    if (found.length > 0) return pointAfter(history, found)
     throw new StoreError('not_found', 'Nothing was written by then')
   }
   if ('versionId' in point) {
-    return momentAfter(history, [getVersionEntry(history, point.versionId).commit])
+    return pointAfter(history, [getVersionEntry(history, point.versionId).commit])
   }
-  return momentAfter(history, [findByOid(history, point.commit)])
+  return pointAfter(history, [findByOid(history, point.commit)])
 }
 
-/** As `momentOf`; undefined for a time before the first commit, when the store was empty. */
-export function findMoment(history: History, point: Point): Moment | undefined {
-  if (!('time' in point)) return momentOf(history, point)
+/** As `resolvePoint`; undefined for a time before the first commit, when the store was empty. */
+export function findPoint(history: History, point: Point): ResolvedPoint | undefined {
+  if (!('time' in point)) return resolvePoint(history, point)
   const found = findByTime(history, point.time)
-  return found.length === 0 ? undefined : momentAfter(history, found)
+  return found.length === 0 ? undefined : pointAfter(history, found)
 }
 
-/** Resolves a point as `momentOf` does; the default is the head. */
-export function momentOrNow(history: History, point: Point | undefined): Moment {
-  if (point !== undefined) return momentOf(history, point)
-  if (history.head !== undefined) return momentAfter(history, [history.head])
+/** Resolves a point as `resolvePoint` does; the default is the head. */
+export function resolvePointOrHead(history: History, point: Point | undefined): ResolvedPoint {
+  if (point !== undefined) return resolvePoint(history, point)
+  if (history.head !== undefined) return pointAfter(history, [history.head])
   throw new StoreError('not_found', 'The store has no history')
 }
 
-/** The moment after these commits, given in ascending order, and all their pasts. */
-export function momentAfter(history: History, tips: readonly CommitEntry[]): Moment {
+/** The point after these commits, given in ascending order, and all their pasts. */
+export function pointAfter(history: History, tips: readonly CommitEntry[]): ResolvedPoint {
   const commit = tips.at(-1)
-  assert(commit !== undefined, 'a moment is after some commit')
+  assert(commit !== undefined, 'a point is after some commit')
   return { commit, tips, has: history.pastOf(...tips) }
 }
 
-/** The version of a memory that was current at a moment. */
+/** The version of a memory that was current at a point. */
 export function versionAt(
   history: History,
   memoryId: string,
-  { commit, has }: Moment,
+  { commit, has }: ResolvedPoint,
 ): VersionEntry | undefined {
   // It descends from all earlier versions, or is the last in order where clones had diverged.
   const newest = commit.position
   return history.newestOf(memoryId, (position) => position <= newest && has(position))
+}
+
+/** Throws `not_found` for a position without a commit, and as `resolvePoint` does. */
+export function placeOf(history: History, point: PointOrPosition): Position {
+  const entry =
+    'position' in point ? commitAt(history, point.position) : resolvePoint(history, point).commit
+  return {
+    commit: entry.oid,
+    position: entry.position + 1,
+    commits: history.commits.length,
+    time: placedTime(history, entry),
+  }
+}
+
+/** Splits the history into at most `most` ranges of about equal length. Throws `invalid_input`. */
+export function rangesOf(history: History, most: number): readonly CommitRange[] {
+  if (!Number.isInteger(most) || most < 1) {
+    throw new StoreError('invalid_input', 'The number of ranges must be 1 or more')
+  }
+  const { length } = history.commits
+  const count = Math.min(most, length)
+  const starts = Array.from({ length: count + 1 }, (_, n) => Math.floor((n * length) / count))
+  return starts.slice(0, -1).map((start, index) => {
+    const end = starts[index + 1] ?? length
+    const [from, to] = [history.timeAt(start), history.timeAt(end - 1)]
+    return { first: start + 1, commits: end - start, from, to }
+  })
+}
+
+function commitAt({ commits }: History, position: number): CommitEntry {
+  const isPlace = Number.isInteger(position) && position >= 1
+  const found = isPlace ? commits.at(position - 1) : undefined
+  if (found !== undefined) return found
+  throw new StoreError('not_found', `The history has ${commits.length} commits`)
 }
 
 function findByTime(history: History, time: number): readonly CommitEntry[] {

@@ -1,4 +1,4 @@
-// Plans to restore a memory to one of its versions, or a directory to a moment. Pure: reads the
+// Plans to restore a memory to one of its versions, or a directory to a point. Pure: reads the
 // past, changes nothing. The history is kept: a revert is an ordinary change on top (revert.ts),
 // which can be reverted too.
 
@@ -9,7 +9,7 @@ import { inSlices, TimeSlice } from '../../time-slice.ts'
 import type { Applied } from '../changes/apply.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
-import { type Moment, momentOf, type Point, versionAt } from '../history/points.ts'
+import { type Point, type ResolvedPoint, resolvePoint, versionAt } from '../history/points.ts'
 import { getVersionEntry, isAtOrBelow } from '../history/versions.ts'
 import {
   completePlan,
@@ -42,12 +42,12 @@ export interface RestoreRequest {
 
 export interface RollbackRequest {
   readonly to: Point
-  /** Only memories at or below this path, now or at that moment. */
+  /** Only memories at or below this path, now or at that point. */
   readonly path?: string | undefined
 }
 
 /**
- * Plans to restore one memory to one of its versions, or to its state at a moment; without either,
+ * Plans to restore one memory to one of its versions, or to its state at a point; without either,
  * a deleted one to its last state. Throws
  * `not_found` if it did not exist, `redacted`, or `invalid_input` for a deletion or another
  * memory's version.
@@ -72,22 +72,22 @@ export async function planRestore(
   )
 }
 
-/** Plans to restore every memory to its state at a moment; later ones are deleted. */
+/** Plans to restore every memory to its state at a point; later ones are deleted. */
 export async function planRollback(
   source: RevertSource,
   request: RollbackRequest,
 ): Promise<RevertPlan> {
   const { to, path = '/' } = request
   const directory = path === '/' ? path : checkPath(path)
-  const moment = momentOf(source.history, to)
-  // Where clones had diverged, no tree holds all memories of that moment.
-  const commit = moment.tips.length === 1 ? moment.commit : undefined
+  const resolved = resolvePoint(source.history, to)
+  // Where clones had diverged, no tree holds all memories of that point.
+  const commit = resolved.tips.length === 1 ? resolved.commit : undefined
   const goals: Goal[] = []
   const redacted: LeftAlone[] = []
   const slice = new TimeSlice()
-  for (const memoryId of await inSlices(changedSince(source.history, moment))) {
+  for (const memoryId of await inSlices(changedSince(source.history, resolved))) {
     if (slice.isOver()) await slice.next()
-    const then = versionAt(source.history, memoryId, moment)
+    const then = versionAt(source.history, memoryId, resolved)
     const now = source.snapshot.current.get(memoryId)?.live?.path
     const existed = then !== undefined && then.operation !== 'deleted'
     const text = existed ? textOf(source, then, commit) : undefined
@@ -133,7 +133,7 @@ function getLast({ history, snapshot }: RevertSource, memoryId: string): Version
 
 function getRestorable(history: History, memoryId: string, to: Point): VersionEntry {
   if (!('versionId' in to)) {
-    const entry = versionAt(history, memoryId, momentOf(history, to))
+    const entry = versionAt(history, memoryId, resolvePoint(history, to))
     if (entry !== undefined && entry.operation !== 'deleted') return entry
     throw new StoreError('not_found', 'The memory did not exist at that time')
   }
@@ -154,7 +154,7 @@ function getRestorable(history: History, memoryId: string, to: Point): VersionEn
 /** The memories that later commits have touched. */
 function* changedSince(
   history: History,
-  { has }: Moment,
+  { has }: ResolvedPoint,
 ): Generator<undefined, ReadonlySet<string>> {
   const changed = new Set<string>()
   for (const entry of history.versions) {

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { memberSubject } from '../../../src/api/console/subject.ts'
 import { formatId } from '../../../src/format/id.ts'
-import { memoryAt, stateAt } from '../../../src/store/history/moment-state.ts'
+import { memoryAt, stateAt } from '../../../src/store/history/state-at.ts'
 import { atOnce } from '../../../src/time-slice.ts'
 import { historyAt, thenOf } from '../../support/apart.ts'
 import { Branches, type Node } from '../../support/branches.ts'

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Change, MemoryStore } from '../../../src/index.ts'
 import {
-  compareMoments,
+  comparePoints,
   type Difference,
   type DifferenceOptions,
 } from '../../../src/store/history/history-diff.ts'
@@ -52,7 +52,7 @@ async function compare(
   const pointAt = (height: number) => ({ commit: read.history.commits.at(height)?.oid ?? '' })
   const points = { from: pointAt(from), to: to === undefined ? undefined : pointAt(to) }
   try {
-    return await compareMoments(read.history, read.contents, points, options)
+    return await comparePoints(read.history, read.contents, points, options)
   } finally {
     await read.close()
   }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../src/format/id.ts'
 import { blameLines } from '../../../src/store/history/blame.ts'
 import { catchUp } from '../../../src/store/history/catch-up.ts'
-import { compareMoments } from '../../../src/store/history/history-diff.ts'
+import { comparePoints } from '../../../src/store/history/history-diff.ts'
 import { openPast } from '../../../src/store/history/past.ts'
 import { findVersions } from '../../../src/store/history/versions.ts'
 import { planRestore } from '../../../src/store/revert/restore.ts'
@@ -113,7 +113,7 @@ describe('a view of a time when clones had diverged', () => {
     const { branches, merge, time } = await clash()
     const history = await historyAt(branches, merge)
     const points = { from: { time: time + 50 }, to: undefined }
-    const { changes, redacted } = await compareMoments(history, branches.contents, points, {})
+    const { changes, redacted } = await comparePoints(history, branches.contents, points, {})
     const paths = changes.map(({ before, after }) => [before?.path, after?.path])
     // As in the view of that time, which does not list it.
     expect([paths, redacted]).toEqual([[[undefined, '/aside']], 0])

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../src/format/id.ts'
 import { History } from '../../../src/store/history/history.ts'
-import { momentOf, momentOrNow, type Point } from '../../../src/store/history/points.ts'
+import { type Point, resolvePoint, resolvePointOrHead } from '../../../src/store/history/points.ts'
 import { makeHistory, oidAt, versionAt } from '../../support/histories.ts'
 
 // A device with a slow clock wrote 3 and 4.
@@ -21,11 +21,11 @@ describe('a time', () => {
     { time: 400, height: 5 },
     { time: Number.MAX_SAFE_INTEGER, height: 5 },
   ])('of $time names the newest commit that is not younger', ({ time, height }) => {
-    expect(momentOf(history, { time }).commit.height).toBe(height)
+    expect(resolvePoint(history, { time }).commit.height).toBe(height)
   })
 
   test('before genesis is refused', () => {
-    const search = () => momentOf(history, { time: 99 })
+    const search = () => resolvePoint(history, { time: 99 })
     expect(search).toThrow(expect.objectContaining({ code: 'not_found' }))
     expect(search).toThrow('Nothing was written by then')
   })
@@ -34,28 +34,28 @@ describe('a time', () => {
 describe('a version', () => {
   test.each([0, 3, 5])('names the commit that wrote it', (height) => {
     const versionId = formatId('version', versionAt(height, 'a'))
-    expect(momentOf(history, { versionId }).commit.oid).toBe(oidAt(height))
+    expect(resolvePoint(history, { versionId }).commit.oid).toBe(oidAt(height))
   })
 })
 
 describe('a commit', () => {
   test.each([40, 39, 12, 7])('is named by %i digits', (digits) => {
-    const { commit } = momentOf(history, { commit: oidAt(2).slice(0, digits) })
+    const { commit } = resolvePoint(history, { commit: oidAt(2).slice(0, digits) })
     expect(commit.height).toBe(2)
   })
 
   test('is refused if two begin with the same digits', () => {
     const twins = makeHistory([{ oid: `${'a'.repeat(39)}1` }, { oid: `${'a'.repeat(39)}2` }])
-    expect(momentOf(twins, { commit: `${'a'.repeat(39)}2` }).commit.height).toBe(1)
-    const search = () => momentOf(twins, { commit: 'a'.repeat(39) })
+    expect(resolvePoint(twins, { commit: `${'a'.repeat(39)}2` }).commit.height).toBe(1)
+    const search = () => resolvePoint(twins, { commit: 'a'.repeat(39) })
     expect(search).toThrow(expect.objectContaining({ code: 'invalid_input' }))
   })
 })
 
 describe('no point', () => {
   test('means the head', () => {
-    expect(momentOrNow(history, undefined).commit.height).toBe(5)
-    expect(() => momentOrNow(new History(), undefined)).toThrow(
+    expect(resolvePointOrHead(history, undefined).commit.height).toBe(5)
+    expect(() => resolvePointOrHead(new History(), undefined)).toThrow(
       expect.objectContaining({ code: 'not_found' }),
     )
   })
@@ -72,5 +72,5 @@ test.each<{ point: Point; code: string }>([
   { point: { commit: '' }, code: 'invalid_input' },
   { point: { commit: oidAt(9) }, code: 'not_found' },
 ])('$point is refused as $code', ({ point, code }) => {
-  expect(() => momentOf(history, point)).toThrow(expect.objectContaining({ code }))
+  expect(() => resolvePoint(history, point)).toThrow(expect.objectContaining({ code }))
 })

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { MomentInput, Stretch } from '../../../api/console/contract.ts'
+import type { CommitRange, MomentInput } from '../../../api/console/contract.ts'
 import { addressAt } from '../core/address.ts'
 import { ask } from '../core/ask.ts'
 import { commitCount, isPast, moment, notice } from '../core/state.ts'
@@ -127,7 +127,7 @@ function useLatest(work: (value: number) => Promise<void>): (value: number) => P
 }
 
 /** Higher where commits follow each other faster. */
-function Bars({ stretches }: { readonly stretches: readonly Stretch[] }): JSX.Element {
+function Bars({ stretches }: { readonly stretches: readonly CommitRange[] }): JSX.Element {
   const rates = stretches.map(({ commits, from, to }) => commits / Math.max(1, to - from))
   const logs = rates.map((rate) => Math.log10(rate))
   const [least, most] = [Math.min(...logs), Math.max(...logs)]

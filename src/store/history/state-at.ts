@@ -1,4 +1,4 @@
-// What memories were at a moment, by their ids: all of them at once, without texts, or one with its
+// What memories were at a point, by their ids: all of them at once, without texts, or one with its
 // text and its versions so far. Reads only.
 
 import { StoreError } from '../../errors.ts'
@@ -9,11 +9,11 @@ import { PathTree } from '../snapshot/path-tree.ts'
 import { type ContentSource, readVersionContent } from './contents.ts'
 import type { VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
-import { type Moment, momentOrNow, type Point, versionAt } from './points.ts'
+import { type Point, type ResolvedPoint, resolvePointOrHead, versionAt } from './points.ts'
 import { placedTime } from './record-times.ts'
 import { describeVersion, type Version } from './versions.ts'
 
-/** A memory that had been deleted by a moment. */
+/** A memory that had been deleted by a point. */
 export interface DeletedMemory {
   readonly memoryId: string
   /** Its last one. */
@@ -21,7 +21,7 @@ export interface DeletedMemory {
   readonly deletedAt: number
 }
 
-/** A memory at a moment, as a list of ten thousand has it. */
+/** A memory at a point, as a list of ten thousand has it. */
 export interface ListedState {
   readonly memoryId: string
   readonly path: string
@@ -29,8 +29,8 @@ export interface ListedState {
   readonly updatedAt: number
 }
 
-/** All memories at a moment, in no order. */
-export interface MomentState {
+/** All memories at a point, in no order. */
+export interface StateAt {
   /** The newest commit, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */
   readonly commit: string
   readonly time: number
@@ -42,12 +42,12 @@ export interface MomentState {
   readonly displaced: number
 }
 
-/** One memory at a moment. */
+/** One memory at a point. */
 export interface MemoryState {
   readonly memoryId: string
   /** `absent`: it did not exist yet. `displaced`: see `PastView`. */
   readonly state: 'live' | 'deleted' | 'redacted' | 'displaced' | 'absent'
-  /** The version of that moment. */
+  /** The version of that point. */
   readonly version: Version | undefined
   /** How many versions it had had by then. */
   readonly versions: number
@@ -77,19 +77,19 @@ export interface MemoryVersions extends Page<NumberedVersion> {
   readonly total: number
 }
 
-/** Yields after each memory. Throws as `momentOf` does. */
+/** Yields after each memory. Throws as `resolvePoint` does. */
 export function* stateAt(
   history: History,
   at: Point | undefined,
   withDeleted: boolean,
-): Generator<undefined, MomentState> {
-  const moment = momentOrNow(history, at)
+): Generator<undefined, StateAt> {
+  const resolved = resolvePointOrHead(history, at)
   const live: Placed[] = []
   const deleted: DeletedMemory[] = []
   let redacted = 0
   for (const memoryId of history.memoryIds()) {
     yield
-    const entry = versionAt(history, memoryId, moment)
+    const entry = versionAt(history, memoryId, resolved)
     if (entry === undefined) continue
     if (entry.operation !== 'deleted') {
       const placed = placedBy(history, memoryId, entry)
@@ -97,10 +97,10 @@ export function* stateAt(
       else live.push(placed)
     } else if (withDeleted && entry.path !== undefined) deleted.push(deletedBy(entry))
   }
-  const shown = moment.tips.length > 1 ? withoutDisplaced(live) : live
+  const shown = resolved.tips.length > 1 ? withoutDisplaced(live) : live
   return {
-    commit: moment.commit.oid,
-    time: placedTime(history, moment.commit),
+    commit: resolved.commit.oid,
+    time: placedTime(history, resolved.commit),
     memories: shown.map(describeListed),
     deleted,
     redacted,
@@ -108,7 +108,7 @@ export function* stateAt(
   }
 }
 
-/** Throws `not_found` for a memory that never was, and as `momentOf` does. */
+/** Throws `not_found` for a memory that never was, and as `resolvePoint` does. */
 export function* memoryAt(
   history: History,
   source: ContentSource,
@@ -116,9 +116,9 @@ export function* memoryAt(
   at: Point | undefined,
 ): Generator<undefined, MemoryState> {
   const memoryId = getMemoryId(history, id)
-  const moment = momentOrNow(history, at)
-  const entries = entriesBy(history, memoryId, moment)
-  const entry = versionAt(history, memoryId, moment)
+  const resolved = resolvePointOrHead(history, at)
+  const entries = entriesBy(history, memoryId, resolved)
+  const entry = versionAt(history, memoryId, resolved)
   const createdAt = history.firstOf(memoryId)?.commit.time ?? 0
   const path = entry?.path ?? entries.findLast((one) => one.path !== undefined)?.path
   const found = { memoryId: id, versions: entries.length, createdAt, path }
@@ -129,20 +129,20 @@ export function* memoryAt(
   if (entry.operation === 'deleted') {
     return { ...found, state: 'deleted', version, content: undefined }
   }
-  if (moment.tips.length > 1 && !(yield* isShown(history, moment, memoryId))) {
+  if (resolved.tips.length > 1 && !(yield* isShown(history, resolved, memoryId))) {
     return { ...found, state: 'displaced', version, content: undefined }
   }
   const content = readVersionContent(source, entry)
   return { ...found, state: content === undefined ? 'redacted' : 'live', version, content }
 }
 
-/** Throws `not_found`, `invalid_input` for a cursor of another query, and as `momentOf` does. */
+/** Throws `not_found`, `invalid_input` for a cursor of another query, and as `resolvePoint`. */
 export function versionsOf(
   history: History,
   id: string,
   { at, limit, after }: MemoryVersionsQuery,
 ): MemoryVersions {
-  const entries = entriesBy(history, getMemoryId(history, id), momentOrNow(history, at))
+  const entries = entriesBy(history, getMemoryId(history, id), resolvePointOrHead(history, at))
   const last = after === undefined ? undefined : parseId('version', after)
   const end = entries.findIndex(({ versionId }) => versionId === last)
   if (last !== undefined && end === -1) {
@@ -198,13 +198,13 @@ function withoutDisplaced(live: readonly Placed[]): readonly Placed[] {
 
 function* isShown(
   history: History,
-  moment: Moment,
+  resolved: ResolvedPoint,
   memoryId: string,
 ): Generator<undefined, boolean> {
   const live: Placed[] = []
   for (const id of history.memoryIds()) {
     yield
-    const entry = versionAt(history, id, moment)
+    const entry = versionAt(history, id, resolved)
     if (entry === undefined || entry.operation === 'deleted') continue
     const placed = placedBy(history, id, entry)
     // A redacted one has no path that could be taken.
@@ -214,11 +214,11 @@ function* isShown(
   return withoutDisplaced(live).some((one) => one.memoryId === memoryId)
 }
 
-/** The versions of a memory by a moment, oldest first. */
+/** The versions of a memory by a point, oldest first. */
 function entriesBy(
   history: History,
   memoryId: string,
-  { commit, has }: Moment,
+  { commit, has }: ResolvedPoint,
 ): readonly VersionEntry[] {
   return history.ofMemory(memoryId).filter(({ commit: { position } }) => {
     return position <= commit.position && has(position)

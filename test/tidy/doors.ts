@@ -56,7 +56,6 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'known-commit',
     'past',
     'points',
-    'recent-objects',
     'record-times',
     'retry-after-redaction',
     'state-at',

@@ -6,6 +6,8 @@ import type { WorkOptions } from '../../async.ts'
 import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
+import type { GitObject, Oid } from '../../git/objects/object.ts'
+import { MEBIBYTE } from '../../limits.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import { planStates } from '../changes/changes.ts'
@@ -14,15 +16,17 @@ import type { Author } from '../commits/commit-context.ts'
 import { buildChange } from '../commits/commit.ts'
 import type { PlannedRow } from '../commits/new-rows.ts'
 import { findBlobAt, readMemory, readVersionContent } from '../history/contents.ts'
-import { RecentObjects } from '../history/recent-objects.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Revert } from './restore.ts'
 import type { RevertPlan, RevertSource, RevertStep } from './revert-plan.ts'
 
 /** At most this many memories are replayed, or texts read, before other work runs. */
 const stepsMax = 64
+/** Commits and trees that are kept while versions are read. */
+const RECENT_BYTES_MAX = 16 * MEBIBYTE
 
 export interface RevertOptions extends Omit<WorkOptions, 'onCommit'> {
   /** Only reports what would be done. */
@@ -139,4 +143,34 @@ function checkNotArchived(archivedAt: number | undefined, { states }: RevertPlan
     'store_archived',
     'The store is archived: memories can only be read or deleted',
   )
+}
+
+/**
+ * A bounded cache of recently read commits and trees, for work that reads many versions: those of
+ * one commit share its bytes and upper trees, and a commit of many rows is large. Must not outlive
+ * that work, or erased objects would stay in RAM.
+ */
+class RecentObjects implements ObjectSource {
+  readonly #objects: ObjectSource
+  /** Oldest first: a Map keeps the order of insertion. */
+  readonly #recent: Map<Oid, GitObject> = new Map()
+  #bytes = 0
+
+  constructor(objects: ObjectSource) {
+    this.#objects = objects
+  }
+
+  read(oid: Oid): GitObject | undefined {
+    const object = this.#recent.get(oid) ?? this.#objects.read(oid)
+    // A blob is rarely read twice.
+    if (object === undefined || object.type === 'blob') return object
+    if (!this.#recent.delete(oid)) this.#bytes += object.body.length
+    this.#recent.set(oid, object)
+    for (const [oldest, { body }] of this.#recent) {
+      if (this.#bytes <= RECENT_BYTES_MAX) break
+      this.#recent.delete(oldest)
+      this.#bytes -= body.length
+    }
+    return object
+  }
 }

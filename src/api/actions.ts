@@ -22,6 +22,7 @@ import {
   splitLines,
   type TextEdit,
 } from '../text/text-edit.ts'
+import type { Effect, Operation } from './operation.ts'
 import type {
   CreateInput,
   DeleteInput,
@@ -44,21 +45,11 @@ export interface OperationContext {
   readonly searcher?: Searcher | undefined
 }
 
-/** `manage` is what the token of a session never may: stores, sessions, redactions. */
-export type Effect = 'read' | 'write' | 'manage'
-
 /** What an operation does, to an input that needs no schema or has passed one. */
-export interface Action<Input, Result, Context = OperationContext> {
-  readonly name: string
-  readonly effect: Effect
-  /**
-   * A write is queued before this returns, so that calls take effect in
-   * the order in which they are made.
-   */
-  readonly run: (context: Context, input: Input) => Promise<Result>
-  /** Whether it matches a regular expression, for which the callers of a server take turns. */
-  readonly takesTurn?: (input: Input) => boolean
-}
+export type Action<Input, Result, Context = OperationContext> = Omit<
+  Operation<Input, Result, Context>,
+  'input'
+>
 
 /** Consecutive lines of a text. */
 export interface Lines {

@@ -1,7 +1,7 @@
 // The tool `memory`: the six commands of the memory tool with the texts of docs/MEMORY-TOOL.md,
 // which are its whole answer.
 
-import type { Effect } from '../api/actions.ts'
+import type { Effect } from '../api/operation.ts'
 import type { ObjectSchema } from '../api/schemas.ts'
 import type { Wire } from '../api/wire.ts'
 import { commands } from '../memory-tool/commands.ts'

@@ -11,7 +11,7 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { Effect } from '../api/actions.ts'
+import type { Effect } from '../api/operation.ts'
 import type { Wire } from '../api/wire.ts'
 import { errorContentOf, isFault, refusalOf } from '../memory-tool/refusal.ts'
 import type { ToolSpace } from '../memory-tool/tool-space.ts'

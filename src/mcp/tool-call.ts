@@ -2,7 +2,8 @@
 // work. Must not decide anything that an operation decides.
 
 import type { Tool as Definition } from '@modelcontextprotocol/server'
-import { type Effect, runAction } from '../api/actions.ts'
+import { runAction } from '../api/actions.ts'
+import type { Effect } from '../api/operation.ts'
 import { type Operation } from '../api/operations.ts'
 import type { PathContext } from '../api/path-operations.ts'
 import { inputSchemaOf, type ObjectSchema, parseInput } from '../api/schemas.ts'

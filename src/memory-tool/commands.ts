@@ -2,8 +2,8 @@
 // texts for success and for the failures that it words itself (docs/MEMORY-TOOL.md). Must not
 // decide anything that an operation decides.
 
-import type { Effect } from '../api/actions.ts'
 import * as actions from '../api/actions.ts'
+import type { Effect } from '../api/operation.ts'
 import * as operations from '../api/operations.ts'
 import type { Operation } from '../api/operations.ts'
 import { parseInput } from '../api/schemas.ts'

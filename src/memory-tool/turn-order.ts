@@ -2,7 +2,7 @@
 // alternate: each call waits for the calls of the other kind before it, never for those of its own
 // kind. So writes still share one fdatasync, and a view shows exactly the writes before it.
 
-import type { Effect } from '../api/actions.ts'
+import type { Effect } from '../api/operation.ts'
 
 /** Runs a call as soon as every call that must precede it has settled. */
 export type TurnOrder = <T>(effect: Effect, run: () => Promise<T>) => Promise<T>

@@ -8,12 +8,13 @@ import { listRemotes } from '../../store/clone-remotes.ts'
 import { listReportedDevices } from '../../store/report/access-events.ts'
 import type { AuditReport } from '../../store/report/audit-report.ts'
 import { reportAsAuditor } from '../../store/report/auditor-report.ts'
+import { type Operation, operationsIn } from '../operation.ts'
 import { reportCsv } from '../report-csv.ts'
 import { reportInput } from './audit.ts'
-import type { CareApi, ListedDevice } from './contract-care.ts'
-import type { MemoriesApi } from './contract-memories.ts'
+import type { InputOf, QuestionName, ResultOf } from './contract.ts'
+import type { ListedDevice } from './devices.ts'
 import { nothing } from './fields.ts'
-import type { ConsoleOperation, OperationsOf } from './operation.ts'
+import type { Overview } from './overview.ts'
 import { answer, type ConsoleSubject } from './subject.ts'
 
 /** Where the trail is, and who audits it. */
@@ -26,9 +27,13 @@ interface AuditorContext extends AuditorUser {
   readonly work: WorkOptions
 }
 
-type AuditorOperation<Name extends keyof AuditorApi> = ConsoleOperation<Name, AuditorContext>
-type AuditorApi = Pick<MemoriesApi, 'store.overview'> &
-  Pick<CareApi, 'devices.list' | 'audit.verify' | 'audit.report' | 'audit.csv'>
+type AuditorAnswer<Name extends QuestionName> = Operation<
+  InputOf<Name>,
+  ResultOf<Name>,
+  AuditorContext
+>
+
+const auditorOperation = operationsIn<AuditorContext>()
 
 export function auditorSubject(user: AuditorUser): ConsoleSubject {
   return {
@@ -38,76 +43,70 @@ export function auditorSubject(user: AuditorUser): ConsoleSubject {
   }
 }
 
-const overview: AuditorOperation<'store.overview'> = {
-  name: 'the overview',
-  effect: 'read',
-  input: nothing,
-  run: async (context) => {
-    const found = await auditOf(context)
-    const devices = listReportedDevices(found.entries)
-    const remotes = await listRemotes(context.places.directory)
-    return {
-      storeId: found.storeId,
-      name: '',
-      description: '',
-      audience: 'auditor',
-      access: 'read_only',
-      archivedAt: undefined,
-      deviceId: found.deviceId,
-      deviceName: devices.find(({ deviceId }) => deviceId === found.deviceId)?.name ?? '',
-      role: found.role,
-      head: found.head,
-      headFingerprint: found.headFingerprint,
-      commits: found.entries.length,
-      memories: found.memories,
-      contentBytes: 0,
-      remotes: remotes.map(({ name, url }) => ({ name, url })),
-      guard: false,
-    }
-  },
-}
+const operations = {
+  'store.overview': auditorOperation({
+    name: 'the overview',
+    effect: 'read',
+    input: nothing,
+    run: async (context): Promise<Overview> => {
+      const found = await auditOf(context)
+      const devices = listReportedDevices(found.entries)
+      const remotes = await listRemotes(context.places.directory)
+      return {
+        storeId: found.storeId,
+        name: '',
+        description: '',
+        audience: 'auditor',
+        access: 'read_only',
+        archivedAt: undefined,
+        deviceId: found.deviceId,
+        deviceName: devices.find(({ deviceId }) => deviceId === found.deviceId)?.name ?? '',
+        role: found.role,
+        head: found.head,
+        headFingerprint: found.headFingerprint,
+        commits: found.entries.length,
+        memories: found.memories,
+        contentBytes: 0,
+        remotes: remotes.map(({ name, url }) => ({ name, url })),
+        guard: false,
+      }
+    },
+  }),
 
-const devices: AuditorOperation<'devices.list'> = {
-  name: 'the list of devices',
-  effect: 'read',
-  input: nothing,
-  run: async (context) => ({ devices: devicesOf(await auditOf(context)) }),
-}
+  'devices.list': auditorOperation({
+    name: 'the list of devices',
+    effect: 'read',
+    input: nothing,
+    run: async (context) => ({ devices: devicesOf(await auditOf(context)) }),
+  }),
 
-const verify: AuditorOperation<'audit.verify'> = {
-  name: 'the verification',
-  effect: 'read',
-  input: nothing,
-  run: async (context) => {
-    const { entries, memories, head } = await auditOf(context)
-    const versions = entries.reduce((sum, entry) => sum + entry.versions.length, 0)
-    return { commits: entries.length, versions, memories, head }
-  },
-}
+  'audit.verify': auditorOperation({
+    name: 'the verification',
+    effect: 'read',
+    input: nothing,
+    run: async (context) => {
+      const { entries, memories, head } = await auditOf(context)
+      const versions = entries.reduce((sum, entry) => sum + entry.versions.length, 0)
+      return { commits: entries.length, versions, memories, head }
+    },
+  }),
 
-const report: AuditorOperation<'audit.report'> = {
-  name: 'the report',
-  effect: 'read',
-  input: reportInput,
-  run: reportOf,
-}
+  'audit.report': auditorOperation({
+    name: 'the report',
+    effect: 'read',
+    input: reportInput,
+    run: reportOf,
+  }),
 
-const csv: AuditorOperation<'audit.csv'> = {
-  name: 'the report as CSV',
-  effect: 'read',
-  input: reportInput,
-  run: async (context, input) => {
-    return { csv: reportCsv(await reportOf(context, input), context.clock()) }
-  },
-}
-
-const operations: OperationsOf<AuditorApi, AuditorContext> = {
-  'store.overview': overview,
-  'devices.list': devices,
-  'audit.verify': verify,
-  'audit.report': report,
-  'audit.csv': csv,
-}
+  'audit.csv': auditorOperation({
+    name: 'the report as CSV',
+    effect: 'read',
+    input: reportInput,
+    run: async (context, input) => {
+      return { csv: reportCsv(await reportOf(context, input), context.clock()) }
+    },
+  }),
+} satisfies { readonly [Name in QuestionName]?: AuditorAnswer<Name> }
 
 function auditOf({ places, work }: AuditorContext): Promise<Audit> {
   return auditStore({ ...places, ...work })
@@ -115,7 +114,7 @@ function auditOf({ places, work }: AuditorContext): Promise<Audit> {
 
 function reportOf(
   { places, work }: AuditorContext,
-  input: CareApi['audit.report']['input'],
+  input: InputOf<'audit.report'>,
 ): Promise<AuditReport> {
   return reportAsAuditor({ ...places, ...work }, input)
 }

@@ -1,27 +1,50 @@
 // What the page of the console may ask, by name, and what it is answered: JSON, between one version
-// of the program and itself. Types alone: the page is checked against them too. Addresses of the
-// page hold ids, so what names something here takes ids where it can.
+// of the program and itself. All of it is inferred from the operations; the page is checked against
+// the same types.
 
+import type { Actor } from '../../format/change-record.ts'
+import type { CommitRange, Position } from '../../store/history/points.ts'
+import type { TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
 import type { AuditReport } from '../../store/report/audit-report.ts'
 import type { VerifyReport } from '../../store/store-report.ts'
 import type { SyncReport } from '../../store/sync/report.ts'
-import type { CareApi } from './contract-care.ts'
-import type { HistoryApi } from './contract-history.ts'
-import type { MemoriesApi } from './contract-memories.ts'
-import type { RedactionApi } from './contract-redaction.ts'
+import type * as operation from '../operation.ts'
+import type { ListedDevice } from './devices.ts'
+import type { operations } from './operations.ts'
+import type { Overview } from './overview.ts'
 
-export type { AuditReport, SyncReport, VerifyReport }
-export type * from './contract-care.ts'
-export type * from './contract-history.ts'
-export type * from './contract-memories.ts'
-export type * from './contract-redaction.ts'
-export type * from './question.ts'
+export type { Actor, AuditReport, CommitRange, ListedDevice, Overview, SyncReport, TimelineFilter }
+export type { Position as MomentInfo, VerifyReport, VersionGroup as TimelineGroup }
 
-export interface ConsoleApi extends MemoriesApi, HistoryApi, RedactionApi, CareApi {}
+type Operations = typeof operations
 
-export type QuestionName = keyof ConsoleApi
-export type InputOf<Name extends QuestionName> = ConsoleApi[Name]['input']
-export type ResultOf<Name extends QuestionName> = ConsoleApi[Name]['result']
+export type QuestionName = keyof Operations
+export type InputOf<Name extends QuestionName> = operation.InputOf<Operations[Name]>
+export type ResultOf<Name extends QuestionName> = operation.ResultOf<Operations[Name]>
+
+// Names for what several views of the page share.
+
+export type Tree = ResultOf<'memories.tree'>
+export type MemoryView = ResultOf<'memory.show'>
+export type VersionRow = ResultOf<'memory.versions'>['data'][number]
+export type Blame = ResultOf<'memory.blame'>
+export type MergedEdit = ResultOf<'memory.merge'>
+export type SearchInput = InputOf<'memories.search'>
+export type MomentInput = InputOf<'moment.find'>
+export type MomentChange = ResultOf<'moment.compare'>['changes'][number]
+export type GroupedMemory = ResultOf<'timeline.group'>['memories'][number]
+export type RevertPlan = ResultOf<'undo.plan'>
+export type MergeView = ResultOf<'merges.show'>
+export type MergeRow = MergeView['merge']
+export type Selection = InputOf<'redaction.plan'>['select']
+export type ErasePlan = ResultOf<'redaction.plan'>
+export type EraseInput = InputOf<'redaction.run'>
+export type WayOut = NonNullable<EraseInput['current']>
+export type Erased = ResultOf<'redaction.run'>
+export type ErasureProof = ResultOf<'redaction.proof'>
+export type Role = InputOf<'devices.changeRole'>['role']
+export type MembersChanged = Pick<ResultOf<'devices.changeRole'>, 'pending'>
+export type SettingsView = ResultOf<'settings.show'>
 
 /** The lines of an answer: any number of the first kind, then one of the others. */
 export type AnswerLine =

@@ -1,35 +1,35 @@
 // The fields of questions. An input with any other field is refused: the page is of the same build.
 
 import { z } from 'zod'
-import type { PageInput } from './question.ts'
 
 /** Ids, names and paths: their rules are those of the store. */
-export const short: z.ZodString = z.string().max(4096)
-export const commit: z.ZodString = z.string().regex(/^[0-9a-f]{7,40}$/)
-export const hash: z.ZodString = z.string().regex(/^[0-9a-f]{64}$/)
+export const short = z.string().max(4096)
+export const commit = z.string().regex(/^[0-9a-f]{7,40}$/)
+export const hash = z.string().regex(/^[0-9a-f]{64}$/)
 /** Ms since 1970. */
-export const time: z.ZodNumber = z.number()
+export const time = z.number()
 
-type Optional<Field extends z.ZodType> = z.ZodOptional<Field>
+/** Ids, names or paths, at most this many. */
+export function listOf(most: number): z.ZodType<readonly string[]> {
+  return z.array(short).max(most)
+}
 
-/** A moment; now, if left out. */
-export const atField: { readonly at: Optional<z.ZodString> } = { at: commit.optional() }
+/** A moment, by its commit; now, if left out. */
+export const atField = { at: commit.optional() }
 
-export const reasonField: { readonly reason: Optional<z.ZodString> } = { reason: short.optional() }
+export const reasonField = { reason: short.optional() }
 
 const ROWS_MAX = 1000
 
-export const pageFields: {
-  readonly after: Optional<z.ZodString>
-  readonly limit: Optional<z.ZodInt>
-} = {
+/** `after` is the `nextPage` of the page before. */
+export const pageFields = {
   after: short.optional(),
   limit: z.int().min(1).max(ROWS_MAX).optional(),
 }
 
 const ROWS_DEFAULT = 100
 
-export function limitOf({ limit = ROWS_DEFAULT }: PageInput): number {
+export function limitOf({ limit = ROWS_DEFAULT }: { readonly limit?: number | undefined }): number {
   return limit
 }
 

@@ -3,123 +3,106 @@
 import { z } from 'zod'
 import { assert, StoreError } from '../../errors.ts'
 import type { AppliedChanges } from '../../store/changes/apply.ts'
-import type { MemoryState } from '../../store/history/state-at.ts'
+import type { ListedState, MemoryState, StateAt } from '../../store/history/state-at.ts'
 import { mergeEdits } from '../../store/merge/content-merge.ts'
 import type { MemoryInfo } from '../../store/snapshot/memory-info.ts'
-import type { MemoriesApi, MemoryView, TreeRow, Written } from './contract-memories.ts'
 import { atField, hash, pageFields, reasonField, short } from './fields.ts'
-import type { ConsoleOperation, OperationsOf } from './operation.ts'
+import { consoleOperation } from './operation.ts'
 import { pointOf } from './point.ts'
 
-const tree: ConsoleOperation<'memories.tree'> = {
-  name: 'the list of memories',
-  effect: 'read',
-  input: z.strictObject({ ...atField, deleted: z.boolean().optional() }),
-  run: async ({ store, work }, { at, deleted = false }) => {
-    // What is now is in RAM; the history is read first, which takes a while.
-    if (at === undefined && !deleted) {
-      const memories = (await store.current()).map(describeRow)
-      return { memories, deleted: [], redacted: 0, displaced: 0 }
-    }
-    return store.history.state(pointOf(at), { ...work, deleted })
-  },
-}
+type Tree = Omit<StateAt, 'commit' | 'time'>
 
-const search: ConsoleOperation<'memories.search'> = {
-  name: 'the search',
-  effect: 'read',
-  input: z.strictObject({
-    query: short,
-    regex: z.boolean().optional(),
-    fuzzy: z.boolean().optional(),
-    path: short.optional(),
-    allVersions: z.boolean().optional(),
-    ...atField,
-    ...pageFields,
+export const memoriesOperations = {
+  'memories.tree': consoleOperation({
+    name: 'the list of memories',
+    effect: 'read',
+    input: z.strictObject({ ...atField, deleted: z.boolean().optional() }),
+    run: async ({ store, work }, { at, deleted = false }): Promise<Tree> => {
+      // What is now is in RAM; the history is read first, which takes a while.
+      if (at === undefined && !deleted) {
+        const memories = (await store.current()).map(describeRow)
+        return { memories, deleted: [], redacted: 0, displaced: 0 }
+      }
+      return store.history.state(pointOf(at), { ...work, deleted })
+    },
   }),
-  run: async ({ store, work }, { at, limit = 50, ...query }) =>
-    store.search({ ...query, limit, at: pointOf(at), signal: work.signal }),
-}
 
-const show: ConsoleOperation<'memory.show'> = {
-  name: 'the retrieval of memories',
-  effect: 'read',
-  input: z.strictObject({ memoryId: short, ...atField }),
-  run: async ({ store, work }, { memoryId, at }) =>
-    viewOf(await store.history.memory(memoryId, pointOf(at), work)),
-}
-
-const create: ConsoleOperation<'memory.create'> = {
-  name: 'the creation of memories',
-  effect: 'write',
-  input: z.strictObject({ path: short, content: z.string(), ...reasonField }),
-  run: async ({ writer }, { path, content, reason }) =>
-    writtenBy(await writer(reason).apply([{ type: 'create', path, content }])),
-}
-
-const update: ConsoleOperation<'memory.update'> = {
-  name: 'the update of memories',
-  effect: 'write',
-  input: z.strictObject({
-    memoryId: short,
-    content: z.string().optional(),
-    path: short.optional(),
-    expectedSha256: hash,
-    ...reasonField,
+  'memories.search': consoleOperation({
+    name: 'the search',
+    effect: 'read',
+    input: z.strictObject({
+      query: short,
+      regex: z.boolean().optional(),
+      fuzzy: z.boolean().optional(),
+      path: short.optional(),
+      allVersions: z.boolean().optional(),
+      ...atField,
+      ...pageFields,
+    }),
+    run: async ({ store, work }, { at, limit = 50, ...query }) =>
+      store.search({ ...query, limit, at: pointOf(at), signal: work.signal }),
   }),
-  run: async ({ writer }, { reason, ...change }) =>
-    writtenBy(await writer(reason).apply([{ type: 'update', ...change }])),
+
+  'memory.show': consoleOperation({
+    name: 'the retrieval of memories',
+    effect: 'read',
+    input: z.strictObject({ memoryId: short, ...atField }),
+    run: async ({ store, work }, { memoryId, at }) =>
+      viewOf(await store.history.memory(memoryId, pointOf(at), work)),
+  }),
+
+  'memory.create': consoleOperation({
+    name: 'the creation of memories',
+    effect: 'write',
+    input: z.strictObject({ path: short, content: z.string(), ...reasonField }),
+    run: async ({ writer }, { path, content, reason }) =>
+      writtenBy(await writer(reason).apply([{ type: 'create', path, content }])),
+  }),
+
+  'memory.update': consoleOperation({
+    name: 'the update of memories',
+    effect: 'write',
+    input: z.strictObject({
+      memoryId: short,
+      content: z.string().optional(),
+      path: short.optional(),
+      expectedSha256: hash,
+      ...reasonField,
+    }),
+    run: async ({ writer }, { reason, ...change }) =>
+      writtenBy(await writer(reason).apply([{ type: 'update', ...change }])),
+  }),
+
+  'memory.merge': consoleOperation({
+    name: 'the merge of an edit',
+    effect: 'read',
+    input: z.strictObject({ memoryId: short, base: z.string(), content: z.string() }),
+    run: async ({ store, work }, { memoryId, base, content }) => {
+      const theirs = viewOf(await store.history.memory(memoryId, undefined, work))
+      if (theirs.state === 'live') {
+        return { theirs, parts: mergeEdits(base, content, theirs.content) }
+      }
+      throw new StoreError('not_found', 'The memory was deleted meanwhile')
+    },
+  }),
+
+  'memory.delete': consoleOperation({
+    name: 'the deletion of memories',
+    effect: 'write',
+    input: z.strictObject({ memoryId: short, expectedSha256: hash, ...reasonField }),
+    run: async ({ writer }, { reason, ...change }) => {
+      const { commit } = await writer(reason).apply([{ type: 'delete', ...change }])
+      return { commit }
+    },
+  }),
 }
 
-const merge: ConsoleOperation<'memory.merge'> = {
-  name: 'the merge of an edit',
-  effect: 'read',
-  input: z.strictObject({ memoryId: short, base: z.string(), content: z.string() }),
-  run: async ({ store, work }, { memoryId, base, content }) => {
-    const theirs = viewOf(await store.history.memory(memoryId, undefined, work))
-    if (theirs.state === 'live') {
-      return { theirs, parts: mergeEdits(base, content, theirs.content) }
-    }
-    throw new StoreError('not_found', 'The memory was deleted meanwhile')
-  },
-}
-
-const remove: ConsoleOperation<'memory.delete'> = {
-  name: 'the deletion of memories',
-  effect: 'write',
-  input: z.strictObject({ memoryId: short, expectedSha256: hash, ...reasonField }),
-  run: async ({ writer }, { reason, ...change }) => {
-    const { commit } = await writer(reason).apply([{ type: 'delete', ...change }])
-    return { commit }
-  },
-}
-
-export const memoriesOperations: OperationsOf<
-  Pick<
-    MemoriesApi,
-    | 'memories.tree'
-    | 'memories.search'
-    | 'memory.show'
-    | 'memory.create'
-    | 'memory.update'
-    | 'memory.merge'
-    | 'memory.delete'
-  >
-> = {
-  'memories.tree': tree,
-  'memories.search': search,
-  'memory.show': show,
-  'memory.create': create,
-  'memory.update': update,
-  'memory.merge': merge,
-  'memory.delete': remove,
-}
-
-function describeRow({ memoryId, path, sizeBytes, updatedAt }: MemoryInfo): TreeRow {
+function describeRow({ memoryId, path, sizeBytes, updatedAt }: MemoryInfo): ListedState {
   return { memoryId, path, sizeBytes, updatedAt }
 }
 
-function viewOf(found: MemoryState): MemoryView {
+/** A memory at a moment; `number` is how many versions it has had up to then. */
+function viewOf(found: MemoryState) {
   const { state, memoryId, path, content, version, versions: number, createdAt } = found
   if (state !== 'live') return { state, memoryId, path, version, number }
   assert(path !== undefined && content !== undefined, 'a live memory has a path and a text')
@@ -128,7 +111,7 @@ function viewOf(found: MemoryState): MemoryView {
   return { state, memoryId, path, content, sha256, version, number, createdAt }
 }
 
-function writtenBy({ commit, memories: [memory] }: AppliedChanges): Written {
+function writtenBy({ commit, memories: [memory] }: AppliedChanges) {
   assert(memory !== undefined, 'a change of one memory leaves it')
   const { memoryId, versionId, sha256 } = memory
   return { commit, memoryId, versionId, sha256 }

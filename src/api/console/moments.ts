@@ -2,58 +2,55 @@
 
 import { z } from 'zod'
 import type { TextState } from '../../store/history/history-diff.ts'
-import type { HistoryApi, MomentChange } from './contract-history.ts'
 import { commit, short, time } from './fields.ts'
-import type { ConsoleOperation, OperationsOf } from './operation.ts'
+import { consoleOperation } from './operation.ts'
 import { pointOf } from './point.ts'
 
 const STRETCHES_MAX = 1000
 
-const density: ConsoleOperation<'moment.density'> = {
-  name: 'the line of commits',
-  effect: 'read',
-  input: z.strictObject({ stretches: z.int().min(1).max(STRETCHES_MAX) }),
-  run: async ({ store }, { stretches: most }) => {
-    const stretches = await store.history.stretches(most)
-    const last = stretches.at(-1)
-    return { commits: last === undefined ? 0 : last.first + last.commits - 1, stretches }
-  },
-}
+export const momentsOperations = {
+  'moment.density': consoleOperation({
+    name: 'the line of commits',
+    effect: 'read',
+    input: z.strictObject({ stretches: z.int().min(1).max(STRETCHES_MAX) }),
+    run: async ({ store }, { stretches: most }) => {
+      const stretches = await store.history.stretches(most)
+      const last = stretches.at(-1)
+      return { commits: last === undefined ? 0 : last.first + last.commits - 1, stretches }
+    },
+  }),
 
-const find: ConsoleOperation<'moment.find'> = {
-  name: 'the search for a moment',
-  effect: 'read',
-  input: z.union([
-    z.strictObject({ position: z.int() }),
-    z.strictObject({ time }),
-    z.strictObject({ versionId: short }),
-    z.strictObject({ commit }),
-  ]),
-  run: ({ store }, input) => store.history.place(input),
-}
+  'moment.find': consoleOperation({
+    name: 'the search for a moment',
+    effect: 'read',
+    input: z.union([
+      z.strictObject({ position: z.int() }),
+      z.strictObject({ time }),
+      z.strictObject({ versionId: short }),
+      z.strictObject({ commit }),
+    ]),
+    run: ({ store }, input) => store.history.place(input),
+  }),
 
-const compare: ConsoleOperation<'moment.compare'> = {
-  name: 'the comparison of moments',
-  effect: 'read',
-  input: z.strictObject({ from: commit, to: commit.optional() }),
-  run: async ({ store, work }, { from, to }) => {
-    const { changes, redacted } = await store.history.diff({ commit: from }, pointOf(to), work)
-    const described = changes.map(({ memoryId, before, after }) => {
-      return describeChange(memoryId, before, after)
-    })
-    return { changes: described, redacted }
-  },
+  'moment.compare': consoleOperation({
+    name: 'the comparison of moments',
+    effect: 'read',
+    input: z.strictObject({ from: commit, to: commit.optional() }),
+    run: async ({ store, work }, { from, to }) => {
+      const { changes, redacted } = await store.history.diff({ commit: from }, pointOf(to), work)
+      const described = changes.map(({ memoryId, before, after }) => {
+        return describeChange(memoryId, before, after)
+      })
+      return { changes: described, redacted }
+    },
+  }),
 }
-
-export const momentsOperations: OperationsOf<
-  Pick<HistoryApi, 'moment.density' | 'moment.find' | 'moment.compare'>
-> = { 'moment.density': density, 'moment.find': find, 'moment.compare': compare }
 
 function describeChange(
   memoryId: string,
   before: TextState | undefined,
   after: TextState | undefined,
-): MomentChange {
+) {
   const textDiffers = before?.content !== after?.content
   return { memoryId, before: before?.path, after: after?.path, textDiffers }
 }

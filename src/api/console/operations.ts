@@ -1,12 +1,10 @@
-// Everything that a member's console answers.
+// The catalogue of the console: everything that a member's console answers.
 
 import { auditOperations } from './audit.ts'
-import type { ConsoleApi } from './contract.ts'
 import { devicesOperations } from './devices.ts'
 import { memoriesOperations } from './memories.ts'
 import { mergesOperations } from './merges.ts'
 import { momentsOperations } from './moments.ts'
-import type { OperationsOf } from './operation.ts'
 import { overviewOperations } from './overview.ts'
 import { redactionOperations } from './redaction.ts'
 import { revertsOperations } from './reverts.ts'
@@ -15,7 +13,7 @@ import { syncOperations } from './sync.ts'
 import { timelineOperations } from './timeline.ts'
 import { versionsOperations } from './versions.ts'
 
-export const operations: OperationsOf<ConsoleApi> = {
+export const operations = {
   ...overviewOperations,
   ...memoriesOperations,
   ...versionsOperations,

@@ -8,18 +8,19 @@ import type { Device } from '../../store/devices/devices.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { RedactionPlan, RedactionSelection } from '../../store/redaction/redaction-plan.ts'
-import type { RedactionApi, Selection } from './contract-redaction.ts'
-import { short } from './fields.ts'
-import type { ConsoleOperation, OperationsOf } from './operation.ts'
+import { listOf, short } from './fields.ts'
+import { consoleOperation } from './operation.ts'
 
 const VERSIONS_MAX = 1_000_000
 
-const select: z.ZodType<Selection> = z.strictObject({
-  versionIds: z.array(short).max(VERSIONS_MAX).optional(),
+/** All that are given must hold. */
+const select = z.strictObject({
+  versionIds: listOf(VERSIONS_MAX).optional(),
   memoryId: short.optional(),
   path: short.optional(),
   session: short.optional(),
   actorId: short.optional(),
+  /** Occurs in the content, the path or the reason; with `regex` a regular expression. */
   text: short.optional(),
   regex: z.boolean().optional(),
   withCopies: z.boolean().optional(),
@@ -29,77 +30,77 @@ const reasonCode: z.ZodType<RedactReason> = z.custom<RedactReason>((code) => {
   return typeof code === 'string' && isRedactReason(code)
 })
 
-const plan: ConsoleOperation<'redaction.plan'> = {
-  name: 'the plan of a redaction',
-  effect: 'read',
-  input: z.strictObject({ select }),
-  run: async ({ store, work }, { select: wanted }) => {
-    const request = { select: selectionOf(wanted), reason: 'unspecified' } as const
-    const found: RedactionPlan = await store.history.planRedaction(request, work)
-    const { commits = 0, remotes } = await store.summary()
-    return {
-      ...found,
-      commits,
-      pendingDevices: (await otherDevices(store)).map(describePending),
-      remotes: remotes.map(({ name }) => name),
-    }
-  },
-}
-
-const run: ConsoleOperation<'redaction.run'> = {
-  name: 'a redaction',
-  effect: 'manage',
-  input: z.strictObject({
-    select,
-    why: reasonCode,
-    current: z.enum(['delete', 'overwrite', 'keep']).optional(),
-    confirmed: z.array(short).max(VERSIONS_MAX),
+export const redactionOperations = {
+  'redaction.plan': consoleOperation({
+    name: 'the plan of a redaction',
+    effect: 'read',
+    input: z.strictObject({ select }),
+    run: async ({ store, work }, { select: wanted }) => {
+      const request = { select: selectionOf(wanted), reason: 'unspecified' } as const
+      const found: RedactionPlan = await store.history.planRedaction(request, work)
+      const { commits = 0, remotes } = await store.summary()
+      return {
+        ...found,
+        commits,
+        pendingDevices: (await otherDevices(store)).map(describePending),
+        remotes: remotes.map(({ name }) => name),
+      }
+    },
   }),
-  run: async ({ writer, work }, { select: wanted, why, current, confirmed }) => {
-    const request = { select: selectionOf(wanted), reason: why, current, confirmed }
-    // A page that is closed ends nothing: the certificate is issued once.
-    const { progress } = work
-    try {
-      const { certificate } = await writer().redact(request, { progress })
-      const versions = certificate?.versions.map((one) => one.memory_version_id) ?? []
-      const text = certificate && textOf(certificate)
-      return { versions, certificate: text, newHead: certificate?.new_head, isErased: true }
-    } catch (error) {
-      const { certificate } = error instanceof StoreError ? error.details : {}
-      // The history is without the versions, though not all files are yet.
-      if (certificate === undefined) throw error
-      return { versions: confirmed, certificate: textOf(certificate), isErased: false }
-    }
-  },
-}
 
-const proof: ConsoleOperation<'redaction.proof'> = {
-  name: 'the proof of redactions',
-  effect: 'read',
-  input: z.strictObject({ certificate: z.string().optional() }),
-  run: async ({ store, textsOutside, work }, { certificate }) => {
-    const report = await store.maintenance.findResidue({ ...work, certificate, textsOutside })
-    const { remotes } = await store.summary()
-    const devices = await otherDevices(store)
-    const pending = devices.filter(({ unacknowledged }) => unacknowledged.length > 0)
-    const behind = remotes.filter(({ unsent }) => unsent !== 0)
-    return {
-      ...report,
-      found: report.found.map(({ place }) => ({ place })),
-      pendingDevices: pending.map(describePending),
-      behindRemotes: behind.map(({ name }) => name),
-    }
-  },
-}
+  'redaction.run': consoleOperation({
+    name: 'a redaction',
+    effect: 'manage',
+    input: z.strictObject({
+      select,
+      why: reasonCode,
+      current: z.enum(['delete', 'overwrite', 'keep']).optional(),
+      confirmed: listOf(VERSIONS_MAX),
+    }),
+    run: async ({ writer, work }, { select: wanted, why, current, confirmed }) => {
+      const request = { select: selectionOf(wanted), reason: why, current, confirmed }
+      // A page that is closed ends nothing: the certificate is issued once.
+      const { progress } = work
+      try {
+        const { certificate } = await writer().redact(request, { progress })
+        const versions = certificate?.versions.map((one) => one.memory_version_id) ?? []
+        const text = certificate && textOf(certificate)
+        return { versions, certificate: text, newHead: certificate?.new_head, isErased: true }
+      } catch (error) {
+        const { certificate } = error instanceof StoreError ? error.details : {}
+        // The history is without the versions, though not all files are yet.
+        if (certificate === undefined) throw error
+        return { versions: confirmed, certificate: textOf(certificate), isErased: false }
+      }
+    },
+  }),
 
-export const redactionOperations: OperationsOf<RedactionApi> = {
-  'redaction.plan': plan,
-  'redaction.run': run,
-  'redaction.proof': proof,
+  'redaction.proof': consoleOperation({
+    name: 'the proof of redactions',
+    effect: 'read',
+    input: z.strictObject({ certificate: z.string().optional() }),
+    run: async ({ store, textsOutside, work }, { certificate }) => {
+      const report = await store.maintenance.findResidue({ ...work, certificate, textsOutside })
+      const { remotes } = await store.summary()
+      const devices = await otherDevices(store)
+      const pending = devices.filter(({ unacknowledged }) => unacknowledged.length > 0)
+      const behind = remotes.filter(({ unsent }) => unsent !== 0)
+      return {
+        ...report,
+        found: report.found.map(({ place }) => ({ place })),
+        pendingDevices: pending.map(describePending),
+        behindRemotes: behind.map(({ name }) => name),
+      }
+    },
+  }),
 }
 
 /** Throws `invalid_input` for a pattern that is none. */
-function selectionOf({ text, regex = false, ...others }: Selection): RedactionSelection {
+function selectionOf({
+  text,
+  regex = false,
+  ...others
+}: z.infer<typeof select>): RedactionSelection {
   if (text === undefined) return others
   const source = regex ? text : text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
   try {

@@ -8,16 +8,29 @@ import type { Revert } from '../../store/revert/restore.ts'
 import type { RevertOptions } from '../../store/revert/revert.ts'
 import type { UndoRequest } from '../../store/revert/undo.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
-import type {
-  Confirmed,
-  HistoryApi,
-  RestoreInput,
-  RevertPlan,
-  RollbackInput,
-  UndoInput,
-} from './contract-history.ts'
 import { commit, hash, reasonField, short, time } from './fields.ts'
-import type { ConsoleContext, ConsoleOperation, OperationsOf } from './operation.ts'
+import { type ConsoleContext, consoleOperation } from './operation.ts'
+
+/** Of whose session, or whose actor, changes are undone. */
+const undoInput = z.strictObject({
+  versionId: short,
+  by: z.enum(['session', 'actor']),
+  since: time.optional(),
+  until: time.optional(),
+})
+const restoreInput = z.strictObject({
+  memoryId: short,
+  versionId: short.optional(),
+  commit: commit.optional(),
+})
+const rollbackInput = z.strictObject({ commit, path: short.optional() })
+/** Of a run: the plan that was shown. */
+const confirmedFields = { plan: hash, ...reasonField }
+
+type UndoInput = z.infer<typeof undoInput>
+type RestoreInput = z.infer<typeof restoreInput>
+type RollbackInput = z.infer<typeof rollbackInput>
+type Confirmation = z.infer<ReturnType<typeof z.object<typeof confirmedFields>>>
 
 type Carry<Input> = (
   me: StoreWriter,
@@ -35,81 +48,55 @@ const restore: Carry<RestoreInput> = (me, input, options) =>
 const rollback: Carry<RollbackInput> = (me, { commit: to, path }, options) =>
   me.rollback({ to: { commit: to }, path }, options)
 
-const undoFields = {
-  versionId: short,
-  by: z.enum(['session', 'actor']),
-  since: time.optional(),
-  until: time.optional(),
-}
-const restoreFields = {
-  memoryId: short,
-  versionId: short.optional(),
-  commit: commit.optional(),
-}
-const rollbackFields = { commit, path: short.optional() }
-const confirmedFields = { plan: hash, ...reasonField }
+export const revertsOperations = {
+  'undo.plan': consoleOperation({
+    name: 'the plan of an undo',
+    effect: 'read',
+    input: undoInput,
+    run: (context, input) => planned(context, undo, input),
+  }),
 
-const undoPlan: ConsoleOperation<'undo.plan'> = {
-  name: 'the plan of an undo',
-  effect: 'read',
-  input: z.strictObject(undoFields),
-  run: (context, input) => planned(context, undo, input),
-}
+  'undo.run': consoleOperation({
+    name: 'an undo',
+    effect: 'write',
+    input: undoInput.extend(confirmedFields),
+    run: (context, input) => carriedOut(context, undo, input),
+  }),
 
-const undoRun: ConsoleOperation<'undo.run'> = {
-  name: 'an undo',
-  effect: 'write',
-  input: z.strictObject({ ...undoFields, ...confirmedFields }),
-  run: (context, input) => carriedOut(context, undo, input),
-}
+  'restore.plan': consoleOperation({
+    name: 'the plan of a restore',
+    effect: 'read',
+    input: restoreInput,
+    run: (context, input) => planned(context, restore, input),
+  }),
 
-const restorePlan: ConsoleOperation<'restore.plan'> = {
-  name: 'the plan of a restore',
-  effect: 'read',
-  input: z.strictObject(restoreFields),
-  run: (context, input) => planned(context, restore, input),
-}
+  'restore.run': consoleOperation({
+    name: 'a restore',
+    effect: 'write',
+    input: restoreInput.extend(confirmedFields),
+    run: (context, input) => carriedOut(context, restore, input),
+  }),
 
-const restoreRun: ConsoleOperation<'restore.run'> = {
-  name: 'a restore',
-  effect: 'write',
-  input: z.strictObject({ ...restoreFields, ...confirmedFields }),
-  run: (context, input) => carriedOut(context, restore, input),
-}
+  'rollback.plan': consoleOperation({
+    name: 'the plan of a rollback',
+    effect: 'read',
+    input: rollbackInput,
+    run: (context, input) => planned(context, rollback, input),
+  }),
 
-const rollbackPlan: ConsoleOperation<'rollback.plan'> = {
-  name: 'the plan of a rollback',
-  effect: 'read',
-  input: z.strictObject(rollbackFields),
-  run: (context, input) => planned(context, rollback, input),
-}
-
-const rollbackRun: ConsoleOperation<'rollback.run'> = {
-  name: 'a rollback',
-  effect: 'write',
-  input: z.strictObject({ ...rollbackFields, ...confirmedFields }),
-  run: (context, input) => carriedOut(context, rollback, input),
-}
-
-export const revertsOperations: OperationsOf<
-  Pick<
-    HistoryApi,
-    'undo.plan' | 'undo.run' | 'restore.plan' | 'restore.run' | 'rollback.plan' | 'rollback.run'
-  >
-> = {
-  'undo.plan': undoPlan,
-  'undo.run': undoRun,
-  'restore.plan': restorePlan,
-  'restore.run': restoreRun,
-  'rollback.plan': rollbackPlan,
-  'rollback.run': rollbackRun,
+  'rollback.run': consoleOperation({
+    name: 'a rollback',
+    effect: 'write',
+    input: rollbackInput.extend(confirmedFields),
+    run: (context, input) => carriedOut(context, rollback, input),
+  }),
 }
 
 async function planned<Input>(
   { store, writer, work }: ConsoleContext,
   carry: Carry<Input>,
   input: Input,
-): Promise<RevertPlan> {
+) {
   const done = await carry(writer(), input, { ...work, dryRun: true }, store)
   return planOf(done, done.plan ?? '')
 }
@@ -117,13 +104,14 @@ async function planned<Input>(
 async function carriedOut<Input>(
   { store, writer, work }: ConsoleContext,
   carry: Carry<Input>,
-  input: Confirmed<Input>,
-): Promise<RevertPlan> {
+  input: Input & Confirmation,
+) {
   const { plan, reason } = input
   return planOf(await carry(writer(reason), input, { ...work, confirmed: plan }, store), plan)
 }
 
-function planOf({ commit: done, steps, left }: Revert, plan: string): RevertPlan {
+/** `plan` names the steps: a run does them, or is refused with `precondition_failed`. */
+function planOf({ commit: done, steps, left }: Revert, plan: string) {
   return { commit: done, steps, left, plan }
 }
 

@@ -1,11 +1,11 @@
 // What a console shows: a store, as its member sees it. All that its listener knows: it asks by
 // name, with whatever the page has sent.
 
-import type { z } from 'zod'
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import type { StoreChange } from '../../store/watch.ts'
-import { type Access, checkAccess, type Effect } from '../actions.ts'
+import { type Access, checkAccess } from '../actions.ts'
+import type { Operation } from '../operation.ts'
 import { parseInput } from '../schemas.ts'
 import type { QuestionName } from './contract.ts'
 import type { ConsoleContext } from './operation.ts'
@@ -43,10 +43,10 @@ export function onlySubject(subject: ConsoleSubject): ConsoleSubjects {
 export type ConsoleUser = Omit<ConsoleContext, 'work'>
 
 /** An operation of any question: names and types have been compared where the maps are. */
-interface AnyOperation<Context> {
-  readonly name: string
-  readonly effect: Effect
-  readonly input: z.ZodType
+interface AnyOperation<Context> extends Pick<
+  Operation<unknown, unknown, Context>,
+  'name' | 'effect' | 'input'
+> {
   run(context: Context, input: unknown): Promise<unknown>
 }
 

@@ -6,57 +6,60 @@ import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countChangedLines, type LineCounts } from '../../text/line-counts.ts'
 import { checkNotCancelled } from '../../time-slice.ts'
-import type { MemoriesApi, VersionRow } from './contract-memories.ts'
 import { atField, limitOf, pageFields, short } from './fields.ts'
-import type { ConsoleOperation, OperationsOf } from './operation.ts'
+import { consoleOperation } from './operation.ts'
 import { pointOf } from './point.ts'
 
-const versions: ConsoleOperation<'memory.versions'> = {
-  name: 'the list of versions',
-  effect: 'read',
-  input: z.strictObject({ memoryId: short, ...atField, ...pageFields }),
-  run: async ({ store, work }, { memoryId, at, after, limit }) => {
-    const query = { at: pointOf(at), after, limit: limitOf({ limit }) }
-    const page = await store.history.memoryVersions(memoryId, query)
-    const names = await store.devices.names(work)
-    const counts = new ChangeCounts(store)
-    const data: VersionRow[] = []
-    for (const version of page.data) {
-      checkNotCancelled(work.signal)
-      const deviceName = names.get(version.deviceId) ?? ''
-      data.push({ ...version, ...(await counts.of(version)), deviceName })
-    }
-    return { ...page, data }
-  },
+/** `added` and `removed` count lines. */
+export interface VersionRow extends NumberedVersion, Partial<LineCounts> {
+  /** For people; may be empty. */
+  readonly deviceName: string
 }
 
-const blame: ConsoleOperation<'memory.blame'> = {
-  name: 'the origin of lines',
-  effect: 'read',
-  input: z.strictObject({ memoryId: short, ...atField }),
-  run: async ({ store, work }, { memoryId, at }) => {
-    const found = await store.history.blame(memoryId, { ...work, at: pointOf(at) })
-    const indexes = new Map<string, number>()
-    const known: Version[] = []
-    const lines = found.map(({ line, version, uncertain }) => {
-      const index = indexes.get(version.versionId) ?? known.push(version) - 1
-      indexes.set(version.versionId, index)
-      return { line, version: index, uncertain }
-    })
-    return { lines, versions: known }
-  },
-}
+export const versionsOperations = {
+  'memory.versions': consoleOperation({
+    name: 'the list of versions',
+    effect: 'read',
+    input: z.strictObject({ memoryId: short, ...atField, ...pageFields }),
+    run: async ({ store, work }, { memoryId, at, after, limit }) => {
+      const query = { at: pointOf(at), after, limit: limitOf({ limit }) }
+      const page = await store.history.memoryVersions(memoryId, query)
+      const names = await store.devices.names(work)
+      const counts = new ChangeCounts(store)
+      const data: VersionRow[] = []
+      for (const version of page.data) {
+        checkNotCancelled(work.signal)
+        const deviceName = names.get(version.deviceId) ?? ''
+        data.push({ ...version, ...(await counts.of(version)), deviceName })
+      }
+      return { ...page, data }
+    },
+  }),
 
-const show: ConsoleOperation<'version.show'> = {
-  name: 'the retrieval of versions',
-  effect: 'read',
-  input: z.strictObject({ versionId: short }),
-  run: ({ store }, { versionId }) => store.history.version(versionId),
-}
+  'memory.blame': consoleOperation({
+    name: 'the origin of lines',
+    effect: 'read',
+    input: z.strictObject({ memoryId: short, ...atField }),
+    run: async ({ store, work }, { memoryId, at }) => {
+      const found = await store.history.blame(memoryId, { ...work, at: pointOf(at) })
+      const indexes = new Map<string, number>()
+      const known: Version[] = []
+      const lines = found.map(({ line, version, uncertain }) => {
+        const index = indexes.get(version.versionId) ?? known.push(version) - 1
+        indexes.set(version.versionId, index)
+        return { line, version: index, uncertain }
+      })
+      return { lines, versions: known }
+    },
+  }),
 
-export const versionsOperations: OperationsOf<
-  Pick<MemoriesApi, 'memory.versions' | 'memory.blame' | 'version.show'>
-> = { 'memory.versions': versions, 'memory.blame': blame, 'version.show': show }
+  'version.show': consoleOperation({
+    name: 'the retrieval of versions',
+    effect: 'read',
+    input: z.strictObject({ versionId: short }),
+    run: ({ store }, { versionId }) => store.history.version(versionId),
+  }),
+}
 
 /** Counts lines; the text of a version is read once for itself and for the one after it. */
 class ChangeCounts {

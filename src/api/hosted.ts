@@ -6,9 +6,8 @@ import { StoreError } from '../errors.ts'
 import type { Caller, Cursors, Host } from '../hosting/host.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Searcher } from '../store/search/regex-turns.ts'
-import { checkAccess, type OperationContext, runAction } from './actions.ts'
-import type { Effect } from './operation.ts'
-import type { Operation } from './operations.ts'
+import { type Action, checkAccess, type OperationContext, runAction } from './actions.ts'
+import { type Operation, operationsIn } from './operation.ts'
 import { parseInput } from './schemas.ts'
 import type { Wire } from './wire.ts'
 
@@ -25,8 +24,8 @@ export interface HostContext {
   readonly clock: Clock
 }
 
-export type StoreOperation<Input> = Operation<Input, Wire, StoreContext>
-export type HostOperation<Input> = Operation<Input, Wire, HostContext>
+export const storeOperation = operationsIn<StoreContext>()
+export const hostOperation = operationsIn<HostContext>()
 
 /** A request at a path that an adapter of another protocol answers, on the server's door. */
 export interface HostedCall {
@@ -48,22 +47,17 @@ export interface HostedRoute {
   readonly handle: (call: HostedCall) => Promise<Response>
 }
 
-/** Any of them. */
-export interface HostedOperation {
-  readonly name: string
-  readonly effect: Effect
-  /** Parses the input, whose `memory_store_id` names the store. */
-  readonly run: (context: HostContext, input: Wire) => Promise<Wire>
-}
+/** An operation as a route has it: parses its input, whose `memory_store_id` names the store. */
+export type RoutedAction = Action<Wire, Wire, HostContext>
 
-export function onHost<Input>(operation: HostOperation<Input>): HostedOperation {
+export function onHost<Input>(operation: Operation<Input, Wire, HostContext>): RoutedAction {
   const { name, effect, input: schema } = operation
   const run = async (context: HostContext, input: Wire): Promise<Wire> =>
     operation.run(context, parseInput(schema, input))
   return { name, effect, run }
 }
 
-export function inStore<Input>(operation: StoreOperation<Input>): HostedOperation {
+export function inStore<Input>(operation: Operation<Input, Wire, StoreContext>): RoutedAction {
   const { name, effect, input: schema } = operation
   const run = async ({ host, caller }: HostContext, input: Wire): Promise<Wire> => {
     const storeId = String(input['memory_store_id'])
@@ -83,7 +77,7 @@ export function inStore<Input>(operation: StoreOperation<Input>): HostedOperatio
  */
 export function checkMayCall(
   { attached }: Caller,
-  operation: Pick<HostedOperation, 'name' | 'effect'>,
+  operation: Pick<RoutedAction, 'name' | 'effect'>,
   storeId: string | undefined,
 ): void {
   if (attached === undefined) return

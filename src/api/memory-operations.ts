@@ -9,50 +9,13 @@ import type { AppliedChanges } from '../store/changes/apply.ts'
 import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
-import type { StoreOperation } from './hosted.ts'
+import { storeOperation } from './hosted.ts'
 import { parameters, pathText, text } from './schemas.ts'
-import {
-  hashField,
-  idField,
-  pageFields,
-  type PageInput,
-  type View,
-  viewField,
-} from './wire-fields.ts'
+import { hashField, idField, pageFields, viewField } from './wire-fields.ts'
 import { emptyPage, readPage } from './wire-pages.ts'
 import { listedObject, memoryObject } from './wire.ts'
 
-interface CreateMemory {
-  readonly path: string
-  readonly content: string
-  readonly view?: View | undefined
-}
-
-interface ListMemories extends PageInput {
-  readonly path_prefix: string
-  readonly depth?: 0 | 1 | undefined
-  readonly view?: View | undefined
-}
-
-interface RetrieveMemory {
-  readonly memory_id: string
-  readonly view?: View | undefined
-}
-
-interface UpdateMemory {
-  readonly memory_id: string
-  readonly content?: string | null | undefined
-  readonly path?: string | null | undefined
-  readonly precondition?: { readonly content_sha256: string } | undefined
-  readonly view?: View | undefined
-}
-
-interface DeleteMemory {
-  readonly memory_id: string
-  readonly expected_content_sha256?: string | undefined
-}
-
-export const createMemory: StoreOperation<CreateMemory> = {
+export const createMemory = storeOperation({
   name: 'the creation of memories',
   effect: 'write',
   input: parameters({
@@ -64,9 +27,9 @@ export const createMemory: StoreOperation<CreateMemory> = {
     const memory = leftBy(await me.apply([{ type: 'create', path, content }]))
     return memoryObject(store.id, memory, view === 'full' ? content : undefined)
   },
-}
+})
 
-export const listMemories: StoreOperation<ListMemories> = {
+export const listMemories = storeOperation({
   name: 'the list of memories',
   effect: 'read',
   input: parameters({
@@ -81,9 +44,9 @@ export const listMemories: StoreOperation<ListMemories> = {
       toWire: (item: ListedMemory | MemoryPrefix) => listedObject(store.id, item),
       read: (after) => memoriesBelow(store, prefix, { depth, view, limit, page: after }),
     }),
-}
+})
 
-export const retrieveMemory: StoreOperation<RetrieveMemory> = {
+export const retrieveMemory = storeOperation({
   name: 'the retrieval of memories',
   effect: 'read',
   input: parameters({ memory_id: idField('the memory'), view: viewField() }),
@@ -92,9 +55,9 @@ export const retrieveMemory: StoreOperation<RetrieveMemory> = {
     if (memory === undefined) throw new StoreError('not_found', 'There is no such memory')
     return memoryObject(store.id, memory, view === 'full' ? memory.content : undefined)
   },
-}
+})
 
-export const updateMemory: StoreOperation<UpdateMemory> = {
+export const updateMemory = storeOperation({
   name: 'the update of memories',
   effect: 'write',
   input: parameters({
@@ -114,9 +77,9 @@ export const updateMemory: StoreOperation<UpdateMemory> = {
     if (view !== 'full') return memoryObject(store.id, memory)
     return memoryObject(store.id, memory, content ?? (await contentOf(store, memory)))
   },
-}
+})
 
-export const deleteMemory: StoreOperation<DeleteMemory> = {
+export const deleteMemory = storeOperation({
   name: 'the deletion of memories',
   effect: 'write',
   input: parameters({
@@ -127,7 +90,7 @@ export const deleteMemory: StoreOperation<DeleteMemory> = {
     await me.apply([{ type: 'delete', memoryId, expectedSha256 }])
     return { id: memoryId, type: 'memory_deleted' }
   },
-}
+})
 
 function leftBy({ memories: [memory] }: AppliedChanges): MemoryInfo {
   assert(memory !== undefined, 'a change of one memory leaves it')

@@ -5,19 +5,14 @@
 import { z } from 'zod'
 import { StoreError } from '../errors.ts'
 import { findId } from '../format/id.ts'
-import type { Page } from '../page.ts'
-import type { AppliedChanges } from '../store/changes/apply.ts'
-import type { Point } from '../store/history/points.ts'
 import type { Version } from '../store/history/versions.ts'
-import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Revert } from '../store/revert/restore.ts'
-import type { SearchHit } from '../store/search/search-query.ts'
 import type { Memory } from '../store/snapshot/memory-info.ts'
-import { type EditResult, isBelow, type OperationContext, replaceText } from './actions.ts'
-import type { Operation } from './operations.ts'
+import { isBelow, type OperationContext, replaceText } from './actions.ts'
+import { operationsIn } from './operation.ts'
 import { parameters, pathText, searchText, text } from './schemas.ts'
-import { hashField, idField, pageFields, type PageInput, pointField } from './wire-fields.ts'
+import { hashField, idField, pageFields, pointField } from './wire-fields.ts'
 
 export interface PathContext extends OperationContext {
   readonly store: MemoryStore
@@ -25,54 +20,7 @@ export interface PathContext extends OperationContext {
   readonly root: string
 }
 
-export type PathOperation<Input, Result> = Operation<Input, Result, PathContext>
-
-interface PathInput {
-  readonly path: string
-}
-
-/** Without a path, the root of the context. */
-interface Below {
-  readonly path?: string | undefined
-}
-
-interface ListInput extends Below, PageInput {
-  readonly recursive?: boolean | undefined
-}
-
-interface ReadInput extends PathInput {
-  readonly version_id?: string | undefined
-  readonly offset?: number | undefined
-}
-
-interface SearchInput extends Below, PageInput {
-  readonly query: string
-  readonly prefix?: boolean | undefined
-  readonly fuzzy?: boolean | undefined
-  readonly regex?: boolean | undefined
-}
-
-interface Expecting extends PathInput {
-  readonly expected_sha256?: string | undefined
-}
-
-interface WriteInput extends Expecting {
-  readonly content: string
-}
-
-interface EditInput extends Expecting {
-  readonly old_text: string
-  readonly new_text: string
-}
-
-interface HistoryInput extends Below, PageInput {
-  readonly memory_id?: string | undefined
-}
-
-interface RestoreInput extends PathInput {
-  readonly memory_id?: string | undefined
-  readonly to?: Point | undefined
-}
+const pathOperation = operationsIn<PathContext>()
 
 /** Part of a content, in UTF-16 units. */
 export interface ReadResult {
@@ -94,7 +42,7 @@ const partUnitsMax = 102_400
 /** As JSON: an answer may have it twice. */
 const partJsonBytesMax = 400_000
 
-export const listPaths: PathOperation<ListInput, Page<ListedMemory | MemoryPrefix>> = {
+export const listPaths = pathOperation({
   name: 'the list of memories',
   effect: 'read',
   input: parameters({
@@ -110,9 +58,9 @@ export const listPaths: PathOperation<ListInput, Page<ListedMemory | MemoryPrefi
     const next = root === '/' ? found.nextPage : found.nextPage?.slice(root.length)
     return { data: found.data, nextPage: next }
   },
-}
+})
 
-export const readPath: PathOperation<ReadInput, ReadResult> = {
+export const readPath = pathOperation({
   name: 'the reading of memories',
   effect: 'read',
   input: parameters({
@@ -127,9 +75,9 @@ export const readPath: PathOperation<ReadInput, ReadResult> = {
       : await readAt(store, path)
     return { ...found, ...partOf(found.content, offset) }
   },
-}
+})
 
-export const searchPaths: PathOperation<SearchInput, Page<SearchHit>> = {
+export const searchPaths = pathOperation({
   name: 'the search of memories',
   effect: 'read',
   input: parameters({
@@ -143,9 +91,9 @@ export const searchPaths: PathOperation<SearchInput, Page<SearchHit>> = {
   takesTurn: ({ regex }) => regex === true,
   run: async ({ store, root, searcher }, { path = root, page: after, ...query }) =>
     store.search({ ...query, path, after, searcher }),
-}
+})
 
-export const writePath: PathOperation<WriteInput, AppliedChanges> = {
+export const writePath = pathOperation({
   name: 'the writing of memories',
   effect: 'write',
   input: parameters({
@@ -157,9 +105,9 @@ export const writePath: PathOperation<WriteInput, AppliedChanges> = {
     checkFile(path, root)
     return me.apply([{ type: 'write', path, content, expectedSha256 }])
   },
-}
+})
 
-export const editPath: PathOperation<EditInput, EditResult & AppliedChanges> = {
+export const editPath = pathOperation({
   name: 'the edit of memories',
   effect: 'write',
   input: parameters({
@@ -172,9 +120,9 @@ export const editPath: PathOperation<EditInput, EditResult & AppliedChanges> = {
     checkFile(path, root)
     return replaceText(me, { path, old_str: old_text, new_str: new_text }, expectedSha256)
   },
-}
+})
 
-export const deletePath: PathOperation<Expecting, AppliedChanges> = {
+export const deletePath = pathOperation({
   name: 'the deletion of memories',
   effect: 'write',
   input: parameters({
@@ -185,10 +133,10 @@ export const deletePath: PathOperation<Expecting, AppliedChanges> = {
     checkFile(path, root)
     return me.apply([{ type: 'delete', path, expectedSha256 }])
   },
-}
+})
 
 /** Newest first. Of what is erased only what stays is in it. */
-export const historyOfPath: PathOperation<HistoryInput, Page<Version>> = {
+export const historyOfPath = pathOperation({
   name: 'the history of memories',
   effect: 'read',
   input: parameters({
@@ -201,10 +149,10 @@ export const historyOfPath: PathOperation<HistoryInput, Page<Version>> = {
     const { data, nextPage } = await store.history.versions(filter)
     return { data: data.map((version) => withoutOutside(version, root)), nextPage }
   },
-}
+})
 
 /** An erased version is refused with `redacted`. */
-export const restorePath: PathOperation<RestoreInput, Revert> = {
+export const restorePath = pathOperation({
   name: 'the restoration of memories',
   effect: 'write',
   input: parameters({
@@ -221,7 +169,7 @@ export const restorePath: PathOperation<RestoreInput, Revert> = {
     // Nothing else than what was checked: what others do meanwhile may lead outside.
     return me.restore(request, { confirmed: planned.plan })
   },
-}
+})
 
 async function readAt(store: MemoryStore, path: string): Promise<Memory> {
   const memory = path === '/' ? undefined : await store.read(path)

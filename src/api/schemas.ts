@@ -4,73 +4,46 @@
 import { z } from 'zod'
 import { StoreError } from '../errors.ts'
 
-export interface ViewInput {
-  readonly path: string
-  /** First and last line, 1-based and inclusive; -1 is the last line of the file. */
-  readonly view_range?: readonly [number, number] | undefined
-}
-
-export interface CreateInput {
-  readonly path: string
-  readonly file_text: string
-}
-
-export interface StrReplaceInput {
-  readonly path: string
-  readonly old_str: string
-  /** If omitted, `old_str` is deleted. */
-  readonly new_str?: string | undefined
-}
-
-export interface InsertInput {
-  readonly path: string
-  /** The line after which the text goes; 0 is the beginning. */
-  readonly insert_line: number
-  readonly insert_text: string
-}
-
-export interface DeleteInput {
-  readonly path: string
-}
-
 /** JSON Schema of an object. */
 export type ObjectSchema = { type: 'object'; [keyword: string]: unknown }
 
-export interface RenameInput {
-  readonly old_path: string
-  readonly new_path: string
-}
-
-export const viewInput: z.ZodType<ViewInput> = parameters({
+export const viewInput = parameters({
   path: pathText('the path of a file or directory'),
   view_range: lineRange().optional(),
 })
 
-export const createInput: z.ZodType<CreateInput> = parameters({
+export const createInput = parameters({
   path: pathText('the path of the new file'),
   file_text: text('the content of the new file'),
 })
 
-export const strReplaceInput: z.ZodType<StrReplaceInput> = parameters({
+export const strReplaceInput = parameters({
   path: pathText('the path of the file'),
   old_str: searchText(),
   new_str: text('the text that replaces old_str').optional(),
 })
 
-export const insertInput: z.ZodType<InsertInput> = parameters({
+export const insertInput = parameters({
   path: pathText('the path of the file'),
   insert_line: lineNumber(),
   insert_text: text('the text to insert'),
 })
 
-export const deleteInput: z.ZodType<DeleteInput> = parameters({
+export const deleteInput = parameters({
   path: pathText('the path of the file or directory to delete'),
 })
 
-export const renameInput: z.ZodType<RenameInput> = parameters({
+export const renameInput = parameters({
   old_path: pathText('the path of the file or directory to rename'),
   new_path: pathText('its new path'),
 })
+
+export type ViewInput = z.infer<typeof viewInput>
+export type CreateInput = z.infer<typeof createInput>
+export type StrReplaceInput = z.infer<typeof strReplaceInput>
+export type InsertInput = z.infer<typeof insertInput>
+export type DeleteInput = z.infer<typeof deleteInput>
+export type RenameInput = z.infer<typeof renameInput>
 
 /** The input, if it is valid. Throws `invalid_input` with the parameter in its details. */
 export function parseInput<Input>(schema: z.ZodType<Input>, input: unknown): Input {
@@ -98,6 +71,9 @@ function invalidParameter(parameter: string, missing: boolean, expected: string)
 function isMissing(input: unknown, parameter: string): boolean {
   return typeof input === 'object' && input !== null && Reflect.get(input, parameter) === undefined
 }
+
+/** The values of fields. */
+export type FieldsOf<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>
 
 /** Unknown parameters are ignored, so that newer callers work. */
 export function parameters<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {

@@ -2,34 +2,18 @@
 // §10.5, §10.6).
 
 import { z } from 'zod'
-import type { Access } from '../hosting/host.ts'
 import {
   sessionInstructionsCharactersMax,
   sessionSecondsDefault,
   sessionStoresMax,
 } from '../limits.ts'
-import type { HostOperation } from './hosted.ts'
+import { hostOperation } from './hosted.ts'
 import { parameters } from './schemas.ts'
 import { idField } from './wire-fields.ts'
 import { timestamp } from './wire.ts'
 
-interface Resource {
-  readonly memory_store_id: string
-  readonly access?: Access | null | undefined
-  readonly instructions?: string | null | undefined
-}
-
-interface CreateSession {
-  readonly resources: readonly Resource[]
-  readonly expires_in?: number | null | undefined
-}
-
-interface EndSession {
-  readonly session_id: string
-}
-
 /** The answer is what `SessionMemoryStores.download` of the SDK takes as a session. */
-export const createSession: HostOperation<CreateSession> = {
+export const createSession = hostOperation({
   name: 'the creation of sessions',
   effect: 'manage',
   input: parameters({
@@ -52,9 +36,9 @@ export const createSession: HostOperation<CreateSession> = {
       resources: made.resources,
     }
   },
-}
+})
 
-export const endSession: HostOperation<EndSession> = {
+export const endSession = hostOperation({
   name: 'the end of sessions',
   effect: 'manage',
   input: parameters({ session_id: idField('the session') }),
@@ -62,10 +46,10 @@ export const endSession: HostOperation<EndSession> = {
     await host.endSession(caller, id)
     return { id, type: 'session_ended' }
   },
-}
+})
 
 /** Which there may be is for the host. */
-function resourcesField(): z.ZodType<readonly Resource[]> {
+function resourcesField() {
   const error = {
     error:
       `a list of at most ${sessionStoresMax} ` +

@@ -4,37 +4,17 @@ import { z } from 'zod'
 import { StoreError } from '../errors.ts'
 import { checkSettings, isOwnKey, type Settings } from '../format/settings.ts'
 import { contentBytesDefault, memoriesDefault } from '../limits.ts'
-import type { HostOperation } from './hosted.ts'
-import { parameters } from './schemas.ts'
-import { idField, pageFields, type PageInput, timeFields, type TimesInput } from './wire-fields.ts'
+import { hostOperation } from './hosted.ts'
+import { type FieldsOf, parameters } from './schemas.ts'
+import { idField, pageFields, timeFields } from './wire-fields.ts'
 import { readPage } from './wire-pages.ts'
 import { storeObject } from './wire.ts'
 
-interface CreateStore {
-  readonly name: string
-  readonly description?: string | null | undefined
-  readonly metadata?: Readonly<Record<string, string>> | null | undefined
-}
-
-interface ListStores extends PageInput, TimesInput {
-  readonly include_archived: boolean
-}
-
-interface OneStore {
-  readonly memory_store_id: string
-}
-
 type MetadataPatch = Readonly<Record<string, string | null>>
-
-interface UpdateStore extends OneStore {
-  readonly name?: string | null | undefined
-  readonly description?: string | null | undefined
-  readonly metadata?: MetadataPatch | null | undefined
-}
 
 const storeId = idField('the memory store')
 
-export const createStore: HostOperation<CreateStore> = {
+export const createStore = hostOperation({
   name: 'the creation of memory stores',
   effect: 'manage',
   input: parameters({
@@ -49,11 +29,11 @@ export const createStore: HostOperation<CreateStore> = {
     checkSettings({ ...settings, archivedAt: undefined, limits: limitsDefault })
     return storeObject(await host.create(caller, settings))
   },
-}
+})
 
 const limitsDefault = { contentBytes: contentBytesDefault, memories: memoriesDefault }
 
-export const listStores: HostOperation<ListStores> = {
+export const listStores = hostOperation({
   name: 'the list of memory stores',
   effect: 'read',
   input: parameters({
@@ -72,30 +52,32 @@ export const listStores: HostOperation<ListStores> = {
         host.list(caller, { includeArchived, since, until, limit, page: after }),
     })
   },
-}
+})
 
-export const retrieveStore: HostOperation<OneStore> = {
+export const retrieveStore = hostOperation({
   name: 'the retrieval of memory stores',
   effect: 'read',
   input: parameters({ memory_store_id: storeId }),
   run: async ({ host, caller }, { memory_store_id: id }) => storeObject(host.get(caller, id)),
+})
+
+/** Fields that are left out or null are kept. */
+const storePatch = {
+  name: plainText('the new name').nullish(),
+  description: plainText('the new description').nullish(),
+  metadata: pairsOf<MetadataPatch>('strings, or null to remove one', isTextOrNull).nullish(),
 }
 
-export const updateStore: HostOperation<UpdateStore> = {
+export const updateStore = hostOperation({
   name: 'the update of memory stores',
   effect: 'manage',
-  input: parameters({
-    memory_store_id: storeId,
-    name: plainText('the new name').nullish(),
-    description: plainText('the new description').nullish(),
-    metadata: pairsOf<MetadataPatch>('strings, or null to remove one', isTextOrNull).nullish(),
-  }),
+  input: parameters({ memory_store_id: storeId, ...storePatch }),
   run: async ({ host, caller }, { memory_store_id: id, ...patch }) =>
     storeObject(await host.updateSettings(caller, id, (now) => patched(now, patch))),
-}
+})
 
 /** Only ever sets the time once. */
-export const archiveStore: HostOperation<OneStore> = {
+export const archiveStore = hostOperation({
   name: 'the archiving of memory stores',
   effect: 'manage',
   input: parameters({ memory_store_id: storeId }),
@@ -104,9 +86,9 @@ export const archiveStore: HostOperation<OneStore> = {
     const change = (now: Settings) => (now.archivedAt === undefined ? { archivedAt } : {})
     return storeObject(await host.updateSettings(caller, id, change))
   },
-}
+})
 
-export const deleteStore: HostOperation<OneStore> = {
+export const deleteStore = hostOperation({
   name: 'the deletion of memory stores',
   effect: 'manage',
   input: parameters({ memory_store_id: storeId }),
@@ -114,10 +96,10 @@ export const deleteStore: HostOperation<OneStore> = {
     await host.delete(caller, id)
     return { id, type: 'memory_store_deleted' }
   },
-}
+})
 
 /** Fields that are absent or null stay. Throws `store_archived`, also if nothing would change. */
-function patched(now: Settings, patch: Omit<UpdateStore, keyof OneStore>): Partial<Settings> {
+function patched(now: Settings, patch: FieldsOf<typeof storePatch>): Partial<Settings> {
   if (now.archivedAt !== undefined) {
     throw new StoreError('store_archived', 'The store is archived: it cannot be changed')
   }

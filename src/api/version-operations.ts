@@ -7,53 +7,37 @@ import { findId } from '../format/id.ts'
 import type { Page } from '../page.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { StoreOperation } from './hosted.ts'
-import { parameters } from './schemas.ts'
+import { storeOperation } from './hosted.ts'
+import { type FieldsOf, parameters } from './schemas.ts'
 import {
   idField,
   pageFields,
   type PageInput,
   timeFields,
-  type TimesInput,
   type View,
   viewField,
 } from './wire-fields.ts'
 import { emptyPage, readPage } from './wire-pages.ts'
 import { versionObject } from './wire.ts'
 
-interface VersionFilters extends TimesInput {
-  readonly memory_id?: string | undefined
-  readonly operation?: 'created' | 'modified' | 'deleted' | undefined
-  readonly api_key_id?: string | undefined
-  readonly session_id?: string | undefined
-  readonly service_account_id?: string | undefined
+const filterFields = {
+  memory_id: idField('a memory').optional(),
+  operation: z
+    .enum(['created', 'modified', 'deleted'], { error: 'created, modified or deleted' })
+    .optional(),
+  api_key_id: idField('an API key').optional(),
+  session_id: idField('a session').optional(),
+  service_account_id: idField('a service account').optional(),
+  ...timeFields,
 }
 
-interface ListVersions extends VersionFilters, PageInput {
-  readonly view?: View | undefined
-}
+type VersionFilters = FieldsOf<typeof filterFields>
 
-interface RetrieveVersion {
-  readonly memory_version_id: string
-  readonly view?: View | undefined
-}
-
-interface RedactVersion {
-  readonly memory_version_id: string
-}
-
-export const listVersions: StoreOperation<ListVersions> = {
+export const listVersions = storeOperation({
   name: 'the list of versions',
   effect: 'read',
   input: parameters({
-    memory_id: idField('a memory').optional(),
-    operation: z
-      .enum(['created', 'modified', 'deleted'], { error: 'created, modified or deleted' })
-      .optional(),
-    api_key_id: idField('an API key').optional(),
-    session_id: idField('a session').optional(),
-    service_account_id: idField('a service account').optional(),
-    ...timeFields,
+    ...filterFields,
     view: viewField(),
     ...pageFields,
   }),
@@ -63,9 +47,9 @@ export const listVersions: StoreOperation<ListVersions> = {
       toWire: (version: Version) => versionObject(store.id, version, version.content),
       read: (after) => versionsOf(store, filters, { limit, view, page: after }),
     }),
-}
+})
 
-export const retrieveVersion: StoreOperation<RetrieveVersion> = {
+export const retrieveVersion = storeOperation({
   name: 'the retrieval of versions',
   effect: 'read',
   input: parameters({ memory_version_id: idField('the version'), view: viewField() }),
@@ -74,10 +58,10 @@ export const retrieveVersion: StoreOperation<RetrieveVersion> = {
     const version = await store.history.version(id)
     return versionObject(store.id, version, view === 'full' ? version.content : undefined)
   },
-}
+})
 
 /** The current version of a live memory is refused: no memory is changed by a redaction (§8.2). */
-export const redactVersion: StoreOperation<RedactVersion> = {
+export const redactVersion = storeOperation({
   name: 'the redaction of versions',
   effect: 'manage',
   input: parameters({ memory_version_id: idField('the version') }),
@@ -86,7 +70,7 @@ export const redactVersion: StoreOperation<RedactVersion> = {
     await me.redact({ select: { versionIds: [id] }, reason: 'unspecified', current: 'refuse' })
     return versionObject(store.id, await store.history.version(id))
   },
-}
+})
 
 /** An id of another form is that of no version. Throws `not_found`. */
 function checkForm(versionId: string): void {

@@ -3,19 +3,7 @@
 import { z } from 'zod'
 import { findId } from '../format/id.ts'
 import type { Point } from '../store/history/points.ts'
-
-export type View = 'basic' | 'full'
-
-export interface PageInput {
-  readonly limit: number
-  readonly page?: string | undefined
-}
-
-export interface TimesInput {
-  /** Inclusive, ms since 1970. */
-  readonly 'created_at[gte]'?: number | undefined
-  readonly 'created_at[lte]'?: number | undefined
-}
+import type { FieldsOf } from './schemas.ts'
 
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 100
@@ -35,23 +23,19 @@ export function hashField(): z.ZodString {
   return z.string({ error: expected }).regex(/^[0-9a-f]{64}$/, { error: expected })
 }
 
-type Field<T> = z.ZodType<T>
-
-export const pageFields: {
-  readonly limit: Field<number>
-  readonly page: Field<string | undefined>
-} = {
+export const pageFields = {
   limit: limitField(),
   page: cursorField().optional(),
 }
 
-export const timeFields: {
-  readonly 'created_at[gte]': Field<number | undefined>
-  readonly 'created_at[lte]': Field<number | undefined>
-} = {
+/** Inclusive, ms since 1970. */
+export const timeFields = {
   'created_at[gte]': timeField().optional(),
   'created_at[lte]': timeField().optional(),
 }
+
+export type View = z.infer<ReturnType<typeof viewField>>
+export type PageInput = FieldsOf<typeof pageFields>
 
 function limitField(): z.ZodType<number> {
   const expected = `an integer from 1 to ${LIMIT_MAX}`

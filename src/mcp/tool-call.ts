@@ -3,8 +3,7 @@
 
 import type { Tool as Definition } from '@modelcontextprotocol/server'
 import { runAction } from '../api/actions.ts'
-import type { Effect } from '../api/operation.ts'
-import { type Operation } from '../api/operations.ts'
+import type { Effect, Operation } from '../api/operation.ts'
 import type { PathContext } from '../api/path-operations.ts'
 import { inputSchemaOf, type ObjectSchema, parseInput } from '../api/schemas.ts'
 import type { Wire } from '../api/wire.ts'

@@ -3,9 +3,8 @@
 // decide anything that an operation decides.
 
 import * as actions from '../api/actions.ts'
-import type { Effect } from '../api/operation.ts'
+import type { Effect, Operation } from '../api/operation.ts'
 import * as operations from '../api/operations.ts'
-import type { Operation } from '../api/operations.ts'
 import { parseInput } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
 import { listMount, listMounts } from './listing.ts'
@@ -103,7 +102,7 @@ interface Texts<Input, Result> {
 }
 
 function onPath<Input extends { readonly path: string }, Result>(
-  operation: Operation<Input, Result>,
+  operation: Operation<Input, Result, actions.OperationContext>,
   texts: Texts<Input, Result>,
 ): Command {
   const run = async (space: ToolSpace, raw: unknown): Promise<string> => {
@@ -204,7 +203,7 @@ function refuseRename(call: Call<Place>, error: StoreError): Refusal | undefined
 
 /** Before anything of the store is looked at. Throws a Refusal. */
 function checkMay(
-  operation: Pick<Operation<unknown, unknown>, 'name' | 'effect'>,
+  operation: { readonly name: string; readonly effect: Effect },
   space: ToolSpace,
   mount: Mount | undefined,
 ): void {

@@ -1,7 +1,7 @@
 // The operation behind `POST /v1/gitlocket/memory_tool`: one command of the memory tool on stores
 // of a server. What the model is to read is an answer, not an error of the request.
 
-import type { HostOperation } from '../api/hosted.ts'
+import { hostOperation } from '../api/hosted.ts'
 import { objectField, parameters } from '../api/schemas.ts'
 import { idField } from '../api/wire-fields.ts'
 import { hostedMounts } from './hosted-mounts.ts'
@@ -10,13 +10,8 @@ import { commandRunner } from './run-command.ts'
 import { answerTool } from './tool-answer.ts'
 import { ToolSpace } from './tool-space.ts'
 
-interface RunMemoryTool {
-  readonly input: object
-  readonly memory_store_id?: string | null | undefined
-}
-
 /** A store that is named is `/memories`; those of a session are directories of it. */
-export const runMemoryTool: HostOperation<RunMemoryTool> = {
+export const runMemoryTool = hostOperation({
   name: 'the memory tool',
   effect: 'write',
   input: parameters({
@@ -30,4 +25,4 @@ export const runMemoryTool: HostOperation<RunMemoryTool> = {
     const space = isOne && only !== undefined ? ToolSpace.ofOne(only) : ToolSpace.ofSeveral(mounts)
     return { ...(await answerTool(commandRunner(space), () => input, isFault)) }
   },
-}
+})

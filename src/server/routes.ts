@@ -1,7 +1,7 @@
 // The routes of the server: which operation a method and a path mean, and which of its inputs
 // travel in the query and in the body. All else that a request sends is ignored.
 
-import { type HostedOperation, inStore, onHost } from '../api/hosted.ts'
+import { inStore, onHost, type RoutedAction } from '../api/hosted.ts'
 import * as memories from '../api/memory-operations.ts'
 import * as sessions from '../api/session-operations.ts'
 import * as stores from '../api/store-operations.ts'
@@ -11,7 +11,7 @@ import { runMemoryTool } from '../memory-tool/hosted-tool.ts'
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
-  readonly operation: HostedOperation
+  readonly operation: RoutedAction
   readonly query: readonly string[]
   /** Undefined if a body is not looked at. */
   readonly body?: {
@@ -68,17 +68,17 @@ export const routes: readonly Route[] = [
   { ...post(TOOL, onHost(runMemoryTool), ['input', 'memory_store_id']), beta: false },
 ]
 
-function get(path: string, operation: HostedOperation, query: readonly string[] = []): Route {
+function get(path: string, operation: RoutedAction, query: readonly string[] = []): Route {
   return { method: 'GET', path, operation, query, beta: true }
 }
 
-function remove(path: string, operation: HostedOperation, query: readonly string[] = []): Route {
+function remove(path: string, operation: RoutedAction, query: readonly string[] = []): Route {
   return { method: 'DELETE', path, operation, query, beta: true }
 }
 
 function post(
   path: string,
-  operation: HostedOperation,
+  operation: RoutedAction,
   fields: readonly string[],
   query: readonly string[] = [],
 ): Route {
@@ -86,7 +86,7 @@ function post(
 }
 
 /** What the path says alone. */
-function act(path: string, operation: HostedOperation): Route {
+function act(path: string, operation: RoutedAction): Route {
   const body = { fields: [], optional: true }
   return { method: 'POST', path, operation, query: [], body, beta: true }
 }

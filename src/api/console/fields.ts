@@ -1,6 +1,7 @@
 // The fields of questions. An input with any other field is refused: the page is of the same build.
 
 import { z } from 'zod'
+import type { FieldsOf } from '../schemas.ts'
 
 /** Ids, names and paths: their rules are those of the store. */
 export const short = z.string().max(4096)
@@ -29,7 +30,9 @@ export const pageFields = {
 
 const ROWS_DEFAULT = 100
 
-export function limitOf({ limit = ROWS_DEFAULT }: { readonly limit?: number | undefined }): number {
+export type PageInput = FieldsOf<typeof pageFields>
+
+export function limitOf({ limit = ROWS_DEFAULT }: Pick<PageInput, 'limit'>): number {
   return limit
 }
 

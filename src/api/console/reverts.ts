@@ -8,6 +8,7 @@ import type { Revert } from '../../store/revert/restore.ts'
 import type { RevertOptions } from '../../store/revert/revert.ts'
 import type { UndoRequest } from '../../store/revert/undo.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
+import type { FieldsOf } from '../schemas.ts'
 import { commit, hash, reasonField, short, time } from './fields.ts'
 import { type ConsoleContext, consoleOperation } from './operation.ts'
 
@@ -30,7 +31,7 @@ const confirmedFields = { plan: hash, ...reasonField }
 type UndoInput = z.infer<typeof undoInput>
 type RestoreInput = z.infer<typeof restoreInput>
 type RollbackInput = z.infer<typeof rollbackInput>
-type Confirmation = z.infer<ReturnType<typeof z.object<typeof confirmedFields>>>
+type Confirmation = FieldsOf<typeof confirmedFields>
 
 type Carry<Input> = (
   me: StoreWriter,

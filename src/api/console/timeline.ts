@@ -5,7 +5,7 @@ import type { Page } from '../../page.ts'
 import type { GroupedChange, TimelineFilter, VersionGroup } from '../../store/history/timeline.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
-import { limitOf, pageFields, short, time } from './fields.ts'
+import { limitOf, pageFields, type PageInput, short, time } from './fields.ts'
 import { consoleOperation } from './operation.ts'
 
 const filter: z.ZodType<TimelineFilter> = z.strictObject({
@@ -21,8 +21,6 @@ const filter: z.ZodType<TimelineFilter> = z.strictObject({
 
 /** A group of more memories reads no more texts. */
 const COUNTED_MAX = 200
-
-type PageInput = z.infer<ReturnType<typeof z.object<typeof pageFields>>>
 
 /** Where a day begins: an IANA name such as `Europe/Berlin`. */
 const timeZone = z.string().max(64)

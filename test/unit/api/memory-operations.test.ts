@@ -3,10 +3,12 @@
 
 import { describe, expect, test } from 'vitest'
 import { runAction } from '../../../src/api/actions.ts'
-import type { StoreContext, StoreOperation } from '../../../src/api/hosted.ts'
+import type { StoreContext } from '../../../src/api/hosted.ts'
 import * as memories from '../../../src/api/memory-operations.ts'
+import type { Operation } from '../../../src/api/operation.ts'
 import { parseInput } from '../../../src/api/schemas.ts'
 import * as versions from '../../../src/api/version-operations.ts'
+import type { Wire } from '../../../src/api/wire.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { createCursors } from '../../../src/hosting/cursors.ts'
@@ -31,7 +33,7 @@ type Json = any
 
 function run<Input>(
   context: StoreContext,
-  operation: StoreOperation<Input>,
+  operation: Operation<Input, Wire, StoreContext>,
   input: unknown,
 ): Promise<Json> {
   return runAction(operation, context, parseInput(operation.input, input))

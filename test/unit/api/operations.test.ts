@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationContext } from '../../../src/api/actions.ts'
 import * as actions from '../../../src/api/actions.ts'
+import type { Operation } from '../../../src/api/operation.ts'
 import * as operations from '../../../src/api/operations.ts'
-import type { Operation } from '../../../src/api/operations.ts'
 import { parseInput } from '../../../src/api/schemas.ts'
 import type { ErrorDetails } from '../../../src/errors.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
@@ -35,7 +35,10 @@ function context(): OperationContext {
   return { store: made, me: made.as(author), access: 'read_write' }
 }
 
-function run<Input, Result>(operation: Operation<Input, Result>, input: unknown): Promise<Result> {
+function run<Input, Result>(
+  operation: Operation<Input, Result, OperationContext>,
+  input: unknown,
+): Promise<Result> {
   return actions.runAction(operation, context(), parseInput(operation.input, input))
 }
 

@@ -1,5 +1,5 @@
 // The operations on memories (Memory Stores API §6). Each is decided by one change in the writer's
-// queue, and answers with what that change left: never with somebody's later write.
+// queue, and answers with what that change left: never with another writer's later change.
 
 import { z } from 'zod'
 import { assert, hasCode, StoreError } from '../errors.ts'

@@ -31,13 +31,13 @@ export interface ReadResult {
   readonly updatedAt: number
   readonly content: string
   readonly offset: number
-  /** Where the rest begins; undefined if there is none. */
+  /** Where the rest begins; undefined at the end. */
   readonly nextOffset: number | undefined
-  /** Of the whole content. */
+  /** The length of the whole content. */
   readonly length: number
 }
 
-/** Of one answer: a content of the default limit fits. */
+/** The most that one answer holds: a content of the default limit fits. */
 const partUnitsMax = 102_400
 /** As JSON: an answer may have it twice. */
 const partJsonBytesMax = 400_000
@@ -166,7 +166,7 @@ export const restorePath = pathOperation({
     if (root === '/') return me.restore(request)
     const planned = await me.restore(request, { dryRun: true })
     checkSteps(planned, root)
-    // Nothing else than what was checked: what others do meanwhile may lead outside.
+    // Runs only the checked plan: a concurrent change may lead outside the root.
     return me.restore(request, { confirmed: planned.plan })
   },
 })

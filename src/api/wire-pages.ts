@@ -13,7 +13,7 @@ export interface WireList<T> {
   readonly read: (page: string | undefined) => Promise<Page<T>>
 }
 
-/** Throws `invalid_input` for a cursor that is none of this list's. */
+/** Throws `invalid_input` for a cursor of another list. */
 export async function readPage<T>(
   cursors: Cursors,
   page: string | undefined,

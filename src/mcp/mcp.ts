@@ -26,11 +26,11 @@ export type { MemoryMount, MemoryMounts } from '../memory-tool/given-mounts.ts'
 export interface McpOptions {
   /** `read_only` refuses all that writes; the default is `read_write`. */
   readonly access?: Access | undefined
-  /** Of one store, a directory: nothing beside it is seen. `/` by default. */
+  /** A directory of a single store: nothing outside it is seen. `/` by default. */
   readonly path?: string | undefined
   /** Who writes. By default a session for each connection, named after the client. */
   readonly author?: Author | undefined
-  /** Asked before each change, for a session to write in instead; undefined if there is none. */
+  /** Asked before each change for the session to write in; undefined if there is no session. */
   readonly session?: (() => string | undefined) | undefined
   /** What the program says of one store to the model. */
   readonly instructions?: string | undefined
@@ -58,7 +58,7 @@ const VERSION = '1'
 
 /**
  * Serves stores to the client at the other end of two streams. Throws `invalid_path`, and
- * `invalid_input` for stores that cannot lie beside each other.
+ * `invalid_input` for stores that cannot be mounted together.
  */
 export async function serveMcp(
   stores: MemoryMounts,

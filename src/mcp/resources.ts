@@ -1,5 +1,5 @@
 // Memories as resources: `memory://<store>/<path>`, each segment percent-encoded. A store that is
-// no mount, and a path that is none of a mount, is not there.
+// not mounted, or a path outside a mount, does not exist.
 
 import type {
   ListResourcesResult,
@@ -27,7 +27,7 @@ export const resourceTemplate: ResourceTemplateType = {
   description: 'The text of one memory: the path has its segments percent-encoded',
 }
 
-/** Undefined for a cursor that is none of this list's. */
+/** Undefined for a cursor of another list. */
 export async function listResources(
   { mounts }: ToolSpace,
   cursor: string | undefined,

@@ -1,9 +1,9 @@
 // Who writes through a server of MCP, and in which order: what its calls need besides the stores.
 
 import type { Mount } from '../memory-tool/mount.ts'
+import { renderPrompt } from '../memory-tool/prompt.ts'
 import { ToolSpace } from '../memory-tool/tool-space.ts'
 import type { Author } from '../store/commits/commit-context.ts'
-import { instructionsFor } from './instructions.ts'
 import type { Served } from './protocol.ts'
 
 /** The author of what a client writes, from the name that it gives itself. */
@@ -60,4 +60,13 @@ function withAuthor(mount: Mount, author: () => Author): Mount {
     ...mount,
     use: (work) => mount.use((context) => work({ ...context, me: context.store.as(author()) })),
   }
+}
+
+const otherTools =
+  'Beside the tool `memory`, `memory_search` finds what is known, `memory_read` gives the exact ' +
+  'text and its hash, and `memory_history` and `memory_restore` bring back what was.'
+
+/** What a client may put into the system prompt of its model. */
+function instructionsFor(space: ToolSpace): string {
+  return `${renderPrompt(space)}\n\n${otherTools}`
 }

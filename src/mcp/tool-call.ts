@@ -7,11 +7,11 @@ import type { Effect, Operation } from '../api/operation.ts'
 import type { PathContext } from '../api/path-operations.ts'
 import { inputSchemaOf, type ObjectSchema, parseInput } from '../api/schemas.ts'
 import type { Wire } from '../api/wire.ts'
+import { StoreError } from '../errors.ts'
 import type { Mount } from '../memory-tool/mount.ts'
 import { Refusal } from '../memory-tool/refusal.ts'
 import { toolRoot } from '../memory-tool/tool-path.ts'
 import type { Nowhere, Place, ToolSpace } from '../memory-tool/tool-space.ts'
-import { refusalAt } from './refusals.ts'
 
 /** What a tool answers: for old clients as text, for others as a value, too. */
 export interface ToolResult {
@@ -39,7 +39,7 @@ export interface Shape<Input, Result> {
   readonly title: string
   readonly description: string
   readonly outputSchema: ObjectSchema
-  /** Of a write; a read is neither. */
+  /** Given for writes; a read is neither. */
   readonly hints?: { readonly destructiveHint: boolean; readonly idempotentHint: boolean }
   /** Whether a memory is to get the path. */
   readonly isNew?: boolean
@@ -103,4 +103,28 @@ async function runNowhere<Input>(
       ? `${place.shown} holds no memories itself: give a path below one of its directories`
       : `There is no such file or directory: ${place.shown}`,
   )
+}
+
+/** The refusal of an operation at a path, or the error itself, which `errorContentOf` words. */
+function refusalAt(shown: string, error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error
+  const { code, message, details } = error
+  if (details.parameter !== undefined && code === 'invalid_input') return error
+  const say = words[code]
+  return say === undefined ? error : new Refusal(say(shown, message), { cause: error })
+}
+
+/** For a model that reads the result of a tool. Must not name anything of the host. */
+const words: Partial<Readonly<Record<string, (shown: string, message: string) => string>>> = {
+  not_found: (shown, message) => `${message}: ${shown}`,
+  path_conflict: (shown) =>
+    `Cannot write ${shown}: the path is taken, or a file is in the way of its directory`,
+  invalid_path: (shown, message) => `Cannot write ${shown}: ${message}`,
+  precondition_failed: (shown) =>
+    `${shown} has another content than was expected. Read it again, and base the change on that`,
+  no_match: (shown) => `No change was made: the old text does not occur in ${shown}`,
+  multiple_matches: (shown) =>
+    `No change was made: the old text occurs more than once in ${shown}. Include more around it`,
+  sensitive_content: (shown, message) =>
+    `Cannot write ${shown}. ${message}. Leave it out; note where it is kept instead`,
 }

@@ -13,7 +13,7 @@ import type { SearchHit } from '../store/search/search-query.ts'
 import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
 import type { At } from './tool-call.ts'
 
-/** Of a reason that is shown. */
+/** The most characters of a reason that are shown. */
 const REASON_MAX = 200
 
 export const text: Wire = { type: 'string' }

@@ -1,4 +1,4 @@
-// The tools besides the six commands of the memory tool: what each is called, says of itself and
+// The tools in addition to the six commands of the memory tool: their names, descriptions and
 // answers. The operations behind them are in api/.
 
 import * as operations from '../api/path-operations.ts'

@@ -29,7 +29,7 @@ export interface Given {
   readonly mounts: readonly MemoryMount[]
 }
 
-/** Throws `invalid_input` for stores that cannot lie beside each other. */
+/** Throws `invalid_input` for stores that cannot be mounted together. */
 export function checkGiven(given: MemoryMounts): Given {
   if (!isSeveral(given)) return { isOne: true, mounts: [{ store: given }] }
   const mounts = given.map((mount) => ({ ...mount }))

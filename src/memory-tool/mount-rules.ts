@@ -1,4 +1,4 @@
-// What several stores must fulfil to lie beside each other below `/memories`: how many there may
+// What several stores must fulfil to be mounted together below `/memories`: how many there may
 // be, and which names their directories may have.
 
 import { checkNewStorePath } from '../api/actions.ts'

@@ -19,14 +19,14 @@ export interface MountInfo {
   readonly description: string
   /** What the program that runs the agent says of it; undefined if nothing. */
   readonly instructions: string | undefined
-  /** The path of the store that is seen as its root: nothing beside it is seen. `/` for all. */
+  /** The path of the store that is seen as its root: nothing outside it is seen. `/` for all. */
   readonly root: string
 }
 
 type Use = <T>(work: (context: MountContext) => Promise<T>) => Promise<T>
 
 export interface Mount extends MountInfo {
-  /** Works with the store, which stays open meanwhile. Calls begin in the order they are made. */
+  /** Works with the store, which is kept open. Calls begin in the order they are made. */
   readonly use: Use
   /** Like `use`, but waits for a turn first. Only a server has turns. */
   readonly useInTurn?: Use

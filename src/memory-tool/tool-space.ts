@@ -60,7 +60,7 @@ export class ToolSpace<Mounted extends MountInfo = Mount> {
     return this.#isOne ? toolRoot : `${toolRoot}/${name}`
   }
 
-  /** How the model knows a path of a store. What lies above or beside its root, it never knows. */
+  /** How the model knows a path of a store. It never learns what lies outside the root. */
   shown(mount: MountInfo, path: string): string {
     const directory = this.directoryOf(mount)
     const above = mount.root === '/' ? '' : mount.root

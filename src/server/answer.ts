@@ -13,7 +13,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** The connection of a request; a request that is no message of `listen` has none. */
+/** The connection of a request; a request that did not come through `listen` has no connection. */
 export interface Connection {
   readonly incoming?: IncomingMessage
   readonly outgoing?: ServerResponse
@@ -36,7 +36,7 @@ export function jsonAnswer(
   return { status, headers: { ...always, ...headers }, body: JSON.stringify(json) }
 }
 
-/** Of a request that has no route or caller to name. */
+/** Refuses a request that has no route or caller to name. */
 export function refusalOf(error: unknown): Answer {
   const requestId = newRequestId()
   const { status, headers, body } = errorAnswer(error, requestId)

@@ -158,7 +158,7 @@ function searcherOf(
   }
 }
 
-/** An answer that nobody reads takes memory as long as it waits. */
+/** An answer that the client does not read takes memory as long as it waits. */
 function keepUntilSent({ stay }: Found, { body }: Answer, connection: Connection): void {
   if (stay === undefined) return
   stay.holdOnly(body.length)
@@ -168,7 +168,7 @@ function keepUntilSent({ stay }: Found, { body }: Answer, connection: Connection
 
 const FRAMES_MAX = 5
 
-/** Of an error without a code the place alone: its message may hold anything. */
+/** Reports only the place of an error without a code: its message may hold anything. */
 function failureOf(error: unknown): Pick<LogLine, 'error' | 'at'> {
   if (error instanceof StoreError) return { error: error.code }
   if (!(error instanceof Error)) return { error: 'unexpected' }

@@ -156,12 +156,12 @@ function connectionOf(incoming: unknown, outgoing: unknown): Connection {
   return { incoming, outgoing }
 }
 
-/** Of a request whose address or host is none. */
+/** Answers a request with an invalid URL or Host header. */
 function refuse(): Promise<Response> {
   return send(refusalOf(new StoreError('invalid_input', 'The request is malformed')), {})
 }
 
-/** Of Node's codes for bytes that are no request; any other is a 400. */
+/** The status for Node's codes for bytes that are not a request; any other is a 400. */
 const rawStatuses: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',

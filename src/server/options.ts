@@ -6,7 +6,7 @@ import { MEBIBYTE } from '../limits.ts'
 import type { LogLine } from './exchange.ts'
 
 export interface ServerLimits {
-  /** Of one request: more is refused, and not read. */
+  /** The most that one request may send: more is refused, and not read. */
   readonly bodyBytes: number
   readonly headerBytes: number
   readonly headers: number

@@ -26,7 +26,7 @@ export function readQuery(url: string, names: readonly string[]): Fields {
   return fields
 }
 
-/** Operations take these as what they are in JSON; what is none of that stays text. */
+/** Operations expect JSON numbers and booleans here; any other text is passed on as it is. */
 function valueOf(name: string, text: string): unknown {
   const isNumber = name === 'limit' || name === 'depth'
   if (isNumber && /^(?:0|[1-9]\d{0,8})$/.test(text)) return Number(text)

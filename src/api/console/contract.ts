@@ -52,13 +52,13 @@ export type AnswerLine =
   | { readonly result: unknown }
   | { readonly error: AskError }
 
-/** Of a StoreError: no text of a memory, no key. */
+/** What the page learns of a StoreError: no text of a memory, no key. */
 export interface AskError {
   readonly code: string
   readonly message: string
   /** What it advises, if docs/ERRORS.md has something. */
   readonly advice?: string | undefined
-  /** Of a conflict: the memory in the way. */
+  /** The memory in the way, for a conflict. */
   readonly memoryId?: string | undefined
   readonly path?: string | undefined
 }

@@ -1,6 +1,7 @@
 // The fields of questions. An input with any other field is refused: the page is of the same build.
 
 import { z } from 'zod'
+import type { Point } from '../../store/history/points.ts'
 import type { FieldsOf } from '../schemas.ts'
 
 /** Ids, names and paths: their rules are those of the store. */
@@ -17,6 +18,11 @@ export function listOf(most: number): z.ZodType<readonly string[]> {
 
 /** A moment, by its commit; now, if left out. */
 export const atField = { at: commit.optional() }
+
+/** Undefined for now. */
+export function pointOf(at: string | undefined): Point | undefined {
+  return at === undefined ? undefined : { commit: at }
+}
 
 export const reasonField = { reason: short.optional() }
 

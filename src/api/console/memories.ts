@@ -6,9 +6,8 @@ import type { AppliedChanges } from '../../store/changes/apply.ts'
 import type { ListedState, MemoryState, StateAt } from '../../store/history/state-at.ts'
 import { mergeEdits } from '../../store/merge/content-merge.ts'
 import type { MemoryInfo } from '../../store/snapshot/memory-info.ts'
-import { atField, hash, pageFields, reasonField, short } from './fields.ts'
+import { atField, hash, pageFields, pointOf, reasonField, short } from './fields.ts'
 import { consoleOperation } from './operation.ts'
-import { pointOf } from './point.ts'
 
 type Tree = Omit<StateAt, 'commit' | 'time'>
 

@@ -2,9 +2,8 @@
 
 import { z } from 'zod'
 import type { TextState } from '../../store/history/history-diff.ts'
-import { commit, short, time } from './fields.ts'
+import { commit, pointOf, short, time } from './fields.ts'
 import { consoleOperation } from './operation.ts'
-import { pointOf } from './point.ts'
 
 const STRETCHES_MAX = 1000
 

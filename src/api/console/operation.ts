@@ -27,7 +27,7 @@ export interface ConsoleContext {
   /** As of `findResidue`, for what proves that a text is gone. */
   readonly textsOutside: () => readonly string[]
   readonly clock: Clock
-  /** Of the request: its signal is aborted if the page no longer waits. */
+  /** Belongs to the request: its signal is aborted if the page no longer waits. */
   readonly work: WorkOptions
 }
 

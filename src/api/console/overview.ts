@@ -7,7 +7,7 @@ import type { Access } from '../actions.ts'
 import { nothing } from './fields.ts'
 import { consoleOperation } from './operation.ts'
 
-/** Of an auditor the name is empty, and so is whatever an auditor cannot see. */
+/** For an auditor, the name and everything else that an auditor cannot see is empty. */
 export interface Overview {
   readonly storeId: string
   readonly name: string

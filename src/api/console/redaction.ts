@@ -95,7 +95,7 @@ export const redactionOperations = {
   }),
 }
 
-/** Throws `invalid_input` for a pattern that is none. */
+/** Throws `invalid_input` for an invalid pattern. */
 function selectionOf({
   text,
   regex = false,

@@ -12,7 +12,7 @@ import type { FieldsOf } from '../schemas.ts'
 import { commit, hash, reasonField, short, time } from './fields.ts'
 import { type ConsoleContext, consoleOperation } from './operation.ts'
 
-/** Of whose session, or whose actor, changes are undone. */
+/** Undoes what the session or the actor of this version wrote. */
 const undoInput = z.strictObject({
   versionId: short,
   by: z.enum(['session', 'actor']),
@@ -25,7 +25,7 @@ const restoreInput = z.strictObject({
   commit: commit.optional(),
 })
 const rollbackInput = z.strictObject({ commit, path: short.optional() })
-/** Of a run: the plan that was shown. */
+/** A run names the plan that the user saw. */
 const confirmedFields = { plan: hash, ...reasonField }
 
 type UndoInput = z.infer<typeof undoInput>

@@ -97,7 +97,7 @@ export const settingsOperations = {
       const slice = new TimeSlice(work.signal, BATCH)
       for (const [index, { memoryId }] of memories.entries()) {
         const memory = await store.memory(memoryId)
-        // It was deleted meanwhile.
+        // It has been deleted since.
         if (memory === undefined) continue
         const { path } = memory
         const refused = await findRefused(secretGuard, memory, () => undefined, allowed)

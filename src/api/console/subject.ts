@@ -31,7 +31,7 @@ export interface ConsoleSubjects {
   readonly find: (storeId: string | undefined) => ConsoleSubject | undefined
 }
 
-/** Of a console that shows one store. */
+/** The subjects of a console that shows one store. */
 export function onlySubject(subject: ConsoleSubject): ConsoleSubjects {
   return {
     stores: () => [],

@@ -6,9 +6,8 @@ import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countChangedLines, type LineCounts } from '../../text/line-counts.ts'
 import { checkNotCancelled } from '../../time-slice.ts'
-import { atField, limitOf, pageFields, short } from './fields.ts'
+import { atField, limitOf, pageFields, pointOf, short } from './fields.ts'
 import { consoleOperation } from './operation.ts'
-import { pointOf } from './point.ts'
 
 /** `added` and `removed` count lines. */
 export interface VersionRow extends NumberedVersion, Partial<LineCounts> {

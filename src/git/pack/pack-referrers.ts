@@ -10,8 +10,7 @@ import { hasCode } from '../../errors.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { looseObjectIds, readAnyLooseObject } from '../objects/loose-object.ts'
 import { type CommitLinks, findAllLinks, findLinksInStart } from '../objects/object.ts'
-import { oidBytes, type OidList } from '../objects/oid-list.ts'
-import { OidProbe } from '../objects/oid-probe.ts'
+import { oidBytes, type OidList, OidProbe } from '../objects/oid-list.ts'
 import { DeltaBaseCache } from './delta-base-cache.ts'
 import {
   corruptPack,

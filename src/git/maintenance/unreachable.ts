@@ -14,8 +14,8 @@ import type { Oid } from '../objects/object.ts'
 import { oidBytes, type OidList } from '../objects/oid-list.ts'
 import { MultiPack } from '../pack/multi-pack.ts'
 import { packNames } from '../pack/pack-inspection.ts'
-import { hasReferrer } from '../pack/pack-referrers.ts'
 import { Pack, type PackedObject } from '../pack/pack.ts'
+import { hasReverseReference } from '../pack/reverse-references.ts'
 import { reachedByHistory } from '../purge/purge-intent.ts'
 import { walkCommits, type WalkSource, walkTrees } from './object-walk.ts'
 
@@ -60,7 +60,7 @@ export function checkUnreached(
   dead: OidList,
 ): void {
   // Only where the answer is not clear without, for what lies unreachable refers to it.
-  if (!hasReferrer(disk, directory, dead)) return
+  if (!hasReverseReference(disk, directory, dead)) return
   withStored(disk, directory, packNames(disk, directory), (source) => {
     const reached = reachedFrom(source, heads, unwatched)
     for (let at = 0; at < dead.bytes.length; at += oidBytes) {

@@ -1,8 +1,8 @@
-// Finds out whether an object that stays names one that is to be erased (FORMAT §10): then nothing
-// that is erased was reachable, unless it is itself where a walk would start. Reads each pack once
-// from start to end, which takes a third of the time of a walk through the history. An object that
-// nothing reaches counts too, so a referrer alone does not mean that the history needs what it
-// names. Must not check names: a damaged object names nothing that a reader could find.
+// Finds out whether an object that is kept references one that must be erased (FORMAT §10). If
+// not, no erased object was reachable, unless a walk would start at it. Reads each pack once from
+// start to end, which takes a third of the time of a walk through the history. References from
+// unreachable objects are found too, so a result of true does not mean that the history needs the
+// object. Must not check names: a damaged object references nothing that a reader could find.
 
 import { asciiText, fromHex } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -35,19 +35,25 @@ const tagStart = /^object ([0-9a-f]{40})\n/
  * Whether an object, packed or loose, that is not in `dead` names one that is, or is damaged, so
  * that what it names is unknown. `directory` is `objects/pack`.
  */
-export function hasReferrer(disk: Disk, directory: string, dead: OidList): boolean {
+export function hasReverseReference(disk: Disk, directory: string, dead: OidList): boolean {
   const probe = new OidProbe(dead)
   return (
-    packNames(disk, directory).some((name) => hasReferrerInPack(disk, directory, name, probe)) ||
-    hasLooseReferrer(disk, directory.slice(0, directory.lastIndexOf('/')), probe)
+    packNames(disk, directory).some((name) =>
+      hasReverseReferenceInPack(disk, directory, name, probe),
+    ) || hasLooseReverseReference(disk, directory.slice(0, directory.lastIndexOf('/')), probe)
   )
 }
 
-function hasReferrerInPack(disk: Disk, directory: string, name: string, dead: OidProbe): boolean {
+function hasReverseReferenceInPack(
+  disk: Disk,
+  directory: string,
+  name: string,
+  dead: OidProbe,
+): boolean {
   const pack = Pack.open(disk, directory, name)
   if (pack === undefined) return false
   try {
-    return new Referrers(pack, dead).any()
+    return new ReverseReferences(pack, dead).any()
   } catch (error) {
     if (hasCode(error, 'pack_corrupt')) return true
     throw error
@@ -56,7 +62,7 @@ function hasReferrerInPack(disk: Disk, directory: string, name: string, dead: Oi
   }
 }
 
-function hasLooseReferrer(disk: Disk, objects: string, dead: OidProbe): boolean {
+function hasLooseReverseReference(disk: Disk, objects: string, dead: OidProbe): boolean {
   return looseObjectIds(disk, objects).some((oid) => {
     if (dead.has(fromHex(oid), 0)) return false
     try {
@@ -69,7 +75,7 @@ function hasLooseReferrer(disk: Disk, objects: string, dead: OidProbe): boolean 
   })
 }
 
-class Referrers {
+class ReverseReferences {
   readonly #pack: Pack<PackIndex>
   readonly #dead: OidProbe
   readonly #layout: PackLayout

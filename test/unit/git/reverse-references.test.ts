@@ -9,13 +9,13 @@ import { systemDisk } from '../../../src/disk/disk.ts'
 import { decodeTree, findAllLinks, type Oid } from '../../../src/git/objects/object.ts'
 import { OidList } from '../../../src/git/objects/oid-list.ts'
 import { deflate, encodeEntryHeader } from '../../../src/git/pack/pack-entry.ts'
-import { hasReferrer } from '../../../src/git/pack/pack-referrers.ts'
 import { type PackInput, writePack } from '../../../src/git/pack/pack-writer.ts'
+import { hasReverseReference } from '../../../src/git/pack/reverse-references.ts'
 import { assemblePack, bareRepository, history, object } from '../../support/pack-fixtures.ts'
 import { git, gitBytes, sharedDirectory, temporaryDirectory } from '../../support/temporary.ts'
 
 const { objects, head } = history(60)
-const referrers = referrersOf(objects)
+const referrers = reverseReferencesOf(objects)
 
 /** How the objects are stored. */
 const storings: readonly [name: string, repack: readonly string[]][] = [
@@ -34,7 +34,7 @@ describe.each(storings)('objects %s', (storing, repack) => {
     const some = objects.filter((_, n) => n % 7 === 0)
     const wrong = some.filter(({ oid }) => {
       const expected = (referrers.get(oid)?.size ?? 0) > 0
-      return hasReferrer(systemDisk, packs, OidList.of([oid])) !== expected
+      return hasReverseReference(systemDisk, packs, OidList.of([oid])) !== expected
     })
     expect(wrong.map(({ oid }) => oid)).toEqual([])
     expect(some.some(({ oid }) => referrers.has(oid))).toBe(true)
@@ -43,11 +43,11 @@ describe.each(storings)('objects %s', (storing, repack) => {
   test('of which all that lead to one go with it', () => {
     const blob = objects.find(({ type }) => type === 'blob')?.oid ?? ''
     const dead = leadingTo(blob)
-    expect(hasReferrer(systemDisk, packs, OidList.of(dead))).toBe(false)
+    expect(hasReverseReference(systemDisk, packs, OidList.of(dead))).toBe(false)
     for (const one of [...dead].filter((oid) => oid !== head).slice(0, 12)) {
       const others = [...dead].filter((oid) => oid !== one)
       const isNamed = others.some((oid) => referrers.get(oid)?.has(one))
-      expect(hasReferrer(systemDisk, packs, OidList.of(others))).toBe(isNamed)
+      expect(hasReverseReference(systemDisk, packs, OidList.of(others))).toBe(isNamed)
     }
   })
 })
@@ -61,9 +61,9 @@ test('a commit with more parents than its first bytes hold', async () => {
     object('commit', Buffer.from(`tree ${tree}\n${lines}author a <a@b> 1 +0000\n\nx\n`)),
   ])
   for (const oid of [tree, ...parents]) {
-    expect(hasReferrer(systemDisk, directory, OidList.of([oid]))).toBe(true)
+    expect(hasReverseReference(systemDisk, directory, OidList.of([oid]))).toBe(true)
   }
-  expect(hasReferrer(systemDisk, directory, OidList.of(['12'.repeat(20)]))).toBe(false)
+  expect(hasReverseReference(systemDisk, directory, OidList.of(['12'.repeat(20)]))).toBe(false)
 })
 
 test('a tag names its object', () => {
@@ -72,8 +72,8 @@ test('a tag names its object', () => {
   const blob = gitBytes(['hash-object', '-w', '--stdin'], repository, 'x').toString().trim()
   const text = `object ${blob}\ntype blob\ntag t\ntagger a <a@b> 1 +0000\n\nx\n`
   gitBytes(['hash-object', '-t', 'tag', '-w', '--stdin'], repository, text)
-  expect(hasReferrer(systemDisk, packs, OidList.of([blob]))).toBe(true)
-  expect(hasReferrer(systemDisk, packs, OidList.of(['12'.repeat(20)]))).toBe(false)
+  expect(hasReverseReference(systemDisk, packs, OidList.of([blob]))).toBe(true)
+  expect(hasReverseReference(systemDisk, packs, OidList.of(['12'.repeat(20)]))).toBe(false)
 })
 
 describe('a damaged object may name anything:', () => {
@@ -86,8 +86,8 @@ describe('a damaged object may name anything:', () => {
     await assemblePack(directory, [
       { oid, header: encodeEntryHeader('tree', body.length), deflated },
     ])
-    expect(hasReferrer(systemDisk, directory, other)).toBe(true)
-    expect(hasReferrer(systemDisk, directory, OidList.of([oid]))).toBe(false)
+    expect(hasReverseReference(systemDisk, directory, other)).toBe(true)
+    expect(hasReverseReference(systemDisk, directory, OidList.of([oid]))).toBe(false)
   })
 
   test('loose', () => {
@@ -97,7 +97,7 @@ describe('a damaged object may name anything:', () => {
     const path = join(repository, 'objects', oid.slice(0, 2), oid.slice(2))
     systemDisk.remove(path)
     writeFileSync(path, 'damaged')
-    expect(hasReferrer(systemDisk, packs, other)).toBe(true)
+    expect(hasReverseReference(systemDisk, packs, other)).toBe(true)
   })
 })
 
@@ -125,7 +125,7 @@ async function store(
 }
 
 /** Which objects name each. */
-function referrersOf(all: readonly PackInput[]): ReadonlyMap<Oid, ReadonlySet<Oid>> {
+function reverseReferencesOf(all: readonly PackInput[]): ReadonlyMap<Oid, ReadonlySet<Oid>> {
   const found = new Map<Oid, Set<Oid>>()
   for (const { oid, type, body } of all) {
     const links = type === 'commit' ? findAllLinks(body) : undefined

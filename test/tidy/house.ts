@@ -7,17 +7,17 @@ import type { SourceFile } from './source.ts'
 
 /** A limit that has to rise does so in a commit of its own that says why. */
 const limits = {
-  'lines of src': 95_500,
-  'files of src': 810,
-  'lines of test and scripts': 126_000,
-  'percent of lines in src that are statements, at least': 40,
-  'files of src with one importer': 300,
-  'files of src of at most 40 lines': 130,
-  'files side by side in a folder': 74,
-  'files in the root of src/cli': 74,
-  'files in src/store/sync': 40,
-  'type names declared twice or more': 120,
-  'odd comments in a thousand': 150,
+  'lines of src': 92_000,
+  'files of src': 765,
+  'lines of test and scripts': 113_000,
+  'percent of lines in src that are statements, at least': 49,
+  'files of src with one importer': 270,
+  'files of src of at most 40 lines': 115,
+  'files side by side in a folder': 45,
+  'files in the root of src/cli': 8,
+  'files in src/store/sync': 19,
+  'type names declared twice or more': 96,
+  'odd comments in a thousand': 95,
 } as const
 
 type Name = keyof typeof limits

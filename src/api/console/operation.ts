@@ -5,7 +5,7 @@ import type { WorkOptions } from '../../async.ts'
 import type { Clock } from '../../clock.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
-import type { RemoteOptions } from '../../transport/remote-access.ts'
+import type { SyncOptions } from '../../store/sync/options.ts'
 import type { Access } from '../actions.ts'
 import { operationsIn } from '../operation.ts'
 
@@ -23,7 +23,7 @@ export interface ConsoleContext {
   readonly access: Access
   readonly seen: SeenMerges
   /** How this machine may talk to remotes. */
-  readonly remoteAccess: RemoteOptions
+  readonly remoteAccess: NonNullable<SyncOptions['access']>
   /** As of `findResidue`, for what proves that a text is gone. */
   readonly textsOutside: () => readonly string[]
   readonly clock: Clock

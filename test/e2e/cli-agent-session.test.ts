@@ -29,7 +29,7 @@ const asksForSession = `
   const { loadSodium } = await import(${moduleAt('crypto/sodium.js')})
   const { findAgentSession } = await import(${moduleAt('cli/setup/agent-session.js')})
   const { readAgentEnvironment, readEnvironment } =
-    await import(${moduleAt('cli/environment.js')})
+    await import(${moduleAt('cli/call/environment.js')})
   await loadSodium()
   const found = findAgentSession(readEnvironment(undefined), readAgentEnvironment())
   console.log(JSON.stringify(found ?? null))`

@@ -86,7 +86,7 @@ export interface MemoryTool extends MemoryToolProps {
 /**
  * Handlers for the SDK's `betaMemoryTool`. A handler that resolves has made the change durable; one
  * that rejects has changed nothing, and what it throws is meant for the model. Throws
- * `invalid_input` if the options name no valid actor, or the stores cannot lie beside each other.
+ * `invalid_input` if the options name no valid actor, or the stores cannot lie next to each other.
  */
 export function memoryToolHandlers(
   stores: MemoryMounts,

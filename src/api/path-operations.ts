@@ -187,7 +187,7 @@ async function versionAt(
   if (findId('version', versionId) === undefined) throw noSuchVersion()
   const version = await store.history.version(versionId)
   const { memoryId, sha256, content, createdAt: updatedAt } = version
-  // Nobody knows anymore where it was.
+  // No one knows anymore where it was.
   if (version.redactedAt !== undefined && root === '/') {
     throw new StoreError('redacted', 'That version is redacted: its content has been erased')
   }

@@ -8,7 +8,7 @@ import type { CommandGroup } from './table.ts'
 
 /** The width of help. */
 const COLUMNS = 100
-/** Longer terms get a line of their own, so that meanings stay in one column. */
+/** Longer terms get a line of their own, so that meanings remain in one column. */
 const TERM_MAX = 34
 
 /** What `gitlocket --help` prints. */

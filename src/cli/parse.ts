@@ -61,7 +61,7 @@ function splitAtVerb(args: readonly string[]): {
   return { before: args.slice(0, at), verb: args[at], after: args.slice(at + 1) }
 }
 
-/** Prefers `key show` to `key`; aliases count as names. */
+/** Prefers `key show` to `key`; aliases are treated as names. */
 function findVerb(
   args: readonly string[],
   commands: readonly Command[],

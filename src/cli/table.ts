@@ -1,5 +1,5 @@
 // The verbs of the command line, by task, in the order of help. The code of a verb is loaded when
-// it runs, so that help and typing errors stay fast.
+// it runs, so that help and typing errors remain fast.
 
 import type { Command } from './call/command.ts'
 import { agentCommands } from './verbs/agents.ts'

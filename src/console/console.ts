@@ -17,7 +17,7 @@ export interface ConsoleOptions {
   readonly page: PageFiles
   /** Any that is free, if left out or 0. */
   readonly port?: number | undefined
-  /** How long nobody may use it; 15 minutes if left out. */
+  /** How long no one may use it; 15 minutes if left out. */
   readonly idleMs?: number | undefined
   readonly clock: Clock
 }
@@ -27,7 +27,7 @@ export interface WebConsole {
   readonly url: string
   /** An address with a one-time token in its fragment, which is good for a minute. */
   readonly newAddress: () => string
-  /** Resolves when a user locks it, or nobody has used it for long: it is to be closed. */
+  /** Resolves when a user locks it, or no one has used it for long: it is to be closed. */
   readonly locked: Promise<'user' | 'idle'>
   /** Forgets all keys, empties the pages, and ends. */
   readonly close: () => Promise<void>

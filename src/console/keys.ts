@@ -8,7 +8,7 @@ import { type Random, systemRandom } from '../crypto/random.ts'
 
 const BYTES = 32
 const TOKEN_MS = 60_000
-/** Beyond it the oldest ones end: nobody opens so many. */
+/** Beyond it the oldest ones end: no one opens so many. */
 const TOKENS_MAX = 32
 const KEYS_MAX = 256
 

@@ -24,7 +24,7 @@ export interface Encapsulation {
 
 /**
  * The key pair of a 32-byte seed. The public key is made when it is first asked for: it takes
- * milliseconds in a new process, and whoever only opens a store does not need it.
+ * milliseconds in a new process, and anyone who only opens a store does not need it.
  */
 export function kemKeyPair(seed: Uint8Array): KemKeyPair {
   const secretKey = seed.slice()

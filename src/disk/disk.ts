@@ -1,8 +1,9 @@
 // Every file operation of a store, behind one interface, so that fault tests can count, cut and
 // tear each one. Owns file modes (0600, 0700) and the texts for errno, which name the action and
-// never a path. Whoever prepared a directory must not redirect or block anything: a file is opened
-// only if it is a regular one, no symbolic link is followed, and a new file never replaces another.
-// Must not know what the files mean. Only the two syncs are asynchronous: they may take long.
+// never a path. Anyone who prepared a directory must not redirect or block anything: a file is
+// opened only if it is a regular one, no symbolic link is followed, and a new file never replaces
+// another. Must not know what the files mean. Only the two syncs are asynchronous: they may take
+// long.
 
 import {
   chmodSync,

@@ -1,8 +1,8 @@
 // A lock among processes, for one handle of a store: a hard link to a file that names the holder,
 // next to the socket at which that process listens. The lock of a dead process is broken; that of a
 // live one is waited for. Node has no flock, so the kernel does not release it. Without fsync: a
-// lock need not survive a power loss, and an empty lock file counts as dead. A mark tells a handle
-// that nobody has held the lock since it did, so that it need not look for changes.
+// lock need not survive a power loss, and an empty lock file is treated as dead. A mark tells a
+// handle that no one has held the lock since it did, so that it need not look for changes.
 
 import { asciiText, toHex, utf8 } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'

@@ -1,5 +1,5 @@
 // The public keys of a device, and its own signature over them (FORMAT §1.4), which cards and
-// directories carry: nobody else can put another X-Wing key beside its Ed25519 key.
+// directories carry: no one else can put another X-Wing key next to its Ed25519 key.
 
 import { concatBytes, equalBytes, label } from '../bytes.ts'
 import type { KemKeyPair } from '../crypto/recipient.ts'

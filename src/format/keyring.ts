@@ -20,7 +20,7 @@ import { argon2Bytes, type Argon2Parameters, readArgon2 } from './directory.ts'
 import { checkPadding, type EnvelopeType, paddedLength, readKid } from './envelope.ts'
 import { unreleasedError } from './public-files.ts'
 
-/** `key` is for a device, a recovery key, or nobody: it does not show whose it is. */
+/** `key` is for a device, a recovery key, or no one: it does not show whose it is. */
 export const slotTypes = { key: 1, passphrase: 2 } as const
 
 /** Sealed keys of an epoch. `ciphertext` is X-Wing's. */

@@ -1,5 +1,5 @@
 // The ids of versions and of new memories (FORMAT §1). They follow from the hash of the record that
-// writes them: nobody can choose an id that another history has.
+// writes them: no one can choose an id that another history has.
 
 import { ByteWriter, fromHex, label, toHex } from '../bytes.ts'
 import { hash256 } from '../crypto/digest.ts'

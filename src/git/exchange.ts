@@ -37,13 +37,13 @@ export interface OutgoingPack {
   close(): void
 }
 
-/** A pack of all that one commit leads to. */
+/** A pack of all that one commit reaches. */
 export interface WholePack extends OutgoingPack {
   readonly commits: number
 }
 
 /**
- * What a remote has sent and nobody has accepted yet: only who holds this reads it, beside the
+ * What a remote has sent and no one has accepted yet: only who holds this reads it, beside the
  * objects of the store. Once it is accepted or dropped, it reads the store alone.
  */
 export interface Incoming {
@@ -66,12 +66,12 @@ export interface Incoming {
   readonly packDirectories?: readonly string[] | undefined
   /**
    * Makes all of it part of the store, durable when it resolves. Throws `ref_conflict` if a
-   * redaction has removed it meanwhile: fetch again. Not inside `exclusive`.
+   * redaction has removed it in the meantime: fetch again. Not inside `exclusive`.
    */
   accept(): Promise<void>
   /**
    * Moves it out of reach of the store, into the one repository that keeps a refused head of this
-   * remote. Nothing is kept if a redaction has removed it meanwhile. Only inside `exclusive`.
+   * remote. Nothing is kept if a redaction has removed it in the meantime. Only inside `exclusive`.
    */
   keep(remote: string, head: Oid): Promise<void>
   /** Removes what waits; what the disk does not let go, a checkpoint removes later. */
@@ -101,12 +101,12 @@ export interface PackExchange {
   /**
    * A pack of exactly these objects, which must be stored and may be named twice; given oldest
    * first, those of a commit before it, it is smallest. Where one is undefined, other work may
-   * run. With `atReceiver`, a commit here that the receiver has with all that it leads to, trees
+   * run. With `atReceiver`, a commit here that the receiver has with all that it reaches, trees
    * may be deltas of trees there. Throws `object_missing`. Not inside `exclusive`.
    */
   pack(oids: Iterable<Oid | undefined>, atReceiver?: Oid): Promise<OutgoingPack>
   /**
-   * A pack of all that `head` leads to, where the packs hold nothing else and much of it: their
+   * A pack of all that `head` reaches, where the packs hold nothing else and much of it: their
    * files are sent as they are. Undefined elsewhere, or if that is in doubt: `pack` chooses.
    * Throws `cancelled`, or the code of what is damaged. Not inside `exclusive`.
    */

@@ -83,11 +83,11 @@ export interface ObjectStore {
   has?(oid: Oid): boolean
   /** The commit of refs/heads/main as of the last refresh or commit, the journal included. */
   readonly head: Oid | undefined
-  /** Where packs are, absolute, for threads that read them beside this one; else undefined. */
+  /** Where packs are, absolute, for threads that read them next to this one; else undefined. */
   readonly packDirectories?: readonly string[] | undefined
   /**
    * Grows with everything that may have erased dead objects, in this handle or another one: until
-   * then, what was found without a head that leads to it is still there.
+   * then, what was found without a head that reaches it is still there.
    */
   readonly erasures: number
   /** Notices what other processes did. Takes microseconds if that is nothing. */
@@ -99,9 +99,9 @@ export interface ObjectStore {
    */
   exclusive<T>(work: () => Promise<T>): Promise<T>
   /**
-   * Only inside `exclusive`. All transitions are durable when it resolves; a crash meanwhile may
-   * keep the first of them. Throws `ref_conflict`, with nothing written, unless each starts at the
-   * head before it.
+   * Only inside `exclusive`. All transitions are durable when it resolves; a crash in the meantime
+   * may keep the first of them. Throws `ref_conflict`, with nothing written, unless each starts at
+   * the head before it.
    */
   commit(transitions: readonly Transition[]): Promise<void>
   /**
@@ -119,14 +119,15 @@ export interface ObjectStore {
   checkpoint(): Promise<void>
   /**
    * Checkpoints, then makes one pack of all that is packed or loose, each object once. Drops
-   * nothing; writers go on meanwhile. Throws `cancelled`, with all objects where they were, if the
-   * signal is aborted or the store closed before the new pack is whole. Not inside `exclusive`.
+   * nothing; writers go on in the meantime. Throws `cancelled`, with all objects where they were,
+   * if the signal is aborted or the store closed before the new pack is whole. Not inside
+   * `exclusive`.
    */
   compact(options?: CompactOptions): Promise<void>
   /** Looks at indexes alone: milliseconds, unless several large packs hold the same objects. */
   reclaimable(): Reclaimable
   /**
-   * What is stored and no ref leads to; no command of this store removes it, `git gc` does.
+   * What is stored and no ref reaches; no command of this store removes it, `git gc` does.
    * Checkpoints first, and reads every commit and tree. Throws `cancelled`, `locked`, or the code
    * of what is damaged. Not inside `exclusive`.
    */

@@ -33,7 +33,7 @@ const FOREIGN = 0o077
 /**
  * As ssh does for its keys: refused, not mended, since the secret may be known already and only the
  * user can tell. A file of another user, such as a secret that an orchestrator mounts, is not ours
- * to judge. `harm` is what can be done by whoever has read it.
+ * to judge. `harm` is what can be done by anyone who has read it.
  */
 export function checkPrivate(what: string, path: string, harm: string, found: Stats): void {
   const { mode, uid } = found

@@ -1,4 +1,4 @@
-// Keys, workspaces and stores of a server, for whoever runs it: works whether the server runs or
+// Keys, workspaces and stores of a server, for anyone who runs it: works whether the server runs or
 // not, which notices at its next request.
 
 import { StoreError } from '../errors.ts'
@@ -38,7 +38,7 @@ export interface HostAdministration {
   stores(): readonly HostedStore[]
   /** Rejects with `not_found` for the workspace, and as `Host.create` does. */
   createStore(store: NewHostedStore): Promise<HostedStore>
-  /** Opens a store, also beside the server. Rejects with `not_found`, and as `openStore` does. */
+  /** Opens a store, also next to the server. Rejects with `not_found`, and as `openStore` does. */
   use<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T>
   close(): Promise<void>
 }

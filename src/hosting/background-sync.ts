@@ -56,7 +56,7 @@ export class BackgroundSync {
 
   async #syncAll(): Promise<void> {
     for (const storeId of this.#parts.storeIds()) {
-      // Ten thousand stores without a remote: requests go on meanwhile.
+      // Ten thousand stores without a remote: requests go on in the meantime.
       await pause(undefined)
       if (this.#ending.signal.aborted) return
       const leaving = new AbortController()
@@ -80,7 +80,7 @@ export class BackgroundSync {
     })
   }
 
-  /** Nobody waits for this work: an error is told, unless it was ended. */
+  /** No one waits for this work: an error is told, unless it was ended. */
   async #told(about: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     try {
       await work()

@@ -1,4 +1,4 @@
-// A consistent copy of a data directory, made beside the running server, and its way back. Each
+// A consistent copy of a data directory, made next to the running server, and its way back. Each
 // store is copied while it holds still, and the catalogue last, so that the copy has every store
 // that the catalogue lists. What is copied stays sealed, and is of use with the identity alone.
 

@@ -1,4 +1,4 @@
-// Cursors of lists: sealed under this identity's key and bound to the list, so that nobody makes
+// Cursors of lists: sealed under this identity's key and bound to the list, so that no one makes
 // one, reads one, or takes it to another list (Memory Stores API §4.2).
 
 import { toHex, utf8, utf8Text } from '../bytes.ts'

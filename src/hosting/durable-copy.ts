@@ -1,4 +1,4 @@
-// Copies files durably, in pieces, so that a server goes on meanwhile. Follows no link.
+// Copies files durably, in pieces, so that a server goes on in the meantime. Follows no link.
 
 import { dirname } from 'node:path'
 import { pause } from '../async.ts'

@@ -112,7 +112,7 @@ export interface Host {
     storeId: string,
     change: (now: Settings) => Partial<Settings>,
   ): Promise<HostedStore>
-  /** Works with a store, which stays open meanwhile. `me` writes in the caller's name. */
+  /** Works with a store, which remains open in the meantime. `me` writes in the caller's name. */
   use<T>(
     caller: Caller,
     storeId: string,

@@ -78,12 +78,14 @@ export class HostedStores {
     }
   }
 
-  /** `create` for a process that is not the server: no server that starts meanwhile erases it. */
+  /**
+   * `create` for a process that is not the server: no server that starts in the meantime erases it.
+   */
   createApart(...call: Parameters<HostedStores['create']>): Promise<HostedStore> {
     return this.#parts.directory.holdStores(() => this.create(...call))
   }
 
-  /** Rejects with `permission_denied` if nobody could recover the store, and `store_full`. */
+  /** Rejects with `permission_denied` if no one could recover the store, and `store_full`. */
   async create(
     { actor, workspaceId }: Pick<Caller, 'actor' | 'workspaceId'>,
     settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
@@ -250,7 +252,7 @@ export class HostedStores {
     if (value.stores.every((one) => one.storeId !== storeId)) await this.#erase(storeId)
   }
 
-  /** Nobody asks for it again: it is in no list. If the process ends first, the next start does. */
+  /** No one asks for it again: it is in no list. If the process ends first, the next start does. */
   #eraseLater(storeId: string): void {
     const again = (): void => void this.#erase(storeId).catch(() => this.#eraseLater(storeId))
     setTimeout(again, RETRY_MS).unref()

@@ -1,5 +1,5 @@
-// The names under which several stores lie beside each other (Memory Stores API §10.6), made of the
-// names of the stores.
+// The names under which several stores lie next to each other (Memory Stores API §10.6), made of
+// the names of the stores.
 
 /** Enough to tell eight stores apart: a hundred and twenty bits. */
 const idDigits = 24

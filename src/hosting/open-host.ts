@@ -37,13 +37,13 @@ export interface HostOptions extends HostPlaces, HostRecovery {
   readonly maxOpen?: number
   /** What the process is to hold at most, all of Node.js included: 512 MiB by default. */
   readonly maxBytes?: number
-  /** How long a store stays open that nobody uses: a minute by default. */
+  /** How long a store remains open that no one uses: a minute by default. */
   readonly idleMs?: number
   /** Of the stores that it makes; defaults as `createStore`. */
   readonly storeLimits?: CreateOptions['limits']
   /** Accepts once a catalogue and credentials that were put back to an older state. */
   readonly acceptRolledBack?: boolean
-  /** Told what goes wrong beside the requests. Says no name, text or token. */
+  /** Told what goes wrong next to the requests. Says no name, text or token. */
   readonly notice?: (notice: HostNotice) => void
 }
 

@@ -11,7 +11,7 @@ export class PooledStore {
   readonly opened: Promise<MemoryStore>
   /** Resolves when it is closed, or could not be opened. */
   readonly gone: Promise<void>
-  /** Closes it when nobody has used it for a while. */
+  /** Closes it when no one has used it for a while. */
   idle: NodeJS.Timeout | undefined
   #store: MemoryStore | undefined
   #settle: ((opening: Promise<MemoryStore>) => void) | undefined
@@ -25,7 +25,7 @@ export class PooledStore {
     this.gone = new Promise((resolve) => {
       this.#finish = resolve
     })
-    // Whoever uses it is told; nobody may be left that does.
+    // Anyone who uses it is told; no one may be left that does.
     this.opened.catch(() => undefined)
   }
 

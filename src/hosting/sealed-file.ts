@@ -37,7 +37,7 @@ export interface SealedFilePlace {
 export interface SealedFileParts<T> extends SealedFilePlace {
   /** The value of a file that was never written. */
   readonly first: () => T
-  /** Told once of each file that is refused while the last good value stays in force. */
+  /** Told once of each file that is refused while the last good value remains in force. */
   readonly notice: (error: StoreError) => void
 }
 

@@ -1,6 +1,6 @@
 // The open stores of a server. Each is opened once, when it is wanted, and closed when it has not
 // been used for a while, when others need its place, or when the process holds too many bytes; but
-// never while somebody uses it. Must not know what stores are used for.
+// never while someone uses it. Must not know what stores are used for.
 
 import { memoryUsage } from 'node:process'
 import { StoreError } from '../errors.ts'
@@ -15,7 +15,7 @@ export interface StorePoolOptions {
   readonly maxOpen?: number | undefined
   /** What the process is to hold at most, all of Node.js included; 512 MiB by default. */
   readonly maxBytes?: number | undefined
-  /** How long a store stays open that nobody uses; a minute by default. */
+  /** How long a store remains open that no one uses; a minute by default. */
   readonly idleMs?: number | undefined
   /** What the process holds; replaced in tests. */
   readonly bytesHeld?: (() => number) | undefined
@@ -46,7 +46,7 @@ export class StorePool {
   readonly #waiting = new Set<PooledStore>()
   /** Opening or open; the least recently used is first. */
   readonly #open = new Set<PooledStore>()
-  /** By id: no longer joined, and closed as soon as nobody uses it. */
+  /** By id: no longer joined, and closed as soon as no one uses it. */
   readonly #leaving = new Map<string, PooledStore>()
   readonly #forgotten = new Set<string>()
   /** How many may be open now: fewer than `maxOpen` while the process holds too many bytes. */
@@ -68,8 +68,8 @@ export class StorePool {
   }
 
   /**
-   * Works with a store, which stays open meanwhile. `work` must not use the pool itself: it could
-   * wait for its own place. Throws what opening throws, `not_found` for a store that is being
+   * Works with a store, which remains open in the meantime. `work` must not use the pool itself: it
+   * could wait for its own place. Throws what opening throws, `not_found` for a store that is being
    * forgotten, `store_closed` after `close`.
    */
   async use<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T> {
@@ -82,7 +82,7 @@ export class StorePool {
   }
 
   /**
-   * Closes a store once nobody uses it, then runs `erase`; until that has ended, every new use is
+   * Closes a store once no one uses it, then runs `erase`; until that has ended, every new use is
    * refused. Throws `not_found` if it is being forgotten already.
    */
   async forget(storeId: string, erase?: () => Promise<void>): Promise<void> {
@@ -195,7 +195,7 @@ export class StorePool {
     this.#makeRoom()
   }
 
-  /** Nobody joins it from now on. */
+  /** No one joins it from now on. */
   #retire(pooled: PooledStore): void {
     const { storeId } = pooled
     this.#open.delete(pooled)

@@ -1,6 +1,6 @@
-// The bytes of a keyring, which follow from its directory and keys (FORMAT §7). Whoever has the
+// The bytes of a keyring, which follow from its directory and keys (FORMAT §7). Anyone who has the
 // keys makes them again and compares, so that no member can seal another member's slot to a key
-// that nobody has. Must not decide about trust, nor which directory is allowed.
+// that no one has. Must not decide about trust, nor which directory is allowed.
 
 import { equalBytes, type Sealed, toHex } from '../bytes.ts'
 import { StoreError } from '../errors.ts'

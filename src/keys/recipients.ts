@@ -1,5 +1,5 @@
 // The recipients of an epoch (FORMAT §7): the active devices and the recovery identities of a
-// directory, and slots for nobody that hide how many there are. Must not seal: slot.ts does.
+// directory, and slots for no one that hide how many there are. Must not seal: slot.ts does.
 
 import { fromHex, label } from '../bytes.ts'
 import { keyedHash } from '../crypto/digest.ts'
@@ -14,7 +14,7 @@ export const recipientKinds = { nobody: 0, device: 1, passphrase: 2, recovery: 3
 /** The recipient of a slot. */
 export interface Recipient {
   readonly kind: keyof typeof recipientKinds
-  /** 32 hex digits: of a device, of a slot, or the number of a slot for nobody. */
+  /** 32 hex digits: of a device, of a slot, or the number of a slot for no one. */
   readonly id: string
   readonly kemKey: Uint8Array
   /** For a passphrase only. */
@@ -39,13 +39,13 @@ export function holdersOf({ devices, recovery }: Directory): readonly Recipient[
   return [...ofDevices, ...ofSecrets]
 }
 
-/** How many slots of type 1 are for nobody. */
+/** How many slots of type 1 are for no one. */
 export function countNobody(holders: readonly Recipient[]): number {
   const keys = holders.filter(({ kind }) => kind !== 'passphrase').length
   return keySlotCount(keys) - keys
 }
 
-/** The recipient number `index` that is nobody: only holders of C can derive its secret key. */
+/** The recipient number `index` that is no one: only holders of C can derive its secret key. */
 export function nobody(epoch: EpochKeys, directoryHash: Uint8Array, index: number): Recipient {
   const id = index.toString(16).padStart(32, '0')
   const place = [fromHex(epoch.seed), directoryHash, fromHex(id)]

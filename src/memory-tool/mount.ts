@@ -1,5 +1,5 @@
-// A store that an agent reaches through the memory tool, and how it is reached. Whoever makes one
-// decides whether the store is held open or opened for each command.
+// A store that an agent reaches through the memory tool, and how it is reached. Anyone who makes
+// one decides whether the store is held open or opened for each command.
 
 import type { Access, OperationContext } from '../api/actions.ts'
 import type { MemoryStore } from '../store/memory-store.ts'

@@ -11,7 +11,7 @@ export function turnOrder(): TurnOrder {
   let current: Effect = 'write'
   /** Resolves when the calls of the other kind before the current ones have settled. */
   let ready: Promise<void> = Promise.resolve()
-  /** Resolves when all calls so far have settled. Holds no answer, so that none stays in RAM. */
+  /** Resolves when all calls so far have settled. Holds no answer, so that none remains in RAM. */
   let settled: Promise<void> = ready
   return (effect, run) => {
     if (effect !== current) ready = settled

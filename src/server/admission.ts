@@ -41,7 +41,7 @@ export function authenticate(headers: Headers, host: Host): Caller {
   )
 }
 
-/** An empty text, which is nobody's, for an authorization of another kind. */
+/** An empty text, which is no one's, for an authorization of another kind. */
 function bearerOf(authorization: string | null): string | null {
   if (authorization === null) return null
   return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''

@@ -1,5 +1,5 @@
 // A second machine: a store that a remote holds, fetched, verified from genesis and opened here
-// (FORMAT §7, §8, §9). All of it happens beside the directory that is wanted, so that what goes
+// (FORMAT §7, §8, §9). All of it happens next to the directory that is wanted, so that what goes
 // wrong, a wrong key above all, leaves nothing behind.
 
 import { systemRandom } from '../crypto/random.ts'

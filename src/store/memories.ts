@@ -1,5 +1,5 @@
 // `store.memories`: what lies below a path, in the order of the bytes of paths, so that a page goes
-// on where the one before ended, whatever was written meanwhile (Memory Stores API §6.11).
+// on where the one before ended, whatever was written in the meantime (Memory Stores API §6.11).
 
 import { StoreError } from '../errors.ts'
 import { checkPath } from '../format/path.ts'

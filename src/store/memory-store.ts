@@ -1,5 +1,5 @@
-// The façade that a caller holds: reads from the snapshot of the newest verified head, and leads to
-// the groups that do the rest (store-*.ts beside it). Must decide nothing that a room of this
+// The façade that a caller holds: reads from the snapshot of the newest verified head, and reaches
+// the groups that do the rest (store-*.ts next to it). Must decide nothing that a room of this
 // folder decides.
 
 import type { WorkOptions } from '../async.ts'

@@ -92,7 +92,7 @@ export class StoreMaintenance {
   }
 
   /**
-   * What is stored and no ref leads to: interrupted syncs, lost races, what other programs left.
+   * What is stored and no ref reaches: interrupted syncs, lost races, what other programs left.
    * It stays until `git gc --prune=now` runs on the closed store. Reads every commit and tree.
    */
   async unreachable(options: CompactOptions = {}): Promise<ObjectAmount> {

@@ -302,7 +302,7 @@ export class KeyWriter {
   }
 
   /**
-   * Begins an epoch of keys although nobody loses access, after a key leaked. With `reseal`, every
+   * Begins an epoch of keys although no one loses access, after a key leaked. With `reseal`, every
    * live memory is sealed again under it, as a new version with the same content, so that the
    * leaked key alone opens none of them in what is sent from then on.
    */

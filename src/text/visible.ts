@@ -4,7 +4,7 @@
 // so the classes here are those of the engine. Changes what is shown, never what is stored.
 //
 // Some hidden characters are part of ordinary writing. They are left alone where they do what they
-// are for, one at a time, so that ordinary text stays readable and no sentence fits into them:
+// are for, one at a time, so that ordinary text remains readable and no sentence fits into them:
 //
 // - CR before LF;
 // - a variation selector 15 or 16 after an emoji, ZWJ between two emoji, and the keycap;

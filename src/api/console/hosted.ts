@@ -1,5 +1,5 @@
 // The stores of a server, for the operator of its machine: each is opened when it is asked for, and
-// held by nobody who only looks at it.
+// held by no one who only looks at it.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Operator } from '../../hosting/host.ts'

@@ -50,7 +50,7 @@ export interface Command {
   readonly options: readonly Option[]
   /** Paragraphs of help. */
   readonly notes?: readonly string[]
-  /** What it takes away may be gone: nobody is to reach it by a typing error. */
+  /** What it takes away may be gone: no one is to reach it by a typing error. */
   readonly destroys?: true
   run(context: Context, input: Input): Promise<Answer>
 }

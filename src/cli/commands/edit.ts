@@ -1,5 +1,5 @@
 // `edit`: the user's editor on a file in RAM, then one change. The store is not held open
-// meanwhile: edit-merge.ts says what becomes of what others write at the same time.
+// in the meantime: edit-merge.ts says what becomes of what others write at the same time.
 
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -28,7 +28,7 @@ export async function sessionStart(context: Context): Promise<Answer> {
     return { text: '', json: {}, note: line }
   } finally {
     clearTimeout(timer)
-    // Whoever has started the hook may leave it open.
+    // Anyone who has started the hook may leave it open.
     process.stdin.destroy()
   }
 }

@@ -63,7 +63,7 @@ export async function keyPasswd(context: Context, input: Input): Promise<Answer>
     const isNone = remove && secrets.passphrases === 0
     if (remove && !isNone) await confirm(context, input, removal)
     const passphrase = remove ? null : await getNewPassphrase(context)
-    // Not even called: nobody has agreed to lose one that is set meanwhile.
+    // Not even called: no one has agreed to lose one that is set in the meantime.
     const changed = isNone
       ? nothingRemoved
       : await store.as(author).keys.changePassphrase(passphrase, memberOptions(context, input))

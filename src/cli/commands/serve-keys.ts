@@ -1,5 +1,5 @@
-// `api-key create|list|revoke`, `workspace create|list`: who may use a server. They work beside it,
-// and it notices with its next request.
+// `api-key create|list|revoke`, `workspace create|list`: who may use a server. They work alongside
+// it, and it notices with its next request.
 
 import { pageJson, type Wire } from '../../api/wire.ts'
 import type { Workspace } from '../../hosting/catalogue.ts'

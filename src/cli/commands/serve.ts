@@ -145,7 +145,7 @@ function bytesOf(input: Input, option: string): number | undefined {
   throw usageError(`--${option} must be a size such as 512M, and at least 64M`, 'serve')
 }
 
-/** What goes wrong beside the requests. The message of an error is of no memory and no name. */
+/** Failures outside of requests. The message of an error is of no memory and no name. */
 function noticeOf({ clock }: Context, { about, error }: HostNotice): object {
   const known = error instanceof StoreError
   const [code, message] = known ? [error.code, error.message] : ['unexpected', 'Unexpected']

@@ -23,7 +23,7 @@ const NEWLINE = 0x0a
 export async function tool(context: Context, input: Input): Promise<Answer> {
   if (input.flag('stream')) return stream(context, input)
   const reading = readPlainInput()
-  // Nobody waits for a store while somebody types.
+  // No one waits for a store while someone types.
   await reading.catch(() => undefined)
   return withStore(context, async (store) => {
     const run = runnerOf(context, input, store)

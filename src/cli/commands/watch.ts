@@ -201,7 +201,9 @@ class SyncWatch {
   }
 }
 
-/** An error before any remote counts as that of a remote without a name. Empty if interrupted. */
+/**
+ * An error before any remote is treated as that of a remote without a name. Empty if interrupted.
+ */
 async function outcomesOf(context: Context, input: Input): Promise<readonly Outcome[]> {
   try {
     return await syncRemotes(context, input, undefined)

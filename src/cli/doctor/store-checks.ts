@@ -168,7 +168,7 @@ function checkPurge({ storage, reclaimable }: StoreStatus): Finding {
   return warn('Redaction', found, '`gitlocket compact` erases them')
 }
 
-/** Lists of objects to erase that another identity wrote here, or that somebody has planted. */
+/** Lists of objects to erase that another identity wrote here, or that someone has planted. */
 function checkForeignPurges({ storage: { foreignPurges } }: StoreStatus): readonly Finding[] {
   if (foreignPurges === 0) return []
   return [warn('Redaction', foreignListsText(foreignPurges), eraseForeign)]

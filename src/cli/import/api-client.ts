@@ -117,7 +117,7 @@ function waitOf(headers: Headers): number | undefined {
 
 const certificateProblem = /^(?:CERT|ERR_TLS|ERR_SSL)_|_CERT|SIGNATURE|^EPROTO$/
 
-/** Throws for what no other try can cure: nobody is there, or somebody else is. */
+/** Throws for what no other try can cure: no one is there, or someone else is. */
 function connectionError(error: unknown): StoreError {
   const cause = error instanceof Error ? error.cause : undefined
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''

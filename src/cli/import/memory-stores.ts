@@ -88,7 +88,7 @@ class Listing {
     if (typeof path !== 'string' || !path.isWellFormed() || !path.startsWith('/')) {
       throw malformed('a memory has no path')
     }
-    // Also when one was moved meanwhile: then the next run finds it once.
+    // Also when one was moved in the meantime: then the next run finds it once.
     if (this.#paths.has(path)) throw malformed('it lists a path twice')
     this.#paths.add(path)
     if (this.#paths.size > memoriesMax) throw malformed(`it has more than ${memoriesMax} memories`)

@@ -1,7 +1,7 @@
-// Reads a tree of plain files that others may change meanwhile. Links are not followed, also where
-// a directory becomes one during the walk; pipes and devices are not opened; nothing is written,
-// and on Linux not even the time of the last access to a file. What the user has named is opened
-// as it was named, links included.
+// Reads a tree of plain files that others may change in the meantime. Links are not followed, also
+// where a directory becomes one during the walk; pipes and devices are not opened; nothing is
+// written, and on Linux not even the time of the last access to a file. What the user has named is
+// opened as it was named, links included.
 
 import { isUtf8 } from 'node:buffer'
 import { closeSync, constants, type Dirent, fstatSync, openSync, readdirSync } from 'node:fs'
@@ -74,7 +74,7 @@ export function readNamedFile(path: string, limit: number): Uint8Array {
   return suitably(() => readRegular(path, 0, limit))
 }
 
-/** A directory that stays the same one, whatever its path comes to mean. */
+/** A directory that remains the same one, whatever its path comes to mean. */
 class HeldDirectory {
   readonly #file: number
   readonly #path: string

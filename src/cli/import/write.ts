@@ -52,7 +52,7 @@ function changeOf({ candidate, current }: Job, limit: number): Change {
   return { type: 'write', path, content, expectedSha256 }
 }
 
-/** Read again: a source may be larger than what fits into RAM, and may change meanwhile. */
+/** Read again: a source may be larger than what fits into RAM, and may change in the meantime. */
 function contentOf(candidate: Candidate, limit: number): string {
   try {
     return readText(candidate, limit)

@@ -1,4 +1,4 @@
-// Looking into JSON that somebody else has written.
+// Looking into JSON that someone else has written.
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject
 export interface JsonObject {

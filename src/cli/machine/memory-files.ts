@@ -52,7 +52,7 @@ export function exportFile(directory: string, path: string): string {
 }
 
 /**
- * The memories that cannot be files beside the others on a disk that ignores case: each but the
+ * The memories that cannot be files next to the others on a disk that ignores case: each but the
  * first of those whose names it would take as one, as file or as directory.
  */
 export function findCaseTwins(paths: readonly string[]): readonly string[] {

@@ -21,7 +21,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly Value[])
 
 export const style: Html = { markup: `<style>${stylesheet}</style>` }
 
-/** A name that somebody chose: it cannot turn the direction of what is around it. */
+/** A name that someone chose: it cannot turn the direction of what is around it. */
 export function named(text: string): Html {
   return html`<bdi>${text}</bdi>`
 }

@@ -85,7 +85,7 @@ export function totalOf({ created, modified, deleted }: Bin): number {
   return created + modified + deleted
 }
 
-/** Read aloud it is its title; the table beside it has the numbers. */
+/** Read aloud it is its title; the table next to it has the numbers. */
 export function plot({ unit, bins }: Bins): Html {
   const highest = niceMaximum(Math.max(...bins.map(totalOf)))
   const step = (WIDTH - LEFT) / bins.length

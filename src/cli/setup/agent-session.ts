@@ -39,7 +39,7 @@ export async function noteAgentSession(place: Place, session: string): Promise<v
 
 /**
  * The session of the agent program that has started this process, as the last hook of that program
- * has noted it, or else as it was when this process began. Undefined if nobody knows. It may change
+ * has noted it, or else as it was when this process began. Undefined if no one knows. It may change
  * at any time: ask before each change.
  */
 export function findAgentSession(place: Place, agents: AgentEnvironment): string | undefined {

@@ -80,7 +80,7 @@ function leftByEditLines(directories: readonly string[]): readonly string[] {
 const eraseEvidence =
   'Evidence is what is kept of heads that were refused: delete gitlocket/refused of the store'
 
-/** Names the lists of objects to erase that another identity wrote here, or somebody planted. */
+/** Names the lists of objects to erase that another identity wrote here, or someone planted. */
 export function foreignListsText(count: number): string {
   const lists = countText(count, 'list', 'lists')
   return `${lists} of objects to erase that this device has not written, and does not obey`

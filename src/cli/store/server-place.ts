@@ -49,7 +49,7 @@ function hasServer({ dataDirectory }: Directories): boolean {
   return existsSync(join(dataDirectory, SEALED))
 }
 
-/** What can be managed beside the server. */
+/** The lists that can be changed while the server runs. */
 export function withAdministration<T>(
   context: Context,
   input: Input,

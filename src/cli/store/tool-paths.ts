@@ -21,7 +21,7 @@ export async function withStorePaths(
     return findToolPath(path) !== undefined || path.normalize('NFC') !== path
   })
   if (typed.length === 0) return input
-  // Loaded on demand: help and typing errors stay fast.
+  // Loaded on demand: help and typing errors remain fast.
   const { withStore } = await import('./open-store.ts')
   const meant = await withStore(context, async (store) => {
     const found = new Map<string, string>()

@@ -1,5 +1,5 @@
 // Colours. Text that an agent may have written is escaped before it is coloured, so that texts from
-// here are safe for a terminal. Off a terminal they stay unchanged, byte for byte.
+// here are safe for a terminal. Off a terminal they remain unchanged, byte for byte.
 
 import { visible } from '../../text/visible.ts'
 import type { Input } from '../call/command.ts'

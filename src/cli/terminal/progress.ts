@@ -38,7 +38,7 @@ export async function withProgress<T>(
 
 /**
  * `Verifying  [######------]  50 %  1,000 of 2,000  250/s  4 s left`, or `Fetching  1,000  250/s`
- * if nobody knows how much there is: then `total` is infinite.
+ * if no one knows how much there is: then `total` is infinite.
  */
 export function progressLine(
   title: string,

@@ -71,7 +71,7 @@ export class DiskExchange implements PackExchange {
     if (now.reduce((sum, { objects }) => sum + objects, 0) <= fewObjectsMax) return undefined
     const largestFirst = now.toSorted((a, b) => b.objects - a.objects)
     const names = largestFirst.map(({ name }) => name)
-    // Opened before they are looked into: another process may remove them meanwhile.
+    // Opened before they are looked into: another process may remove them in the meantime.
     const packs = openPacks(this.#disk, directory, names)
     const close = (): void => packs.forEach((pack) => pack.close())
     try {

@@ -1,5 +1,5 @@
 // What a remote has sent, in a directory of its own until it is accepted: `objects/pack` has only
-// what was verified, and a refused pack goes as a whole (decision 0035). Nobody else opens the
+// what was verified, and a refused pack goes as a whole (decision 0035). No one else opens the
 // directory, and only its files move into the store. Must not decide what is accepted.
 
 import { fromHex } from '../../bytes.ts'

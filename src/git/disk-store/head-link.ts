@@ -6,7 +6,7 @@ import type { Oid } from '../objects/object.ts'
 import type { PackSet } from '../pack/pack-set.ts'
 import type { Branch } from '../refs/branch.ts'
 
-/** Reloads that must agree before the branch counts as moved by another program. */
+/** Reloads that must agree before the branch is treated as moved by another program. */
 const agreeingReloads = 3
 
 export class HeadLink {

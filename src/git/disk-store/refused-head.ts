@@ -1,6 +1,6 @@
 // The refused head of a remote, kept for investigation: a bare repository that borrows the objects
 // of the store and adds the packs that were refused. So stock git reads it, and nothing of the
-// store leads to it. One for each remote. Must be changed only under the writer lock.
+// store reaches it. One for each remote. Must be changed only under the writer lock.
 
 import { utf8 } from '../../bytes.ts'
 import { atomicWrite } from '../../disk/disk.ts'

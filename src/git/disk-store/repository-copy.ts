@@ -1,4 +1,4 @@
-// Holds a repository still while somebody copies its files, also beside the process that has it
+// Holds a repository still while someone copies its files, also next to the process that has it
 // open: first packs alone, while writers continue, then the rest, while they wait. Must not copy.
 
 import { lockWaitMsDefault, purgeWaitMs } from '../../limits.ts'
@@ -8,7 +8,7 @@ import { checkRepository, makeOwnDirectory, ownDirectoryName } from '../refs/rep
 import { type DiskObjectStoreOptions, openStoreParts } from './store-parts.ts'
 
 export interface CopySteps {
-  /** Packs are added meanwhile, and none is changed or removed. */
+  /** Packs are added in the meantime, and none is changed or removed. */
   readonly packs: () => Promise<void>
   /** Nothing is changed. */
   readonly rest: () => Promise<void>

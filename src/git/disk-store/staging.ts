@@ -1,4 +1,4 @@
-// Objects that wait on the disk for the transition that adds them: temporary packs, which nobody
+// Objects that wait on the disk for the transition that adds them: temporary packs, which no one
 // reads and which a checkpoint removes if this process dies. One is written at a time, while the
 // caller continues. Must be used only under the writer lock.
 
@@ -35,7 +35,7 @@ export class Staging {
     if (objects.length > 0) this.#running = this.#write(objects)
   }
 
-  /** Stages the objects of a large transition, so that the journal stays small. */
+  /** Stages the objects of a large transition, so that the journal remains small. */
   async spill(transition: Transition): Promise<Transition> {
     const bytes = transition.objects.reduce((sum, object) => sum + object.body.length, 0)
     if (bytes <= journalTransitionBytesMax) return transition

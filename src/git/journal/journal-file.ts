@@ -31,7 +31,7 @@ const noBytes = new Uint8Array(0)
 /** Never written to, so that the system allocates no memory for it. */
 const zeros = new Uint8Array(journalStepBytesMax)
 const noOrigin: Origin = { generation: 0, salt: noBytes }
-/** Reads of a file that changes between them, before it counts as being written. */
+/** Reads of a file that changes between them, before it is treated as being written. */
 const looksMax = 4
 /** A burst of changes after a quiet time waits for three extensions of a file, not for five. */
 const journalGrowth = 3

@@ -1,7 +1,8 @@
 // Recovers the readable objects of a damaged journal file: those of its intact batches, and those
 // between them. The latter needs neither batches nor sums: an object follows its oid and length,
 // and its hash is its oid. Objects of an earlier use of the file are found too; they are old, but
-// correct. Must not write. Whoever plants a journal needs no key, so the search ends at a budget.
+// correct. Must not write. Anyone who plants a journal needs no key, so the search ends at a
+// budget.
 
 import { unwatched } from '../../async.ts'
 import { toHex } from '../../bytes.ts'

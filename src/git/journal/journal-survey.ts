@@ -1,15 +1,15 @@
 // Classifies the bytes of a journal file: which batches are intact, and whether what follows them
 // is an interrupted write that was never acknowledged, or damage. Pure, and must never throw on any
 // input: it is also called for damaged files.
-//
+// //
 // Before a batch is written, zeros are durable in its place and in one sector after it. A disk that
 // loses power writes each sector or leaves its zeros, in any order; a process that is killed writes
 // the first part. So an interrupted write leaves zeros where a batch has none. Everything else that
 // is no batch is damage; so are zeros before a position that a later batch calls durable.
-//
-// No sum in a file has a key, so whoever plants one chooses what the heads in it declare. Batches
-// that a writer placed do not overlap, and hashing them costs the file's size once: a search that
-// has hashed twice as much ends, and the file counts as damaged.
+// //
+// No sum in a file has a key, so anyone who plants one chooses what the heads in it declare.
+// Batches that a writer placed do not overlap, and hashing them costs the file's size once: a
+// search that has hashed twice as much ends, and the file is treated as damaged.
 
 import { equalBytes, isZero } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'

@@ -123,7 +123,7 @@ export class Journal {
     for (const [index, frame] of frames.entries()) {
       if (frame.expected !== at) return false
       at = frame.next
-      // The earliest match: a frame that counts as live though it is packed does no harm.
+      // The earliest match: a frame that is treated as live though it is packed does no harm.
       if (at === branch) first ??= index + 1
     }
     if (first === undefined) return false

@@ -1,7 +1,7 @@
 // Moves the journal into a pack, so that stock git sees it. One journal file is sealed and packed
 // while writers continue in the other. A crash at any point leaves the same head: until the branch
-// moves, the journal leads to it; afterwards its frames count as packed. Must hold the checkpoint
-// lock throughout and the writer lock only for moments.
+// moves, the journal reaches it; afterwards its frames are treated as packed. Must hold the
+// checkpoint lock throughout and the writer lock only for moments.
 
 import { utf8 } from '../../bytes.ts'
 import { makeDurableDirectory } from '../../disk/disk.ts'

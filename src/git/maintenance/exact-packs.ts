@@ -1,7 +1,7 @@
-// Finds out whether packs hold exactly what one commit leads to: then a push may send them as they
+// Finds out whether packs hold exactly what one commit reaches: then a push may send them as they
 // are. One pass in the order of the files, without a walk: objects name others by their hashes, so
 // their links have no cycle, and if every object but the commit is named by another one, the commit
-// leads to all of them. Whatever is doubtful counts as no. Must not write.
+// reaches all of them. Whatever is doubtful is treated as no. Must not write.
 
 import type { WorkWatch } from '../../async.ts'
 import { fromHex } from '../../bytes.ts'
@@ -47,7 +47,7 @@ export interface PackLinks {
 
 /**
  * Undefined if the packs do not hold all that their objects name. Of an object that they hold
- * twice, one copy counts as not named. Throws `pack_corrupt`, `object_corrupt` or `cancelled`.
+ * twice, one copy is treated as not named. Throws `pack_corrupt`, `object_corrupt` or `cancelled`.
  */
 export function readPackLinks(
   disk: Disk,
@@ -72,7 +72,7 @@ export function readPackLinks(
 }
 
 /**
- * The number of commits that the head leads to, if the packs hold exactly what it leads to; else
+ * The number of commits that the head reaches, if the packs hold exactly what it reaches; else
  * undefined. `links` are those of all parts.
  */
 export function countIfExact(links: readonly (PackLinks | undefined)[]): number | undefined {

@@ -1,4 +1,4 @@
-// Walks all objects that some heads lead to: commits by first parent, then their trees, each
+// Walks all objects that some heads reach: commits by first parent, then their trees, each
 // compared with its successor at the same path, so that common parts are read once. Malformed or
 // missing objects are not followed. Must not write.
 

@@ -49,7 +49,7 @@ export function planMerge(
 
 export interface MergeOptions {
   readonly watch?: WorkWatch
-  /** A larger index stays in its file. */
+  /** A larger index remains in its file. */
   readonly indexBytesMax?: number
 }
 

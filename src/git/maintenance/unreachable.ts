@@ -142,7 +142,7 @@ interface Tip {
   readonly type: PackedObject['type']
 }
 
-/** Marks a ref's tags and returns what they lead to; undefined if it is missing. */
+/** Marks a ref's tags and returns what they reach; undefined if it is missing. */
 function behindTags(
   source: ReachableSource,
   head: Uint8Array,

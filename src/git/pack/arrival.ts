@@ -1,6 +1,6 @@
 // How much of a pack that is being received is in its file: told by the thread that receives it,
-// and awaited by the one that checks it meanwhile. Must not say that a pack is whole before its
-// checksum was compared.
+// and awaited by the one that checks it in the meantime. Must not say that a pack is whole before
+// its checksum was compared.
 
 import { StoreError } from '../../errors.ts'
 
@@ -22,7 +22,7 @@ export class Arrival {
     this.whole = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject }
     })
-    // Nobody may wait for it.
+    // No one may wait for it.
     this.whole.catch(() => undefined)
   }
 

@@ -1,6 +1,6 @@
 // Writes packs to disk: under temporary names that git knows how to remove, synced, then renamed,
 // the pack last, so that a pack is visible completely or not at all. Until then it is a temporary
-// pack, which nobody reads. Must not know what entries are.
+// pack, which no one reads. Must not know what entries are.
 
 import { toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'

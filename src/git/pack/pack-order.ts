@@ -37,7 +37,7 @@ class PackOrder {
     this.#objects = new Map(objects.map((object) => [object.oid, object]))
   }
 
-  /** Commits first and blobs last, so that a walk of history or trees stays in one region. */
+  /** Commits first and blobs last, so that a walk of history or trees remains in one region. */
   inputs(): PackInput[] {
     const ordered = [...this.#ordered.values()]
     return ['commit', 'tree', 'blob'].flatMap((wanted) => {

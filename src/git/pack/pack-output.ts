@@ -33,7 +33,7 @@ export class PackOutput {
     this.#file.append(deflated)
   }
 
-  /** Makes the pack durable; it stays invisible until `publishPacks`. */
+  /** Makes the pack durable; it remains invisible until `publishPacks`. */
   finishTemporary(): Promise<TemporaryPack> {
     return this.#file.finish((checksum) => this.#index.encode(checksum))
   }
@@ -63,7 +63,7 @@ export function writeWithOutput(
   })
 }
 
-/** Like `writeWithOutput`, but the pack stays invisible. */
+/** Like `writeWithOutput`, but the pack remains invisible. */
 export function writeTemporaryWithOutput(
   output: PackOutput,
   fill: (output: PackOutput) => void,

@@ -1,6 +1,6 @@
 // Recovers the readable objects of a pack with a damaged index, damaged ends or damaged entries:
 // walks from entry to entry, searches for the next one after a damaged entry, and identifies
-// objects by their hash. Must trust nothing that the pack declares, and must not write. Whoever
+// objects by their hash. Must trust nothing that the pack declares, and must not write. Anyone who
 // provides the pack needs no key: the search and the naming end at a budget each, and what was
 // found until then can be read.
 

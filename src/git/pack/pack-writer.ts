@@ -50,7 +50,7 @@ export async function writePack(
   })
 }
 
-/** Like `writePack`, but the pack stays invisible until `publishPacks`. */
+/** Like `writePack`, but the pack remains invisible until `publishPacks`. */
 export async function writeTemporaryPack(
   disk: Disk,
   directory: string,

@@ -1,7 +1,7 @@
 // One pack and its index, read object by object, with at most two small reads of the pack; a large
-// index stays in its file. Deltas are applied iteratively, within the limits of limits.ts. Must
-// trust nothing in the pack; pack-set.ts verifies oids. The descriptor stays open, so a pack that
-// another process removed after a merge stays readable.
+// index remains in its file. Deltas are applied iteratively, within the limits of limits.ts. Must
+// trust nothing in the pack; pack-set.ts verifies oids. The descriptor remains open, so a pack that
+// another process removed after a merge remains readable.
 
 import { equalBytes } from '../../bytes.ts'
 import { type CacheBudget, cachesOfProcess } from '../../cache-budget.ts'
@@ -66,8 +66,8 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
   }
 
   /**
-   * Like `open`, for longer use: an index above `indexBytesMax` stays in its file, and RAM has what
-   * was read of it as far as the budget allows.
+   * Like `open`, for longer use: an index above `indexBytesMax` remains in its file, and RAM has
+   * what was read of it as far as the budget allows.
    */
   static openBounded(
     disk: Disk,

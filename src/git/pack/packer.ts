@@ -16,7 +16,7 @@ export interface IndexOptions extends CompactOptions {
 export interface Packer {
   /** The objects are oldest first, with those of a commit before it. */
   write(objects: readonly PackObject[]): Promise<void>
-  /** Like `write`, but the pack stays invisible until it is published. */
+  /** Like `write`, but the pack remains invisible until it is published. */
   stage(objects: readonly PackObject[]): Promise<TemporaryPack>
   merge(names: readonly string[]): Promise<void>
   /** Makes one pack of these, the largest first, and of all loose objects. */
@@ -28,7 +28,7 @@ export interface Packer {
     options: CompactOptions,
   ): Promise<ObjectAmount>
   /**
-   * The number of commits that `head` leads to, if these packs hold all objects that it leads to,
+   * The number of commits that `head` reaches, if these packs hold all objects that it reaches,
    * each once, and no others; else undefined. They are searched in this order.
    */
   countIfExact(

@@ -1,4 +1,4 @@
-// A pack index that stays in its file: for a million commits it has 180 MB. RAM holds its fan-out
+// A pack index that remains in its file: for a million commits it has 180 MB. RAM holds its fan-out
 // table and a few blocks, or all that were read as far as a budget allows. Its SHA-1 is not
 // verified when it is opened, which would block the thread: the fan-out table is checked against
 // the oids, and each oid against its neighbours; a wrong offset gives an object with another hash.
@@ -46,7 +46,7 @@ export class PagedIndex implements ObjectIndex {
 
   /**
    * Undefined if there is no such file. Throws `pack_corrupt`. Keeps the file open until `close`.
-   * With a budget, what was read stays in RAM: for whoever searches it often.
+   * With a budget, what was read remains in RAM: for anyone who searches it often.
    */
   static open(disk: Disk, path: string, budget?: CacheBudget): PagedIndex | undefined {
     const fd = disk.openExisting(path, 'r')

@@ -1,6 +1,6 @@
 // What checking a pack of a remote may cost, in bytes: those that the check inflates, copies and
 // hashes, and those that reading each object once will. Bounded by the bytes that were sent, since
-// whoever sends them needs no key. Counts, and ends the work; must not know what is done.
+// anyone who sends them needs no key. Counts, and ends the work; must not know what is done.
 
 import type { WorkWatch } from '../../async.ts'
 import { assert, StoreError } from '../../errors.ts'

@@ -58,7 +58,7 @@ export class PurgeIntents {
     return this.#known.size === 0 && this.#incomplete.length === 0
   }
 
-  /** The number of objects to erase, given the head; a damaged file counts as at least 1. */
+  /** The number of objects to erase, given the head; a damaged file is treated as at least 1. */
   pending(head: Oid | undefined): number {
     const names = this.#load()
     this.#decide(head)
@@ -104,7 +104,7 @@ export class PurgeIntents {
   async settle(head: Oid | undefined): Promise<boolean> {
     this.#load()
     this.#sweepTemporary()
-    // A damaged one is reported by the checkpoint that it leads to.
+    // A damaged one is reported by the checkpoint that it reaches.
     const own = [...this.#known.values()].filter((intent) => intent !== 'foreign').length
     if (own === 0) return false
     const absent = this.#decide(head)

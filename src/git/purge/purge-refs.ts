@@ -20,7 +20,7 @@ export interface RefSweep {
   readonly isMissing: IsErased
 }
 
-/** A head that was left out may lead to erased objects anywhere in its history. */
+/** A head that was left out may reach erased objects anywhere in its history. */
 function isEvidence(name: string): boolean {
   return name.startsWith(`${evidenceDirectory}/`)
 }

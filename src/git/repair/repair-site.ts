@@ -53,7 +53,7 @@ export interface TrackedRemote {
   readonly oid: Oid | undefined
 }
 
-/** Commits that the history of a head has replaced, and objects that only they lead to. */
+/** Commits that the history of a head has replaced, and objects that only they reach. */
 export interface Erased {
   readonly commits: readonly Oid[]
   readonly dead: ReadonlySet<Oid>
@@ -230,7 +230,7 @@ export class RepairSite {
     }
   }
 
-  /** Moves the branch, and moves the journals aside unless they lead to the same commit. */
+  /** Moves the branch, and moves the journals aside unless they reach the same commit. */
   async moveBranch(head: Oid): Promise<void> {
     const branch = this.branch()
     if (!('value' in branch) || branch.value !== head) {
@@ -260,7 +260,7 @@ export class RepairSite {
 
   /**
    * Replaces intents that are not obeyed by one that erases what redactions have replaced in the
-   * history of `head`, which leads to `kept`.
+   * history of `head`, which reaches `kept`.
    */
   async replaceIntents(
     head: Oid,
@@ -278,7 +278,7 @@ export class RepairSite {
     for (const { name } of bad) await this.#moveAside(`${ownDirectoryName}/${name}`)
   }
 
-  /** Removes a tracking ref whose commit is lost: the remote then counts as never seen. */
+  /** Removes a tracking ref whose commit is lost: the remote then is treated as never seen. */
   async dropTracked(remote: string): Promise<void> {
     const name = trackingRefName(remote)
     await this.#keepCopy(name)

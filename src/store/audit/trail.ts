@@ -336,7 +336,7 @@ async function findCommon(
 
 /**
  * The objects that redactions have erased: those of rewritten commits that the new history does not
- * lead to. Commits that it drops remain on the disk, on no branch.
+ * reach. Commits that it drops remain on the disk, on no branch.
  */
 async function erasedBetween(
   source: CommitSource,

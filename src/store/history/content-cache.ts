@@ -10,7 +10,7 @@ import { MEBIBYTE } from '../../limits.ts'
 const BYTES_MAX = 8 * MEBIBYTE
 /** A larger text would evict too many others. */
 const CONTENT_BYTES_MAX = BYTES_MAX / 4
-/** What an entry takes beside its text. */
+/** What an entry takes next to its text. */
 const ENTRY_BYTES = 200
 const COMMITS_MAX = 16
 

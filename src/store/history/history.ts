@@ -42,7 +42,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   #redactions: Map<number, number> = new Map()
   /** Of the commit that was asked for last: a merge may have thousands of rows. */
   #byPath: { readonly position: number; readonly rows: Map<string, VersionEntry[]> } | undefined
-  /** Replaced, not changed, when commits are removed: existing entries stay valid. */
+  /** Replaced, not changed, when commits are removed: existing entries remain valid. */
   #table: HistoryTable = new HistoryTable(this.#ids)
 
   constructor() {

@@ -1,6 +1,6 @@
-// Retries queries that read many old contents. Another process may redact meanwhile: commits then
-// have new ids and the old objects are erased. Such a query runs again on the new history. Must not
-// change anything.
+// Retries queries that read many old contents. Another process may redact in the meantime: commits
+// then have new ids and the old objects are erased. Such a query runs again on the new history.
+// Must not change anything.
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode } from '../../errors.ts'
@@ -38,8 +38,8 @@ export async function retryAfterRedaction<T>(
 const TRIES = 3
 
 /**
- * Runs a long query in time slices, and again from the start if the history has changed meanwhile,
- * so that the result is of one state. Throws what `ask` throws, or `cancelled`.
+ * Runs a long query in time slices, and again from the start if the history has changed in the
+ * meantime, so that the result is of one state. Throws what `ask` throws, or `cancelled`.
  */
 export async function askInSlices<T>(
   history: History,

@@ -1,4 +1,4 @@
-// The history as what somebody did: by session, or by actor where there is none, and by day. Made
+// The history as what someone did: by session, or by actor where there is none, and by day. Made
 // of the history in RAM, in one pass that goes on where the one before ended.
 
 import { StoreError } from '../../errors.ts'

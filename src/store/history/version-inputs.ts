@@ -31,7 +31,7 @@ export function mergedInputsOf(history: History, entry: VersionEntry): readonly 
 
 /**
  * The version that gave a memory its path and text: an earlier one where this one repeats it, as
- * when a memory is only sealed again under new keys. What redaction erased counts as different.
+ * when a memory is only sealed again under new keys. What redaction erased is treated as different.
  */
 export function lastChangeOf(entry: VersionEntry): VersionEntry {
   for (let last = entry; ;) {

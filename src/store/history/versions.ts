@@ -78,7 +78,7 @@ export interface VersionFilter extends PageQuery {
   /** True: only redacted versions. False: only the others. */
   readonly redacted?: boolean | undefined
   /**
-   * Inclusive, ms since 1970. A doubtful time counts as both `placedAt` and, unless the head is
+   * Inclusive, ms since 1970. A doubtful time is treated as both `placedAt` and, unless the head is
    * over 24 hours earlier, `createdAt`.
    */
   readonly since?: number | undefined
@@ -90,8 +90,8 @@ export interface VersionFilter extends PageQuery {
    */
   readonly order?: 'newest' | 'oldest' | 'latest' | undefined
   /**
-   * The cursor from the previous page: the id of its last version. It stays valid when versions
-   * are written, merged or redacted meanwhile, and works in either order.
+   * The cursor from the previous page: the id of its last version. It remains valid when versions
+   * are written, merged or redacted in the meantime, and works in either order.
    */
   readonly page?: string | undefined
 }

@@ -94,7 +94,8 @@ export async function writeHistory(
   for (let start = first; start < history.commits.length; start += SEGMENT) {
     const end = Math.min(start + SEGMENT, history.commits.length)
     const bytes = encodeUpTo(end)
-    // Set before the file exists, so that a change meanwhile lowers it; a missing file is noticed.
+    // Set before the file exists, so that a change in the meantime lowers it; a missing file is
+    // noticed.
     history.cachedCommits = end
     await writeCacheBytes(owner, placeOf(directory, start), bytes)
     if (history.cacheIsStale) return

@@ -193,7 +193,7 @@ export class LocalFiles {
 
   /**
    * Whether a head that was verified here is the store's head or a recent ancestor of it. If not,
-   * another process may have redacted meanwhile, and our caches would hold what it erased.
+   * another process may have redacted in the meantime, and our caches would hold what it erased.
    */
   #isPast(known: Pick<Head, 'commit' | 'height'>): boolean {
     const { objects } = this.#parts

@@ -1,7 +1,7 @@
 // Records when each memory was last read on this device, for retention: in RAM while the store is
 // open, and in a sealed cache file with the precision of a day. Never synced, and may be lost at
-// any time. Every doubt counts as a read: recording restarts without a file, and a day counts to
-// its end.
+// any time. Every doubt is treated as a read: recording restarts without a file, and a day counts
+// to its end.
 
 import type { Clock } from '../../clock.ts'
 import { type CacheOwner, type CachePlace, findCache, writeCache } from './sealed-cache.ts'

@@ -49,7 +49,9 @@ interface LeftEntry {
 interface SeenFile {
   readonly version: 1
   readonly remotes: Readonly<Record<string, Entry>>
-  /** The last dropped records. With older ones as its last state a remote counts as rolled back. */
+  /**
+   * The last dropped records. With older ones as its last state a remote is treated as rolled back.
+   */
   readonly left?: LeftEntry | undefined
   readonly rewrites?: Rewrites | undefined
   /** Heads that are accepted and perhaps not taken over yet, oldest first. */
@@ -77,7 +79,7 @@ const emptyFile: SeenFile = { version: 1, remotes: {} }
 
 /** At most this many dropped records are kept: 64 KiB. */
 const LEFT_MAX = 1024
-/** More rewrites than this during one sync count as one from genesis on. */
+/** More rewrites than this during one sync are treated as one from genesis on. */
 const REWRITES_MAX = 64
 /** At most this many interrupted fetches are kept. */
 const FETCHES_MAX = 64

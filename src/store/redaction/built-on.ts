@@ -1,6 +1,6 @@
 // Follows texts from version to version, to find those that may repeat an erased text (FORMAT §10).
 // What was written without knowing of a redaction, on another clone, was never compared with the
-// erased text, and nobody can do so any more: it may hold the text until it is redacted as well.
+// erased text, and no one can do so any more: it may hold the text until it is redacted as well.
 // Reads the history alone, and no contents.
 
 import { formatId } from '../../format/id.ts'

@@ -108,7 +108,7 @@ export interface ReportedRedaction extends Authorship {
   readonly versionIds: readonly string[]
   /** A verified certificate that names this redaction. */
   readonly certificate: RedactionCertificate | undefined
-  /** What the search found of these versions: undefined if nobody has searched. */
+  /** What the search found of these versions: undefined if no one has searched. */
   readonly absence: 'nothing_found' | 'may_be_repeated' | 'found' | undefined
   readonly unconfirmedDevices: readonly PendingDevice[]
   /** The names of the remotes that are not known to have it. */

@@ -1,4 +1,4 @@
-// The signature beside the file of a report (FORMAT §10.3): made by the key of a device, and
+// The signature next to the file of a report (FORMAT §10.3): made by the key of a device, and
 // believed by the trail of the store, or by a key that the reader has from elsewhere. Shows which
 // device has signed these bytes, and about which store, since one device may be in several; not
 // when, and not that what they say is true.

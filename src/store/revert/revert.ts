@@ -148,7 +148,7 @@ function checkNotArchived(archivedAt: number | undefined, { states }: RevertPlan
 /**
  * A bounded cache of recently read commits and trees, for work that reads many versions: those of
  * one commit share its bytes and upper trees, and a commit of many rows is large. Must not outlive
- * that work, or erased objects would stay in RAM.
+ * that work, or erased objects would remain in RAM.
  */
 class RecentObjects implements ObjectSource {
   readonly #objects: ObjectSource

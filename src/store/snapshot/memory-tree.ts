@@ -58,8 +58,8 @@ export class MemoryTree {
   }
 
   /**
-   * Call before `set`: reads the ids of what is beside the path of a memory, so that it need not be
-   * encoded. Changes nothing. Throws `tree_mismatch` if git has other memories beside it.
+   * Call before `set`: reads the ids of what is next to the path of a memory, so that it need not
+   * be encoded. Changes nothing. Throws `tree_mismatch` if git has other memories next to it.
    */
   reveal(memoryId: string): void {
     let directory: Directory | undefined = this.#root
@@ -90,7 +90,7 @@ export class MemoryTree {
 
   /**
    * The oid of the tree `m`, undefined when empty. Adds newly encoded trees to `into` and yields
-   * after each. `set` must not be called meanwhile.
+   * after each. `set` must not be called in the meantime.
    */
   *encode(into: NewObject[]): Generator<undefined, Oid | undefined> {
     return this.#root.count === 0 ? undefined : yield* encode(this.#root, 0, into)

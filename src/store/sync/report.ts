@@ -51,7 +51,7 @@ export type Moved = Taken & Pick<SyncReport, 'sent'>
 
 /**
  * `replaced`: the settings of another device are in force now. `kept`: another device has changed
- * them too, and ours stay in force.
+ * them too, and ours remain in force.
  */
 export type SettingsOutcome = 'replaced' | 'kept'
 

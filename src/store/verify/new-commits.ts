@@ -1,7 +1,7 @@
 // Finds the commits of a head that are not verified yet, and the order to verify them in: parents
 // first, and one branch to its end before the next, so that the moving snapshot rarely goes back.
 // The group signature of the head comes first: who has no key cannot have a store walk through
-// commits that nobody made. Nothing else is trusted: verification checks it all again.
+// commits that no one made. Nothing else is trusted: verification checks it all again.
 
 import { StoreError } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'

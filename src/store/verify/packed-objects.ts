@@ -1,7 +1,7 @@
 // The objects of a store as a verification reads them: from packs, whose indexes are in RAM while
 // it runs, since it looks up a dozen objects for each commit, at random places of the index. Holds
-// no lock: another process may remove a pack meanwhile, and what is missing or damaged here is read
-// from the store, which knows what replaced it.
+// no lock: another process may remove a pack in the meantime, and what is missing or damaged here
+// is read from the store, which knows what replaced it.
 
 import { systemDisk } from '../../disk/disk.ts'
 import { hasCode } from '../../errors.ts'

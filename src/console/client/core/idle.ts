@@ -1,4 +1,4 @@
-// Tells the console that somebody uses it, which else locks itself after a while.
+// Tells the console that someone uses it, which else locks itself after a while.
 
 import { authorization } from './session.ts'
 

@@ -58,7 +58,7 @@ export async function lock(): Promise<void> {
 
 /** Opens a tab of its own with a fresh one-time token. */
 export async function openAnotherTab(): Promise<void> {
-  // Before the request: a window that is opened later counts as a pop-up.
+  // Before the request: a window that is opened later is treated as a pop-up.
   const tab = window.open('about:blank', '_blank')
   const answer = await fetch('/token', { method: 'POST', headers: authorization() })
   if (!answer.ok || tab === null) return

@@ -1,4 +1,4 @@
-// Something that the user does to the store: one at a time, with its failure beside the button.
+// Something that the user does to the store: one at a time, with its failure next to the button.
 
 import { useState } from 'preact/hooks'
 import type { AskFailure, AskOptions } from './ask.ts'

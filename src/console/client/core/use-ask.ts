@@ -62,7 +62,7 @@ export function useAsk<Name extends QuestionName>(
   return { data, failure: undefined, isAsking: input !== undefined }
 }
 
-/** Calls that come while the work runs make it run once more: what comes often starves nobody. */
+/** Calls that come while the work runs make it run once more: what comes often starves no one. */
 function oneAtATime(work: () => Promise<void>): () => void {
   let state: 'idle' | 'running' | 'again' = 'idle'
   const run = async (): Promise<void> => {

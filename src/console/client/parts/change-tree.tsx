@@ -1,5 +1,5 @@
-// What changed in many memories, as a tree by path, and beside it the difference of the one that is
-// selected. Only the rows in sight are in the page. Moving through the tree with the arrow keys
+// What changed in many memories, as a tree by path, and next to it the difference of the one that
+// is selected. Only the rows in sight are in the page. Moving through the tree with the arrow keys
 // shows one difference after the other.
 
 import type { ComponentChildren, JSX } from 'preact'

@@ -1,4 +1,4 @@
-// The difference of two texts as rows of a table: lines beside each other, changed words marked,
+// The difference of two texts as rows of a table: lines next to each other, changed words marked,
 // and runs of equal lines that can be folded. Must not touch the page.
 
 import { diffArrays, diffWordsWithSpace } from 'diff'
@@ -28,10 +28,10 @@ export interface Fold {
   readonly lines: number
 }
 
-/** Beyond it two texts count as having nothing in common: the page must not hang. */
+/** Beyond it two texts are treated as having nothing in common: the page must not hang. */
 const LINES_TIMEOUT_MS = 500
 const WORDS_TIMEOUT_MS = 20
-/** Equal lines that stay in sight beside changed ones. */
+/** Equal lines that remain in sight beside changed ones. */
 const AROUND = 3
 
 export function diffRows(before: string, after: string, withWords: boolean): readonly DiffRow[] {

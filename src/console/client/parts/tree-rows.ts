@@ -14,7 +14,7 @@ interface RowPlace {
   /** Names the row among those of its tree. */
   readonly key: string
   readonly name: string
-  /** Counted from 1, as are the position and the number of the rows beside it. */
+  /** Counted from 1, as are the position and the number of the rows next to it. */
   readonly level: number
   readonly position: number
   readonly siblings: number

@@ -1,4 +1,4 @@
-// The editor, loaded when somebody edits: CodeMirror, with the nonce of the page for its styles.
+// The editor, loaded when someone edits: CodeMirror, with the nonce of the page for its styles.
 
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { MergeView } from '@codemirror/merge'

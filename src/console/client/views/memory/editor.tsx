@@ -7,7 +7,7 @@ interface EditorProps {
   readonly label: string
   /** What the text is at first; later ones are not taken over. */
   readonly text: string
-  /** What is there now, to be shown beside; undefined if nobody has changed it. */
+  /** What is there now, to be shown beside; undefined if no one has changed it. */
   readonly theirs: string | undefined
   readonly onText: (text: string) => void
   readonly onSave: () => void

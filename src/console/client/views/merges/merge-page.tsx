@@ -1,4 +1,4 @@
-// One merge: its inputs and its result beside each other, and that the user has looked at it.
+// One merge: its inputs and its result next to each other, and that the user has looked at it.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

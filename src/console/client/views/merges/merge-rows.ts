@@ -1,4 +1,4 @@
-// A merge as a table: the lines of the result, and beside each those of the inputs that it came
+// A merge as a table: the lines of the result, and next to each those of the inputs that it came
 // from; lines of an input that the result does not have stand where they were. Must not touch the
 // page.
 
@@ -23,7 +23,7 @@ interface Aligned {
   readonly before: ReadonlyMap<number, readonly NumberedLine[]>
 }
 
-/** Beyond it two texts count as having nothing in common: the page must not hang. */
+/** Beyond it two texts are treated as having nothing in common: the page must not hang. */
 const TIMEOUT_MS = 500
 
 export function mergeLines(result: string, inputs: readonly string[]): readonly MergeLine[] {

@@ -1,4 +1,4 @@
-// The result of a merge beside its inputs, line by line. Equal lines are folded, until asked for.
+// The result of a merge next to its inputs, line by line. Equal lines are folded, until asked for.
 
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
@@ -13,7 +13,7 @@ interface MergeTableProps {
   readonly view: MergeView
 }
 
-/** Equal lines that stay in sight beside others. */
+/** Equal lines that remain in sight beside others. */
 const AROUND = 2
 
 export function MergeTable({ names, view }: MergeTableProps): JSX.Element {

@@ -8,7 +8,7 @@ import { StoreError } from '../errors.ts'
 export interface AgentDefaultsOptions {
   /**
    * Whether the requests let the model think, as it decides itself; the default is true. The API
-   * refuses to clear thinking where there is none: false for models that cannot, and for requests
+   * refuses to clear missing thinking: false for models that cannot, and for requests
    * that say for themselves how the model thinks.
    */
   readonly thinking?: boolean | undefined

@@ -126,7 +126,7 @@ export function memoryTool(
 }
 
 /**
- * The section of a system prompt that says how the memory is used, and which stores are there, with
+ * The section of a system prompt on how the memory is used, and which stores are there, with
  * their access, descriptions and instructions.
  */
 export async function memoryPrompt(
@@ -137,7 +137,7 @@ export async function memoryPrompt(
   return renderPrompt(spaceOf(given, await describeMounts(given, access)))
 }
 
-/** What `work` answers. Throws what is meant for the model. */
+/** The answer of `work`. Throws errors that are meant for the model. */
 async function answering(
   { ToolError }: CommonMemoryToolOptions,
   work: () => Promise<string>,

@@ -147,7 +147,7 @@ export function checkStorePath(path: string): string {
   return path === '/' ? path : checkPath(path)
 }
 
-/** Like `checkStorePath`, for a path that a memory is to get. */
+/** Like `checkStorePath`, for a memory's new path. */
 export function checkNewStorePath(path: string): string {
   return path === '/' ? path : checkNewPath(path)
 }

@@ -19,7 +19,7 @@ const failed = 'The server failed; its log has the error of this request'
 export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
   const { status, type } = surfaceOf(error)
   const described = error instanceof StoreError && status < 500 ? error : undefined
-  // What is wrong with a store or with the machine is for its operator alone.
+  // Faults of a store or the machine are for its operator alone.
   const message = described?.message ?? (status === FULL ? diskFull : failed)
   const conflict =
     type === 'memory_path_conflict_error' ? conflictOf(described?.details ?? {}) : undefined

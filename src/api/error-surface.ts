@@ -75,7 +75,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     status: 400,
     type: 'invalid_request_error',
   }),
-  // Not a 409: SDKs repeat those, and this stays refused.
+  // Not a 409: SDKs repeat those, and this remains refused.
   version_current: refused('Delete or overwrite the memory first; `redact` can do it in one step', {
     status: 400,
     type: 'invalid_request_error',

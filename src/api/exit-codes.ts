@@ -22,7 +22,7 @@ export type ExitCode =
   | 17
   | 130
 
-/** What each exit code says to a script, in ascending order. */
+/** The meaning of each exit code, in ascending order. */
 export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
   [0, 'Done, or nothing had to change'],
   [1, 'Unexpected: a bug in the program'],

@@ -11,13 +11,13 @@ import { type Operation, operationsIn } from './operation.ts'
 import { parseInput } from './schemas.ts'
 import type { Wire } from './wire.ts'
 
-/** For what happens in one store; a server of one store can make it, too. */
+/** For operations in one store; a server of one store can offer them, too. */
 export interface StoreContext extends OperationContext {
   readonly store: MemoryStore
   readonly cursors: Cursors
 }
 
-/** For what is about stores and sessions. */
+/** For operations on stores and sessions. */
 export interface HostContext {
   readonly host: Host
   readonly caller: Caller

@@ -1,5 +1,5 @@
-// What an operation is, for all adapters. Each is defined once: what comes in is inferred from its
-// schema, what goes out from `run`.
+// An operation, for all adapters. Each is defined once: its input is inferred from its schema, its
+// result from `run`.
 
 import type { z } from 'zod'
 

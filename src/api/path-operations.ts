@@ -54,7 +54,7 @@ export const listPaths = pathOperation({
     if (path !== root && (await store.list(path, { depth: 0 })) === undefined) throw notFound(path)
     const after = page === undefined || root === '/' ? page : root + page
     const found = await store.memories({ path, depth: recursive ? 0 : 1, limit, page: after })
-    // A cursor is a path, of which the part above the root stays unknown.
+    // A cursor is a path, without the part above the root.
     const next = root === '/' ? found.nextPage : found.nextPage?.slice(root.length)
     return { data: found.data, nextPage: next }
   },
@@ -135,7 +135,7 @@ export const deletePath = pathOperation({
   },
 })
 
-/** Newest first. Of what is erased only what stays is in it. */
+/** Newest first. Erased versions have only their remaining fields. */
 export const historyOfPath = pathOperation({
   name: 'the history of memories',
   effect: 'read',
@@ -236,7 +236,7 @@ async function checkStaysBelow(
   throw new StoreError('not_found', 'No such memory has ever existed')
 }
 
-/** Throws `not_found` for what was or would come to lie outside. */
+/** Throws `not_found` for a path outside, before or after. */
 function checkSteps({ steps }: Revert, root: string): void {
   const paths = steps.flatMap(({ before, after }) => [before?.path ?? root, after?.path ?? root])
   if (paths.every((path) => path === root || isBelow(path, root))) return

@@ -98,7 +98,10 @@ export const deleteStore = hostOperation({
   },
 })
 
-/** Fields that are absent or null stay. Throws `store_archived`, also if nothing would change. */
+/**
+ * Fields that are absent or null do not change. Throws `store_archived`, also if nothing would
+ * change.
+ */
 function patched(now: Settings, patch: FieldsOf<typeof storePatch>): Partial<Settings> {
   if (now.archivedAt !== undefined) {
     throw new StoreError('store_archived', 'The store is archived: it cannot be changed')
@@ -116,7 +119,9 @@ function patched(now: Settings, patch: FieldsOf<typeof storePatch>): Partial<Set
   }
 }
 
-/** A key of this API must not touch what only owners change on a device, such as the guard. */
+/**
+ * A key of this API must not touch settings that only owners change on a device, such as the guard.
+ */
 function checkKeys(metadata: MetadataPatch): void {
   if (!Object.keys(metadata).some(isOwnKey)) return
   throw new StoreError(

@@ -83,7 +83,7 @@ const RFC_3339 = new RegExp(
 )
 
 /**
- * Milliseconds since 1970; what is finer is cut off, as in the times that are returned. The plus
+ * Milliseconds since 1970; finer parts are cut off, as in the times that are returned. The plus
  * sign of an offset is read as a space if the client did not encode it.
  */
 function findTime(text: string): number | undefined {

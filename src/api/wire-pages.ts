@@ -6,7 +6,7 @@ import type { Page } from '../page.ts'
 import { pageJson, type Wire } from './wire.ts'
 
 export interface WireList<T> {
-  /** The name of the list, and all that decides what is in it. */
+  /** The name of the list, and every parameter that selects its items. */
   readonly list: readonly unknown[]
   readonly toWire: (item: T) => Wire
   /** Gets the cursor of the list itself. */

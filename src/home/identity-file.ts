@@ -48,7 +48,7 @@ export function checkPrivate(what: string, path: string, harm: string, found: St
 /**
  * Runs `work` with the identity in the file, which is created if it is missing. If `work` fails
  * before anything could have learnt of a new identity, the file is removed again: never if it
- * `isUsed`. Another process may begin or fail here at the same time, so what has worked is kept.
+ * `isUsed`. Another process may begin or fail here at the same time, so a success is kept.
  */
 export async function withIdentityFile<T>(
   place: IdentityPlace,

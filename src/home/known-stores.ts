@@ -1,5 +1,5 @@
 // Which store this machine has had at which directory, kept outside of it: a store whose directory
-// has vanished can be named. No more than a hint: what is lost or wrong here changes no command.
+// has vanished can be named. No more than a hint: a lost or wrong entry changes no command.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -32,7 +32,7 @@ export interface HostAdministration {
     name: string,
     workspaceId?: string,
   ): Promise<{ readonly key: ApiKey; readonly token: string }>
-  /** Rejects with `not_found`. A revoked key stays revoked. */
+  /** Rejects with `not_found`. A key remains revoked for good. */
   revokeKey(keyId: string): Promise<ApiKey>
   /** Of all workspaces, newest first, archived ones too. */
   stores(): readonly HostedStore[]
@@ -44,7 +44,7 @@ export interface HostAdministration {
 }
 
 /**
- * Makes the data directory if there is none. Throws `rolled_back`, `wrong_key`, `locked` or a
+ * Makes a missing data directory. Throws `rolled_back`, `wrong_key`, `locked` or a
  * storage code.
  */
 export async function openHostAdministration(

@@ -39,7 +39,7 @@ export class BackgroundSync {
     await this.#round
   }
 
-  /** Ends the sync of a store that is to be erased: a remote may be slow. */
+  /** Ends the sync of a store before it is erased: a remote may be slow. */
   leave(storeId: string): void {
     if (this.#current?.storeId === storeId) this.#current.leaving.abort()
   }
@@ -89,7 +89,7 @@ export class BackgroundSync {
     }
   }
 
-  /** Without opening the store: most have none. */
+  /** Without opening the store: most have no remote. */
   #hasRemote(storeId: string): boolean {
     const { directory } = this.#parts
     const file = `${directory.storePath(storeId)}/config`

@@ -51,7 +51,7 @@ export async function backupHost(options: BackupOptions, target: string): Promis
       if (next.length > 0) continue
       await removeOthers(disk, `${target}/stores`, listed)
       await atomicWrite(disk, `${target}/credentials`, secrets.bytes)
-      // Last: without it, a copy is none.
+      // Written last: a copy without it is incomplete.
       await atomicWrite(disk, `${target}/catalogue`, bytes)
       return reportOf(listed, (storeId) => copied.get(storeId) === true)
     }

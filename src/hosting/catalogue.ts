@@ -1,6 +1,6 @@
 // What a server knows of its workspaces and stores without opening any: a sealed file that is
-// replaced as a whole, so that a deleted name is gone. The server changes it; the command line adds
-// workspaces and stores while it runs.
+// replaced as a whole, so that a deleted name no longer exists. The server changes it; the command
+// line adds workspaces and stores while it runs.
 
 import { StoreError } from '../errors.ts'
 import { hasControls } from '../format/characters.ts'
@@ -118,7 +118,7 @@ export class Catalogue {
     return store
   }
 
-  /** Replaces what is known of a store by what it says itself. Throws `not_found`. */
+  /** Replaces the known facts about a store by its own. Throws `not_found`. */
   async follow(info: StoreInfo): Promise<HostedStore> {
     const { storeId } = info
     const known = this.find(storeId)

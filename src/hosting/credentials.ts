@@ -13,12 +13,12 @@ import { SealedFile } from './sealed-file.ts'
 
 /** Times are ms since 1970. */
 export interface ApiKey {
-  /** `apikey_…`: public, and the actor of what is written with the key. */
+  /** `apikey_…`: public, and the actor of writes with the key. */
   readonly keyId: string
   readonly name: string
   readonly workspaceId: string
   readonly createdAt: number
-  /** Undefined as long as the key works. It stays listed. */
+  /** Undefined as long as the key works. A revoked key remains listed. */
   readonly revokedAt: number | undefined
 }
 
@@ -49,13 +49,15 @@ interface Known extends Secret {
   readonly expiresAt: number
 }
 
-/** What is kept of a resource. */
+/** The stored fields of a resource. */
 type Attachment = Pick<SessionResource, 'memory_store_id' | 'access' | 'instructions'>
 
 type TokenKind = 'glk' | 'gls'
 
 const SECRET_BYTES = 32
-/** Of one key at a time: a request finds its session among them, and each change writes all. */
+/**
+ * The most sessions of one key: a request finds its session among them, and each change writes all.
+ */
 const sessionsMax = 10_000
 const tokenForm = /^(?:glk|gls)_[0-9a-z]{26}_[A-Za-z0-9_-]{43}$/
 /** Characters of all instructions of one key at a time: each change writes them, too. */
@@ -178,7 +180,7 @@ export class Credentials {
     return this.#file.snapshot()
   }
 
-  /** Every write leaves out what has expired. */
+  /** Every write leaves out expired sessions. */
   #update(change: (now: CredentialsValue) => CredentialsValue): Promise<CredentialsValue> {
     return this.#file.update((now) => {
       const time = this.#directory.clock()
@@ -239,7 +241,7 @@ function reachOf(
   }
 }
 
-/** Of the sessions of one key. Throws `rate_limited`. */
+/** Checks the number of sessions of one key. Throws `rate_limited`. */
 function checkLimits(sessions: readonly StoredSession[]): void {
   if (sessions.length > sessionsMax) {
     throw tooMany(`An API key has at most ${sessionsMax} sessions at a time`)

@@ -19,7 +19,7 @@ import type { SealedFilePlace } from './sealed-file.ts'
 export interface HostPlaces {
   /** The stores, the list of them, and the credentials. */
   readonly dataDirectory: string
-  /** For what reveals old copies of those: outside, and not backed up with them. */
+  /** Outside, for the state that reveals old copies, and not backed up with them. */
   readonly stateDirectory: string
   readonly identity: Identity
   readonly clock?: Clock
@@ -85,7 +85,7 @@ export class DataDirectory {
     return { disk, identity, random, storeId: NO_STORE }
   }
 
-  /** What is wrong with the places, though all would work. */
+  /** Warnings about the places, though all would work. */
   checkApart(): void {
     if (!`${this.storeStates}/`.startsWith(`${this.path}/`)) return
     throw new StoreError(
@@ -147,8 +147,8 @@ export class DataDirectory {
   }
 
   /**
-   * Runs `work` while no process makes a store apart from its server, and none erases what is
-   * marked. Taken before the lock of a sealed file. Throws `locked`.
+   * Runs `work` while no process makes a store apart from its server, and none erases marked
+   * stores. Taken before the lock of a sealed file. Throws `locked`.
    */
   holdStores<T>(work: () => Promise<T>): Promise<T> {
     return this.#halves.hold(lockWaitMsDefault, work)
@@ -159,7 +159,7 @@ export class DataDirectory {
     await sweepOwners(this.disk, this.locks)
   }
 
-  /** When no work under a lock goes on. Releases what could not be released then. */
+  /** Called while no work under a lock runs. Releases locks whose release failed. */
   async close(): Promise<void> {
     for (const lock of this.#locks) lock.abandon()
     await this.#identity.remove()

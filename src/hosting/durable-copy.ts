@@ -1,4 +1,4 @@
-// Copies files durably, in pieces, so that a server goes on in the meantime. Follows no link.
+// Copies files durably, in pieces, while a server runs. Follows no link.
 
 import { dirname } from 'node:path'
 import { pause } from '../async.ts'
@@ -6,7 +6,7 @@ import { type Disk, makeDurableDirectory } from '../disk/disk.ts'
 import { filesBelow } from '../disk/file-sweep.ts'
 import { MEBIBYTE } from '../limits.ts'
 
-/** What is to be copied of a directory: by paths in it. */
+/** The files of a directory to copy, by their paths in it. */
 export type Choice = (path: string) => boolean
 
 /**

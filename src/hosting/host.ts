@@ -9,7 +9,7 @@ import type { StoreWriter } from '../store/store-writer.ts'
 
 export type Access = 'read_write' | 'read_only'
 
-/** Who calls: an API key, or the session whose token was shown. */
+/** The caller: an API key, or the session whose token was shown. */
 export interface Caller {
   /** `{type: 'api', id: 'apikey_…'}` or `{type: 'session', id: 'sesn_…'}`. */
   readonly actor: Actor
@@ -17,9 +17,9 @@ export interface Caller {
   readonly workspaceId: string
   /** `apikey_…`: the key, or the one that made the session. For logs and limits. */
   readonly keyId: string
-  /** Of a session: the stores that it reaches, by `memstore_…`. Undefined for a key. */
+  /** For a session: the stores that it reaches, by `memstore_…`. Undefined for a key. */
   readonly attached: ReadonlyMap<string, Access> | undefined
-  /** Of a session: what its program says of these stores to the model, by `memstore_…`. */
+  /** For a session: its program's instructions about these stores, by `memstore_…`. */
   readonly instructions: ReadonlyMap<string, string>
 }
 
@@ -78,7 +78,7 @@ export interface SessionRequest {
 export interface Cursors {
   /** `page_…`. `list` names the list and its filters: no other list takes the cursor. */
   seal(list: string, after: string): string
-  /** What was sealed. Throws `invalid_input` for any other text. */
+  /** The value of a sealed cursor. Throws `invalid_input` for any other text. */
   open(list: string, cursor: string): string
 }
 
@@ -95,7 +95,7 @@ export interface Host {
   readonly operator: Operator
   /** Whose token it is; undefined for any that is unknown, revoked or expired. */
   authenticate(token: string): Caller | undefined
-  /** Newest first; of one time, by id, the greatest first. A session sees what is attached. */
+  /** Newest first; of one time, by id, the greatest first. A session sees its attached stores. */
   list(caller: Caller, query: HostedStoreQuery): Page<HostedStore>
   /** Throws `not_found`, also for a store of another workspace. */
   get(caller: Caller, storeId: string): HostedStore

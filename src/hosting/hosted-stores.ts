@@ -20,7 +20,7 @@ import { type Catalogue, missing } from './catalogue.ts'
 import type { DataDirectory, HostNotice } from './data-directory.ts'
 import type { Caller, HostedStore } from './host.ts'
 
-/** Who recovers the stores that a server makes: one of these, or it makes none. */
+/** How the server's new stores are recovered: by one of these, or it makes no store. */
 export interface HostRecovery {
   /** `GLKO1-…`, from `generateOperatorSecret`. */
   readonly operatorSecret?: string | undefined
@@ -35,7 +35,7 @@ export interface HostedStoresParts {
   readonly notice: (notice: HostNotice) => void
   /** For the caches of all stores that it opens; undefined: as any process has. */
   readonly cacheBudget: CacheBudget | undefined
-  /** Of the stores that it makes. */
+  /** The settings of the stores that it makes. */
   readonly storeLimits: CreateOptions['limits'] | undefined
   readonly refuseSecrets?: boolean | undefined
 }
@@ -122,7 +122,7 @@ export class HostedStores {
     return this.#inTurn(store, () => this.#follow(store))
   }
 
-  /** Changes the settings of a store, and what the catalogue says of them, also after a crash. */
+  /** Changes the settings of a store, and their copy in the catalogue, even after a crash. */
   updateSettings(
     store: MemoryStore,
     me: StoreWriter,
@@ -161,7 +161,7 @@ export class HostedStores {
     }
   }
 
-  /** For everybody it is gone once the catalogue has lost it. Rejects with `not_found`. */
+  /** It no longer exists once it is removed from the catalogue. Rejects with `not_found`. */
   async delete(
     storeId: string,
     whenUnused: (erase: () => Promise<void>) => Promise<void>,

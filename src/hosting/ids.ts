@@ -1,5 +1,5 @@
-// The public ids of what a host keeps besides stores, in the form of FORMAT §1.1: a prefix and 26
-// digits of base32, so that one can be the actor of a record (FORMAT §1.2).
+// The public ids of a host's keys, workspaces and sessions, in the form of FORMAT §1.1: a prefix
+// and 26 digits of base32, so that one can be the actor of a record (FORMAT §1.2).
 
 import type { Random } from '../crypto/random.ts'
 import { encodeBase32 } from '../format/base32.ts'

@@ -27,7 +27,7 @@ import { HostedStores, type HostRecovery } from './hosted-stores.ts'
 import { planResources } from './session-resources.ts'
 import { maxBytesDefault, StorePool } from './store-pool.ts'
 
-/** Of what the process may hold, the caches of all stores together. */
+/** The part of the process's memory for the caches of all stores together. */
 const CACHES_SHARE = 8
 
 export interface HostOptions extends HostPlaces, HostRecovery {
@@ -35,15 +35,15 @@ export interface HostOptions extends HostPlaces, HostRecovery {
   readonly syncEveryMs?: number
   /** How many stores may be open at once: 200 by default. */
   readonly maxOpen?: number
-  /** What the process is to hold at most, all of Node.js included: 512 MiB by default. */
+  /** The most memory of the process, all of Node.js included: 512 MiB by default. */
   readonly maxBytes?: number
   /** How long a store remains open that no one uses: a minute by default. */
   readonly idleMs?: number
-  /** Of the stores that it makes; defaults as `createStore`. */
+  /** The settings of new stores; defaults as `createStore`. */
   readonly storeLimits?: CreateOptions['limits']
   /** Accepts once a catalogue and credentials that were put back to an older state. */
   readonly acceptRolledBack?: boolean
-  /** Told what goes wrong next to the requests. Says no name, text or token. */
+  /** Told of failures outside of requests. Names no path, text or token. */
   readonly notice?: (notice: HostNotice) => void
 }
 
@@ -84,7 +84,7 @@ async function openParts(
   const cacheBudget = new CacheBudget(maxBytes / CACHES_SHARE)
   const made = { recovery, storeLimits, cacheBudget }
   const stores = new HostedStores({ directory, catalogue, notice, ...made })
-  // An older catalogue does not know what was made since.
+  // An older catalogue does not know newer stores.
   if (!catalogue.wasRolledBack) await stores.sweep()
   const { maxOpen, idleMs } = options
   const open = (storeId: string): Promise<MemoryStore> => stores.open(storeId)

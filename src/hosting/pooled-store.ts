@@ -5,7 +5,7 @@ import type { MemoryStore } from '../store/memory-store.ts'
 export class PooledStore {
   /** `memstore_…` */
   readonly storeId: string
-  /** Who works with it, or waits until it is open. */
+  /** The requests that use it, or wait until it is open. */
   users = 0
   /** Rejects if it cannot be opened. */
   readonly opened: Promise<MemoryStore>
@@ -40,7 +40,7 @@ export class PooledStore {
     this.#store = await opening
   }
 
-  /** A failure loses nothing: what was acknowledged is durable, and the next opening finds it. */
+  /** A failure loses nothing: acknowledged changes are durable, and the next opening finds them. */
   async close(): Promise<void> {
     clearTimeout(this.idle)
     await this.#store?.close().catch(() => undefined)

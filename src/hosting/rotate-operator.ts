@@ -1,6 +1,6 @@
 // Replaces the operator secret that recovers the stores of a server. Stores that are made in the
 // meantime have to get the new secret already, so a server is given it before this runs. May be
-// repeated at any time, also after it was killed: what is done is recognised.
+// repeated at any time, even after it was killed: it recognises stores that are done.
 
 import type { WorkOptions } from '../async.ts'
 import { StoreError } from '../errors.ts'

@@ -1,5 +1,5 @@
 // A JSON value in a file that only this identity reads, replaced as a whole with each change, so
-// that no history keeps what was removed. How new it is, its generation, is kept outside, in the
+// that no history keeps removed values. How new it is, its generation, is kept outside, in the
 // state directory: an old copy that was put back is noticed (FORMAT §9). First the file is durable,
 // then its freshness, then the change is answered. Several processes change it, one at a time.
 
@@ -25,10 +25,10 @@ import {
 
 export interface SealedFilePlace {
   readonly owner: CacheOwner
-  /** What it is, and what errors call it. */
+  /** Its name in errors. */
   readonly role: 'catalogue' | 'credentials'
   readonly path: string
-  /** Outside of what is backed up and put back together with the file. */
+  /** Outside of the backup that contains the file. */
   readonly freshnessPath: string
   readonly lock: ProcessLock
   readonly clock: Clock
@@ -112,7 +112,7 @@ export class SealedFile<T extends object> {
     return this.#wasRolledBack
   }
 
-  /** Throws `store_full` if what is to be added has no room: before anything else is made of it. */
+  /** Throws `store_full` if an addition has no room, before anything else is made. */
   checkRoom(): void {
     if (this.#current().size > sealedFileBytesMax - MEBIBYTE) throw this.#full()
   }
@@ -165,7 +165,7 @@ export class SealedFile<T extends object> {
     this.#note()
   }
 
-  /** What a crash left half-written may hold what was removed since. */
+  /** A half-written file of a crash may hold values that were removed since. */
   #removeLeftovers(): void {
     const { path, owner } = this.#parts
     const directory = dirname(path)
@@ -238,7 +238,7 @@ export class SealedFile<T extends object> {
   }
 
   /**
-   * A file that was refused may be replaced by what is here, unless another process wrote it since:
+   * A refused file may be replaced by the value here, unless another process wrote it since:
    * a key that it revoked would work again.
    */
   #checkNewest({ generation }: Generation): void {

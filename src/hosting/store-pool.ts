@@ -13,7 +13,7 @@ export interface StorePoolOptions {
   readonly open: (storeId: string) => Promise<MemoryStore>
   /** 200 by default. */
   readonly maxOpen?: number | undefined
-  /** What the process is to hold at most, all of Node.js included; 512 MiB by default. */
+  /** The most memory of the process, all of Node.js included; 512 MiB by default. */
   readonly maxBytes?: number | undefined
   /** How long a store remains open that no one uses; a minute by default. */
   readonly idleMs?: number | undefined
@@ -26,16 +26,16 @@ export const maxBytesDefault: number = 512 * MEBIBYTE
 const idleMsDefault = 60_000
 /** Opening is work of this thread alone: more at a time are no faster, and hold more. */
 const openingMax = 4
-/** How many stores may be open at first: what they cost is to be seen before more are. */
+/** How many stores may be open at first, until their cost is known. */
 const capacityAtFirst = 16
 const samplingMs = 250
-/** After stores were closed, so many samples pass: their memory is free at the next collections. */
+/** The samples to skip after stores were closed: their memory is freed by the next collections. */
 const patience = 4
 /** Of `maxBytes`: above it, stores are closed. */
 const highShare = 0.8
-/** What a process may come to hold besides until that shows: writes to many stores at once. */
+/** The further memory that a process may need until that shows: writes to many stores at once. */
 const marginBytes = 96 * MEBIBYTE
-/** Of the bytes above which stores are closed: above it, no more than now are open. */
+/** The share of the bytes above which stores are closed: above it, no further store is opened. */
 const lowShare = 0.8
 
 export class StorePool {
@@ -151,7 +151,7 @@ export class StorePool {
     if (this.#open.delete(pooled)) this.#open.add(pooled)
   }
 
-  /** Opens what waits, and closes what is in its way. */
+  /** Opens waiting stores, and closes idle ones for them. */
   #makeRoom(): void {
     for (const pooled of this.#waiting) {
       if (this.#opening >= openingMax || this.size >= this.#capacity) break

@@ -27,7 +27,7 @@ export async function handleHttp(
   return isFirst && response.ok ? withSession(response, clientNameIn(body)) : response
 }
 
-/** Undefined for what is no JSON: the protocol says so. */
+/** Undefined for anything but JSON: the protocol reports it. */
 async function bodyOf(request: Request): Promise<unknown> {
   if (request.method !== 'POST') return undefined
   try {

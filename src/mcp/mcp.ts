@@ -28,15 +28,15 @@ export interface McpOptions {
   readonly access?: Access | undefined
   /** A directory of a single store: nothing outside it is seen. `/` by default. */
   readonly path?: string | undefined
-  /** Who writes. By default a session for each connection, named after the client. */
+  /** The author of writes. By default a session for each connection, named after the client. */
   readonly author?: Author | undefined
   /** Asked before each change for the session to write in; undefined if there is no session. */
   readonly session?: (() => string | undefined) | undefined
-  /** What the program says of one store to the model. */
+  /** The program's instructions about one store to the model. */
   readonly instructions?: string | undefined
   /** That clients are told as the version of the server. */
   readonly version?: string | undefined
-  /** Told what is wrong with the store or the machine, which a client does not learn. */
+  /** Told of faults of the store or the machine, which a client does not learn. */
   readonly onError?: ((error: unknown) => void) | undefined
   readonly clock?: Clock
 }

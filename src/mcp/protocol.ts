@@ -1,5 +1,5 @@
 // One server of the protocol, for a connection or a request: names the tools and resources, and
-// turns a refusal into a result that the model reads. Whatever else goes wrong says nothing of the
+// turns a refusal into a result that the model reads. Any other failure reveals nothing about the
 // host.
 
 import {
@@ -28,7 +28,7 @@ export interface Served {
   readonly version: string
   /** Told the name that a client gives itself, before each request that uses a store. */
   readonly hear: (name: unknown) => void
-  /** Told what is wrong with a store or the machine: it is not for the client. */
+  /** Told of faults of a store or the machine, which a client does not learn. */
   readonly tell: (error: unknown) => void
   /** Runs calls in the order in which they were made. */
   readonly inOrder: <T>(effect: Effect, run: () => Promise<T>) => Promise<T>

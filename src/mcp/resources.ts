@@ -118,7 +118,7 @@ function mimeTypeOf(path: string): string {
   return /\.(?:md|markdown)$/i.test(path) ? 'text/markdown' : 'text/plain'
 }
 
-/** Of the next page: the mount, and after which path in it. */
+/** The cursor of the next page: the mount, and the last path in it. */
 function cursorOf({ name }: Mount, after = ''): string {
   return Buffer.from(name + after).toString('base64url')
 }

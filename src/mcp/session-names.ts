@@ -7,7 +7,7 @@ import type { Random } from '../crypto/random.ts'
 
 /** Leaves room for the end in an actor id (FORMAT §1.2). */
 const NAME_MAX = 32
-/** Of a name that is looked at. */
+/** The characters of a name that are looked at. */
 const LOOKED_AT_MAX = 256
 const RUN_BYTES = 3
 const KEY_DIGITS = 12
@@ -27,13 +27,13 @@ export function clientName(given: unknown): string {
   return name === '' ? unnamed : name
 }
 
-/** Of one run on standard input: `agent-20261123T170500-5f09c2`. */
+/** The session of one run on standard input: `agent-20261123T170500-5f09c2`. */
 export function runSession(given: unknown, clock: Clock, random: Random): string {
   const time = new Date(clock()).toISOString().replaceAll(/[-:]|\..*$/g, '')
   return `${clientName(given)}-${time}-${toHex(random(RUN_BYTES))}`
 }
 
-/** Of what a client does with one API key: `agent-2m9x0q4h7c1r`. */
+/** The session of a client's calls with one API key: `agent-2m9x0q4h7c1r`. */
 export function keySession(given: unknown, keyId: string): string {
   return `${clientName(given)}-${keyId.slice(-KEY_DIGITS)}`
 }

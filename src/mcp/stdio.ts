@@ -1,5 +1,5 @@
-// The connection to one client over two streams, one message a line. When the input ends, what was
-// asked is answered first. A client that asks faster than it gets answers waits.
+// The connection to one client over two streams, one message a line. When the input ends, open
+// requests are answered first. A client that asks faster than it gets answers waits.
 
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import {

@@ -33,7 +33,7 @@ export interface At {
   readonly shown: string
 }
 
-/** What is particular about the tool of an operation. */
+/** The specifics of the tool of an operation. */
 export interface Shape<Input, Result> {
   readonly name: string
   readonly title: string
@@ -41,7 +41,7 @@ export interface Shape<Input, Result> {
   readonly outputSchema: ObjectSchema
   /** Given for writes; a read is neither. */
   readonly hints?: { readonly destructiveHint: boolean; readonly idempotentHint: boolean }
-  /** Whether a memory is to get the path. */
+  /** Whether the path is a memory's new path. */
   readonly isNew?: boolean
   readonly present: (result: Result, at: At, input: Input) => ToolResult
   /** The answer where no store is; without it, such a path is refused. */

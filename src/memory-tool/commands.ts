@@ -91,7 +91,7 @@ interface Call<Input> {
 
 /** The texts of a writing command on one path. `refuse` leaves other failures to `refusalOf`. */
 interface Texts<Input, Result> {
-  /** Whether a memory is to get the path. */
+  /** Whether the path is a memory's new path. */
   readonly isNew?: boolean
   readonly answer: (path: string, result: Result) => string
   /** For `/memories` and the root of a store: directories, whatever is in a store. */
@@ -172,7 +172,7 @@ async function rename(space: ToolSpace, raw: unknown): Promise<string> {
   }
 }
 
-/** Of a rename to a path that the store does not have. */
+/** The answer to a rename to a path that the store does not have. */
 function leadsOut(space: ToolSpace, from: string, to: Place | Nowhere): Refusal {
   if (to.isRoot) return new Refusal(`The destination ${to.shown} already exists`)
   const cannot = `Cannot rename ${from} to ${to.shown}`
@@ -248,7 +248,7 @@ function invalidPathText(path: string): string {
   return `${missingText(path)}. Please provide a valid path.`
 }
 
-/** Of a path that no store has. */
+/** The answer about a path that no store has. */
 function notMounted(path: string, space: ToolSpace): Refusal {
   return new Refusal(`${missingText(path)}. ${directoriesText(space)}`)
 }

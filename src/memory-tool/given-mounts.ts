@@ -16,14 +16,14 @@ export interface MemoryMount {
   readonly mount?: string | undefined
   /** `read_only` refuses every command but `view`; the default is `read_write`. */
   readonly access?: Access | undefined
-  /** What the model is to do with the store, at most 4,096 characters; for `memoryPrompt`. */
+  /** Instructions to the model about the store, at most 4,096 characters; for `memoryPrompt`. */
   readonly instructions?: string | undefined
 }
 
 /** One store, which is `/memories` itself, or one to eight, each a directory of it. */
 export type MemoryMounts = MemoryStore | readonly MemoryMount[]
 
-/** What was given, checked, and no longer the caller's to change. */
+/** The given mounts, checked and copied. */
 export interface Given {
   readonly isOne: boolean
   readonly mounts: readonly MemoryMount[]

@@ -1,5 +1,5 @@
 // The operation behind `POST /v1/gitlocket/memory_tool`: one command of the memory tool on stores
-// of a server. What the model is to read is an answer, not an error of the request.
+// of a server. A refusal that the model reads is an answer, not an error of the request.
 
 import { hostOperation } from '../api/hosted.ts'
 import { objectField, parameters } from '../api/schemas.ts'

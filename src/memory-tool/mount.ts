@@ -8,16 +8,16 @@ export interface MountContext extends OperationContext {
   readonly store: MemoryStore
 }
 
-/** What is known of a mount without its store. */
+/** The facts about a mount without its store. */
 export interface MountInfo {
   /** Its directory below `/memories` where there are several, and its name in addresses. */
   readonly name: string
   /** `memstore_…` */
   readonly storeId: string
   readonly access: Access
-  /** What the store says of itself: data for the model, never orders. */
+  /** The store's description of itself: data for the model, never orders. */
   readonly description: string
-  /** What the program that runs the agent says of it; undefined if nothing. */
+  /** The instructions of the program that runs the agent; undefined without any. */
   readonly instructions: string | undefined
   /** The path of the store that is seen as its root: nothing outside it is seen. `/` for all. */
   readonly root: string

@@ -1,5 +1,5 @@
 // The section of a system prompt about the memory tool: how it is used, and which stores there are.
-// What a store says of itself may come from others: it is quoted so that it can neither leave the
+// A store's description may come from others: it is quoted so that it can neither leave the
 // quotation nor look like anything of ours.
 
 import { storeDescriptionCharactersMax } from '../limits.ts'
@@ -53,12 +53,15 @@ function describe(directory: string, mount: MountInfo): readonly string[] {
   ]
 }
 
-/** Of the program that runs the agent: it stands as it is. */
+/** From the program that runs the agent: not quoted. */
 function indented(instructions: string): string {
   return instructions.trim().replaceAll(/\r?\n/g, '\n  ')
 }
 
-/** What is neither shown nor plain: marks of quotation, of a tag, a heading, a list or a table. */
+/**
+ * Characters that are not shown or not plain: marks of quotation, of a tag, a heading, a list or a
+ * table.
+ */
 const special = /[^\p{L}\p{M}\p{N} .,:;!?'()/&%+@_-]|\p{Default_Ignorable_Code_Point}/gu
 /** Letters that look like marks of quotation. */
 const quoteLike = /[\u02b0-\u02ff]/gu

@@ -29,7 +29,7 @@ export function refusalOf(error: unknown): Refusal {
   })
 }
 
-/** What is wrong with a store or with the machine: it is for the operator alone. */
+/** Faults of a store or the machine: for the operator alone. */
 export function isFault(error: unknown): boolean {
   return !(error instanceof Refusal) && surfaceOf(error).status >= 500
 }

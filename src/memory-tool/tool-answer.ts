@@ -1,4 +1,4 @@
-// What is answered to programs that pass the inputs of a model on, in whatever language they are
+// The answer to programs that pass on the inputs of a model, in whatever language they are
 // written: the content of the tool result, and whether it is an error.
 
 import { errorContentOf } from './refusal.ts'
@@ -11,8 +11,8 @@ export interface ToolAnswer {
 }
 
 /**
- * Runs the command that an input names. What `read` throws is for the model, too. Throws only what
- * is a fault, and not for the model.
+ * Runs the command that an input names. What `read` throws is for the model, too. Throws only
+ * faults, which are not for the model.
  */
 export async function answerTool(
   run: RunCommand,

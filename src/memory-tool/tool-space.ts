@@ -1,6 +1,6 @@
-// What the model sees below `/memories`: one store, or a directory for each of several. Finds the
-// store and the store path that a path means. No path may reach two stores, or anything beside what
-// is mounted.
+// The tree below `/memories`, as the model sees it: one store, or a directory for each of several.
+// Finds the store and the store path that a path means. No path may reach two stores, or anything
+// that is not mounted.
 
 import { checkNewStorePath, checkStorePath } from '../api/actions.ts'
 import { checkMounts } from './mount-rules.ts'
@@ -17,7 +17,7 @@ export interface Place<Mounted extends MountInfo = Mount> {
   readonly isRoot: boolean
 }
 
-/** What belongs to no store: `/memories` itself where it lists them, and what is not mounted. */
+/** A path of no store: `/memories` itself where it lists them, or an unmounted one. */
 export interface Nowhere {
   readonly mount: undefined
   readonly shown: string
@@ -50,7 +50,7 @@ export class ToolSpace<Mounted extends MountInfo = Mount> {
     return parseToolPath(parameter, input, (below) => this.#find(below, checkStorePath))
   }
 
-  /** Like `parse`, for a path that a memory is to get. */
+  /** Like `parse`, for a memory's new path. */
   parseNew(parameter: string, input: string): Place<Mounted> | Nowhere {
     return parseToolPath(parameter, input, (below) => this.#find(below, checkNewStorePath))
   }

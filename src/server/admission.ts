@@ -1,4 +1,4 @@
-// Who may ask at all, from the headers alone: the hosts and origins by which the server is reached,
+// Admits requests, by their headers alone: the hosts and origins by which the server is reached,
 // the credential, and the version and betas of the API (Memory Stores API §1).
 
 import { StoreError } from '../errors.ts'

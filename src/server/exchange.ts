@@ -13,7 +13,7 @@ import type { KeyLimits, Stay } from './key-limits.ts'
 import { readBody, readBytes, readQuery, sentBytes } from './request-input.ts'
 import type { Route } from './routes.ts'
 
-/** What is known of a request that has been answered; nothing that it holds. */
+/** The facts about an answered request, without its contents. */
 export interface LogLine {
   readonly request_id: string
   readonly method: string
@@ -23,7 +23,7 @@ export interface LogLine {
   readonly ms: number
   /** Null without a valid credential. */
   readonly key_id: string | null
-  /** The code of the error; `unexpected` for one that has none. */
+  /** The code of the error; `unexpected` for one without a code. */
   readonly error?: string
   /** Where that was thrown: the newest calls, by file and line. */
   readonly at?: readonly string[]
@@ -38,7 +38,7 @@ export interface ExchangeContext {
   readonly log: (line: LogLine) => void
 }
 
-/** Who asks, as soon as that is known. */
+/** The caller, as soon as it is known. */
 interface Found {
   caller?: Caller
   stay?: Stay

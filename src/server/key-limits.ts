@@ -98,7 +98,7 @@ function stayOf(use: Use, session: string, clock: Clock): Stay {
 
 /**
  * An amount that comes back over time: requests per second, milliseconds per minute. A clock that
- * was set back gives nothing and takes nothing: the allowance goes on from the new time.
+ * was set back gives nothing and takes nothing: the allowance continues from the new time.
  */
 class Allowance {
   readonly #max: number
@@ -106,7 +106,7 @@ class Allowance {
   #left: number
   #at: number
 
-  /** All of it is there at first; what is used comes back within `ms`. */
+  /** It is full at first; a used part returns within `ms`. */
   constructor(max: number, ms: number, now: number) {
     this.#max = max
     this.#perMs = max / ms

@@ -167,7 +167,9 @@ const rawStatuses: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
 }
 
-/** To bytes that are no request, too long or too slow: there is no message to answer. */
+/**
+ * The answer to bytes that are not a request, too long or too slow: there is no message to answer.
+ */
 function rawAnswer(code: string = ''): string {
   const status = rawStatuses[code] ?? '400 Bad Request'
   const problem = 'The request is malformed, or took too long'

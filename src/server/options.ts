@@ -1,4 +1,4 @@
-// The options of a server, and what they are by default.
+// The options of a server, and their defaults.
 
 import type { HostedRoute } from '../api/hosted.ts'
 import type { Clock } from '../clock.ts'
@@ -36,7 +36,7 @@ export interface HttpOptions {
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   /** A proxy of this machine's operator speaks TLS with the clients. */
   readonly behindProxy?: boolean | undefined
-  /** Names by which clients reach the server, besides those of this machine itself. */
+  /** Names by which clients reach the server, in addition to those of this machine. */
   readonly allowedHosts?: readonly string[] | undefined
   /** Origins whose web pages may ask: none by default. */
   readonly allowedOrigins?: readonly string[] | undefined
@@ -60,7 +60,7 @@ export const limitsDefault: ServerLimits = {
   closeMs: 10_000,
   inFlightPerKey: 512,
   requestsPerSecondPerKey: 10_000,
-  // Of a server that may hold 512 MiB: sixteen lists, or 512 requests of other kinds.
+  // For a server that may hold 512 MiB: sixteen lists, or 512 requests of other kinds.
   heldBytesPerKey: 64 * MEBIBYTE,
   // Two threads match 120 s in a minute, and one search for 2 s at most.
   matchingMsPerMinutePerKey: 20_000,

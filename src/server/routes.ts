@@ -85,7 +85,7 @@ function post(
   return { method: 'POST', path, operation, query, body: { fields }, beta: true }
 }
 
-/** What the path says alone. */
+/** The fields in the path. */
 function act(path: string, operation: RoutedAction): Route {
   const body = { fields: [], optional: true }
   return { method: 'POST', path, operation, query: [], body, beta: true }

@@ -72,7 +72,7 @@ function makeApp(
   return app
 }
 
-/** An adapter says itself which of them it does not take. */
+/** An adapter itself refuses those that it does not take. */
 const anyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** This machine's own names, and those by which it is reached. */

@@ -23,7 +23,7 @@ export class Turns {
       act()
       return
     }
-    // To read no more of them is not enough: Node goes on after each request that it has parsed.
+    // To read no more of them is not enough: Node continues after each request that it has parsed.
     if (line.waiting >= waitingMax) {
       socket.destroy()
       return

@@ -1,4 +1,4 @@
-// Proofs: that the whole history verifies, and what it says of access, writing and erasing.
+// Proofs: that the whole history verifies, and its account of access, writing and erasing.
 
 import { z } from 'zod'
 import { reportCsv } from '../report-csv.ts'

@@ -1,4 +1,4 @@
-// What the page of the console may ask, by name, and what it is answered: JSON, between one version
+// The questions of the console's page, by name, and their answers: JSON, between one version
 // of the program and itself. All of it is inferred from the operations; the page is checked against
 // the same types.
 
@@ -74,8 +74,10 @@ export type ConsoleEvent =
       readonly versionId: string
       readonly path?: string | undefined
     }
-  /** Everything may have changed, as after a redaction: what is shown must be asked for again. */
+  /**
+   * Everything may have changed, as after a redaction: the page must ask for its contents again.
+   */
   | { readonly type: 'resync' }
-  /** Sent now and then, so that a page notices that its console is gone. */
+  /** Sent now and then, so that a page notices the end of its console. */
   | { readonly type: 'alive' }
   | { readonly type: 'locked' }

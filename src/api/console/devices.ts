@@ -1,4 +1,4 @@
-// Who may read and write the store.
+// The members of the store and their rights.
 
 import { z } from 'zod'
 import type { SecretsReplaced } from '../../store/devices/device-changes.ts'

@@ -15,7 +15,7 @@ import {
 /** How often it is looked for what others have written. */
 const EVERY_MS = 1000
 
-/** `userOf` says who uses a store. */
+/** `userOf` names the user of a store. */
 export function hostedSubjects(
   operator: Operator,
   userOf: (store: MemoryStore) => ConsoleUser,

@@ -1,4 +1,4 @@
-// Memories: all of them, one, what is found in them, and how they are changed.
+// Memories: lists, one memory, search, and changes.
 
 import { z } from 'zod'
 import { assert, StoreError } from '../../errors.ts'
@@ -17,7 +17,7 @@ export const memoriesOperations = {
     effect: 'read',
     input: z.strictObject({ ...atField, deleted: z.boolean().optional() }),
     run: async ({ store, work }, { at, deleted = false }): Promise<Tree> => {
-      // What is now is in RAM; the history is read first, which takes a while.
+      // The present is in RAM; the history is read first, which takes a while.
       if (at === undefined && !deleted) {
         const memories = (await store.current()).map(describeRow)
         return { memories, deleted: [], redacted: 0, displaced: 0 }

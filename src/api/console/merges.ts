@@ -51,7 +51,7 @@ export const mergesOperations = {
     input: z.strictObject({ versionIds: listOf(mergesMax) }),
     run: async (context, { versionIds }) => {
       const known = new Map((await rowsOf(context)).map((row) => [row.versionId, row.isSeen]))
-      // Undefined for what is no merge.
+      // Undefined for any other commit.
       context.seen.mark(versionIds.filter((id) => known.get(id) === false))
       return {}
     },

@@ -24,7 +24,7 @@ export interface ConsoleContext {
   readonly seen: SeenMerges
   /** How this machine may talk to remotes. */
   readonly remoteAccess: NonNullable<SyncOptions['access']>
-  /** As of `findResidue`, for what proves that a text is gone. */
+  /** As of `findResidue`, for proofs that a text is erased. */
   readonly textsOutside: () => readonly string[]
   readonly clock: Clock
   /** Belongs to the request: its signal is aborted if the page no longer waits. */

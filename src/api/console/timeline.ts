@@ -75,7 +75,9 @@ async function hiddenIn(store: MemoryStore, { after }: GroupedChange): Promise<n
   return countHidden(content).count
 }
 
-/** After the group that has had the version as its newest: a list that has grown goes on there. */
+/**
+ * After the group that has had the version as its newest: a list that has grown continues there.
+ */
 function pageOf(found: readonly VersionGroup[], page: PageInput): Page<VersionGroup> {
   const { after } = page
   const last = after === undefined ? -1 : found.findIndex(({ versionId }) => versionId === after)

@@ -5,7 +5,7 @@ import { runProgram } from './program.ts'
 import { listenForInterrupts } from './terminal/interrupts.ts'
 
 endQuietlyWithoutReader()
-// A server goes on without the reader of its log, which may be restarted.
+// A server continues without the reader of its log, which may be restarted.
 process.stderr.on('error', () => undefined)
 // Not awaited: a bundle in CommonJS has no top-level await.
 void main()

@@ -50,7 +50,7 @@ async function lastLine(
   }
 }
 
-/** Of an error that is none of ours nothing is told: its message may hold anything. */
+/** A foreign error is not described: its message may hold anything. */
 function describe(error: unknown): AskError {
   if (!(error instanceof StoreError)) {
     return { code: 'unexpected', message: 'The console failed', advice: surfaceOf(error).advice }

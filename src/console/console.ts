@@ -27,7 +27,7 @@ export interface WebConsole {
   readonly url: string
   /** An address with a one-time token in its fragment, which is good for a minute. */
   readonly newAddress: () => string
-  /** Resolves when a user locks it, or no one has used it for long: it is to be closed. */
+  /** Resolves when a user locks it, or no one has used it for long: then close it. */
   readonly locked: Promise<'user' | 'idle'>
   /** Forgets all keys, empties the pages, and ends. */
   readonly close: () => Promise<void>

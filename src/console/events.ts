@@ -80,7 +80,7 @@ class ConsoleEvents {
         this.#tellAll(change)
       }
     } catch {
-      // What ends a watch fails each question, too, which says so.
+      // An error that ends a watch also fails each question, which reports it.
       if (!signal.aborted) this.#tellAll({ type: 'resync' })
     }
   }

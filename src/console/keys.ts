@@ -1,5 +1,5 @@
-// Who is let in: one-time tokens for addresses, and the keys of tabs that they are traded for. Both
-// are 256 random bits, of which only hashes are kept; nothing is written to a disk.
+// The keys of the console: one-time tokens for addresses, and the keys of tabs that they are traded
+// for. Both are 256 random bits, of which only hashes are kept; nothing is written to a disk.
 
 import { toHex } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
@@ -8,7 +8,7 @@ import { type Random, systemRandom } from '../crypto/random.ts'
 
 const BYTES = 32
 const TOKEN_MS = 60_000
-/** Beyond it the oldest ones end: no one opens so many. */
+/** Beyond it the oldest ones end: no one opens more. */
 const TOKENS_MAX = 32
 const KEYS_MAX = 256
 
@@ -46,7 +46,7 @@ export class ConsoleKeys {
     return key
   }
 
-  /** Of a header `Authorization`. */
+  /** Whether the value of the header `Authorization` is a known key. */
   isKnown(authorization: string | null): boolean {
     const key = /^Bearer ([\w-]{43})$/.exec(authorization ?? '')?.[1]
     return key !== undefined && this.#keys.has(sha256OfText(key))

@@ -6,7 +6,7 @@ import { type ErrorCode, type ErrorDetails, hasCode, StoreError } from '../../er
 export class CommandError extends StoreError {
   /** What to do, as a sentence. */
   readonly hint: string
-  /** Text that must not be lost; goes to standard output before the error is reported. */
+  /** Text that must not be lost; printed to standard output before the error is reported. */
   readonly output: string
   /** Printed instead of the store's path, if the failure is about something else. */
   readonly place: string | undefined

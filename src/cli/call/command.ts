@@ -29,13 +29,13 @@ export interface Answer {
   readonly text: string
   /** The text came from an Ink: it is safe for a terminal unchanged, colours included. */
   readonly inked?: true
-  /** On a terminal the text goes through the pager. */
+  /** On a terminal the text is shown by the pager. */
   readonly paged?: true
   /** For programs: with `--json` this value is printed instead. */
   readonly json: unknown
   /** A remark for users, on standard error. */
   readonly note?: string
-  /** Failures besides the answer; they go to standard error as errors do. */
+  /** Failures in addition to the answer; printed to standard error as errors are. */
   readonly failures?: readonly unknown[]
   /** The default is 0. */
   readonly exitCode?: number
@@ -50,7 +50,7 @@ export interface Command {
   readonly options: readonly Option[]
   /** Paragraphs of help. */
   readonly notes?: readonly string[]
-  /** What it takes away may be gone: no one is to reach it by a typing error. */
+  /** It may destroy something: no typing error may reach it. */
   readonly destroys?: true
   run(context: Context, input: Input): Promise<Answer>
 }

@@ -1,4 +1,4 @@
-// What every command gets besides its arguments.
+// The context that every command gets with its arguments.
 
 import type { Clock } from '../../clock.ts'
 import type { Credentials } from '../../transport/remote-access.ts'

@@ -63,7 +63,7 @@ export interface Environment {
   readonly terminal: Terminal
 }
 
-/** What is known of the agent programs of this user. */
+/** The places of the agent programs of this user. */
 export interface AgentEnvironment {
   readonly platform: NodeJS.Platform
   readonly homeDirectory: string
@@ -269,7 +269,7 @@ export function desktopVariables(others: Readonly<Record<string, string>>): Node
   return { ...Object.fromEntries(kept), ...others }
 }
 
-/** A secret: no program that this one starts is to have it. */
+/** A secret: no program that this one starts may have it. */
 function takeVariable(name: string): string | undefined {
   const value = variable(name)
   delete process.env[name]

@@ -81,13 +81,13 @@ export const contentOptions: readonly Option[] = [
   { name: 'file', value: 'file', summary: 'Take the text from a file' },
 ]
 
-/** The name of this machine as a device. What is given is not corrected; the host name is. */
+/** The name of this machine as a device. A given name is not corrected; the host name is. */
 export function deviceNameOf({ environment }: Context, input: Input): string {
   const given = input.text('name')
   return given === undefined ? fitDeviceName(environment.hostName) : checkNewDeviceName(given)
 }
 
-/** The author to record. The store checks what is given; nothing is corrected. */
+/** The author to record. The store checks the input; nothing is corrected. */
 export function authorOf(context: Context, input: Input): Author {
   const session = input.text('session')
   return {

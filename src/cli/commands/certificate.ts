@@ -1,4 +1,4 @@
-// `certificate verify`: whether a certificate of a redaction is to be believed: because the history
+// `certificate verify`: whether a certificate of a redaction can be believed: because the history
 // of a store here proves it, for a member or an auditor, or because the reader knows the key.
 // Without either it says so, and does not exit with 0.
 
@@ -45,7 +45,7 @@ async function verifyHere(context: Context, text: string): Promise<Answer> {
   }
 }
 
-/** Also names what was written elsewhere on the versions of the certificate, and is there now. */
+/** Also names versions that were written elsewhere on those of the certificate, and exist now. */
 async function verifyIn(context: Context, store: MemoryStore, text: string): Promise<Answer> {
   const { signal } = context.interrupts
   const certificate = await store.maintenance.verifyCertificate(text)

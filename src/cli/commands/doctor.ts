@@ -1,4 +1,4 @@
-// `doctor`: checks the setup of this machine and the store. Each finding says how to fix it.
+// `doctor`: checks the setup of this machine and the store. Each finding names its fix.
 
 import { usageError } from '../call/command-error.ts'
 import type { Answer, Input } from '../call/command.ts'

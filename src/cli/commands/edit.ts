@@ -29,7 +29,7 @@ export async function edit(context: Context, input: Input): Promise<Answer> {
   return editFrom(context, input, { path, author, before: memory?.content, storeId })
 }
 
-/** Opens the editor on what was read, and saves what it made of that. */
+/** Opens the editor on the text, and saves the result. */
 export async function editFrom(
   context: Context,
   input: Input,

@@ -42,7 +42,7 @@ function random(): number {
   return (systemRandom(1)[0] ?? 0) / 255
 }
 
-/** A remote, where it is, and what it has shown. */
+/** A remote, its address, and the last head that it showed. */
 interface WatchedRemote {
   readonly url: string
   /** Undefined if it is not on this machine. */
@@ -167,7 +167,7 @@ class SyncWatch {
   async #watchAll(): Promise<void> {
     const { storeDirectory } = this.#context.environment
     const named = this.#input.findArgument(0)
-    // The sync tells what is wrong with the store.
+    // The sync reports faults of the store.
     const remotes = await listRemotes(storeDirectory).catch(() => [])
     const wanted = remotes.filter(({ name }) => named === undefined || name === named)
     for (const [name, { url, place }] of this.#remotes) {

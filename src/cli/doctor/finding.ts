@@ -7,7 +7,7 @@ import { CommandError } from '../call/command-error.ts'
 export interface Finding {
   readonly check: string
   readonly level: 'ok' | 'warn' | 'fail'
-  /** What was found. */
+  /** The finding itself. */
   readonly found: string
   /** What to do; absent if the check passed. */
   readonly fix?: string

@@ -91,7 +91,7 @@ async function checkOpened(
 
 async function checkAsMember(context: Context, isInUse: boolean): Promise<StoreCheck> {
   const { status, unreachable } = await withStore(context, async (store) => {
-    // The status first: the search checkpoints, which erases what is pending.
+    // The status first: the search checkpoints, which erases pending objects.
     return {
       status: await store.status(),
       unreachable: isInUse ? inUse : await findUnreachable(context, store),
@@ -129,7 +129,7 @@ type Unreachable = ObjectAmount | { readonly error: StoreError }
 /** The search packs the journal first, so it would wait for the locks. */
 const inUse = { error: new StoreError('locked', 'another process holds a lock of the store') }
 
-/** A failure of the search says nothing about the store, unless it found damage. */
+/** A failure of the search is no finding about the store, unless it found damage. */
 async function findUnreachable(context: Context, store: MemoryStore): Promise<Unreachable> {
   const { signal } = context.interrupts
   try {

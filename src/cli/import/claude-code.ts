@@ -70,7 +70,7 @@ function findProject(projects: string, slug: string): string | undefined {
   return found.length === 1 ? found[0] : undefined
 }
 
-/** The directory itself, and the repository above it: all worktrees share what is kept of one. */
+/** The directory itself, and the repository above it: all worktrees share their notes. */
 function projectRoots(directory: string): readonly string[] {
   const roots = [directory]
   for (let at = directory; ; at = dirname(at)) {

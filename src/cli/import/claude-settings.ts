@@ -21,7 +21,7 @@ interface Asked extends Pick<Context, 'notices'> {
 
 /**
  * The directory that the settings name for a project, in whose order of precedence; undefined if
- * none does. Throws `invalid_input` if the notes may not be where a setting says.
+ * none does. Throws `invalid_input` if the notes may not be at a setting's place.
  */
 export function findNamedMemory(context: Asked, roots: readonly string[]): string | undefined {
   const { claudeDirectory, claudePolicyDirectory, homeDirectory } = context.environment
@@ -73,7 +73,7 @@ function checkIsDirectory(file: string, directory: string): void {
   throw unclear(file, `names no directory: ${directory}`)
 }
 
-/** Who makes a repository must not choose what the user of a clone imports. */
+/** The author of a repository must not choose the imports of a clone's user. */
 function isWithin(root: string, directory: string): boolean {
   return `${resolve(directory)}${sep}`.startsWith(`${resolve(root)}${sep}`)
 }

@@ -1,5 +1,5 @@
 // Names of files for entities, whose own names are any text. Pure. A name comes out readable; two
-// names never share a file, also where a disk ignores case.
+// names never share a file, even if a disk ignores case.
 
 import { sha256OfText } from '../../crypto/digest.ts'
 import { findWriteProblem } from '../../format/characters.ts'

@@ -54,7 +54,7 @@ export function getSource(input: Input, what: string): string {
   throw usageError(`"import" needs ${what} here`, 'import')
 }
 
-/** What is at a path, links followed. Throws `invalid_input` for nothing and for special files. */
+/** The file at a path, links followed. Throws `invalid_input` for nothing and for special files. */
 export function kindOf(path: string): 'directory' | 'file' {
   const found = attempt('examine a file', path, () => statSync(path, { throwIfNoEntry: false }))
   if (found === undefined) throw new StoreError('invalid_input', `There is nothing at ${path}`)

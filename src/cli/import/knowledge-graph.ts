@@ -1,5 +1,5 @@
 // The file of the MCP memory server (modelcontextprotocol/servers, src/memory): an entity or a
-// relation a line, in JSON. Pure. What is damaged is reported by its line, without its text.
+// relation a line, in JSON. Pure. A damaged line is reported by its number, without its text.
 
 import { isUtf8 } from 'node:buffer'
 import { utf8Text } from '../../bytes.ts'
@@ -89,7 +89,7 @@ function entityOf(value: Readonly<Record<string, unknown>>): ParsedEntity | stri
   return { name, types: [entityType], observations: texts }
 }
 
-/** Some servers call the field `_type`, and some write none: then the fields say what it is. */
+/** Some servers call the field `_type`, and some omit it: then the other fields decide. */
 function kindOf(value: JsonObject): 'entity' | 'relation' | undefined {
   for (const kind of [value['type'], value['_type']]) {
     if (kind === 'entity' || kind === 'relation') return kind

@@ -1,5 +1,5 @@
-// Trees of Markdown: notes with front matter, Obsidian vaults. A note stays as it is, byte for
-// byte: its front matter and its links are part of the text.
+// Trees of Markdown: notes with front matter, Obsidian vaults. A note is kept byte for byte:
+// its front matter and its links are part of the text.
 
 import type { Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'

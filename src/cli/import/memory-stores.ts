@@ -1,5 +1,5 @@
 // A store of the Memory Stores API: Anthropic's, or a server that speaks it. Its memories keep
-// their paths. All that the server says is hostile: pages, sizes, cursors and hashes are checked.
+// their paths. Everything from the server is hostile: pages, sizes, cursors and hashes are checked.
 
 import { utf8 } from '../../bytes.ts'
 import { sha256OfText } from '../../crypto/digest.ts'
@@ -22,7 +22,7 @@ const OFFICIAL = 'https://api.anthropic.com'
 const PAGE_SIZE = 20
 /** The largest store of the official API, 10,000 memories of 100 kB, is smaller. */
 const TOTAL_BYTES_MAX = 1024 * MEBIBYTE
-/** A page may be empty and not the last one. So many in a row never end. */
+/** A page may be empty and not the last one. More than this in a row would never end. */
 const EMPTY_PAGES_MAX = 100
 
 interface Fetched {

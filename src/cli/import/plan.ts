@@ -44,7 +44,7 @@ export interface Plan {
   readonly jobs: readonly Job[]
   /** Memories that have the text already. */
   readonly unchanged: number
-  /** Paths that are taken and stay as they are. */
+  /** Paths that are taken and do not change. */
   readonly skipped: readonly string[]
   /** Paths that are taken, which refuses the import. */
   readonly conflicts: readonly string[]
@@ -105,7 +105,7 @@ export function readText(candidate: Candidate, limit: number): string {
   return utf8Text(bytes)
 }
 
-/** What is where, with what the import adds. */
+/** The memories by path, with those that the import adds. */
 class Places {
   readonly #memories = new Map<string, ListedMemory | Candidate>()
   readonly #directories = new Map<string, string>()

@@ -1,5 +1,5 @@
-// Reads a tree of plain files that others may change in the meantime. Links are not followed, also
-// where a directory becomes one during the walk; pipes and devices are not opened; nothing is
+// Reads a tree of plain files that others may change in the meantime. Links are not followed, even
+// if a directory becomes one during the walk; pipes and devices are not opened; nothing is
 // written, and on Linux not even the time of the last access to a file. What the user has named is
 // opened as it was named, links included.
 
@@ -16,7 +16,7 @@ import { type LeftOut, UnsuitableError } from './source.ts'
 /** A larger tree is no place of memories; the user may have named the root of a disk. */
 const ENTRIES_MAX = 2 * memoriesMax
 
-/** Where the system shows the open files of this process: what is opened below is in there. */
+/** Where the system shows the open files of this process: files opened below appear there. */
 const OPEN_FILES = process.platform === 'linux' ? '/proc/self/fd' : undefined
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants

@@ -1,4 +1,4 @@
-// What files a directory has: how much of the disk they take, and those that are none. Looks at
+// What files a directory has: their size on the disk, and special files. Looks at
 // status only, opens nothing, and follows no links.
 
 import { lstatSync, readdirSync } from 'node:fs'

@@ -51,7 +51,7 @@ function repositoryProblem(before: Entries, after: Entries, file: string): strin
   for (const [depth, segment] of segments.entries()) {
     const directory = segments.slice(0, depth)
     if (before.isRepository(directory)) return inRepository
-    // All of these are left out, whichever comes first: what remains is what existed before.
+    // All of these are left out, whichever comes first: only existing files remain.
     if (repositoryKeys.has(segment) && after.isRepository(directory)) {
       return 'would make a git repository of its directory'
     }
@@ -114,7 +114,7 @@ function isConfiguration(key: string): boolean {
   return key.startsWith('.') || undotted.has(key) || key.endsWith('.code-workspace') || isShort(key)
 }
 
-/** A file with a leading dot that no program runs, and that at most says which files to skip. */
+/** A file with a leading dot that no program runs, and that at most names files to skip. */
 function isPlainNote(key: string): boolean {
   return /^\.(?:gitignore|gitkeep|keep|[^.]+\.(?:md|txt))$/.test(key)
 }

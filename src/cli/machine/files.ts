@@ -30,7 +30,7 @@ export function readReportFile(path: string): Uint8Array {
   return readBytes('the report', path, ofReport)
 }
 
-/** The bound of a size, and what it is the bound of. */
+/** The bound of a size, and the name of the thing. */
 interface Bound {
   readonly limit: number
   readonly kind: string

@@ -1,6 +1,6 @@
 // Files of one user that another user made, root above all: `sudo gitlocket` is refused in the
-// places of a user by the rule of disk/foreign-owner.ts, whatever the command; what is there
-// already is named.
+// places of a user by the rule of disk/foreign-owner.ts, whatever the command; existing files are
+// named.
 
 import { accessSync, constants, lstatSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -35,7 +35,7 @@ export function findForeignFiles(environment: Environment): ForeignFiles {
 function below(path: string, uid: number): readonly string[] {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined || found.isSymbolicLink()) return []
-  // What cannot be listed is one entry: `chown -R` takes what is below it too.
+  // A directory that cannot be listed is one entry: `chown -R` includes its contents.
   if (found.uid !== uid && !isReadable(path)) return [path]
   return found.isDirectory()
     ? readdirSync(path).flatMap((name) => below(join(path, name), uid))
@@ -51,7 +51,7 @@ function isReadable(path: string): boolean {
   }
 }
 
-/** Without a home directory there may be none, and the command says so if it needs one. */
+/** Without a home directory there may be no place, and the command reports that if it needs one. */
 function placesOf(environment: Environment): readonly string[] {
   try {
     const { storeDirectory, stateDirectory, identityFile } = environment

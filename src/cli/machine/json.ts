@@ -16,7 +16,7 @@ export function findObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Of a value that came from JSON. */
+/** For a value that came from JSON. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -32,8 +32,8 @@ const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
 /**
  * What names have in common that are one file on some file system: without regard to case (most),
- * to characters that HFS+ ignores, and to a stream, dots and spaces at the end (NTFS). Empty for
- * what is no name there.
+ * to characters that HFS+ ignores, and to a stream, dots and spaces at the end (NTFS). Empty for an
+ * invalid name there.
  */
 export function nameKey(name: string): string {
   const seen = name.replaceAll(ignoredByHfs, '')
@@ -70,7 +70,7 @@ export function findCaseTwins(paths: readonly string[]): readonly string[] {
   })
 }
 
-/** Also folds what has no lower case of its own, such as ß: rather one name too many. */
+/** Also folds characters without a lower case, such as ß: rather one name too many. */
 export function foldCase(path: string): string {
   return path.toUpperCase().toLowerCase()
 }

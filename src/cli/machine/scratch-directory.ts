@@ -33,7 +33,7 @@ const ramFileSystems: ReadonlySet<number> = new Set([0x0102_1994, 0x8584_58f6])
 
 export interface Scratch {
   readonly directory: string
-  /** Says that another process uses it, which may outlive this one. */
+  /** Marks that another process uses it, which may outlive this one. */
   readonly useBy: (process: number) => void
 }
 
@@ -87,7 +87,7 @@ export function leftScratchDirectories(environment: Environment): readonly strin
   })
 }
 
-/** For every proof that a text is gone: names those that may hold a text of the store. */
+/** For every proof that a text is erased: names those that may hold a text of the store. */
 export function textsOutside(
   environment: Environment,
   { id }: Pick<MemoryStore, 'id'>,

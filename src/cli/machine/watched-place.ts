@@ -65,7 +65,7 @@ export class WatchedPlace {
     return isChanged
   }
 
-  /** Watches what is there now: directories may have been replaced. */
+  /** Watches the current directories, which may have been replaced. */
   renew(): void {
     try {
       const all = this.#find()
@@ -90,7 +90,7 @@ export class WatchedPlace {
     const network = networkFileSystem(directory)
     if (network !== undefined) throw new Error(network)
     const watcher = watch(directory, (_, name) => {
-      // Without a name it may be any; the name of the directory itself says that it is gone.
+      // Without a name it may be any; the name of the directory itself shows that it was removed.
       if (name === null || names.test(name) || !isDirectory(directory)) this.#changed()
     })
     this.#watchers.push(watcher)

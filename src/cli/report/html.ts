@@ -1,4 +1,4 @@
-// Pieces of HTML that cannot be broken by what is put into them: a template escapes every value
+// Pieces of HTML that no value can break: a template escapes every value
 // that is not such a piece itself. Pure.
 
 import { timestamp } from '../../api/wire.ts'
@@ -13,7 +13,9 @@ export interface Html {
 
 export type Value = Html | readonly Html[] | string | number
 
-/** Tags a template. Texts stay texts; characters that hide or turn others are shown as escapes. */
+/**
+ * Tags a template. Texts remain texts; characters that hide or turn others are shown as escapes.
+ */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   const parts = strings.map((part, index) => part + markupOf(values[index] ?? ''))
   return { markup: parts.join('') }
@@ -21,7 +23,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly Value[])
 
 export const style: Html = { markup: `<style>${stylesheet}</style>` }
 
-/** A name that someone chose: it cannot turn the direction of what is around it. */
+/** A name that someone chose: it cannot turn the direction of the text around it. */
 export function named(text: string): Html {
   return html`<bdi>${text}</bdi>`
 }

@@ -86,7 +86,7 @@ function certificateJson({
   return { verified: true, device_id, redacted_at, may_repeat, objects: object_ids.length }
 }
 
-/** Without the paths of what was written on redacted versions. */
+/** Without the paths of versions that were written on redacted ones. */
 function absenceJson(absence: NonNullable<AuditReport['absence']>): Wire {
   const builtOn = absence.builtOnRedacted.map(({ versionId, redactedVersionIds }) => {
     return wire({ versionId, redactedVersionIds })

@@ -56,7 +56,7 @@ function subjectOf({ action }: AccessEvent, devices: readonly ReportedDevice[]):
   }
   if (!('deviceId' in action)) return ''
   const role = 'role' in action ? html` as ${action.role}` : ''
-  // What it was named then, and not what it is named now.
+  // Its name then, not its name now.
   if (!('name' in action)) return html`${device(action.deviceId, devices)}${role}`
   const name = action.name === '' ? '' : html` named ${named(action.name)}`
   return html`${code(action.deviceId)}${role}${name}`

@@ -1,4 +1,4 @@
-// The style of a report: no file besides it, light and dark, and on paper. Constant.
+// The style of a report: no further file, light and dark, and on paper. Constant.
 
 export const stylesheet: string = `
 :root { color-scheme: light dark; --ink: #1c2024; --soft: #596068; --line: #d5d9de; --page: #ffffff;

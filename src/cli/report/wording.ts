@@ -23,7 +23,7 @@ const actionTexts: Readonly<Record<AccessAction['type'], string>> = {
   epoch_began: 'New keys',
 }
 
-/** Says that a passphrase, recovery key or grant signed; nothing for a device. */
+/** Names a passphrase, recovery key or grant that signed; empty for a device. */
 export function holderText(
   { isRecovery, grantedBy }: Pick<Authorship, 'isRecovery' | 'grantedBy'>,
   named: (deviceId: string) => string,

@@ -11,11 +11,11 @@ export type Scope = 'user' | 'project'
 
 /** The name of our entry, everywhere. */
 export const SERVER_NAME = 'gitlocket'
-/** A variable of the user's: no file holds what is in it. */
+/** A variable of the user's: no file holds its value. */
 export const KEY_VARIABLE = 'GITLOCKET_API_KEY'
 const INPUT_ID = 'gitlocket-api-key'
 
-/** A command line, and variables for it beside those that every program has. */
+/** A command line, and its variables, in addition to those that every program has. */
 export interface Launch {
   readonly command: string
   readonly args: readonly string[]

@@ -64,7 +64,7 @@ class Conversation {
     this.#launch = launch
     const env = desktopVariables(launch.env)
     this.#child = spawn(launch.command, launch.args, { env, stdio: 'pipe' })
-    // A program that cannot be started, or has ended, says nothing: that is the failure.
+    // A program that cannot be started, or has ended, sends nothing: that is the failure.
     this.#child.on('error', () => undefined)
     this.#child.stdin.on('error', () => undefined)
     this.#child.stderr.on('data', (chunk: Buffer) => {

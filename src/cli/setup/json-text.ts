@@ -7,11 +7,11 @@ import { assert, StoreError } from '../../errors.ts'
 import { MARK } from '../../plain-input.ts'
 import { isObject, type Json, type JsonObject } from '../machine/json.ts'
 
-/** A value that is to be in the file. */
+/** A value that the file must hold. */
 export interface Wanted {
-  /** Names from the root on; what is missing there is made. */
+  /** Names from the root on; missing parts are made. */
   readonly path: readonly string[]
-  /** Of a property at `path`; without one the value is an item of the list there. */
+  /** The property at `path`; without one the value is an item of the list there. */
   readonly name?: string
   readonly value: JsonObject
   /** Whether an item of the list is the value, or is in its place. */
@@ -20,7 +20,7 @@ export interface Wanted {
 
 export interface Addition {
   readonly text: string
-  /** The lines that are new: those of the value, and of what was made to hold it. */
+  /** The new lines: those of the value, and of the objects made to hold it. */
   readonly lines: readonly string[]
 }
 

@@ -49,7 +49,7 @@ const caches: readonly [command: string, place: RegExp][] = [
   ['bunx', /[\\/]bunx-[^\\/]+[\\/]/],
 ]
 
-/** Throws `invalid_input` for a program that is gone some day. */
+/** Throws `invalid_input` for a program that will not last. */
 export function checkIsInstalled(file: string): void {
   const found = caches.find(([, place]) => place.test(file))
   if (found === undefined) return

@@ -14,7 +14,7 @@ import { addTo, holds, type Wanted } from './json-text.ts'
 import { launchOf, shellLine } from './launch.ts'
 import { readUserFile, type UserFile } from './user-file.ts'
 
-/** One file, and what is to be in it. */
+/** One file, and its wanted contents. */
 export interface Part {
   readonly path: string
   /** The file of a project lies in it. */
@@ -123,12 +123,12 @@ function isOurs(hook: unknown): boolean {
   return /\bhook session-start\b/.test(rest.join('gitlocket'))
 }
 
-/** A file, and its text with what is missing. */
+/** A file, and its text with the missing parts. */
 export interface Proposal {
   readonly file: UserFile
   /** Undefined if nothing is missing. */
   readonly text: string | undefined
-  /** What is new in it, and nothing of what was there. */
+  /** The new parts, without the existing text. */
   readonly lines: readonly string[]
 }
 
@@ -146,7 +146,7 @@ export function proposalOf({ path, within, wanted }: Part): Proposal {
   return { file, text: lines.length === 0 ? undefined : text, lines }
 }
 
-/** A file that holds what is wanted and nothing else. */
+/** A file that holds the wanted contents and nothing else. */
 export function exampleOf({ path, wanted }: Part): string {
   let text = ''
   for (const one of wanted) {

@@ -28,7 +28,7 @@ const OWNER_MAY_WRITE = 0o200
 
 /**
  * Reads a file as it is. `within` is a directory that a link must not lead out of. Throws
- * `invalid_input` for what is no file of text, or `storage_denied`.
+ * `invalid_input` for anything but a text file, or `storage_denied`.
  */
 export function readUserFile(path: string, within?: string): UserFile {
   const target = targetOf(path)
@@ -46,7 +46,7 @@ export function readUserFile(path: string, within?: string): UserFile {
   return { path, target, text, mode }
 }
 
-/** Its directory may be writable: then only this says what the user wants. */
+/** Its directory may be writable: then only this shows the user's intent. */
 export function checkWritable({ path, text, mode }: UserFile): void {
   if (text === undefined || (mode & OWNER_MAY_WRITE) !== 0) return
   throw unwritable('storage_denied', path, 'the file is read-only')
@@ -96,7 +96,7 @@ export function tidy(disk: Disk, target: string): void {
       removeTemporary(disk, target)
     }
   } catch {
-    // What stays is as private as the file, and the next run tries again.
+    // The rest is as private as the file, and the next run tries again.
   }
 }
 

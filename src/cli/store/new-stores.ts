@@ -15,7 +15,7 @@ import type { Context } from '../call/context.ts'
 import { readPlainFile } from '../machine/files.ts'
 import { findOperatorSecret } from '../machine/secrets.ts'
 
-/** Who can open the stores if this machine is lost. */
+/** The recovery of the stores if this machine is lost. */
 export async function recoveryOf(context: Context, input: Input): Promise<HostRecovery> {
   const cards = input.texts('owner-card')
   if (cards.length > 0) {

@@ -24,7 +24,7 @@ import {
   vanishedError,
 } from './vanished.ts'
 
-/** The identity from its file. Throws `invalid_identity`, with a hint, if there is none. */
+/** The identity from its file. Throws `invalid_identity`, with a hint, if it is missing. */
 export function getIdentity(environment: Environment): Identity {
   const identity = findIdentity(environment)
   if (identity !== undefined) return identity

@@ -1,5 +1,5 @@
-// What was at a path: the version that users name by it, where a memory moved, and the error for a
-// path that never was. Reads only.
+// The history of a path: the version that users name by it, where a memory moved, and the error for
+// a path that never was. Reads only.
 
 import type { Version, VersionWithInputs } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -65,7 +65,7 @@ export async function findMovedTo(store: MemoryStore, path: string): Promise<str
   if (last?.path === undefined) throw await neverWas(store, path)
   const now = await newestOf(store, last.memoryId)
   if (now?.path === undefined || now.operation === 'deleted') return undefined
-  // Of a directory the rest of the path stays.
+  // For a directory, the rest of the path is kept.
   const rest = last.path.slice(path.length)
   const moved = now.path.endsWith(rest) ? now.path.slice(0, now.path.length - rest.length) : ''
   return moved === '' || moved === path ? undefined : moved

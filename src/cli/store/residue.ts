@@ -66,7 +66,7 @@ export function residueLines(absence: ResidueReport): readonly string[] {
   ]
 }
 
-/** What such a text says is not known: an editor may have saved any of the redacted ones. */
+/** Such a text is unknown: an editor may have saved any of the redacted ones. */
 function leftByEditLines(directories: readonly string[]): readonly string[] {
   if (directories.length === 0) return []
   const count = countText(directories.length, 'directory', 'directories')

@@ -10,7 +10,7 @@ import type { Context } from '../call/context.ts'
 
 const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
 
-/** Version ids, `memver_…`. Lines that are none are ignored. */
+/** Version ids, `memver_…`. Other lines are ignored. */
 export function readSeen(context: Context, store: MemoryStore): ReadonlySet<string> {
   const text = findTextFile('the conflicts looked at', pathOf(context, store), false) ?? ''
   return new Set(text.split('\n').filter((line) => /^memver_[0-9a-z]{26}$/.test(line)))

@@ -90,7 +90,7 @@ const hints: Partial<Record<ErrorCode, string>> = {
   storage_denied: 'Check owner and permissions of the data directory and the state directory',
 }
 
-/** Undefined for a machine that has none and needs none yet. */
+/** Undefined for a machine without one that needs no server yet. */
 async function findServerIdentity(
   context: Context,
   directories: Directories,

@@ -1,5 +1,4 @@
-// A store that was at a directory of this machine and is gone: which one it was, and how to get it
-// back.
+// A store that vanished from a directory of this machine: its id, and the way to get it back.
 
 import { readdirSync } from 'node:fs'
 import { hasCode, StoreError } from '../../errors.ts'

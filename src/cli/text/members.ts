@@ -1,5 +1,4 @@
-// Changes of who may open the store: how they reach the remotes, and what is said of one of which
-// it is not known whether it has.
+// Changes of members: how they reach the remotes, and the message if it is unknown whether one has.
 
 import { StoreError } from '../../errors.ts'
 import type { StoreStatus } from '../../store/store-report.ts'

@@ -1,5 +1,5 @@
-// Space that a store can free, as text and as JSON: `status` shows what is known without a search,
-// `doctor` also what a search finds.
+// Space that a store can free, as text and as JSON: `status` shows known space, `doctor` also
+// searches.
 
 import type { ObjectAmount } from '../../git/object-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'

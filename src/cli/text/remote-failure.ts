@@ -1,4 +1,4 @@
-// Explains a failed sync: which remote failed, what was not transferred, and what to do next. A
+// Explains a failed sync: the remote, the commits that were not sent, and the next step. A
 // refused remote must not read as if the local store were damaged.
 
 import { plainMessage, surfaceOf } from '../../api/error-surface.ts'
@@ -10,7 +10,7 @@ import { countText } from './sizes.ts'
 
 /** The circumstances of a failed sync. */
 export interface FailedSync {
-  /** Undefined if the remote is not known, or there is none. */
+  /** Undefined without a remote, or for an unknown one. */
   readonly remote: string | undefined
   /** Undefined for an auditor, which sends nothing. */
   readonly status: RemoteStatus | undefined
@@ -84,7 +84,7 @@ function joinHint(error: StoreError): string {
 function isOfRemote(error: StoreError): boolean {
   if (hasCode(error, 'push_rejected', 'upgrade_required', 'keyring_conflict', 'merge_held'))
     return true
-  // Damage to the files of this device says nothing about the remote.
+  // Damage to the files of this device proves nothing about the remote.
   if (isFailureOfRemote(error)) return true
   return isVerdict(error) && surfaceOf(error).exitCode >= 7 && !hasCode(error, 'anchor_corrupt')
 }

@@ -91,7 +91,7 @@ function elsewhereText(merged: readonly Conflict[]): string {
   )
 }
 
-/** What was left out, version by version: a program may want to write it again. */
+/** The versions that were left out: a program may want to write them again. */
 function lateLines(late: SyncReport['late'], names: DeviceNames): readonly string[] {
   if (late.length === 0) return []
   const are = late.length === 1 ? 'is' : 'are'

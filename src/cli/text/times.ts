@@ -29,7 +29,7 @@ export function parseTime(option: string, text: string, now: number): number {
   )
 }
 
-/** Like `parseTime`, but undefined if the text is none of these. */
+/** Like `parseTime`, but undefined for any other text. */
 export function findTime(text: string, now: number): number | undefined {
   const duration = findDuration(text)
   if (duration !== undefined) return now - duration

@@ -18,8 +18,8 @@ const wireNames: Readonly<Record<string, string>> = {
 }
 
 /**
- * An object with the names of its fields in snake_case: a time, `…At`, is in RFC 3339, and what is
- * undefined is null. The values are left as they are: their keys may be a user's.
+ * An object with the names of its fields in snake_case: a time, `…At`, is in RFC 3339, and
+ * undefined becomes null. The values are left as they are: their keys may be a user's.
  */
 export function wire(fields: Readonly<Record<string, unknown>>): Wire {
   const entries = Object.entries(fields).map(([name, value]) => {
@@ -69,7 +69,7 @@ export function namedVersionJson(version: Version, names: DeviceNames): Wire {
 }
 
 /**
- * The answer of a command: a page, or an object that says its `type`, which is the name of the
+ * The answer of a command: a page, or an object with its `type`, which is the name of the
  * command unless it is a thing with a name of its own.
  */
 export function answerJson(command: string, json: unknown): unknown {

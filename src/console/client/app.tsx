@@ -1,4 +1,4 @@
-// The page: without a key it says how to get one, and holds nothing of the store.
+// The page: without a key it explains how to get one, and holds nothing of the store.
 
 import type { JSX } from 'preact'
 import { LocationProvider } from 'preact-iso'

@@ -43,7 +43,7 @@ export const addressOf = {
   newMemory: (): string => withQuery('/new', { at: null }),
   /** Another store of a console that shows several. */
   store: (storeId: string): string => `/memories?store=${storeId}`,
-  /** What is found is asked for again: the words are in no address. */
+  /** Search results are asked for again: the words are in no address. */
   search: (): string => withQuery('/search', {}),
   /** A group of the timeline, by one of its versions. */
   group: (versionId: string): string => withQuery(`/timeline/${versionId}`, {}),

@@ -17,7 +17,7 @@ export interface AskOptions {
   readonly onProgress?: ((done: number, total: number) => void) | undefined
 }
 
-/** What was refused, or failed, in words for the user. */
+/** A refusal or failure, in words for the user. */
 export class AskFailure extends Error {
   readonly code: string
   readonly advice: string | undefined

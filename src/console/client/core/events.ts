@@ -26,7 +26,7 @@ export async function followEvents(): Promise<void> {
       if (!answer.ok) break
       for await (const line of linesOf(answer)) take(trusted(JSON.parse(line)))
     } catch {
-      // The console is gone.
+      // The console has ended.
       break
     }
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))

@@ -40,7 +40,7 @@ export function forgetAtEnd(forget: () => void): void {
   forgetters.push(forget)
 }
 
-/** The console is gone, or it no longer knows this tab: forgets the key and empties the page. */
+/** The console has ended, or it no longer knows this tab: forgets the key and empties the page. */
 export function endSession(): void {
   sessionStorage.clear()
   for (const forget of forgetters) forget()

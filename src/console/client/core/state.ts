@@ -29,10 +29,10 @@ export const mayManage = computed(() => {
   return !isPast.value && access === 'read_write' && role === 'owner'
 })
 
-/** What is looked for: in RAM alone, since addresses are kept on disk. */
+/** The search: in RAM alone, since addresses are kept on disk. */
 export const searchWords = signal('')
 
-/** What is said to the user once, in words; read out, and gone after a while. */
+/** A message to the user, shown once, read out, and removed after a while. */
 export const notice = signal<string | undefined>(undefined)
 
 forgetAtEnd(() => {

@@ -1,4 +1,4 @@
-// What the console says is taken for what it should be: it and its page are of one build.
+// The console's answers are trusted to have their types: it and its page are of one build.
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller says what it is
 export function trusted<T>(said: unknown): T {

@@ -7,7 +7,7 @@ import { ask, AskFailure } from './ask.ts'
 import { revision } from './events.ts'
 
 export interface Asked<Result> {
-  /** Of the newest question that was answered; undefined before, and after a failure. */
+  /** The answer to the newest answered question; undefined before, and after a failure. */
   readonly data: Result | undefined
   readonly failure: AskFailure | undefined
   readonly isAsking: boolean
@@ -40,7 +40,7 @@ export function useAsk<Name extends QuestionName>(
         const data = await ask(name, input, { signal })
         if (!signal.aborted) hold({ key, data, failure: undefined, isAsking: false })
       } catch (error) {
-        // Nothing of an answer stays that the store gives no more: it may have been erased.
+        // No part of an answer is kept that the store no longer gives: it may have been erased.
         const failure = asFailure(error)
         if (!signal.aborted) hold({ key, data: undefined, failure, isAsking: false })
       }
@@ -62,7 +62,7 @@ export function useAsk<Name extends QuestionName>(
   return { data, failure: undefined, isAsking: input !== undefined }
 }
 
-/** Calls that come while the work runs make it run once more: what comes often starves no one. */
+/** Calls that come while the work runs make it run once more: frequent calls starve no other. */
 function oneAtATime(work: () => Promise<void>): () => void {
   let state: 'idle' | 'running' | 'again' = 'idle'
   const run = async (): Promise<void> => {

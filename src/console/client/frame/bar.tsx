@@ -1,4 +1,5 @@
-// The bar above all views: whose store this is, the search, what is verified and synced, and Lock.
+// The bar above all views: the store's owner, the search, the state of verification and sync, and
+// Lock.
 
 import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'

@@ -1,4 +1,4 @@
-// What is around every view: the bar, the rail, the tree, and the line of time.
+// The frame of every view: the bar, the rail, the tree, and the line of time.
 
 import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
@@ -74,11 +74,11 @@ function Notice(): JSX.Element {
   )
 }
 
-/** Finds the moment that the address names; the failure if there is none. */
+/** Finds the moment that the address names, or the failure. */
 function useMoment(at: string | undefined): AskFailure | undefined {
   const { data, failure } = useAsk('moment.find', at === undefined ? undefined : { commit: at })
   useEffect(() => {
-    // Of the slider, it is known before the address says so.
+    // The slider's moment is known before the address changes.
     const isKnown = data === undefined && moment.peek()?.commit === at
     if (!isKnown) moment.value = at === undefined ? undefined : data
   }, [at, data])

@@ -1,4 +1,4 @@
-// Goes to a moment: by its time, by a version, or by a commit.
+// Opens a moment: by its time, by a version, or by a commit.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

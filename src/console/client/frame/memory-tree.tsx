@@ -12,7 +12,7 @@ import { countOf, relativeTime, sizeText } from '../parts/times.ts'
 import { type TreeItem, treeRows } from '../parts/tree-rows.ts'
 import { FolderCells, Tree } from '../parts/tree.tsx'
 
-/** Of the tallest screens. */
+/** The rows of the tallest screens. */
 const ROWS_IN_SIGHT = 60
 /** In a larger store folders are closed at first. */
 const OPEN_MAX = 200
@@ -136,7 +136,7 @@ function Rows({ tree, filter }: RowsProps): JSX.Element {
   )
 }
 
-/** In the past, how long ago from now says nothing. */
+/** In the past, the time since now is meaningless. */
 function ageOf(time: number): string {
   return isPast.peek() ? '' : relativeTime(time)
 }

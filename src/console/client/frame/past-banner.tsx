@@ -1,4 +1,4 @@
-// Says that the page is of the past, and leads back.
+// Tells that the page is of the past, and links back.
 
 import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'

@@ -78,7 +78,7 @@ function Slider({ commits, known, when }: SliderProps): JSX.Element {
       notice.value = 'That moment cannot be shown'
     }
   }
-  // It stays where it was put until the page has followed: a key that is pressed in the meantime
+  // It keeps its place until the page has followed: a key that is pressed in the meantime
   // counts from there.
   useEffect(() => {
     // Asked again of the newest: a key may have been pressed since this was drawn.

@@ -14,7 +14,7 @@ export interface TreeChange extends TreeItem {
   readonly movedFrom?: string | undefined
   /** Whether a part of it is redacted. */
   readonly isRedacted?: boolean | undefined
-  /** What else there is to say in a few words, such as `3 versions`. */
+  /** A few more words, such as `3 versions`. */
   readonly note?: string | undefined
 }
 
@@ -33,7 +33,7 @@ export function ChangeTree({ label, changes, children }: ChangeTreeProps): JSX.E
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
   const [activeKey, setActiveKey] = useState<string>()
   const rows = useMemo(() => treeRows(changes, (key) => !closed.has(key)), [changes, closed])
-  // What was selected may be gone after a change of the store.
+  // The selection may no longer exist after a change of the store.
   const found = rows.findIndex((row) => row.key === activeKey)
   const active = found === -1 ? rows.findIndex((row) => row.kind === 'memory') : found
   const shown = useShown(rows[active])
@@ -70,7 +70,7 @@ export function ChangeTree({ label, changes, children }: ChangeTreeProps): JSX.E
   )
 }
 
-/** The memory whose difference is shown: it stays while the user moves over folders. */
+/** The memory whose difference is shown: it is kept while the user moves over folders. */
 function useShown(row: TreeRow<TreeChange> | undefined): string | undefined {
   const last = useRef<string>(undefined)
   if (row?.kind === 'memory') last.current = row.key

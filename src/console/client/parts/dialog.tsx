@@ -1,4 +1,4 @@
-// A question in front of the page. Escape closes it; the focus goes back to where it was.
+// A question in front of the page. Escape closes it; the focus returns to its former place.
 
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'

@@ -31,7 +31,7 @@ export interface Fold {
 /** Beyond it two texts are treated as having nothing in common: the page must not hang. */
 const LINES_TIMEOUT_MS = 500
 const WORDS_TIMEOUT_MS = 20
-/** Equal lines that remain in sight beside changed ones. */
+/** Equal lines that remain in sight around changed ones. */
 const AROUND = 3
 
 export function diffRows(before: string, after: string, withWords: boolean): readonly DiffRow[] {
@@ -43,7 +43,7 @@ export function diffRows(before: string, after: string, withWords: boolean): rea
   const rows = new Rows(withWords)
   let removed: readonly string[] = []
   for (const { value, ...block } of blocks) {
-    // What was removed waits for what was added in its place.
+    // Removed lines wait for those added in their place.
     if (block.removed) removed = value
     else {
       rows.addChange(removed, block.added ? value : [])

@@ -1,4 +1,4 @@
-// What was refused, or failed, beside what was asked for.
+// A refusal or failure, shown next to its question.
 
 import type { JSX } from 'preact'
 import type { AskFailure } from '../core/ask.ts'

@@ -32,7 +32,7 @@ export function HiddenWarning({ text }: { readonly text: string }): JSX.Element 
   return label === undefined ? null : <p class="hid-warning">{label}</p>
 }
 
-/** The chip, for what is no view. */
+/** The chip, for places outside of views. */
 export function chipOf({ mark, label }: HiddenRun): HTMLElement {
   const chip = document.createElement('span')
   for (const [name, value] of Object.entries(chipAttributes(label))) chip.setAttribute(name, value)

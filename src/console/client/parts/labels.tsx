@@ -1,4 +1,4 @@
-// Small labels that all views share: what was done, and by whom.
+// Small labels that all views share: the operation and its author.
 
 import type { JSX } from 'preact'
 import type { Version } from '../../../store/history/versions.ts'
@@ -18,7 +18,7 @@ export function OperationBadge({ operation }: { readonly operation: Operation })
 
 type Written = Pick<Version, 'session' | 'createdBy'>
 
-/** The session if there is one, since it is what is undone as a whole; else the actor. */
+/** The session if there is one, which is undone as a whole; else the actor. */
 export function Writer({ version }: { readonly version: Written }): JSX.Element {
   const { session, createdBy } = version
   const type = session === undefined ? createdBy?.type : 'session'

@@ -43,7 +43,9 @@ interface PagerProps {
   readonly paging: Paging
 }
 
-/** Nothing if all is on one page. The buttons stay where they are, so that none loses the focus. */
+/**
+ * Nothing if all is on one page. The buttons keep their places, so that no button loses the focus.
+ */
 export function Pager({ label, paging: { page, hasNext, turn } }: PagerProps): JSX.Element | null {
   if (page === 0 && !hasNext) return null
   return (

@@ -8,12 +8,12 @@ import { Failure } from './failure.tsx'
 
 interface QuestionProps {
   readonly title: string
-  /** What the button says. */
+  /** The label of the button. */
   readonly verb: string
   /** Whether enough is filled in. */
   readonly isReady?: boolean
   readonly onClose: () => void
-  /** Closes the question itself, if it is to be closed when that is done. */
+  /** Closes the question when that is done, if wanted. */
   readonly onRun: () => Promise<void>
   readonly children: ComponentChildren
 }

@@ -20,7 +20,7 @@ interface TreeProps<Item extends TreeItem> {
   readonly onToggle: (key: string, isOpen: boolean) => void
   /** A memory was clicked, or Enter pressed on it. */
   readonly onOpen?: ((item: Item) => void) | undefined
-  /** What is in a row. */
+  /** The contents of a row. */
   readonly children: (row: TreeRow<Item>) => ComponentChildren
 }
 

@@ -1,4 +1,4 @@
-// Who may read and write the store, and since when.
+// The members of the store, their rights, and since when.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

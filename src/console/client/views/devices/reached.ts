@@ -1,9 +1,9 @@
-// What is said of a change of the devices: whether it is at the remote is not always known.
+// The message after a change of devices: it is not always known whether it is at the remote.
 
 import type { MembersChanged } from '../../../../api/console/contract.ts'
 import { notice } from '../../core/state.ts'
 
-/** `done` says what was done, with a capital and without a full stop. */
+/** `done` describes the change, with a capital and without a full stop. */
 export function noteReached(done: string, { pending }: MembersChanged): void {
   notice.value =
     pending === undefined

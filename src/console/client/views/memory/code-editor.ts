@@ -28,7 +28,7 @@ export interface EditorOptions {
 }
 
 export interface MergeOptions extends EditorOptions {
-  /** What is there now: it is shown beside, and cannot be edited. */
+  /** The current text, shown next to it, which cannot be edited. */
   readonly theirs: string
 }
 

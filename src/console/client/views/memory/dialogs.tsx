@@ -11,7 +11,7 @@ import { reasonIn } from './reason.ts'
 interface MemoryDialogProps {
   readonly memoryId: string
   readonly path: string
-  /** Of the text that is shown: another one is neither moved nor deleted. */
+  /** The hash of the shown text: a memory with another text is neither moved nor deleted. */
   readonly sha256: string
   readonly onClose: () => void
 }

@@ -1,4 +1,4 @@
-// What a user has typed and not saved: in RAM alone. It stays while other views are shown.
+// The user's unsaved texts: in RAM alone. They are kept while other views are shown.
 
 import { signal } from '@preact/signals'
 import { forgetAtEnd } from '../../core/session.ts'
@@ -27,7 +27,7 @@ forgetAtEnd(() => {
   drafts.value = new Map()
 })
 
-// The browser asks before the page, and what was typed, are gone.
+// The browser asks before the page and unsaved texts are lost.
 addEventListener('beforeunload', (event) => {
   if ([...drafts.peek().values()].some(({ isChanged }) => isChanged)) event.preventDefault()
 })

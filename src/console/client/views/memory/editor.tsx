@@ -7,7 +7,7 @@ interface EditorProps {
   readonly label: string
   /** What the text is at first; later ones are not taken over. */
   readonly text: string
-  /** What is there now, to be shown beside; undefined if no one has changed it. */
+  /** The current text, shown next to it; undefined if it has not changed. */
   readonly theirs: string | undefined
   readonly onText: (text: string) => void
   readonly onSave: () => void
@@ -16,7 +16,7 @@ interface EditorProps {
 export function Editor({ label, text, theirs, onText, onSave }: EditorProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const [isLost, setLost] = useState(false)
-  // The editor calls what is newest, and is not made again.
+  // The editor calls the newest function, and is not made again.
   const newest = useRef({ onText, onSave, text })
   newest.current = { onText, onSave, text }
   useEffect(() => {

@@ -1,4 +1,4 @@
-// One memory: its text, what has changed, who wrote which line, and its history at the right.
+// One memory: its text, its changes, the author of each line, and its history at the right.
 
 import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
@@ -27,7 +27,7 @@ const tabs: readonly (readonly [MemoryTab, string])[] = [
 export function MemoryPage({ memoryId }: { readonly memoryId: string }): JSX.Element {
   const asked = { memoryId, at: atNow.value }
   const { data, failure } = useAsk('memory.show', asked, { keepsLast: true })
-  // Of another memory, what was shown before does not stay.
+  // The view of one memory is not kept for another.
   const view = data?.memoryId === memoryId ? data : undefined
   if (failure !== undefined) return <Failure failure={failure} />
   if (view === undefined) return <p role="status">Reading…</p>

@@ -13,7 +13,7 @@ import { drafts, keepDraft } from './drafts.ts'
 import { Editor } from './editor.tsx'
 import { reasonIn } from './reason.ts'
 
-/** Of the draft: a memory that is not there has no id. */
+/** The id of the draft: a new memory has no id. */
 const NEW = ''
 const empty = { base: '', expectedSha256: '' }
 

@@ -1,5 +1,5 @@
 // The lines that the user and another writer have both changed, with a choice for each place. At
-// first both stay, so that no line is dropped by not looking.
+// first both are kept, so that no line is dropped unseen.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
@@ -16,7 +16,7 @@ const sides: readonly (readonly [Side, string])[] = [
 
 type Overlap = Exclude<MergedEdit['parts'][number], { readonly text: string }>
 
-/** How many places there are to choose for. */
+/** The number of choices. */
 export function overlapsIn({ parts }: MergedEdit): number {
   return parts.filter((part) => !('text' in part)).length
 }

@@ -13,7 +13,7 @@ interface MergeTableProps {
   readonly view: MergeView
 }
 
-/** Equal lines that remain in sight beside others. */
+/** Equal lines that remain in sight around others. */
 const AROUND = 2
 
 export function MergeTable({ names, view }: MergeTableProps): JSX.Element {

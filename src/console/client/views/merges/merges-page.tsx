@@ -1,5 +1,5 @@
-// What merges of clones combined, joined or moved aside: first what was not looked at on this
-// device. That is remembered on this device only.
+// The memories that merges of clones combined, joined or moved aside: first those that were not
+// reviewed on this device, which alone remembers that.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
@@ -50,7 +50,7 @@ export function MergesPage({
   )
 }
 
-/** The button stays when all are looked at, so that it does not lose the focus. */
+/** The button is kept when all are reviewed, so that it does not lose the focus. */
 function LookedAtAll({ unseen }: { readonly unseen: readonly MergeRow[] }): JSX.Element {
   const [failure, setFailure] = useState<AskFailure>()
   const look = (): void => {

@@ -12,7 +12,7 @@ import { ProgressBar } from '../../parts/labels.tsx'
 import { absoluteTime, countOf } from '../../parts/times.ts'
 
 interface ProofStepProps {
-  /** What was erased just now; undefined for the proof alone. */
+  /** The erased versions; undefined for the proof alone. */
   readonly erased: Erased | undefined
   readonly onAgain: () => void
 }

@@ -1,5 +1,5 @@
-// Erasing in four steps: choose, look, type the number to erase, proof. What was chosen and seen is
-// in RAM alone; the address may name a memory or a version to begin with.
+// Erasing in four steps: choose, look, type the number to erase, proof. The selection is in RAM
+// alone; the address may name a memory or a version to begin with.
 
 import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'

@@ -1,4 +1,4 @@
-// Versions that are to be erased, with their texts behind a veil.
+// Versions to erase, with their texts hidden at first.
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

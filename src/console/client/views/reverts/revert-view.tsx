@@ -15,16 +15,16 @@ import { type Progress, type Revert, type RevertQuestions, useRevert } from './u
 
 interface RevertViewProps {
   readonly questions: RevertQuestions
-  /** What the button says: `Undo`, with what it changes added. */
+  /** The label of the button: `Undo`, with the number of changes added. */
   readonly verb: string
-  /** What is said if there is nothing to change. */
+  /** The message if there is nothing to change. */
   readonly nothing: string
 }
 
 export function RevertView({ questions, verb, nothing }: RevertViewProps): JSX.Element {
   const revert = useRevert(questions)
   const { plan, isDone, failure, news } = revert
-  // Once it was there, the form stays while a plan is made again, with what was typed.
+  // Once shown, the form and its input are kept while a plan is made again.
   const hadSteps = useRef(false)
   hadSteps.current = plan === undefined ? hadSteps.current : plan.steps.length > 0
   return (
@@ -63,7 +63,7 @@ function Bar({ progress }: { readonly progress: Progress | undefined }): JSX.Ele
   return <progress aria-label="Progress" value={progress.done} max={progress.total} />
 }
 
-/** It takes the focus, since the button that was pressed is gone. */
+/** It takes the focus, since the pressed button no longer exists. */
 function Done({ plan: { steps, commit } }: { readonly plan: RevertPlan }): JSX.Element {
   const box = useRef<HTMLParagraphElement>(null)
   useEffect(() => box.current?.focus(), [])
@@ -159,7 +159,7 @@ function Confirm({ verb, revert }: ConfirmProps): JSX.Element {
         isPlanned={plan !== undefined}
         onLook={() => {
           look()
-          // The button that was pressed goes away.
+          // The pressed button is removed.
           button.current?.focus()
         }}
       />

@@ -8,9 +8,9 @@ import type { AskFailure, AskOptions } from '../../core/ask.ts'
 import { changed, revision } from '../../core/events.ts'
 import { asFailure } from '../../core/use-ask.ts'
 
-/** What is asked of the console. */
+/** The question to the console. */
 export interface RevertQuestions {
-  /** Names what is taken back: another one is another plan. */
+  /** Names the changes to undo: another name is another plan. */
   readonly key: string
   readonly plan: (options: AskOptions) => Promise<RevertPlan>
   readonly run: (
@@ -62,7 +62,7 @@ export function useRevert(questions: RevertQuestions): Revert {
     setProgress(undefined)
     try {
       const given = reason.trim() === '' ? undefined : reason.trim()
-      // Not ended when the user leaves: what was confirmed is done, or refused, as a whole.
+      // Not ended when the user leaves: a confirmed plan is done, or refused, as a whole.
       const done = await questions.run(
         { plan: plan.plan, reason: given },
         { onProgress: (past, total) => setProgress({ done: past, total }) },
@@ -85,7 +85,7 @@ function usePlanning(
   hold: (state: State) => void,
   setProgress: (progress: Progress | undefined) => void,
 ): void {
-  // An answer goes on from the newest state, not from that of the moment when it was asked for.
+  // An answer applies to the newest state, not to the one when it was asked for.
   const latest = useRef(state)
   latest.current = state
   const isAsking = !state.isDone && !state.isRunning
@@ -100,7 +100,7 @@ function usePlanning(
         const answer = await plan({ signal, onProgress })
         if (!signal.aborted) hold(planned(latest.current, answer))
       } catch (error) {
-        // Nothing of a plan stays that the store gives no more: it may have been erased.
+        // No part of a plan is kept that the store no longer gives: it may have been erased.
         if (!signal.aborted) hold({ ...begin(key), failure: asFailure(error) })
       }
     }

@@ -1,4 +1,4 @@
-// Who wrote: sessions, or actors. Of each, what it wrote, and the way to undo it.
+// The writers: sessions, or actors, each with its changes and the way to undo them.
 
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
@@ -14,7 +14,7 @@ import { longSpanText } from '../timeline/spans.ts'
 
 type By = 'session' | 'actor'
 
-// In RAM alone: a session's name never enters an address. It stays for when the user comes back.
+// In RAM alone: a session's name never enters an address. It is kept for the user's return.
 const by = signal<By>('session')
 const query = signal('')
 

@@ -39,7 +39,7 @@ interface Typed {
   readonly memories?: string
 }
 
-/** What is typed stays when someone else changes the settings; the rest is theirs. */
+/** The input is kept when someone else changes the settings; the other fields are theirs. */
 function SettingsForm({ settings }: { readonly settings: SettingsView }): JSX.Element {
   const [typed, setTyped] = useState<Typed>({})
   const { run, isRunning, failure } = useAction<void>()

@@ -6,7 +6,7 @@ import { useAsk } from '../../core/use-ask.ts'
 
 interface Names {
   readonly deviceIds: readonly string[]
-  /** The name of a device, or its id if it has none. */
+  /** The name of a device, or its id. */
   readonly nameOf: (deviceId: string) => string
 }
 

@@ -22,7 +22,7 @@ export function FilterBar(): JSX.Element {
   )
 }
 
-/** With the focus, if what had it is gone: a chip that was removed, a row that filtered. */
+/** With the focus, if its former owner was removed: a chip, or a row that filtered. */
 function Chips(): JSX.Element {
   const { nameOf } = useDeviceNames()
   const filter = timelineFilter.value

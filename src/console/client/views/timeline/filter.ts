@@ -1,5 +1,5 @@
-// What the timeline is filtered by. It is kept in RAM alone, and stays while the user looks at a
-// group and comes back: sessions, paths and actors never enter an address.
+// What the timeline is filtered by. It is kept in RAM alone, even while the user looks at a group
+// and comes back: sessions, paths and actors never enter an address.
 
 import { computed, signal } from '@preact/signals'
 import type { Actor, TimelineFilter } from '../../../../api/console/contract.ts'
@@ -12,7 +12,7 @@ forgetAtEnd(() => {
   timelineFilter.value = {}
 })
 
-/** What is asked for: in the past, nothing that is later. */
+/** The question: in the past, nothing later. */
 export const effectiveFilter = computed((): TimelineFilter => {
   const { value: filter } = timelineFilter
   const latest = moment.value?.time
@@ -20,16 +20,16 @@ export const effectiveFilter = computed((): TimelineFilter => {
   return { ...filter, until: Math.min(filter.until ?? latest, latest) }
 })
 
-/** Says where a day begins. */
+/** Determines the start of a day. */
 export const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-/** Adds what is given to the filter; undefined takes it away. */
+/** Adds the given fields to the filter; undefined removes a field. */
 export function filterBy(part: TimelineFilter): void {
   const all = Object.entries({ ...timelineFilter.value, ...part })
   timelineFilter.value = Object.fromEntries(all.filter(([, value]) => value !== undefined))
 }
 
-/** Who wrote: the session if there is one, since it is what is undone as a whole. */
+/** The writer: the session if there is one, which is undone as a whole. */
 export function writerFilter(
   session: string | undefined,
   actor: Actor | undefined,

@@ -1,4 +1,4 @@
-// What was written last, in a few lines.
+// The last changes, in a few lines.
 
 import type { JSX } from 'preact'
 import { addressOf } from '../../core/address.ts'

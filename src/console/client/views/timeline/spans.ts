@@ -10,7 +10,7 @@ export function dayText(day: string): string {
   return DAY.format(new Date(`${day}T12:00:00`))
 }
 
-/** Of one day: `10:12 – 10:40`. */
+/** A span of one day: `10:12 – 10:40`. */
 export function spanText(first: number, last: number): string {
   return TIME.formatRange(first, last)
 }

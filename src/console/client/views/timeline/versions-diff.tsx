@@ -1,4 +1,4 @@
-// The difference of two versions of a memory; what is redacted is said, and never compared.
+// The difference of two versions of a memory; redacted versions are named, and never compared.
 
 import type { JSX } from 'preact'
 import type { ResultOf } from '../../../../api/console/contract.ts'
@@ -7,7 +7,7 @@ import { DiffTable } from '../../parts/diff-table.tsx'
 import { Failure } from '../../parts/failure.tsx'
 
 interface VersionsDiffProps {
-  /** `memver_…`; undefined if there was none before. */
+  /** `memver_…`; undefined for the first version. */
   readonly before: string | undefined
   readonly after: string
   readonly label: string

@@ -37,7 +37,7 @@ export interface OutgoingPack {
   close(): void
 }
 
-/** A pack of all that one commit reaches. */
+/** A pack of every object that one commit reaches. */
 export interface WholePack extends OutgoingPack {
   readonly commits: number
 }
@@ -91,12 +91,12 @@ export interface PackExchange {
   incoming(): Incoming
   /**
    * The repository that keeps the refused head of a remote, as a path from the store's directory;
-   * undefined if there is none. Throws `invalid_input` for a name git refuses.
+   * undefined without one. Throws `invalid_input` for a name git refuses.
    */
   refused(remote: string): string | undefined
-  /** Removes that repository, or what is left of it. Not inside `exclusive`. */
+  /** Removes that repository, or its remains. Not inside `exclusive`. */
   forgetRefused(remote: string): Promise<void>
-  /** What is kept of the refused head of a remote, or of all, beside the objects of the store. */
+  /** The kept objects of the refused head of a remote, or of all, without those of the store. */
   evidence(remote?: string): Evidence
   /**
    * A pack of exactly these objects, which must be stored and may be named twice; given oldest

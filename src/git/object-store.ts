@@ -37,7 +37,7 @@ export interface ObjectAmount {
 
 export const noObjects: ObjectAmount = { objects: 0, bytes: 0 }
 
-/** What is stored and not needed, as far as that shows without reading the history. */
+/** Stored objects that are not needed, as far as that shows without reading the history. */
 export interface Reclaimable {
   /** Of redacted versions, all copies: the next checkpoint erases them. */
   readonly erased: ObjectAmount
@@ -60,7 +60,7 @@ export interface StorageStatus {
   readonly purgePending: number
   /**
    * Lists of objects to erase that this device has not written: another one's, or planted. They are
-   * not obeyed; a repair replaces them by what the history says.
+   * not obeyed; a repair replaces them by lists made from the history.
    */
   readonly foreignPurges: number
   /** Damaged files that repairs have moved aside: the next purge erases them. */
@@ -107,14 +107,14 @@ export interface ObjectStore {
   /**
    * Only inside `exclusive`. Keeps objects for the transition that is committed next, on the disk
    * already, so that a long rewrite need not hold them in RAM. They are written while the caller
-   * goes on; a failure is thrown by the next call or by `commit`. Dropped if `exclusive` ends, or
+   * continues; a failure is thrown by the next call or by `commit`. Dropped if `exclusive` ends, or
    * the process dies, without that commit.
    */
   stage(objects: readonly NewObject[]): Promise<void>
   /**
-   * Afterwards stock git sees all that was committed before the call, and what it erased is gone.
-   * Throws the code of what stood in the way of either; if there is something to erase, it waits
-   * minutes for another process that packs. Not inside `exclusive`.
+   * Afterwards stock git sees all that was committed before the call, and erased objects no longer
+   * exist. Throws the code of what stood in the way of either; if there is something to erase, it
+   * waits minutes for another process that packs. Not inside `exclusive`.
    */
   checkpoint(): Promise<void>
   /**

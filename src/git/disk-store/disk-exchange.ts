@@ -114,7 +114,7 @@ export class DiskExchange implements PackExchange {
     const { exclusive, files } = this.#parts
     await exclusive(async () => {
       getRemote(files, name)
-      // First: nothing would remove what is kept of a remote that is not in the config.
+      // First: nothing would remove the refused head of a remote that is not in the config.
       if (this.tracked(name) !== undefined) await writeTrackingRef(files, name, undefined)
       removeRefused(files, name)
       await removeRemote(files, name)

@@ -79,7 +79,7 @@ export class DiskIncoming implements Incoming {
     return this.#packs.objectIds()
   }
 
-  /** What waits comes first: what is verified is what will be accepted. */
+  /** Waiting packs come first: the verified objects are those that will be accepted. */
   read(oid: Oid, limit?: SizeLimit): GitObject | undefined {
     if (this.#last?.oid === oid) return this.#last.commit
     const waiting = this.#packs.read(oid, limit)
@@ -163,7 +163,7 @@ export class DiskIncoming implements Incoming {
 
   #beginCheck({ token, arrival }: IncomingPack, options: ReceiveOptions): EarlyCheck {
     const progress = (done: number, total: number): void => {
-      // Until then the caller is shown what comes.
+      // Until then the caller sees the objects that arrive.
       if (arrival.isWhole) options.progress?.(done, total)
     }
     return new EarlyCheck(this.#index(token, { ...options, progress }, arrival))

@@ -276,7 +276,7 @@ class DiskObjectStore implements ObjectStore {
     })
   }
 
-  /** Cancels the purge intents of a writer that failed. Costs one listing if there are none. */
+  /** Cancels the purge intents of a writer that failed. Costs one listing without any. */
   async #settleIntents(): Promise<void> {
     const before = this.#intents.cancelled
     // Objects that are committed as dead and not erased yet are a reason to checkpoint.

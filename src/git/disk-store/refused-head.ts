@@ -23,7 +23,7 @@ export function findRefused({ disk, directory }: Files, remote: string): string 
   return disk.stat(`${directory}/${path}/HEAD`) === undefined ? undefined : path
 }
 
-/** Replaces what is kept of the remote. `packs`, a directory, is moved there. */
+/** Replaces the refused head of the remote. `packs`, a directory, is moved there. */
 export async function keepRefused(
   files: Files,
   remote: string,

@@ -48,7 +48,7 @@ export class StoredObjects {
     return loose?.type === 'tag' ? loose.body : undefined
   }
 
-  /** Each oid once: what is stored at the time of the call, even if it moves during iteration. */
+  /** Each oid once: the objects at the time of the call, even if they move during iteration. */
   ids(): Iterable<Oid> {
     const others = new Set(looseObjectIds(this.#disk, this.#directory))
     for (const oid of this.#journal.objectIds()) others.add(oid)

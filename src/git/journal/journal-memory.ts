@@ -34,7 +34,7 @@ export class JournalMemory {
   }
 }
 
-/** Of all journals of this process. */
+/** Shared by all journals of this process. */
 export const journalMemory: JournalMemory = new JournalMemory()
 
 /** The slabs that hold the frames of one file. */

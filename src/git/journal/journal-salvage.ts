@@ -54,7 +54,7 @@ export function* salvageJournal(disk: Disk, path: string): Generator<undefined, 
   return { objects, heads: frames.map(({ next }) => next) }
 }
 
-/** Adds the objects in bytes that are no intact batch. */
+/** Adds the objects in bytes outside of intact batches. */
 function* findObjects(
   bytes: Uint8Array,
   budget: WorkBudget,

@@ -103,7 +103,7 @@ function findNext(bytes: Uint8Array, before: readonly Batch[]): Batch | undefine
 
 interface FoundBatches {
   readonly batches: readonly Batch[]
-  /** Whether the search ended early, since so many bytes were declared twice. */
+  /** Whether the search ended early, since too many bytes were declared twice. */
   readonly overlap: boolean
 }
 

@@ -56,7 +56,7 @@ export class Journal {
     ]
   }
 
-  /** The commit of the last live frame; undefined if there is none. */
+  /** The commit of the last live frame; undefined without one. */
   get head(): Oid | undefined {
     return this.#live.at(-1)?.next
   }
@@ -70,7 +70,7 @@ export class Journal {
     return this.#newer.bytes
   }
 
-  /** Bytes in both files, including what is being packed. */
+  /** Bytes in both files, including those being packed. */
   get totalBytes(): number {
     return this.#newer.bytes + this.#older.bytes
   }
@@ -147,8 +147,7 @@ export class Journal {
 
   /**
    * Returns the live frames to pack next: those of the older file. If that file is empty, the files
-   * switch first, and new frames go to the other. Undefined if there are none. Under the writer
-   * lock.
+   * switch first, and new frames go to the other. Undefined without any. Under the writer lock.
    */
   async seal(): Promise<Sealing | undefined> {
     const switched = this.#older.frames.length === 0
@@ -211,7 +210,7 @@ export class Journal {
     for (const file of this.#files) await file.sync()
   }
 
-  /** Its objects are gone as well: other journals use their memory. */
+  /** Its objects no longer exist either: other journals use their memory. */
   close(): void {
     this.#objects = new Map()
     for (const file of this.#files) {

@@ -29,7 +29,9 @@ export interface CommitWalk {
   readonly roots: Uint32Array
 }
 
-/** All commits reachable from `heads`: each line of first parents, then what was merged into it. */
+/**
+ * All commits reachable from `heads`: each line of first parents, then the commits merged into it.
+ */
 export function walkCommits(
   source: WalkSource,
   heads: readonly Uint8Array[],

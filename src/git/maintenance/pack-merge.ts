@@ -85,8 +85,8 @@ export async function mergePacks(
 }
 
 /**
- * Merges these packs, the largest first, and all loose objects into one pack; kept packs stay, and
- * so do unreachable objects. Throws what `mergePacks` throws.
+ * Merges these packs, the largest first, and all loose objects into one pack; kept packs and
+ * unreachable objects do not change. Throws what `mergePacks` throws.
  */
 export async function compactPacks(
   disk: Disk,

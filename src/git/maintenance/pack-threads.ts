@@ -69,7 +69,7 @@ export async function packApart(
   }
 }
 
-/** What is called with the replies to the job that a thread runs. */
+/** The callbacks for replies to the job that a thread runs. */
 interface Waiting {
   readonly reply: (reply: PackReply) => void
   readonly fail: (cause?: unknown) => void

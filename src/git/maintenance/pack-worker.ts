@@ -1,6 +1,6 @@
 // Packs in a worker thread: in the main thread, a large checkpoint would block a write. A job of a
 // few milliseconds runs in the main thread all the same, because a thread takes 40 to start. Must
-// not decide what is packed.
+// not choose the objects of a pack.
 
 import { systemDisk } from '../../disk/disk.ts'
 import { KIBIBYTE } from '../../limits.ts'

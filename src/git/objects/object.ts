@@ -145,7 +145,8 @@ export function decodeTree(body: Uint8Array): TreeEntry[] {
 }
 
 /**
- * The oid of one entry; undefined if the tree has none of that mode and name. Does not validate.
+ * The oid of one entry; undefined if the tree has no entry of that mode and name. Does not
+ * validate.
  */
 export function findTreeEntry(
   body: Uint8Array,

@@ -1,6 +1,6 @@
 // Iterates over a tree's entries without allocating, for walks through hundreds of thousands of
-// trees. Ends early at bytes that are no tree. Accepts names that git allows and a store does not;
-// object.ts validates trees.
+// trees. Ends early at bytes that are not a tree. Accepts names that git allows and a store does
+// not; object.ts validates trees.
 
 const oidBytes = 20
 const space = 0x20

@@ -30,7 +30,7 @@ export class Arrival {
     return Atomics.load(this.shared, 1) === states.whole
   }
 
-  /** So many bytes are in the file. */
+  /** Reports the number of bytes in the file. */
   reached(bytes: number): void {
     Atomics.store(this.shared, 0, BigInt(bytes))
     Atomics.notify(this.shared, 0)

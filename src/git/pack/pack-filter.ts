@@ -149,7 +149,7 @@ class PackFilter {
     this.#checksums.writeUInt32BE(checksum, this.#layout.positionOf(rank) * 4)
   }
 
-  /** The change that an entry needs at `newStart`; undefined if it can stay as it is. */
+  /** The change that an entry needs at `newStart`; undefined if it need not change. */
   #change(rank: number, newStart: number): Change | undefined {
     const start = this.#layout.offsetOf(rank)
     const entry = this.#window.view(start, this.#window.end)

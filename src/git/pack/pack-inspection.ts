@@ -1,5 +1,5 @@
-// Checks whether a pack is intact: every entry, its checksum, its index. Of a damaged pack, finds
-// what is still readable. Must not write.
+// Checks whether a pack is intact: every entry, its checksum, its index. Finds the readable objects
+// of a damaged pack. Must not write.
 
 import { unwatched } from '../../async.ts'
 import { equalBytes } from '../../bytes.ts'

@@ -30,7 +30,7 @@ export function removeMultiPackIndex(disk: Disk, directory: string): void {
     const path = `${directory}/${file}`
     const parts = disk.list(path)
     for (const part of parts) disk.remove(`${path}/${part}`)
-    // The directory itself stays: git looks only for the files in it.
+    // The directory itself is kept: git looks only for the files in it.
     if (file !== `${multiPackIndex}.d`) disk.remove(path)
   }
 }

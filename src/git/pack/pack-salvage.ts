@@ -108,7 +108,7 @@ class StartSearch {
     this.#length = length
   }
 
-  /** The first candidate at or after `at`; the end of the file if there is none. */
+  /** The first candidate at or after `at`; the end of the file without one. */
   *next(at: number): Generator<undefined, number> {
     for (let candidate = at; candidate < this.#length; candidate += 1) {
       this.#load(candidate)

@@ -36,7 +36,9 @@ const tickObjects = 1024
 /** The bytes of a pack, in RAM or in a file, which may still be growing. */
 export interface PackBytes {
   readonly size: number
-  /** What is there, if it is at least `wanted` bytes or all: while the pack comes, it waits. */
+  /**
+   * The available bytes, if they are at least `wanted` or all: while the pack arrives, it waits.
+   */
   readonly sizeFor?: ((wanted: number) => number) | undefined
   /** Returns the number of bytes read: fewer than requested only at the end. */
   read(into: Uint8Array, position: number): number

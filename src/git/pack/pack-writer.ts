@@ -1,6 +1,6 @@
 // Writes objects to a pack in the given order, as small as git makes them: a tree as a delta of its
-// base, commits deflated, blobs stored, since ciphertext does not compress. Must not choose what is
-// packed or which base fits: callers that know the history do.
+// base, commits deflated, blobs stored, since ciphertext does not compress. Must not choose objects
+// or bases: callers that know the history do.
 
 import { fromHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'

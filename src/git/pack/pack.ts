@@ -180,7 +180,7 @@ export class Pack<Index extends ObjectIndex = ObjectIndex> {
     return this.#read(offset, new Uint8Array(Math.min(length, this.bytes)))
   }
 
-  /** Like `readRaw`, into a buffer of the caller; returns a view of what was read. */
+  /** Like `readRaw`, into a buffer of the caller; returns a view of the bytes read. */
   readInto(offset: number, into: Uint8Array): Uint8Array {
     return this.#read(offset, into)
   }

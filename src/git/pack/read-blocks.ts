@@ -24,7 +24,7 @@ export class ReadBlocks {
   readonly #read: ReadAt
   /** The most recently used block is first. */
   readonly #blocks: Block[] = []
-  /** By their number: what the budget lets stay. */
+  /** By their number: the blocks within the budget. */
   #kept: (Uint8Array | undefined)[] = []
   readonly #share: CacheShare | undefined
 
@@ -51,7 +51,7 @@ export class ReadBlocks {
     return block.memory.subarray(position - start, block.length)
   }
 
-  /** Gives up what stays because of the budget. */
+  /** Drops the blocks within the budget. */
   forget(): void {
     this.#kept = []
     this.#share?.shrink(this.#share.bytes)

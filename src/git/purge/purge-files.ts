@@ -12,7 +12,7 @@ import { removeMultiPackIndex } from '../pack/pack-removal.ts'
 const derivedFiles = ['objects/info/commit-graph', 'objects/info/packs', 'info/refs']
 /**
  * A running git that loses its temporary files fails and changes nothing. Otherwise it could store
- * what is erased here.
+ * erased objects.
  */
 const temporaryPack = /^(tmp_|\.tmp-)/
 const temporaryObject = /^tmp_obj_/

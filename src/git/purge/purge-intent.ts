@@ -71,7 +71,7 @@ export function openIntent(
   return isOwn ? intent : 'foreign'
 }
 
-/** The intent in a file, whoever wrote it: a claim. Throws `journal_corrupt`. */
+/** The intent in a file, by any writer: a claim. Throws `journal_corrupt`. */
 export function decodeIntent(name: string, bytes: Uint8Array): PurgeIntent {
   const coded = bytes.subarray(0, Math.max(0, bytes.length - checksumBytes))
   if (!equalBytes(sha256(coded), bytes.subarray(coded.length))) throw damaged()
@@ -139,7 +139,7 @@ function parentsOf(commit: GitObject | undefined): readonly Oid[] {
   return commit?.type === 'commit' ? (findLinks(commit.body)?.parents ?? []) : []
 }
 
-/** The error for a list with objects that must stay. */
+/** The error for a list with objects that are needed. */
 export function reachedByHistory(): StoreError {
   return new StoreError(
     'journal_corrupt',

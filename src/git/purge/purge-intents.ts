@@ -1,5 +1,5 @@
 // The purge intents of a store: written before a transition that erases, cancelled if it is never
-// committed, removed after the purge. Caches what it has read, since intents never change. Must be
+// committed, removed after the purge. Caches intents, since they never change. Must be
 // changed only under the writer lock.
 
 import { toHex } from '../../bytes.ts'
@@ -53,7 +53,7 @@ export class PurgeIntents {
     return this.#cancelled
   }
 
-  /** Whether the last look found no intent, nor what is left of one. */
+  /** Whether the last look found no intent, nor the remains of one. */
   get isEmpty(): boolean {
     return this.#known.size === 0 && this.#incomplete.length === 0
   }
@@ -99,7 +99,7 @@ export class PurgeIntents {
 
   /**
    * Cancels every intent whose transition is not in the history of `head`, because its writer died
-   * or failed. Costs one listing if there are none. Returns whether any intent remains.
+   * or failed. Costs one listing without any. Returns whether any intent remains.
    */
   async settle(head: Oid | undefined): Promise<boolean> {
     this.#load()

@@ -46,7 +46,8 @@ export class Purge {
   }
 
   /**
-   * Erases what is dead as of the branch: for a head that only the journal has, it is too early.
+   * Erases objects that are dead as of the branch: for a head that only the journal has, it is too
+   * early.
    */
   async run(): Promise<void> {
     const { branch, intents, packer, exclusive, reload } = this.#parts
@@ -92,7 +93,7 @@ export class Purge {
 
   /**
    * The objects from which the current history is reachable: the branch, and what the journal
-   * names, which may be new. Throws `journal_corrupt` if one of them is to be erased.
+   * names, which may be new. Throws `journal_corrupt` if one of them is listed.
    */
   #headsWithout(dead: OidList): readonly Oid[] {
     const { branch, journal } = this.#parts

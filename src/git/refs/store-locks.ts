@@ -4,7 +4,7 @@
 import { ProcessLock } from '../../disk/process-lock.ts'
 import type { GitFileLockContext } from './git-file-lock.ts'
 
-/** Held to change the journal, or what a redaction condemns; its mark says who did so last. */
+/** Held to change the journal, or the list of dead objects; its mark names the last holder. */
 export function writerLock(files: GitFileLockContext): ProcessLock {
   const mark = `${files.ownDirectory}/last-writer`
   return new ProcessLock({ ...files, path: `${files.ownDirectory}/lock`, mark, purpose: 'writer' })

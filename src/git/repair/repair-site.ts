@@ -141,7 +141,7 @@ export class RepairSite {
     return this.tracked().filter(({ oid }) => oid === undefined || survey.read(oid) === undefined)
   }
 
-  /** The commit of the branch, or what is wrong with it. */
+  /** The commit of the branch, or its fault. */
   branch(): { readonly value: Oid } | { readonly problem: string } {
     try {
       const value = new Branch(this.disk, this.directory).read()

@@ -26,7 +26,7 @@ import { ownDirectoryName } from '../refs/repository.ts'
 export interface Damage {
   /** Its path in the repository. */
   readonly file: string
-  /** What is wrong with it, as a clause. */
+  /** Its fault, as a clause. */
   readonly problem: string
 }
 

@@ -154,8 +154,8 @@ async function syncOnce(clone: Fetching, options: TrailOptions): Promise<SyncRep
 }
 
 /**
- * The number of commits that were taken over, and of versions that were erased; and what was
- * verified here and is left out.
+ * The number of commits that were taken over, and of versions that were erased; and the verified
+ * records that are left out.
  */
 interface TakenOver {
   readonly commits: number
@@ -296,7 +296,7 @@ async function withEpochsOf(
   return { objects, storeId, epochs: new Map([...known, ...epochs]) }
 }
 
-/** What the new history lacks of what is here or was verified last; undefined if nothing. */
+/** The records here, or verified last, that the new history lacks; undefined without any. */
 async function findAllLeftOut(
   source: TrailSource,
   { storeId, anchor, before, head }: Move,

@@ -44,7 +44,8 @@ export function notFoundById(memoryId: string): StoreError {
 
 /**
  * Throws `precondition_failed` unless the content has the hash that a change expects, and
- * `invalid_input` for what is no hash; without a content, only that. The message does not reveal
+ * `invalid_input` for anything but a hash; without
+ * a content, only that. The message does not reveal
  * the current hash (Memory Stores API §2.3).
  */
 export function checkExpected(

@@ -71,7 +71,7 @@ export function planExpiry(
 /**
  * Deletes expired memories, in one commit for each 16,384. The default reason is a description of
  * the rule. Throws `invalid_input` for a rule without a time, `permission_denied` or a storage
- * code; commits made before that stay.
+ * code; earlier commits are kept.
  */
 export async function expire(
   session: StoreSession,

@@ -47,7 +47,7 @@ export function* containsRecord(
 }
 
 /**
- * Whether the history of a head has a keyring record whose hash begins as an address says (FORMAT
+ * Whether the history of a head has a keyring record whose hash begins as in an address (FORMAT
  * §1.8). In steps, one for each commit: all are read if the address is as old as the store.
  */
 export function* containsState(

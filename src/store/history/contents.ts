@@ -84,7 +84,7 @@ export function findBlobAt(
   return tree === undefined ? undefined : findBlob(objects, tree, memoryId)
 }
 
-/** Compares the memory with what was verified: the blob's SHA-1 proves nothing. */
+/** Compares the memory with its verified hash: the blob's SHA-1 proves nothing. */
 function openMemory(
   source: ContentSource,
   blob: Oid,

@@ -3,14 +3,14 @@
 import type { Actor, Operation, RecordKind, RedactReason } from '../../format/change-record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 
-/** Who wrote a commit, and for whom. */
+/** The author of a commit, and the actor. */
 export interface Author {
   readonly deviceId: string
   readonly actor: Actor | undefined
   readonly session: string | undefined
 }
 
-/** A commit, with what it says about all its rows. */
+/** A commit, with the fields that all its rows share. */
 export interface CommitEntry {
   readonly oid: Oid
   /** Its index in the canonical order of the history; in a linear history its height. */

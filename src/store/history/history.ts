@@ -40,7 +40,7 @@ export class History implements Pick<KnownVersions, 'findMemory'> {
   #memories: Table<{ first: number; newest: number }> = new Table({ first: u32, newest: u32 })
   /** By row, the position of the first redact commit that names it. */
   #redactions: Map<number, number> = new Map()
-  /** Of the commit that was asked for last: a merge may have thousands of rows. */
+  /** The rows of the last commit that was asked for: a merge may have thousands. */
   #byPath: { readonly position: number; readonly rows: Map<string, VersionEntry[]> } | undefined
   /** Replaced, not changed, when commits are removed: existing entries remain valid. */
   #table: HistoryTable = new HistoryTable(this.#ids)

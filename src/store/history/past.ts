@@ -32,7 +32,7 @@ export interface PastView {
    * path. Only where clones had diverged.
    */
   readonly displaced: number
-  /** The memory at a path; undefined if there was none or it is redacted. */
+  /** The memory at a path; undefined if it did not exist or is redacted. */
   read(path: string): Promise<Memory | undefined>
   /** As `MemoryStore.list`. */
   list(path: string, options?: { depth?: number }): Promise<DirectoryListing | undefined>

@@ -30,8 +30,8 @@ export function findPlacedTime(history: History, { position }: CommitEntry): num
 }
 
 /**
- * Whether a commit may have been written between two times, both included. A doubtful time counts
- * as a range from the placed time to its own, or as the placed time alone if the head is over 24
+ * Whether a commit may have been written between two times, both included. A doubtful time is a
+ * range from the placed time to its own, or as the placed time alone if the head is over 24
  * hours earlier too.
  */
 export function mayLieBetween(
@@ -107,7 +107,7 @@ function continued(
   }
 }
 
-/** Goes from children to parents, down to a cut at `end`, or to -1 for all. */
+/** Walks from children to parents, down to a cut at `end`, or to -1 for all. */
 function walkBack(
   history: History,
   { oid, position: last }: CommitEntry,

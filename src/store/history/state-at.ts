@@ -55,7 +55,7 @@ export interface MemoryState {
   readonly createdAt: number
   /** Of the version, or the last one known before it. */
   readonly path: string | undefined
-  /** Of a memory that was live. */
+  /** For a memory that was live. */
   readonly content: string | undefined
 }
 
@@ -186,7 +186,7 @@ function deletedBy({ memoryId, path = '', commit }: VersionEntry): DeletedMemory
   }
 }
 
-/** Only where clones had diverged can the paths of two memories conflict: the older one stays. */
+/** Only where clones had diverged can the paths of two memories conflict: the older one is kept. */
 function withoutDisplaced(live: readonly Placed[]): readonly Placed[] {
   const paths = new PathTree<Placed>()
   return live.toSorted(byAge).filter((memory) => {

@@ -18,9 +18,11 @@ export interface TimelineFilter
   readonly deviceId?: string | undefined
 }
 
-/** What is grouped: of each day, or of all time. */
+/** The range of a group: a day, or all time. */
 export type Grouping =
-  /** By session, or by actor where there is none; the IANA time zone says where a day begins. */
+  /**
+   * By session, or by actor where there is none; the IANA time zone determines the start of a day.
+   */
   { readonly by: 'day'; readonly timeZone: string } | { readonly by: 'session' | 'actor' }
 
 /** Versions that belong together. Numbers are of those that match the filter. */
@@ -105,7 +107,7 @@ export class Timeline {
     return this.#history.commits.at(this.#last.position)?.oid === this.#last.oid
   }
 
-  /** Takes in what is new. Yields after each version. */
+  /** Takes in new versions. Yields after each version. */
   *catchUp(): Generator<undefined, void> {
     const { versions } = this.#history
     for (; this.#rows < versions.length; this.#rows += 1) {
@@ -235,7 +237,7 @@ function describeGroup(draft: Draft): VersionGroup {
   }
 }
 
-/** What has no key is in no group. */
+/** A version without a key is in no group. */
 function keyBy(
   grouping: Grouping,
   dayOf: ((time: number) => string) | undefined,

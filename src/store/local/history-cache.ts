@@ -18,7 +18,7 @@ import {
 
 /** With fewer new commits or rows than this, reading them from git again is cheaper than a file. */
 const WORTH_WRITING = 256
-/** Rows of a few large commits: so many for each that the last segment has, which is rewritten. */
+/** Rows of a few large commits, per row of the last segment, which is rewritten. */
 const ROWS_GROWTH = 0.5
 /**
  * Commits of a whole segment, the work of one turn of the event loop: with a row each they nearly

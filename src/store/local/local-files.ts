@@ -147,7 +147,7 @@ export class LocalFiles {
     await this.#writeCaches(snapshot, history).catch(ignoreStorage)
   }
 
-  /** Resets what is known of the caches after they were erased. */
+  /** Resets the known state of the caches after they were erased. */
   forget(history: History): void {
     this.#cachedHeight = -1
     this.reads.forgetFile()

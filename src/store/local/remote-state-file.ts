@@ -140,7 +140,7 @@ export class RemoteStateFile {
 
   /**
    * Notes the head that a remote has shown, as it was at the mark; other processes may have
-   * redacted since. Removes what is settled from `fetches`. Call under the writer lock.
+   * redacted since. Removes settled heads from `fetches`. Call under the writer lock.
    */
   async note(
     name: string,

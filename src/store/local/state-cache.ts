@@ -109,7 +109,7 @@ export function findWritten(
   return (continues(changes, base) ? changes : base).head
 }
 
-/** The cached snapshot, or undefined if there is none. */
+/** The cached snapshot, or undefined without one. */
 export async function findState(
   owner: CacheOwner,
   path: string,
@@ -149,9 +149,9 @@ function keep(snapshot: Snapshot, base: string, changed: Iterable<string>): void
 }
 
 interface StateFiles {
-  /** Of the file of all memories. */
+  /** The header of the file of all memories. */
   readonly base: StateHeader
-  /** Of the newer file. */
+  /** The header of the newer file. */
   readonly header: StateHeader
   /** The parts of all memories, and of those that have changed since. */
   readonly rows: readonly Uint8Array[]
@@ -192,7 +192,7 @@ function readHeader(part: Uint8Array | undefined): StateHeader | undefined {
   return header
 }
 
-/** Writes what has changed since all memories were written, if that is little. */
+/** Writes the changes since all memories were written, if they are few. */
 export async function writeState(
   owner: CacheOwner,
   path: string,

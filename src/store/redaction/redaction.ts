@@ -105,7 +105,7 @@ async function withCertificate(
   if (!(error instanceof StoreError)) return error
   const certificate = certify()
   const { new_head: head, object_ids: oids } = certificate
-  // The purge refuses to erase objects that the history needs; then no certificate says that it
+  // The purge refuses to erase objects that the history needs; then no certificate claims that it
   // did.
   const isChecked = !hasCode(error, 'journal_corrupt')
   if (!isChecked && (await findReached(contents.objects, head, oids)) !== undefined) return error

@@ -1,4 +1,4 @@
-// Who had access to a store over time, from the keyring records and grants of a verified trail:
+// The access to a store over time, from the keyring records and grants of a verified trail:
 // each event with its author, and each device as it is now. Pure.
 
 import type { Actor } from '../../format/change-record.ts'
@@ -26,7 +26,7 @@ export type AccessAction =
         | 'epoch_began'
     }
 
-/** Who signed a record, and in whose name: all but the device is its word alone. */
+/** The device that signed a record, and the names it gave: those are its word alone. */
 export interface Authorship {
   /** ms since 1970, by the clock of the device. */
   readonly time: number
@@ -126,7 +126,7 @@ function changesBy(
 ): Partial<ReportedDevice> {
   if (action.type === 'device_renamed') return { name: action.name }
   if (action.type === 'role_changed') return { role: action.role }
-  // Removed on two clones: the first record that says so.
+  // Removed on two clones: the first such record.
   if (action.type === 'device_removed') return { removed: device.removed ?? author }
   return {}
 }

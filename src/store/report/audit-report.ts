@@ -29,7 +29,7 @@ export interface ReportOptions extends WorkOptions {
   readonly until?: number | undefined
   /** The texts of certificates of redactions: each is verified first. */
   readonly certificates?: readonly string[] | undefined
-  /** As of `findResidue`; a report says how many there are, and not which. */
+  /** As of `findResidue`; a report gives their number, and not their names. */
   readonly textsOutside?: ResidueOptions['textsOutside']
 }
 
@@ -38,11 +38,11 @@ export interface ReportScope extends Pick<ReportOptions, 'since' | 'until'> {
   readonly certificates?: readonly RedactionCertificate[] | undefined
 }
 
-/** What only a member knows. */
+/** The facts that only a member knows. */
 export interface MemberFacts {
   /** The name of the store. */
   readonly name: string
-  /** The search for what was redacted; undefined if the report has no redaction. */
+  /** The search for redacted versions; undefined if the report has no redaction. */
   readonly absence: ResidueReport | undefined
   readonly remotes: readonly KnownRemote[]
 }

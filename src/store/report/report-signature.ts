@@ -15,7 +15,7 @@ import { listReportedDevices, type ReportedDevice } from './access-events.ts'
 /** The namespace: option `-n` of `ssh-keygen -Y verify`. */
 const namespace = 'gitlocket-report'
 
-/** Who has signed a report. */
+/** The signer of a report. */
 export interface ReportSigner {
   /** `memstore_…`: the store that the file is about, by its own words. */
   readonly storeId: string

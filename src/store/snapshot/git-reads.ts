@@ -1,4 +1,4 @@
-// Reads trees and blobs of a commit, and throws the error code of what was expected.
+// Reads trees and blobs of a commit, and throws the error code of the expected object.
 
 import { type ErrorCode, StoreError } from '../../errors.ts'
 import {

@@ -58,7 +58,7 @@ export class MemoryTree {
   }
 
   /**
-   * Call before `set`: reads the ids of what is next to the path of a memory, so that it need not
+   * Call before `set`: reads the ids next to the path of a memory, so that it need not
    * be encoded. Changes nothing. Throws `tree_mismatch` if git has other memories next to it.
    */
   reveal(memoryId: string): void {
@@ -109,7 +109,7 @@ export function findBlob(objects: ObjectSource, root: Oid, memoryId: string): Oi
   return undefined
 }
 
-/** A tree that cannot be read leaves its directory to be encoded from what is below it. */
+/** A tree that cannot be read leaves its directory to be encoded from its contents. */
 function revealIn(objects: ObjectSource, directory: Directory, oid: Oid, depth: number): void {
   const { files, directories } = directory
   if (files !== undefined && directory.body === undefined) {

@@ -81,7 +81,7 @@ function keepsOwnKeyring(
   return repair === true && takeTheirs !== true && isOwner(keyring.directory, identity.deviceId)
 }
 
-/** Lists the late commits that are left, after repeating what may be repeated of them. */
+/** Lists the remaining late commits, after repeating those that may be repeated. */
 async function leaveLate(
   candidate: Candidate,
   done: Omit<Adopted, 'late'>,

@@ -1,5 +1,5 @@
 // The options of a sync, and the choice of its remote. Every start of the library loads this file,
-// so it must not import what only a sync needs.
+// so it must not import modules that only a sync needs.
 
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'

@@ -236,7 +236,7 @@ type PushStep = readonly OutgoingCommit[]
 
 interface LargePush {
   readonly head: Oid
-  /** The head of the remote, unless it has none. A redaction may have erased it here. */
+  /** The head of the remote, if it has one. A redaction may have erased it here. */
   readonly expected: Oid | undefined
   /** Commits of ours that the remote has with all that is behind them. */
   readonly there: readonly Oid[]
@@ -277,7 +277,7 @@ function* findEnds(
     expected === undefined || parents.includes(expected)
   if (!commits.some(isBuiltUpon)) return ends
   const positions = new Map(commits.map(({ oid }, position) => [oid, position]))
-  /** Of the parents of all commits after the one that is looked at. */
+  /** The parents of all commits after the current one. */
   let oldestParent = commits.length
   for (let position = commits.length - 1; position > 0; position -= 1) {
     const commit = commits[position]

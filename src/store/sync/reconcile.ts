@@ -61,7 +61,7 @@ export async function reconcile(
   return reconciled
 }
 
-/** Moves the branch to what only adds to our head: our history is not needed for that. */
+/** Moves the branch to a head that only adds to ours: our history is not needed for that. */
 function adoptSuccessor(
   session: StoreSession,
   { snapshot, epochs, records, versions, hasMerges }: RemoteHead,

@@ -62,7 +62,7 @@ async function redactAgain(
     const named = redactions.flatMap((one) => (one.reason === reason ? one.named : []))
     await redactHere(session, named, reason, { author, signal })
   }
-  // A version that never came here is gone with that line.
+  // A version that never came here is lost with that line.
   const kept = new Set(await notRedacted(session, new Set(redactions.flatMap((one) => one.named))))
   const isGone = ({ named }: { readonly named: readonly string[] }): boolean =>
     !named.some((id) => kept.has(id))
@@ -79,7 +79,7 @@ async function notRedacted(
   return [...versionIds].filter((id) => !isRedacted.has(id) && history.find(id) !== undefined)
 }
 
-/** Current versions of live memories stay: redacting them takes a decision of its own. */
+/** Current versions of live memories are kept: redacting them takes a decision of its own. */
 async function redactHere(
   session: StoreSession,
   named: readonly string[],
@@ -178,7 +178,7 @@ interface Text {
 interface Repeated {
   /** The live memory that changes; undefined if a new one is created. */
   readonly live: LiveMemory | undefined
-  /** Undefined to have none. */
+  /** Undefined to remove it. */
   target: Text | undefined
 }
 
@@ -215,7 +215,7 @@ class Repeats {
     this.#followed = followed
   }
 
-  /** Of a version that is not redacted. */
+  /** For a version that is not redacted. */
   add(entry: VersionEntry): void {
     const { path = '' } = entry
     const content = readVersionContent(this.#contents, entry)

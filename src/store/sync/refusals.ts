@@ -104,7 +104,7 @@ export function notCanonicalError(): StoreError {
 /** At most this many changes of a side are named. */
 const NAMED_MAX = 5
 
-/** `isOlder`: whether the remote lacks what it has shown before. */
+/** `isOlder`: whether the remote lacks commits that it has shown before. */
 export function keyringConflictError(
   source: CommitSource,
   { ours, theirs }: Divergence,

@@ -164,7 +164,7 @@ function* containsSealed(
   return false
 }
 
-/** Who began an epoch without this device, if all up to that record is verified. */
+/** The member that began an epoch without this device, if all up to that record is verified. */
 async function findRemover(
   from: RemoteSource,
   history: History,
@@ -193,7 +193,7 @@ async function findRemover(
   return undefined
 }
 
-/** Throws unless an owner has signed the keyring that follows. What it says cannot be read here. */
+/** Throws unless an owner has signed the keyring that follows. Its contents cannot be read here. */
 function checkRemoval(
   source: Parameters<typeof checkDecodedAlone>[0],
   before: Snapshot,
@@ -256,8 +256,8 @@ interface RefusedHead {
 }
 
 /**
- * Keeps the pack of a refused head if it may be kept. Returns the verdict, which says so if size or
- * the disk is the reason that nothing is kept.
+ * Keeps the pack of a refused head if it may be kept. Returns the verdict, which mentions size or
+ * the disk as the reason that nothing is kept.
  */
 export async function keepRefusedPack(
   session: StoreSession,

@@ -104,7 +104,7 @@ export class RemoteHistory {
 
   /**
    * Finds versions that our history, to which the merged ancestors belong, has in common with
-   * theirs. Of a redacted one a merge of an ancestor has taken nothing.
+   * theirs. A merge of an ancestor has taken nothing from a redacted one.
    */
   commonWith(ours: History): (versionId: string) => VersionEntry | undefined {
     if (this.#merged.length === 0) return (versionId) => ours.find(versionId)
@@ -287,7 +287,7 @@ export interface MergeSides {
   readonly divergence: Divergence
   readonly other: OtherParent
   readonly open: readonly OpenVersions[]
-  /** Whether memories that only our side changed must stay as they are. */
+  /** Whether memories that only our side changed must not change. */
   readonly keepsOurs: boolean
   readonly rowsMax?: number | undefined
 }

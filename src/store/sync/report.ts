@@ -1,4 +1,4 @@
-// The report of a sync: what was received, merged and sent, and which of its errors are a verdict
+// The report of a sync: commits received, merged and sent, and which of its errors are a verdict
 // on the history of the remote. Must not act on either.
 
 import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
@@ -19,7 +19,7 @@ export interface Sent {
 
 export const nothingSent: Sent = { commits: 0, bytes: 0 }
 
-/** The part of a report about what was received, and how it was reconciled. */
+/** The part of a report about received commits, and how they were reconciled. */
 type Taken = Pick<
   SyncReport,
   | 'received'
@@ -161,7 +161,7 @@ export interface NewDevice {
 
 type Devices = Pick<Directory, 'devices'>
 
-/** The active devices of `after` that were none in `before`, but for this one. */
+/** The active devices of `after` that were not active in `before`, but for this one. */
 export function findNewDevices(
   before: Devices,
   after: Devices,

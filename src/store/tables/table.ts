@@ -36,7 +36,10 @@ class Rows {
   readonly width: number
   length = 0
   readonly chunks: Buffer[] = []
-  /** Of the same bytes: far faster than methods of a buffer in a loop that is not yet optimized. */
+  /**
+   * A view of the same bytes: far faster than methods of a buffer in a loop that is not yet
+   * optimized.
+   */
   readonly views: DataView[] = []
 
   constructor(width: number) {
@@ -169,7 +172,7 @@ class U32Column extends Column<number> {
   }
 }
 
-/** A number plus one; 0 if there is none. */
+/** A number plus one; 0 without one. */
 class LinkColumn extends Column<number | undefined> {
   override get(row: number): number | undefined {
     const { rows, offset } = this
@@ -208,7 +211,7 @@ class FlagColumn extends Column<boolean> {
   }
 }
 
-/** The index in a list plus one; 0 if there is none. */
+/** The index in a list plus one; 0 without one. */
 class CodeColumn<T> extends Column<T | undefined> {
   readonly #values: readonly T[]
 

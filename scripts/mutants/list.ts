@@ -322,6 +322,7 @@ const syncAndMerge: MutantList = {
   'unit/store/sync/change-members.test.ts': [
     without('changeMembers', 'catchUpWith(', 'asks every remote, unless told to go on with one'),
     without('push', 'isSent = true', 'refuses once it has it is pending, and settled by a sync'),
+    swap('push', ['(await takeBack(session, commit))', 'true'], 'was sent is taken back'),
     never('catchUpWith', 'only === true', 'asks every remote, unless told to go on with one'),
   ],
   'unit/store/sync/keyring-conflict.test.ts': [

@@ -17,7 +17,7 @@ import {
   sync,
   syncAll,
 } from '../../../support/clones.ts'
-import { failureOf } from '../../../support/faulty-remotes.ts'
+import { environment, failureOf, program } from '../../../support/faulty-remotes.ts'
 import { branchOf } from '../../../support/hostile-remotes.ts'
 import { author, contentsOf, reopen } from '../../../support/stores.ts'
 import { git } from '../../../support/temporary.ts'
@@ -88,6 +88,27 @@ describe('a change of the keyring', () => {
     await put(a, '/more.md', 'more\n')
     renameSync(`${remote}.away`, remote)
     await rotate(a)
+    expect(branchOf(remote)).toBe(await headOf(a))
+  })
+
+  test('of which nothing was sent is taken back, and made anew once the host serves', async () => {
+    const { a, remote } = await pair()
+    const before = await headOf(a)
+    await a.store.remotes.add('far', `ssh://host.example${remote}`)
+    await a.store.remotes.setMembership('far')
+    await a.store.remotes.remove('origin')
+    // The last argument is the command at the host: a fetch is served, and no push.
+    const readOnly = program(
+      'for last; do :; done; case "$last" in *receive-pack*) exit 255;; esac; sh -c "$last"',
+    )
+    const access = (ssh: string) => ({ environment: { ...environment, GIT_SSH_COMMAND: ssh } })
+    const failure = await failureOf(rotate(a, { access: access(readOnly) }))
+    expect(failure.code).toMatch(/^remote_/)
+    expect([await headOf(a), branchOf(remote)]).toEqual([before, before])
+    const { membershipPending } = await a.store.status()
+    expect(membershipPending).toBe(false)
+    const open = program('for last; do :; done; sh -c "$last"')
+    await rotate(a, { access: access(open) })
     expect(branchOf(remote)).toBe(await headOf(a))
   })
 

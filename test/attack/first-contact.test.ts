@@ -6,6 +6,9 @@
 
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import type { StoreError } from '../../src/errors.ts'
+import { formatId } from '../../src/format/id.ts'
+import { zeroHash } from '../../src/format/record.ts'
 import { formatDeviceCard, generateIdentity, type JoinOptions, joinStore } from '../../src/index.ts'
 import { joinTrail } from '../../src/store/audit/trail.ts'
 import type { FirstContact } from '../../src/store/clone/clone-remote.ts'
@@ -22,7 +25,11 @@ import {
   syncAll,
 } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'
+import { type Fault, fields, withoutMember } from '../support/forge-fault.ts'
+import type { Forge } from '../support/forge.ts'
+import { writeForged } from '../support/forged-disk.ts'
 import { branchOf, moveBranch } from '../support/hostile-remotes.ts'
+import { standardHistory } from '../support/standard-forge.ts'
 import { author, contentsOf } from '../support/stores.ts'
 import { git, temporaryDirectory } from '../support/temporary.ts'
 
@@ -196,5 +203,42 @@ describe('T78: a removed owner that removes the others on an old state, and push
     const error = await failureOf(sync(t))
     expect(error).toMatchObject({ code: 'wrong_key', details: {} })
     expect(String(error)).toContain('nothing shows that an owner made it')
+  })
+
+  describe('a new epoch without a device', () => {
+    /** A device of the standard history in step with its remote, which then shows a removal. */
+    async function shown(
+      who: 'founder' | 'writer',
+      by: Fault | 'by a writer',
+    ): Promise<{ readonly error: StoreError; readonly forge: Forge }> {
+      const { forge, writer } = await standardHistory('removals')
+      const remote = `${temporaryDirectory()}/remote.git`
+      await writeForged(forge, remote)
+      const identity = who === 'founder' ? forge.founder : writer
+      const place = { directory: '', stateDirectory: '', recoveryKey: '', identity }
+      const clone = await joinClone({ place }, remote, { identity })
+      const fault = by === 'by a writer' ? { author: writer } : by
+      const epoch = forge.newEpoch()
+      forge.keyring((next) => withoutMember(next, identity), { epoch, fault })
+      await writeForged(forge, remote)
+      return { error: await failureOf(sync(clone)), forge }
+    }
+
+    test('is a removal if an owner has signed it', async () => {
+      const { error, forge } = await shown('writer', {})
+      const removedBy = formatId('device', forge.founder.deviceId)
+      expect(error).toMatchObject({ code: 'wrong_key', details: { removedBy } })
+    })
+
+    test.each<[string, 'founder' | 'writer', Fault | 'by a writer']>([
+      ['by a writer', 'founder', 'by a writer'],
+      ['that follows no directory', 'writer', fields({ directoryNumber: 99 })],
+      ['of another keyring than its record names', 'writer', fields({ keyringHash: zeroHash })],
+      ['that follows another keyring', 'writer', fields({ keyring: zeroHash })],
+    ])('%s is no removal', async (_, who, by) => {
+      const { error } = await shown(who, by)
+      expect(error).toMatchObject({ code: 'wrong_key', details: {} })
+      expect(error.message).toContain('nothing shows that an owner made it')
+    })
   })
 })

@@ -57,10 +57,8 @@ export async function joinStore(options: JoinOptions): Promise<MemoryStore> {
 function overtakenError(cause: unknown): StoreError {
   return new StoreError(
     'remote_moved',
-    'Who may open the store has changed on the remote meanwhile',
-    {
-      cause,
-    },
+    'Access to the store has changed on the remote in the meantime',
+    { cause },
   )
 }
 

@@ -384,5 +384,5 @@ export class SettingsWriter {
 
 function checkPassphrase(passphrase: unknown): void {
   if (passphrase === null || typeof passphrase === 'string') return
-  throw new StoreError('invalid_input', 'A passphrase is a text, or null to have none')
+  throw new StoreError('invalid_input', 'A passphrase must be a string, or null for no passphrase')
 }

@@ -72,7 +72,7 @@ describe.each(secrets)('T49, T51: a former %s', (secret, who, role) => {
       const failure = await failureOf(sync(a))
       expect(failure).toMatchObject({ code: 'keyring_conflict' })
       expect(failure.message).toMatch(`${who} ${idOf(m)} as ${role}`)
-      expect(failure.message).toMatch('follow it only if an owner says so')
+      expect(failure.message).toMatch('follow it only if an owner tells you to')
       await repair(a)
       await syncAll([a, b])
       for (const clone of [a, b]) expect(await contentsOf(clone.store)).toEqual(all)

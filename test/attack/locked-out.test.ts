@@ -247,7 +247,7 @@ describe('T46: over a remote', () => {
       await writeForged(forge, remote)
       const error = await expectRefused(owner, 'wrong_key')
       expect(error.message).toMatch(/removed it or locked it out/)
-      expect(error.message).toMatch(/What is here is kept/)
+      expect(error.message).toMatch(/The local copy is kept/)
       await owner.store.close()
       await reopen(owner.place)
       expect(await verdicts(forge)).toEqual(refused('keyring_slots'))

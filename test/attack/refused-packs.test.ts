@@ -224,7 +224,7 @@ describe('the evidence of a remote', () => {
     moveBranch(remote, junkOn(remote))
     expect(await failureOf(sync(b))).toMatchObject({
       code: 'commit_malformed',
-      message: expect.stringContaining('what was refused is not kept: Could not'),
+      message: expect.stringContaining('the refused pack is not kept: Could not'),
     })
     expect((await b.store.status()).remotes[0]).toMatchObject({ evidence: undefined })
     moveBranch(remote, good)

@@ -127,7 +127,7 @@ describe('report verify', () => {
       ...words,
     ])
     expect({ exitCode, stdout }).toEqual({ exitCode: 11, stdout: '' })
-    expect(stderr).toMatch(/is not what was signed[^]*hint: Do not believe it/)
+    expect(stderr).toMatch(/differs from the signed file[^]*hint: Do not believe it/)
     expect((await home.call(['report', 'verify', 'same.html'])).exitCode).toBe(2)
   })
 

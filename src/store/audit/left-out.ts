@@ -135,8 +135,8 @@ export function checkAccepted(
     'rolled_back',
     'The history has less than this device has verified: it was rolled back, differs between ' +
       'clones, or lacks changes that no member could take over or that were never sent. Ask a ' +
-      'member for the cause; if it is legitimate, accept that once, and an audit lists what is ' +
-      'left out',
+      'member for the cause; if it is legitimate, accept that once, and an audit lists the ' +
+      'missing changes',
   )
 }
 

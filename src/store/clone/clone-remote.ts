@@ -144,7 +144,7 @@ export function checkNamed(options: Pick<JoinOptions, 'url' | 'storeId'>): void 
   if (addressOf(options).storeId !== undefined) return
   throw new StoreError(
     'invalid_input',
-    'The address does not say which store it leads to, and neither does a key: put ' +
+    'The address does not name its store, and neither does a key: put ' +
       '`#memstore_…+…`, which `gitlocket status` shows on another machine, after it',
   )
 }
@@ -181,7 +181,7 @@ export async function checkState(
   throw new StoreError(
     'rolled_back',
     'The remote does not have the state of the store that the address names: it shows an older ' +
-      'one, or one that somebody went on from without the others',
+      'one, or one that someone continued from without the others',
   )
 }
 

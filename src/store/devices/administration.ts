@@ -55,7 +55,10 @@ async function changeSettings(
   const value = structuredClone(checkSettings({ ...before, ...changed }))
   if (equalBytes(encodeSettings(value), encodeSettings(before))) return undefined
   if (before.archivedAt !== undefined) {
-    throw new StoreError('store_archived', 'The store is archived for good: its settings stay')
+    throw new StoreError(
+      'store_archived',
+      'The store is archived for good: its settings cannot change',
+    )
   }
   await session.checkPermanent(settingsTexts(value, before), value.metadata)
   return writeSettings(session, value, author)
@@ -167,7 +170,10 @@ export async function enrolDevice(
       return equalBytes(signingKey, publicKey)
     })
     if (snapshot.keyring.kid !== opened.epoch.kid || entry === undefined) {
-      throw new StoreError('wrong_key', 'The passphrase or recovery key was replaced meanwhile')
+      throw new StoreError(
+        'wrong_key',
+        'The passphrase or recovery key was replaced in the meantime',
+      )
     }
     await session.checkPermanent(deviceNameTexts(name))
     const deviceId = recoveryIdOf(entry.slotId, publicKey)

@@ -93,7 +93,7 @@ export async function rewrite(request: RewriteRequest): Promise<Rewritten> {
   const { history, tail = [], erased, progress, signal } = request
   const count = history.commits.length + tail.length
   const from = erased.reduce((least, { position }) => Math.min(least, position), count)
-  assert(from < count, 'what is erased is in the history')
+  assert(from < count, 'the erased entries are in the history')
   const rewriter = new Rewriter(request, from)
   const slice = new TimeSlice(signal, BATCH)
   for (let position = from; position < count; position += 1) {

@@ -81,7 +81,7 @@ function checkSignature(file: Uint8Array, signature: string): Uint8Array {
     return publicKey
   } catch (error) {
     if (!hasCode(error, 'device_signature_invalid')) throw error
-    throw invalid('is not what was signed, or was not signed as a report')
+    throw invalid('differs from the signed file, or was not signed as a report')
   }
 }
 

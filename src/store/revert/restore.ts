@@ -127,7 +127,7 @@ function getLast({ history, snapshot }: RevertSource, memoryId: string): Version
     throw new StoreError('invalid_input', message, { details: { path: live.path } })
   }
   const last = history.ofMemory(memoryId).findLast(({ operation }) => operation !== 'deleted')
-  assert(last !== undefined, 'a memory begins with a version that is no deletion')
+  assert(last !== undefined, 'a memory begins with a version that is not a deletion')
   return last
 }
 

@@ -192,10 +192,7 @@ export class CurrentState {
   currentEpoch(keyring: KeyringState = this.#snapshot.keyring): EpochKeys {
     const epoch = this.#epochs.get(keyring.kid)
     if (epoch !== undefined) return epoch
-    throw new StoreError(
-      'wrong_key',
-      'The identity of this machine has no key for what is written now',
-    )
+    throw new StoreError('wrong_key', 'The identity of this machine has no key for new writes')
   }
 
   /** After a redaction of our own is durable: nothing in RAM shows what it erased any more. */

@@ -63,7 +63,7 @@ export function pin(
       now === head.commit ||
       (now !== undefined && (await inSlices(containsRecord(source, now, head))))
     if (!isHere) {
-      throw new StoreError('ref_conflict', 'The branch was moved back meanwhile: try again')
+      throw new StoreError('ref_conflict', 'The branch was moved back in the meantime: try again')
     }
     await anchor.advance(head)
   })

@@ -30,5 +30,8 @@ export async function onSteadyHead<T>(objects: ObjectStore, work: () => Promise<
 /** Call inside `exclusive`. Throws `ref_conflict` if the head has moved. */
 export function checkIsHead(objects: ObjectStore, head: Oid): void {
   if (objects.head === head) return
-  throw new StoreError('ref_conflict', 'Another process has moved the head meanwhile: try again')
+  throw new StoreError(
+    'ref_conflict',
+    'Another process has moved the head in the meantime: try again',
+  )
 }

@@ -62,7 +62,7 @@ export function heldError({ ours, theirs, mayMerge, head }: Held): StoreError {
     'merge_held',
     `${authors}, owner no more, has ${acts.join(' and ')} on an older state` +
       (mayMerge ? `, as of commit ${head}` : '') +
-      '. Nothing was merged or sent; what is written here stays',
+      '. Nothing was merged or sent; local changes are kept',
     { details: { ...(mayMerge && { commit: head }), versionIds } },
   )
 }
@@ -73,7 +73,7 @@ export function waitsError(role: Role | undefined): StoreError {
   return new StoreError(
     'permission_denied',
     `An owner has changed the role of this device: it ${now}, and has changes that the remote ` +
-      'lacks. Nothing was merged or sent; what is written here stays. To follow the remote ' +
+      'lacks. Nothing was merged or sent; local changes are kept. To follow the remote ' +
       'without it, `sync --take-theirs`',
   )
 }
@@ -83,7 +83,7 @@ export function leavesRedactionError(): StoreError {
   return new StoreError(
     'merge_held',
     'A redaction here is by a device that was removed since, or rests on one, and cannot be ' +
-      'merged. Nothing was merged or sent; what is written here stays',
+      'merged. Nothing was merged or sent; local changes are kept',
   )
 }
 
@@ -111,13 +111,13 @@ export function keyringConflictError(
   isOlder: boolean,
 ): StoreError {
   const older = isOlder
-    ? ' The remote showed another line before: follow it only if an owner says so.'
+    ? ' The remote showed another line before: follow it only if an owner tells you to.'
     : ''
   return new StoreError(
     'keyring_conflict',
     'Here and at the remote, who may open the store was changed without knowing of each other. ' +
       `Here: ${describeSide(source, ours)}. There: ${describeSide(source, theirs)}.${older} ` +
-      'Nothing was merged or sent; what is written here stays',
+      'Nothing was merged or sent; local changes are kept',
   )
 }
 

@@ -218,7 +218,7 @@ function checkRemoval(
 function otherGenesisError(): StoreError {
   return new StoreError(
     'store_id_mismatch',
-    'The remote holds another store, which somebody gave the id of this one',
+    'The remote holds another store, which was given the id of this one',
   )
 }
 
@@ -226,7 +226,7 @@ function removedError(own: string, remover: string): StoreError {
   return new StoreError(
     'wrong_key',
     `The remote no longer lets this device in, ${formatId('device', own)}: the owner ${remover} ` +
-      'removed it or locked it out. What is here is kept',
+      'removed it or locked it out. The local copy is kept',
     { details: { removedBy: remover } },
   )
 }
@@ -235,7 +235,7 @@ function unprovenError(): StoreError {
   return new StoreError(
     'wrong_key',
     'The remote shows a state that has no key for this device, and nothing shows that an owner ' +
-      'made it. Nothing was taken over, and what is here is kept',
+      'made it. Nothing was applied, and the local copy is kept',
   )
 }
 
@@ -284,11 +284,11 @@ export async function keepRefusedPack(
     return verdict
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    return notKeptError(verdict, `what was refused is not kept: ${error.message}`)
+    return notKeptError(verdict, `the refused pack is not kept: ${error.message}`)
   }
 }
 
-const tooLarge = 'what was refused is larger than 64 MiB, and nothing of it is kept'
+const tooLarge = 'the refused pack is larger than 64 MiB, and nothing of it is kept'
 
 /** Removes a pack kept earlier if a redaction was made without this device, as in a backup. */
 async function forgetErased(

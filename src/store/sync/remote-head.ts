@@ -218,7 +218,7 @@ export function rolledBackError(): StoreError {
   return new StoreError(
     'rolled_back',
     'The remote has less than it has shown before: it was rolled back, or shows different ' +
-      'histories to different clones. A sync with `repair` restores what is missing there',
+      'histories to different clones. A sync with `repair` restores the missing changes there',
   )
 }
 

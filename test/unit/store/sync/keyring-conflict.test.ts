@@ -108,7 +108,7 @@ describe('keyrings that changed apart', () => {
     expect(await contentsOf(b.store)).toEqual(all)
     await expect(sync(a)).rejects.toMatchObject({
       code: 'keyring_conflict',
-      message: expect.stringContaining('only if an owner says so'),
+      message: expect.stringContaining('only if an owner tells you to'),
     })
     await takeTheirs(a)
     expect(await contentsOf(a.store)).toEqual(all)

@@ -14,4 +14,4 @@ export const afterBackup: string =
 /** About files that are damaged or missing. */
 export const mendStore: string =
   'Run `gitlocket doctor --repair`; with `--from` and a remote, a backup or another clone, it ' +
-  'takes what is missing from there'
+  'takes the missing objects from there'

@@ -12,8 +12,8 @@ export interface ErrorAnswer {
 
 const FULL = 507
 const diskFull =
-  'The disk of the server is full: its operator must free space; what was acknowledged is safe, ' +
-  'and reading goes on'
+  'The disk of the server is full: its operator must free space; acknowledged writes are ' +
+  'safe, and reading still works'
 const failed = 'The server failed; its log has the error of this request'
 
 export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {

@@ -33,17 +33,19 @@ export interface ErrorSurface {
 
 const distrust =
   'Do not use this copy; compare it with another device or a backup, and find out why it differs'
-const makeRoom = 'Delete what is no longer needed, or let an owner raise the limit'
+const makeRoom = 'Delete memories that are no longer needed, or ask an owner to raise the limit'
 
 /** Every code, in the order of errors.ts. */
 export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
-  invalid_input: invalid('Change the request as the message says; the same one is refused again'),
+  invalid_input: invalid(
+    'Change the request as the message describes; the same one is refused again',
+  ),
   invalid_path: invalid('Give a path such as /notes/today.md'),
   not_found: row(
     404,
     'not_found_error',
     3,
-    'Look at what there is with `gitlocket ls -R`; `gitlocket log` also lists what was deleted',
+    'List the memories with `gitlocket ls -R`; `gitlocket log` also lists deleted ones',
   ),
   path_conflict: row(
     409,
@@ -84,7 +86,13 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     status: 400,
     type: 'invalid_request_error',
   }),
-  cancelled: row(504, 'timeout_error', 130, 'Start again; what was done before stays done', true),
+  cancelled: row(
+    504,
+    'timeout_error',
+    130,
+    'Start again; the steps already completed are kept',
+    true,
+  ),
 
   unauthenticated: row(
     401,
@@ -122,7 +130,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     507,
     'api_error',
     9,
-    'Free space on the disk; what was acknowledged is safe, and reading goes on',
+    'Free space on the disk; acknowledged writes are safe, and reading still works',
   ),
   storage_denied: storage('Check owner and permissions of the files of the store'),
   storage_failed: storage('Check the disk and the log of the system'),
@@ -134,7 +142,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     500,
     'api_error',
     17,
-    'Write nothing; run `gitlocket doctor`, which says what is intact and how to continue',
+    'Write nothing; run `gitlocket doctor`, which reports the intact part and how to continue',
   ),
   ref_corrupt: tampered(mendStore),
 
@@ -167,10 +175,10 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     'If no other push to it is running, delete the file that the remote names, which a program ' +
       'that died has left there; then synchronise again',
   ),
-  push_rejected: refusedByRemote('Do what the message says, then synchronise again'),
+  push_rejected: refusedByRemote('Follow the message, then synchronise again'),
   pack_refused: tampered('Do not trust this remote; nothing that it sent was kept'),
   git_config_invalid: invalid(
-    'Correct the configuration of git: `git config --global --list` says where the mistake is',
+    'Correct the configuration of git: `git config --global --list` shows where the mistake is',
   ),
 
   envelope_truncated: tampered(distrust),
@@ -225,7 +233,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
   detail_missing: tampered(distrust),
   detail_malformed: tampered(distrust),
   detail_mismatch: tampered(distrust),
-  redaction_undone: tampered('Do not use this copy: it holds what was erased elsewhere'),
+  redaction_undone: tampered('Do not use this copy: it holds content that was erased elsewhere'),
   not_canonical: tampered(distrust),
   duplicate_record: tampered(distrust),
   memory_malformed: tampered(distrust),
@@ -240,7 +248,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     'conflict_error',
     4,
     'To follow the remote, and write again what this device has written since, `gitlocket sync ' +
-      '--take-theirs`; to keep what is here, and write again what others have written there, ' +
+      '--take-theirs`; to keep local changes, and write again what others have written there, ' +
       '`gitlocket sync --repair` by an owner (with `--redo`, also what else they did)',
   ),
   merge_needs_owner: tampered(distrust),
@@ -258,14 +266,14 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     'Do not believe it; if this copy of the store is older than the redaction, sync and try again',
   ),
   report_invalid: tampered(
-    'Do not believe it; ask whoever made it for both files, unchanged; if this copy of the store ' +
+    'Do not believe it; ask its author for both files, unchanged; if this copy of the store ' +
       'may be older than the device that signed, sync and try again',
   ),
   anchor_corrupt: tampered(
     `Run \`gitlocket doctor --repair\`, which makes a new one; ${keepStateApart}`,
   ),
   freshness_corrupt: tampered(
-    'If nobody has put the data of the server back to an older state, start it once with ' +
+    'If no one has put the data of the server back to an older state, start it once with ' +
       '`gitlocket serve --accept-rolled-back`, which makes a new one',
   ),
   left_out_corrupt: tampered(
@@ -276,7 +284,7 @@ export const errorSurface: Readonly<Record<ErrorCode, ErrorSurface>> = {
     500,
     'api_error',
     12,
-    `${afterBackup} (auditors: \`audit --accept-rolled-back\`); if nobody did, accept nothing: ` +
+    `${afterBackup} (auditors: \`audit --accept-rolled-back\`); if no one did, accept nothing: ` +
       'compare the words of `gitlocket status` with another machine',
   ),
 }
@@ -287,7 +295,7 @@ export const unexpectedSurface: ErrorSurface = {
   type: 'api_error',
   exitCode: 1,
   retryable: false,
-  advice: 'Report it with the steps that lead to it',
+  advice: 'Report it with the steps to reproduce it',
 }
 
 export function surfaceOf(error: unknown): ErrorSurface {
@@ -302,7 +310,7 @@ export function plainMessage(error: StoreError, subject = 'The store'): string {
   const { code, details, message } = error
   if (errorSurface[code].advice !== distrust) return message
   const at = details.commit === undefined ? '' : `, at the commit ${details.commit.slice(0, 12)}`
-  return `${subject} does not verify: it is damaged, or somebody has changed it (${code}${at})`
+  return `${subject} does not verify: it is damaged, or someone has changed it (${code}${at})`
 }
 
 function row(

@@ -41,7 +41,7 @@ export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
   [14, 'Remote: it refused access or a push, is not trusted, or has no repository'],
   [15, 'With `--exit-code`, nothing to do: `sync`, `pull` or `push` found both sides equal'],
   [16, 'With `--exit-code`, a merge combined what both sides had changed; `conflicts` lists it'],
-  [17, 'Journal damaged: what is intact was kept, nothing was written over it; `doctor` names it'],
+  [17, 'Journal damaged: the intact part was kept, nothing was overwritten; `doctor` names it'],
   [130, 'Cancelled'],
 ])
 

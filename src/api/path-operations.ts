@@ -246,7 +246,10 @@ function checkSteps({ steps }: Revert, root: string): void {
 /** A path that a memory can have, or a directory that is not the root. */
 function checkFile(path: string, root: string): void {
   if (path !== root) return
-  throw new StoreError('invalid_path', 'The root directory is no memory, and stays where it is')
+  throw new StoreError(
+    'invalid_path',
+    'The root directory is not a memory, and cannot be written or deleted',
+  )
 }
 
 function notFound(path: string): StoreError {
@@ -268,6 +271,6 @@ function offsetField(): z.ZodType<number | undefined> {
 
 function expectedField(): z.ZodType<string | undefined> {
   return hashField()
-    .describe('The SHA-256 that the content must have now: refused if somebody was faster')
+    .describe('The SHA-256 that the content must have now: refused if someone else wrote first')
     .optional()
 }

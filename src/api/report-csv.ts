@@ -10,7 +10,7 @@ import { timestamp } from './wire.ts'
 export const csvColumns = {
   type: 'report, device, access, writes, redaction or unconfirmed',
   time: 'RFC 3339; of writes the day',
-  event: 'what was verified or done, the reason of a redaction, or device or remote',
+  event: 'the check or action, the reason of a redaction, or device or remote',
   device_id: 'the device that signed, or that has not confirmed',
   actor_type: 'api, user, service_account or session',
   actor_id: 'as the device names it',

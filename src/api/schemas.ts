@@ -110,7 +110,7 @@ export function searchText(): z.ZodString {
 }
 
 function lineNumber(): z.ZodNumber {
-  const expected = 'an integer, the line after which the text goes; 0 is the beginning'
+  const expected = 'an integer, the line after which the text is inserted; 0 is the beginning'
   return z
     .number({ error: expected })
     .refine(Number.isInteger, { error: expected })

@@ -81,7 +81,7 @@ export const memoriesOperations = {
       if (theirs.state === 'live') {
         return { theirs, parts: mergeEdits(base, content, theirs.content) }
       }
-      throw new StoreError('not_found', 'The memory was deleted meanwhile')
+      throw new StoreError('not_found', 'The memory was deleted in the meantime')
     },
   }),
 

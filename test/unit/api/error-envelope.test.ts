@@ -65,6 +65,6 @@ test.each([
 test('a full disk is told as that, with a status of its own, and is not tried again', () => {
   const { status, headers, body } = answer('storage_full')
   expect([status, headers]).toEqual([507, { 'x-should-retry': 'false' }])
-  const message = expect.stringMatching(/disk of the server is full.*reading goes on/)
+  const message = expect.stringMatching(/disk of the server is full.*reading still works/)
   expect(body['error']).toEqual({ type: 'api_error', message })
 })

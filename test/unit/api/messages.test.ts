@@ -63,7 +63,7 @@ test('a check that failed says so plainly, and keeps what it was about for JSON'
   const error = new StoreError('keyring_chain', 'The archives do not agree', { details })
   const text = errorText(error, false, undefined)
   expect(text.split('\n')).toEqual([
-    'gitlocket: The store does not verify: it is damaged, or somebody has changed it ' +
+    'gitlocket: The store does not verify: it is damaged, or someone has changed it ' +
       '(keyring_chain, at the commit aaaaaaaaaaaa)',
     expect.stringContaining('hint: Do not use this copy'),
     '',

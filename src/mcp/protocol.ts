@@ -55,7 +55,7 @@ export function makeServer(served: Served): Server {
   server.setRequestHandler('resources/list', async ({ params }, context) => {
     hear(context)
     const page = await reading(served, () => listResources(space, params?.cursor))
-    if (page === undefined) throw invalid('The cursor is none of this list')
+    if (page === undefined) throw invalid('The cursor does not belong to this list')
     return page
   })
   server.setRequestHandler('resources/templates/list', () => ({

@@ -63,8 +63,8 @@ function withAuthor(mount: Mount, author: () => Author): Mount {
 }
 
 const otherTools =
-  'Beside the tool `memory`, `memory_search` finds what is known, `memory_read` gives the exact ' +
-  'text and its hash, and `memory_history` and `memory_restore` bring back what was.'
+  'In addition to the tool `memory`, `memory_search` finds known facts, `memory_read` gives the ' +
+  'exact text and its hash, and `memory_history` and `memory_restore` bring back old versions.'
 
 /** What a client may put into the system prompt of its model. */
 function instructionsFor(space: ToolSpace): string {

@@ -58,14 +58,14 @@ export const readSchema: ObjectSchema = object({
   content: text,
   memory_id: text,
   version_id: text,
-  sha256: { type: 'string', description: 'Of the whole text' },
+  sha256: { type: 'string', description: 'The SHA-256 of the whole text' },
   updated_at: text,
   offset: number,
   next_offset: {
     type: ['integer', 'null'],
-    description: 'Where the rest begins; null if there is none',
+    description: 'Where the rest begins; null at the end of the text',
   },
-  length: { type: 'integer', description: 'Of the whole text, in UTF-16 units' },
+  length: { type: 'integer', description: 'The length of the whole text, in UTF-16 units' },
 })
 
 export const versionSchema: ObjectSchema = object({

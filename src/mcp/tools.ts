@@ -50,7 +50,7 @@ const search = toolOf(operations.searchPaths, {
   title: 'Search memories',
   description:
     'Finds memories by words in their texts and paths, the best first: path, line and the text ' +
-    'around it. Use it before you write, to find what is known already.',
+    'around it. Use it before you write, to find facts that are already known.',
   outputSchema: pageSchema(
     object({ path: text, line: { type: ['integer', 'null'] }, snippet: text, sha256: text }),
   ),
@@ -132,7 +132,7 @@ const history = toolOf(operations.historyOfPath, {
   name: 'memory_history',
   title: 'Show the history of memories',
   description:
-    'Lists what was written at a path or below it, the newest first: by whom, when and why. ' +
+    'Lists the versions at a path or below it, the newest first: by whom, when and why. ' +
     'memory_read shows a version, memory_restore brings it back.',
   outputSchema: pageSchema(versionSchema),
   present: ({ data, nextPage }, at) => {

@@ -51,7 +51,7 @@ export const memoryToolSchema: MemoryToolSchema = {
     insert_line: {
       type: 'integer',
       minimum: 0,
-      description: 'For insert: the line after which the text goes; 0 is the beginning',
+      description: 'For insert: the line after which the text is inserted; 0 is the beginning',
     },
     insert_text: text('For insert: the text'),
     old_path: text('For rename: the file or directory'),

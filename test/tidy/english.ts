@@ -174,7 +174,5 @@ export const allowances: Readonly<Record<string, number>> = {
   'texts of src/format': 2,
   'texts of src/git': 3,
   'texts of src/hosting': 2,
-  'texts of src/mcp': 7,
-  'texts of src/memory-tool': 6,
   'texts of src/transport': 5,
 }

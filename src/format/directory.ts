@@ -228,7 +228,7 @@ function readDevice(reader: ByteReader, number: number): DeviceEntry {
 function readAdmitter(reader: ByteReader): Admitter {
   const admittedBy = admissions[reader.u8() - 1]
   const bytes = reader.raw(16)
-  if (admittedBy === undefined) throw malformed('who admitted a device is unknown')
+  if (admittedBy === undefined) throw malformed('a device was admitted in an unknown way')
   if ((admittedBy === 'owner') !== isZero(bytes)) {
     throw malformed('the slot that admitted a device is missing, or an owner has one')
   }

@@ -269,7 +269,7 @@ export class HostedStores {
 function unrecoverable(): StoreError {
   return new StoreError(
     'permission_denied',
-    'This server makes no memory stores, since nobody could recover them: ' +
+    'This server makes no memory stores, since no one could recover them: ' +
       'start it with an operator secret, or with the device cards of owners',
   )
 }

@@ -362,7 +362,7 @@ export class SealedFile<T extends object> {
 
   #rolledBack(isMissing: boolean): StoreError {
     const { role } = this.#parts
-    const found = isMissing ? 'is gone' : 'is older than what was written last'
+    const found = isMissing ? 'is missing' : 'is older than the last version written'
     return new StoreError(
       'rolled_back',
       `The file ${role} of the server ${found}: put the newest back, or accept it as it is`,

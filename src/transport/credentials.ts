@@ -134,7 +134,7 @@ function whyWithheld(url: URL, environment: ProcessEnvironment): string | undefi
   const { GITLOCKET_TOKEN_HOST: host = '' } = environment
   const notSent = 'GITLOCKET_TOKEN was not sent, as'
   if (tokenIn(environment) === '') return undefined
-  if (url.protocol !== 'https:') return `${notSent} it goes over https alone`
+  if (url.protocol !== 'https:') return `${notSent} it is only sent over https`
   if (hostOf(host) === url.host) return undefined
   return `${notSent} GITLOCKET_TOKEN_HOST names another host`
 }
@@ -147,7 +147,9 @@ function hostOf(text: string): string {
   }
   const url = `https://${host}/`
   if (!hostForm.test(host) || !URL.canParse(url)) {
-    throw tokenHostError('GITLOCKET_TOKEN was not sent, as what it is for is not a host: set')
+    throw tokenHostError(
+      'GITLOCKET_TOKEN was not sent, as the name given for it is not a host: set',
+    )
   }
   return new URL(url).host
 }

@@ -110,6 +110,6 @@ function invalidSettings(stderr: string): StoreError {
   const text = harmless(stderr).replaceAll(/[^\s']*\/(?=[^/\s])/g, '')
   return new StoreError(
     'git_config_invalid',
-    `The configuration of git on this machine cannot be read (it says ${text})`,
+    `The configuration of git on this machine cannot be read (git reports: ${text})`,
   )
 }

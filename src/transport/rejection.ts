@@ -101,14 +101,23 @@ export function rejection(
   }
   const quoted = remote.harmless([reason, ...messages.slice(-5)].join(' / '))
   if (noSpace.some((phrase) => all.includes(phrase))) {
-    return new StoreError('remote_full', `The remote has no space for the push (it says ${quoted})`)
+    return new StoreError(
+      'remote_full',
+      `The remote has no space for the push (it reported: ${quoted})`,
+    )
   }
   const advice = advices.find(({ phrases }) => phrases.some((phrase) => all.includes(phrase)))
   const isHeld = /\.lock': file exists/.test(all)
   if (isHeld || (advice === undefined && /cannot lock ref|failed to lock/.test(all))) {
     const said = remote.harmless(messages.find((line) => /lock/i.test(line)) ?? reason)
-    return new StoreError('remote_locked', `The remote cannot lock its branch (it says ${said})`)
+    return new StoreError(
+      'remote_locked',
+      `The remote cannot lock its branch (it reported: ${said})`,
+    )
   }
   const why = advice === undefined ? '' : `: ${advice.text}`
-  return new StoreError('push_rejected', `The remote refused the push${why} (it says ${quoted})`)
+  return new StoreError(
+    'push_rejected',
+    `The remote refused the push${why} (it reported: ${quoted})`,
+  )
 }

@@ -49,7 +49,7 @@ describe('credentials', () => {
       expect(await listRemote({ ...access, url: safe.url })).toMatchObject({ head })
       expect(await failureOf(listRemote({ ...access, url: open.url }))).toMatchObject({
         code: 'remote_auth',
-        message: expect.stringMatching(/GITLOCKET_TOKEN was not sent.*https alone$/),
+        message: expect.stringMatching(/GITLOCKET_TOKEN was not sent.*only sent over https$/),
       })
       const elsewhere = { ...withToken, GITLOCKET_TOKEN_HOST: 'git.example.org' }
       const refused = await failureOf(listRemote({ ...access, ...safe, environment: elsewhere }))

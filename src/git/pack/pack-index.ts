@@ -273,7 +273,7 @@ export function countObjects(head: Buffer, length: number): number {
   let count = 0
   for (let byte = 0; byte < 256; byte += 1) {
     const next = head.readUInt32BE(fanoutAt + byte * 4)
-    if (next < count) throw corruptPack('the fan-out of its index goes backwards')
+    if (next < count) throw corruptPack('the fan-out of its index decreases')
     count = next
   }
   const large = length - trailerBytes - oidsAt - count * 28

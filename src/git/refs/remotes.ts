@@ -90,7 +90,10 @@ async function editConfig(
   const before = asciiText(readConfig(context))
   await replaceUnderLock(context, 'config', Buffer.from(edit(before), 'latin1'), () => {
     if (asciiText(readConfig(context)) === before) return
-    throw new StoreError('ref_conflict', "The repository's config changed meanwhile: try again")
+    throw new StoreError(
+      'ref_conflict',
+      "The repository's config changed in the meantime: try again",
+    )
   })
 }
 

@@ -132,7 +132,10 @@ export async function ensureSettings(context: GitFileLockContext): Promise<void>
   if (wanted === undefined) return
   await replaceUnderLock(context, 'config', wanted, () => {
     if (equalBytes(read(), config)) return
-    throw new StoreError('ref_conflict', "The repository's config changed meanwhile: try again")
+    throw new StoreError(
+      'ref_conflict',
+      "The repository's config changed in the meantime: try again",
+    )
   })
 }
 

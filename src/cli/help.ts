@@ -22,7 +22,7 @@ export function overview(groups: readonly CommandGroup[]): string {
     }),
     ['Environment', table(variables.map((one): Row => [one.name, one.summary]))],
     ['Exit codes', table([...exitCodes].map(([code, meaning]): Row => [String(code), meaning]))],
-    ['', ['`gitlocket <command> --help` says more about a command.']],
+    ['', ['`gitlocket <command> --help` tells more about a command.']],
   ])
 }
 

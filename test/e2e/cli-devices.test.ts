@@ -143,7 +143,7 @@ describe('device list, role and remove', () => {
     expect(removed).toMatch(
       new RegExp(
         `^Removed berta \\(${id}\\)\n\nThe store has new keys. ` +
-          'It cannot read what is written from now on.',
+          'It cannot read anything written from now on.',
       ),
     )
     expect(removed).toContain('  the history so far: 5 commits\n  1 memory as they are')

@@ -117,7 +117,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
     const other = `${process.execPath} ${mainFile} str-replace notes.md --old one --new 1 >&2`
     const result = await edit(home, `${other}; sed -i s/three/3/ "$1"`)
     expect(result).toMatchObject({ exitCode: 0, stdout: 'Edited /notes.md\n' })
-    expect(result.stderr).toContain('Merged with what was written meanwhile')
+    expect(result.stderr).toContain('Merged with concurrent edits')
     expect(await home.ok('cat', 'notes.md')).toBe('1\ntwo\n3\n')
   })
 
@@ -129,7 +129,7 @@ describe.skipIf(noRam)(`edit${note}`, () => {
       const other = `${process.execPath} ${mainFile} str-replace notes.md --old two --new 2 >&2`
       const result = await edit(home, `${other}; sed -i s/two/zwei/ "$1"`)
       expect(result).toMatchObject({ exitCode: 4, stdout: 'one\nzwei\nthree\n' })
-      expect(result.stderr).toMatch(/changed meanwhile; nothing was saved/)
+      expect(result.stderr).toMatch(/changed in the meantime; nothing was saved/)
       expect(await home.ok('cat', 'notes.md')).toBe('one\n2\nthree\n')
     },
   )

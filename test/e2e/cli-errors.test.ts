@@ -215,7 +215,7 @@ describe('a request that cannot be done', () => {
   ])('a value that %s refuses gets its help as the hint: %s', async (name, words) => {
     const { exitCode, stderr } = await home.call([...name.split(' '), ...words])
     expect(exitCode).toBe(2)
-    expect(stderr).toContain(`\nhint: \`gitlocket ${name} --help\` shows what is possible\n`)
+    expect(stderr).toContain(`\nhint: \`gitlocket ${name} --help\` shows the options\n`)
   })
 
   test('with --json the error is one JSON value on standard error', { tags: 'slow' }, async () => {

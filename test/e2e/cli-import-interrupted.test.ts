@@ -50,7 +50,7 @@ test('Ctrl-C says how to go on', { tags: 'slow' }, async () => {
   const { exitCode, stderr } = await startAndEnd(home, 'SIGINT')
   expect(exitCode).toBe(130)
   expect(stderr).toMatch(/Cancelled; \d+ memor(?:y was|ies were) imported before/)
-  expect(stderr).toContain('hint: Run it again: it goes on where it stopped')
+  expect(stderr).toContain('hint: Run it again: it continues where it stopped')
   const [, before] = /; (\d+) /.exec(stderr) ?? []
   expect(await expectWhole(home)).toBe(Number(before))
   const rest = await home.json('import', '--from', 'markdown', 'in')

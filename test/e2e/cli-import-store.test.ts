@@ -200,7 +200,7 @@ describe('a hostile server', () => {
     const wrong = { ...memory('/b.md'), content: 'changed on the way' }
     const { url } = await hostile(pages({ data: [memory('/a.md'), wrong], next_page: null }))
     const refused = await run(home, url, KEY)
-    expect(refused.stderr).toContain('  /b.md: its content does not have the hash')
+    expect(refused.stderr).toContain('  /b.md: its content does not have the stated hash')
     expect(await home.ok('ls')).toBe('')
     expect(await run(home, url, KEY, '--skip-unsuitable')).toMatchObject({ exitCode: 0 })
     expect(await home.ok('ls')).toBe('a.md\n')

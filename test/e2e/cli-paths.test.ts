@@ -67,7 +67,7 @@ describe('log', () => {
     })
     const { exitCode, stdout, stderr } = await home.call(['log', 'a.md', '--oneline'])
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('created   /a.md')])
-    expect(stderr).toBe('/a.md moved to /d/b.md: `gitlocket log /d/b.md` goes on there\n')
+    expect(stderr).toBe('/a.md moved to /d/b.md: `gitlocket log /d/b.md` continues there\n')
   })
 
   test('says where a directory has moved, and nothing about what is deleted', async () => {

@@ -54,7 +54,7 @@ describe('a store whose directory has vanished', () => {
     for (const words of [['init'], ['ls'], ['audit']]) {
       const { exitCode, stdout, stderr } = await home.call(words)
       expect([exitCode, stdout]).toEqual([7, ''])
-      expect(stderr).toContain(`The store ${storeId} was at ${home.store}, and is gone\n`)
+      expect(stderr).toContain(`The store ${storeId} was at ${home.store}, and no longer exists\n`)
       expect(stderr).toContain(`\`gitlocket join '${url}#${storeId}'\` gets back`)
       expect(stderr.includes('init --new')).toBe(words[0] === 'init')
     }

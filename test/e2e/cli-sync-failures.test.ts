@@ -136,10 +136,10 @@ describe('a remote that was tampered with', () => {
       'remote: origin; nothing was taken over; 1 commit is not sent yet',
       repair,
     )
-    expect(refused.stderr).toContain(`evidence: ${evidence} keeps what was refused\n`)
+    expect(refused.stderr).toContain(`evidence: ${evidence} keeps the refused pack\n`)
     expect(keptBy(first)).toBe(junk)
     expect(await first.ok('status')).toContain(
-      `Remotes    origin: 1 commit not sent yet; ${evidence} keeps what was refused\n`,
+      `Remotes    origin: 1 commit not sent yet; ${evidence} keeps the refused pack\n`,
     )
     const { error } = JSON.parse((await first.call(['sync', '--json'])).stderr)
     const facts = { remote: 'origin', unsent_commits: 1, evidence }

@@ -131,7 +131,7 @@ describe('an import', () => {
     await expect(importAll(store, { signal: stop.signal, progress })).rejects.toMatchObject({
       code: 'cancelled',
       message: `Cancelled; ${done} memories were imported before`,
-      hint: 'Run it again: it goes on where it stopped',
+      hint: 'Run it again: it continues where it stopped',
     })
     await store.close()
     expect(await expectCompletion('stopped', 'the interrupt')).toBe(done)

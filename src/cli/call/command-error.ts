@@ -33,7 +33,7 @@ export interface CommandErrorOptions {
 
 export function usageError(message: string, verb?: string, details?: ErrorDetails): CommandError {
   const help = verb === undefined ? 'gitlocket --help' : `gitlocket ${verb} --help`
-  const hint = `\`${help}\` shows what is possible`
+  const hint = `\`${help}\` shows the options`
   return new CommandError('invalid_input', message, hint, details && { details })
 }
 

@@ -139,7 +139,7 @@ export const variables: readonly Variable[] = [
   {
     name: 'GIT_SSL_CAINFO',
     summary:
-      'A file with certificates (PEM) to trust for https remotes, besides the usual ones; else ' +
+      'A file with certificates (PEM) to trust for https remotes, added to the usual ones; else ' +
       '`http.sslCAInfo` and `http.sslCAPath` of git, also for one address, and those of the system',
   },
   { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
@@ -159,7 +159,7 @@ export const variables: readonly Variable[] = [
     name: 'CLAUDE_CODE_SESSION_ID',
     summary: 'Set by Claude Code: the session that `mcp` records, unless a hook knows a newer one',
   },
-  { name: 'NO_COLOR', summary: 'No colours, unless --color says otherwise' },
+  { name: 'NO_COLOR', summary: 'No colours, unless --color is given' },
 ]
 
 /** `storeOption` is the value of --store, which takes precedence over the variable. */

@@ -78,7 +78,7 @@ function leftOutText({ commit, entry, why, acceptedAt }: LeftOut, how: TextOptio
 }
 
 const leftOutReasons = {
-  late: 'of a device that was removed meanwhile, or on top of that',
+  late: 'of a device that was removed in the meantime, or on top of that',
   missing: 'for no reason that the history shows',
 } as const
 

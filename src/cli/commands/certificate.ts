@@ -94,7 +94,7 @@ function statementLines(certificate: RedactionCertificate): readonly string[] {
     `For hosts    ${countText(object_ids.length, 'object id', 'object ids')}; --json prints them`,
     `Redacted     ${count}`,
     listOf(lines),
-    ...(may_repeat.length === 0 ? [] : ['May repeat them, and stayed', listOf(may_repeat)]),
+    ...(may_repeat.length === 0 ? [] : ['May repeat them, and were kept', listOf(may_repeat)]),
   ]
 }
 

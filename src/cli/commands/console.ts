@@ -20,7 +20,7 @@ type Ending = 'user' | 'idle' | 'stopped'
 
 const endings: Readonly<Record<Ending, string>> = {
   user: 'Locked: the store is closed',
-  idle: 'Locked, since nobody used it for 15 minutes: the store is closed',
+  idle: 'Locked, since no one used it for 15 minutes: the store is closed',
   stopped: 'Ended: the store is closed',
 }
 
@@ -62,7 +62,7 @@ async function ofAuditor(context: Context, input: Input): Promise<Ending> {
 function serve(context: Context, input: Input, subject: ConsoleSubject): Promise<Ending> {
   const { interrupts, clock } = context
   const port = input.integer('port', 0, 65_535)
-  return interrupts.untilStopped('Ended; what was written is safe', async () => {
+  return interrupts.untilStopped('Ended; all writes are safe', async () => {
     const subjects = onlySubject(subject)
     const shown = await openConsole({ subjects, page: readPageFiles(pageDirectory), port, clock })
     try {

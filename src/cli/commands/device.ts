@@ -95,9 +95,7 @@ export async function deviceAdd(context: Context, input: Input): Promise<Answer>
 
 /** What a device can do with every copy of the store that has a keyring with its entry. */
 const accessLines: Readonly<Record<'member' | 'auditor', readonly string[]>> = {
-  member: [
-    'It can open every copy of the store that has this change, with what was written before.',
-  ],
+  member: ['It can open every copy of the store that has this change, with earlier content.'],
   auditor: [
     'It can verify every copy of the store that has this change, and list who did what when in it,',
     'from the first commit on. It reads no contents, paths, settings or reasons of changes, not',
@@ -217,7 +215,7 @@ function secretLines({ knownSecrets, recoveryKey }: DevicesRemoved): readonly st
       ? []
       : [
           '',
-          `Whoever used it may know ${known}, with which a new device joins.`,
+          `Anyone who used it may know ${known}, with which a new device joins.`,
           'Replace them: `gitlocket key passwd`, `gitlocket key recovery`.',
         ]),
     ...(recoveryKey === undefined

@@ -103,7 +103,7 @@ async function agree(
     ...(counts.deleted > 0 ? [`Delete ${memories}?`] : []),
     ...(counts.erased > 0 ? [`Erase ${versions} permanently? They cannot be recovered.`] : []),
   ]
-  const preview = '--dry-run says which'
+  const preview = '--dry-run lists them'
   await confirm(context, input, { would: would.join(', '), question: question.join(' '), preview })
 }
 

@@ -27,7 +27,7 @@ const sources: Readonly<Record<string, Source>> = {
   'memory-stores': findMemoryStore,
 }
 
-const ending = 'What was imported stays, and nothing is half done; run it again to go on'
+const ending = 'Imported memories are kept, and nothing is half done; run it again to continue'
 
 export function importMemories(context: Context, input: Input): Promise<Answer> {
   const from = input.text('from') ?? 'files'

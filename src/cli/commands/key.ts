@@ -149,8 +149,8 @@ export async function keyRotate(context: Context, input: Input): Promise<Answer>
         '',
         ...(reseal
           ? [`${sealed} and the settings were sealed again under it.`]
-          : ['What was written until now stays under the keys before; --reseal moves it too.']),
-        'What an older copy of the store holds stays readable with the keys of its time.',
+          : ['Earlier content is still under the previous keys; --reseal moves it too.']),
+        'An older copy of the store is still readable with the keys of its time.',
         '',
       ].join('\n'),
       json: { epochs, resealed: rotated.resealed, ...rekeyedJson(rotated) },
@@ -180,7 +180,7 @@ export async function keyOperator(): Promise<Answer> {
   const secret = await generateOperatorSecret()
   return {
     text: [
-      'Operator secret, shown this once. Whoever has it recovers every store that is made with it:',
+      'Operator secret, shown this once. Anyone with it recovers every store that is made with it:',
       '',
       `  ${secret}`,
       '',

@@ -57,7 +57,7 @@ export function log(context: Context, input: Input): Promise<Answer> {
     const names = await store.devices.names()
     if (input.flag('json')) return jsonAnswer(found, names)
     await withPager(context, (write) => writeAll(write, { ...request, names }, found))
-    const note = `${path} moved to ${movedTo}: \`gitlocket log ${movedTo}\` goes on there`
+    const note = `${path} moved to ${movedTo}: \`gitlocket log ${movedTo}\` continues there`
     return { text: '', json: undefined, ...(movedTo !== undefined && { note }) }
   })
 }

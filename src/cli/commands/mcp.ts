@@ -26,7 +26,7 @@ export async function mcp(context: Context, input: Input): Promise<Answer> {
   if (input.flag('json')) throw usageError('--json has no meaning here: all output is JSON', 'mcp')
   const everyMs = syncIntervalOf(input, 'mcp')
   const options = optionsOf(context, input)
-  const ending = 'Ended; what was answered is safe'
+  const ending = 'Ended; all answered changes are safe'
   await withStore(context, (store) =>
     context.interrupts.untilStopped(ending, async () => {
       const serve = (): Promise<void> => serveUntilEnd(context, store, options)

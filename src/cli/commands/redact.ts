@@ -72,7 +72,7 @@ async function redactAgreed(
     return await redacting(context, store, request, author)
   } catch (error) {
     if (hasCode(error, 'precondition_failed')) {
-      process.stderr.write('More versions were written meanwhile, and nothing was redacted\n')
+      process.stderr.write('More versions were written in the meantime, and nothing was redacted\n')
       return undefined
     }
     const { certificate } = error instanceof StoreError ? error.details : {}

@@ -171,7 +171,7 @@ function proofLines(
     const whose = proof === 'store' ? 'a device of this store' : 'the device of the given key'
     return [
       `Verified: ${whose} has signed exactly this file.`,
-      'What it says is the word of that device; `gitlocket report` makes one of this copy.',
+      'Its content is the word of that device; `gitlocket report` makes one of this copy.',
     ]
   }
   if (device?.removed !== undefined) {

@@ -54,7 +54,7 @@ async function explained(store: MemoryStore, memory: string, error: unknown): Pr
   if (!hasCode(error, 'not_found') || error.details.path !== memory) throw error
   const { data } = await store.history.versions({ path: memory, limit: 1 })
   if (data.length === 0) throw await neverWas(store, memory)
-  const hint = `\`gitlocket rollback --path ${memory} --to <point>\` restores what was below it`
+  const hint = `\`gitlocket rollback --path ${memory} --to <point>\` restores the memories below it`
   throw new CommandError('not_found', `${memory} was a directory, not a memory`, hint)
 }
 
@@ -220,5 +220,5 @@ const nextSteps: Readonly<Record<LeftAlone['reason'], (memory: string) => string
     'an earlier version of it',
   redacted: (memory) =>
     `Next: \`gitlocket log ${memory}\` shows the versions that are left, which \`restore\` takes`,
-  path_taken: () => 'Next: move what is in the way with `gitlocket mv`, and run this again',
+  path_taken: () => 'Next: move the memory in the way with `gitlocket mv`, and run this again',
 }

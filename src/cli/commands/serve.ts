@@ -37,7 +37,7 @@ export function serve(context: Context, input: Input): Promise<Answer> {
     const options = { ...place, ...recovery, ...optionsOf(context, input) }
     const host = await openHost(options)
     const server = serveHost(host, options)
-    const ending = 'Ended; what was answered is safe'
+    const ending = 'Ended; all answered changes are safe'
     await context.interrupts.untilStopped(ending, () => run(context, input, { host, server }))
     return { text: '', json: { type: 'serve', ended: true } }
   })
@@ -93,7 +93,7 @@ async function consoleOf(context: Context, input: Input, operator: Operator): Pr
 async function endWhenLocked(shown: WebConsole): Promise<void> {
   await shown.locked
   await shown.close()
-  process.stderr.write('The console is locked; the server goes on\n')
+  process.stderr.write('The console is locked; the server keeps running\n')
 }
 
 function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof ServerPlace> {

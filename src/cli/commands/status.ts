@@ -131,7 +131,7 @@ function memberLines(found: StoreStatus): readonly string[] {
 }
 
 function remoteText({ name, unsent, evidence }: RemoteStatus): string {
-  const kept = evidence === undefined ? '' : `; ${evidence} keeps what was refused`
+  const kept = evidence === undefined ? '' : `; ${evidence} keeps the refused pack`
   if (unsent === undefined) return `${name}: not synced yet${kept}`
   if (unsent === 0) return `${name}: nothing to send${kept}`
   return `${name}: ${countText(unsent, 'commit', 'commits')} not sent yet${kept}`

@@ -53,7 +53,7 @@ export async function syncRemotes(
   const named = input.findArgument(0)
   const repair = input.flag('repair')
   if (repair && input.flag('take-theirs')) {
-    throw usageError('--repair keeps what is here, --take-theirs what is there', 'sync')
+    throw usageError('--repair keeps the local side, --take-theirs the remote one', 'sync')
   }
   const auditing = { sync: trailSync(context, input), status: undefined, names: none, only, repair }
   try {

@@ -35,7 +35,7 @@ export async function tool(context: Context, input: Input): Promise<Answer> {
 /** Ends with standard input, or by a signal: a command that is being run is still answered. */
 async function stream(context: Context, input: Input): Promise<Answer> {
   if (input.flag('json')) throw usageError('--stream answers with JSON, without --json', 'tool')
-  const ending = 'Ended; what was answered is safe'
+  const ending = 'Ended; all answered changes are safe'
   await context.interrupts.untilStopped(ending, () =>
     withStore(context, (store) => answerLines(context, runnerOf(context, input, store))),
   )

@@ -38,7 +38,7 @@ function checkBranchLock(storeDirectory: string): readonly Finding[] {
   return [
     warn(
       'Branch lock',
-      `${name} exists: changes stay in the journal, invisible to git, until it is removed`,
+      `${name} exists: changes are kept in the journal, invisible to git, until it is removed`,
       'Let the git process that made it finish; if none runs, delete the file',
     ),
   ]

@@ -101,14 +101,15 @@ function verdictLines({ verdict }: RepairReport): readonly string[] {
 
 function anchorLines({ anchor }: RepairReport): readonly string[] {
   if (anchor === 'none')
-    return ['anchor   There is none: a rollback of the store cannot be detected']
+    return ['anchor   It is missing: a rollback of the store cannot be detected']
   if (anchor === 'renewed') {
     return [
       'anchor   It was damaged, so a rollback of the store cannot be detected. A new one names ' +
         'the verified head; the old one is kept next to it',
     ]
   }
-  if (anchor === 'damaged') return ['anchor   It is damaged, and stays until the history verifies']
+  if (anchor === 'damaged')
+    return ['anchor   It is damaged, and is kept until the history verifies']
   if (anchor === 'behind') return ['anchor   It names a later record than the store has']
   return []
 }
@@ -126,7 +127,7 @@ function nextLines(report: RepairReport, { from, dryRun }: Request): readonly st
     const lost = missing.length + detached.length > 0 || verdict !== undefined
     if (lost || anchor === 'behind') {
       next.push(
-        `\`gitlocket doctor --repair --from <remote or backup>\` takes what is missing from ` +
+        `\`gitlocket doctor --repair --from <remote or backup>\` takes missing objects from ` +
           `${another || 'a '}copy that has it; ` +
           'until then the damaged files are kept in gitlocket/damaged',
       )

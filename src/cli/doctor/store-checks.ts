@@ -234,7 +234,7 @@ function checkGit(context: Context, foreign: readonly string[]): Finding {
   if (irregular.length > 0) {
     const count = countText(irregular.length, 'link, pipe or device', 'links, pipes or devices')
     const found = `not run: ${count} in the store, such as ${JSON.stringify(irregular[0])}`
-    return fail(check, found, 'Remove what is neither a file nor a directory', TAMPERED)
+    return fail(check, found, 'Remove everything that is neither a file nor a directory', TAMPERED)
   }
   const git = (...args: readonly string[]): ReturnType<typeof runGit> => runGit(context, args)
   if (git('--version').status !== 0) {

@@ -94,7 +94,7 @@ class Listing {
     if (this.#paths.size > memoriesMax) throw malformed(`it has more than ${memoriesMax} memories`)
     if (typeof content !== 'string') throw malformed('a memory has no content')
     if (!content.isWellFormed() || sha256OfText(content) !== hash) {
-      this.damaged.push({ origin: path, reason: 'its content does not have the hash that it says' })
+      this.damaged.push({ origin: path, reason: 'its content does not have the stated hash' })
       return
     }
     const bytes = utf8(content)

@@ -14,7 +14,7 @@ import { type Candidate, UnsuitableError } from './source.ts'
 /** Commits in flight at a time; they share their writes to disk. */
 const WINDOW = 64
 
-const goOn = 'Run it again: it goes on where it stopped'
+const goOn = 'Run it again: it continues where it stopped'
 
 /** Returns the number of commits. Throws with how many memories were imported before. */
 export async function writeJobs(

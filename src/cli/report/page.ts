@@ -22,7 +22,7 @@ export function reportPage(report: AuditReport, createdAt: number): string {
     <html lang="en">
       <head>
         <meta charset="utf-8" />
-        <!-- The first store id in the file is what it is about (FORMAT §10.3): before the name. -->
+        <!-- The first store id in the file is its subject (FORMAT §10.3): before the name. -->
         <meta name="store" content="${report.storeId}" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta
@@ -41,7 +41,7 @@ export function reportPage(report: AuditReport, createdAt: number): string {
         <footer>
           <p>
             Whether this file is unchanged, and who made it: ${code('gitlocket report verify')},
-            with the signature beside the file.
+            with the signature next to the file.
           </p>
         </footer>
       </body>

@@ -85,7 +85,7 @@ function unconfirmed(
     return html`<li>the remote ${named(name)}: not known to have it</li>`
   })
   const all = [...unconfirmedDevices.map((one) => pendingDevice(one, devices)), ...remotes]
-  if (all.length === 0) return 'nobody: every other active device has confirmed it'
+  if (all.length === 0) return 'no one: every other active device has confirmed it'
   return html`<ul>
     ${all}
   </ul>`

@@ -63,13 +63,13 @@ const limits: readonly string[] = [
   'A redaction erases what can be reached. Hosts, forks, backups and freed blocks of a disk may ' +
     'keep old objects, and who has read a text knows it.',
   'A device confirms a redaction by writing on top of it. That its machine has no other copy is ' +
-    'not proven. A removed device is not asked, and still opens what was written before its ' +
+    'not proven. A removed device is not asked, and still opens content from before its ' +
     'removal.',
-  'What somebody typed again, or copied elsewhere without a trace in the history, is not found.',
-  'The signature beside the file proves which device has made the report; not when, and not ' +
+  'Text typed again, or copied elsewhere without a trace in the history, is not found.',
+  'The signature next to the file proves which device has made the report; not when, and not ' +
     'that it is true: that a clone shows, by gitlocket verify and gitlocket audit.',
 ]
 
 const ofAuditors =
   'An auditor has made it, who cannot open contents, paths, settings and reasons: these were ' +
-  'not verified, and nothing was searched for what is redacted. A member can do both.'
+  'not verified, and nothing was searched for redacted content. A member can do both.'

@@ -30,7 +30,7 @@ export function addTo(what: string, text: string, wanted: Wanted): Addition | un
   const body = text.slice(mark.length)
   const added = addToBody(what, body, wanted)
   if (added === undefined) return undefined
-  assert(addToBody(what, added.text, wanted) === undefined, 'what was added is not there')
+  assert(addToBody(what, added.text, wanted) === undefined, 'the added text is not there')
   return { ...added, text: mark + added.text }
 }
 

@@ -105,7 +105,7 @@ function checkUnchanged({ path, target, text, mode }: UserFile): void {
   if (now.target === target && now.text === text && (text === undefined || now.mode === mode)) {
     return
   }
-  throw new StoreError('precondition_failed', `${path} was changed meanwhile; run this again`)
+  throw new StoreError('precondition_failed', `${path} was changed in the meantime; run this again`)
 }
 
 /** The disk speaks of a store, and does not name files. */

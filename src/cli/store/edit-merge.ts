@@ -29,7 +29,7 @@ class OverlapError extends StoreError {
   readonly parts: readonly MergePart[]
 
   constructor(now: string, parts: readonly MergePart[]) {
-    super('precondition_failed', 'The same lines were changed meanwhile')
+    super('precondition_failed', 'The same lines were changed in the meantime')
     this.now = now
     this.parts = parts
   }
@@ -46,7 +46,7 @@ export async function saveEdit(
       return await withStore(context, (store) => save(store, edit))
     } catch (error) {
       if (!(error instanceof OverlapError) || !canAsk(context)) throw error
-      const question = 'The same lines were changed meanwhile. Open the editor with both?'
+      const question = 'The same lines were changed in the meantime. Open the editor with both?'
       if (!(await askYes(context, question))) throw error
       const marked = withMarks(error.parts)
       return { ...edit, before: error.now, text: await open(marked.text), marks: marked.marks }
@@ -78,7 +78,7 @@ async function save(store: MemoryStore, edit: Edit): Promise<Answer> {
   })
   const answer = changedAnswer(`Edited ${path}`, path, applied)
   if (written === text) return answer
-  return { ...answer, note: 'Merged with what was written meanwhile; nothing overlapped' }
+  return { ...answer, note: 'Merged with concurrent edits; nothing overlapped' }
 }
 
 /** Throws an `OverlapError`. */

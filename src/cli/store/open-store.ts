@@ -159,7 +159,7 @@ function explained(error: unknown): unknown {
     return new CommandError('wrong_key', error.message, hint)
   }
   if (hasCode(error, 'permission_denied')) {
-    const hint = '`gitlocket audit` does that, and `gitlocket sync` fetches what is new'
+    const hint = '`gitlocket audit` does that, and `gitlocket sync` fetches new changes'
     return new CommandError('permission_denied', error.message, hint)
   }
   return error

@@ -78,7 +78,7 @@ export async function neverWas(store: MemoryStore, path: string): Promise<Comman
     if (other !== undefined) known.add(other)
   }
   const near = didYouMean(path, known, SUGGESTIONS)
-  const hint = '`gitlocket ls -R` lists every memory, `gitlocket log` also what was deleted'
+  const hint = '`gitlocket ls -R` lists every memory, `gitlocket log` also deleted ones'
   return new CommandError('not_found', `Nothing is or was at ${path}${near}`, hint, {
     details: { path },
   })

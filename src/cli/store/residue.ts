@@ -77,8 +77,7 @@ function leftByEditLines(directories: readonly string[]): readonly string[] {
   ]
 }
 
-const eraseEvidence =
-  'Evidence is what is kept of heads that were refused: delete gitlocket/refused of the store'
+const eraseEvidence = 'Evidence is kept of refused heads: delete gitlocket/refused of the store'
 
 /** Names the lists of objects to erase that another identity wrote here, or someone planted. */
 export function foreignListsText(count: number): string {

@@ -78,15 +78,15 @@ function about({ dataDirectory }: Directories, error: unknown): unknown {
 const hints: Partial<Record<ErrorCode, string>> = {
   locked: 'Use the address of that server, or end it',
   not_found:
-    'Look at what there is with `gitlocket api-key list` and `gitlocket workspace list`; ' +
+    'List them with `gitlocket api-key list` and `gitlocket workspace list`; ' +
     '--data names the directory of another server',
   wrong_key: 'Use the identity with which the server was started first',
   rolled_back:
     'If a backup was put back on purpose, start it with `gitlocket serve --accept-rolled-back`; ' +
-    'if nobody did, find out who changed the files',
+    'if no one did, find out who changed the files',
   invalid_identity:
     'Correct the identity or the permissions of its file, or restore it from its copy',
-  store_full: 'Delete what is no longer needed on the server: stores, or sessions and keys',
+  store_full: 'Delete unneeded stores, sessions or keys on the server',
   storage_denied: 'Check owner and permissions of the data directory and the state directory',
 }
 

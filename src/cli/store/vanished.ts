@@ -51,7 +51,7 @@ export function vanishedError(
   { storeId, remotes }: Vanished,
   alternative = '',
 ): CommandError {
-  const message = `The store ${storeId} was at ${storeDirectory}, and is gone`
+  const message = `The store ${storeId} was at ${storeDirectory}, and no longer exists`
   const facts = { memory_store_id: storeId, remotes: remotes.map(({ url }) => url) }
   const hint = joinAgain({ storeId, remotes }) + alternative
   return new CommandError('not_a_store', message, hint, { place: '', facts })
@@ -63,7 +63,7 @@ function joinAgain({ storeId, remotes }: Vanished): string {
   const command = `\`gitlocket join '${first?.url ?? '<url>'}#${storeId}'\``
   if (first === undefined) return `${command} gets it from a remote, or restore a backup`
   const more = others.length === 0 ? '' : ', or another of its remotes'
-  return `${command} gets back what was synced there${more}; a backup has the rest`
+  return `${command} gets back everything that was synced there${more}; a backup has the rest`
 }
 
 /** None without the identity, which they are sealed for. */

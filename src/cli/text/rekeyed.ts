@@ -8,9 +8,9 @@ import { countText } from './sizes.ts'
 import { wire } from './wire.ts'
 
 /** What a holder of none but older keys cannot do. */
-const withoutKeys = 'cannot read what is written from now on'
+const withoutKeys = 'cannot read anything written from now on'
 /** What a device that becomes an auditor can no longer do. */
-export const withoutContents = 'reads no contents or paths of what is written from now on'
+export const withoutContents = 'reads no contents or paths of anything written from now on'
 
 /** Lines, empty if nothing changed. `who` loses the keys: `The old passphrase`, `It`. */
 export function rekeyedLines(
@@ -23,7 +23,7 @@ export function rekeyedLines(
   return [
     '',
     `The store has new keys. ${who} ${loses}.`,
-    'What was written until now stays readable to anyone who has a copy of the store:',
+    'Earlier content is still readable to anyone who has a copy of the store:',
     ...residualAccessLines(residualAccess),
   ]
 }

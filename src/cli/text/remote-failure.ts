@@ -130,7 +130,7 @@ function damageHint(error: StoreError, { remote = '<remote>' }: FailedSync): str
   if (!hasCode(error, 'remote_protocol', 'pack_refused')) return undefined
   return (
     `${surfaceOf(error).advice}. If \`git fsck\` there finds damage: \`gitlocket sync ${remote} ` +
-    '--repair` on a machine that has everything sends what is missing, and says how to replace ' +
+    '--repair` on a machine that has everything sends missing objects, and tells how to replace ' +
     'damaged objects'
   )
 }
@@ -157,7 +157,9 @@ function removedHint(error: StoreError, { isAuditor }: FailedSync): string {
   if (error.details.removedBy === undefined) {
     return `${ask}, and compare the ten words of the members that \`gitlocket status\` shows`
   }
-  const keep = isAuditor ? '' : '; `gitlocket export <directory>` saves what only this clone has'
+  const keep = isAuditor
+    ? ''
+    : '; `gitlocket export <directory>` saves changes that only this clone has'
   return (
     `${ask}${keep}. To rejoin, move the identity file away and run \`gitlocket join <address> ` +
     '--store <new directory>`, with the address that `gitlocket status` shows there'
@@ -176,7 +178,7 @@ function placeText(error: StoreError, { remote, status }: FailedSync): string {
   const lines = [
     ...(facts.length === 0 ? [] : [facts.join('; ')]),
     ...(isRefused && evidence !== undefined
-      ? [`evidence: ${evidence} keeps what was refused`]
+      ? [`evidence: ${evidence} keeps the refused pack`]
       : []),
   ]
   return lines.join('\n')

@@ -22,7 +22,7 @@ export const agentCommands: readonly Command[] = [
     ],
     notes: [
       'Prints what to run, or what to add to which file. --write adds it: all else in the file ' +
-        'stays as it is, and what cannot be added to is refused. --dry-run shows the lines that ' +
+        'is kept, and a file that cannot be extended is refused. --dry-run shows the lines that ' +
         'would be new.',
       'For one user the file gets absolute paths. The files of a project are for others too: ' +
         'they get the bare command `gitlocket`, which each of them installs. No file gets a ' +
@@ -38,7 +38,7 @@ export const agentCommands: readonly Command[] = [
     positionals: [],
     options: [],
     notes: [
-      'For `setup claude-code --hooks`. Takes what Claude Code says of the session, as JSON on ' +
+      'For `setup claude-code --hooks`. Takes the session report of Claude Code, as JSON on ' +
         'standard input, and answers in its form. It exits with 0 whatever happens.',
     ],
     run: async (context) => (await import('../commands/hook.ts')).sessionStart(context),
@@ -49,7 +49,7 @@ export const agentCommands: readonly Command[] = [
     positionals: [],
     options: [
       { name: 'read-only', summary: 'Refuse all that would write' },
-      { name: 'path', value: 'path', summary: 'Only this directory: nothing beside it is seen' },
+      { name: 'path', value: 'path', summary: 'Only this directory: nothing outside it is seen' },
       {
         name: 'session',
         value: 'id',
@@ -58,9 +58,9 @@ export const agentCommands: readonly Command[] = [
       { name: 'sync', value: 'interval', summary: 'Sync with all remotes, such as 5m' },
     ],
     notes: [
-      'The client starts it, and speaks with it on standard input and output; docs/MCP.md says ' +
-        'how a client is told to. Each run is a session, as `gitlocket log` shows: `gitlocket ' +
-        'rollback --session` takes back what it wrote. Problems go to standard error.',
+      'The client starts it, and speaks with it on standard input and output; docs/MCP.md ' +
+        'shows how to set up a client. Each run is a session, as `gitlocket log` shows: ' +
+        '`gitlocket rollback --session` takes back what it wrote. Problems go to standard error.',
       'With --sync it also syncs once at the start and once at the end. A remote that fails does ' +
         'not keep it from working.',
     ],

@@ -19,7 +19,7 @@ export const careCommands: readonly Command[] = [
     options: [
       { name: 'no-passphrase', summary: 'Set none; only the recovery key lets machines join' },
       deviceNameOption,
-      { name: 'new', summary: 'Create one although the store that was here is gone' },
+      { name: 'new', summary: 'Create one although the store that was here no longer exists' },
       noGuardOption,
       {
         name: 'actor',
@@ -29,9 +29,9 @@ export const careCommands: readonly Command[] = [
     ],
     notes: [
       'Asks for a passphrase on a terminal, or takes it from the file that ' +
-        'GITLOCKET_PASSPHRASE_FILE names; else there is none. Prints the recovery key, once. ' +
-        'If a store exists already, nothing is changed. Where one was and is gone, this says ' +
-        'which one, and how to get it back.',
+        'GITLOCKET_PASSPHRASE_FILE names; otherwise none is set. Prints the recovery key, once. ' +
+        'If a store exists already, nothing is changed. If one existed and was removed, this ' +
+        'names it and tells you how to get it back.',
       'To get a store that a remote holds, use `join`.',
     ],
     run: async (...call) => (await import('../commands/init.ts')).init(...call),
@@ -62,7 +62,7 @@ export const careCommands: readonly Command[] = [
     positionals: [],
     options: [
       { name: 'name', value: 'text', summary: 'Its name' },
-      { name: 'description', value: 'text', summary: 'What it is for' },
+      { name: 'description', value: 'text', summary: 'Its purpose' },
       { name: 'content-limit', value: 'bytes', summary: 'The largest size of a memory' },
       { name: 'memory-limit', value: 'number', summary: 'The largest number of memories' },
       {
@@ -91,8 +91,8 @@ export const careCommands: readonly Command[] = [
         'path or a reason. Only an owner decides this: an agent has no tool for it, and a key ' +
         'of a server no request.',
       'The hash is kept in the encrypted settings, whose history cannot be redacted. The hash ' +
-        'of a text that can be guessed, such as a short password alone, gives it away to those ' +
-        'who can read the store.',
+        'of a text that can be guessed, such as a short password alone, gives it away to ' +
+        'anyone who can read the store.',
     ],
     run: async (...call) => (await import('../commands/guard.ts')).guardAllow(...call),
   },
@@ -104,7 +104,7 @@ export const careCommands: readonly Command[] = [
     notes: [
       'Settings are not merged. If two owners change them before they sync, one of the two ' +
         'changes holds as a whole, and the other is lost, even if it is a revocation. `sync` ' +
-        'says so on both devices: look at `guard list` then, and repeat what is missing.',
+        'reports it on both devices: check `guard list` then, and repeat the lost change.',
     ],
     run: async (...call) => (await import('../commands/guard.ts')).guardRevoke(...call),
   },
@@ -120,8 +120,8 @@ export const careCommands: readonly Command[] = [
     summary: 'Check the setup, and say how to fix it',
     positionals: [],
     options: [
-      { name: 'repair', summary: 'Repair damaged and missing files from what is intact' },
-      { name: 'from', value: 'where', summary: 'With --repair: take what is missing from there' },
+      { name: 'repair', summary: 'Repair damaged and missing files from intact data' },
+      { name: 'from', value: 'where', summary: 'With --repair: take missing objects from there' },
       { name: 'dry-run', summary: 'With --repair: show what would be done' },
     ],
     notes: [
@@ -129,12 +129,12 @@ export const careCommands: readonly Command[] = [
         'that it packs the journal and reads every commit and tree. Only `git gc --prune=now` ' +
         'removes them, while no process has the store open.',
       'The exit code is that of the first failure.',
-      '--repair reads packs, loose objects, the journal and refs, and rewrites what is readable, ' +
+      '--repair reads packs, loose objects, the journal and refs, and rewrites what it can read, ' +
         'once the history verifies from its first commit on. --from names a remote, its ' +
         'address, the directory of a backup, or another clone; without it no remote is ' +
         'contacted. Work that was never sent is kept. Damaged files are moved to ' +
         'gitlocket/damaged in the store, and a later repair reads them again; a redaction erases ' +
-        'them. What is lost is listed: the exit code is then 11, or 12 if this device ' +
+        'them. Losses are listed: the exit code is then 11, or 12 if this device ' +
         'has verified later changes. A sound store is not touched.',
     ],
     run: async (...call) => (await import('../commands/doctor.ts')).doctor(...call),
@@ -165,7 +165,7 @@ export const careCommands: readonly Command[] = [
     positionals: [],
     options: [],
     notes: [
-      'Other processes can read and write meanwhile. Also erases what earlier redactions could ' +
+      'Other processes can read and write during it. Also erases what earlier redactions could ' +
         'not erase. Ctrl-C leaves the packs unchanged.',
     ],
     run: async (context) => (await import('../commands/compact.ts')).compact(context),

@@ -7,8 +7,8 @@ import { authorOptions, deviceNameOption, onlyOption, yesOption } from '../call/
 /** A keyring record has no field for a reason. */
 const actingOptions = [onlyOption, ...authorOptions.filter(({ name }) => name !== 'reason')]
 const epochNote =
-  'The store gets new keys, which protect what is written from then on. What was written ' +
-  'before stays readable to everyone who could read it; the answer says how much that is.'
+  'The store gets new keys, which protect everything written from then on. Earlier content ' +
+  'remains readable to everyone who could read it; the answer tells how much that is.'
 
 const onlineNote =
   'It syncs first, and is at the remote for members (`remote set-membership`) when it is done; ' +
@@ -19,10 +19,10 @@ const columnsText = Object.entries(csvColumns)
   .join(', ')
 
 const reportNotes: readonly string[] = [
-  'A member verifies the whole history and searches for what was redacted, as `verify --absence` ' +
+  'A member verifies the whole history and searches for redacted content, as `verify --absence` ' +
     'does; an auditor verifies the trail. No report names a path or holds a content. Names, ' +
-    'actors and sessions are plaintext in it; the file is 0600. Without --out it goes to ' +
-    'standard output, unsigned.',
+    'actors and sessions are plaintext in it; the file is 0600. Without --out it is written ' +
+    'to standard output, unsigned.',
   '--since and --until select writes, changes of access and redactions, by the clocks of the ' +
     'devices that wrote them; devices are listed whole.',
   `The columns of csv: ${columnsText}. A cell that a spreadsheet would take for a formula begins ` +
@@ -39,7 +39,7 @@ export const deviceCommands: readonly Command[] = [
       { name: 'out', value: 'file', summary: 'Write it to this new file instead' },
     ],
     notes: [
-      'Creates the identity of this machine if there is none. The card holds public keys and the ' +
+      'Creates the identity of this machine if it is missing. The card holds public keys and the ' +
         'name only; comparing the fingerprint shows whether it was replaced in transit.',
     ],
     run: async (...call) => (await import('../commands/device.ts')).deviceCard(...call),
@@ -121,7 +121,7 @@ export const deviceCommands: readonly Command[] = [
     notes: [
       onlineNote,
       `${epochNote} A removed device never returns; its machine can make a new identity, with ` +
-        'which whoever knows the passphrase or a recovery key joins again.',
+        'which anyone who knows the passphrase or a recovery key joins again.',
     ],
     run: async (...call) => (await import('../commands/device.ts')).deviceRemove(...call),
   },
@@ -147,19 +147,19 @@ export const auditCommands: readonly Command[] = [
         'read. `join` makes a clone on the machine of an auditor and `sync` keeps it current; a ' +
         'copy made with `git clone --bare` works too.',
       'Records that were verified here and that the members have left out since, as those of a ' +
-        'device that was removed meanwhile, are listed first, once they were accepted.',
+        'device that was removed in the meantime, are listed first, once they were accepted.',
     ],
     run: async (...call) => (await import('../commands/audit.ts')).audit(...call),
   },
   {
     name: 'report',
-    summary: 'Write a signed report: devices, writes, redactions, and what was verified',
+    summary: 'Write a signed report: devices, writes, redactions and checks',
     positionals: [],
     options: [
       {
         name: 'out',
         value: 'file',
-        summary: 'The file to write; its signature goes beside it, as .sig',
+        summary: 'The file to write; its signature is written next to it, as .sig',
       },
       {
         name: 'format',
@@ -191,7 +191,7 @@ export const auditCommands: readonly Command[] = [
       {
         name: 'signature',
         value: 'file',
-        summary: 'The signature; else the one beside the file, as .sig',
+        summary: 'The signature; else the one next to the file, as .sig',
       },
       {
         name: 'device',

@@ -30,7 +30,7 @@ const consoleCommand: Command = {
   notes: [
     'Prints one line with the address, which lets one tab in, once, within a minute; with ' +
       '--no-open or without a desktop, open it yourself. `Open another tab` of the page makes ' +
-      'another. It listens on 127.0.0.1 alone. With --port, bookmarks stay valid.',
+      'another. It listens on 127.0.0.1 alone. With --port, bookmarks remain valid.',
     'Lock in the page, 15 minutes without use, Ctrl-C and SIGTERM close the store, empty the ' +
       'pages, and end it. A reader or an auditor sees what the role may see.',
   ],
@@ -68,9 +68,9 @@ const logCommand: Command = {
     colourOption,
   ],
   notes: [
-    'On a terminal it goes through a pager, and the first versions appear immediately. A ' +
-      'redacted version no longer has a path, so that only a log without a path shows it. Where ' +
-      'a memory has moved from the path, the log says where to.',
+    'On a terminal it is shown in a pager, and the first versions appear immediately. A ' +
+      'redacted version no longer has a path, so that only a log without a path shows it. If ' +
+      'a memory has moved from the path, the log names the new one.',
   ],
   run: async (...call) => (await import('../commands/log.ts')).log(...call),
 }
@@ -116,7 +116,7 @@ const rollbackCommand: Command = {
   ],
   notes: [
     'Undoing puts every memory into the state that it would have without those versions. Later ' +
-      'edits by others stay: where they touch other lines, the two are merged; where they touch ' +
+      'edits by others are kept: if they touch other lines, the two are merged; where they touch ' +
       'the same lines, the memory is left unchanged.',
     `${oneCommit} Asks on a terminal. ${pointForms}`,
   ],
@@ -142,7 +142,7 @@ const redactCommand: Command = {
       name: 'reason-code',
       value: 'code',
       choices: ['unspecified', 'leaked_secret', 'personal_data', 'legal', 'poisoned', 'retention'],
-      summary: 'The reason; stays in the record permanently',
+      summary: 'The reason; kept in the record permanently',
     },
     { name: 'with-copies', summary: 'Also those with the same text, and those written on them' },
     { name: 'overwrite', summary: 'First replace the text in memories that hold it now' },
@@ -157,11 +157,11 @@ const redactCommand: Command = {
   notes: [
     'All conditions that are given must hold. Content, path, hash, size and reason of the ' +
       'versions are erased from every file of this store; that a version existed, who made it, ' +
-      'when, and the signature of the device stay and still verify.',
+      'when, and the signature of the device remain and still verify.',
     'Commits from the first of these versions on get new ids. Other clones, hosts and backups ' +
       'keep the old objects until they take over this history and forget the old one; the ' +
       'certificate lists the ids to report. The settings of the store cannot be redacted.',
-    'Versions that stay and may repeat an erased text are counted, and --with-copies redacts ' +
+    'Versions that remain and may repeat an erased text are counted, and --with-copies redacts ' +
       'them too: those with the same text, and those written on an erased version, with a ' +
       'pattern if it matches them. Given with versions that are redacted already, it redacts ' +
       'what another clone wrote on them before it knew of that; `sync` and `verify --absence` ' +
@@ -171,8 +171,8 @@ const redactCommand: Command = {
       '--literal, an accented letter matches whether it is one code point or two.',
     '--overwrite replaces what matches, or else the whole text, by [redacted]. The version that ' +
       '--delete makes is redacted with the others, since it names the path.',
-    'Asks on a terminal; elsewhere it needs --yes. What was redacted before is left out, so that ' +
-      'the same command may run again. Ctrl-C leaves the old state or the new one, and says which.',
+    'Asks on a terminal; elsewhere it needs --yes. Redacted versions are left out, so that ' +
+      'the same command may run again. Ctrl-C leaves the old state or the new, and reports which.',
   ],
   run: async (...call) => (await import('../commands/redact.ts')).redact(...call),
 }
@@ -192,9 +192,9 @@ const certificateCommand: Command = {
     'Compares it with the history of the store here, as a member or an auditor: the redaction ' +
       'must be in it, and the signer must have been an owner then. With --key no store is ' +
       'needed, and it shows only that this device signed it.',
-    'Without a store, an identity and --key it shows what the certificate says, and that the key ' +
-      'which it names signed it. That proves nothing, as anybody can make one: the exit code is ' +
-      '4 then.',
+    'Without a store, an identity and --key it shows what the certificate states, and that the ' +
+      'key which it names signed it. That proves nothing, as anybody can make one: the exit code ' +
+      'is 4 then.',
   ],
   run: async (...call) => (await import('../commands/certificate.ts')).certificateVerify(...call),
 }

@@ -29,7 +29,7 @@ export const keyCommands: readonly Command[] = [
     notes: [
       'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. The store ' +
         'gets new keys, so the old passphrase opens nothing that is written from then on; it ' +
-        'still opens what was written before, and the answer says how much that is. --remove ' +
+        'still opens earlier content, and the answer tells how much that is. --remove ' +
         'asks on a terminal, and needs --yes elsewhere.',
     ],
     run: async (...call) => (await import('../commands/key.ts')).keyPasswd(...call),
@@ -46,7 +46,7 @@ export const keyCommands: readonly Command[] = [
     ],
     notes: [
       'The key is printed once. The store gets new keys, so the old recovery keys open ' +
-        'nothing that is written from then on; they still open what was written before. Asks on ' +
+        'nothing that is written from then on; they still open earlier content. Asks on ' +
         'a terminal, and needs --yes elsewhere, but for --keep-old.',
     ],
     run: async (...call) => (await import('../commands/key.ts')).keyRecovery(...call),
@@ -60,7 +60,7 @@ export const keyCommands: readonly Command[] = [
       ...memberOptions,
     ],
     notes: [
-      'Nobody loses access: remove a device or replace a secret to take it. With --reseal each ' +
+      'No one loses access: remove a device or replace a secret to take it. With --reseal each ' +
         'live memory gets a new version with the same content, which the leaked keys do not ' +
         'open, and which merges, expire, redact --before and undo do not take for a change.',
     ],

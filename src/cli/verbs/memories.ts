@@ -97,7 +97,7 @@ export const memoryCommands: readonly Command[] = [
   },
   {
     name: 'append',
-    summary: 'Add lines at the end of a memory, which is created if there is none',
+    summary: 'Add lines at the end of a memory, which is created if missing',
     positionals: [path, dash],
     options: [...contentOptions, ...authorOptions],
     notes: [
@@ -139,10 +139,10 @@ export const memoryCommands: readonly Command[] = [
       'The text is in a file that only you can read, on a file system in RAM, and the file is ' +
         'removed however the editor ends. An editor that keeps swap, undo or backup files ' +
         'elsewhere writes plaintext there: turn that off for such files.',
-      'What others write meanwhile is merged by lines. If they changed the same lines, you can ' +
+      'Concurrent edits by others are merged by lines. If they changed the same lines, you can ' +
         'open both on a terminal; otherwise nothing is saved, the exit code is 4, and your text ' +
         'is on standard output.',
-      'On a terminal a path without a memory gets one, unless the text stays empty.',
+      'On a terminal a path without a memory gets one, unless the text is left empty.',
     ],
     run: async (...call) => (await import('../commands/edit.ts')).edit(...call),
   },
@@ -169,7 +169,7 @@ export const memoryCommands: readonly Command[] = [
     summary: 'Write memories as plain files into a directory',
     positionals: [{ name: 'directory' }],
     options: [
-      { name: 'from', value: 'path', summary: 'Only what is at or below this path' },
+      { name: 'from', value: 'path', summary: 'Only memories at or below this path' },
       { name: 'force', summary: 'Write into a directory that is not empty' },
       atOption,
       {
@@ -217,8 +217,8 @@ export const memoryCommands: readonly Command[] = [
     notes: [
       'The source is a directory or a file, and for memory-stores the id of a store; claude-code ' +
         'and basic-memory know one by default. It is only read, and links in it are not ' +
-        'followed. docs/IMPORT.md says what is taken from each.',
-      'A memory that has the text already stays unchanged, so that an import can be repeated. ' +
+        'followed. docs/IMPORT.md lists what each one brings.',
+      'A memory that has the text already is left unchanged, so that an import can be repeated. ' +
         'Each import is a session, unless --session names one: `rollback --session` takes it back.',
     ],
     run: async (...call) => (await import('../commands/import.ts')).importMemories(...call),
@@ -237,7 +237,7 @@ export const memoryCommands: readonly Command[] = [
         '{"command": "view", "path": "/memories"}. Answers on one line with the content of the ' +
         'tool result: {"content": "…", "is_error": false}. What the tool refuses is an answer, ' +
         'too, and the exit code is 0.',
-      'With --stream the store stays open, and lines are run in their order: the answer comes ' +
+      'With --stream the store is kept open, and lines are run in their order: the answer comes ' +
         'when the change is durable. The end of the input, Ctrl-C and SIGTERM end it; a command ' +
         'that is being run is still answered.',
     ],

@@ -66,9 +66,9 @@ export const serveCommands: readonly Command[] = [
         'exit with 0.',
       'This machine is an owner of each store. What opens them if it is lost is decided with ' +
         'their creation: the operator secret that GITLOCKET_OPERATOR_SECRET_FILE names, else the ' +
-        'one next to the identity file, which is made if there is none; or the owners of ' +
+        'one next to the identity file, which is made if missing; or the owners of ' +
         '--owner-card. Keep a copy of an operator secret elsewhere.',
-      'The identity comes from its file, which is made if there is none, or from ' +
+      'The identity comes from its file, which is made if missing, or from ' +
         'GITLOCKET_IDENTITY; with neither, a terminal is asked if there are stores already. ' +
         'Elsewhere than on a loopback address it needs TLS, or --behind-proxy.',
     ],
@@ -116,7 +116,7 @@ export const serveCommands: readonly Command[] = [
     summary: 'Create an API key for a server; it is shown once',
     positionals: [],
     options: [
-      { name: 'name', value: 'text', summary: 'What it is for, for people' },
+      { name: 'name', value: 'text', summary: 'Its purpose, for people' },
       workspaceOption,
       ...placeOptions,
     ],
@@ -135,7 +135,7 @@ export const serveCommands: readonly Command[] = [
     summary: 'Revoke an API key; its sessions end with it',
     positionals: [{ name: 'id' }],
     options: placeOptions,
-    notes: ['From the next request on. What it wrote stays, in its name.'],
+    notes: ['From the next request on. Its earlier writes are kept, in its name.'],
     run: async (...call) => (await import('../commands/serve-keys.ts')).apiKeyRevoke(...call),
   },
   {

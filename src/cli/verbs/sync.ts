@@ -32,7 +32,7 @@ const exitCode: Option = {
   summary: 'Exit with 15 if there was nothing to do, and with 16 if a merge combined edits',
 }
 const codes =
-  'The exit code is 0 if both sides are equal afterwards, also where a merge combined edits of ' +
+  'The exit code is 0 if both sides are equal afterwards, even if a merge combined edits of ' +
   'both (`conflicts` lists them); 13 offline, 14 refused by the remote, 8 for a wrong key, 11 ' +
   'and 12 if what the remote shows was tampered with or rolled back.'
 
@@ -42,7 +42,7 @@ const several =
   'code is that of the first error. With --json several remotes are one value, ' +
   '{"data":[…],"next_page":null}, in that order: for each the value of a single sync, or ' +
   '{"remote":…,"type":"error","error":…}. Errors name their `remote`, the number ' +
-  'of commits that it lacks (`unsent_commits`) and the repository that keeps what was refused ' +
+  'of commits that it lacks (`unsent_commits`) and the repository that keeps the refused pack ' +
   '(`evidence`), which `git -C <store>/<evidence> log` reads.'
 
 const trustFirstContact: Option = {
@@ -91,14 +91,14 @@ const syncCommand: Command = {
       'not replace an object that is damaged there: delete the file that `git fsck` names there ' +
       'and run it again, or `remote add` a new repository and push to that.',
     'Two machines that change the keyring without knowing of each other are not merged: one ' +
-      'command decides. --take-theirs takes what the remote shows; --repair, by an owner, what ' +
-      'is here. Either merges what came before, writes again what members have written since, ' +
-      'and lists what is left out, redactions first. The refusal says what either side has ' +
+      'command decides. --take-theirs takes the side of the remote; --repair, by an owner, the ' +
+      'local one. Either merges earlier changes, writes again what members have written since, ' +
+      'and lists what it leaves out, redactions first. The refusal lists what either side has ' +
       'redacted and changed. With --redo an owner repeats that of the other side in its own ' +
       'name, but never a passphrase or a recovery key.',
     '--watch notices changes here, and at remotes at a path, as they come. Every other remote is ' +
       'asked for its newest commit at each interval, on average, with one request. Where changes ' +
-      'are not noticed, as on network file systems, it says so, and looks at each interval.',
+      'are not noticed, as on network file systems, it reports that, and looks at each interval.',
     '--watch reports each transfer and each error once, and waits longer while no remote can be ' +
       'reached. Ctrl-C and SIGTERM end it with 0; an error that another attempt does not fix ' +
       'ends it with its own code.',
@@ -141,8 +141,8 @@ const conflictsCommand: Command = {
     { name: 'seen', summary: 'Mark these versions, or all, as looked at on this device' },
   ],
   notes: [
-    '`show` prints a version that it names, with the versions that it was made from. Marks stay ' +
-      'on this device: other machines and their users list a conflict until they mark it.',
+    '`show` prints a version that it names, with the versions that it was made from. Marks are ' +
+      'kept on this device: other machines and their users list a conflict until they mark it.',
   ],
   run: async (...call) => (await import('../commands/conflicts.ts')).conflicts(...call),
 }
@@ -160,7 +160,7 @@ const remoteCommands: readonly Command[] = [
       'Of the settings of git, those of credentials, `core.sshCommand`, `http.sslCAInfo` and ' +
         '`http.sslCAPath` hold. These have no effect: `url.<base>.insteadOf` and ' +
         '`pushInsteadOf`, `http.extraHeader`, `http.sslVerify`, `http.sslCert`, `http.proxy`, ' +
-        '`core.askPass`, and what a repository itself says.',
+        '`core.askPass`, and the configuration of a repository itself.',
     ],
     run: async (...call) => (await import('../commands/remote.ts')).remoteAdd(...call),
   },

@@ -339,6 +339,7 @@ const syncAndMerge: MutantList = {
   ],
   'attack/first-contact.test.ts': [
     never('judge', 'lacksSome && !lacksOwnOnly(', 'an owner puts the remote back'),
+    without('checkRemoval', 'checkAuthor(', 'by a writer is no removal'),
   ],
   'attack/remote-commits.test.ts': [
     always(

@@ -43,8 +43,9 @@ export interface WholePack extends OutgoingPack {
 }
 
 /**
- * What a remote has sent and no one has accepted yet: only who holds this reads it, beside the
- * objects of the store. Once it is accepted or dropped, it reads the store alone.
+ * The objects that a remote has sent and no one has accepted yet. Only the holder of this value
+ * reads them, together with those of the store. Once it is accepted or dropped, it reads the store
+ * alone.
  */
 export interface Incoming {
   /**

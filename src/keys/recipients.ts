@@ -45,7 +45,7 @@ export function countNobody(holders: readonly Recipient[]): number {
   return keySlotCount(keys) - keys
 }
 
-/** The recipient number `index` that is no one: only holders of C can derive its secret key. */
+/** The random slot number `index`: only holders of C can derive its secret key. */
 export function nobody(epoch: EpochKeys, directoryHash: Uint8Array, index: number): Recipient {
   const id = index.toString(16).padStart(32, '0')
   const place = [fromHex(epoch.seed), directoryHash, fromHex(id)]

@@ -1,5 +1,5 @@
-// The history as what someone did: by session, or by actor where there is none, and by day. Made
-// of the history in RAM, in one pass that goes on where the one before ended.
+// The history grouped by session, or by actor for versions without a session, and by day. Made of
+// the history in RAM, in one pass that continues where the previous one ended.
 
 import { StoreError } from '../../errors.ts'
 import type { Actor, Operation } from '../../format/change-record.ts'
@@ -21,7 +21,7 @@ export interface TimelineFilter
 /** The range of a group: a day, or all time. */
 export type Grouping =
   /**
-   * By session, or by actor where there is none; the IANA time zone determines the start of a day.
+   * By session, or by actor without one; the IANA time zone determines the start of a day.
    */
   { readonly by: 'day'; readonly timeZone: string } | { readonly by: 'session' | 'actor' }
 

@@ -330,6 +330,18 @@ describe('device remove', () => {
     },
   )
 
+  test('without the remote waits, and tells that no secret was replaced', async () => {
+    const home = await newHomeWithStore()
+    const { file, id } = await newCard(home)
+    await home.ok('device', 'add', file, '--fingerprint', id)
+    await home.ok('remote', 'add', 'origin', join(home.directory, 'away.git'))
+    const told = await home.ok('device', 'remove', id, '--rotate-secrets', '--when-online')
+    expect(told).toMatch(new RegExp(`the next sync that does removes .*${id}`))
+    expect(told).toContain('are not replaced: once the remote can be reached')
+    const plain = await home.ok('device', 'remove', id, '--when-online')
+    expect(plain).not.toContain('are not replaced')
+  })
+
   test.skipIf(terminal.missing)(
     `asks on a terminal whether to replace them${terminal.note}`,
     { tags: 'slow' },

@@ -152,7 +152,7 @@ export function deviceRemove(context: Context, input: Input): Promise<Answer> {
     const whenOnline = input.flag('when-online')
     const online = { ...memberOptions(context, input), whenOnline }
     const changed = await store.as(author).devices.remove(deviceIds, { ...replaced, ...online })
-    if (changed.waits) return waitingAnswer(listed, deviceIds)
+    if (changed.waits) return waitingAnswer(listed, deviceIds, replaced)
     const who = deviceIds.length === 1 ? 'It' : 'They'
     const lines = [`Removed ${listed}`, ...rekeyedLines(changed, who), ...secretLines(changed), '']
     const { knownSecrets, recoveryKey = null } = changed
@@ -162,11 +162,21 @@ export function deviceRemove(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-function waitingAnswer(listed: string, waiting: readonly string[]): Answer {
+/** New secrets are not kept until then: they would have to be stored. */
+function waitingAnswer(
+  listed: string,
+  waiting: readonly string[],
+  replaced: SecretsReplaced,
+): Answer {
+  const secrets =
+    Object.keys(replaced).length === 0
+      ? ''
+      : 'The passphrase and the recovery keys are not replaced: once the remote can be reached, ' +
+        'sync, then run `gitlocket key passwd` and `gitlocket key recovery`.\n'
   return {
     text:
       `The remote cannot be reached: the next sync that does removes ${listed}\n` +
-      'Until then it reads and writes as before.\n',
+      `Until then it reads and writes as before.\n${secrets}`,
     json: { removed: [], waiting },
   }
 }

@@ -106,7 +106,7 @@ describe('a pack that is checked while it comes', { tags: 'slow' }, () => {
     await store.close()
   })
 
-  test('can come beside another one', async () => {
+  test('is received next to another one', async () => {
     const { store } = await emptyStore()
     const packs = ['one', 'two', 'three'].map((name) => rawPack([...filler(2), blob(name)]))
     await Promise.all(packs.map((pack) => receivePack(store.exchange, slowly(pack))))

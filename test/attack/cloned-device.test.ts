@@ -57,7 +57,7 @@ describe('T30: a device that writes from two machines', () => {
   })
 
   test(
-    'is reported by the device that merges both sides, which stay',
+    'is reported by the device that merges both sides, and both remain',
     { tags: 'slow' },
     async () => {
       const world = await copied()

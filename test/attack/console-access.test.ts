@@ -102,7 +102,7 @@ describe('T71: roles', () => {
   })
 })
 
-describe('T71: what was shown', () => {
+describe('T71: texts that were shown', () => {
   test('an edit of a text that has moved on changes nothing', async () => {
     const { store } = await newStore()
     await store.as(author).write('/a.md', 'first')
@@ -158,7 +158,7 @@ describe('T71: what was shown', () => {
 })
 
 describe('T71: inputs', () => {
-  test('what is in no question of the page is refused', async () => {
+  test('refuses input that the page never sends', async () => {
     const { store } = await newStore()
     const subject = memberSubject(consoleUser(store))
     for (const name of ['', 'constructor', '__proto__', 'toString', 'memories.Tree', 'ask']) {

@@ -74,7 +74,7 @@ describe('T69: hosts', () => {
 describe('T69: origins and sites', () => {
   const own = ['host: 127.0.0.1:PORT', 'content-type: application/json', 'content-length: 2']
 
-  test('answers nobody but its own page, with a key or without', async () => {
+  test('answers only its own page, with a key or without', async () => {
     const shown = await opened()
     const key = await shown.newKey()
     const post = async (head: readonly string[]): Promise<string> => {
@@ -177,7 +177,7 @@ describe('T69: answers', () => {
     expect(nonces.size).toBe(3)
   })
 
-  test('no path leads to a file that is not one of the page', async () => {
+  test('serves no file outside the page, by any path', async () => {
     const shown = await opened()
     const paths = [
       '/../package.json',

@@ -50,7 +50,7 @@ describe('T70: tokens', () => {
     expect((await trade(url, back)).status).toBe(401)
   })
 
-  test('what is no token gets nothing', async () => {
+  test('refuses anything that is not a token', async () => {
     const { store } = await newStore()
     const { newAddress, url } = await openedConsole(store)
     const token = tokenIn(newAddress())
@@ -99,7 +99,7 @@ describe('T70: keys', () => {
     expect((await post(url, '/used', `Bearer ${key}`)).status).toBe(200)
   })
 
-  test('one of another console is none', async () => {
+  test('refuses the key of another console', async () => {
     const { store } = await newStore()
     const [one, other] = [await openedConsole(store), await openedConsole(store)]
     const key = await one.newKey()
@@ -120,7 +120,7 @@ describe('T70: keys', () => {
     await expect(post(url, '/used', `Bearer ${key}`)).rejects.toThrow('fetch failed')
   })
 
-  test('nobody who does nothing keeps it open', async () => {
+  test('is locked when idle, even if the page asks by itself', async () => {
     const { store } = await newStore()
     const { newKey, url, locked } = await openedConsole(store, { idleMs: 300 })
     const key = await newKey()
@@ -134,7 +134,7 @@ describe('T70: keys', () => {
   })
 })
 
-describe('T70: what is told', () => {
+describe('T70: logs and errors', () => {
   test('errors of questions quote neither the input nor a memory', async () => {
     const { store } = await newStore()
     await store.as(author).write('/other.md', 'unrelated')

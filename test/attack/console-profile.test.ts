@@ -16,7 +16,7 @@ const { missing, note } = chromiumHere
 /** As nothing else is called: in texts, paths, sessions, reasons and searches. */
 const canary = 'Xylophonkanarie'
 
-describe.skipIf(missing)(`T73: what stays on disk${note}`, { tags: ['slow'] }, () => {
+describe.skipIf(missing)(`T73: files left on disk${note}`, { tags: ['slow'] }, () => {
   test('a browser keeps nothing of a memory, and the console prints nothing', async () => {
     const home = newHome()
     await home.ok('init', '--no-passphrase')

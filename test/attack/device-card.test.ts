@@ -54,7 +54,7 @@ test('T21: the card of the machine itself is accepted', async () => {
   })
 })
 
-describe('T21: a card whose id somebody has enrolled before by passphrase', () => {
+describe('T21: a card whose id was enrolled before by passphrase', () => {
   const passphrase = 'correct horse battery'
 
   test.each([

@@ -207,7 +207,7 @@ describe('T35: an object that is larger than its reader expects', () => {
     packs.close()
   })
 
-  test('is none of the first that are read of a head', async () => {
+  test('is not among the first objects read from a head', async () => {
     const { forge } = await standardHistory()
     const limits: number[] = []
     const objects: ObjectSource = {
@@ -229,7 +229,7 @@ describe('T35: an object that is larger than its reader expects', () => {
   })
 })
 
-describe('T35: a commit that nobody signed', () => {
+describe('T35: an unsigned commit', () => {
   interface Parts {
     readonly record: Uint8Array
     readonly detail: Uint8Array

@@ -90,7 +90,7 @@ describe('T77: by the address of the newest state', () => {
     },
   )
 
-  test('nobody joins an old one, whatever secret is right for it', async () => {
+  test('refuses to join an older state, with any secret that opens it', async () => {
     const { o, r, remote } = await owners()
     const old = branchOf(remote)
     const { recoveryKey } = o.place
@@ -103,7 +103,7 @@ describe('T77: by the address of the newest state', () => {
     expect(branchOf(remote)).toBe(old)
   })
 
-  test('an older address leads to a newer state, and to no other store', async () => {
+  test('accepts a newer state from an older address, and no other store', async () => {
     const { o, r, remote } = await owners()
     const first = await addressOf(o, remote)
     await o.store.as(author).devices.remove([idOf(r)])
@@ -166,7 +166,7 @@ describe('T78: a removed owner that removes the others on an old state, and push
     return world
   }
 
-  test('nobody is told that an owner has removed it; an owner puts the remote back', async () => {
+  test('misleads a member that missed the removal, until an owner repairs it', async () => {
     const { o, t } = await divided()
     expect(await failureOf(sync(o))).toMatchObject({ code: 'rolled_back' })
     // Had not seen the removal, and follows what is valid for all that it knows.
@@ -181,7 +181,7 @@ describe('T78: a removed owner that removes the others on an old state, and push
     expect(await contentsOf(o.store)).toEqual({ '/notes.md': 'kept\n', '/apart.md': 'apart\n' })
   })
 
-  test('who was removed is told so, with the owner who did it', async () => {
+  test('tells the removed device which owner removed it', async () => {
     const { o, r } = await owners()
     await o.store.as(author).devices.remove([idOf(r)])
     const error = await failureOf(sync(r))

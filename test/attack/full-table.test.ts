@@ -130,7 +130,7 @@ describe('T47: the table of devices', () => {
   })
 
   test(
-    'is not filled by a client: the error says what an owner does',
+    'cannot be filled by a client, and the error tells the owner what to do',
     { tags: 'slow' },
     async () => {
       const passphrase = 'correct horse battery'

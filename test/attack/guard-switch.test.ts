@@ -47,7 +47,7 @@ test('T76: the creation of a store cannot either', async () => {
   expect(await ask('POST', '/v1/memory_stores', { body })).toMatchObject(invalid)
 })
 
-test('T76: it stays on where a key changes other pairs, all 16 of them', async () => {
+test('T76: it remains on when a key changes other pairs, all 16 of them', async () => {
   const served = await serveStores()
   const path = await newServedStore(served)
   const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, n) => [`k${n}`, 'v']))
@@ -101,7 +101,7 @@ test('T76: a tool writes what an owner has let through, and that alone', async (
   await caller.close()
 })
 
-test('T76: a device that is no owner lets no text through', { tags: 'slow' }, async () => {
+test('T76: a device that is not an owner lets no text through', { tags: 'slow' }, async () => {
   const url = bareRemote()
   const first = await firstClone(url)
   const identity = await admit(first, 'writer')

@@ -97,7 +97,7 @@ describe('T10: a genesis that seed and store id do not authenticate is refused',
     expect(await verdicts(again)).toEqual(refused('store_id_mismatch'))
   })
 
-  test('keyring_chain: a second device besides the founder', async () => {
+  test('keyring_chain: a second device in addition to the founder', async () => {
     const forge = await Forge.create('two founders')
     const other = await generateIdentity(forge.random)
     forge.directory = withMember(forge.directory, other, 'owner')

@@ -81,7 +81,7 @@ describe('T45: more memories than a commit has rows, changed on both sides,', ()
     await expectBoth([a, b], remote)
   })
 
-  test.skipIf(full)('also where the other side has merges', { tags: 'slow' }, async () => {
+  test.skipIf(full)('even if the other side has merges', { tags: 'slow' }, async () => {
     const { a, b, remote } = await pair()
     const c = await joinClone(a, remote)
     await syncAll([a, b, c])
@@ -103,7 +103,7 @@ describe('T45: more memories than a commit has rows, changed on both sides,', ()
 
   const sides = { here: ['b'], there: ['a'], 'on both sides': ['a', 'b'] } as const
   test.skipIf(full).each(Object.entries(sides))(
-    'also where versions were redacted %s',
+    'even if versions were redacted %s',
     { tags: 'slow' },
     async (_, names) => {
       const { a, b, remote } = await pair()

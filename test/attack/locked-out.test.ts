@@ -97,7 +97,7 @@ describe('T46: a passphrase that enrols a device is believed', () => {
   })
 })
 
-describe('T46: a keyring is refused in which one slot is sealed to a key that nobody has:', () => {
+describe('T46: a keyring is refused if one slot is sealed to a key that no one has:', () => {
   test.each(Object.entries(isFor))('that of %s', async (who, isIt) => {
     const forge = standard.fork()
     enrolWith(
@@ -228,7 +228,7 @@ describe('T46: over a remote', () => {
   )
 
   test(
-    'an owner that starts an epoch without another: the head is kept, and the error says so',
+    'an owner that starts an epoch without another: the head is kept, and the error reports it',
     { tags: 'slow' },
     async () => {
       const forge = standard.fork()

@@ -39,7 +39,7 @@ async function given(): Promise<Given> {
 
 const forbidden = /canary above|canary beside|canary of|secret|foobar|foo\.md|\/projects|"\/went/
 
-test('what is shown lies inside', async () => {
+test('shows only paths inside the mount', async () => {
   const { caller, store } = await given()
   const shown = [
     await caller.call('memory', { command: 'view', path: '/memories' }),
@@ -82,7 +82,7 @@ const ways = [
   '/memoriesbar/c.md',
 ]
 
-test.each(ways)('%s leads to nothing', async (path) => {
+test.each(ways)('%s reaches nothing', async (path) => {
   const { store, caller } = await given()
   const before = await contentsOf(store)
   const answers = [
@@ -143,7 +143,7 @@ test.each([
   await expect(caller.client.readResource({ uri })).rejects.toMatchObject({ code: -32_602 })
 })
 
-test('neither a hit nor its cursor says what lies above', async () => {
+test('neither a hit nor its cursor reveals paths above the mount', async () => {
   const { caller } = await given()
   for (const input of [{ query: 'a md' }, { query: 'known more it', limit: 1 }] as const) {
     const { data, next_page: page } = await caller.value('memory_search', input)
@@ -199,7 +199,7 @@ test.each(['/x', '/../secret.md', '', '/projects', '\u0000', 'a'.repeat(5000)])(
   },
 )
 
-test('the directory itself stays, and need not be there', async () => {
+test('the directory itself cannot be removed, and may be missing', async () => {
   const { store, caller } = await given()
   for (const [tool, input] of [
     ['memory', { command: 'delete', path: '/memories' }],

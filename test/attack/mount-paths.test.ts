@@ -124,8 +124,8 @@ describe('T60: the directory of another store', () => {
   })
 })
 
-describe('T60: what may only be read', () => {
-  test('is not looked at by any other command, and says nothing of what is there', async () => {
+describe('T60: a read-only mount', () => {
+  test('is read by no other command, and errors do not reveal existing paths', async () => {
     const { store } = await newStore()
     await store.as(author).write('/there', secret)
     const mount = mountOf(store, { access: 'read_only' })
@@ -156,7 +156,7 @@ const besides: readonly string[] = [
   '/memories/.anthropic-memory-store',
 ]
 
-describe('T60: beside and above the root of a mount', () => {
+describe('T60: next to and above the root of a mount', () => {
   const outside = { '/top': secret, '/p/beside': secret, '/p/foobar/x': secret, '/p/fo': secret }
   const inside = { '/p/foo/a': 'mine', '/p/foo/d/b': 'mine' }
 

@@ -66,7 +66,7 @@ describe('T23: a remote that shows each device another history', () => {
   )
 
   test(
-    'is refused by a device that is shown the other side without what it has seen',
+    'is refused by a device that is shown the other side without commits that it has seen',
     { tags: 'slow' },
     async () => {
       const { a, b, shown } = await fork()

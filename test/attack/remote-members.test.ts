@@ -159,7 +159,7 @@ describe('T26: a member who pushes', () => {
 })
 
 test(
-  'a refused head is replaced as a whole; what was right below comes back with its author',
+  'a refused head is replaced as a whole; valid commits below it come back with their author',
   { tags: 'slow' },
   async () => {
     const remote = bareRemote()

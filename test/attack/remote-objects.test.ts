@@ -140,21 +140,25 @@ describe('T24: a pack without one of its objects', () => {
     await expectInStep(remote, [a, b])
   })
 
-  test('is asked for again immediately, without what is here', { tags: 'slow' }, async () => {
-    const { a, b, remote, server } = await served()
-    const since = branchOf(remote)
-    await creates(a)
-    await sync(a)
-    const once = withhold(remote, since, newest('blob')(remote))
-    server.fault = (request, response) => {
-      const { method, url } = request
-      if (!fetching.test(`${method} ${url}`)) return false
-      server.fault = undefined
-      return once(request, response)
-    }
-    await syncOver(b)
-    await expectInStep(remote, [a, b])
-  })
+  test(
+    'is requested again at once, without objects that exist locally',
+    { tags: 'slow' },
+    async () => {
+      const { a, b, remote, server } = await served()
+      const since = branchOf(remote)
+      await creates(a)
+      await sync(a)
+      const once = withhold(remote, since, newest('blob')(remote))
+      server.fault = (request, response) => {
+        const { method, url } = request
+        if (!fetching.test(`${method} ${url}`)) return false
+        server.fault = undefined
+        return once(request, response)
+      }
+      await syncOver(b)
+      await expectInStep(remote, [a, b])
+    },
+  )
 
   test('is asked for twice, and no more if nothing was erased here', { tags: 'slow' }, async () => {
     const { a, b, remote, server } = await served()
@@ -171,7 +175,7 @@ describe('T24: a pack without one of its objects', () => {
     expect(count).toBe(2)
   })
 
-  test('the head alone, and local work goes on and is sent later', { tags: 'slow' }, async () => {
+  test('without its head: local work continues and is sent later', { tags: 'slow' }, async () => {
     const { a, b, remote, server } = await served()
     await creates(a)
     await sync(a)

@@ -157,7 +157,7 @@ describe('T22: a remote that was not rolled back is accepted', () => {
   )
 
   test(
-    'a machine that joins with an identity knows from then on what was shown',
+    'a machine that joins with an identity remembers the head it was shown',
     { tags: 'slow' },
     async () => {
       const { a, b, remote } = await pairOfClones()

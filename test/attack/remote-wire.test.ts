@@ -59,7 +59,7 @@ const report = (...lines: readonly string[]): ReturnType<typeof result> =>
 
 describe('T27: a host that lies about a push', () => {
   test(
-    'says yes and keeps nothing: found out at the next sync, and sent again',
+    'accepts and keeps nothing: the next sync notices and sends it again',
     { tags: 'slow' },
     async () => {
       const { a, b, remote, server } = await served()
@@ -110,7 +110,7 @@ describe('T27: a host that lies about a push', () => {
   )
 
   test(
-    'says yes and shows others something else: they merge with what it hid',
+    'accepts and shows others another head: they merge with the hidden one',
     { tags: 'slow' },
     async () => {
       const { a, b, remote, server } = await served()
@@ -138,7 +138,7 @@ describe('T27: a host that breaks off or falls silent', () => {
     ['at the report', 'remote_unreachable', on(pushing, cut())],
   ]
   test.each(sample(faults, 2))(
-    '%s: local work is whole and goes on',
+    '%s: local work is intact and continues',
     { tags: 'slow' },
     async (_, code, fault) => {
       const { a, b, remote, server } = await served()
@@ -158,7 +158,7 @@ describe('T27: a host that breaks off or falls silent', () => {
   )
 })
 
-describe('T36: a host that goes on without end', () => {
+describe('T36: a host that never stops sending', () => {
   const upload = 'git-upload-pack-result'
   const nak = packet('NAK\n')
   const alive = packet('\u0001')
@@ -235,7 +235,7 @@ describe('T27: a host that sends us elsewhere', () => {
   const credentials = async (): Promise<typeof user> => user
 
   test(
-    'gets no credential, and what is there is verified as anywhere',
+    'gets no credential, and its content is verified like any other',
     { tags: 'slow' },
     async () => {
       const { a, b, remote, server } = await served(user)

@@ -52,7 +52,7 @@ async function faster(): ReturnType<typeof removed> {
   return world
 }
 
-describe('T28: a removed device that goes on writing', () => {
+describe('T28: a removed device that continues to write', () => {
   test('does not block who has changed the keyring below it', { tags: 'slow' }, async () => {
     const { a, b, c, remote } = await removed()
     const stick = bareRemote()
@@ -73,7 +73,7 @@ describe('T28: a removed device that goes on writing', () => {
     await expectInStep(remote, [a, c])
   })
 
-  test('is told that it was removed, and keeps what it has', { tags: 'slow' }, async () => {
+  test('is told that it was removed, and keeps its copy', { tags: 'slow' }, async () => {
     const { a, b, remote } = await removed()
     await sync(a)
     await create(b, '/late.md')
@@ -109,7 +109,7 @@ describe('T28: a removed device that goes on writing', () => {
   )
 
   test(
-    'that was faster at a third machine goes from there too, without a repair',
+    'is undone on a third machine that it reached first, without a repair',
     { tags: 'slow' },
     async () => {
       const { a, c, remote } = await faster()

@@ -89,7 +89,7 @@ test('T16: no two objects of a history share a nonce', () => {
   expect(new Set(all).size).toBe(all.length)
 })
 
-describe('T16: without a key, nobody can distinguish', () => {
+describe('T16: without a key, no one can distinguish', () => {
   test('equal texts from different ones', () => {
     const forge = standard.fork()
     const content = 'the same\n'
@@ -125,7 +125,7 @@ describe('T16: without a key, nobody can distinguish', () => {
   })
 })
 
-describe('T30: a machine that goes on as two, with the same random bytes', () => {
+describe('T30: a machine that continues as two, with the same random bytes', () => {
   const pairOfClones = pairsOfClones()
   const now = Date.now()
 

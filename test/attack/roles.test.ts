@@ -228,7 +228,7 @@ describe('T9: a recovery identity', () => {
     expect(await verdicts(forge)).toEqual(refused(code, reference))
   })
 
-  test('record_device: goes with its slot', async () => {
+  test('record_device: ends with its slot', async () => {
     const forge = standard.forge.fork()
     forge.keyring((next) => ({ ...next, recovery: [] }), { epoch: forge.newEpoch() })
     acts.keyring(forge, by('recovery'))

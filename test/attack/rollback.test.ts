@@ -113,7 +113,7 @@ describe('T14: a repository that was rolled back is refused', () => {
   })
 
   test(
-    'a backup that was accepted once goes on with unused sequence numbers',
+    'a backup that was accepted once continues with unused sequence numbers',
     { tags: 'slow' },
     async () => {
       const site = await newSite()
@@ -194,7 +194,7 @@ describe('T14: an anchor that is not the one that was written is refused', () =>
   })
 })
 
-describe('T14: what was verified before spares nothing that is new', () => {
+describe('T14: an earlier verification exempts no new commit', () => {
   test.each<[code: string, name: string, forging: (forge: Forge) => void]>([
     [
       'row_base_mismatch',

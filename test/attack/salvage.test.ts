@@ -81,7 +81,7 @@ describe('T34: a pack that is dear to search', () => {
     pack?.close()
   })
 
-  test('of one chain of deltas ends at its budget, and keeps what was found', () => {
+  test('of one chain of deltas ends at its budget, and keeps the objects found so far', () => {
     const directory = planted(packOf(chain(3000, 30_000)).subarray(0, -20))
     const pack = atOnce(salvagePack(systemDisk, directory, 'pack-1'))
     expect(pack?.index.count).toBeGreaterThan(30)

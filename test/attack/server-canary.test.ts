@@ -147,7 +147,7 @@ function sizesBelow(): ReadonlyMap<string, number> {
   return new Map(files.map((name) => [name, statSync(name).size]))
 }
 
-test('T58: the search finds what is planted', () => {
+test('T58: the search finds planted text', () => {
   const planted: Canaries = { ...canaries }
   expect(findIn(planted, utf8(`{"name":"${of('name')}"}`))).toEqual(['name'])
   expect(findIn(planted, utf8(at.key.secret))).toEqual(['secret'])

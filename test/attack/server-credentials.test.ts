@@ -104,7 +104,7 @@ describe('T52: no route answers', () => {
   }
 })
 
-test('T52: two credentials of different callers are none', async () => {
+test('T52: two credentials of different callers are refused', async () => {
   const both = { 'x-api-key': at.key.secret, authorization: `Bearer ${at.foreignKey.secret}` }
   expectRefused(await at.caller.get(store.path, both), 401)
   const wrong = { 'x-api-key': 'unknown', authorization: `Bearer ${at.key.secret}` }
@@ -139,7 +139,7 @@ describe('T52: a key of another workspace', () => {
   })
 })
 
-describe('T52: whoever has no credential learns nothing', () => {
+describe('T52: a caller without a credential learns nothing', () => {
   const nobody = () => new HttpCaller(at.url, undefined)
 
   test('of what there is: all answers are the same', async () => {

@@ -71,7 +71,7 @@ describe('T56: a connection that is slow is ended', { tags: 'slow' }, () => {
   })
 })
 
-describe('T56: a client that does not read or does not stay', { tags: 'slow' }, () => {
+describe('T56: a client that does not read, or disconnects', { tags: 'slow' }, () => {
   test('is asked no more than what a connection holds', async () => {
     const store = await at.store()
     for (let n = 0; n < 20; n++) await store.create(`/${n}`, 'x'.repeat(100_000))
@@ -122,7 +122,7 @@ describe('T56: a client that does not read or does not stay', { tags: 'slow' }, 
   }
 })
 
-describe('T56: what is too much is refused and not read', () => {
+describe('T56: a request that is too large is refused and not read', () => {
   test('a length of ten gigabytes is refused before a byte of it', async () => {
     const said = await exchangeBytes(crowded.url, [post(crowded, 'content-length: 10000000000')])
     expect(statusesIn(said)).toEqual([413])
@@ -192,7 +192,7 @@ describe('T56: what is too much is refused and not read', () => {
   })
 })
 
-describe('T56: JSON that costs more than it says', () => {
+describe('T56: JSON that costs more than its size suggests', () => {
   const deep = 150_000
   test.each<[name: string, body: string, status: number]>([
     ['arrays in arrays', '['.repeat(deep), 400],
@@ -223,7 +223,7 @@ function keys(count: number): string {
   return Array.from({ length: count }, (_, n) => `"k${n}":1`).join(',')
 }
 
-test('T56: connections beyond the limit keep out nobody who comes later', async () => {
+test('T56: connections beyond the limit do not keep out later clients', async () => {
   await serves(crowded)
   const sockets: Socket[] = []
   const settled: Promise<void>[] = []
@@ -249,7 +249,7 @@ test('T56: connections beyond the limit keep out nobody who comes later', async 
 })
 
 describe('T56: one key does not take the share of others', () => {
-  test('an answer that nobody reads counts', { tags: 'slow' }, async () => {
+  test('an answer that is never read counts', { tags: 'slow' }, async () => {
     const store = await few.store()
     for (let n = 0; n < 20; n++) await store.create(`/${n}`, 'x'.repeat(100_000))
     const key = `x-api-key: ${few.key.secret}`
@@ -268,7 +268,7 @@ describe('T56: one key does not take the share of others', () => {
     await expect.poll(async () => (await few.caller.get(store.path)).status).toBe(200)
   })
 
-  test('so many requests at once: the others are asked to wait', { tags: 'slow' }, async () => {
+  test('too many requests at once: further ones are asked to wait', { tags: 'slow' }, async () => {
     const asked = Array.from({ length: 40 }, () => few.caller.post(storesPath, { name: 'a' }))
     const answers = await Promise.all(asked)
     const refused = answers.filter(({ status }) => status !== 200)
@@ -281,7 +281,7 @@ describe('T56: one key does not take the share of others', () => {
     expectDone(await few.caller.get(storesPath))
   })
 
-  test('so many a second, with its sessions: others are not in the way', async () => {
+  test('too many a second, with its sessions: other keys are not slowed', async () => {
     const nobody = Array.from({ length: 50 }, () => slow.as('nobody').get(storesPath))
     for (const answer of await Promise.all(nobody)) expectRefused(answer, 401)
     const store = await slow.store()

@@ -148,7 +148,7 @@ describe('T57: origins', () => {
     expect((await at.caller.get(storesPath)).body.data).toEqual([])
   })
 
-  test('the state of the server is no secret, and says nothing else', async () => {
+  test('the state of the server is public, and reveals nothing else', async () => {
     const answer = await fetch(`${at.url}/healthz`)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('access-control-allow-origin')).toBeNull()

@@ -32,7 +32,7 @@ const files = (): string[] =>
     (name) => !name.includes(store.id),
   )
 
-describe('T54: targets that are none', () => {
+describe('T54: invalid targets', () => {
   test.each([
     '/v1/memory_stores/..%2F..%2Fcatalogue',
     '/v1/memory_stores/..%2f..%2f..%2f..%2fetc%2fpasswd',
@@ -86,7 +86,7 @@ describe('T54: targets that are none', () => {
   })
 })
 
-describe('T54: queries that are none', () => {
+describe('T54: invalid queries', () => {
   const harmless = [expect.toSatisfy((status: number) => status >= 200 && status < 500)]
   test.each([
     '?%',

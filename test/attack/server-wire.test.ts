@@ -81,7 +81,7 @@ describe('T55: a body holds no request', () => {
   }
 })
 
-describe('T55: what is no request is refused', () => {
+describe('T55: malformed requests are refused', () => {
   test.each<[name: string, bytes: () => string]>([
     ['another protocol', () => 'SSH-2.0-OpenSSH_9.2\r\n'],
     ['HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
@@ -122,7 +122,7 @@ describe('T55: what is no request is refused', () => {
     expect(await names()).toEqual(['there'])
   }
 
-  test('the refusal of what is no request has the envelope too', async () => {
+  test('the refusal of a malformed request has the envelope too', async () => {
     const said = await exchangeBytes(at.url, ['no request\r\n\r\n'])
     expect(statusesIn(said)).toEqual([400])
     const body = JSON.parse(said.slice(said.indexOf('\r\n\r\n') + 4))

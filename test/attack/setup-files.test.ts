@@ -53,7 +53,7 @@ describe('a link in a project', () => {
     expect(() => readUserFile(join(project, '.vscode/mcp.json'), project)).toThrow('link out of')
   })
 
-  test('that stays in it is followed', () => {
+  test('that remains inside it is followed', () => {
     writeFileSync(join(project, 'real.json'), '{}')
     symlinkSync('real.json', join(project, '.mcp.json'))
     const { target, text } = readUserFile(join(project, '.mcp.json'), project)

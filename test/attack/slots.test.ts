@@ -124,7 +124,7 @@ describe('T11: a passphrase', () => {
     expect(await open(keyring, unlock)).toBe('wrong_key')
   })
 
-  test('wrong_key: its slot is gone', async () => {
+  test('wrong_key: its slot was removed', async () => {
     const spoilt = changed((file) => ({
       ...file,
       slots: file.slots.filter((slot) => slot.type !== 'passphrase'),
@@ -134,7 +134,7 @@ describe('T11: a passphrase', () => {
 })
 
 describe('T11: a slot', () => {
-  test('wrong_key: an identity that is no member', async () => {
+  test('wrong_key: an identity that is not a member', async () => {
     const identity = await generateIdentity(forge.random)
     expect(await open(keyring, { type: 'identity', identity })).toBe('wrong_key')
   })

@@ -91,7 +91,7 @@ describe('T29: erased versions that come back', () => {
   )
 
   test(
-    'from a stale clone that somebody names as a remote: nothing of it is shown',
+    'from a stale clone that is named as a remote: none is shown',
     { tags: 'slow' },
     async () => {
       const { a, b, remote, stale, versionId } = await leaked()

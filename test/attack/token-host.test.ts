@@ -63,7 +63,7 @@ describe('T40: the token is not sent', { tags: 'slow' }, () => {
   })
 })
 
-describe('T40: a token without a host is sent nowhere, and the error says what to set', () => {
+describe('T40: a token without a host is sent nowhere, and the error names what to set', () => {
   test.each([
     [undefined, 'is set without a host'],
     ['', 'is set without a host'],

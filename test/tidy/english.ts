@@ -160,7 +160,7 @@ export const allowances: Readonly<Record<string, number>> = {
   'comments of test/unit': 99,
   'comments of test/vectors': 15,
   'comments of vitest.config.ts': 2,
-  'names of test/attack': 107,
+  'names of test/attack': 33,
   'names of test/conformance': 44,
   'names of test/contract': 2,
   'names of test/e2e': 73,

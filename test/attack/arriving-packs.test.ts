@@ -1,5 +1,5 @@
-// T22: a large pack is checked in a thread while it still comes. It is refused as soon as what has
-// come shows that it must be, and whatever ends it, nothing of it stays.
+// T22: a large pack is checked in a thread while it is being received. It is refused as soon as the
+// received part shows that it must be, and no matter how it ends, no file remains.
 
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ const fillers = Array.from({ length: 96 }, (_, n) => {
   return whole('blob', body.length, deflate(body, 0))
 })
 
-/** Blobs of 32 KiB: so many mebibytes of entries that are sound, at most three. */
+/** Valid entries of 32 KiB each, in all the given number of mebibytes, at most three. */
 function filler(mebibytes: number): Uint8Array[] {
   return fillers.slice(0, mebibytes * 32)
 }
@@ -47,7 +47,7 @@ async function* slowly(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** What is left of packs, of files that were begun, and of threads that hold them. */
+/** The remaining packs, unfinished files, and threads that hold them open. */
 function expectNothingLeft({ directory }: Place): void {
   expect(readdirSync(join(directory, 'objects/pack'))).toEqual([])
   const incoming = join(directory, 'gitlocket/incoming')
@@ -119,7 +119,7 @@ describe('a pack that is checked while it comes', { tags: 'slow' }, () => {
     let sent = 0
     async function* endless(): AsyncGenerator<Uint8Array> {
       for await (const chunk of slowly(start)) yield chunk
-      // A remote that goes on; without the check, it would be the size that ends it.
+      // A remote that keeps sending; without the check, only the size limit would end it.
       for (; ; sent += chunkBytes) {
         yield new Uint8Array(chunkBytes)
         await pause(1)

@@ -104,7 +104,7 @@ describe('T20: an auditor verifies', () => {
       return standard.reader.signing
     },
   }
-  /** Its blob is that of before again, which no row says. */
+  /** Its blob is the previous one again, without a row for that. */
   function replaced(forge: Forge): Fault {
     const [a, b] = [forge.idOf(memory.a), forge.idOf(memory.b)]
     return { memories: (blobs) => new Map([...blobs, [b, blobs.get(a) ?? '']]) }

@@ -1,5 +1,6 @@
-// T71: a console that may only read, a reader's, and a page that sends what it likes change
-// nothing: the refusal is not in the page. What was planned and shown is done, or nothing is.
+// T71: neither a read-only console, nor a reader's, nor a page that sends arbitrary requests
+// changes anything: the page does not do the refusing. A plan is carried out exactly as it was
+// shown, or not at all.
 
 import { describe, expect, test } from 'vitest'
 import { operations } from '../../src/api/console/operations.ts'
@@ -97,7 +98,7 @@ describe('T71: roles', () => {
       ask('redaction.run', { ...erasure, why: 'legal', current: 'delete' }),
     ).rejects.toMatchObject(denied)
     expect(await contentsOf(reader.store)).toEqual(before)
-    // What it has looked at is a note of its own.
+    // It has looked only at a note of its own.
     await ask('merges.looked', { versionIds: [] })
   })
 })

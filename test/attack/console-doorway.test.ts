@@ -1,6 +1,6 @@
-// T69: whoever has a web page open in the browser beside the console, under a name of his that
-// points here, or on another site or port, gets nothing from it; nor does who frames the page, or
-// asks for files by tricks in the address.
+// T69: a web page that is open in the same browser, under a name that points here, or on another
+// site or port, gets nothing from the console. Nor does a page that frames it or asks for files by
+// tricks in the address.
 
 import { describe, expect, test } from 'vitest'
 import { openedConsole, type OpenedConsole } from '../support/console.ts'
@@ -13,7 +13,7 @@ async function opened(): Promise<OpenedConsole> {
   return openedConsole(store)
 }
 
-/** What is said to a request whose lines are given; `PORT` is that of the console. */
+/** The answer to a request with the given lines; `PORT` stands for the console's port. */
 async function said(
   { url }: OpenedConsole,
   first: string,

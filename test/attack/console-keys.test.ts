@@ -95,7 +95,7 @@ describe('T70: keys', () => {
         expect(await answer.text()).not.toContain('secret')
       }
     }
-    // Nobody has locked it.
+    // It was never locked.
     expect((await post(url, '/used', `Bearer ${key}`)).status).toBe(200)
   })
 

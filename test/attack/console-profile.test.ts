@@ -71,7 +71,7 @@ describe.skipIf(missing)(`T73: files left on disk${note}`, { tags: ['slow'] }, (
       }),
     )
     expect(found).toEqual([])
-    // The browser may keep the address that it was sent to, with a token that lets nobody in.
+    // The browser may keep the address that it was sent to, with a token that has expired.
     expect(token).not.toBe(key)
     expect(said.join('')).not.toContain(canary)
     expect(said.join('').trim().split('\n')).toEqual([address, 'Locked: the store is closed'])

@@ -1,4 +1,4 @@
-// T21: an attacker who can change a device card in transit gets no access and denies it to nobody,
+// T21: an attacker who can change a device card in transit gains no access and denies it to no one,
 // if its fingerprint is compared. FORMAT §1.4.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// T10: no keyring changes what a directory says of devices that were removed, nor a name or the
-// quota but at its own number. FORMAT §7, §7.1.
+// T10: no keyring changes the entries of removed devices, nor a name or the quota except at its own
+// number. FORMAT §7, §7.1.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Directory, RemovedDevice } from '../../src/format/directory.ts'
@@ -86,7 +86,7 @@ function removeWriter(next: Directory): Directory['devices'] {
   return next.devices.filter(({ role }) => role !== 'writer')
 }
 
-/** Of the reader. */
+/** The reader's keys. */
 function withName(next: Directory, name: string): Directory {
   const devices = next.devices.map((device) => {
     return device.role === 'reader' ? { ...device, name } : device

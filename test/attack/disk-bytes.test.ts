@@ -1,6 +1,6 @@
 // T4: an attacker who changes the packs, indexes, references or journal of a store on its disk
-// cannot make it show different content: a reader shows what was written, or refuses with a code.
-// FORMAT §2, §8.
+// cannot make it show different content: a reader shows the original content, or refuses with a
+// code. FORMAT §2, §8.
 
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   copyDirectory(join(shared, 'made'), packed)
   const again = await openStore({ ...places, identity })
   await write(again, 20, 24)
-  // As a crash would leave it: these four are in the journal alone, and nobody holds the lock.
+  // As a crash would leave it: these four are in the journal alone, and no process holds the lock.
   copyDirectory(join(shared, 'made'), running)
   for (const name of filesOf(running, /(?:^|[/.])lock$/)) rmSync(join(running, name))
   await again.close()

@@ -36,7 +36,7 @@ function slowClock(): void {
 
 afterEach(() => vi.restoreAllMocks())
 
-/** How often other work could run meanwhile. */
+/** How often other work could run in the meantime. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0
   let isOver = false

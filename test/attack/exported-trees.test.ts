@@ -1,6 +1,7 @@
-// T74: an agent names its memories so that an export of them is a repository to git, or
-// configuration to another program. Here git itself looks at what was written, as a user or a shell
-// prompt has it do, in every directory; what its configuration would run leaves a canary.
+// T74: an agent names its memories so that an export of them looks like a repository to git, or
+// like configuration to another program. Here git itself runs on the exported files, as a user or a
+// shell prompt would have it do, in every directory. Any configuration that it runs leaves a
+// canary.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -87,9 +88,9 @@ interface Attack {
   readonly memories: (home: Home) => Files
   /** What the first directory of the target holds already. */
   readonly existing?: (home: Home) => Files
-  /** Where in the home it goes; `out` otherwise. */
+  /** Its destination in the home; `out` by default. */
   readonly target?: string
-  /** What is not written. */
+  /** Paths that must not be written. */
   readonly leftOut: readonly string[]
 }
 

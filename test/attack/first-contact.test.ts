@@ -169,7 +169,7 @@ describe('T78: a removed owner that removes the others on an old state, and push
   test('misleads a member that missed the removal, until an owner repairs it', async () => {
     const { o, t } = await divided()
     expect(await failureOf(sync(o))).toMatchObject({ code: 'rolled_back' })
-    // Had not seen the removal, and follows what is valid for all that it knows.
+    // T has not seen the removal, and follows a head that is valid as far as it knows.
     await sync(t)
     await put(t, '/apart.md', 'apart\n')
     await sync(t)

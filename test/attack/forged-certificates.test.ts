@@ -1,6 +1,6 @@
-// T18: certificates of a redaction that nobody, a stranger, another member or the device itself
-// forged, for readers with a store, with the trail of an auditor, with a key that they know, and
-// with nothing. FORMAT §10.1.
+// T18: certificates of a redaction forged by a stranger, another member or the device itself, or
+// unsigned, for readers with a store, with an auditor's trail, with a known key, and with nothing.
+// FORMAT §10.1.
 // @module-tag slow
 
 import { execFileSync } from 'node:child_process'
@@ -73,7 +73,7 @@ async function redact(versionIds: readonly string[]): Promise<RedactionCertifica
   return certificate
 }
 
-/** A certificate that says this, signed by the key of this device. */
+/** A certificate with this content, signed by the key of this device. */
 function signed(statement: object, { signing }: Identity, signs = namespace): object {
   const value = sshSignature(signs, Buffer.from(JSON.stringify(statement)), signing)
   const public_key = sshPublicKey(signing.publicKey)
@@ -94,7 +94,7 @@ interface Verdicts {
   readonly key: string
   readonly audit: string
   readonly store: string
-  /** Of the proof of absence that is given the certificate. */
+  /** The result of the proof of absence for the certificate. */
   readonly absence: string
 }
 

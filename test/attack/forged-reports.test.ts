@@ -1,6 +1,6 @@
-// T18: reports that nobody, a stranger, another member or a removed device has signed, for readers
-// with the trail of the store, with a key that they know, and with nothing. FORMAT §10.3.
-// T20: no report of an auditor names a path, a setting or a reason, and none of a member a content.
+// T18: reports signed by a stranger, another member or a removed device, or unsigned, for readers
+// with the trail of the store, with a known key, and with nothing. FORMAT §10.3. T20: no report by
+// an auditor names a path, a setting or a reason, and none by a member shows content.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { reportCsv } from '../../src/api/report-csv.ts'

@@ -1,6 +1,6 @@
-// T79: the holder of a grant does no more than was granted, nor after its end, and nobody brings
-// into a history what was written apart from that end. T80: wraps and starts are the granter's or
-// nobody's. FORMAT §7.4, §12, §13.
+// T79: the holder of a grant can do no more than was granted, and nothing after its end, and no one
+// brings in history that was written apart from that end. T80: only the granter can make wraps and
+// starts. FORMAT §7.4, §12, §13.
 // @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'

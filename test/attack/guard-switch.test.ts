@@ -1,5 +1,5 @@
-// T76: a caller with an API key, a session or the tools of a model, or a device that is no owner,
-// that wants the guard off or one text let through. FORMAT §5.1.
+// T76: a caller with an API key, a session or the tools of a model, or a device that is not an
+// owner, wants the guard off or one text let through. FORMAT §5.1.
 
 import { describe, expect, test } from 'vitest'
 import { sha256OfText } from '../../src/crypto/digest.ts'

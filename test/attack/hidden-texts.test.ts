@@ -1,6 +1,6 @@
-// T75: an agent writes what models read and people do not see: a sentence in tags or in variation
-// selectors, characters of no width, controls that turn the direction. Whoever looks at it on a
-// terminal is shown that it is there, where, and what it says; in a pipe the bytes stay.
+// T75: an agent writes text that models read and people cannot see: a sentence in tags or in
+// variation selectors, characters of no width, controls that reverse the direction. A terminal
+// shows that such text exists, where, and its meaning; in a pipe the bytes are unchanged.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ const content =
   'Ordinary: 👩🏽‍💻 ❤️ می‌خواهم\n'
 const mark = `‹29 hidden characters, U+E0020–U+E0079: "${sentence}"›`
 
-/** What nobody sees, or a terminal obeys, in the text above. */
+/** The characters of the text above that are invisible, or that a terminal obeys. */
 const unseen =
   /[\u{e0000}-\u{e01ef}\u{ad}\u{61c}\u{200b}\u{2028}\u{202e}\u{2066}\u{3164}\u{feff}\u{9b}]/u
 

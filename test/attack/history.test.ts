@@ -1,5 +1,5 @@
 // T7: an attacker who can write to the repository, even a member, cannot drop, reorder, splice or
-// back-date what was written, nor claim another position in it. FORMAT §6.1, §8.
+// back-date changes, nor claim another position for them in the history. FORMAT §6.1, §8.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { zeroHash } from '../../src/format/record.ts'

@@ -1,6 +1,6 @@
 // T31: after a busy month the host of a remote learns exactly what the leakage table of
-// docs/THREAT-MODEL.md says; contents, paths, reasons, actors, sessions, devices and times are
-// nowhere in what it holds. FORMAT §11.
+// docs/THREAT-MODEL.md lists. Its files contain no contents, paths, reasons, actors, sessions,
+// devices or times. FORMAT §11.
 
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -26,7 +26,7 @@ const START = 1_750_000_000_000
 const root = sharedDirectory()
 const remote = `${root}/remote.git`
 
-/** What no host may see, by what it is. */
+/** Values that no host may see, by kind. */
 const canaries = new Map<string, string | Uint8Array>()
 function canary(what: string): string {
   const text = `canary-${what}-kV8xQ2`

@@ -1,5 +1,5 @@
-// T67: the tree of an import, while somebody else puts links and pipes where files and directories
-// were.
+// T67: the tree of an import, while another user replaces files and directories in it by links and
+// pipes.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
@@ -52,7 +52,7 @@ describe('findTree', () => {
     expect(unsuitable).toEqual([{ origin: join(root, 'a/b'), reason: expect.any(String) }])
   })
 
-  // Elsewhere the system has no names for what is below an open directory.
+  // Other systems have no names for entries below an open directory.
   test.runIf(process.platform === 'linux')('stays in a directory that was moved away', async () => {
     writeFileSync(join(secret, 'b/other.md'), 'secret')
     const swapping: TreeRule = (name) => void (name === 'b' && replace('a', secret))

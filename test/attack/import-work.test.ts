@@ -1,5 +1,5 @@
-// T67: what is made to cost an import much: long names, many lines of one name, a tree of which
-// nothing is wanted. Twice as much takes twice as long: if it took four times as long, each of
+// T67: inputs that are made to be expensive to import: long names, many lines with one name, a tree
+// without any wanted file. Twice the input takes twice the time: if it took four times, each of
 // these tests would run for minutes.
 
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
-// T49, T51: who can change the keyring on an old state, by passphrase or as an owner of once, and
-// puts that where the remote was, keeps nobody from work for longer than one command of an owner
-// takes, and takes nothing away. FORMAT §7.2, §9.3.
+// T49, T51: a caller that can change the keyring on an old state, with a passphrase or as a former
+// owner, and pushes that over the remote's head, interrupts others no longer than one command of an
+// owner takes, and removes nothing. FORMAT §7.2, §9.3.
 // @module-tag slow
 
 import { describe, expect, test } from 'vitest'

@@ -1,6 +1,6 @@
-// T35: who hosts a store and has no key can put any keyring into the tree of a head. It chooses
-// neither how long a device tries to open that, nor that this goes on after a cancellation. What is
-// tried is counted, never timed.
+// T35: a host without a key can put any keyring into the tree of a head. It controls neither how
+// long a device tries to open that, nor whether a cancellation stops it. Attempts are counted,
+// never timed.
 
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { sodium } from '../../src/crypto/sodium.ts'
@@ -39,7 +39,7 @@ const passphrase = 'correct horse battery'
 const decapsulate = sodium.crypto_kem_xwing_dec
 afterEach(() => vi.restoreAllMocks())
 
-/** A keyring with slots that open for nobody, of an epoch that nobody knows. */
+/** A keyring of an unknown epoch, with slots that no key opens. */
 function crowded(
   keyring: Uint8Array,
   passphrases: readonly StretchParameters[] = [],
@@ -187,7 +187,7 @@ describe('T35: a remote that shows such a keyring', () => {
 })
 
 describe('T35: a repair below a head', () => {
-  /** Commits that nobody signed on the head, with a keyring each, and one with the one in force. */
+  /** Unsigned commits on the head, each with a keyring, one of them with the keyring in force. */
   async function hostile(keyrings: number) {
     const { a, b, remote } = await pairOfClones()
     await create(b, '/news.md')

@@ -95,7 +95,7 @@ describe('T45: more memories than a commit has rows, changed on both sides,', ()
     await expectBoth([a, b, c], remote)
   })
 
-  /** Erases the version of a memory that is older than so many others of it. */
+  /** Erases the version of a memory that has `newer` newer ones. */
   async function redactOld(clone: Clone, path: string, newer: number): Promise<void> {
     const { data: versions } = await clone.store.history.versions({ path })
     await redact(clone, versions[newer]?.versionId ?? '')

@@ -132,7 +132,7 @@ describe('T41: a copy that is there already', () => {
     const { plan, certificate } = await redact({ store }, { versionIds: [leak] })
     expect(plan.builtOn.map(({ versionId }) => versionId)).toEqual(newest(others))
     expect(certificate?.may_repeat).toEqual(newest(others))
-    // Whoever redacts has seen them.
+    // The user who redacts has seen them.
     expect(await left({ store })).toEqual([])
   })
 

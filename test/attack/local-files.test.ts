@@ -1,6 +1,6 @@
 // T17: another user of the machine, or a thief of its disk without the identity, can read nothing
-// of a device's local state, and gains nothing by writing it: a foreign cache counts as no cache.
-// FORMAT §3.1, §4.
+// of a device's local state, and gains nothing by writing it: a foreign cache is ignored. FORMAT
+// §3.1, §4.
 
 import {
   cpSync,

@@ -46,7 +46,7 @@ beforeAll(async () => {
   standard = forge
 })
 
-/** To a key that nobody has. */
+/** Sealed to a key that no one has. */
 const lost: Uint8Array = kemKeyPair(new Uint8Array(32).fill(99)).publicKey
 
 type Spoil = (one: Recipient, all: readonly Recipient[]) => Partial<Recipient>
@@ -221,7 +221,7 @@ describe('T46: over a remote', () => {
       await owner.store.close()
       const store = await reopen(owner.place)
       expect(await contentsOf(store)).toEqual(contents)
-      // The one who was to be locked out restores the branch for everybody.
+      // The member that would have been locked out restores the branch for all.
       await repair({ ...owner, store })
       await store.maintenance.verify()
     },

@@ -1,7 +1,7 @@
 // T48: an auditor, who reads the public keys of passphrase and recovery keys in the directory,
 // makes another store with slots for them. None of the secrets opens it, since each is bound to its
-// store. A device card is bound to none: whoever has seen it makes a store of which it is a device,
-// so that a machine joins the store that it is told alone. FORMAT §1.3, §7.
+// store. A device card is bound to no store: anyone who has seen it can make a store of which it is
+// a member, so a machine joins only the store that it is told to join. FORMAT §1.3, §7.
 
 import { readdirSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'

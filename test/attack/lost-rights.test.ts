@@ -1,6 +1,6 @@
-// T32, T43, T50: nobody brings into a history what it did with a right that the history has taken
-// from it, by a merge of its own or of a friend; keyrings that changed apart are never merged.
-// FORMAT §7.2, §7.4.
+// T32, T43, T50: no one brings in changes made with a right that the history has taken away, by its
+// own merge or by another member's; keyrings that changed apart are never merged. FORMAT §7.2,
+// §7.4.
 // @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// T33: a member dates its records ahead or back. Versions of other members stay visible by time,
+// T33: a member dates its records ahead or back. Versions of other members remain visible by time,
 // nothing is deleted or erased for its age, and every clone reports the same times as doubtful.
 
 import { describe, expect, test } from 'vitest'

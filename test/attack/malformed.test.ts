@@ -209,7 +209,7 @@ describe('T15: whatever the bytes are, only codes are thrown', () => {
   })
 })
 
-/** `accepted` or the code; anything else that is thrown goes on. */
+/** `accepted` or the code; any other exception is thrown on. */
 function codeOf(read: () => unknown): string {
   try {
     read()

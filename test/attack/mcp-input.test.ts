@@ -1,6 +1,6 @@
 // T63: messages that no client sends: names and keys of prototypes, inputs of every type, lines
-// that are too long, and more requests than anybody answers. Nothing changes, and the connection or
-// the process goes on, or ends by itself.
+// that are too long, and more requests than the server answers at once. Nothing changes, and the
+// connection or the process continues, or ends by itself.
 
 import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'

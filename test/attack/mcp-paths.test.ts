@@ -1,5 +1,5 @@
-// T60: a client of MCP that is given one directory of a store: nothing beside it is seen, named,
-// counted, found or changed, by no tool and no resource, whatever path or address it gives.
+// T60: a client of MCP that is given one directory of a store. Nothing outside of it is shown,
+// named, counted, found or changed, by any tool or resource, with any path or address.
 // @module-tag slow
 
 import { expect, test } from 'vitest'
@@ -175,7 +175,7 @@ test('ids of what lies outside are those of nothing', async () => {
     ['memory_restore', { path, memory_id, to: versionId }],
     // Back to where it was before it came, which is outside.
     ['memory_restore', { path: '/memories/came.md', to: old }],
-    // It went outside: what it is now is not seen, and not changed from here.
+    // It was moved outside: its present text is neither shown nor changed from here.
     ['memory_restore', { path: '/memories/went.md' }],
   ] as const) {
     const { refused, text } = await caller.call(tool, input)

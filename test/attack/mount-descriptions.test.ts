@@ -1,6 +1,6 @@
-// T61: whoever may change a store's settings writes its description, and wants an agent to take it
-// for an instruction of the program that runs it: by leaving the quotation, by looking like a
-// heading, another store or the end of a tag, or by being unseen. The honest twin is legible.
+// T61: an attacker that may change a store's settings writes a description that an agent should
+// take for an instruction of the program that runs it: by ending the quotation, by looking like a
+// heading, another store or the end of a tag, or by being invisible. The honest twin is legible.
 
 import { array, assert, constantFrom, oneof, property, string } from 'fast-check'
 import { describe, expect, test } from 'vitest'

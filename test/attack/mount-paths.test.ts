@@ -1,7 +1,6 @@
-// T60: an agent that was talked into something has some stores, and wants what is beside them: the
-// file of one by the directory of another, a store that is not mounted, what may only be read, or
-// what lies beside or above the part of a store that is mounted. The honest twin of each path is
-// accepted.
+// T60: an agent that was talked into something has some stores and wants more: the file of one by
+// the directory of another, a store that is not mounted, one that is read-only, or paths next to or
+// above the mounted part of a store. The honest twin of each path is accepted.
 
 import { describe, expect, test } from 'vitest'
 import type { Access } from '../../src/api/actions.ts'
@@ -200,7 +199,7 @@ describe('T60: next to and above the root of a mount', () => {
       ]) {
         const { content, is_error } = await answerTool(run, () => input)
         expect(is_error, path).toBe(true)
-        // A refusal repeats what was asked for.
+        // A refusal repeats the input.
         expect(content.replaceAll(path, '')).not.toMatch(/canary|\/p\b|foo/)
       }
     }

@@ -1,6 +1,6 @@
-// T37: journals that an attacker plants in the directory of a store, without a key. Their sums have
-// none, so every length in them may lie: what a file costs has to follow from its size. Counted in
-// hashed bytes, never timed.
+// T37: journals that an attacker plants in the directory of a store, without a key. Their checksums
+// need none, so every length in them may lie: the cost of a file must follow from its size. Counted
+// in hashed bytes, never timed.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

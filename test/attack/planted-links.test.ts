@@ -1,6 +1,7 @@
-// T38: symbolic links at the names that a store writes to, planted by whoever may write to one of
-// its directories, so that a file of the user outside of the store is overwritten, emptied or read.
-// Each file is created exclusively, temporary ones under random names, and no link is followed.
+// T38: symbolic links at the names that a store writes to, planted by another user who may write to
+// one of its directories, so that a file of the user outside of the store is overwritten, emptied
+// or read. Each file is created exclusively, temporary ones under random names, and no link is
+// followed.
 
 import {
   copyFileSync,
@@ -128,7 +129,7 @@ describe('T38: a link in a store that exists', () => {
     await store.close()
   })
 
-  /** The files of the store and those that its device keeps beside it. */
+  /** The files of the store and those of its device. */
   function files(): readonly string[] {
     return [options.directory, options.stateDirectory].flatMap((one) => filesBelow(systemDisk, one))
   }

@@ -1,6 +1,6 @@
 // T37: lists of objects to erase (`gitlocket/purge-…`) and journals that an attacker plants in the
 // directory of a store, without a key. A list is an order to erase, and the next checkpoint used to
-// carry it out: whoever could write one file let us delete every memory. FORMAT §10.2.
+// carry it out: one planted file could delete every memory. FORMAT §10.2.
 
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -129,7 +129,7 @@ describe('T37: a planted journal', () => {
   )
 })
 
-/** What a repair says about the list, which is gone afterwards. */
+/** The report of a repair about the list, which it removes. */
 async function repairedProblem(at: Site): Promise<string | undefined> {
   const { damages } = await repairStore(at)
   expect((await repairStore(at)).damages).toEqual([])

@@ -80,7 +80,7 @@ const programs = (mark: string): Readonly<Record<string, string>> => {
   }
 }
 
-/** A partial clone, whose git asks elsewhere for what is missing, here what a push builds on. */
+/** A partial clone, whose git fetches missing objects from elsewhere: those that a push needs. */
 function partialClone(remote: string, mark: string): void {
   configure(remote, {
     ...programs(mark),

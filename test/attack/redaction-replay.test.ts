@@ -128,7 +128,7 @@ describe('T13, T14: a device that knows of the redaction', () => {
     'is given its own caches from before the redaction, and shows nothing of them',
     { tags: 'slow' },
     async () => {
-      // So many changes that the device keeps the history in caches too.
+      // Enough changes for the device to cache the history too.
       const long = await historiesOf(300)
       const site = await newSite(long.before)
       expect(await visit(site)).toBe(shown)
@@ -161,7 +161,7 @@ describe('T13, T14: a device that knows of the redaction', () => {
       }
       rmSync(caches, { recursive: true, force: true })
       expect(await inCaches()).toEqual([])
-      // The history alone: the state says nothing of a version that is not the current one.
+      // The history alone: the state has only current versions.
       cpSync(`${site.directory}.caches`, caches, {
         recursive: true,
         filter: (path) => !path.endsWith('/state'),

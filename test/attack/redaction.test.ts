@@ -1,5 +1,5 @@
-// T13: no attacker can drop a part of the history without a redaction that an owner signed, bring
-// back what was redacted, or redact current versions. FORMAT §6.4, §8.1, §10.
+// T13: no attacker can drop a part of the history without a redaction signed by an owner, bring
+// back redacted versions, or redact current ones. FORMAT §6.4, §8.1, §10.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Oid } from '../../src/git/objects/object.ts'

@@ -1,5 +1,5 @@
-// T36: what a remote sends and a sync refuses is never part of the store. Nobody reads it, it does
-// not pile up, and of all that was refused one head for each remote is kept, small and apart.
+// T36: a pack that a sync refuses never becomes part of the store. It is never read, refused packs
+// do not pile up, and only one refused head per remote is kept, small and apart.
 
 import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -38,7 +38,7 @@ import { createVolatileObjectStore } from '../support/volatile-object-store.ts'
 
 const pairOfClones = pairsOfClones()
 
-/** The packs of a clone: its own, what waits, and what was refused. */
+/** The packs of a clone: its own, incoming ones, and refused ones. */
 function packsOf({ place }: Clone): Readonly<Record<'own' | 'waiting' | 'refused', number>> {
   const count = (below: string): number => {
     const directory = join(place.directory, below)
@@ -57,7 +57,7 @@ function blobOn(remote: string): string {
   return git(['hash-object', '-w', '--stdin'], remote, randomBytes(2000).toString('hex')).trim()
 }
 
-/** A commit of nobody on top of the branch, with a blob in its tree. */
+/** An unsigned commit on top of the branch, with a blob in its tree. */
 function junkOn(remote: string, blob: string = blobOn(remote)): string {
   const entries = git(['ls-tree', 'main'], remote)
   const tree = git(['mktree'], remote, `${entries}100644 blob ${blob}\tzz\n`).trim()

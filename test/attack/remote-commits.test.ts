@@ -1,5 +1,5 @@
-// T25: an attacker who may push, but holds no key, adds no commit that a device takes over, and
-// blocks nobody: the head is kept as evidence, and a repair restores the right one. FORMAT §6, §8.
+// T25: an attacker who may push, but holds no key, adds no commit that a device accepts, and blocks
+// no one: the refused pack is kept, and a repair restores the right head. FORMAT §6, §8.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -49,12 +49,12 @@ function onParent(remote: string, oid: string, parent: string): string {
 
 const invalid = 'group_signature_invalid'
 
-/** Returns what the branch is to be. */
+/** Returns the new head of the branch. */
 type Attack = (remote: string) => Promise<string> | string
 
 type Row = readonly [name: string, code: string | readonly string[], attack: Attack]
 
-/** Commits and repositories of others, and what is no commit of a store. */
+/** Commits and repositories of others, and objects that are not commits of a store. */
 const fromElsewhere: readonly Row[] = [
   [
     'a commit of anybody on top',

@@ -141,7 +141,7 @@ describe('T26: a member who pushes', () => {
     forging(forge)
     await writeForged(forge, remote)
     await expectRefused(clone, code)
-    // What leads to redacted versions is not kept, not even as evidence.
+    // A pack that contains redacted versions is not kept, not even as evidence.
     const evidence = code === 'redaction_undone' ? undefined : forge.head
     expect(await evidenceOf(clone)).toBe(evidence)
     await repair(clone)

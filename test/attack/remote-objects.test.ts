@@ -64,7 +64,7 @@ const addsKey = async (a: Clone): Promise<unknown> => {
   return a.store.as(author).keys.makeRecoveryKey({ keepOld: true, ...alone })
 }
 
-/** What is new in `name` of the newest tree. */
+/** The new entry in `name` of the newest tree. */
 function newIn(name: string): (remote: string) => string {
   return (remote) => git(['rev-parse', name], remote).trim()
 }

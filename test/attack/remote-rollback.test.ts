@@ -62,7 +62,7 @@ describe('T22: a remote that was rolled back', () => {
     await create(a, '/newest.md')
     await syncAll([a, b])
     moveBranch(remote, `${branchOf(remote)}~1`)
-    // Written by somebody who never saw the newest commit.
+    // Written by a member that never saw the newest commit.
     const late = await joinClone(a, remote)
     await create(late, '/other.md')
     await sync(late)
@@ -127,7 +127,7 @@ describe('T22: a remote that was rolled back', () => {
       moveBranch(remote, `${branchOf(remote)}~1`)
       await b.store.remotes.remove('origin')
       await b.store.remotes.add('mirror', remote)
-      // Never seen under this name: the older head is in what B has, which goes on from there.
+      // Never seen under this name: B contains the older head, and continues from there.
       await sync(b)
       expect(await headOf(b)).toBe(head)
       expect(branchOf(remote)).toBe(head)
@@ -149,7 +149,7 @@ describe('T22: a remote that was not rolled back is accepted', () => {
       const again = { ...b, store: await reopen(b.place) }
       const { merge } = await sync(again)
       expect(merge).toBeDefined()
-      // The anchor still names what was newest before the merge.
+      // The anchor still names the newest record before the merge.
       const survivor = await copyOf(again)
       expect(await headOf(survivor)).toBe(branchOf(remote))
       await survivor.store.maintenance.verify()

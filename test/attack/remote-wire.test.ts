@@ -1,7 +1,7 @@
 // T27: a host that lies about what it accepted, breaks off, falls silent, redirects or repeats a
 // request costs one sync and nothing else: local changes are complete, the next sync detects the
-// lie, and no credential reaches another host or a message. FORMAT §9. T36: one that goes on
-// without end costs no more time than its limit.
+// lie, and no credential reaches another host or a message. FORMAT §9. T36: a host that never stops
+// sending takes no more time than its limit.
 
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'

@@ -168,7 +168,7 @@ describe('T28: a removed device that continues to write', () => {
     await sync(b)
     const late = branchOf(remote)
     await syncAll([a, c])
-    // The remote goes back to the side of the removed device.
+    // The remote returns to the side of the removed device.
     git(['fetch', '--quiet', before, 'main'], remote)
     moveBranch(remote, late)
     for (const one of [a, c]) await expectRefused(one, ['rolled_back', 'record_late'])

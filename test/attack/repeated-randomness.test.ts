@@ -129,7 +129,7 @@ describe('T30: a machine that continues as two, with the same random bytes', () 
   const pairOfClones = pairsOfClones()
   const now = Date.now()
 
-  /** The same machine twice, with clocks that differ by so much. */
+  /** The same machine twice, with clocks that differ by `late`. */
   async function goOnAsTwo(b: Clone, late: number): Promise<readonly [Clone, Clone]> {
     await b.store.maintenance.checkpoint()
     const goOn = async (time: number): Promise<Clone> => {

@@ -1,5 +1,5 @@
-// T9: a member cannot do more than its role says, nor a recovery identity more than enrol a device
-// of its grade, nor a stranger or a removed device anything. FORMAT §6.1, §7.
+// T9: a member can do no more than its role allows, a recovery identity can only enrol a device of
+// its grade, and a stranger or a removed device can do nothing. FORMAT §6.1, §7.
 // @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'

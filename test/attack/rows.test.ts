@@ -280,7 +280,7 @@ function moved(index: number) {
   return <T extends { readonly row: number }>(row: T): T => ({ ...row, row: index })
 }
 
-/** The record says that it deletes; detail and blob are those of a change. */
+/** By its record a deletion; its detail and blob are those of a change. */
 const asDeletion: Fault = {
   record: (record) => ({
     ...record,

@@ -1,5 +1,6 @@
-// T34: whoever provides a copy to repair from, or a remote at a path, chooses what is searched for
-// readable objects. That ends in proportion to its size, lets other work run, and can be cancelled.
+// T34: an attacker who provides a copy to repair from, or a remote at a path, chooses the bytes
+// that are searched for readable objects. The search ends in proportion to their size, lets other
+// work run, and can be cancelled.
 // @module-tag slow
 
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'

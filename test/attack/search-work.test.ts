@@ -1,6 +1,5 @@
-// T15, T64: queries and texts that are made to cost: a search ends at its bounds, holds up nothing
-// else meanwhile and leaves no thread behind, and what it shows of a hostile text is one harmless
-// line.
+// T15, T64: queries and texts that are made to be expensive: a search ends at its bounds, delays no
+// other work and leaves no thread behind, and shows a hostile text as one harmless line.
 // @module-tag slow
 
 import * as fc from 'fast-check'

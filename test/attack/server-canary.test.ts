@@ -1,6 +1,6 @@
-// T58: whoever reads the log of the server, its errors, or every byte of its directories, while it
-// runs, after a deletion, and when it has ended, finds no name, description, metadata, path, text,
-// query or token, and of a deleted store nothing at all.
+// T58: the log of the server, its errors, and every byte of its directories, while it runs, after a
+// deletion, and when it has ended, contain no name, description, metadata, path, text, query or
+// token, and nothing at all of a deleted store.
 
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ const at = runningServer({
   notice: (notice) => notices.push(notice),
 })
 
-/** What is found where, at each moment. */
+/** The findings, by place, at each step. */
 const found: Record<string, readonly string[]> = {}
 let store: StoreOnServer
 let leftOfDeleted: readonly string[]

@@ -1,5 +1,5 @@
-// T52: whoever sends requests without a credential, with a guessed, revoked or ended one, or with
-// one of another workspace, reads nothing, changes nothing, and does not learn what there is.
+// T52: a client without a credential, with a guessed, revoked or expired one, or with one of
+// another workspace, reads nothing, changes nothing, and does not learn what exists.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { betas, expectRefused, HttpCaller, type Json } from '../support/http-caller.ts'
@@ -44,7 +44,7 @@ const routes: readonly Route[] = [
   ['DELETE', `${sessionsPath}/SESSION`],
 ]
 
-/** What was there before is there still, and nothing else. */
+/** The store still has exactly its previous contents. */
 const unchanged = async (): Promise<void> => {
   const { data } = (await at.caller.get(`${storesPath}?include_archived=true`)).body
   expect(data).toEqual([await store.get()])

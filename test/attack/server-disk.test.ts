@@ -1,6 +1,6 @@
-// T59: whoever has the disk of a server, but not its identity, brings nothing back by old files,
-// has nothing erased, exchanges no stores and makes no file that is believed. What is wrong with
-// one store is told, and the others are served.
+// T59: an attacker who has the disk of a server, but not its identity, brings nothing back with old
+// files, has nothing erased, swaps no stores and makes no file that is believed. A fault in one
+// store is reported, and the others are served.
 
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'

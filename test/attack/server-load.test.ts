@@ -1,5 +1,5 @@
-// T56: whoever sends slowly, endlessly, much or deeply nested, or opens connections without end,
-// holds nothing for long and keeps nobody else out.
+// T56: a client that sends slowly, endlessly, much or deeply nested, or opens connections without
+// end, occupies nothing for long and keeps no other client out.
 // @module-tag slow
 
 import { connect, type Socket } from 'node:net'
@@ -34,7 +34,7 @@ const head = (server: RunningServer, first: string, ...lines: readonly string[])
 const post = (server: RunningServer, ...lines: readonly string[]): string =>
   `${head(server, `POST ${storesPath} HTTP/1.1`, `x-api-key: ${server.key.secret}`, ...lines)}\r\n`
 
-/** What the server says until it ends the connection, to which a piece is sent now and then. */
+/** The server's answer until it ends the connection, while a piece is sent now and then. */
 function drip(url: string, first: string, piece: string): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
@@ -83,7 +83,7 @@ describe('T56: a client that does not read, or disconnects', { tags: 'slow' }, (
     const before = log.length
     socket.write(ask.repeat(300))
     await settledLog()
-    // Each answer is two megabytes, more than sockets hold: the others wait until somebody reads.
+    // Each answer is two megabytes, more than sockets hold: the others wait until the client reads.
     expect(log.length - before).toBeLessThan(10)
     await serves(at)
     socket.destroy()

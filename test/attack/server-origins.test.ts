@@ -1,5 +1,5 @@
-// T57: whoever has a web page open in a browser beside the server, under a name of his that points
-// here, or on another site, gets no answer that the page can use.
+// T57: a web page in a browser on the same machine, under a name that points here, or on another
+// site, gets no answer that it can use.
 
 import { describe, expect, test } from 'vitest'
 import { exchangeBytes, statusesIn } from '../support/http-caller.ts'

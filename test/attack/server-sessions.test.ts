@@ -1,5 +1,5 @@
-// T53: whoever holds the token of a session, an agent that was talked into something, reaches no
-// store beyond those that are attached, and does no more there than the access says.
+// T53: the holder of a session's token, such as an agent that was talked into something, reaches no
+// store beyond those that are attached, and does no more there than its access allows.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import {

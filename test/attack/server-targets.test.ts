@@ -1,5 +1,6 @@
-// T54: whoever chooses paths, ids and parameters, as bytes on a socket that no client normalises,
-// gets a refusal or what he may have: no file of the machine, no failure, nothing made or changed.
+// T54: a client that chooses paths, ids and parameters, as bytes on a socket that no library
+// normalises, is refused or gets what it may have: no file of the machine, no internal error,
+// nothing made or changed.
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +16,7 @@ beforeAll(async () => {
   memory = await store.create('/a', 'text')
 })
 
-/** What the server says to a target, with a valid key. */
+/** The server's answer to a target, with a valid key. */
 const ask = (method: string, target: string): Promise<string> =>
   exchangeBytes(at.url, [
     Buffer.from(

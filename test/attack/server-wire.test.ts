@@ -1,5 +1,5 @@
-// T55: whoever sends bytes that are read in two ways, through a proxy or not, has no request taken
-// out of another, none answered twice, and no header of an answer set.
+// T55: bytes that can be read in two ways, through a proxy or not, take no request out of another,
+// have none answered twice, and set no header of an answer.
 // @module-tag slow
 
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -67,7 +67,7 @@ describe('T55: a body holds no request', () => {
     const said = await exchangeBytes(at.url, [shape(hidden())])
     const statuses = statusesIn(said)
     expect(statuses.filter((status) => status >= 500)).toEqual([])
-    // What is framed in one way alone may be followed by another request; no sender of a body is
+    // A request with unambiguous framing may be followed by another; no sender of a body is
     // mistaken about where that begins.
     expect(statuses.length).toBeLessThanOrEqual(1)
     expect(await names()).toEqual(['there'])

@@ -1,7 +1,7 @@
-// T66: `setup` on files that somebody else has prepared, such as those of a project that the user
-// has cloned: a link that leads to another file of the user, an entry that runs another program, a
-// path that the agent program would expand; and secrets of other programs beside our entry, which
-// must not reach a screen or a log.
+// T66: `setup` on files that another user has prepared, such as those of a cloned project: a link
+// that points at another file of the user, an entry that runs another program, a path that the
+// agent program would expand. Secrets of other programs next to our entry must not reach a screen
+// or a log.
 
 import {
   existsSync,

@@ -1,6 +1,5 @@
-// T44: records that an auditor has verified do not vanish from its trail in silence, also where the
-// rules of the format leave them out: they are kept, listed, and have to be accepted. FORMAT §7.4,
-// §9.
+// T44: records that an auditor has verified do not vanish from its trail silently, even if the
+// rules of the format leave them out: they are kept, listed, and must be accepted. FORMAT §7.4, §9.
 
 import { describe, expect, test } from 'vitest'
 import { type Audit, auditStore, joinTrail, syncTrail } from '../../src/index.ts'

@@ -26,7 +26,7 @@ import { git, temporaryDirectory } from '../support/temporary.ts'
 
 const pairOfClones = pairsOfClones()
 
-/** Machines that know a secret of before: `stale` is as it was then, and of nobody else. */
+/** Machines that know an older secret: `stale` has the old state, and no other machine does. */
 const knowing = worldsOf(async (url) => {
   const { a, b } = await makePair(url)
   await leak(a)
@@ -146,7 +146,7 @@ describe('T29: erased versions that come back', () => {
       await syncAll([a, b])
       await create(b, '/on-top.md')
       await sync(b)
-      // A refused head, whose past holds what is going to be erased.
+      // A refused head, whose history holds the versions that will be erased.
       const tree = git(['rev-parse', 'main~1^{tree}'], remote).trim()
       const junk = git(['commit-tree', tree, '-p', 'main', '-m', 'junk'], remote).trim()
       git(['update-ref', 'refs/heads/main', junk], remote)

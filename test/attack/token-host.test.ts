@@ -1,5 +1,5 @@
-// T40: a token of the environment goes to the host that it is for, and to no other that asks: not
-// to the host of an address that somebody made the user add, nor to one that looks alike.
+// T40: a token of the environment is sent to the host that it is for, and to no other that asks:
+// not to the host of an address that the user was persuaded to add, nor to one that looks alike.
 
 import { describe, expect, test } from 'vitest'
 import { Authenticator } from '../../src/transport/credentials.ts'

@@ -194,7 +194,7 @@ describe('T12: a tree of memories with a fault is refused', () => {
   })
 })
 
-/** A history with so many memories. */
+/** A history with `count` memories. */
 async function fillWith(count: number): Promise<Forge> {
   const forge = await Forge.started(`filled ${count}`)
   const rows = Array.from({ length: count }, (_, index) => {

@@ -1,6 +1,6 @@
-// T31: a push sends the files of packs as they are only if they hold nothing but what its commit
-// leads to. What a redaction has cut off, what another remote has sent besides, and what lies
-// beside the history never reaches a host.
+// T31: a push sends the files of packs unchanged only if they hold nothing but the objects of its
+// commit. Objects that a redaction has cut off, that another remote has sent, or that are outside
+// the history never reach a host.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ function packNames({ directory }: Pick<Place, 'directory'>): string[] {
   return files.filter((file) => file.endsWith('.pack')).map((file) => file.slice(0, -5))
 }
 
-/** What threads find that share the work in so many parts. */
+/** The findings of threads that share the work in `parts` parts. */
 function count(place: Place, head: string, parts: number, names = packNames(place)) {
   const directory = join(place.directory, 'objects/pack')
   const watch = { isCancelled: () => false, progress: () => undefined }
@@ -98,7 +98,7 @@ describe('packs are sent as they are', () => {
     const place = await somePacks()
     const { head = '', transitions } = place.history
     for (const parts of [1, 2, 3]) expect(count(place, head, parts)).toBe(60)
-    // No commit before it, though all that it leads to is there.
+    // Its parent is missing, though all objects of its tree exist.
     for (const { next } of transitions.slice(-3, -1)) expect(count(place, next, 2)).toBeUndefined()
     for (const { oid } of transitions.at(-1)?.objects.slice(0, 2) ?? []) {
       expect(count(place, oid, 1)).toBeUndefined()

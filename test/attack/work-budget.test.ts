@@ -1,6 +1,6 @@
-// T35: before a signature of a member was found valid, nobody without a key can have a store work
-// out of proportion to what was sent: packs end at a budget of bytes, and commits that no member
-// signed are not walked through. Counted, never timed.
+// T35: before a valid signature of a member was found, a stranger without a key cannot make a store
+// work out of proportion to the bytes sent: packs end at a budget of bytes, and unsigned commits
+// are not walked through. Counted, never timed.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

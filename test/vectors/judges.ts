@@ -271,7 +271,7 @@ function secretOf(v: Vector): Secret {
   return { identity: field(v, 'identity') }
 }
 
-/** Of the keys of an operator secret. */
+/** Judges the keys of an operator secret. */
 const counters: readonly number[] = Array.from({ length: 16 }, (_, counter) => counter)
 
 function idKind(v: Vector): IdKind {

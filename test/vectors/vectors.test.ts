@@ -44,7 +44,7 @@ describe.each(groups)('%s', (group) => {
   test.each(sample(stretched, 3))('%s', { tags: 'slow' }, (_, vector) => judge(vector))
 })
 
-/** What no vector can hold in a few bytes, or needs more than what is frozen here. */
+/** Rules that no vector of a few bytes can show, or that need more than the frozen files. */
 const elsewhere: ReadonlySet<string> = new Set([
   'anchor_corrupt',
   'certificate_invalid',

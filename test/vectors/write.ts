@@ -15,7 +15,7 @@ import { textForms } from './make/text-forms.ts'
 import { times } from './make/times.ts'
 import { type Group, groups, type Vector, vectorDirectory } from './vector.ts'
 
-/** Throws if the vectors exist, or if a decoder says anything else than a vector expects. */
+/** Throws if the vectors exist, or if a decoder disagrees with a vector. */
 export async function writeVectors(): Promise<void> {
   if (existsSync(vectorDirectory)) throw new Error('The vectors of format 1 are frozen')
   const made = await stores()

@@ -19,7 +19,7 @@ function encodeArchive(entries: readonly Uint8Array[]): Uint8Array {
   return concat(u8(1), u8(0), u16(entries.length), ...entries)
 }
 
-/** The archive of A; `older` goes from the oldest epoch to the newest. */
+/** The archive of A; `older` is ordered from the oldest epoch to the newest. */
 export function sealAuditArchive(seed: string, epoch: Epoch, older: readonly Epoch[]): Uint8Array {
   const entries = older.map((e) => concat(fromHex(e.kid), e.audit, e.contentHash))
   const [keys, context] = [auditKeys(epoch, 'archive'), archiveContext(seed, 'A')]

@@ -117,7 +117,7 @@ function openDetail(
   return new Map(rows.map((row) => [row.row, row]))
 }
 
-/** The commitment, and what §6.2 says about deletions. */
+/** The commitment, and the rule of §6.2 for deletions. */
 function checkDetail(walk: Walk, row: NamedRow, detail: DetailRow): void {
   const bound = detailCommitment(detail.blinding, detail) === row.commitment
   ensure(bound, 'detail_mismatch', 'The detail is not the one that the record commits to')
@@ -132,7 +132,7 @@ function checkDetail(walk: Walk, row: NamedRow, detail: DetailRow): void {
   ensure(stays, 'detail_mismatch', 'A deletion keeps the path')
 }
 
-/** Whether a version is one of a memory that is there, and says so. */
+/** Whether a version belongs to a live memory, and names it. */
 function isLive({ trail }: Walk, versionId: string): boolean {
   return trail.memories.versions.get(versionId)?.deleted === false
 }

@@ -23,7 +23,7 @@ export interface DetailRow extends RowDetail {
   readonly blinding: string
 }
 
-/** What so many rows need at most, with the longest paths and note, sealed. */
+/** The largest sealed size of a detail with `rows` rows: with the longest paths and note. */
 export function detailBytesMax(rows: number): number {
   return paddedLength('detail', 3 + rows * (74 + 1024) + noteBytesMax) + 96
 }

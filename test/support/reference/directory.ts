@@ -39,7 +39,7 @@ export type Grade = 1 | 2 | 3
 export interface Device extends DeviceKeys {
   readonly deviceId: string
   readonly role: Role
-  /** Who added the device. */
+  /** The identity that added the device. */
   readonly admittedBy: Grade
   /** The id of the recovery entry that added it; zero if none did. */
   readonly slotId: string
@@ -48,7 +48,7 @@ export interface Device extends DeviceKeys {
   readonly name: string
 }
 
-/** The newest record of a device; zeros if there is none. */
+/** The newest record of a device; zeros if it has not written. */
 export interface LastRecord {
   readonly sequence: number
   /** Its hash. */
@@ -237,7 +237,7 @@ function checkKinds(recoveries: readonly RecoveryEntry[]): void {
   ensure(keys <= 64, 'keyring_malformed', 'There are at most 64 recovery keys')
 }
 
-// Who may write
+// Members that may write
 
 /** The member that signed a record, as one directory knows it. */
 export type Author =
@@ -250,7 +250,7 @@ export type Author =
       readonly signingKey: Uint8Array
     }
 
-/** The active device or the recovery identity with this id; undefined if there is none. */
+/** The active device or the recovery identity with this id, if any. */
 export function findAuthor(directory: Directory, authorId: string): Author | undefined {
   const device = directory.devices.find((d) => d.deviceId === authorId)
   if (device !== undefined) {
@@ -262,7 +262,7 @@ export function findAuthor(directory: Directory, authorId: string): Author | und
   return { as: 'recovery', grade, slotId: recovery.slotId, signingKey: recovery.signingKey }
 }
 
-/** The entry of the recovery identity with this id; undefined if there is none. */
+/** The entry of the recovery identity with this id, if any. */
 function findRecovery(
   { recoveries }: Pick<Directory, 'recoveries'>,
   authorId: string,

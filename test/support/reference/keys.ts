@@ -1,4 +1,4 @@
-// FORMAT §4: the keys of an epoch and what is derived from them. An auditor's epoch has no content
+// FORMAT §4: the keys of an epoch and their subkeys. An auditor's epoch has no content
 // key, only its hash.
 
 import { fromHex, label, toHex } from './bytes.ts'
@@ -36,7 +36,7 @@ const saltSubkey = 4
 const slotSubkey = 6
 const context = 'GLK1keys'
 
-/** Keys of what is sealed under A. */
+/** The subkeys of A. */
 export function auditKeys(epoch: Epoch, purpose: keyof typeof auditSubkeys): EnvelopeKeys {
   const key = subkey(epoch.audit, auditSubkeys[purpose], context)
   return { kid: epoch.kid, key, saltKey: auditSaltKey(epoch) }
@@ -47,7 +47,7 @@ export function auditSaltKey(epoch: Epoch): Uint8Array {
   return subkey(epoch.audit, saltSubkey, context)
 }
 
-/** Keys of what is sealed under C. */
+/** The subkeys of C. */
 export function contentKeys(epoch: Epoch, purpose: keyof typeof contentSubkeys): EnvelopeKeys {
   const { content } = epoch
   if (content === undefined) return refuse('permission_denied', 'An auditor reads no content')

@@ -33,7 +33,7 @@ export interface SettingsPlace {
   readonly commit: string
 }
 
-/** What is in force after a record. */
+/** The state that is in force after a record. */
 export interface Past {
   /** cur: memory to its newest version. */
   readonly current: ReadonlyMap<string, string>
@@ -79,7 +79,7 @@ export class Ancestry {
   }
 }
 
-/** A record hash, and what is in force after it. */
+/** A record hash, and the state after it. */
 export interface Parent {
   readonly hash: string
   readonly past: Past
@@ -157,7 +157,7 @@ function lateOf(
   return late
 }
 
-/** §7.4: whether a side has what only owners write, by one who is none any more. */
+/** §7.4: whether a side has records that only owners write, by a former owner. */
 function hasLostOwners(
   parent: Parent,
   other: Parent,

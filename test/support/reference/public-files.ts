@@ -41,7 +41,7 @@ function isStoreId(text: string): boolean {
   }
 }
 
-/** `format` of a JSON object; undefined if the text is none, or has none. */
+/** `format` of a JSON object; undefined for other text, or without such a field. */
 function formatOf(text: string): unknown {
   try {
     const json: unknown = JSON.parse(text)

@@ -1,5 +1,5 @@
-// FORMAT §6.1: the record of a commit and its device signature. Decoding refuses what is wrong
-// within the record; what depends on its history is §8 (trail.ts). Rows are as they are written,
+// FORMAT §6.1: the record of a commit and its device signature. Decoding refuses faults
+// within the record; the rules of its history are §8 (trail.ts). Rows are as they are written,
 // without the ids that follow from the record's hash (rows.ts). Ids and hashes are lower-case hex.
 
 import { ascii, concat, fromHex, label, Reader, u16, u64, u8, utf8, zeros } from './bytes.ts'
@@ -70,13 +70,13 @@ export interface ChangeRecord {
   readonly keyringHash: string
   readonly settingsHash: string
   readonly rows: readonly Row[]
-  /** Of kind 6, whose `rows` are none. */
+  /** Only in kind 6, which has no `rows`. */
   readonly grants: readonly GrantRow[]
 }
 
 // Encoding, for tests that make bytes
 
-/** 1 for the first of the list; 0 if there is none. */
+/** 1 for the first of the list; 0 for undefined. */
 function numberOf<T>(list: readonly T[], value: T | undefined): number {
   return value === undefined ? 0 : list.indexOf(value) + 1
 }

@@ -1,5 +1,5 @@
-// What dear functions of bytes gave, so that the histories of a process, which share most of their
-// records, cost what is new in them: noble takes ten times as long as libsodium.
+// Results of expensive functions, so that the histories of a process, which share most of their
+// records, cost only their new records: noble takes ten times as long as libsodium.
 
 import { concat, toHex, u32 } from './bytes.ts'
 import { sha256 } from './hash.ts'

@@ -1,4 +1,4 @@
-// FORMAT §5.1: the plaintext of a settings blob. Canonical JSON: what was read is encoded again and
+// FORMAT §5.1: the plaintext of a settings blob. Canonical JSON: a reader encodes it again and
 // compared. The encoder spells out the keys, because JavaScript objects put integer-like metadata
 // keys first and the document sorts by code unit.
 

@@ -42,10 +42,10 @@ function slotKey(
 
 const kinds = { nobody: 0, device: 1, passphrase: 2, recoveryKey: 3 } as const
 
-/** For whom a slot is. */
+/** The holder of a slot. */
 interface Recipient {
   readonly kind: keyof typeof kinds
-  /** Hex: the device's, the slot's, or a number for nobody. */
+  /** Hex: the device's, the slot's, or a number for a decoy. */
   readonly id: string
   readonly kemKey: Uint8Array
   readonly isAuditor: boolean

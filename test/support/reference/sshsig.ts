@@ -1,5 +1,5 @@
 // FORMAT §6 and OpenSSH's PROTOCOL.sshsig: the armored group signature of a commit. Ed25519
-// signatures are deterministic, so whoever holds the epoch's key re-makes the bytes instead of
+// signatures are deterministic, so a holder of the epoch's key makes the bytes again instead of
 // verifying them.
 
 import { concat, u32, utf8 } from './bytes.ts'

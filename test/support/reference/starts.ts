@@ -62,7 +62,7 @@ function openOwn(open: () => Uint8Array): Uint8Array | undefined {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What the granter says, with bytes as hex. */
+/** The granter's statement, with bytes as hex. */
 export function openStart(
   bytes: Uint8Array,
   epoch: Epoch,

@@ -37,7 +37,7 @@ export interface Succession {
   readonly seed: string
   readonly author: Author
   readonly sameEpoch: boolean
-  /** The newest record of a device in the causal past; zeros if it has none, or is forked. */
+  /** The newest record of a device in the causal past; zeros if it has not written, or is forked. */
   readonly lastRecord: (deviceId: string) => LastRecord
 }
 
@@ -59,7 +59,7 @@ export function checkNextDirectory(previous: Directory, next: Directory, how: Su
   if (how.sameEpoch) checkSameEpoch(previous, next)
 }
 
-/** An active device stays, or is removed with its last record. */
+/** An active device remains, or is removed with its last record. */
 function checkDevice(device: Device, next: Directory, { lastRecord }: Succession): void {
   const { deviceId } = device
   const later = next.devices.find((d) => d.deviceId === deviceId)
@@ -80,7 +80,7 @@ function checkDevice(device: Device, next: Directory, { lastRecord }: Succession
   ensure(sameSigned && sameStart, 'keyring_chain', 'A device changed its keys or its beginning')
 }
 
-/** Who was removed stays so, unchanged; who is removed now was active. */
+/** A removed device remains unchanged; one that is removed now was active. */
 function checkRemoved(previous: Directory, next: Directory): void {
   for (const before of previous.removed) {
     const after = next.removed.find((d) => d.deviceId === before.deviceId)
@@ -115,7 +115,7 @@ function gradeOf(author: Author): Grade {
   return author.grade === 'writer' ? 3 : 2
 }
 
-/** Recovery entries stay what they are. */
+/** Recovery entries never change. */
 function checkEntries(previous: Directory, next: Directory): void {
   for (const entry of next.recoveries) {
     const before = previous.recoveries.find((r) => r.slotId === entry.slotId)

@@ -133,7 +133,7 @@ export function verifyTrail(repository: Repository, keys: TrailKeys): Trail {
   return { commits, redacted, memories: all, directory, seed: keys.seed }
 }
 
-/** Checks one record by what its parents left; returns what is in force after it. */
+/** Checks one record against the state after its parents; returns the state after it. */
 function verifyRecord(
   repository: Repository,
   keys: TrailKeys,
@@ -174,7 +174,7 @@ function verifyRecord(
   return { current, devices, grants, keyring, settings }
 }
 
-/** What a directory says of a device that is removed now. */
+/** The entry in a directory of a device that is removed now. */
 function lastRecordIn({ devices }: Past): (deviceId: string) => LastRecord {
   return (deviceId) => {
     const device = devices.get(deviceId)
@@ -238,7 +238,7 @@ function checkPlace(
   ensure(both, 'record_height', 'The height is not the parent’s and one')
 }
 
-/** The newest keyring record in the past, and its kid. Genesis has none. */
+/** The newest keyring record in the past, and its kid; undefined for genesis. */
 function checkKeyringLink(
   record: ChangeRecord,
   epoch: Epoch,

@@ -79,7 +79,7 @@ function radixTree(
   return addTree(trees, entries)
 }
 
-/** The tree `m/` of these memories (id to blob oid); undefined if there is none. */
+/** The tree `m/` of these memories (id to blob oid); undefined without memories. */
 export function buildRadixTree(memories: ReadonlyMap<string, string>): BuiltTree | undefined {
   if (memories.size === 0) return undefined
   const trees = new Map<string, Uint8Array>()

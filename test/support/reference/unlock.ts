@@ -1,5 +1,5 @@
 // FORMAT §7, recovery identities, and §7.5: from an identity, a passphrase or a recovery key to the
-// epochs of a keyring. What is opened here is tentative until the chain verifies (§7.1).
+// epochs of a keyring. Opened values are tentative until the chain verifies (§7.1).
 
 import { argon2id } from '@noble/hashes/argon2.js'
 import { openArchives } from './archives.ts'
@@ -74,7 +74,7 @@ export function unlock(keyring: Keyring, storeId: string, secret: Secret): Epoch
   return [...older, epoch]
 }
 
-/** Only an auditor's slot has no content key. That an auditor's has none shows in the slots. */
+/** Only an auditor's slot lacks the content key. The slots show that. */
 function checkAuditor(keyring: Keyring, epoch: Epoch, secret: Secret): void {
   const { devices } = openDirectory(keyring, epoch)
   const own = 'identity' in secret ? ownId(secret.identity) : undefined
@@ -135,7 +135,7 @@ function openFirst(
   return refuse('wrong_key', 'No slot of the keyring opens with this key')
 }
 
-/** Undefined if the commitment does not match, which says that the slot is another's. */
+/** Undefined if the commitment does not match: the slot is another's. */
 function tryOpen(keyring: Keyring, slot: Slot, kemSeed: Uint8Array): Epoch | undefined {
   try {
     return openSlot(keyring, slot, kemSeed)

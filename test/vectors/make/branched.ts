@@ -11,7 +11,7 @@ import { collect } from './collect.ts'
 import { acceptedMerges, type MergeCase } from './merges.ts'
 import { refusedMerges } from './refused-merges.ts'
 
-/** Adds what they are made of to `objects`. */
+/** Adds their objects to `objects`. */
 export async function branched(objects: Map<Oid, GitObject>): Promise<readonly Vector[]> {
   const clones = await standardClones('merge vectors')
   const rights = [...keptRights, ...lostRights].map(([code, name, forging]): MergeCase => {

@@ -1,5 +1,5 @@
-// Vectors of whole keyrings with what opens them: framing, slots, archives, directory. FORMAT §7,
-// §7.5. Argon2id stays at its floor.
+// Vectors of whole keyrings with their secrets: framing, slots, archives, directory. FORMAT §7,
+// §7.5. Argon2id is at its floor.
 
 import { concatBytes, equalBytes } from '../../../src/bytes.ts'
 import type { Argon2Parameters, Directory } from '../../../src/format/directory.ts'
@@ -183,7 +183,7 @@ function framingFaults(of: Make, identity: Vector): readonly Vector[] {
   ]
 }
 
-/** Of what the framing says and what is inside says otherwise. */
+/** Keyrings whose framing contradicts their contents. */
 function contradictions(of: Make, identity: Vector): readonly Vector[] {
   return [
     of(
@@ -235,7 +235,7 @@ function padded(change: (bytes: Uint8Array) => Uint8Array): KeyringFault {
   return { archiveSeal: { padded: change } }
 }
 
-/** Of the slot of who opens the keyring. */
+/** Faults of the slot of the identity that opens the keyring. */
 function slotFaults(of: Make, { plan, identity, recovery }: Setting): readonly Vector[] {
   const own = holderOf(plan, 'recovery')
   const { ciphertext } = forgeSlot(plan, own)
@@ -277,7 +277,7 @@ function slotFaults(of: Make, { plan, identity, recovery }: Setting): readonly V
   ]
 }
 
-/** Slots of others that do not follow from directory and keys: whoever opens it sees that. */
+/** Slots of others that do not follow from directory and keys: anyone who opens it sees that. */
 function wrongSlots(of: Make, { plan, identity }: Setting): readonly Vector[] {
   const nobodysKey = plan.directory.recovery[0]?.kemKey ?? new Uint8Array()
   const kinds = ['recovery', 'passphrase', 'nobody'] as const
@@ -330,12 +330,12 @@ function holderOf(plan: KeyringPlan, kind: Recipient['kind']): Recipient {
   return found
 }
 
-/** A key of somebody else. */
+/** Another user's key. */
 function otherThan({ kemKey }: Recipient, other: Uint8Array): Uint8Array {
   return equalBytes(kemKey, other) ? kemKey.map((byte, at) => (at < 1184 ? byte : byte ^ 1)) : other
 }
 
-/** The slots of a keyring, with one that is nobody's at the front. */
+/** The slots of a keyring, with a decoy at the front. */
 function nobodyFirst(plan: KeyringPlan, { slots }: KeyringFile): readonly Slot[] {
   const held = holdersOf(plan.directory).map((one) => forgeSlot(plan, one).ciphertext)
   const isHeld = (slot: Slot): boolean => held.some((one) => equalBytes(one, slot.ciphertext))

@@ -80,7 +80,7 @@ const floor: StartFloor = {
 
 interface Making {
   readonly pair?: SigningKeyPair
-  /** What is signed. */
+  /** The signed bytes. */
   readonly body?: Spoil
   readonly header?: Spoil
   readonly envelope?: SealFault
@@ -99,7 +99,7 @@ function startBytes(what: Start, { pair = granter, body, header, envelope }: Mak
   return concatBytes(before, seal({ ...parts, context, plaintext }, envelope))
 }
 
-// Where the fields of `start` are in what is signed: two kids, one redacted version, blobs of 8.
+// Offsets of the fields of `start` in the signed bytes: two kids, one redacted version, blobs of 8.
 const STATE = 72 + 4 + 32 + 4 + 16
 const KEYRING = STATE + 80
 const SETTINGS = KEYRING + 1 + 32 + 4 + 8
@@ -118,7 +118,7 @@ function without(from: number, to: number): Spoil {
   return (bytes) => concatBytes(bytes.slice(0, from), Uint8Array.of(0), bytes.slice(to))
 }
 
-/** Faults of what is signed. */
+/** Faults of the signed bytes. */
 const malformed: readonly (readonly [name: string, body: Spoil])[] = [
   ['epochs that do not ascend', put(76, ...new Uint8Array(16).fill(0xff))],
   ['a state without a keyring', without(KEYRING, SETTINGS)],
@@ -149,7 +149,7 @@ const malformed: readonly (readonly [name: string, body: Spoil])[] = [
   ['a blob longer than the start', put(KEYRING + 33, 0xff, 0xff, 0xff, 0xff)],
 ]
 
-/** Faults of a floor, in what was not there yet. */
+/** Faults of a floor, in entries that did not exist yet. */
 const notAbsent: readonly (readonly [name: string, body: Spoil])[] = [
   ['a device that is not there, with a record', put(FLOOR_DEVICE + 24, 1)],
   ['a device that is not there, forked', put(FLOOR_DEVICE + 56, 1)],

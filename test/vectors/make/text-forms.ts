@@ -341,7 +341,7 @@ function storeFiles(): readonly Vector[] {
   ]
 }
 
-/** As somebody writes it down who takes 1 for I or l, and 0 for O. */
+/** As written down by a person who takes 1 for I or l, and 0 for O. */
 function letters(text: string): string {
   const at = text.indexOf('1-') + 2
   return text.slice(0, at) + text.slice(at).replaceAll('1', 'I').replaceAll('0', 'O')

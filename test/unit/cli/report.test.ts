@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest'
 import { csvColumns, reportCsv } from '../../../src/api/report-csv.ts'
 import { reportJson } from '../../../src/cli/report/json.ts'
 import { reportPage } from '../../../src/cli/report/page.ts'
-import { binWrites } from '../../../src/cli/report/plot.ts'
 import type { AuditReport, WriteCount } from '../../../src/store/report/audit-report.ts'
 
 const at = Date.parse('2026-03-05T12:00:00Z')
@@ -178,8 +177,6 @@ describe('the page', () => {
     }
     const regions = page.match(/role="region"\s+aria-label="[^"]+"\s+tabindex="0"/g) ?? []
     expect(regions).toHaveLength(tables.length)
-    expect(page.match(/<svg[^>]*>/g) ?? []).toHaveLength(report.writes.length === 0 ? 0 : 1)
-    for (const [svg] of page.matchAll(/<svg[^>]*>/g)) expect(svg).toMatch(/role="img" aria-/)
   })
 
   test('says what was found, what is open, and what it cannot prove', () => {
@@ -205,38 +202,6 @@ describe('the page', () => {
 function tagsOf(page: string): readonly string[] {
   return (page.match(/<[^>]*>/g) ?? []).map((tag) => tag.replaceAll(/\s+/g, ' '))
 }
-
-describe('the plot', () => {
-  test('has a bar for each day, also those without writes', () => {
-    const { unit, bins } = binWrites([
-      writes({ day: '2026-02-28', created: 1 }),
-      writes({ day: '2026-02-28', deleted: 2 }),
-      writes({ day: '2026-03-02', modified: 3 }),
-    ])
-    const none = { created: 0, modified: 0, deleted: 0 }
-    expect({ unit, bins }).toEqual({
-      unit: 'day',
-      bins: [
-        { label: '2026-02-28', ...none, created: 1, deleted: 2 },
-        { label: '2026-03-01', ...none },
-        { label: '2026-03-02', ...none, modified: 3 },
-      ],
-    })
-  })
-
-  test.each([
-    ['2026-01-31', '2026-05-02', 'day', 92, '2026-02-01'],
-    ['2026-01-31', '2026-05-03', 'month', 5, '2026-02'],
-    ['2020-01-01', '2027-09-01', 'year', 8, '2021'],
-    ['1970-01-01', '+275760-09-13', 'year', 2, '+275760'],
-    ['9998-01-01', '+010020-01-01', 'year', 23, '9999'],
-  ])('from %s to %s has a bar for each %s', (first, last, unit, count, second) => {
-    const found = binWrites([first, last].map((label) => writes({ day: label, created: 1 })))
-    expect(found.unit).toBe(unit)
-    expect(found.bins).toHaveLength(count)
-    expect(found.bins[1]?.label).toBe(second)
-  })
-})
 
 describe('the rows', () => {
   test('have the documented columns, and end as RFC 4180 says', () => {

@@ -37,7 +37,7 @@ export interface Succession {
   readonly seed: string
   readonly author: Author
   readonly sameEpoch: boolean
-  /** The newest record of a device in the causal past; zeros if it has not written, or is forked. */
+  /** A device's newest record in the causal past; zeros if it has not written, or is forked. */
   readonly lastRecord: (deviceId: string) => LastRecord
 }
 

@@ -5,9 +5,8 @@
 import { rmSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
-import { planImport } from '../../src/cli/import/plan.ts'
+import { planImport, writeJobs } from '../../src/cli/import/plan.ts'
 import type { Candidate } from '../../src/cli/import/source.ts'
-import { writeJobs } from '../../src/cli/import/write.ts'
 import {
   type Author,
   createStore,

@@ -3,7 +3,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { entityFiles } from '../../src/cli/import/entity-files.ts'
+import { entityFiles } from '../../src/cli/import/mcp-memory.ts'
 import { foldCase } from '../../src/cli/machine/memory-files.ts'
 import { checkNewPath } from '../../src/format/path.ts'
 import { full, seed } from '../support/seed.ts'

@@ -1,19 +1,17 @@
-// `import`: texts of another place become memories, one commit each. A source (src/cli/import/)
-// says what there is; the rest is the same for all of them.
+// `import`: texts from elsewhere become memories, one commit each. A source (src/cli/import/) finds
+// the texts; the rest is the same for all of them.
 
 import type { Answer, Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'
 import { authorOf } from '../call/options.ts'
 import { findBasicMemory } from '../import/basic-memory.ts'
 import { findClaudeCode } from '../import/claude-code.ts'
-import { findPlainFiles } from '../import/files.ts'
-import { findMarkdown } from '../import/markdown.ts'
+import { findMarkdown, findPlainFiles } from '../import/files.ts'
 import { findMcpMemory } from '../import/mcp-memory.ts'
 import { findMemoryStore } from '../import/memory-stores.ts'
-import { checkRoom, type OnConflict, type Plan, planImport } from '../import/plan.ts'
-import { findRefusal, importAnswer } from '../import/report.ts'
-import type { Found, Source } from '../import/source.ts'
-import { writeJobs } from '../import/write.ts'
+import { checkRoom, type OnConflict, planImport, writeJobs } from '../import/plan.ts'
+import { checkPlan, importAnswer } from '../import/report.ts'
+import type { Source } from '../import/source.ts'
 import { withStore } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -39,7 +37,7 @@ export function importMemories(context: Context, input: Input): Promise<Answer> 
       const plan = await withProgress(context, 'Checking', (progress) =>
         planImport(store, found, { onConflict: onConflictOf(input), signal, progress }),
       )
-      const leftOut = leftOutOf(found, plan, input.flag('skip-unsuitable'))
+      checkPlan(input.flag('skip-unsuitable') ? { ...plan, unsuitable: [] } : plan)
       checkRoom(plan)
       const given = authorOf(context, input)
       const session = given.session ?? `import-${from}-${stamp(context.clock())}`
@@ -48,16 +46,15 @@ export function importMemories(context: Context, input: Input): Promise<Answer> 
       const commits = await withProgress(context, 'Importing', (progress) =>
         writeJobs(store, dryRun ? [] : plan.jobs, author, { signal, progress }),
       )
-      return importAnswer({ plan, leftOut, commits, session, dryRun })
+      return importAnswer({
+        plan,
+        leftOut: [...found.leftOut, ...plan.unsuitable],
+        commits,
+        session,
+        dryRun,
+      })
     })
   })
-}
-
-/** Throws if anything cannot be imported, unless that is to be skipped. */
-function leftOutOf(found: Found, plan: Plan, skips: boolean): Found['leftOut'] {
-  const refusal = findRefusal(skips ? { ...plan, unsuitable: [] } : plan)
-  if (refusal !== undefined) throw refusal
-  return [...found.leftOut, ...plan.unsuitable.map(({ origin, reason }) => ({ origin, reason }))]
 }
 
 function onConflictOf(input: Input): OnConflict {

@@ -1,6 +1,5 @@
-// Projects of basic-memory (docs.basicmemory.com): Markdown whose front matter has title, type and
-// permalink, with observations and relations in the text. Its database is an index of these files,
-// and is left alone.
+// Projects of basic-memory (docs.basicmemory.com): Markdown with observations and relations in the
+// text. Its database is an index of these files, and is left alone.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,9 +8,8 @@ import { findTextFile } from '../../home/files.ts'
 import { usageError } from '../call/command-error.ts'
 import type { Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'
-import type { Environment } from '../call/environment.ts'
 import { findObject, isObject, type JsonObject } from '../machine/json.ts'
-import { findMarkdownBelow } from './markdown.ts'
+import { findMarkdownBelow } from './files.ts'
 import type { Found } from './source.ts'
 
 /** The source is a directory, the name of a project, or else the default project. */
@@ -23,11 +21,17 @@ export function findBasicMemory(context: Context, input: Input): Promise<Found> 
 }
 
 function projectDirectory({ environment }: Context, given: string | undefined): string {
-  const [file, configuration] = findConfiguration(environment)
-  if (configuration === undefined) {
+  const files = environment.basicMemoryDirectories.map((place) => join(place, 'config.json'))
+  const file = files.find((name) => existsSync(name))
+  if (file === undefined) {
     throw given === undefined
-      ? usageError(`There is no ${file}: name the directory of the project`, 'import')
+      ? usageError(`There is no ${files.at(-1)}: name the directory of the project`, 'import')
       : new StoreError('invalid_input', `There is nothing at ${given}`)
+  }
+  const text = findTextFile('the configuration of basic-memory', file, false)
+  const configuration = findObject(text ?? '')
+  if (configuration === undefined) {
+    throw new StoreError('invalid_input', `${file} does not hold a JSON object`)
   }
   const { projects, default_project: first } = configuration
   const name = given ?? (typeof first === 'string' ? first : 'main')
@@ -38,24 +42,6 @@ function projectDirectory({ environment }: Context, given: string | undefined): 
     return path.replace(/^~(?=\/|$)/, () => environment.homeDirectory)
   }
   throw new StoreError('invalid_input', `There is no directory, and no project of ${file}: ${name}`)
-}
-
-/** The first file that exists, with what it holds, or else the last, with nothing. */
-function findConfiguration({
-  basicMemoryDirectories,
-}: Environment): readonly [file: string, configuration: JsonObject | undefined] {
-  const files = basicMemoryDirectories.map((directory) => join(directory, 'config.json'))
-  for (const file of files) {
-    const text = findTextFile('the configuration of basic-memory', file, false)
-    if (text !== undefined) return [file, parsed(text, file)]
-  }
-  return [files.at(-1) ?? '', undefined]
-}
-
-function parsed(text: string, file: string): JsonObject {
-  const value = findObject(text)
-  if (value !== undefined) return value
-  throw new StoreError('invalid_input', `${file} does not hold a JSON object`)
 }
 
 /** By its name, or as basic-memory itself finds it, by the only name with the same permalink. */

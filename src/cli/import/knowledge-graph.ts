@@ -31,7 +31,7 @@ export interface Graph {
 const NEWLINE = 0x0a
 
 export function parseGraph(bytes: Uint8Array): Graph {
-  const entities = new Map<string, Mentions>()
+  const mentions = new Map<string, [Entity, ...Entity[]]>()
   const relations = new Map<string, Relation>()
   const damaged: { line: number; reason: string }[] = []
   let line = 0
@@ -39,32 +39,23 @@ export function parseGraph(bytes: Uint8Array): Graph {
     line += 1
     const end = bytes.indexOf(NEWLINE, at)
     const stop = end === -1 ? bytes.length : end
-    const item = parseLine(bytes.subarray(at, stop))
+    const item = parseLine(bytes.subarray(at, stop), line)
     at = stop + 1
     if (item === undefined) continue
     if (typeof item === 'string') damaged.push({ line, reason: item })
-    else if ('name' in item) mention(entities, item, line)
-    else relations.set(JSON.stringify([item.from, item.type, item.to]), item)
+    else if ('from' in item) relations.set(JSON.stringify([item.from, item.type, item.to]), item)
+    else if (mentions.get(item.name)?.push(item) === undefined) mentions.set(item.name, [item])
   }
   const keys = [...relations.keys()].toSorted()
   return {
-    entities: Array.from(entities.values(), entityFrom),
+    entities: Array.from(mentions.values(), joined),
     relations: keys.flatMap((key) => relations.get(key) ?? []),
     damaged,
   }
 }
 
-type ParsedEntity = Pick<Entity, 'name' | 'types' | 'observations'>
-
-/** The lines of one name, and the number of the first. */
-interface Mentions {
-  readonly line: number
-  readonly first: ParsedEntity
-  readonly others: ParsedEntity[]
-}
-
 /** The reason if it is damaged; undefined if it is empty. */
-function parseLine(bytes: Uint8Array): ParsedEntity | Relation | string | undefined {
+function parseLine(bytes: Uint8Array, line: number): Entity | Relation | string | undefined {
   if (!isUtf8(bytes)) return 'not UTF-8 text'
   const text = utf8Text(bytes).trim()
   if (text === '') return undefined
@@ -74,19 +65,9 @@ function parseLine(bytes: Uint8Array): ParsedEntity | Relation | string | undefi
   } catch {
     return 'not JSON'
   }
-  if (!isObject(value)) return 'neither an entity nor a relation'
-  const kind = kindOf(value)
-  if (kind === 'entity') return entityOf(value)
-  return kind === 'relation' ? relationOf(value) : 'neither an entity nor a relation'
-}
-
-function entityOf(value: Readonly<Record<string, unknown>>): ParsedEntity | string {
-  const { name, entityType, observations } = value
-  const texts = Array.isArray(observations) ? observations.map(observationOf) : []
-  if (!isText(name) || !isText(entityType) || !Array.isArray(observations) || !isTexts(texts)) {
-    return 'an entity without a name, a type and a list of observations in text'
-  }
-  return { name, types: [entityType], observations: texts }
+  const kind = isObject(value) ? kindOf(value) : undefined
+  if (!isObject(value) || kind === undefined) return 'neither an entity nor a relation'
+  return kind === 'entity' ? entityOf(value, line) : relationOf(value)
 }
 
 /** Some servers call the field `_type`, and some omit it: then the other fields decide. */
@@ -99,41 +80,33 @@ function kindOf(value: JsonObject): 'entity' | 'relation' | undefined {
   return has('from', 'to', 'relationType') ? 'relation' : undefined
 }
 
-/** Some servers keep an observation with its time or its source. */
-function observationOf(item: unknown): unknown {
-  if (!isObject(item)) return item
-  return item['text'] ?? item['content']
+function entityOf(value: JsonObject, line: number): Entity | string {
+  const { name, entityType, observations } = value
+  // Some servers keep an observation with its time or its source.
+  const texts = Array.isArray(observations)
+    ? observations.map((item) => (isObject(item) ? (item['text'] ?? item['content']) : item))
+    : undefined
+  if (!isText(name) || !isText(entityType) || texts?.every(isText) !== true) {
+    return 'an entity without a name, a type and a list of observations in text'
+  }
+  return { name, types: [entityType], observations: texts, line }
 }
 
-function relationOf(value: Readonly<Record<string, unknown>>): Relation | string {
-  const { from, to, relationType: type } = value
+function relationOf({ from, to, relationType: type }: JsonObject): Relation | string {
   if (isText(from) && isText(to) && isText(type)) return { from, to, type }
   return 'a relation without two names and a type in text'
 }
 
-/** The server keeps names apart, but two of them that write one file do not. */
-function mention(entities: Map<string, Mentions>, item: ParsedEntity, line: number): void {
-  const before = entities.get(item.name)
-  if (before === undefined) entities.set(item.name, { line, first: item, others: [] })
-  else before.others.push(item)
-}
-
-function entityFrom({ line, first, others }: Mentions): Entity {
-  if (others.length === 0) return { ...first, line }
+/** The lines of one name. The server keeps names apart, but two servers on one file do not. */
+function joined([first, ...others]: readonly [Entity, ...Entity[]]): Entity {
+  if (others.length === 0) return first
   const all = [first, ...others]
-  return {
-    name: first.name,
-    line,
-    types: [...new Set(all.flatMap(({ types }) => types))],
-    observations: [...new Set(all.flatMap(({ observations }) => observations))],
-  }
+  const types = [...new Set(all.flatMap((entity) => entity.types))]
+  const observations = [...new Set(all.flatMap((entity) => entity.observations))]
+  return { ...first, types, observations }
 }
 
 /** JSON can escape half a surrogate pair, which no UTF-8 has. */
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed()
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(isText)
 }

@@ -1,22 +1,23 @@
-// The MCP memory server's knowledge graph: a memory for each entity, in Markdown, with what relates
-// it to others, and one for relations between entities that are not there.
+// The MCP memory server's knowledge graph: a memory for each entity, in Markdown, with its
+// relations, and one for the relations between entities that the file does not have.
 
 import { utf8 } from '../../bytes.ts'
+import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
+import { findWriteProblem } from '../../format/characters.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { decodePlain } from '../../plain-input.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'
-import { entityFiles } from './entity-files.ts'
-import { getSource, kindOf } from './files.ts'
-import { type Entity, type Graph, parseGraph, type Relation } from './knowledge-graph.ts'
-import { type Candidate, type Found, pathBelow } from './source.ts'
+import { foldCase } from '../machine/memory-files.ts'
+import { kindOf } from './files.ts'
+import { type Entity, type Graph, parseGraph } from './knowledge-graph.ts'
+import { type Candidate, type Found, getSource, pathBelow } from './source.ts'
 import { readNamedFile } from './tree.ts'
 
-/** The server reads all of its file for each request: none is nearly as large. */
+/** The server reads its whole file for each request: none is nearly as large. */
 const FILE_BYTES_MAX = 256 * MEBIBYTE
-
 const PLACE = '/mcp-memory'
 const LOOSE_FILE = 'relations.md'
 
@@ -33,11 +34,8 @@ export async function findMcpMemory(context: Context, input: Input): Promise<Fou
     const origin = line === undefined ? file : `${file}:${line}`
     return { path: pathBelow(input, PLACE, name), origin, read: () => utf8(text) }
   })
-  const unsuitable = graph.damaged.map(({ line, reason }) => ({
-    origin: `${file}:${line}`,
-    reason,
-  }))
-  return { candidates, leftOut: [], unsuitable }
+  const damaged = graph.damaged.map(({ line, reason }) => ({ origin: `${file}:${line}`, reason }))
+  return { candidates, leftOut: [], unsuitable: damaged }
 }
 
 /**
@@ -50,10 +48,8 @@ function asUtf8(file: string, bytes: Uint8Array): Uint8Array {
   if (!isMarked && first !== 0 && second !== 0) return bytes
   const text = isMarked ? decodePlain(bytes) : undefined
   if (text !== undefined) return utf8(text)
-  throw new StoreError(
-    'invalid_input',
-    `${file} is not UTF-8 text: save it as UTF-8, then import it`,
-  )
+  const problem = `${file} is not UTF-8 text: save it as UTF-8, then import it`
+  throw new StoreError('invalid_input', problem)
 }
 
 interface GraphText {
@@ -66,57 +62,43 @@ interface GraphText {
 function* graphTexts({ entities, relations }: Graph): Generator<undefined, readonly GraphText[]> {
   const names = entities.map(({ name }) => name)
   const files = entityFiles(names, [LOOSE_FILE])
-  const outgoing = new Map<string, string[]>()
-  const incoming = new Map<string, string[]>()
+  const outgoing = new Map<string, string[]>(names.map((name) => [name, []]))
+  const incoming = new Map<string, string[]>(names.map((name) => [name, []]))
+  const loose: string[] = []
   for (const { from, type, to } of relations) {
     yield
-    addTo(outgoing, from, `→ ${inline(type)} → ${link(to, files)}`)
-    addTo(incoming, to, `← ${inline(type)} ← ${link(from, files)}`)
+    outgoing.get(from)?.push(`- → ${inline(type)} → ${link(to, files)}`)
+    incoming.get(to)?.push(`- ← ${inline(type)} ← ${link(from, files)}`)
+    if (files.has(from) || files.has(to)) continue
+    loose.push(`- ${inline(from)} → ${inline(type)} → ${inline(to)}`)
   }
   const texts: GraphText[] = []
   for (const entity of entities) {
     yield
     const { name, line } = entity
-    const lines = [...(outgoing.get(name) ?? []), ...(incoming.get(name) ?? [])]
-    texts.push({ name: files.get(name) ?? '', line, text: entityText(entity, lines) })
+    const own = [...(outgoing.get(name) ?? []), ...(incoming.get(name) ?? [])]
+    texts.push({ name: files.get(name) ?? '', line, text: entityText(entity, own) })
   }
-  const loose = relations.filter(({ from, to }) => !files.has(from) && !files.has(to))
-  if (loose.length > 0) texts.push({ name: LOOSE_FILE, text: looseText(loose) })
+  const title = '# Relations of entities that were not there'
+  if (loose.length > 0) texts.push({ name: LOOSE_FILE, text: `${title}\n\n${loose.join('\n')}\n` })
   return texts
 }
 
-function addTo(lists: Map<string, string[]>, name: string, item: string): void {
-  const list = lists.get(name)
-  if (list === undefined) lists.set(name, [item])
-  else list.push(item)
-}
-
 function entityText({ name, types, observations }: Entity, relations: readonly string[]): string {
-  // A heading is one line; what that loses is said below it.
+  // A heading is one line: the exact name is below it if it differs.
   const heading = inline(name) === '' ? 'Without a name' : inline(name)
-  const exact = heading === name ? [] : [`Name: ${JSON.stringify(name)}`]
-  return [
-    `# ${heading}`,
-    [...exact, `Type: ${types.map(inline).join(', ')}`].join('\n'),
-    ...section('Observations', observations.map(indented)),
-    ...section('Relations', relations),
-  ]
-    .join('\n\n')
-    .concat('\n')
+  const exact = heading === name ? '' : `Name: ${JSON.stringify(name)}\n`
+  // Further lines of an observation belong to the same item of the list.
+  const observed = observations.map((text) => `- ${text.replaceAll('\n', '\n  ')}`)
+  const head = `# ${heading}\n\n${exact}Type: ${types.map(inline).join(', ')}\n`
+  return head + section('Observations', observed) + section('Relations', relations)
 }
 
-function looseText(relations: readonly Relation[]): string {
-  const items = relations.map(({ from, type, to }) => {
-    return `- ${inline(from)} → ${inline(type)} → ${inline(to)}`
-  })
-  return `# Relations of entities that were not there\n\n${items.join('\n')}\n`
+function section(title: string, items: readonly string[]): string {
+  return items.length === 0 ? '' : `\n## ${title}\n\n${items.join('\n')}\n`
 }
 
-function section(title: string, items: readonly string[]): readonly string[] {
-  return items.length === 0 ? [] : [`## ${title}`, items.map((item) => `- ${item}`).join('\n')]
-}
-
-/** The other entity, with the file that it is in. */
+/** The other entity, with its file. */
 function link(name: string, files: ReadonlyMap<string, string>): string {
   const file = files.get(name)
   return file === undefined ? inline(name) : `${inline(name)} (${file})`
@@ -126,7 +108,56 @@ function inline(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim()
 }
 
-/** Further lines belong to the same item of the list. */
-function indented(text: string): string {
-  return text.replaceAll('\n', '\n  ')
+/** With a suffix and an extension it is short enough for every file system. */
+const STEM_BYTES_MAX = 180
+const SUFFIX_DIGITS = 8
+
+/** What Windows takes for a device, with any extension. */
+const devices = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/
+
+/**
+ * A readable file name for each of some distinct names, which are any text. No two share a file,
+ * even on a disk that ignores case. The first of names that would has it without a suffix, so that
+ * an entity that is added at the end moves none before it. `taken` are files, too.
+ */
+export function entityFiles(
+  names: readonly string[],
+  taken: readonly string[] = [],
+): ReadonlyMap<string, string> {
+  const used = new Set(taken.map(foldCase))
+  const files = new Map<string, string>()
+  for (const name of names) {
+    const stem = stemOf(name)
+    let file = `${stem}.md`
+    for (let round = 0; used.has(foldCase(file)); round += 1) {
+      file = `${stem}-${sha256OfText(`${round} ${name}`).slice(0, SUFFIX_DIGITS)}.md`
+    }
+    used.add(foldCase(file))
+    files.set(name, file)
+  }
+  return files
+}
+
+/** Letters and digits of any script; each other run is one hyphen, at neither end. */
+function stemOf(name: string): string {
+  const words = name.normalize('NFC').replaceAll(/[^\p{L}\p{M}\p{N}_.]+/gu, '-')
+  const stem = trimmed(firstBytes(trimmed(words))).normalize('NFC')
+  if (stem === '' || findWriteProblem(stem) !== undefined) return 'entity'
+  return devices.test(foldCase(stem)) ? `_${stem}` : stem
+}
+
+/** Looks at each run once, from its beginning: a name may have millions of dots. */
+function trimmed(text: string): string {
+  return text.replaceAll(/^[-.]+|(?<![-.])[-.]+$/g, '')
+}
+
+function firstBytes(text: string): string {
+  let bytes = 0
+  let end = 0
+  for (const character of text) {
+    bytes += Buffer.byteLength(character)
+    if (bytes > STEM_BYTES_MAX) break
+    end += character.length
+  }
+  return text.slice(0, end)
 }

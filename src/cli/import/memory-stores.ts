@@ -13,9 +13,8 @@ import type { Context } from '../call/context.ts'
 import { readSecretFile } from '../machine/files.ts'
 import { isObject } from '../machine/json.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { ApiClient } from './api-client.ts'
-import { getSource } from './files.ts'
-import { type Candidate, type Found, type LeftOut, pathBelow } from './source.ts'
+import { type ApiAddress, getJson, protocolError } from './api-client.ts'
+import { type Candidate, type Found, getSource, type LeftOut, pathBelow } from './source.ts'
 
 const OFFICIAL = 'https://api.anthropic.com'
 /** Memory Stores API §4.3: no page with contents has more. */
@@ -25,28 +24,24 @@ const TOTAL_BYTES_MAX = 1024 * MEBIBYTE
 /** A page may be empty and not the last one. More than this in a row would never end. */
 const EMPTY_PAGES_MAX = 100
 
-interface Fetched {
-  readonly path: string
-  readonly bytes: Uint8Array
-}
-
 export async function findMemoryStore(context: Context, input: Input): Promise<Found> {
   const storeId = getSource(input, 'the id of the store, memstore_…,')
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(storeId)) {
     throw usageError('The source must be the id of a store, memstore_…', 'import')
   }
-  const client = new ApiClient({
+  const address: ApiAddress = {
     url: addressOf(input.text('url') ?? OFFICIAL),
     key: keyOf(context),
     signal: context.interrupts.signal,
-  })
+  }
   const listing = new Listing()
   await withProgress(context, 'Fetching', async (progress) => {
     let cursor: string | undefined
     do {
       const page = cursor === undefined ? '' : `&page=${encodeURIComponent(cursor)}`
       const query = `view=full&limit=${PAGE_SIZE}${page}`
-      cursor = listing.add(await client.get(`/v1/memory_stores/${storeId}/memories?${query}`))
+      const path = `/v1/memory_stores/${storeId}/memories?${query}`
+      cursor = listing.add(await getJson(address, path))
       progress(listing.fetched.length, Number.POSITIVE_INFINITY)
     } while (cursor !== undefined)
   })
@@ -59,7 +54,7 @@ export async function findMemoryStore(context: Context, input: Input): Promise<F
 
 /** The pages that were read. */
 class Listing {
-  readonly fetched: Fetched[] = []
+  readonly fetched: { readonly path: string; readonly bytes: Uint8Array }[] = []
   readonly damaged: LeftOut[] = []
   readonly #paths = new Set<string>()
   readonly #cursors = new Set<string>()
@@ -68,50 +63,43 @@ class Listing {
 
   /** Returns the cursor of the next page, if there is one. */
   add(page: unknown): string | undefined {
-    if (!isObject(page) || !Array.isArray(page['data'])) throw malformed('a page has no list')
+    if (!isObject(page) || !Array.isArray(page['data'])) throw protocolError('a page has no list')
     const { data, next_page: next = null } = page
-    if (data.length > PAGE_SIZE) throw malformed('a page has more memories than were asked for')
+    if (data.length > PAGE_SIZE) throw protocolError('a page has more memories than were asked for')
     for (const item of data) this.#addMemory(item)
     this.#emptyPages = data.length === 0 ? this.#emptyPages + 1 : 0
     if (next === null) return undefined
-    if (typeof next !== 'string' || !next.isWellFormed()) throw malformed('a cursor is no text')
+    if (typeof next !== 'string' || !next.isWellFormed()) throw protocolError('a cursor is no text')
     if (this.#cursors.has(next) || this.#emptyPages >= EMPTY_PAGES_MAX) {
-      throw malformed('its pages have no end')
+      throw protocolError('its pages have no end')
     }
     this.#cursors.add(next)
     return next
   }
 
   #addMemory(item: unknown): void {
-    if (!isObject(item) || item['type'] !== 'memory') throw malformed('an item is no memory')
+    if (!isObject(item) || item['type'] !== 'memory') throw protocolError('an item is no memory')
     const { path, content, content_sha256: hash } = item
     if (typeof path !== 'string' || !path.isWellFormed() || !path.startsWith('/')) {
-      throw malformed('a memory has no path')
+      throw protocolError('a memory has no path')
     }
     // Also when one was moved in the meantime: then the next run finds it once.
-    if (this.#paths.has(path)) throw malformed('it lists a path twice')
+    if (this.#paths.has(path)) throw protocolError('it lists a path twice')
     this.#paths.add(path)
-    if (this.#paths.size > memoriesMax) throw malformed(`it has more than ${memoriesMax} memories`)
-    if (typeof content !== 'string') throw malformed('a memory has no content')
+    if (this.#paths.size > memoriesMax)
+      throw protocolError(`it has more than ${memoriesMax} memories`)
+    if (typeof content !== 'string') throw protocolError('a memory has no content')
     if (!content.isWellFormed() || sha256OfText(content) !== hash) {
       this.damaged.push({ origin: path, reason: 'its content does not have the stated hash' })
       return
     }
     const bytes = utf8(content)
     this.#bytes += bytes.length
-    if (this.#bytes > TOTAL_BYTES_MAX)
-      throw malformed(`it holds more than ${TOTAL_BYTES_MAX} bytes`)
+    if (this.#bytes > TOTAL_BYTES_MAX) {
+      throw protocolError(`it holds more than ${TOTAL_BYTES_MAX} bytes`)
+    }
     this.fetched.push({ path, bytes })
   }
-}
-
-function malformed(problem: string): StoreError {
-  return new CommandError(
-    'remote_protocol',
-    `The server does not answer as one of memory stores: ${problem}. Nothing was imported`,
-    'Check that --url is the address of such a server, and run it again',
-    { place: '' },
-  )
 }
 
 function addressOf(text: string): string {

@@ -1,13 +1,15 @@
-// Plans an import: what is written, what is there already, what cannot be a memory and why. Decides
-// everything before the first change, for all sources alike. Changes nothing.
+// Plans an import, and writes it. The plan decides everything before the first change, for all
+// sources alike: which texts are written, which the store has already, which cannot be a memory.
 
 import { isUtf8 } from 'node:buffer'
 import type { WorkOptions } from '../../async.ts'
 import { utf8Text } from '../../bytes.ts'
 import { sha256OfText } from '../../crypto/digest.ts'
-import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
+import { hasCode, StoreError } from '../../errors.ts'
 import { checkNewPath, parentPaths } from '../../format/path.ts'
 import type { Settings } from '../../format/settings.ts'
+import type { Change } from '../../store/changes/changes.ts'
+import type { Author } from '../../store/commits/commit-context.ts'
 import {
   allowedTexts,
   findingsText,
@@ -19,6 +21,8 @@ import {
 import type { ListedMemory } from '../../store/memories.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { TimeSlice } from '../../time-slice.ts'
+import { CommandError } from '../call/command-error.ts'
+import { countText } from '../text/sizes.ts'
 import { type Candidate, type Found, type LeftOut, UnsuitableError } from './source.ts'
 
 /** What to do if a path is taken by something else than the same text. */
@@ -30,73 +34,57 @@ export interface Job {
   readonly current: ListedMemory | undefined
 }
 
-export interface Unsuitable extends LeftOut {
-  readonly code: ErrorCode
-}
-
 /** A text that the guard refuses: it is held back, and the rest is imported. */
 export interface Held extends RefusedText {
   readonly origin: string
   readonly path: string
 }
 
+/** What is done, and what is not. */
 export interface Plan {
-  readonly jobs: readonly Job[]
+  readonly jobs: Job[]
   /** Memories that have the text already. */
-  readonly unchanged: number
+  unchanged: number
   /** Paths that are taken and do not change. */
-  readonly skipped: readonly string[]
+  readonly skipped: string[]
   /** Paths that are taken, which refuses the import. */
-  readonly conflicts: readonly string[]
+  readonly conflicts: string[]
   /** What cannot be a memory. */
-  readonly unsuitable: readonly Unsuitable[]
-  /** What the guard refuses. */
-  readonly held: readonly Held[]
+  readonly unsuitable: LeftOut[]
+  readonly held: Held[]
   /** What the guard would find in jobs, if it were on. */
-  readonly flagged: readonly LeftOut[]
+  readonly flagged: LeftOut[]
   /** How many memories there would be, and may be. */
-  readonly memories: number
+  memories: number
   readonly limit: number
 }
 
-export interface PlanOptions extends WorkOptions {
+interface Options extends WorkOptions {
   readonly onConflict: OnConflict
 }
 
 export async function planImport(
   store: MemoryStore,
   { candidates, unsuitable }: Found,
-  { onConflict, signal, progress }: PlanOptions,
+  { onConflict, signal, progress }: Options,
 ): Promise<Plan> {
   const { settings } = await store.status()
-  const places = new Places()
+  const planner = new Planner(store, settings, onConflict)
+  const { places, plan } = planner
+  plan.unsuitable.push(...unsuitable)
   for await (const memory of store.memories()) places.add(memory)
-  const planner = new Planner(store, places, { onConflict, settings })
   const slice = new TimeSlice(signal)
   for (const [index, candidate] of candidates.entries()) {
     if (slice.isOver()) await slice.next()
     await planner.add(candidate)
     progress?.(index + 1, candidates.length)
   }
-  const { jobs, unchanged, skipped, conflicts, held, flagged } = planner
-  return {
-    jobs,
-    unchanged,
-    skipped,
-    conflicts,
-    held,
-    flagged,
-    unsuitable: [
-      ...unsuitable.map((item) => ({ ...item, code: 'invalid_input' as const })),
-      ...planner.unsuitable,
-    ],
-    memories: places.count,
-    limit: settings.limits.memories,
-  }
+  plan.memories = places.count
+  return plan
 }
 
 /** The text of a candidate. Throws an `UnsuitableError` if it cannot be that of a memory. */
-export function readText(candidate: Candidate, limit: number): string {
+function readText(candidate: Candidate, limit: number): string {
   const bytes = candidate.read(limit)
   if (bytes.length > limit)
     throw new UnsuitableError(`more than ${limit} bytes, which is the limit`)
@@ -127,27 +115,19 @@ class Places {
   }
 }
 
-interface Rules {
-  readonly onConflict: OnConflict
-  readonly settings: Settings
-}
-
 class Planner {
-  readonly jobs: Job[] = []
-  readonly skipped: string[] = []
-  readonly conflicts: string[] = []
-  readonly unsuitable: Unsuitable[] = []
-  readonly held: Held[] = []
-  readonly flagged: LeftOut[] = []
-  unchanged = 0
+  readonly places = new Places()
+  readonly plan: Plan
   readonly #store: MemoryStore
-  readonly #places: Places
-  readonly #rules: Rules
+  readonly #settings: Settings
+  readonly #onConflict: OnConflict
 
-  constructor(store: MemoryStore, places: Places, rules: Rules) {
+  constructor(store: MemoryStore, settings: Settings, onConflict: OnConflict) {
     this.#store = store
-    this.#places = places
-    this.#rules = rules
+    this.#settings = settings
+    this.#onConflict = onConflict
+    const lists = { jobs: [], skipped: [], conflicts: [], unsuitable: [], held: [], flagged: [] }
+    this.plan = { ...lists, unchanged: 0, memories: 0, limit: settings.limits.memories }
   }
 
   async add(candidate: Candidate): Promise<void> {
@@ -156,56 +136,40 @@ class Planner {
     } catch (error) {
       const isReason = error instanceof UnsuitableError || hasCode(error, 'invalid_path')
       if (!isReason) throw error
-      this.#refuse(candidate, error.code, error.message)
+      this.plan.unsuitable.push({ origin: candidate.origin, reason: error.message })
     }
   }
 
   async #plan(candidate: Candidate): Promise<void> {
     const path = checkNewPath(candidate.path)
-    const content = readText(candidate, this.#rules.settings.limits.contentBytes)
-    const occupant = this.#places.find(path)
+    const content = readText(candidate, this.#settings.limits.contentBytes)
+    const occupant = this.places.find(path)
     if (occupant !== undefined && 'read' in occupant) {
       throw new UnsuitableError(`its path and that of ${occupant.origin} exclude each other`)
     }
     const current = occupant?.path === path ? occupant : undefined
-    if (current?.sha256 === sha256OfText(content)) {
-      this.unchanged += 1
-      return
-    }
-    if (occupant !== undefined) {
-      const { onConflict } = this.#rules
-      if (onConflict === 'skip') return void this.skipped.push(path)
-      if (current === undefined || onConflict === 'fail') {
-        return void this.conflicts.push(occupant.path)
-      }
-    }
-    await this.#planJob({ candidate, current }, content)
+    if (current?.sha256 === sha256OfText(content)) this.plan.unchanged += 1
+    else if (occupant !== undefined && this.#onConflict === 'skip') this.plan.skipped.push(path)
+    else if (occupant !== undefined && (current === undefined || this.#onConflict === 'fail')) {
+      this.plan.conflicts.push(occupant.path)
+    } else await this.#planJob({ candidate, current }, content)
   }
 
   async #planJob(job: Job, content: string): Promise<void> {
     const { candidate, current } = job
     const { origin, path } = candidate
-    const { settings } = this.#rules
     const before = async () => (current === undefined ? undefined : this.#store.read(current.path))
-    const refused = await findRefused(
-      secretGuard,
-      { path, content },
-      before,
-      allowedTexts(settings),
-    )
-    if (refused !== undefined && isGuardOn(settings)) {
-      this.held.push({ origin, path, ...refused })
+    const allowed = allowedTexts(this.#settings)
+    const refused = await findRefused(secretGuard, { path, content }, before, allowed)
+    if (refused !== undefined && isGuardOn(this.#settings)) {
+      this.plan.held.push({ origin, path, ...refused })
       return
     }
     if (refused !== undefined) {
-      this.flagged.push({ origin, reason: findingsText(refused.findings) })
+      this.plan.flagged.push({ origin, reason: findingsText(refused.findings) })
     }
-    if (current === undefined) this.#places.add(candidate)
-    this.jobs.push(job)
-  }
-
-  #refuse({ origin }: Candidate, code: ErrorCode, reason: string): void {
-    this.unsuitable.push({ origin, code, reason })
+    if (current === undefined) this.places.add(candidate)
+    this.plan.jobs.push(job)
   }
 }
 
@@ -217,4 +181,67 @@ export function checkRoom({ memories, limit }: Plan): void {
     `The store would hold ${memories} memories; its limit is ${limit}. Nothing was imported`,
     { details: { actual: memories, limit } },
   )
+}
+
+/** Commits in flight at a time; they share their writes to disk. */
+const WINDOW = 64
+
+/**
+ * Writes one commit for each memory, and returns how many. A failure (a full disk, Ctrl-C) leaves
+ * whole memories and reports how many; the same command continues there.
+ */
+export async function writeJobs(
+  store: MemoryStore,
+  jobs: readonly Job[],
+  author: Author,
+  { signal, progress }: WorkOptions,
+): Promise<number> {
+  const { contentBytes } = (await store.status()).settings.limits
+  let done = 0
+  let commits = 0
+  for (let at = 0; at < jobs.length; at += WINDOW) {
+    if (signal?.aborted === true) {
+      throw interrupted(new StoreError('cancelled', 'Cancelled'), done)
+    }
+    const window = jobs.slice(at, at + WINDOW)
+    const results = await Promise.allSettled(
+      window.map(async (job) => store.as(author).apply([changeOf(job, contentBytes)])),
+    )
+    const applied = results.filter((result) => result.status === 'fulfilled')
+    done += applied.length
+    commits += applied.filter(({ value }) => value.commit !== undefined).length
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed !== undefined) throw interrupted(failed.reason, done)
+    progress?.(done, jobs.length)
+  }
+  return commits
+}
+
+/** A memory that has changed or moved since the plan is not overwritten. */
+function changeOf({ candidate, current }: Job, limit: number): Change {
+  const content = contentOf(candidate, limit)
+  if (current === undefined) return { type: 'create', path: candidate.path, content }
+  const { path, sha256: expectedSha256 } = current
+  return { type: 'write', path, content, expectedSha256 }
+}
+
+/** Reads it again: a source may be larger than the RAM, and may change after the plan. */
+function contentOf(candidate: Candidate, limit: number): string {
+  try {
+    return readText(candidate, limit)
+  } catch (error) {
+    if (!(error instanceof UnsuitableError)) throw error
+    throw new StoreError('invalid_input', `${candidate.origin} has changed: ${error.message}`)
+  }
+}
+
+function interrupted(error: unknown, done: number): unknown {
+  if (!(error instanceof StoreError)) return error
+  const { code, details, cause } = error
+  const count = countText(done, 'memory was', 'memories were')
+  const message = `${error.message}; ${count} imported before`
+  return new CommandError(code, message, 'Run it again: it continues where it stopped', {
+    details,
+    cause,
+  })
 }

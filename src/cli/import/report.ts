@@ -1,4 +1,4 @@
-// What an import says: what was written and what not, and why. Pure.
+// The answer to an import: the memories that were written, and the others with the reason. Pure.
 
 import { findingsText } from '../../store/guard/guard.ts'
 import { visibleLine } from '../../text/visible.ts'
@@ -20,7 +20,7 @@ export interface Imported {
 
 /** Names that are shown for one reason. */
 const NAMED_MAX = 3
-/** That of `sensitive_content`: what was imported stays, and something was refused. */
+/** The exit code of `sensitive_content`: some texts were refused, and the others imported. */
 const HELD = 6
 
 export function importAnswer(imported: Imported): Answer {
@@ -31,8 +31,11 @@ export function importAnswer(imported: Imported): Answer {
   const notes = [leftOutNote(leftOut), heldNote(plan.held), flaggedNote(plan.flagged, dryRun)]
     .filter((note) => note !== undefined)
     .join('\n')
+  const undo = commits === 0 ? '' : `\`gitlocket rollback --session ${session}\` takes it back`
+  const listed = listOf(changes.map(({ path, action }) => `${action} ${path}`))
+  const lines = [summary(imported), dryRun ? listed : undo].filter((line) => line !== '')
   return {
-    text: `${summary(imported)}\n${dryRun ? listed(changes) : undoLine(commits, session)}`,
+    text: `${lines.join('\n')}\n`,
     json: {
       imported: plan.jobs.length,
       commits,
@@ -59,15 +62,6 @@ function summary({ plan, dryRun }: Imported): string {
     ...(skipped.length === 0 ? [] : [`skipped ${numberText(skipped.length)}`]),
   ]
   return [`${dryRun ? 'Would import' : 'Imported'} ${count}`, ...others].join('; ')
-}
-
-function listed(changes: readonly { readonly path: string; readonly action: string }[]): string {
-  if (changes.length === 0) return ''
-  return `${listOf(changes.map(({ path, action }) => `${action} ${path}`))}\n`
-}
-
-function undoLine(commits: number, session: string): string {
-  return commits === 0 ? '' : `\`gitlocket rollback --session ${session}\` takes it back\n`
 }
 
 /** A line for each reason, with some names. All are in the JSON. */
@@ -115,40 +109,27 @@ function flaggedNote(flagged: readonly LeftOut[], dryRun: boolean): string | und
   return `Secrets ${what} imported, since the guard of this store is off:\n${listOf(lines)}`
 }
 
-/** The error that refuses an import, with everything that is wrong; undefined if nothing is. */
-export function findRefusal({ unsuitable, conflicts }: Plan): CommandError | undefined {
-  const [first] = unsuitable
-  if (first === undefined && conflicts.length === 0) return undefined
-  const parts = [
-    ...(first === undefined
-      ? []
-      : [
-          [
-            'Some of this cannot be memories; nothing was imported',
-            listOf(unsuitable.map(({ origin, reason }) => `${origin}: ${reason}`)),
-            'Rename, convert or move these, or leave them out with --skip-unsuitable',
-          ] as const,
-        ]),
-    ...(conflicts.length === 0
-      ? []
-      : [
-          [
-            'Some paths are taken; nothing was imported',
-            listOf([...new Set(conflicts)]),
-            'Add --on-conflict skip or --on-conflict overwrite, or import below another path ' +
-              'with --to',
-          ] as const,
-        ]),
-  ]
-  return new CommandError(
-    first?.code ?? 'path_conflict',
-    parts.map(([sentence, list]) => `${sentence}\n${list}`).join('\n'),
-    parts.map(([, , hint]) => hint).join('; '),
-    {
-      facts: {
-        unsuitable: unsuitable.map(({ origin, reason }) => ({ origin, reason })),
-        conflicts,
-      },
-    },
+/** Throws `invalid_input` or `path_conflict`, with everything that is wrong. */
+export function checkPlan({ unsuitable, conflicts }: Pick<Plan, 'unsuitable' | 'conflicts'>): void {
+  const problems: { readonly text: string; readonly hint: string }[] = []
+  if (unsuitable.length > 0) {
+    const lines = unsuitable.map(({ origin, reason }) => `${origin}: ${reason}`)
+    problems.push({
+      text: `Some of this cannot be memories; nothing was imported\n${listOf(lines)}`,
+      hint: 'Rename, convert or move these, or leave them out with --skip-unsuitable',
+    })
+  }
+  if (conflicts.length > 0) {
+    problems.push({
+      text: `Some paths are taken; nothing was imported\n${listOf([...new Set(conflicts)])}`,
+      hint: 'Add --on-conflict skip or --on-conflict overwrite, or import below another path with --to',
+    })
+  }
+  if (problems.length === 0) return
+  throw new CommandError(
+    unsuitable.length > 0 ? 'invalid_input' : 'path_conflict',
+    problems.map(({ text }) => text).join('\n'),
+    problems.map(({ hint }) => hint).join('; '),
+    { facts: { unsuitable, conflicts } },
   )
 }

@@ -1,7 +1,8 @@
-// What every source of an import gives: texts with the paths that they are to have, and what it
-// left out and why. Whether a text can be a memory is for plan.ts to say, in one way for all.
+// What every source of an import returns: texts with the paths of their memories, and what it
+// leaves out. Whether a text can be a memory is decided in plan.ts, in the same way for all.
 
 import { StoreError } from '../../errors.ts'
+import { usageError } from '../call/command-error.ts'
 import type { Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'
 import { composedPath } from '../text/store-path.ts'
@@ -23,28 +24,34 @@ export interface LeftOut {
   readonly reason: string
 }
 
-/** Everything in a source. */
 export interface Found {
   readonly candidates: readonly Candidate[]
   /** What the rules of the source exclude. */
   readonly leftOut: readonly LeftOut[]
-  /** What belongs to the source and is damaged. It refuses the import unless the user skips it. */
+  /** Damaged parts of the source. They refuse the import unless the user skips them. */
   readonly unsuitable: readonly LeftOut[]
 }
 
-/** Finds everything. Must change nothing, and follow no link below what the user has named. */
+/** Must change nothing, and follow no link below the place that the user has named. */
 export type Source = (context: Context, input: Input) => Found | Promise<Found>
 
-/** One thing of a source cannot be read; the others can. The message is a reason. */
+/** One part of a source cannot be read; the others can. The message is a reason. */
 export class UnsuitableError extends StoreError {
   constructor(reason: string, cause?: unknown) {
     super('invalid_input', reason, { cause })
   }
 }
 
+/** The source that the user must name. */
+export function getSource(input: Input, what: string): string {
+  const source = input.findArgument(0)
+  if (source !== undefined) return source
+  throw usageError(`"import" needs ${what} here`, 'import')
+}
+
 /**
- * The path of a memory below `--to`, or below where the source puts its memories. File systems of
- * macOS take names apart (NFD); the store wants them composed.
+ * The path of a memory below `--to`, or below the default place of its source. File systems of
+ * macOS decompose names (NFD); the store wants them composed.
  */
 export function pathBelow(input: Input, place: string, name: string): string {
   const to = composedPath(input.text('to') ?? place)

@@ -1,7 +1,7 @@
-// Reads a tree of plain files that others may change in the meantime. Links are not followed, even
+// Reads a tree of plain files that others may change at the same time. Links are not followed, even
 // if a directory becomes one during the walk; pipes and devices are not opened; nothing is
-// written, and on Linux not even the time of the last access to a file. What the user has named is
-// opened as it was named, links included.
+// written, and on Linux not even the time of the last access to a file. Only links in the path that
+// the user has named are followed.
 
 import { isUtf8 } from 'node:buffer'
 import { closeSync, constants, type Dirent, fstatSync, openSync, readdirSync } from 'node:fs'
@@ -39,13 +39,9 @@ export async function findTree(
   rule: TreeRule,
   signal: AbortSignal | undefined,
 ): Promise<Tree> {
-  const walk = new Walk(root, rule, signal)
-  const held = attempt('list a directory', root, () => openRoot(root))
-  try {
-    await walk.visit(held, '', 1)
-  } finally {
-    held.close()
-  }
+  const walk = new Walk(root, rule, new TimeSlice(signal))
+  const held = attempt('list a directory', root, () => openDirectory(root, 0))
+  await walk.visit(held, '', 1).finally(() => held.close())
   const { files, leftOut, unsuitable } = walk
   return { files: files.toSorted(), leftOut: sorted(leftOut), unsuitable: sorted(unsuitable) }
 }
@@ -55,10 +51,10 @@ export function readInTree(root: string, name: string, limit: number): Uint8Arra
   const segments = name.split('/')
   const last = segments.pop() ?? ''
   return suitably(() => {
-    let held = openRoot(root)
+    let held = openDirectory(root, 0)
     try {
       for (const segment of segments) {
-        const next = held.open(segment)
+        const next = openDirectory(held.place(segment), O_NOFOLLOW)
         held.close()
         held = next
       }
@@ -74,7 +70,7 @@ export function readNamedFile(path: string, limit: number): Uint8Array {
   return suitably(() => readRegular(path, 0, limit))
 }
 
-/** A directory that remains the same one, whatever its path comes to mean. */
+/** An open directory, which remains the same one even if its path leads elsewhere. */
 class HeldDirectory {
   readonly #file: number
   readonly #path: string
@@ -85,18 +81,7 @@ class HeldDirectory {
   }
 
   place(name: string): string {
-    return OPEN_FILES === undefined
-      ? join(this.#path, name)
-      : `${OPEN_FILES}/${this.#file}${name === '' ? '' : `/${name}`}`
-  }
-
-  open(name: string): HeldDirectory {
-    const flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-    return new HeldDirectory(openSync(this.place(name), flags), join(this.#path, name))
-  }
-
-  entries(): readonly Dirent<Buffer>[] {
-    return readdirSync(this.place(''), { withFileTypes: true, encoding: 'buffer' })
+    return join(OPEN_FILES === undefined ? this.#path : `${OPEN_FILES}/${this.#file}`, name)
   }
 
   close(): void {
@@ -104,8 +89,8 @@ class HeldDirectory {
   }
 }
 
-function openRoot(path: string): HeldDirectory {
-  return new HeldDirectory(openSync(path, O_RDONLY | O_DIRECTORY), path)
+function openDirectory(path: string, flags: number): HeldDirectory {
+  return new HeldDirectory(openSync(path, O_RDONLY | O_DIRECTORY | flags), path)
 }
 
 class Walk {
@@ -117,14 +102,15 @@ class Walk {
   readonly #slice: TimeSlice
   #entries = 0
 
-  constructor(root: string, rule: TreeRule, signal: AbortSignal | undefined) {
+  constructor(root: string, rule: TreeRule, slice: TimeSlice) {
     this.#root = root
     this.#rule = rule
-    this.#slice = new TimeSlice(signal)
+    this.#slice = slice
   }
 
   async visit(held: HeldDirectory, below: string, depth: number): Promise<void> {
-    for (const entry of suitably(() => held.entries())) {
+    const options = { withFileTypes: true, encoding: 'buffer' } as const
+    for (const entry of suitably(() => readdirSync(held.place('.'), options))) {
       if (this.#slice.isOver()) await this.#slice.next()
       this.#entries += 1
       if (this.#entries > ENTRIES_MAX) throw tooLarge()
@@ -142,10 +128,12 @@ class Walk {
   ): Promise<void> {
     const isDirectory = entry.isDirectory()
     const own = utf8Text(entry.name)
-    const reason = entry.isSymbolicLink() ? 'symbolic link' : this.#rule(own, isDirectory)
+    const isSpecial = !isDirectory && !entry.isFile()
+    const reason = entry.isSymbolicLink()
+      ? 'symbolic link'
+      : (this.#rule(own, isDirectory) ?? (isSpecial ? 'pipe, socket or device' : undefined))
     if (reason !== undefined) this.leftOut.push({ origin: join(this.#root, name), reason })
     else if (entry.isFile()) this.files.push(name)
-    else if (!isDirectory) this.leftOut.push({ origin: join(this.#root, name), reason: special })
     else if (depth > pathSegmentsMax) this.#refuse(name, 'too many directories above it')
     else await this.#enter(held, own, name, depth)
   }
@@ -153,7 +141,7 @@ class Walk {
   async #enter(held: HeldDirectory, own: string, name: string, depth: number): Promise<void> {
     let inner: HeldDirectory | undefined
     try {
-      inner = suitably(() => held.open(own))
+      inner = suitably(() => openDirectory(held.place(own), O_NOFOLLOW))
       await this.visit(inner, `${name}/`, depth + 1)
     } catch (error) {
       if (!(error instanceof UnsuitableError)) throw error
@@ -168,16 +156,12 @@ class Walk {
   }
 }
 
-const special = 'pipe, socket or device'
-
 function tooLarge(): StoreError {
-  return new StoreError(
-    'invalid_input',
-    `The directory holds more than ${ENTRIES_MAX} entries; name the one with the memories`,
-  )
+  const problem = `The directory holds more than ${ENTRIES_MAX} entries`
+  return new StoreError('invalid_input', `${problem}; name the one with the memories`)
 }
 
-/** Opening does not wait for the other end of a pipe, should one have taken the file's place. */
+/** Does not wait for the other end of a pipe that has replaced the file. */
 function readRegular(place: string, flags: number, limit: number): Uint8Array {
   const file = openQuietly(place, O_RDONLY | O_NONBLOCK | flags)
   try {

@@ -4,7 +4,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findNamedMemory } from '../../../src/cli/import/claude-settings.ts'
+import { findNamedMemory } from '../../../src/cli/import/claude-code.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 test('the settings of an organization come before all others, later names first', () => {

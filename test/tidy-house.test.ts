@@ -17,6 +17,9 @@ const paths = git(['ls-files', '--cached', '--others', '--exclude-standard', '-z
 const sources = paths
   .filter((path) => /\.(?:tsx?|mjs)$/.test(path) && existsSync(join(root, path)))
   .map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8')))
+const documents = paths
+  .filter((path) => path.endsWith('.md') && existsSync(join(root, path)))
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
 describe('the size of the tree', () => {
   test('is within its limits', () => {
@@ -35,7 +38,7 @@ describe('the size of the tree', () => {
 })
 
 describe('the language', () => {
-  const found = oddTexts(sources)
+  const found = oddTexts(sources, documents)
 
   test.each([...found.keys()])('of %s is within its allowance', (room) => {
     expect(found.get(room)).toBeLessThanOrEqual(allowances[room] ?? 0)

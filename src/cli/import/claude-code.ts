@@ -1,5 +1,5 @@
-// The notes that Claude Code keeps of a project by itself (its documentation, "auto memory"):
-// Markdown below `projects/<project>/memory` of its directory, with the index MEMORY.md, or in the
+// The notes that the agent program keeps of a project by itself (its documentation, "auto
+// memory"): Markdown below `projects/<project>/memory` of its directory, with the index MEMORY.md, or in the
 // directory that the setting `autoMemoryDirectory` names. Reads no other setting.
 
 import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { findObject } from '../machine/json.ts'
 import { findMarkdownBelow } from './files.ts'
 import type { Found } from './source.ts'
 
-/** Claude Code cuts a longer name of a project there, and appends a hash. */
+/** The program cuts a longer name of a project there, and appends a hash. */
 const PROJECT_LENGTH_MAX = 200
 const SETTING = 'autoMemoryDirectory'
 
@@ -102,7 +102,7 @@ interface SettingsContext extends Pick<Context, 'notices'> {
 }
 
 /**
- * The directory that the settings name for a project, in Claude Code's order of precedence;
+ * The directory that the settings name for a project, in the program's order of precedence;
  * undefined if none does. Throws `invalid_input` if the notes may not be there.
  */
 export function findNamedMemory(

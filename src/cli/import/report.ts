@@ -122,7 +122,9 @@ export function checkPlan({ unsuitable, conflicts }: Pick<Plan, 'unsuitable' | '
   if (conflicts.length > 0) {
     problems.push({
       text: `Some paths are taken; nothing was imported\n${listOf([...new Set(conflicts)])}`,
-      hint: 'Add --on-conflict skip or --on-conflict overwrite, or import below another path with --to',
+      hint:
+        'Add --on-conflict skip or --on-conflict overwrite, or import below another path ' +
+        'with --to',
     })
   }
   if (problems.length === 0) return

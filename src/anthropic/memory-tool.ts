@@ -2,22 +2,22 @@
 // `betaMemoryTool`, and the whole tool for `client.beta.messages.toolRunner`. The types are written
 // out here, so that they fit every generation of the SDK and need none of them.
 
-import type { Access } from '../api/actions.ts'
+import type { Access } from '../api/operation.ts'
 import { StoreError } from '../errors.ts'
 import type { CommandName } from '../memory-tool/commands.ts'
 import {
   checkGiven,
   describeMounts,
   type MemoryMounts,
-  spaceOf,
+  mountOf,
 } from '../memory-tool/given-mounts.ts'
-import type { Mount, MountContext, MountInfo } from '../memory-tool/mount.ts'
 import { renderPrompt } from '../memory-tool/prompt.ts'
-import { refusalOf } from '../memory-tool/refusal.ts'
+import { type Refusal, refusalOf } from '../memory-tool/refusal.ts'
 import { commandOf, commandRunner, type RunCommand } from '../memory-tool/run-command.ts'
+import { ToolSpace } from '../memory-tool/tool-space.ts'
 import type { Author } from '../store/commits/commit-context.ts'
-import { toolError, type ToolErrorClass } from './tool-error.ts'
 
+export type { Access } from '../api/operation.ts'
 export { agentDefaults } from './agent-defaults.ts'
 export type {
   AgentBeta,
@@ -27,12 +27,10 @@ export type {
   ClearToolUsesEdit,
   CompactEdit,
 } from './agent-defaults.ts'
-export type { Access } from '../api/actions.ts'
 export type { CommandName } from '../memory-tool/commands.ts'
 export { memoryToolDescription, memoryToolSchema } from '../memory-tool/schema.ts'
 export type { JsonSchema, MemoryToolSchema } from '../memory-tool/schema.ts'
 export type { MemoryMount, MemoryMounts } from '../memory-tool/given-mounts.ts'
-export type { ToolErrorClass } from './tool-error.ts'
 
 /** The options that do not say who the author is. */
 export interface CommonMemoryToolOptions {
@@ -134,7 +132,7 @@ export async function memoryPrompt(
   { access }: Pick<CommonMemoryToolOptions, 'access'> = {},
 ): Promise<string> {
   const given = checkGiven(stores)
-  return renderPrompt(spaceOf(given, await describeMounts(given, access)))
+  return renderPrompt(ToolSpace.of(await describeMounts(given, access), given.isOne))
 }
 
 /** The answer of `work`. Throws errors that are meant for the model. */
@@ -153,14 +151,12 @@ async function answering(
 function runnerOf(stores: MemoryMounts, options: MemoryToolOptions): RunCommand {
   const given = checkGiven(stores)
   const author = authorOf(options)
-  const opened = given.mounts.map(({ store }) => ({ store, me: store.as(author) }))
+  // An author that is not valid is refused at once.
+  for (const { store } of given.mounts) store.as(author)
   const make = async (): Promise<RunCommand> => {
-    const infos = await describeMounts(given, options.access)
-    const mounts = infos.flatMap((info, index) => {
-      const open = opened[index]
-      return open === undefined ? [] : mountOf(info, open)
-    })
-    return commandRunner(spaceOf(given, mounts))
+    const described = await describeMounts(given, options.access)
+    const mounts = described.map((mount) => mountOf(mount, author))
+    return commandRunner(ToolSpace.of(mounts, given.isOne))
   }
   let made: Promise<RunCommand> | undefined
   return async (name, input) => {
@@ -170,11 +166,6 @@ function runnerOf(stores: MemoryMounts, options: MemoryToolOptions): RunCommand 
     })
     return (await made)(name, input)
   }
-}
-
-function mountOf(info: MountInfo, open: Omit<MountContext, 'access'>): Mount {
-  const context = { ...open, access: info.access }
-  return { ...info, use: (work) => work(context) }
 }
 
 function authorOf(options: MemoryToolOptions): Author {
@@ -188,4 +179,43 @@ function authorOf(options: MemoryToolOptions): Author {
 
 function sessionActor(session: string): Author['actor'] {
   return { type: 'session', id: session }
+}
+
+/** The SDK's class. It must be the copy that the tool runner checks with `instanceof`. */
+export type ToolErrorClass = new (content: string) => Error
+
+/** The error to throw from a handler. It keeps `cause` for the operator's log. */
+export async function toolError(
+  refusal: Refusal,
+  chosen: ToolErrorClass | undefined,
+): Promise<Error> {
+  const ToolError = chosen ?? (await findToolError())
+  if (ToolError === undefined) return withCause(new Error(refusal.message), refusal.cause)
+  return withCause(new ToolError(refusal.prefix + refusal.message), refusal.cause)
+}
+
+let found: Promise<ToolErrorClass | undefined> | undefined
+
+function findToolError(): Promise<ToolErrorClass | undefined> {
+  found ??= importToolError()
+  return found
+}
+
+/**
+ * The class of the SDK's ESM copy, or undefined if the SDK, an optional peer, is not installed. The
+ * `try` is for bundlers: some refuse to build if a module is missing outside of one.
+ */
+async function importToolError(): Promise<ToolErrorClass | undefined> {
+  try {
+    const { ToolError } = await import('@anthropic-ai/sdk/lib/tools/ToolError')
+    return ToolError
+  } catch {
+    return undefined
+  }
+}
+
+/** Sets `cause`, not enumerable, as the constructor of Error does. */
+function withCause(error: Error, cause: unknown): Error {
+  if (cause === undefined) return error
+  return Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true })
 }

@@ -5,11 +5,8 @@
 
 import { StoreError } from '../errors.ts'
 import { checkNewPath, checkPath } from '../format/path.ts'
-import type { Access } from '../hosting/host.ts'
 import { viewLinesMax } from '../limits.ts'
 import type { Applied, AppliedChanges } from '../store/changes/apply.ts'
-import type { MemoryStore } from '../store/memory-store.ts'
-import type { Searcher } from '../store/search/regex-turns.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
 import type { StoreWriter } from '../store/store-writer.ts'
@@ -22,7 +19,7 @@ import {
   splitLines,
   type TextEdit,
 } from '../text/text-edit.ts'
-import type { Effect, Operation } from './operation.ts'
+import type { MemoryReader, OperationContext } from './operation.ts'
 import type {
   CreateInput,
   DeleteInput,
@@ -31,25 +28,6 @@ import type {
   StrReplaceInput,
   ViewInput,
 } from './schemas.ts'
-
-export type { Access }
-
-/** A store, or its state at a point of the past. */
-export type MemoryReader = Pick<MemoryStore, 'read' | 'list'>
-
-export interface OperationContext {
-  readonly store: MemoryReader
-  readonly me: StoreWriter
-  readonly access: Access
-  /** Whose turn it is, where the callers of a server share the threads for regular expressions. */
-  readonly searcher?: Searcher | undefined
-}
-
-/** What an operation does, to an input that needs no schema or has passed one. */
-export type Action<Input, Result, Context = OperationContext> = Omit<
-  Operation<Input, Result, Context>,
-  'input'
->
 
 /** Consecutive lines of a text. */
 export interface Lines {
@@ -73,73 +51,50 @@ export const listingDepth = 2
 const OCCURRENCES_MAX = 1000
 const SNIPPET_MARGIN = 2
 
-export const view: Action<ViewInput, ViewResult> = {
-  name: 'view',
-  effect: 'read',
-  run: ({ store }, input) => viewPath(store, input),
+export async function create(
+  { me }: OperationContext,
+  { path, file_text }: CreateInput,
+): Promise<Applied> {
+  // The path grammar has no root, but the root exists.
+  if (path === '/') throw taken(path)
+  return me.apply([{ type: 'create', path, content: file_text }])
 }
 
-export const create: Action<CreateInput, Applied> = {
-  name: 'create',
-  effect: 'write',
-  run: async ({ me }, { path, file_text }) => {
-    // The path grammar has no root, but the root exists.
-    if (path === '/') throw taken(path)
-    return me.apply([{ type: 'create', path, content: file_text }])
-  },
+export function strReplace({ me }: OperationContext, input: StrReplaceInput): Promise<EditResult> {
+  return replaceText(me, input)
 }
 
-export const strReplace: Action<StrReplaceInput, EditResult> = {
-  name: 'str_replace',
-  effect: 'write',
-  run: ({ me }, input) => replaceText(me, input),
-}
-
-export const insert: Action<InsertInput, Applied> = {
-  name: 'insert',
-  effect: 'write',
-  run: async ({ me }, { path, insert_line, insert_text }) => {
-    const edit = (content: string): string => {
-      checkInsertLine(path, insert_line, countLines(content))
-      return insertAfterLine(content, insert_line, insert_text)
-    }
-    return me.edit(checkFilePath(path), edit)
-  },
+export async function insert(
+  { me }: OperationContext,
+  { path, insert_line, insert_text }: InsertInput,
+): Promise<Applied> {
+  const edit = (content: string): string => {
+    checkInsertLine(path, insert_line, countLines(content))
+    return insertAfterLine(content, insert_line, insert_text)
+  }
+  return me.edit(checkFilePath(path), edit)
 }
 
 /** Deletes a file, or a directory with everything below it. */
-export const remove: Action<DeleteInput, Applied> = {
-  name: 'delete',
-  effect: 'write',
-  run: async ({ me }, { path }) => {
-    checkNotRoot(path, 'deleted')
-    return me.delete(checkStorePath(path))
-  },
+export async function remove({ me }: OperationContext, { path }: DeleteInput): Promise<Applied> {
+  checkNotRoot(path, 'deleted')
+  return me.delete(checkStorePath(path))
 }
 
-export const rename: Action<RenameInput, Applied> = {
-  name: 'rename',
-  effect: 'write',
-  run: renamePath,
-}
-
-/** Runs an action. Throws `read_only` first. */
-export async function runAction<Input, Result, Context extends OperationContext>(
-  action: Action<Input, Result, Context>,
-  context: Context,
-  input: Input,
-): Promise<Result> {
-  checkAccess(action, context.access)
-  return action.run(context, input)
-}
-
-/** Throws `read_only`. */
-export function checkAccess(
-  { name, effect }: { readonly name: string; readonly effect: Effect },
-  access: Access,
-): void {
-  if (effect === 'read' || access === 'read_write') return
-  throw new StoreError('read_only', `The access is read-only: ${name} is refused`)
+export async function rename(
+  { store, me }: OperationContext,
+  input: RenameInput,
+): Promise<Applied> {
+  const path = checkStorePath(input.old_path)
+  const to = checkStorePath(input.new_path)
+  checkNotRoot(path, 'renamed')
+  if (isBelow(to, path) || isBelow(path, to)) {
+    // Such a move is never possible, so checking first is no race. The store itself would let a
+    // file move below its own name, and the only file of a directory take the directory's place.
+    if ((await store.list(path, { depth: 0 })) === undefined) throw notFound(path)
+    throw isBelow(to, path) ? intoItself(to) : taken(to)
+  }
+  return me.move(path, to)
 }
 
 /** The path itself, if it is the root or a path of FORMAT §5.2. Throws `invalid_path`. */
@@ -157,7 +112,7 @@ export function isBelow(path: string, directory: string): boolean {
   return directory === '/' ? path !== '/' : path.startsWith(`${directory}/`)
 }
 
-/** What `view` does, on the current state of a store or a past one. */
+/** Shows a file or a directory, of a store as it is or as it was. */
 export async function viewPath(reader: MemoryReader, input: ViewInput): Promise<ViewResult> {
   const path = checkStorePath(input.path)
   const memory = path === '/' ? undefined : await reader.read(path)
@@ -244,19 +199,6 @@ function checkInsertLine(path: string, line: number, lineCount: number): void {
   throw new StoreError('invalid_line', `Text can be inserted after the lines 0 to ${lineCount}`, {
     details: { path, parameter: 'insert_line', actual: line, limit: lineCount },
   })
-}
-
-async function renamePath({ store, me }: OperationContext, input: RenameInput): Promise<Applied> {
-  const path = checkStorePath(input.old_path)
-  const to = checkStorePath(input.new_path)
-  checkNotRoot(path, 'renamed')
-  if (isBelow(to, path) || isBelow(path, to)) {
-    // Such a move is never possible, so checking first is no race. The store itself would let a
-    // file move below its own name, and the only file of a directory take the directory's place.
-    if ((await store.list(path, { depth: 0 })) === undefined) throw notFound(path)
-    throw isBelow(to, path) ? intoItself(to) : taken(to)
-  }
-  return me.move(path, to)
 }
 
 /** A path that a file can have: any but the root. */

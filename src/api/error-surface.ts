@@ -3,7 +3,6 @@
 // a code without a row does not compile. docs/ERRORS.md is generated from it.
 
 import { type ErrorCode, StoreError } from '../errors.ts'
-import { afterBackup, keepStateApart, mendStore } from './advice.ts'
 import type { ExitCode } from './exit-codes.ts'
 
 /** `error.type` of an answer of the Memory Stores API. */
@@ -30,6 +29,21 @@ export interface ErrorSurface {
   /** What to do, as one sentence without a final period. */
   readonly advice: string
 }
+
+/** About the anchor: why it is not backed up with the store. */
+export const keepStateApart: string =
+  'never restore the state directory from a backup: its anchor reveals that a store was rolled ' +
+  'back, and an older anchor does not'
+
+/** About a store that was restored from a backup on purpose. */
+export const afterBackup: string =
+  'After restoring the store from a backup, accept it with `gitlocket verify ' +
+  '--accept-rolled-back`, then run `gitlocket sync` before you write anything'
+
+/** About files that are damaged or missing. */
+export const mendStore: string =
+  'Run `gitlocket doctor --repair`; with `--from` and a remote, a backup or another clone, it ' +
+  'takes the missing objects from there'
 
 const distrust =
   'Do not use this copy; compare it with another device or a backup, and find out why it differs'

@@ -6,9 +6,15 @@ import { StoreError } from '../errors.ts'
 import type { Caller, Cursors, Host } from '../hosting/host.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Searcher } from '../store/search/regex-turns.ts'
-import { type Action, checkAccess, type OperationContext, runAction } from './actions.ts'
-import { type Operation, operationsIn } from './operation.ts'
-import { parseInput } from './schemas.ts'
+import {
+  checkAccess,
+  type Effect,
+  type Operation,
+  type OperationContext,
+  operationsIn,
+  runOperation,
+} from './operation.ts'
+import { fieldsIn, parseInput } from './schemas.ts'
 import type { Wire } from './wire.ts'
 
 /** For operations in one store; a server of one store can offer them, too. */
@@ -48,27 +54,40 @@ export interface HostedRoute {
 }
 
 /** An operation as a route has it: parses its input, whose `memory_store_id` names the store. */
-export type RoutedAction = Action<Wire, Wire, HostContext>
-
-export function onHost<Input>(operation: Operation<Input, Wire, HostContext>): RoutedAction {
-  const { name, effect, input: schema } = operation
-  const run = async (context: HostContext, input: Wire): Promise<Wire> =>
-    operation.run(context, parseInput(schema, input))
-  return { name, effect, run }
+export interface RoutedOperation {
+  readonly name: string
+  readonly effect: Effect
+  /** The names of the parameters of its input. */
+  readonly fields: readonly string[]
+  readonly run: (context: HostContext, input: Wire) => Promise<Wire>
 }
 
-export function inStore<Input>(operation: Operation<Input, Wire, StoreContext>): RoutedAction {
+export function onHost<Input>({
+  name,
+  effect,
+  input: schema,
+  run,
+}: Operation<Input, Wire, HostContext>): RoutedOperation {
+  return {
+    name,
+    effect,
+    fields: fieldsIn(schema),
+    run: async (context, input) => run(context, parseInput(schema, input)),
+  }
+}
+
+export function inStore<Input>(operation: Operation<Input, Wire, StoreContext>): RoutedOperation {
   const { name, effect, input: schema } = operation
-  const run = async ({ host, caller }: HostContext, input: Wire): Promise<Wire> => {
+  const run: RoutedOperation['run'] = async ({ host, caller }, input) => {
     const storeId = String(input['memory_store_id'])
     const parsed = parseInput(schema, input)
     const { cursors } = host
     const access = caller.attached?.get(storeId) ?? 'read_write'
     return host.use(caller, storeId, (store, me) =>
-      runAction(operation, { store, me, access, cursors }, parsed),
+      runOperation(operation, { store, me, access, cursors }, parsed),
     )
   }
-  return { name, effect, run }
+  return { name, effect, fields: fieldsIn(schema), run }
 }
 
 /**
@@ -77,7 +96,7 @@ export function inStore<Input>(operation: Operation<Input, Wire, StoreContext>):
  */
 export function checkMayCall(
   { attached }: Caller,
-  operation: Pick<RoutedAction, 'name' | 'effect'>,
+  operation: RoutedOperation,
   storeId: string | undefined,
 ): void {
   if (attached === undefined) return

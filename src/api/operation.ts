@@ -2,6 +2,13 @@
 // result from `run`.
 
 import type { z } from 'zod'
+import { StoreError } from '../errors.ts'
+import type { Access } from '../hosting/host.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
+import type { Searcher } from '../store/search/regex-turns.ts'
+import type { StoreWriter } from '../store/store-writer.ts'
+
+export type { Access }
 
 /** `manage` is what the token of a session never may: stores, sessions, redactions. */
 export type Effect = 'read' | 'write' | 'manage'
@@ -20,12 +27,21 @@ export interface Operation<Input, Result, Context> {
   readonly takesTurn?: (input: Input) => boolean
 }
 
-type Define<Context> = <Input, Result>(
-  operation: Operation<Input, Result, Context>,
-) => Operation<Input, Result, Context>
+/** A store, or its state at a point of the past. */
+export type MemoryReader = Pick<MemoryStore, 'read' | 'list'>
+
+export interface OperationContext {
+  readonly store: MemoryReader
+  readonly me: StoreWriter
+  readonly access: Access
+  /** Whose turn it is, where the callers of a server share the threads for regular expressions. */
+  readonly searcher?: Searcher | undefined
+}
 
 /** Defines operations that run in one kind of context. */
-export function operationsIn<Context>(): Define<Context> {
+export function operationsIn<Context>(): <Input, Result>(
+  operation: Operation<Input, Result, Context>,
+) => Operation<Input, Result, Context> {
   return (operation) => operation
 }
 
@@ -33,3 +49,22 @@ type AnyRun = (context: never, input: never) => Promise<unknown>
 
 export type InputOf<Of extends { readonly run: AnyRun }> = Parameters<Of['run']>[1]
 export type ResultOf<Of extends { readonly run: AnyRun }> = Awaited<ReturnType<Of['run']>>
+
+/** Runs an operation. Throws `read_only` first. */
+export async function runOperation<Input, Result, Context extends OperationContext>(
+  operation: Operation<Input, Result, Context>,
+  context: Context,
+  input: Input,
+): Promise<Result> {
+  checkAccess(operation, context.access)
+  return operation.run(context, input)
+}
+
+/** Throws `read_only`. */
+export function checkAccess(
+  { name, effect }: { readonly name: string; readonly effect: Effect },
+  access: Access,
+): void {
+  if (effect === 'read' || access === 'read_write') return
+  throw new StoreError('read_only', `The access is read-only: ${name} is refused`)
+}

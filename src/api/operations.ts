@@ -2,15 +2,50 @@
 // adapters whose inputs come from outside.
 
 import * as actions from './actions.ts'
-import { operationsIn } from './operation.ts'
+import { type OperationContext, operationsIn } from './operation.ts'
 import * as schemas from './schemas.ts'
 
-const toolOperation = operationsIn<actions.OperationContext>()
+const toolOperation = operationsIn<OperationContext>()
 
-export const view = toolOperation({ ...actions.view, input: schemas.viewInput })
-export const create = toolOperation({ ...actions.create, input: schemas.createInput })
-export const strReplace = toolOperation({ ...actions.strReplace, input: schemas.strReplaceInput })
-export const insert = toolOperation({ ...actions.insert, input: schemas.insertInput })
+export const view = toolOperation({
+  name: 'view',
+  effect: 'read',
+  input: schemas.viewInput,
+  run: ({ store }, input) => actions.viewPath(store, input),
+})
+
+export const create = toolOperation({
+  name: 'create',
+  effect: 'write',
+  input: schemas.createInput,
+  run: actions.create,
+})
+
+export const strReplace = toolOperation({
+  name: 'str_replace',
+  effect: 'write',
+  input: schemas.strReplaceInput,
+  run: actions.strReplace,
+})
+
+export const insert = toolOperation({
+  name: 'insert',
+  effect: 'write',
+  input: schemas.insertInput,
+  run: actions.insert,
+})
+
 /** Deletes a file, or a directory with everything below it. */
-export const remove = toolOperation({ ...actions.remove, input: schemas.deleteInput })
-export const rename = toolOperation({ ...actions.rename, input: schemas.renameInput })
+export const remove = toolOperation({
+  name: 'delete',
+  effect: 'write',
+  input: schemas.deleteInput,
+  run: actions.remove,
+})
+
+export const rename = toolOperation({
+  name: 'rename',
+  effect: 'write',
+  input: schemas.renameInput,
+  run: actions.rename,
+})

@@ -56,6 +56,11 @@ export function parseInput<Input>(schema: z.ZodType<Input>, input: unknown): Inp
   throw invalidParameter(parameter, isMissing(input, parameter), expected)
 }
 
+/** The names of the parameters of an input. */
+export function fieldsIn(schema: z.ZodType): readonly string[] {
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+}
+
 /** What a schema takes, as JSON Schema: what it checks beyond that is in the descriptions. */
 export function inputSchemaOf({ input }: { readonly input: z.ZodType }): ObjectSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' })

@@ -2,8 +2,11 @@
 
 import { z } from 'zod'
 import { findId } from '../format/id.ts'
+import type { Cursors } from '../hosting/host.ts'
+import type { Page } from '../page.ts'
 import type { Point } from '../store/history/points.ts'
 import type { FieldsOf } from './schemas.ts'
+import { pageJson, type Wire } from './wire.ts'
 
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 100
@@ -93,3 +96,27 @@ function findTime(text: string): number | undefined {
   const milliseconds = fraction.slice(0, 3).padEnd(3, '0')
   return Date.parse(`${date}T${time}.${milliseconds}${offset.toUpperCase()}`)
 }
+
+export interface WireList<T> {
+  /** The name of the list, and every parameter that selects its items. */
+  readonly list: readonly unknown[]
+  readonly toWire: (item: T) => Wire
+  /** Gets the cursor of the list itself. */
+  readonly read: (page: string | undefined) => Promise<Page<T>>
+}
+
+/** Throws `invalid_input` for a cursor of another list. */
+export async function readPage<T>(
+  cursors: Cursors,
+  page: string | undefined,
+  { list, toWire, read }: WireList<T>,
+): Promise<Wire> {
+  const name = JSON.stringify(list)
+  const { data, nextPage } = await read(page === undefined ? undefined : cursors.open(name, page))
+  return pageJson(
+    data.map(toWire),
+    nextPage === undefined ? undefined : cursors.seal(name, nextPage),
+  )
+}
+
+export const emptyPage: Page<never> = { data: [], nextPage: undefined }

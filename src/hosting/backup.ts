@@ -2,15 +2,17 @@
 // store is copied while it holds still, and the catalogue last, so that the copy has every store
 // that the catalogue lists. What is copied stays sealed, and is of use with the identity alone.
 
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
+import { pause } from '../async.ts'
 import { atomicWrite, type Disk, makeDurableDirectory } from '../disk/disk.ts'
+import { filesBelow } from '../disk/file-sweep.ts'
 import { StoreError } from '../errors.ts'
 import { holdStill, isOfCopy } from '../git/disk-store/repository-copy.ts'
+import { MEBIBYTE } from '../limits.ts'
 import { openStore } from '../store/open.ts'
 import { Catalogue } from './catalogue.ts'
 import { Credentials } from './credentials.ts'
 import { DataDirectory, type HostNotice, type HostPlaces } from './data-directory.ts'
-import { copyFiles } from './durable-copy.ts'
 
 export interface BackupOptions extends HostPlaces {
   /** Told of each store that could not be copied or opened. */
@@ -181,4 +183,51 @@ function checkHasData(disk: Disk, directory: string): void {
 function checkIsEmpty(disk: Disk, directory: string, ignored?: string): void {
   if (disk.list(directory).every((name) => name === ignored)) return
   throw new StoreError('invalid_input', 'The directory to copy to must be absent or empty')
+}
+
+/** The files of a directory to copy, by their paths in it. */
+export type Choice = (path: string) => boolean
+
+/**
+ * Copies the files below `from` that are chosen and not there yet. Durable when it resolves, with
+ * the names in all directories that were made.
+ */
+async function copyFiles(
+  disk: Disk,
+  from: string,
+  to: string,
+  choice: Choice,
+): Promise<void> {
+  const directories = new Set([to])
+  await makeDurableDirectory(disk, to)
+  for (const file of filesBelow(disk, from)) {
+    const path = file.slice(from.length + 1)
+    const target = `${to}/${path}`
+    if (!choice(path) || disk.stat(target) !== undefined) continue
+    await makeDurableDirectory(disk, dirname(target))
+    await copyFile(disk, file, target)
+    directories.add(dirname(target))
+  }
+  for (const directory of directories) await disk.syncDirectory(directory)
+}
+
+async function copyFile(disk: Disk, from: string, to: string): Promise<void> {
+  const source = disk.open(from, 'r')
+  try {
+    const target = disk.open(to, 'wx')
+    try {
+      const size = disk.size(source)
+      const buffer = new Uint8Array(Math.min(size, MEBIBYTE))
+      for (let at = 0; at < size; at += buffer.length) {
+        const count = disk.read(source, buffer, at)
+        disk.write(target, buffer.subarray(0, count), at)
+        await pause(undefined)
+      }
+      await disk.sync(target)
+    } finally {
+      disk.close(target)
+    }
+  } finally {
+    disk.close(source)
+  }
 }

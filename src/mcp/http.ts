@@ -4,8 +4,8 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { toHex } from '../bytes.ts'
 import { systemRandom } from '../crypto/random.ts'
+import { clientName } from './author.ts'
 import { makeServer, type Served } from './protocol.ts'
-import { clientName } from './session-names.ts'
 
 const SESSION_HEADER = 'mcp-session-id'
 const SESSION_BYTES = 16

@@ -3,24 +3,34 @@
 
 import type { Readable, Writable } from 'node:stream'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import { type Access, checkStorePath } from '../api/actions.ts'
-import type { HostedRoute } from '../api/hosted.ts'
+import { checkStorePath } from '../api/actions.ts'
+import type { HostedCall, HostedRoute } from '../api/hosted.ts'
+import type { Access } from '../api/operation.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
-import { checkGiven, describeMounts, type MemoryMounts } from '../memory-tool/given-mounts.ts'
+import type { Caller, Host } from '../hosting/host.ts'
+import { sessionStoresMax } from '../limits.ts'
+import {
+  checkGiven,
+  describeMounts,
+  type MemoryMounts,
+  mountOf,
+} from '../memory-tool/given-mounts.ts'
+import { hostedMounts } from '../memory-tool/hosted.ts'
 import type { Mount } from '../memory-tool/mount.ts'
-import { turnOrder } from '../memory-tool/turn-order.ts'
+import { renderPrompt } from '../memory-tool/prompt.ts'
+import { turnOrder } from '../memory-tool/run-command.ts'
+import { ToolSpace } from '../memory-tool/tool-space.ts'
 import type { Author } from '../store/commits/commit-context.ts'
-import { hostedAuthor, hostedSpace } from './hosted.ts'
+import { inRegexTurn, type Searcher } from '../store/search/regex-turns.ts'
+import { AuthorResolver, keySession, runSession } from './author.ts'
 import { handleHttp } from './http.ts'
-import { makeServer } from './protocol.ts'
-import { type AuthorOf, Scribe, serving, type ServingOptions } from './serving.ts'
-import { runSession } from './session-names.ts'
+import { makeServer, type Served } from './protocol.ts'
 import { LineTransport } from './stdio.ts'
 
 export type { HostedRoute } from '../api/hosted.ts'
-export type { Access } from '../api/actions.ts'
+export type { Access } from '../api/operation.ts'
 export type { MemoryMount, MemoryMounts } from '../memory-tool/given-mounts.ts'
 
 export interface McpOptions {
@@ -48,11 +58,14 @@ export interface McpConnection {
   close(): Promise<void>
 }
 
+/** The stores that a client reaches. */
 interface Reached {
   readonly mounts: readonly Mount[]
   /** The store is `/memories` itself. */
   readonly isOne: boolean
 }
+
+type ServingOptions = Pick<Served, 'version' | 'inOrder' | 'tell'>
 
 const VERSION = '1'
 
@@ -66,10 +79,10 @@ export async function serveMcp(
   output: Writable,
   options: McpOptions = {},
 ): Promise<McpConnection> {
-  const { mounts, isOne } = await reached(stores, options)
+  const reached = await reachedBy(stores, options)
   const transport = new LineTransport(input, output)
-  const scribe = new Scribe(authorOf(options), undefined, options.session)
-  const served = serving(mounts, isOne, scribe, { ...commonOf(options), inOrder: turnOrder() })
+  const authors = new AuthorResolver(authorOf(options), undefined, options.session)
+  const served = serve(reached, authors, { ...commonOf(options), inOrder: turnOrder() })
   const handle = serveStdio(() => makeServer(served), { transport, maxSubscriptions: 0 })
   return { closed: transport.closed, close: () => handle.close() }
 }
@@ -82,13 +95,13 @@ export async function mcpHandler(
   stores: MemoryMounts,
   options: McpOptions = {},
 ): Promise<(request: Request) => Promise<Response>> {
-  const { mounts, isOne } = await reached(stores, options)
+  const reached = await reachedBy(stores, options)
   const common = { ...commonOf(options), inOrder }
   const authorFor = authorOf(options)
   return (request) =>
-    handleHttp(request, (name) => {
-      return serving(mounts, isOne, new Scribe(authorFor, name, options.session), common)
-    })
+    handleHttp(request, (name) =>
+      serve(reached, new AuthorResolver(authorFor, name, options.session), common),
+    )
 }
 
 /** The route `/mcp` of a server, for its option `routes`. */
@@ -96,12 +109,12 @@ export function mcpRoute(options: Pick<McpOptions, 'version'> = {}): HostedRoute
   const { version = VERSION } = options
   return {
     path: '/mcp',
-    handle: async ({ host, caller, request, searcher, tell }) => {
-      const { searchParams } = new URL(request.url)
-      const { mounts, isOne } = hostedSpace(host, caller, searchParams, searcher)
+    handle: async (call) => {
+      const reached = hostedSpace(call)
+      const { caller, request, tell } = call
       return handleHttp(request, (name) => {
-        const scribe = new Scribe((given) => hostedAuthor(caller, given), name)
-        return serving(mounts, isOne, scribe, { version, tell, inOrder })
+        const authors = new AuthorResolver((given) => hostedAuthor(caller, given), name)
+        return serve(reached, authors, { version, tell, inOrder })
       })
     },
   }
@@ -116,29 +129,93 @@ function commonOf({ version = VERSION, onError }: McpOptions): Omit<ServingOptio
   return { version, tell: onError ?? (() => undefined) }
 }
 
-function authorOf({ author, clock = systemClock }: McpOptions): AuthorOf {
+function authorOf({ author, clock = systemClock }: McpOptions): (name: unknown) => Author {
   if (author !== undefined) return () => author
-  return (name) => {
-    return { actor: { type: 'session', id: runSession(name, clock, systemRandom) } }
-  }
+  return (name) => ({ actor: { type: 'session', id: runSession(name, clock, systemRandom) } })
 }
 
-async function reached(stores: MemoryMounts, options: McpOptions): Promise<Reached> {
+async function reachedBy(stores: MemoryMounts, options: McpOptions): Promise<Reached> {
   const given = checkGiven(stores)
   const { access, path = '/', instructions, author = unnamed } = options
   if (!given.isOne && (path !== '/' || instructions !== undefined)) {
     throw new StoreError('invalid_input', '`path` and `instructions` are options for one store')
   }
   const one = { name: 'memories', root: checkStorePath(path), instructions }
-  const infos = await describeMounts(given, access)
-  const mounts = infos.flatMap((info, index): readonly Mount[] => {
-    const store = given.mounts[index]?.store
-    if (store === undefined) return []
-    const context = { store, me: store.as(author), access: info.access }
-    return [{ ...info, ...(given.isOne && one), use: (work) => work(context) }]
-  })
+  const described = await describeMounts(given, access)
+  const mounts = described.map((mount) => Object.assign(mountOf(mount, author), given.isOne && one))
   return { mounts, isOne: given.isOne }
 }
 
-/** Nothing is written in this name: who calls is known when he does. */
+/** Placeholder author; the caller is known per request. */
 const unnamed: Author = { actor: { type: 'session', id: 'mcp-client' } }
+
+function serve(
+  { mounts, isOne }: Reached,
+  { hear, author }: AuthorResolver,
+  options: ServingOptions,
+): Served {
+  const authored = mounts.map((mount): Mount => ({
+    ...mount,
+    use: (work) => mount.use((context) => work({ ...context, me: context.store.as(author()) })),
+  }))
+  const space = ToolSpace.of(authored, isOne)
+  return { space, instructions: `${renderPrompt(space)}\n\n${otherTools}`, hear, ...options }
+}
+
+const otherTools =
+  'In addition to the tool `memory`, `memory_search` finds known facts, `memory_read` gives the ' +
+  'exact text and its hash, and `memory_history` and `memory_restore` bring back old versions.'
+
+/** A key's client is a session of its own; a session is itself, whatever its client is called. */
+function hostedAuthor({ actor, keyId }: Caller, name: unknown): Author {
+  return actor.type === 'session' ? { actor } : { actor, session: keySession(name, keyId) }
+}
+
+/**
+ * The stores that the address names, else those of the session, else all that the key's workspace
+ * has. Throws `invalid_input` for more than a session may have, and `not_found`.
+ */
+function hostedSpace({ host, caller, request, searcher }: HostedCall): Reached {
+  const named = new URL(request.url).searchParams.getAll('memory_store_id')
+  const storeIds = named.length > 0 ? checkNamed(named) : storesOf(host, caller)
+  const mounts = hostedMounts(host, caller, storeIds).map((mount) => searchedBy(mount, searcher))
+  return { mounts, isOne: named.length === 1 }
+}
+
+function searchedBy(mount: Mount, searcher: Searcher): Mount {
+  return {
+    ...mount,
+    useInTurn: async (work) => {
+      // To open the store within the turn would keep other searches waiting, and to hold it open
+      // before the turn would keep its place from other stores.
+      await mount.use(async () => undefined)
+      return inRegexTurn(searcher, () => mount.use((context) => work({ ...context, searcher })))
+    },
+  }
+}
+
+function checkNamed(named: readonly string[]): readonly string[] {
+  if (new Set(named).size === named.length && named.length <= sessionStoresMax) return named
+  throw refused(`Name 1 to ${sessionStoresMax} memory stores, each once, as memory_store_id`)
+}
+
+/** The stores of a key's workspace; undefined for those of a session. */
+function storesOf(host: Host, caller: Caller): readonly string[] | undefined {
+  if (caller.attached !== undefined) return undefined
+  const { data, nextPage } = host.list(caller, { limit: sessionStoresMax })
+  if (data.length === 0) {
+    throw refused(
+      'The workspace of this API key has no memory store yet: create one with ' +
+        '`gitlocket store create` on the server, or with `POST /v1/memory_stores`',
+    )
+  }
+  if (nextPage === undefined) return data.map(({ storeId }) => storeId)
+  throw refused(
+    `The workspace of this API key has more than ${sessionStoresMax} memory stores: name those ` +
+      'to use in the address, such as /mcp?memory_store_id=memstore_…',
+  )
+}
+
+function refused(message: string): StoreError {
+  return new StoreError('invalid_input', message, { details: { parameter: 'memory_store_id' } })
+}

@@ -15,10 +15,9 @@ import type { Effect } from '../api/operation.ts'
 import type { Wire } from '../api/wire.ts'
 import { errorContentOf, isFault, refusalOf } from '../memory-tool/refusal.ts'
 import type { ToolSpace } from '../memory-tool/tool-space.ts'
-import { effectOf, memoryCommand } from './memory-command.ts'
 import { listResources, readResource, resourceTemplate } from './resources.ts'
 import type { Tool } from './tool-call.ts'
-import { tools } from './tools.ts'
+import { effectOf, memoryCommand, tools } from './tools.ts'
 
 /** What a server serves. */
 export interface Served {

@@ -2,8 +2,7 @@
 // work. Must not decide anything that an operation decides.
 
 import type { Tool as Definition } from '@modelcontextprotocol/server'
-import { runAction } from '../api/actions.ts'
-import type { Effect, Operation } from '../api/operation.ts'
+import { type Effect, type Operation, runOperation } from '../api/operation.ts'
 import type { PathContext } from '../api/path-operations.ts'
 import { inputSchemaOf, type ObjectSchema, parseInput } from '../api/schemas.ts'
 import type { Wire } from '../api/wire.ts'
@@ -77,7 +76,9 @@ export async function runAt<Input, Result>(
   const { root, use, useInTurn = use } = mount
   const using = operation.takesTurn?.(input) === true ? useInTurn : use
   try {
-    return await using((context) => runAction(operation, { ...context, root }, { ...input, path }))
+    return await using((context) =>
+      runOperation(operation, { ...context, root }, { ...input, path }),
+    )
   } catch (error) {
     throw refusalAt(shown, error)
   }

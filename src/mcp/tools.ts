@@ -1,9 +1,14 @@
 // The tools in addition to the six commands of the memory tool: their names, descriptions and
 // answers. The operations behind them are in api/.
 
+import type { Effect } from '../api/operation.ts'
 import * as operations from '../api/path-operations.ts'
-import { timestamp } from '../api/wire.ts'
+import type { ObjectSchema } from '../api/schemas.ts'
+import { timestamp, type Wire } from '../api/wire.ts'
+import { commands } from '../memory-tool/commands.ts'
 import { formatSize } from '../memory-tool/render.ts'
+import { commandOf } from '../memory-tool/run-command.ts'
+import { memoryToolDescription, memoryToolSchema } from '../memory-tool/schema.ts'
 import { runAt, type Tool, toolOf } from './tool-call.ts'
 import {
   hitOf,
@@ -179,4 +184,31 @@ function withNext(rows: readonly string[], nextPage: string | undefined, empty: 
   if (rows.length === 0) return empty
   const next = nextPage === undefined ? [] : [`[There is more: page ${JSON.stringify(nextPage)}]`]
   return [...rows, ...next].join('\n')
+}
+
+const title = 'Memory'
+const inputSchema: ObjectSchema = { ...memoryToolSchema }
+
+export const memoryCommand: Tool = {
+  definition: {
+    name: 'memory',
+    title,
+    description: memoryToolDescription,
+    inputSchema,
+    annotations: {
+      title,
+      readOnlyHint: false,
+      destructiveHint: true,
+      idempotentHint: false,
+      openWorldHint: false,
+    },
+  },
+  effect: 'write',
+  run: async (space, input) => ({ text: await commands[commandOf(input)].run(space, input) }),
+}
+
+/** A view among the writes waits for them, and they for it. */
+export function effectOf(tool: Tool, input: Wire): Effect {
+  if (tool !== memoryCommand) return tool.effect
+  return input['command'] === 'view' ? 'read' : 'write'
 }

@@ -3,11 +3,17 @@
 // decide anything that an operation decides.
 
 import * as actions from '../api/actions.ts'
-import type { Effect, Operation } from '../api/operation.ts'
+import {
+  checkAccess,
+  type Effect,
+  type Operation,
+  type OperationContext,
+  runOperation,
+} from '../api/operation.ts'
 import * as operations from '../api/operations.ts'
 import { parseInput } from '../api/schemas.ts'
 import { StoreError } from '../errors.ts'
-import { listMount, listMounts } from './listing.ts'
+import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { Mount } from './mount.ts'
 import { Refusal } from './refusal.ts'
 import { renderSnippet, renderView } from './render.ts'
@@ -102,7 +108,7 @@ interface Texts<Input, Result> {
 }
 
 function onPath<Input extends { readonly path: string }, Result>(
-  operation: Operation<Input, Result, actions.OperationContext>,
+  operation: Operation<Input, Result, OperationContext>,
   texts: Texts<Input, Result>,
 ): Command {
   const run = async (space: ToolSpace, raw: unknown): Promise<string> => {
@@ -115,7 +121,7 @@ function onPath<Input extends { readonly path: string }, Result>(
     try {
       const { path } = place
       const result = await mount.use((context) =>
-        actions.runAction(operation, context, { ...input, path }),
+        runOperation(operation, context, { ...input, path }),
       )
       return texts.answer(shown, result)
     } catch (error) {
@@ -139,7 +145,7 @@ async function view(space: ToolSpace, raw: unknown): Promise<string> {
   try {
     const { path } = place
     const result = await mount.use((context) =>
-      actions.runAction(operations.view, context, { ...input, path }),
+      runOperation(operations.view, context, { ...input, path }),
     )
     return renderView(shown, result)
   } catch (error) {
@@ -165,7 +171,7 @@ async function rename(space: ToolSpace, raw: unknown): Promise<string> {
   if (to.mount !== mount) throw leadsOut(space, from.shown, to)
   try {
     const paths = { old_path: from.path, new_path: to.path }
-    await mount.use((context) => actions.runAction(operations.rename, context, paths))
+    await mount.use((context) => runOperation(operations.rename, context, paths))
     return `Successfully renamed ${from.shown} to ${to.shown}`
   } catch (error) {
     throw refusalFor(error, { space, mount, shown: to.shown, input: from }, refuseRename)
@@ -209,7 +215,7 @@ function checkMay(
 ): void {
   if (mount === undefined) return
   try {
-    actions.checkAccess(operation, mount.access)
+    checkAccess(operation, mount.access)
   } catch (cause) {
     const where = space.directoryOf(mount)
     throw new Refusal(`The access to ${where} is read-only: ${operation.name} is refused`, {
@@ -289,4 +295,24 @@ function findFileAbove(
   if (details.path === undefined) return undefined
   const occupant = space.shown(mount, details.path)
   return actions.isBelow(shown, occupant) ? occupant : undefined
+}
+
+/** The root of a mount is a directory, whatever the store has there. */
+async function listMount(
+  { name, root, use }: Mount,
+  depth: number = actions.listingDepth,
+): Promise<DirectoryListing> {
+  const found = await use(({ store }) => store.list(root, { depth }))
+  if (found?.type === 'directory') return { ...found, name }
+  return { type: 'directory', name, path: root, sizeBytes: 0, children: [] }
+}
+
+/** Each store as a directory, in the order of a listing. */
+async function listMounts({ mounts }: ToolSpace): Promise<DirectoryListing> {
+  const listed = await Promise.all(
+    mounts.map((mount) => listMount(mount, actions.listingDepth - 1)),
+  )
+  const children = listed.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const sizeBytes = children.reduce((sum, child) => sum + child.sizeBytes, 0)
+  return { type: 'directory', name: '', path: '/', sizeBytes, children }
 }

@@ -1,13 +1,12 @@
 // What a program gives the memory tool to work with: one store, or several as directories. Checked
 // when it is given; what the stores say of themselves is asked for later.
 
-import type { Access } from '../api/actions.ts'
+import type { Access } from '../api/operation.ts'
 import { StoreError } from '../errors.ts'
 import { sessionInstructionsCharactersMax } from '../limits.ts'
+import type { Author } from '../store/commits/commit-context.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import { checkMounts, checkMountName, chooseNames } from './mount-rules.ts'
-import type { MountInfo } from './mount.ts'
-import { ToolSpace } from './tool-space.ts'
+import { checkMountName, checkMounts, chooseNames, type Mount, type MountInfo } from './mount.ts'
 
 /** One of several stores. */
 export interface MemoryMount {
@@ -44,20 +43,26 @@ export function checkGiven(given: MemoryMounts): Given {
   return { isOne: false, mounts }
 }
 
-/** A mount without the way to its store, for each that is given. `access` limits that of all. */
+/** A given store, with the facts about its mount. */
+export interface GivenMount extends MountInfo {
+  readonly store: MemoryStore
+}
+
+/** Asks the stores for their names. `access` limits that of all. */
 export async function describeMounts(
   { mounts }: Given,
   access: Access | undefined,
-): Promise<readonly MountInfo[]> {
+): Promise<readonly GivenMount[]> {
   const infos = await Promise.all(mounts.map(({ store }) => store.info()))
   const names = chooseNames(
     infos.map(({ storeId, settings }, index) => {
       return { storeId, name: settings.name, mount: mounts[index]?.mount }
     }),
   )
-  return mounts.map(({ store, instructions, ...mount }, index): MountInfo => {
+  return mounts.map(({ store, instructions, ...mount }, index): GivenMount => {
     const isFree = [access, mount.access].every((one = 'read_write') => one === 'read_write')
     return {
+      store,
       name: names[index] ?? store.id,
       storeId: store.id,
       access: isFree ? 'read_write' : 'read_only',
@@ -68,12 +73,11 @@ export async function describeMounts(
   })
 }
 
-export function spaceOf<Mounted extends MountInfo>(
-  { isOne }: Given,
-  mounts: readonly Mounted[],
-): ToolSpace<Mounted> {
-  const [only] = mounts
-  return isOne && only !== undefined ? ToolSpace.ofOne(only) : ToolSpace.ofSeveral(mounts)
+/** A mount that writes in the name of one author. */
+export function mountOf(given: GivenMount, author: Author): Mount {
+  const { store, access } = given
+  const context = { store, me: store.as(author), access }
+  return { ...given, use: (work) => work(context) }
 }
 
 function isSeveral(given: MemoryMounts): given is readonly MemoryMount[] {

@@ -3,8 +3,7 @@
 // that is not mounted.
 
 import { checkNewStorePath, checkStorePath } from '../api/actions.ts'
-import { checkMounts } from './mount-rules.ts'
-import type { Mount, MountInfo } from './mount.ts'
+import { checkMounts, type Mount, type MountInfo } from './mount.ts'
 import { parseToolPath, toolRoot } from './tool-path.ts'
 
 /** A path in its one canonical spelling, as a store and as the model know it. */
@@ -34,15 +33,16 @@ export class ToolSpace<Mounted extends MountInfo = Mount> {
     this.#isOne = isOne
   }
 
-  /** The store is `/memories`. */
-  static ofOne<Mounted extends MountInfo>(mount: Mounted): ToolSpace<Mounted> {
-    return new ToolSpace([mount], true)
-  }
-
-  /** Each store is a directory of `/memories`, whatever their number. Throws `invalid_input`. */
-  static ofSeveral<Mounted extends MountInfo>(mounts: readonly Mounted[]): ToolSpace<Mounted> {
-    checkMounts(mounts)
-    return new ToolSpace(mounts, false)
+  /**
+   * With `isOne`, the only store is `/memories`; else each is a directory of it, whatever their
+   * number. Throws `invalid_input` for stores that cannot be mounted together.
+   */
+  static of<Mounted extends MountInfo>(
+    mounts: readonly Mounted[],
+    isOne: boolean,
+  ): ToolSpace<Mounted> {
+    if (!isOne) checkMounts(mounts)
+    return new ToolSpace(mounts, isOne)
   }
 
   /** Throws a Refusal that names the parameter and echoes the input. */

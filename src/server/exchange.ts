@@ -7,10 +7,18 @@ import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller, Host } from '../hosting/host.ts'
 import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
-import { authenticate, checkDoorway, checkHeaders, type Doorways } from './admission.ts'
 import { type Answer, type Connection, jsonAnswer, newRequestId, whenSent } from './answer.ts'
 import type { KeyLimits, Stay } from './key-limits.ts'
-import { readBody, readBytes, readQuery, sentBytes } from './request-input.ts'
+import {
+  authenticate,
+  checkDoorway,
+  checkHeaders,
+  type Doorways,
+  readBody,
+  readBytes,
+  readQuery,
+  sentBytes,
+} from './request.ts'
 import type { Route } from './routes.ts'
 
 /** The facts about an answered request, without its contents. */

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
-import { HeldBytes } from './held-bytes.ts'
+import { FairQueue } from '../fair-queue.ts'
 
 export interface KeyLimitOptions {
   readonly inFlightPerKey: number
@@ -124,5 +124,50 @@ class Allowance {
 
   use(amount: number): void {
     this.#left -= amount
+  }
+}
+
+interface Waiting {
+  readonly bytes: number
+  readonly begin: () => void
+}
+
+export class HeldBytes {
+  readonly #max: number
+  readonly #waiting = new FairQueue<Waiting>()
+  #held = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /**
+   * Resolves when there is room: for one alone, whatever it needs. A small request does not pass a
+   * large one that waits, which would never have room then.
+   */
+  async take(session: string, bytes: number): Promise<void> {
+    if (this.#waiting.peek() === undefined && this.#hasRoom(bytes)) {
+      this.#held += bytes
+      return
+    }
+    await new Promise<void>((begin) => {
+      this.#waiting.push({ key: '', session }, { bytes, begin })
+    })
+  }
+
+  /** Without waiting: a request holds another number of bytes from now on. */
+  replace(before: number, after: number): void {
+    this.#held += after - before
+    for (;;) {
+      const next = this.#waiting.peek()
+      if (next === undefined || !this.#hasRoom(next.bytes)) return
+      this.#waiting.shift()
+      this.#held += next.bytes
+      next.begin()
+    }
+  }
+
+  #hasRoom(bytes: number): boolean {
+    return this.#held === 0 || this.#held + bytes <= this.#max
   }
 }

@@ -14,7 +14,6 @@ import { getRequestListener } from '@hono/node-server'
 import { assert, StoreError } from '../errors.ts'
 import { type Connection, LINGER_MS, refusalOf, send } from './answer.ts'
 import type { HttpOptions, ServerLimits } from './options.ts'
-import { Turns } from './turns.ts'
 
 export interface Address {
   readonly host: string
@@ -191,4 +190,38 @@ function addressOf(server: HttpServer, host: string, tls: HttpOptions['tls']): A
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const name = host.includes(':') ? `[${host}]` : host
   return { host, port, url: `${tls === undefined ? 'http' : 'https'}://${name}:${port}` }
+}
+
+/** On one connection: each takes some kilobytes, before anybody has looked at its credential. */
+const waitingMax = 32
+
+interface Line {
+  last: ServerResponse
+  waiting: number
+}
+
+export class Turns {
+  readonly #lines: WeakMap<IncomingMessage['socket'], Line> = new WeakMap()
+
+  /** Calls `act` when it is its turn; never if the connection ends before. */
+  take({ socket }: IncomingMessage, outgoing: ServerResponse, act: () => void): void {
+    const line = this.#lines.get(socket)
+    if (line === undefined || line.last.writableFinished) {
+      this.#lines.set(socket, { last: outgoing, waiting: 0 })
+      act()
+      return
+    }
+    // To read no more of them is not enough: Node continues after each request that it has parsed.
+    if (line.waiting >= waitingMax) {
+      socket.destroy()
+      return
+    }
+    const ahead = line.last
+    line.last = outgoing
+    line.waiting += 1
+    ahead.once('close', () => {
+      line.waiting -= 1
+      if (!socket.destroyed) act()
+    })
+  }
 }

@@ -1,23 +1,22 @@
-// The routes of the server: which operation a method and a path mean, and which of its inputs
-// travel in the query and in the body. All else that a request sends is ignored.
+// The routes of the server: which operation a method and a path mean. The inputs of the operation
+// that are not in the path travel in the query or the body. All else that a request sends is
+// ignored.
 
-import { inStore, onHost, type RoutedAction } from '../api/hosted.ts'
+import * as host from '../api/host-operations.ts'
+import { inStore, onHost, type RoutedOperation } from '../api/hosted.ts'
 import * as memories from '../api/memory-operations.ts'
-import * as sessions from '../api/session-operations.ts'
-import * as stores from '../api/store-operations.ts'
-import * as versions from '../api/version-operations.ts'
-import { runMemoryTool } from '../memory-tool/hosted-tool.ts'
+import { runMemoryTool } from '../memory-tool/hosted.ts'
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
-  readonly operation: RoutedAction
+  readonly operation: RoutedOperation
   readonly query: readonly string[]
   /** Undefined if a body is not looked at. */
   readonly body?: {
     readonly fields: readonly string[]
     /** Whether a request without one is complete (Memory Stores API §1.8). */
-    readonly optional?: boolean
+    readonly optional: boolean
   }
   /** Whether a request must name the beta of the Memory Stores API (§1.5). */
   readonly beta: boolean
@@ -30,63 +29,48 @@ const MEMORY = `${MEMORIES}/:memory_id`
 const VERSIONS = `${STORE}/memory_versions`
 const VERSION = `${VERSIONS}/:memory_version_id`
 const SESSIONS = '/v1/gitlocket/sessions'
-const TOOL = '/v1/gitlocket/memory_tool'
-
-const page = ['limit', 'page']
-const times = ['created_at[gte]', 'created_at[lte]']
-const authors = ['api_key_id', 'session_id', 'service_account_id']
-const storeFields = ['name', 'description', 'metadata']
 
 export const routes: readonly Route[] = [
-  post(STORES, onHost(stores.createStore), storeFields),
-  get(STORES, onHost(stores.listStores), ['include_archived', ...times, ...page]),
-  get(STORE, onHost(stores.retrieveStore)),
-  post(STORE, onHost(stores.updateStore), storeFields),
-  act(`${STORE}/archive`, onHost(stores.archiveStore)),
-  remove(STORE, onHost(stores.deleteStore)),
+  post(STORES, onHost(host.createStore)),
+  get(STORES, onHost(host.listStores)),
+  get(STORE, onHost(host.retrieveStore)),
+  post(STORE, onHost(host.updateStore)),
+  post(`${STORE}/archive`, onHost(host.archiveStore)),
+  remove(STORE, onHost(host.deleteStore)),
 
-  post(MEMORIES, inStore(memories.createMemory), ['path', 'content'], ['view']),
-  get(MEMORIES, inStore(memories.listMemories), ['path_prefix', 'depth', 'view', ...page]),
-  get(MEMORY, inStore(memories.retrieveMemory), ['view']),
-  post(MEMORY, inStore(memories.updateMemory), ['content', 'path', 'precondition'], ['view']),
-  remove(MEMORY, inStore(memories.deleteMemory), ['expected_content_sha256']),
+  post(MEMORIES, inStore(memories.createMemory)),
+  get(MEMORIES, inStore(memories.listMemories)),
+  get(MEMORY, inStore(memories.retrieveMemory)),
+  post(MEMORY, inStore(memories.updateMemory)),
+  remove(MEMORY, inStore(memories.deleteMemory)),
 
-  get(VERSIONS, inStore(versions.listVersions), [
-    'memory_id',
-    'operation',
-    ...authors,
-    ...times,
-    'view',
-    ...page,
-  ]),
-  get(VERSION, inStore(versions.retrieveVersion), ['view']),
-  act(`${VERSION}/redact`, inStore(versions.redactVersion)),
+  get(VERSIONS, inStore(memories.listVersions)),
+  get(VERSION, inStore(memories.retrieveVersion)),
+  post(`${VERSION}/redact`, inStore(memories.redactVersion)),
 
   // Ours: no SDK sends the header of a beta here.
-  { ...post(SESSIONS, onHost(sessions.createSession), ['resources', 'expires_in']), beta: false },
-  { ...remove(`${SESSIONS}/:session_id`, onHost(sessions.endSession)), beta: false },
-  { ...post(TOOL, onHost(runMemoryTool), ['input', 'memory_store_id']), beta: false },
+  { ...post(SESSIONS, onHost(host.createSession)), beta: false },
+  { ...remove(`${SESSIONS}/:session_id`, onHost(host.endSession)), beta: false },
+  { ...post('/v1/gitlocket/memory_tool', onHost(runMemoryTool)), beta: false },
 ]
 
-function get(path: string, operation: RoutedAction, query: readonly string[] = []): Route {
-  return { method: 'GET', path, operation, query, beta: true }
+function get(path: string, operation: RoutedOperation): Route {
+  return { method: 'GET', path, operation, query: fieldsOutside(path, operation), beta: true }
 }
 
-function remove(path: string, operation: RoutedAction, query: readonly string[] = []): Route {
-  return { method: 'DELETE', path, operation, query, beta: true }
+function remove(path: string, operation: RoutedOperation): Route {
+  return { ...get(path, operation), method: 'DELETE' }
 }
 
-function post(
-  path: string,
-  operation: RoutedAction,
-  fields: readonly string[],
-  query: readonly string[] = [],
-): Route {
-  return { method: 'POST', path, operation, query, body: { fields }, beta: true }
+/** The view is in the query. */
+function post(path: string, operation: RoutedOperation): Route {
+  const all = fieldsOutside(path, operation)
+  const fields = all.filter((name) => name !== 'view')
+  const query = all.filter((name) => name === 'view')
+  const body = { fields, optional: fields.length === 0 }
+  return { method: 'POST', path, operation, query, body, beta: true }
 }
 
-/** The fields in the path. */
-function act(path: string, operation: RoutedAction): Route {
-  const body = { fields: [], optional: true }
-  return { method: 'POST', path, operation, query: [], body, beta: true }
+function fieldsOutside(path: string, { fields }: RoutedOperation): readonly string[] {
+  return fields.filter((name) => !path.includes(`:${name}`))
 }

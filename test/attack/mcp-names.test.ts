@@ -3,8 +3,8 @@
 // line.
 
 import { beforeAll, describe, expect, test } from 'vitest'
+import { keySession, runSession } from '../../src/mcp/author.ts'
 import { mcpRoute } from '../../src/mcp/mcp.ts'
-import { keySession, runSession } from '../../src/mcp/session-names.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
 import { connectTo, connectToServer, eras } from '../support/mcp-client.ts'
 import { runningServer, type StoreOnServer } from '../support/running-server.ts'

@@ -18,7 +18,7 @@ const plainMount = {
 
 function promptOf(description: string): string {
   const other = { ...plainMount, name: 'other', storeId: 'memstore_2', description: '' }
-  return renderPrompt(ToolSpace.ofSeveral([{ ...plainMount, description }, other]))
+  return renderPrompt(ToolSpace.of([{ ...plainMount, description }, other], false))
 }
 
 /** What stands between the marks of quotation. */

@@ -3,10 +3,9 @@
 // above the mounted part of a store. The honest twin of each path is accepted.
 
 import { describe, expect, test } from 'vitest'
-import type { Access } from '../../src/api/actions.ts'
+import type { Access } from '../../src/api/operation.ts'
 import type { Mount } from '../../src/memory-tool/mount.ts'
-import { commandRunner, type RunCommand } from '../../src/memory-tool/run-command.ts'
-import { answerTool } from '../../src/memory-tool/tool-answer.ts'
+import { answerTool, commandRunner, type RunCommand } from '../../src/memory-tool/run-command.ts'
 import { ToolSpace } from '../../src/memory-tool/tool-space.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
 import { author, contentsOf, newStore } from '../support/stores.ts'
@@ -92,7 +91,7 @@ describe('T60: the directory of another store', () => {
     await hidden.as(author).write('/secret', secret)
     const { store: prefix } = await newStore()
     const mounts = [mountOf(work), mountOf(prefix, { name: 'tea' })]
-    return { run: commandRunner(ToolSpace.ofSeveral(mounts)), work, hidden }
+    return { run: commandRunner(ToolSpace.of(mounts, false)), work, hidden }
   }
 
   test('is reached by no path', async () => {
@@ -130,7 +129,7 @@ describe('T60: a read-only mount', () => {
     const mount = mountOf(store, { access: 'read_only' })
     let used = 0
     const counted: Mount = { ...mount, use: (work) => ((used += 1), mount.use(work)) }
-    const run = commandRunner(ToolSpace.ofSeveral([counted]))
+    const run = commandRunner(ToolSpace.of([counted], false))
     const [there, missing] = await Promise.all(
       ['/memories/team/there', '/memories/team/missing'].map(async (path) =>
         (await said(run, path, '/memories/team/x')).slice(2),
@@ -166,8 +165,8 @@ describe('T60: next to and above the root of a mount', () => {
     const { store } = await newStore()
     for (const [path, text] of Object.entries(files)) await store.as(author).write(path, text)
     const mount = mountOf(store, { root })
-    const run = commandRunner(ToolSpace.ofOne(mount))
-    return { run, several: commandRunner(ToolSpace.ofSeveral([mount])), store }
+    const run = commandRunner(ToolSpace.of([mount], true))
+    return { run, several: commandRunner(ToolSpace.of([mount], false)), store }
   }
 
   async function view(run: RunCommand, path: string): Promise<string> {

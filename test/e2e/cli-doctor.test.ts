@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { mendStore } from '../../src/api/advice.ts'
+import { mendStore } from '../../src/api/error-surface.ts'
 import { concatBytes } from '../../src/bytes.ts'
 import { encodeBatch } from '../../src/git/journal/journal-frame.ts'
 import type { Transition } from '../../src/git/object-store.ts'

@@ -3,7 +3,7 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type OperationContext, runAction } from '../../src/api/actions.ts'
+import { type OperationContext, runOperation } from '../../src/api/operation.ts'
 import { insert, strReplace } from '../../src/api/operations.ts'
 import { parseInput } from '../../src/api/schemas.ts'
 import { StoreError } from '../../src/errors.ts'
@@ -86,11 +86,11 @@ async function editStore(context: OperationContext, taken: Edit): Promise<Outcom
   try {
     if (taken.type === 'insert') {
       const input = { path, insert_line: taken.line, insert_text: taken.text }
-      await runAction(insert, context, parseInput(insert.input, input))
+      await runOperation(insert, context, parseInput(insert.input, input))
     } else {
       const input = { path, old_str: taken.old, new_str: taken.text }
       const parsed = parseInput(strReplace.input, input)
-      const { snippet } = await runAction(strReplace, context, parsed)
+      const { snippet } = await runOperation(strReplace, context, parsed)
       const { content } = (await context.store.read(path)) ?? { content: '' }
       const from = snippet.firstLine - 1
       const shown = content === '' ? [''] : linesOf(content).lines

@@ -158,7 +158,6 @@ export const allowances: Readonly<Record<string, number>> = {
   'comments of src/hosting': 2,
   'comments of src/keys': 2,
   'comments of src/limits.ts': 1,
-  'comments of src/mcp': 1,
   'comments of src/memory-tool': 1,
   'comments of src/store': 24,
   'comments of src/text': 3,

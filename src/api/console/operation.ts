@@ -6,8 +6,7 @@ import type { Clock } from '../../clock.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
 import type { SyncOptions } from '../../store/sync/options.ts'
-import type { Access } from '../actions.ts'
-import { operationsIn } from '../operation.ts'
+import { type Access, operationsIn } from '../operation.ts'
 
 /** The merges that the user of this device has looked at: a note, no part of the store. */
 export interface SeenMerges {

@@ -3,7 +3,7 @@
 import type { Role } from '../../format/directory.ts'
 import { isGuardOn } from '../../store/guard/guard.ts'
 import type { RemoteStatus } from '../../store/sync/remote-state.ts'
-import type { Access } from '../actions.ts'
+import type { Access } from '../operation.ts'
 import { nothing } from './fields.ts'
 import { consoleOperation } from './operation.ts'
 

@@ -4,7 +4,7 @@
 
 import { closeSync, constants, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { MemoryReader } from '../../api/actions.ts'
+import type { MemoryReader } from '../../api/operation.ts'
 import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt, capitalised, makeDirectory } from '../../home/files.ts'

@@ -1,6 +1,6 @@
 // `ls` and `cat`: print a directory or a memory of the store, current or past.
 
-import type { MemoryReader } from '../../api/actions.ts'
+import type { MemoryReader } from '../../api/operation.ts'
 import { pageJson } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'

@@ -3,9 +3,9 @@
 
 import { resolve } from 'node:path'
 import { ensureOperatorSecret } from '../../home/operator-secret-file.ts'
+import { rotateOperator } from '../../hosting/administration.ts'
 import { backupHost, type BackupReport, restoreHost } from '../../hosting/backup.ts'
 import type { HostNotice } from '../../hosting/data-directory.ts'
-import { rotateOperator } from '../../hosting/rotate-operator.ts'
 import type { Answer, Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'
 import { authorOf } from '../call/options.ts'

@@ -5,8 +5,12 @@ import { plainTextOf } from '../../home/files.ts'
 import { contentBytesFormatMax } from '../../limits.ts'
 import type { Mount } from '../../memory-tool/mount.ts'
 import { Refusal } from '../../memory-tool/refusal.ts'
-import { commandRunner, type RunCommand } from '../../memory-tool/run-command.ts'
-import { answerTool, type ToolAnswer } from '../../memory-tool/tool-answer.ts'
+import {
+  answerTool,
+  commandRunner,
+  type RunCommand,
+  type ToolAnswer,
+} from '../../memory-tool/run-command.ts'
 import { ToolSpace } from '../../memory-tool/tool-space.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { usageError } from '../call/command-error.ts'
@@ -72,7 +76,7 @@ function runnerOf(context: Context, input: Input, store: MemoryStore): RunComman
     root: '/',
     use: (work) => work(open),
   }
-  return commandRunner(ToolSpace.ofOne(mount))
+  return commandRunner(ToolSpace.of([mount], true))
 }
 
 function parseLine(line: Uint8Array | undefined): unknown {

@@ -2,7 +2,7 @@
 // durable before the answer. What agents can do too is in api/actions.ts.
 
 import * as actions from '../../api/actions.ts'
-import type { Action } from '../../api/actions.ts'
+import type { OperationContext } from '../../api/operation.ts'
 import { StoreError } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -98,6 +98,8 @@ export async function mv(context: Context, input: Input): Promise<Answer> {
   return changedAnswer(`Moved ${old_path} to ${new_path}`, new_path, applied)
 }
 
+type Action<Request, Result> = (context: OperationContext, request: Request) => Promise<Result>
+
 function run<Request, Result>(
   context: Context,
   input: Input,
@@ -114,8 +116,7 @@ function runIn<Request, Result>(
   action: Action<Request, Result>,
   request: Request,
 ): Promise<Result> {
-  const me = store.as(author)
-  return actions.runAction(action, { store, me, access: 'read_write' }, request)
+  return action({ store, me: store.as(author), access: 'read_write' }, request)
 }
 
 /** The one of --text, --file and `-` that is given. */

@@ -2,7 +2,7 @@
 // sides, and how to continue. Runs only after the store was refused for that: a journal that is
 // being written looks damaged too. Reads only.
 
-import { mendStore } from '../../api/advice.ts'
+import { mendStore } from '../../api/error-surface.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import { framesOf, type JournalSurvey, surveyJournals } from '../../git/journal/journal-survey.ts'
 import { ownDirectoryName } from '../../git/refs/repository.ts'

@@ -1,8 +1,7 @@
 // `doctor --repair`: repairs the store from its own remains and a copy, and reports what was
 // damaged, what was saved from where, and what is lost. Decides nothing: store/repair/ does.
 
-import { afterBackup } from '../../api/advice.ts'
-import { surfaceOf } from '../../api/error-surface.ts'
+import { afterBackup, surfaceOf } from '../../api/error-surface.ts'
 import type { ExitCode } from '../../api/exit-codes.ts'
 import { timestamp, type Wire } from '../../api/wire.ts'
 import { repairStore } from '../../store/repair/repair.ts'

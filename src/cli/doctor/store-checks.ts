@@ -2,7 +2,7 @@
 // what stock git says about it. The locks are in lock-checks.ts.
 
 import { spawnSync } from 'node:child_process'
-import { mendStore } from '../../api/advice.ts'
+import { mendStore } from '../../api/error-surface.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'

@@ -7,8 +7,7 @@ import { createInterface } from 'node:readline'
 import { CommandError } from '../call/command-error.ts'
 import { desktopVariables } from '../call/environment.ts'
 import { isObject, type Json, type JsonObject } from '../machine/json.ts'
-import type { Launch } from './clients.ts'
-import { shellLine } from './launch.ts'
+import { type Launch, shellLine } from './clients.ts'
 
 const PROTOCOL = '2025-11-25'
 /** A large history is verified before the first answer. */

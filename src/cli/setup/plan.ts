@@ -9,9 +9,17 @@ import type { Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'
 import { type AgentEnvironment, readAgentEnvironment } from '../call/environment.ts'
 import { isObject, type JsonObject } from '../machine/json.ts'
-import { type Client, clients, type Launch, entryOf, type Scope, SERVER_NAME } from './clients.ts'
+import {
+  type Client,
+  clients,
+  entryOf,
+  type Launch,
+  launchOf,
+  type Scope,
+  SERVER_NAME,
+  shellLine,
+} from './clients.ts'
 import { addTo, holds, type Wanted } from './json-text.ts'
-import { launchOf, shellLine } from './launch.ts'
 import { readUserFile, type UserFile } from './user-file.ts'
 
 /** One file, and its wanted contents. */

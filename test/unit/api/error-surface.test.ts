@@ -3,8 +3,14 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { afterBackup, keepStateApart, mendStore } from '../../../src/api/advice.ts'
-import { errorSurface, surfaceOf, unexpectedSurface } from '../../../src/api/error-surface.ts'
+import {
+  afterBackup,
+  errorSurface,
+  keepStateApart,
+  mendStore,
+  surfaceOf,
+  unexpectedSurface,
+} from '../../../src/api/error-surface.ts'
 import { exitCodes, syncExitCodes } from '../../../src/api/exit-codes.ts'
 import { StoreError } from '../../../src/errors.ts'
 

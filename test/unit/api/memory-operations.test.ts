@@ -2,12 +2,10 @@
 // refuse, beyond what the suite over HTTP asks.
 
 import { describe, expect, test } from 'vitest'
-import { runAction } from '../../../src/api/actions.ts'
 import type { StoreContext } from '../../../src/api/hosted.ts'
 import * as memories from '../../../src/api/memory-operations.ts'
-import type { Operation } from '../../../src/api/operation.ts'
+import { type Operation, runOperation } from '../../../src/api/operation.ts'
 import { parseInput } from '../../../src/api/schemas.ts'
-import * as versions from '../../../src/api/version-operations.ts'
 import type { Wire } from '../../../src/api/wire.ts'
 import { systemRandom } from '../../../src/crypto/random.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
@@ -36,7 +34,7 @@ function run<Input>(
   operation: Operation<Input, Wire, StoreContext>,
   input: unknown,
 ): Promise<Json> {
-  return runAction(operation, context, parseInput(operation.input, input))
+  return runOperation(operation, context, parseInput(operation.input, input))
 }
 
 async function newMemory(context: StoreContext, path: string, content = 'x'): Promise<Json> {
@@ -102,7 +100,7 @@ describe('the list of memories', () => {
     const others = [
       () => run(context, memories.listMemories, { page }),
       () => run(context, memories.listMemories, { path_prefix: '/a/', depth: 1, page }),
-      () => run(context, versions.listVersions, { page }),
+      () => run(context, memories.listVersions, { page }),
       () => run(elsewhere, memories.listMemories, { path_prefix: '/a/', page }),
     ]
     for (const other of others)
@@ -121,7 +119,7 @@ describe('the list of versions', () => {
   ])('by %s', async (_, filter, count) => {
     const context = await newContext()
     await newMemory(context, '/a')
-    expect((await run(context, versions.listVersions, filter)).data).toHaveLength(count)
+    expect((await run(context, memories.listVersions, filter)).data).toHaveLength(count)
   })
 })
 
@@ -129,7 +127,7 @@ describe('redaction', () => {
   test('leaves the current version of a live memory', async () => {
     const context = await newContext()
     const { memory_version_id } = await newMemory(context, '/a')
-    await expect(run(context, versions.redactVersion, { memory_version_id })).rejects.toMatchObject(
+    await expect(run(context, memories.redactVersion, { memory_version_id })).rejects.toMatchObject(
       { code: 'version_current' },
     )
     expect(await context.store.read('/a')).toMatchObject({ content: 'x' })
@@ -141,8 +139,8 @@ type Call = (context: StoreContext) => Promise<Json>
 test.each<[string, Call]>([
   ['a memory', (c) => run(c, memories.retrieveMemory, { memory_id: 'x' })],
   ['a memory to delete', (c) => run(c, memories.deleteMemory, { memory_id: 'mem_' })],
-  ['a version', (c) => run(c, versions.retrieveVersion, { memory_version_id: 'x' })],
-  ['a version to redact', (c) => run(c, versions.redactVersion, { memory_version_id: '../x' })],
+  ['a version', (c) => run(c, memories.retrieveVersion, { memory_version_id: 'x' })],
+  ['a version to redact', (c) => run(c, memories.redactVersion, { memory_version_id: '../x' })],
 ])('an id of another form is that of nothing: %s', async (_, call) => {
   await expect(call(await newContext())).rejects.toMatchObject({ code: 'not_found' })
 })
@@ -150,7 +148,7 @@ test.each<[string, Call]>([
 test.each<[string, Call]>([
   ['created', (c) => run(c, memories.createMemory, { path: '/a', content: '' })],
   ['deleted', (c) => run(c, memories.deleteMemory, { memory_id: 'x' })],
-  ['redacted', (c) => run(c, versions.redactVersion, { memory_version_id: 'x' })],
+  ['redacted', (c) => run(c, memories.redactVersion, { memory_version_id: 'x' })],
 ])('where the access is read-only, nothing is %s', async (_, call) => {
   const context: StoreContext = { ...(await newContext()), access: 'read_only' }
   await expect(call(context)).rejects.toMatchObject({ code: 'read_only' })

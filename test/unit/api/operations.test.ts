@@ -3,9 +3,7 @@
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { OperationContext } from '../../../src/api/actions.ts'
-import * as actions from '../../../src/api/actions.ts'
-import type { Operation } from '../../../src/api/operation.ts'
+import { type Operation, type OperationContext, runOperation } from '../../../src/api/operation.ts'
 import * as operations from '../../../src/api/operations.ts'
 import { parseInput } from '../../../src/api/schemas.ts'
 import type { ErrorDetails } from '../../../src/errors.ts'
@@ -39,7 +37,7 @@ function run<Input, Result>(
   operation: Operation<Input, Result, OperationContext>,
   input: unknown,
 ): Promise<Result> {
-  return actions.runAction(operation, context(), parseInput(operation.input, input))
+  return runOperation(operation, context(), parseInput(operation.input, input))
 }
 
 describe('results', () => {
@@ -173,8 +171,8 @@ describe('failures', () => {
 
   test('read-only access refuses writes before the store is asked', async () => {
     const readOnly = { ...context(), access: 'read_only' } as const
-    const attempt = actions.runAction(remove, readOnly, { path: '/x' })
+    const attempt = runOperation(remove, readOnly, { path: '/x' })
     await expect(attempt).rejects.toMatchObject({ code: 'read_only' })
-    await expect(actions.runAction(view, readOnly, { path: a })).resolves.toBeDefined()
+    await expect(runOperation(view, readOnly, { path: a })).resolves.toBeDefined()
   })
 })

@@ -1,7 +1,7 @@
 // The operations on memory stores and sessions: patches, archives, and what a session may.
 
 import { describe, expect, test } from 'vitest'
-import { createSession } from '../../../src/api/session-operations.ts'
+import { createSession } from '../../../src/api/host-operations.ts'
 import { newServedStore, serveStores, type Served } from '../../support/served-stores.ts'
 
 const SESSIONS = '/v1/gitlocket/sessions'

@@ -1,7 +1,7 @@
 // Where a program must not be set up from: caches that package managers clear.
 
 import { describe, expect, test } from 'vitest'
-import { checkIsInstalled } from '../../../src/cli/setup/launch.ts'
+import { checkIsInstalled } from '../../../src/cli/setup/clients.ts'
 
 const file = 'node_modules/gitlocket/src/bin/gitlocket.cjs'
 

@@ -14,11 +14,10 @@ import { cachesOfProcess } from '../../../src/cache-budget.ts'
 import { systemDisk } from '../../../src/disk/disk.ts'
 import { filesBelow } from '../../../src/disk/file-sweep.ts'
 import { StoreError } from '../../../src/errors.ts'
-import { openHostAdministration } from '../../../src/hosting/administration.ts'
+import { openHostAdministration, rotateOperator } from '../../../src/hosting/administration.ts'
 import { Catalogue } from '../../../src/hosting/catalogue.ts'
 import { DataDirectory } from '../../../src/hosting/data-directory.ts'
 import { openHost } from '../../../src/hosting/open-host.ts'
-import { rotateOperator } from '../../../src/hosting/rotate-operator.ts'
 import { generateOperatorSecret, type MemoryStore, openStore } from '../../../src/index.ts'
 import {
   callerOf,

@@ -4,7 +4,7 @@
 
 import { expect, test } from 'vitest'
 import { StoreError } from '../../../src/errors.ts'
-import { rotateOperator } from '../../../src/hosting/rotate-operator.ts'
+import { rotateOperator } from '../../../src/hosting/administration.ts'
 import { StorePool } from '../../../src/hosting/store-pool.ts'
 import { generateIdentity, generateOperatorSecret, openStore } from '../../../src/index.ts'
 import { author, newStore, reopen, type TestPlace } from '../../support/stores.ts'

@@ -2,7 +2,7 @@
 // ones included, and for none of its own kind.
 
 import { describe, expect, test } from 'vitest'
-import { turnOrder } from '../../../src/memory-tool/turn-order.ts'
+import { turnOrder } from '../../../src/memory-tool/run-command.ts'
 
 /** Calls that the test ends, and the names of those that have begun. */
 function calls() {

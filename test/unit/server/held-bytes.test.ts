@@ -1,7 +1,7 @@
 // The bytes that requests of one key hold together: a request that needs more waits for its turn.
 
 import { expect, test } from 'vitest'
-import { HeldBytes } from '../../../src/server/held-bytes.ts'
+import { HeldBytes } from '../../../src/server/key-limits.ts'
 
 /** Who has got bytes, in order, and a way to ask. */
 function asking(max: number): {

@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { Turns } from '../../../src/server/turns.ts'
+import { Turns } from '../../../src/server/listener.ts'
 import { patience } from '../../support/patience.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'

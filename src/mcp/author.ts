@@ -4,6 +4,7 @@
 import { toHex } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
+import type { Author } from '../store/commits/commit-context.ts'
 
 /** Leaves room for the end in an actor id (FORMAT §1.2). */
 const NAME_MAX = 32
@@ -36,4 +37,36 @@ export function runSession(given: unknown, clock: Clock, random: Random): string
 /** The session of a client's calls with one API key: `agent-2m9x0q4h7c1r`. */
 export function keySession(given: unknown, keyId: string): string {
   return `${clientName(given)}-${keyId.slice(-KEY_DIGITS)}`
+}
+
+/**
+ * Names the author of what a client writes: the session that `sessionNow` gives, if any. Else the
+ * author is made once, when the first call needs one, from the name that was heard first.
+ */
+export class AuthorResolver {
+  readonly #authorOf: (name: unknown) => Author
+  readonly #sessionNow: (() => string | undefined) | undefined
+  #name: unknown
+  #author: Author | undefined
+
+  constructor(
+    authorOf: (name: unknown) => Author,
+    name?: unknown,
+    sessionNow?: () => string | undefined,
+  ) {
+    this.#authorOf = authorOf
+    this.#name = name
+    this.#sessionNow = sessionNow
+  }
+
+  readonly hear = (name: unknown): void => {
+    this.#name ??= name
+  }
+
+  readonly author = (): Author => {
+    const session = this.#sessionNow?.()
+    if (session !== undefined) return { actor: { type: 'session', id: session } }
+    this.#author ??= this.#authorOf(this.#name)
+    return this.#author
+  }
 }

@@ -1,11 +1,17 @@
 // The stores of a server that a caller reaches through the memory tool. A store is held open for
 // one command and no longer.
 
+import { hostOperation } from '../api/hosted.ts'
+import { objectField, parameters } from '../api/schemas.ts'
+import { idField } from '../api/wire-fields.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller, Host, HostedStore } from '../hosting/host.ts'
 import { mountNames } from '../hosting/mount-names.ts'
 import { sessionStoresMax } from '../limits.ts'
 import type { Mount } from './mount.ts'
+import { isFault } from './refusal.ts'
+import { answerTool, commandRunner } from './run-command.ts'
+import { ToolSpace } from './tool-space.ts'
 
 /**
  * Of these stores, or of all that are attached to the session, by their names as they are now.
@@ -50,3 +56,19 @@ function mountOf(host: Host, caller: Caller, store: HostedStore, name: string): 
     use: (work) => host.use(caller, storeId, (open, me) => work({ store: open, me, access })),
   }
 }
+
+/** A store that is named is `/memories`; those of a session are directories of it. */
+export const runMemoryTool = hostOperation({
+  name: 'the memory tool',
+  effect: 'write',
+  input: parameters({
+    input: objectField('the input of the memory tool as the model wrote it'),
+    memory_store_id: idField('the memory store').nullish(),
+  }),
+  run: async ({ host, caller }, { input, memory_store_id: storeId }) => {
+    const isOne = typeof storeId === 'string'
+    const mounts = hostedMounts(host, caller, isOne ? [storeId] : undefined)
+    const run = commandRunner(ToolSpace.of(mounts, isOne))
+    return { ...(await answerTool(run, () => input, isFault)) }
+  },
+})

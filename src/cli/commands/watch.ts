@@ -1,8 +1,10 @@
-// `sync --watch`: syncs when something has changed, until it is stopped. What is on this machine is
-// watched; every other remote is asked for its head at every interval, with one request. Each turn
-// opens the store again, so that no lock is held between two. Reports transfers, errors and
-// recoveries; a turn without news prints nothing.
+// `sync --watch`: syncs when something has changed, until it is stopped. Once a second it compares
+// the files that move with a head on this machine; every other remote is asked for its head at each
+// interval, with one request. Each turn opens the store again, so that no lock is held between two.
+// Reports transfers, errors and recoveries; a turn without news prints nothing.
 
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemRandom } from '../../crypto/random.ts'
 import { StoreError } from '../../errors.ts'
@@ -13,40 +15,35 @@ import type { Answer, Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 import { repeat } from '../machine/repeat.ts'
-import { changesOfRemote, changesOfStore, WatchedPlace } from '../machine/watched-place.ts'
 import { answerText, errorText, exitCodeOf } from '../terminal/output.ts'
 import { answerOf, hasMoved, type Outcome, syncRemotes } from './sync.ts'
 
 const INTERVAL_SECONDS = 30
 const INTERVAL_SECONDS_MAX = 86_400
-/** Changes often come several at a time: so long after the first one they go together. */
-const GATHER_MS = 250
+/** How often the files on this machine are compared. */
+const LOOK_MS = 1000
 /** Exit codes of errors that another attempt does not fix. */
 const HOPELESS: ReadonlySet<number> = new Set([1, 2, 3, 7, 8, 11, 12])
 
 export async function watch(context: Context, input: Input): Promise<Answer> {
   const seconds = input.integer('interval', 1, INTERVAL_SECONDS_MAX) ?? INTERVAL_SECONDS
   const { signal } = context.interrupts
-  const syncing = new SyncWatch(context, input, seconds)
-  const ending = 'Ended; local work is safe, and the next sync continues'
+  const syncing = new SyncWatch(context, input)
+  const random = (): number => (systemRandom(1)[0] ?? 0) / 255
   const pace = { seconds, random, signal, woken: (ended: AbortSignal) => syncing.change(ended) }
-  try {
-    await context.interrupts.untilStopped(ending, () => repeat(() => syncing.turn(), pace))
-  } finally {
-    syncing.close()
-  }
+  const ending = 'Ended; local work is safe, and the next sync continues'
+  await context.interrupts.untilStopped(ending, () => repeat(() => syncing.turn(), pace))
   return { text: '', json: { type: 'sync_watch', ended: true } }
 }
 
-function random(): number {
-  return (systemRandom(1)[0] ?? 0) / 255
-}
-
-/** A remote, its address, and the last head that it showed. */
-interface WatchedRemote {
-  readonly url: string
-  /** Undefined if it is not on this machine. */
-  readonly place: WatchedPlace | undefined
+/** The store, or one of its remotes. */
+interface Watched {
+  /** Describes the files that change with its head; undefined if it is on another machine. */
+  readonly trace: (() => string) | undefined
+  /** Throws if the head cannot be read. */
+  readonly findHead: () => Promise<string | undefined>
+  /** Its trace when its head was read last. */
+  seen?: string | undefined
   /** Its head after the last sync. */
   head?: string | undefined
 }
@@ -54,24 +51,22 @@ interface WatchedRemote {
 class SyncWatch {
   readonly #context: Context
   readonly #input: Input
-  readonly #seconds: number
   readonly #reporter: Reporter
-  readonly #store: WatchedPlace
-  readonly #remotes: Map<string, WatchedRemote> = new Map()
-  readonly #told: Set<string> = new Set()
-  /** The head of the store after the last sync. */
-  #head: string | undefined
+  readonly #store: Watched
+  /** By name. */
+  #remotes: ReadonlyMap<string, Watched & { readonly url: string }> = new Map()
   /** Whether the next turn syncs, whatever it finds. */
   #isDue = true
-  #wake = (): void => undefined
 
-  constructor(context: Context, input: Input, seconds: number) {
+  constructor(context: Context, input: Input) {
     const { storeDirectory } = context.environment
     this.#context = context
     this.#input = input
-    this.#seconds = seconds
     this.#reporter = new Reporter(context, input.flag('json'))
-    this.#store = new WatchedPlace(() => changesOfStore(storeDirectory), this.#onChange)
+    this.#store = {
+      trace: () => traceOfStore(storeDirectory),
+      findHead: () => findCloneHead(storeDirectory),
+    }
   }
 
   /**
@@ -80,7 +75,7 @@ class SyncWatch {
    */
   async turn(): Promise<boolean> {
     if (!this.#isDue && !(await this.#findsMoved(true))) return true
-    await this.#watchAll()
+    await this.#listRemotes()
     const outcomes = await outcomesOf(this.#context, this.#input)
     if (outcomes.length === 0) return true
     const errors = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
@@ -95,109 +90,95 @@ class SyncWatch {
   /** Resolves when something on this machine has moved, or once `ended`. */
   async change(ended: AbortSignal): Promise<void> {
     while (!ended.aborted) {
-      if (![this.#store, ...this.#places].some((place) => place.isChanged)) {
-        await this.#nextChange(ended)
-      }
-      await sleep(GATHER_MS, undefined, { signal: ended }).catch(() => undefined)
+      await sleep(LOOK_MS, undefined, { signal: ended }).catch(() => undefined)
       if (ended.aborted || !(await this.#findsMoved(false))) continue
       this.#isDue = true
       return
     }
   }
 
-  close(): void {
-    for (const place of [this.#store, ...this.#places]) place.close()
-  }
-
-  get #places(): readonly WatchedPlace[] {
-    return [...this.#remotes.values()].flatMap(({ place }) => place ?? [])
-  }
-
-  readonly #onChange = (): void => this.#wake()
-
-  #nextChange(ended: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve
-      ended.addEventListener('abort', () => resolve(), { once: true })
-    })
-  }
-
-  /** Looks where a change was noticed and, if it is time, where none would be. */
+  /** Remotes on other machines are asked only if it is time. */
   async #findsMoved(isTime: boolean): Promise<boolean> {
-    const mayHave = (place: WatchedPlace | undefined): boolean => {
-      const isSeen = place !== undefined && place.problem === undefined
-      return isSeen ? place.takeChanged() : isTime
-    }
-    if (mayHave(this.#store) && (await this.#storeHead()) !== this.#head) return true
-    for (const remote of this.#remotes.values()) {
-      if (mayHave(remote.place) && (await this.#hasMoved(remote))) return true
+    for (const place of [this.#store, ...this.#remotes.values()]) {
+      const trace = place.trace?.()
+      if (trace === undefined ? !isTime : trace === place.seen) continue
+      place.seen = trace
+      try {
+        if ((await place.findHead()) !== place.head) return true
+      } catch {
+        // The sync reports the reason.
+        return true
+      }
     }
     return false
   }
 
-  /** Undefined if it cannot be read: then a sync tells why. */
-  #storeHead(): Promise<string | undefined> {
-    const { storeDirectory } = this.#context.environment
-    return findCloneHead(storeDirectory).catch(() => undefined)
-  }
-
-  /** Also if it cannot be asked: then a sync tells why. */
-  async #hasMoved({ url, head }: WatchedRemote): Promise<boolean> {
-    const { signal } = this.#context.interrupts
-    try {
-      const connection = await connectFetch({ ...remoteAccess(this.#context), url, signal })
-      await connection.close()
-      return connection.refs.head !== head
-    } catch {
-      return true
-    }
-  }
-
-  /** After a sync, the remotes that it succeeded with have what the store has. */
+  /** After a sync, the remotes that it succeeded with have the head of the store. */
   #noteHeads(outcomes: readonly Outcome[]): void {
     const reports = outcomes.flatMap((outcome) => ('report' in outcome ? [outcome.report] : []))
-    this.#head = reports.at(-1)?.head
+    this.#store.head = reports.at(-1)?.head
     for (const { remote } of reports) {
       const watched = this.#remotes.get(remote)
-      if (watched !== undefined) watched.head = this.#head
+      if (watched !== undefined) watched.head = this.#store.head
     }
   }
 
-  /** Before a sync, so that nothing is missed after it. */
-  async #watchAll(): Promise<void> {
-    const { storeDirectory } = this.#context.environment
+  async #listRemotes(): Promise<void> {
     const named = this.#input.findArgument(0)
     // The sync reports faults of the store.
-    const remotes = await listRemotes(storeDirectory).catch(() => [])
+    const remotes = await listRemotes(this.#context.environment.storeDirectory).catch(() => [])
     const wanted = remotes.filter(({ name }) => named === undefined || name === named)
-    for (const [name, { url, place }] of this.#remotes) {
-      if (wanted.some((remote) => remote.name === name && remote.url === url)) continue
-      place?.close()
-      this.#remotes.delete(name)
-    }
-    for (const { name, url } of wanted) {
-      if (this.#remotes.has(name)) continue
-      this.#remotes.set(name, { url, place: this.#placeOf(url) })
-    }
-    this.#renew(this.#store, 'the store')
-    for (const [name, { place }] of this.#remotes) if (place) this.#renew(place, name)
+    this.#remotes = new Map(
+      wanted.map(({ name, url }) => {
+        const known = this.#remotes.get(name)
+        return [name, known?.url === url ? known : { url, ...this.#remoteAt(url) }]
+      }),
+    )
   }
 
-  #placeOf(url: string): WatchedPlace | undefined {
+  #remoteAt(url: string): Watched {
     const address = parseRemoteUrl(url, { allowHttp: true })
-    if (address.kind !== 'file') return undefined
-    return new WatchedPlace(() => changesOfRemote(address.path), this.#onChange)
+    const { signal } = this.#context.interrupts
+    return {
+      trace: address.kind === 'file' ? () => traceOfGit(address.path) : undefined,
+      findHead: async () => {
+        const connection = await connectFetch({ ...remoteAccess(this.#context), url, signal })
+        await connection.close()
+        return connection.refs.head
+      },
+    }
   }
+}
 
-  /** Says once that changes there are not noticed; that nothing is there, the sync says. */
-  #renew(place: WatchedPlace, what: string): void {
-    place.renew()
-    const { problem } = place
-    if (problem === undefined || problem === 'ENOENT' || this.#told.has(what)) return
-    this.#told.add(what)
-    if (this.#input.flag('json')) return
-    const often = `they are looked for every ${this.#seconds} seconds`
-    process.stderr.write(`gitlocket: Changes of ${what} cannot be watched (${problem}): ${often}\n`)
+/** A write of any process changes a journal, and a checkpoint or a redaction the branch. */
+function traceOfStore(directory: string): string {
+  const own = join(directory, 'gitlocket')
+  const journals = listIfThere(own).filter((name) => name.startsWith('journal-'))
+  return [...journals.map((name) => traceOf(join(own, name))), traceOfGit(directory)].join()
+}
+
+/** The branch of a repository, with a working tree or without: loose, packed or in a table. */
+function traceOfGit(repository: string): string {
+  const branch = ['refs/heads/main', 'packed-refs', 'reftable/tables.list']
+  const places = [repository, join(repository, '.git')]
+  return places.flatMap((place) => branch.map((file) => traceOf(join(place, file)))).join()
+}
+
+/** Empty for a file that cannot be looked at. */
+function traceOf(file: string): string {
+  try {
+    const { ino, size, mtimeNs } = statSync(file, { bigint: true })
+    return `${ino} ${size} ${mtimeNs}`
+  } catch {
+    return ''
+  }
+}
+
+function listIfThere(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
   }
 }
 

@@ -7,11 +7,20 @@ import { hasCode } from '../../errors.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import type { Environment } from '../call/environment.ts'
 import { findForeignFiles } from '../machine/foreign-owner.ts'
-import { networkFileSystem } from '../machine/network-files.ts'
 import { isInRam, leftScratchDirectories } from '../machine/scratch-directory.ts'
 import { countText, sizeText } from '../text/sizes.ts'
 import { fail, failed, type Finding, ok, warn } from './finding.ts'
 
+/** `f_type` of statfs(2) of file systems whose locks or fsync are unreliable. */
+const networkFileSystems: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xfe53_4d42, 'SMB'],
+  [0xff53_4d42, 'CIFS'],
+  [0x0102_1997, '9P'],
+  [0x5346_414f, 'AFS'],
+  [0x00c3_6400, 'Ceph'],
+])
 const WRONG_KEY = 8
 const DENIED = 9
 /** Bits of group and others. */
@@ -138,4 +147,9 @@ function existing(directory: string): string {
 
 function isBelow(path: string, directory: string): boolean {
   return path.startsWith(directory + sep)
+}
+
+/** Undefined for a file system of this machine. */
+function networkFileSystem(path: string): string | undefined {
+  return networkFileSystems.get(statfsSync(path).type)
 }

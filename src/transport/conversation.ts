@@ -2,13 +2,12 @@
 // that reaches it. Must leave no socket and no process behind.
 
 import { hasCode, type StoreError } from '../errors.ts'
-import { readRefs } from './advertisement.ts'
+import { harmless } from './failures.ts'
 import { PacketReader, protocolError } from './pkt-line.ts'
 import type { RemoteAccess, RemoteRefs } from './remote-access.ts'
 import { parseRemoteUrl } from './remote-url.ts'
-import { harmless } from './server-text.ts'
 import { cancelled, Endurance, type Patience, timeoutMsDefault } from './stall.ts'
-import type { Service, Wire } from './wire.ts'
+import { readRefs, type Service, type Wire } from './wire.ts'
 
 export class Conversation {
   readonly refs: RemoteRefs

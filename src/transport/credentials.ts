@@ -6,9 +6,9 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { hasCode, StoreError } from '../errors.ts'
 import { onlyLine } from '../plain-input.ts'
-import { childEnvironment } from './environment.ts'
+import { secretForms } from './failures.ts'
+import { childEnvironment } from './git-settings.ts'
 import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
-import { secretForms } from './server-text.ts'
 import { awaitMoved, type Patience } from './stall.ts'
 
 /** After a rejection the source is asked again, in case a helper has other credentials. */

@@ -12,17 +12,22 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { rootCertificates } from 'node:tls'
 import { concatBytes } from '../bytes.ts'
 import { hasCode, StoreError } from '../errors.ts'
-import { noList, skipHeader } from './advertisement.ts'
 import { Authenticator } from './credentials.ts'
-import { checkGitSettings, findCertificates } from './git-settings.ts'
-import { connectionFailure, type Refusal, statusFailure } from './http-failure.ts'
+import { connectionFailure, type Refusal, statusFailure, secretForms } from './failures.ts'
+import { checkGitSettings, findCertificates, withProxyHint } from './git-settings.ts'
 import { PacketReader, protocolError, textOf } from './pkt-line.ts'
-import { withProxyHint } from './proxy.ts'
 import type { Credentials, ProcessEnvironment, RemoteAccess } from './remote-access.ts'
 import type { HttpUrl } from './remote-url.ts'
-import { secretForms } from './server-text.ts'
-import { awaitMoved, moving, type Patience } from './stall.ts'
-import { advertisementBytesMax, type Service, tooManyRefs, wholeBody, type Wire } from './wire.ts'
+import { awaitMoved, drained, moving, type Patience } from './stall.ts'
+import {
+  noList,
+  skipHeader,
+  advertisementBytesMax,
+  type Service,
+  tooManyRefs,
+  wholeBody,
+  type Wire,
+} from './wire.ts'
 
 const redirectsMax = 5
 /** The largest answer that only describes an error. */
@@ -229,7 +234,7 @@ export class HttpWire implements Wire {
     for await (const chunk of body ?? []) {
       if (request.destroyed) return
       if (request.write(chunk)) continue
-      await awaitMoved(drained(request), this.#patience)
+      await awaitMoved(drained(request, 'response'), this.#patience)
     }
     request.end()
   }
@@ -301,20 +306,6 @@ async function awaitAnswer(
   const first = await Promise.race([answered, failed])
   if (first !== undefined && 'error' in first) throw first.error
   return awaitMoved(answered, patience)
-}
-
-function drained(request: ReturnType<typeof requestHttp>): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      request.off('drain', done)
-      request.off('close', done)
-      request.off('response', done)
-      resolve()
-    }
-    request.on('drain', done)
-    request.on('close', done)
-    request.on('response', done)
-  })
 }
 
 async function collect(

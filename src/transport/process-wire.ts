@@ -5,16 +5,33 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { kill } from 'node:process'
 import type { StoreError } from '../errors.ts'
-import { isShell, quoteWord, shellCommand } from './command-line.ts'
-import { childEnvironment } from './environment.ts'
-import { checkGitSettings, gitSettings } from './git-settings.ts'
+import { processFailure } from './failures.ts'
+import { childEnvironment, checkGitSettings, findGitSetting } from './git-settings.ts'
 import { pathProgram, type ServiceProgram } from './path-git.ts'
 import { flushPacket, PacketReader } from './pkt-line.ts'
-import { processFailure } from './process-failure.ts'
 import type { RemoteAccess } from './remote-access.ts'
 import type { FileUrl, SshUrl } from './remote-url.ts'
-import { awaitMoved, moving, type Patience } from './stall.ts'
+import { awaitMoved, drained, moving, type Patience } from './stall.ts'
 import type { Service, Wire } from './wire.ts'
+
+/** Words that end a command of their own: git, too, starts any other one without a shell. */
+const needsShell = /[|&;<>()$`\\"' \t\n*?[#~=%]/
+
+const shell = '/bin/sh'
+
+/** Program and arguments; more arguments may follow. */
+export function shellCommand(line: string): readonly string[] {
+  return needsShell.test(line) ? [shell, '-c', `${line} "$@"`, line] : [line]
+}
+
+function isShell(command: readonly string[]): boolean {
+  return command[0] === shell
+}
+
+/** Quotes one argument for the shell on the other side of ssh. */
+export function quoteWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
 
 const stderrBytesMax = 16_384
 /** How long a process may take to end after its streams are closed. */
@@ -47,7 +64,7 @@ async function sshCommandOf(
 ): Promise<readonly string[]> {
   if (sshCommand !== undefined) return sshCommand
   const { GIT_SSH_COMMAND: command = '', GIT_SSH: program = '' } = environment
-  const line = command || (await gitSettings(environment, patience).get('core.sshCommand'))
+  const line = command || (await findGitSetting('core.sshCommand', environment, patience))
   if (line !== undefined) return shellCommand(line)
   return [program || 'ssh']
 }
@@ -183,18 +200,6 @@ export class ProcessWire implements Wire {
     }
     stdin.end()
   }
-}
-
-function drained(stream: ChildProcessWithoutNullStreams['stdin']): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      stream.off('drain', done)
-      stream.off('close', done)
-      resolve()
-    }
-    stream.on('drain', done)
-    stream.on('close', done)
-  })
 }
 
 function pause(ms: number): Promise<'late'> {

@@ -7,6 +7,7 @@ import { hasCode, StoreError } from '../errors.ts'
 import type { Oid } from '../git/objects/object.ts'
 import { branchName } from '../git/refs/branch.ts'
 import { Conversation } from './conversation.ts'
+import { rejection } from './failures.ts'
 import {
   cutOff,
   encodePacket,
@@ -16,7 +17,6 @@ import {
   protocolError,
   textOf,
 } from './pkt-line.ts'
-import { rejection } from './rejection.ts'
 import type { PushConnection, PushRequest, RemoteAccess } from './remote-access.ts'
 
 const noOid: Oid = '0'.repeat(40)

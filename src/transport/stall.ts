@@ -2,6 +2,7 @@
 // life, a conversation after a longer time without progress, whatever else is said, and both if the
 // caller cancels. Must not close anything: the caller ends what it abandons.
 
+import type { Writable } from 'node:stream'
 import { StoreError } from '../errors.ts'
 import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
 
@@ -10,9 +11,8 @@ export const timeoutMsDefault = 60_000
 
 /**
  * Signs of life prolong a wait to this many times the timeout: ten minutes by default. A host
- * reports every five seconds that it still counts objects,
- * or shows what its hooks print; for a million
- * commits on a slow machine that takes minutes.
+ * reports every five seconds that it still counts objects, or shows what its hooks print; for a
+ * million commits on a slow machine that takes minutes.
  */
 const signsMax = 10
 
@@ -29,10 +29,7 @@ const chatterPacketsMax = 65_536
 /** As many packets of data may have less than this on average: a packet costs more than a byte. */
 const packetBytesMin = 64
 
-/**
- * Sent bytes may still be in buffers: an answer to this
- * much may take another timeout.
- */
+/** Sent bytes may still be in buffers: an answer to this much may take another timeout. */
 const bytesOnTheWay = 4 * MEBIBYTE
 
 export interface Patience {
@@ -63,8 +60,8 @@ export class Endurance implements Patience {
   }
 
   /**
-   * A wait for an answer begins again with each piece that is sent: a slow line needs
-   * longer for a pack than any answer to it may take.
+   * A wait for an answer begins again with each piece that is sent: a slow line needs longer for a
+   * pack than any answer to it may take.
    */
   leftOf(since: number): number {
     const now = performance.now()
@@ -153,6 +150,18 @@ export async function* moving(
   } finally {
     end()
   }
+}
+
+/** Resolves once a stream takes more, or another event shows that it never will. */
+export function drained(stream: Writable, ...others: readonly string[]): Promise<void> {
+  const events = ['drain', 'close', ...others]
+  return new Promise((resolve) => {
+    const done = (): void => {
+      for (const event of events) stream.off(event, done)
+      resolve()
+    }
+    for (const event of events) stream.on(event, done)
+  })
 }
 
 function endless(what: string): StoreError {

@@ -1,9 +1,13 @@
-// One conversation with a service of a remote: the list of refs, then at most one request. Over
-// https each is a request of its own; over ssh and local paths, both go to one process.
+// One conversation with a service of a remote: the list of refs (gitprotocol-pack, versions 0 and
+// 1), then at most one request. Over https each is a request of its own; over ssh and local paths,
+// both go to one process. Nothing in the list is trusted, and one without an end is refused.
 
 import { StoreError } from '../errors.ts'
+import { branchName } from '../git/refs/branch.ts'
 import { MEBIBYTE } from '../limits.ts'
-import type { PacketReader } from './pkt-line.ts'
+import { harmless } from './failures.ts'
+import { type PacketReader, lengthDigits, protocolError, textOf } from './pkt-line.ts'
+import type { RemoteRefs } from './remote-access.ts'
 
 export type Service = 'git-upload-pack' | 'git-receive-pack'
 
@@ -33,4 +37,76 @@ export function tooManyRefs(): StoreError {
 /** A body of one chunk. */
 export async function* wholeBody(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
+}
+
+/** Skips what http puts before the list. Throws `remote_protocol`. */
+export async function skipHeader(packets: PacketReader, service: Service): Promise<void> {
+  const header = await packets.read()
+  const text = header === undefined || header === 'flush' ? '' : textOf(header)
+  if (isVersion2(text)) throw otherVersion()
+  const isHeader = text.trimEnd() === `# service=${service}`
+  if (!isHeader || (await packets.read()) !== 'flush') throw noList()
+}
+
+/**
+ * Reads up to the flush that ends the list. Undefined if it has no end. Throws the remote's error,
+ * `remote_protocol` or `cancelled`.
+ */
+export async function readRefs(
+  packets: PacketReader,
+  secrets: readonly string[],
+): Promise<RemoteRefs | undefined> {
+  let capabilities: ReadonlySet<string> | undefined
+  let head: string | undefined
+  let others = 0
+  for (let bytes = 0; ;) {
+    const packet = await packets.read()
+    if (packet === undefined) return undefined
+    if (packet === 'flush') return { head, others, capabilities: capabilities ?? new Set() }
+    bytes += lengthDigits + packet.length
+    if (bytes > advertisementBytesMax) throw tooManyRefs()
+    const line = textOf(packet)
+    if (line.startsWith('ERR ')) throw protocolError(`it says ${harmless(line.slice(4), secrets)}`)
+    // The other versions begin with their number; that of the first one may too.
+    if (line.trimEnd() === 'version 1') continue
+    if (isVersion2(line)) throw otherVersion()
+    const [ref, listed] = splitAt(line.replace(/\n$/, ''), '\0')
+    capabilities ??= readCapabilities(listed)
+    const [oid, name = ''] = splitAt(ref, ' ')
+    if (oid === 'shallow') throw shallow()
+    if (!/^[0-9a-f]{40}$/.test(oid)) throw protocolError('its list of refs is damaged')
+    if (name === branchName) head = oid
+    else if (name.startsWith('refs/') && !name.endsWith('^{}')) others += 1
+  }
+}
+
+function shallow(): StoreError {
+  return new StoreError('remote_shallow', 'The remote is a shallow clone, which lacks old history')
+}
+
+export function noList(): ReturnType<typeof protocolError> {
+  return protocolError('its answer is not a list of refs')
+}
+
+/** Those behind the first ref, or in the place of one. */
+function readCapabilities(listed: string | undefined): ReadonlySet<string> {
+  if (listed === undefined) throw protocolError('its list of refs is damaged')
+  const capabilities = new Set(listed.split(' ').filter((name) => name !== ''))
+  if ([...capabilities].some((name) => /^object-format=(?!sha1$)/.test(name))) {
+    throw protocolError('its object format is not SHA-1')
+  }
+  return capabilities
+}
+
+function isVersion2(line: string): boolean {
+  return line.trimEnd() === 'version 2'
+}
+
+function otherVersion(): ReturnType<typeof protocolError> {
+  return protocolError('it requires another protocol version')
+}
+
+function splitAt(text: string, mark: string): readonly [string, string | undefined] {
+  const at = text.indexOf(mark)
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + mark.length)]
 }

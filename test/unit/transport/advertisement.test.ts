@@ -1,8 +1,8 @@
 // The list of refs that a remote begins with, byte by byte and as a whole.
 
 import { describe, expect, test } from 'vitest'
-import { readRefs, skipHeader } from '../../../src/transport/advertisement.ts'
 import { encodePacket, PacketReader } from '../../../src/transport/pkt-line.ts'
+import { readRefs, skipHeader } from '../../../src/transport/wire.ts'
 import { inChunks } from '../../support/raw-pack.ts'
 
 const one = '1'.repeat(40)

@@ -3,13 +3,17 @@
 
 import { describe, expect, test } from 'vitest'
 import type { StoreError } from '../../../src/errors.ts'
-import { quoteWord, shellCommand } from '../../../src/transport/command-line.ts'
-import { childEnvironment } from '../../../src/transport/environment.ts'
-import { connectionFailure, statusFailure } from '../../../src/transport/http-failure.ts'
-import { processFailure } from '../../../src/transport/process-failure.ts'
-import { rejection } from '../../../src/transport/rejection.ts'
+import {
+  connectionFailure,
+  statusFailure,
+  processFailure,
+  rejection,
+  harmless,
+  secretForms,
+} from '../../../src/transport/failures.ts'
+import { childEnvironment } from '../../../src/transport/git-settings.ts'
+import { quoteWord, shellCommand } from '../../../src/transport/process-wire.ts'
 import { parseRemoteUrl } from '../../../src/transport/remote-url.ts'
-import { harmless, secretForms } from '../../../src/transport/server-text.ts'
 
 describe('a command line of git', () => {
   test.each(['ssh', '/opt/ssh-2/bin/ssh'])('%s is started as it is', (line) => {

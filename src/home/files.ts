@@ -44,7 +44,7 @@ export function findTextFile(...file: Parameters<typeof findBytes>): string | un
 /**
  * The bytes of a file, or undefined if it does not exist. Links are followed: orchestrators mount
  * secrets as links. A file that the user has named may be a pipe, which is read to its end. Else
- * opening does not wait, and what is not a file is refused: `invalid_input`. `check` may refuse a
+ * opening does not wait, and anything but a file is refused: `invalid_input`. `check` may refuse a
  * file before it is read.
  */
 export function findBytes(

@@ -1,14 +1,18 @@
-// The file with the identity of this machine. A new one is durable before anything refers to it, so
-// that a crash leaves either nothing or a device that can be used. It never replaces a file, and
+// The files with secrets of this machine: its identity, and next to it the operator secret of a
+// server, which recovers every store that it makes. A new one is durable before anything refers to
+// it, so that a crash leaves either nothing or one that can be used. Never replaces a file, and
 // reads none that others can read.
 
 import { rmSync, type Stats } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { hasCode, StoreError } from '../errors.ts'
 import {
   decodeIdentity,
   formatIdentity,
   generateIdentity,
   type Identity,
+  generateOperatorSecret,
+  parseOperatorSecret,
 } from '../keys/identity.ts'
 import { attempt, findTextFile, writeSecretFile } from './files.ts'
 import type { DefaultPlaces } from './places.ts'
@@ -35,7 +39,7 @@ const FOREIGN = 0o077
  * user can tell. A file of another user, such as a secret that an orchestrator mounts, is not ours
  * to judge. `harm` is what can be done by anyone who has read it.
  */
-export function checkPrivate(what: string, path: string, harm: string, found: Stats): void {
+function checkPrivate(what: string, path: string, harm: string, found: Stats): void {
   const { mode, uid } = found
   if ((mode & FOREIGN) === 0 || uid !== process.geteuid?.()) return
   throw new StoreError(
@@ -104,4 +108,36 @@ function failedBeforeWriting(error: unknown): boolean {
     'incomplete_clone',
     'weak_key_parameters',
   )
+}
+
+export interface OperatorSecretFile {
+  readonly path: string
+  readonly operatorSecret: string
+  /** It is new: a copy must be kept elsewhere. */
+  readonly isNew: boolean
+}
+
+/** The operator secret next to an identity file; created if it is missing. */
+export async function ensureOperatorSecret({
+  identityFile,
+}: Pick<DefaultPlaces, 'identityFile'>): Promise<OperatorSecretFile> {
+  const what = 'the file with the operator secret'
+  const path = join(dirname(identityFile), 'operator-secret')
+  const check = (file: Stats): void => checkPrivate(what, path, 'recovers every store', file)
+  const found = findTextFile(what, path, false, check)?.trim()
+  if (found !== undefined) return { path, operatorSecret: checked(found, path), isNew: false }
+  const operatorSecret = await generateOperatorSecret()
+  writeSecretFile(what, path, `${operatorSecret}\n`)
+  return { path, operatorSecret, isNew: true }
+}
+
+function checked(secret: string, path: string): string {
+  try {
+    parseOperatorSecret(secret)
+    return secret
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const sentence = `The file ${path} does not hold an operator secret; restore it from a copy`
+    throw new StoreError('invalid_identity', sentence, { cause: error })
+  }
 }

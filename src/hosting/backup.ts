@@ -192,12 +192,7 @@ export type Choice = (path: string) => boolean
  * Copies the files below `from` that are chosen and not there yet. Durable when it resolves, with
  * the names in all directories that were made.
  */
-async function copyFiles(
-  disk: Disk,
-  from: string,
-  to: string,
-  choice: Choice,
-): Promise<void> {
+async function copyFiles(disk: Disk, from: string, to: string, choice: Choice): Promise<void> {
   const directories = new Set([to])
   await makeDurableDirectory(disk, to)
   for (const file of filesBelow(disk, from)) {

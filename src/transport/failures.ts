@@ -177,7 +177,7 @@ const meanings: readonly (Phrases & { readonly code: ErrorCode; readonly message
   },
 ]
 
-/** Of a program that ended with `code`: undefined after a signal, or if it never ran. */
+/** Explains the end of a program; no `code` after a signal, or if it never ran. */
 export function processFailure(
   remote: SshUrl | FileUrl,
   { code, stderr, cause }: { code: number | undefined; stderr: string; cause: unknown },

@@ -41,7 +41,7 @@ const systemBundles: readonly string[] = [
   '/etc/ssl/cert.pem',
 ]
 
-/** A setting, by its name; undefined if it is absent. Throws `git_config_invalid` or `cancelled`. */
+/** A setting; undefined if it is absent. Throws `git_config_invalid` or `cancelled`. */
 export function findGitSetting(
   name: string,
   environment: ProcessEnvironment | undefined,

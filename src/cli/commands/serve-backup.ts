@@ -2,7 +2,7 @@
 // day on which its machine or its operator secret is lost.
 
 import { resolve } from 'node:path'
-import { ensureOperatorSecret } from '../../home/operator-secret-file.ts'
+import { ensureOperatorSecret } from '../../home/identity-file.ts'
 import { rotateOperator } from '../../hosting/administration.ts'
 import { backupHost, type BackupReport, restoreHost } from '../../hosting/backup.ts'
 import type { HostNotice } from '../../hosting/data-directory.ts'

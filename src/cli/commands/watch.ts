@@ -29,11 +29,14 @@ export async function watch(context: Context, input: Input): Promise<Answer> {
   const seconds = input.integer('interval', 1, INTERVAL_SECONDS_MAX) ?? INTERVAL_SECONDS
   const { signal } = context.interrupts
   const syncing = new SyncWatch(context, input)
-  const random = (): number => (systemRandom(1)[0] ?? 0) / 255
   const pace = { seconds, random, signal, woken: (ended: AbortSignal) => syncing.change(ended) }
   const ending = 'Ended; local work is safe, and the next sync continues'
   await context.interrupts.untilStopped(ending, () => repeat(() => syncing.turn(), pace))
   return { text: '', json: { type: 'sync_watch', ended: true } }
+}
+
+function random(): number {
+  return (systemRandom(1)[0] ?? 0) / 255
 }
 
 /** The store, or one of its remotes. */

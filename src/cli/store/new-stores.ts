@@ -1,7 +1,7 @@
 // What the new stores of a server have: who recovers them, and their limits. For `serve` and
 // `store create`, which take the same options for it.
 
-import { ensureOperatorSecret } from '../../home/operator-secret-file.ts'
+import { ensureOperatorSecret } from '../../home/identity-file.ts'
 import type { HostRecovery } from '../../hosting/hosted-stores.ts'
 import {
   contentBytesDefault,

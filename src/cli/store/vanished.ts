@@ -1,11 +1,15 @@
-// A store that vanished from a directory of this machine: its id, and the way to get it back.
+// Which store this machine has had at which directory, kept outside of it, so that one that has
+// vanished can be named, and the way to get it back shown. No more than a hint: a lost or wrong
+// entry changes no command.
 
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { toHex, utf8 } from '../../bytes.ts'
+import { hash256 } from '../../crypto/digest.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Remote } from '../../git/exchange.ts'
-import { attempt, errnoOf } from '../../home/files.ts'
+import { attempt, errnoOf, findTextFile, writeSecretFile } from '../../home/files.ts'
 import { findIdentity } from '../../home/identity-file.ts'
-import { findKnownStore, noteKnownStore } from '../../home/known-stores.ts'
 import { listSeenRemotes } from '../../store/clone-remotes.ts'
 import { CommandError } from '../call/command-error.ts'
 import type { Environment } from '../call/environment.ts'
@@ -20,9 +24,34 @@ export interface Vanished {
   readonly remotes: readonly Remote[]
 }
 
+/** The id of the store that was last opened here. libsodium must be loaded. */
+function findKnownStore(environment: Environment): string | undefined {
+  try {
+    // A pipe in its place is refused without waiting.
+    const text = findTextFile('the note of a store', noteOf(environment), false) ?? ''
+    return /^(memstore_[0-7][0-9a-hjkmnp-tv-z]{25})\n$/.exec(text)?.[1]
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
+}
+
 /** Remembers which store is here. */
 export function noteStoreHere(environment: Environment, storeId: string): void {
-  noteKnownStore(placesOf(environment), storeId)
+  if (findKnownStore(environment) === storeId) return
+  const file = noteOf(environment)
+  try {
+    rmSync(file, { force: true })
+    writeSecretFile('the note of a store', file, `${storeId}\n`)
+  } catch (error) {
+    // A state directory that is full or read-only, or another process that was first.
+    if (!(error instanceof StoreError) && errnoOf(error) === undefined) throw error
+  }
+}
+
+/** Named by a hash, since a path may be longer than a name can be. */
+function noteOf({ storeDirectory, stateDirectory }: Environment): string {
+  return join(stateDirectory, 'places', toHex(hash256(utf8(storeDirectory))))
 }
 
 /** Whether the directory of the store is absent or empty. Throws `store_exists` for a file. */
@@ -40,7 +69,7 @@ export function isNothingHere({ storeDirectory }: Environment): boolean {
 
 /** The store that was here; undefined if one may be here, or none is known. */
 export function findVanished(environment: Environment): Vanished | undefined {
-  const storeId = findKnownStore(placesOf(environment))
+  const storeId = findKnownStore(environment)
   if (storeId === undefined || !isNothingHere(environment)) return undefined
   return { storeId, remotes: remotesOf(environment, storeId) }
 }
@@ -77,11 +106,4 @@ function remotesOf(environment: Environment, storeId: string): readonly Remote[]
     if (hasCode(error, 'invalid_identity', 'upgrade_required')) return []
     throw error
   }
-}
-
-function placesOf({ storeDirectory, stateDirectory }: Environment): {
-  readonly directory: string
-  readonly stateDirectory: string
-} {
-  return { directory: storeDirectory, stateDirectory }
 }

@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadSodium } from '../../../src/crypto/sodium.ts'
-import { ensureOperatorSecret } from '../../../src/home/operator-secret-file.ts'
+import { ensureOperatorSecret } from '../../../src/home/identity-file.ts'
 import { parseOperatorSecret } from '../../../src/keys/identity.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 

@@ -56,7 +56,7 @@ export interface GrantTerms {
 
 export type GrantRole = 'writer' | 'reader'
 
-/** A record whose hash is known, and by it the ids of its rows (row-ids.ts). */
+/** A record whose hash is known, and by it the ids of its rows (`nameRows`). */
 export interface ChangeRecord extends Omit<RecordBody, 'rows'> {
   readonly rows: readonly RecordRow[]
 }

@@ -1,6 +1,6 @@
 // Commits (FORMAT §6) in their canonical bytes. Parsing only extracts the parts; verification
 // encodes them again and compares, so that no header, space or line break is left to
-// interpretation.
+// interpretation. Readers of verified commits use `findSections`, several times faster.
 
 import { asciiBytes, asciiText, equalBytes, fromBase64 } from '../bytes.ts'
 import type { SigningKeyPair } from '../crypto/signature.ts'
@@ -36,6 +36,9 @@ const RECORD = 'GITLOCKET RECORD'
 const DETAIL = 'GITLOCKET DETAIL'
 const PARENTS_MAX = 2
 const OID_LENGTH = 40
+const PARENT = 'parent '
+const TREE_AT = 'tree '.length
+const PARENT_AT = TREE_AT + OID_LENGTH + 1
 const AUTHOR = /author [^\n]*> (\d{10,16}) \+0000\n/y
 /** Longer than a canonical commit from its start to the end of the author line. */
 const LINKS_LENGTH = 512
@@ -143,6 +146,48 @@ export function parsePlace(bytes: Uint8Array): CommitPlace {
   return { tree, parents, kid: readKid('record', envelope) }
 }
 
+/** The parts of a verified commit that readers need. */
+export interface CommitSections extends Pick<CommitParts, 'record' | 'detail'> {
+  /** None in genesis, two in a merge. */
+  readonly parents: readonly string[]
+}
+
+/** Throws `commit_malformed` if there is no record. */
+export function findSections(bytes: Uint8Array): CommitSections {
+  const buffer = bufferOf(bytes)
+  const text = buffer.toString('latin1')
+  const parents: string[] = []
+  for (let at = PARENT_AT; text.startsWith(PARENT, at); at += PARENT.length + OID_LENGTH + 1) {
+    const oid = at + PARENT.length
+    // Cut from the bytes: a slice of the text would keep the whole text alive.
+    parents.push(buffer.toString('latin1', oid, oid + OID_LENGTH))
+  }
+  const record = findSection(text, RECORD)
+  if (record === undefined) throw malformed()
+  return { parents, record, detail: findSection(text, DETAIL) }
+}
+
+/** Whether an unverified commit may have a detail; exact for a verified one. */
+export function mayHaveDetail(bytes: Uint8Array): boolean {
+  const buffer = bufferOf(bytes)
+  return buffer.includes(`-----BEGIN ${DETAIL}`)
+}
+
+/** The root tree, 40 hex digits. */
+export function treeOf(bytes: Uint8Array): string {
+  const buffer = bufferOf(bytes)
+  return buffer.toString('latin1', TREE_AT, TREE_AT + OID_LENGTH)
+}
+
+function findSection(text: string, name: string): Uint8Array | undefined {
+  const begin = `-----BEGIN ${name}-----\n`
+  const start = text.indexOf(begin)
+  if (start === -1) return undefined
+  const end = text.indexOf(`-----END ${name}-----\n`, start)
+  // The base64 decoder skips line breaks.
+  return end === -1 ? undefined : Buffer.from(text.slice(start + begin.length, end), 'base64')
+}
+
 /**
  * Rebuilds a verified commit with another tree, other parents and, if given, another detail (FORMAT
  * §10). Everything else keeps its bytes, except the signature.
@@ -195,7 +240,7 @@ class Cursor {
   #at = 0
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#bytes = bufferOf(bytes)
     this.#text = this.#bytes.toString('latin1')
   }
 
@@ -259,6 +304,11 @@ class Cursor {
     if (armor !== undefined) this.#at = armor.end
     return armor?.bytes
   }
+}
+
+/** The same memory. */
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
 function isHeight(height: number): boolean {

@@ -7,7 +7,8 @@ import { keyedHash } from '../crypto/digest.ts'
 import { assert, StoreError } from '../errors.ts'
 import { noteBytesMax, pathBytesMax } from '../limits.ts'
 import { checkPadding, paddedLength } from './envelope.ts'
-import { checkPath } from './path.ts'
+import { decodePath } from './path.ts'
+import { newerRelease } from './public-files.ts'
 
 /** The fields of a version that the author signs through the commitment. */
 export interface RowDetail {
@@ -75,9 +76,7 @@ export function encodeDetail(rows: readonly DetailRow[]): Uint8Array {
  */
 export function decodeDetail(padded: Uint8Array): DetailRow[] {
   const reader = new ByteReader(padded, malformed)
-  if (reader.u8() !== VERSION) {
-    throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
-  }
+  if (reader.u8() !== VERSION) throw newerRelease()
   const count = reader.u16()
   const rows: DetailRow[] = []
   for (let index = 0; index < count; index++) {
@@ -97,20 +96,10 @@ function readRow(reader: ByteReader): DetailRow {
   const noteLength = reader.u16()
   const size = reader.u32()
   const sha256 = reader.raw(32)
-  const path = readPath(reader.raw(pathLength))
+  const path = decodePath(reader.raw(pathLength), () => malformed('a path is not allowed'))
   if (noteLength > noteBytesMax) throw malformed('a note is too long')
   const note = readText(reader.raw(noteLength))
   return { row, path, note, size, sha256, blinding: reader.raw(32) }
-}
-
-function readPath(bytes: Uint8Array): string {
-  const path = readText(bytes)
-  try {
-    return checkPath(path)
-  } catch {
-    // The refused path is plaintext: it must not be in the error.
-    throw malformed('a path is not allowed')
-  }
 }
 
 function readText(bytes: Uint8Array): string {

@@ -28,6 +28,7 @@ import type { SignedKeys } from './device-keys.ts'
 import { checkDeviceName } from './device-name.ts'
 import { checkPadding } from './envelope.ts'
 import { deviceIdOf, recoveryIdOf } from './id.ts'
+import { newerRelease } from './public-files.ts'
 
 /** In descending order of rights. */
 export type Role = 'owner' | 'writer' | 'reader' | 'auditor'
@@ -153,9 +154,7 @@ export function readArgon2(reader: ByteReader): Argon2Parameters {
 /** Throws `keyring_malformed`, `upgrade_required` or `envelope_padding`. */
 export function decodeDirectory(padded: Uint8Array): Directory {
   const reader = new ByteReader(padded, malformed)
-  if (reader.u8() !== VERSION) {
-    throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
-  }
+  if (reader.u8() !== VERSION) throw newerRelease()
   const previousCount = reader.u8()
   const counts = { devices: reader.u16(), removed: reader.u16(), recovery: reader.u16() }
   checkCounts(counts)

@@ -18,7 +18,7 @@ import { StoreError } from '../errors.ts'
 import { keyringBytesMax, keyringSlotsMax, MEBIBYTE, passphrasesMax } from '../limits.ts'
 import { argon2Bytes, type Argon2Parameters, readArgon2 } from './directory.ts'
 import { checkPadding, type EnvelopeType, paddedLength, readKid } from './envelope.ts'
-import { unreleasedError } from './public-files.ts'
+import { newerRelease, unreleasedError } from './public-files.ts'
 
 /** `key` is for a device, a recovery key, or no one: it does not show whose it is. */
 export const slotTypes = { key: 1, passphrase: 2 } as const
@@ -100,9 +100,7 @@ export function decodeKeyring(bytes: Uint8Array): KeyringFile {
   if (!equalBytes(reader.raw(4), MAGIC)) throw malformed('it does not start with GLKK')
   const version = reader.u8()
   if (version === UNRELEASED) throw unreleasedError()
-  if (version !== VERSION) {
-    throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
-  }
+  if (version !== VERSION) throw newerRelease()
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const count = reader.u16()
   if (count > keyringSlotsMax) throw malformed('it has too many slots')
@@ -148,9 +146,7 @@ export function encodeArchive(entries: readonly ArchiveEntry[]): Uint8Array {
 /** Throws `keyring_malformed`, `upgrade_required` or `envelope_padding`. */
 export function decodeArchive(padded: Uint8Array, master: 'A' | 'C'): readonly ArchiveEntry[] {
   const reader = new ByteReader(padded, malformed)
-  if (reader.u8() !== ARCHIVE_VERSION) {
-    throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
-  }
+  if (reader.u8() !== ARCHIVE_VERSION) throw newerRelease()
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const entries = Array.from({ length: reader.u16() }, () => ({
     kid: toHex(reader.raw(16)),
@@ -181,7 +177,7 @@ function slotTypeOf(code: number): Slot['type'] {
     case slotTypes.passphrase:
       return 'passphrase'
     default:
-      throw new StoreError('upgrade_required', 'A newer release wrote a part of this store')
+      throw newerRelease()
   }
 }
 

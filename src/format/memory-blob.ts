@@ -6,7 +6,8 @@ import { sha256 as sha256Of } from '../crypto/digest.ts'
 import { assert, StoreError } from '../errors.ts'
 import { contentBytesFormatMax, pathBytesMax } from '../limits.ts'
 import { checkPadding } from './envelope.ts'
-import { checkPath } from './path.ts'
+import { decodePath } from './path.ts'
+import { newerRelease } from './public-files.ts'
 
 export interface MemoryBlob {
   readonly path: string
@@ -47,7 +48,7 @@ export function encodeMemoryBlob(memory: MemoryBlob): Uint8Array {
 export function decodeMemoryBlob(padded: Uint8Array): MemoryBlob {
   const reader = new ByteReader(padded, malformed)
   if (reader.u8() !== VERSION || reader.u8() !== UNCOMPRESSED) {
-    throw new StoreError('upgrade_required', 'A memory was written by a newer release')
+    throw newerRelease('a memory')
   }
   const pathLength = reader.u16()
   const contentLength = reader.u32()
@@ -55,19 +56,10 @@ export function decodeMemoryBlob(padded: Uint8Array): MemoryBlob {
   const versionId = toHex(reader.raw(16))
   const created = reader.u64()
   const sha256 = reader.raw(32)
-  const path = readPath(reader.raw(pathLength))
+  const path = decodePath(reader.raw(pathLength), () => malformed('its path is not allowed'))
   const content = readContent(reader.raw(contentLength), sha256)
   checkPadding('memory', padded, reader.offset)
   return { path, content, versionId, created, sha256 }
-}
-
-function readPath(bytes: Uint8Array): string {
-  try {
-    return checkPath(utf8Text(bytes))
-  } catch {
-    // The refused path is plaintext: it must not be in the error.
-    throw malformed('its path is not allowed')
-  }
 }
 
 function readContent(bytes: Uint8Array, sha256: Uint8Array): string {

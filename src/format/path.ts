@@ -2,6 +2,7 @@
 // memory, `checkNewPath` for what gives one a path. A path is refused, never normalised: two
 // spellings of a name would be two memories that look the same.
 
+import { utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { pathBytesMax, pathSegmentsMax } from '../limits.ts'
 import { findWriteProblem, hasForbidden } from './characters.ts'
@@ -23,6 +24,15 @@ export function checkPath(path: unknown): string {
   const problem = findProblem(path)
   if (problem === undefined) return path
   throw new StoreError('invalid_path', problem, { details: { path } })
+}
+
+/** The path in a decoded object. The refused path is plaintext: no error has it. */
+export function decodePath(bytes: Uint8Array, refusal: () => StoreError): string {
+  try {
+    return checkPath(utf8Text(bytes))
+  } catch {
+    throw refusal()
+  }
 }
 
 /**

@@ -42,6 +42,10 @@ export function parseStoreFile(bytes: Uint8Array): string {
   return storeId
 }
 
+export function newerRelease(what = 'a part of this store'): StoreError {
+  return new StoreError('upgrade_required', `A newer release wrote ${what}`)
+}
+
 /** For the layouts from before format 1 was frozen. */
 export function unreleasedError(): StoreError {
   return new StoreError(

@@ -20,14 +20,18 @@ import { actorIdLengthMax, rowsMax } from '../limits.ts'
 import type {
   Actor,
   ActorType,
+  ChangeRecord,
+  GrantRole,
+  GrantRow,
   Operation,
   RecordBody,
   RecordKind,
+  RecordRow,
   RedactReason,
   SignedRow,
 } from './change-record.ts'
 import { checkPadding, paddedLength, type Seeded } from './envelope.ts'
-import { readGrantRow, writeGrantRow } from './grant-row.ts'
+import { newerRelease } from './public-files.ts'
 import { checkRecordRules } from './record-rules.ts'
 
 export interface DecodedRecord {
@@ -69,8 +73,17 @@ export const redactReasons: readonly RedactReason[] = [
   'poisoned',
   'retention',
 ]
+// A row of grants is as long as any other, so that sizes do not tell kinds apart.
+const BEGINS = 1
+const ENDS = 2
+/** As in the directory. */
+export const grantRoles: Readonly<Record<GrantRole, number>> = { writer: 2, reader: 3 }
+/** 7 bytes, and 32 for a scope. */
+const RESERVED = new Uint8Array(39)
 const HASH_LABEL = label('GLK1/record/v1')
 const SIGNATURE_LABEL = label('GLK1/record-signature/v1')
+const VERSION_LABEL = label('GLK1/version/v1')
+const MEMORY_LABEL = label('GLK1/memory/v1')
 
 export function isRedactReason(value: unknown): value is RedactReason {
   return redactReasons.some((reason) => reason === value)
@@ -126,6 +139,30 @@ export function recordHash({ seed }: Seeded, signed: Uint8Array): Uint8Array {
 }
 
 /**
+ * The record with the ids of its rows (FORMAT §1). They follow from its hash, `hash`: no one can
+ * choose an id that another history has.
+ */
+export function nameRows(storeId: string, record: RecordBody, hash: Uint8Array): ChangeRecord {
+  const { kind, rows } = record
+  if (kind === 'redact') return { ...record, rows: rows.map((row) => targetOf(row)) }
+  const idOf = (purpose: Uint8Array, index: number): string => {
+    const place = new ByteWriter().u16(index).bytes()
+    return toHex(hash256(purpose, fromHex(storeId), hash, place).subarray(0, 16))
+  }
+  const named = rows.map((row, index): RecordRow => {
+    const { base, secondBase, operation, commitment } = row
+    const memoryId = row.memoryId === zeroId ? idOf(MEMORY_LABEL, index) : row.memoryId
+    const versionId = idOf(VERSION_LABEL, index)
+    return { memoryId, versionId, base, secondBase, operation, commitment }
+  })
+  return { ...record, rows: named }
+}
+
+function targetOf({ base: versionId, memoryId, ...nothing }: SignedRow): RecordRow {
+  return { ...nothing, memoryId, versionId, base: zeroId }
+}
+
+/**
  * Decodes a padded plaintext. Throws `upgrade_required` for an unknown version or kind,
  * `record_malformed`, `record_rows` and `envelope_padding`.
  */
@@ -146,9 +183,9 @@ export function decodeSignedBody(body: Uint8Array): RecordBody {
 }
 
 function readBody(reader: ByteReader): RecordBody {
-  if (reader.u8() !== VERSION) throw upgradeRequired()
+  if (reader.u8() !== VERSION) throw newerRelease()
   const kind = recordKinds[reader.u8() - 1]
-  if (kind === undefined) throw upgradeRequired()
+  if (kind === undefined) throw newerRelease()
   const parentCount = reader.u8()
   if (parentCount > 2) throw malformed('it has more than two parents')
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
@@ -222,6 +259,29 @@ function readRow(reader: ByteReader): SignedRow {
   }
 }
 
+function writeGrantRow(writer: ByteWriter, { key, begins }: GrantRow): void {
+  writer
+    .raw(key)
+    .u8(begins === undefined ? ENDS : BEGINS)
+    .u8(begins === undefined ? 0 : grantRoles[begins.role])
+    .u64(begins?.notAfter ?? 0)
+    .raw(RESERVED)
+}
+
+function readGrantRow(reader: ByteReader): GrantRow {
+  const key = reader.raw(32)
+  const [what, number, notAfter] = [reader.u8(), reader.u8(), reader.u64()]
+  if (!isZero(reader.raw(RESERVED.length))) throw badGrant('a reserved byte is not zero')
+  if (what === ENDS && number === 0 && notAfter === 0) return { key, begins: undefined }
+  const role = (['writer', 'reader'] as const).find((one) => grantRoles[one] === number)
+  if (what !== BEGINS || role === undefined) throw badGrant('it neither begins nor ends a grant')
+  return { key, begins: { role, notAfter } }
+}
+
+function badGrant(problem: string): StoreError {
+  return new StoreError('record_rows', `A row of grants is not allowed: ${problem}`)
+}
+
 /** Values are numbered from 1; 0 means undefined. */
 function numberOf<T>(names: readonly T[], name: T | undefined): number {
   return name === undefined ? 0 : names.indexOf(name) + 1
@@ -239,8 +299,4 @@ function signedMessage({ seed }: Seeded, body: Uint8Array): Uint8Array {
 
 function malformed(problem: string): StoreError {
   return new StoreError('record_malformed', `A record is malformed: ${problem}`)
-}
-
-function upgradeRequired(): StoreError {
-  return new StoreError('upgrade_required', 'A newer release wrote a part of this store')
 }

@@ -17,6 +17,7 @@ import {
 } from '../limits.ts'
 import { hasControls } from './characters.ts'
 import { checkPadding } from './envelope.ts'
+import { newerRelease } from './public-files.ts'
 
 export interface Settings {
   readonly name: string
@@ -43,7 +44,7 @@ export function encodeSettings(settings: Settings): Uint8Array {
 export function decodeSettings(padded: Uint8Array): Settings {
   const reader = new ByteReader(padded, malformed)
   if (reader.u8() !== VERSION) {
-    throw new StoreError('upgrade_required', 'The settings were written by a newer release')
+    throw newerRelease('the settings')
   }
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const length = reader.u32()

@@ -1,12 +1,11 @@
 // The contents of a start (FORMAT §13): the state at a head, and how that of an older head, the
 // floor, differs from it. Ids are hex digits, times ms since 1970.
 
-import { ByteReader, ByteWriter, fromHex, isZero, toHex, utf8, utf8Text } from '../bytes.ts'
+import { ByteReader, ByteWriter, fromHex, isZero, toHex, utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import type { GrantTerms, Operation } from './change-record.ts'
-import { grantRoles } from './grant-row.ts'
-import { checkPath } from './path.ts'
-import { operations, zeroId } from './record.ts'
+import { decodePath } from './path.ts'
+import { grantRoles, operations, zeroId } from './record.ts'
 
 /** A device's statement about a store. */
 export interface Start {
@@ -248,15 +247,12 @@ function readContent(reader: ByteReader, kids: readonly string[]): StartContent 
   const [updated, size, sha256] = [reader.u64(), reader.u32(), reader.raw(32)]
   const kid = kids[reader.u16()]
   if (kid === undefined) throw malformedStart('an epoch is not listed')
-  return { updated, size, sha256, kid, path: readPath(reader.raw(reader.u16())) }
-}
-
-function readPath(bytes: Uint8Array): string {
-  try {
-    return checkPath(utf8Text(bytes))
-  } catch {
-    // The refused path is plaintext: it must not be in the error.
-    throw malformedStart('a path is not allowed')
+  return {
+    updated,
+    size,
+    sha256,
+    kid,
+    path: decodePath(reader.raw(reader.u16()), () => malformedStart('a path is not allowed')),
   }
 }
 

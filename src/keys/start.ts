@@ -27,6 +27,7 @@ import {
   startContext,
 } from '../format/envelope.ts'
 import { deviceIdOf } from '../format/id.ts'
+import { newerRelease } from '../format/public-files.ts'
 import { decodeStart, encodeStart, malformedStart, type Start } from '../format/start.ts'
 import { startBytesMax } from '../limits.ts'
 import type { EpochKeys } from './epoch.ts'
@@ -64,7 +65,7 @@ function readHeader(bytes: Uint8Array): Seeded & { readonly kid: string } {
   const reader = new ByteReader(bytes, malformedStart)
   if (!equalBytes(reader.raw(4), MAGIC)) throw malformedStart('it has another beginning')
   if (reader.u8() !== VERSION) {
-    throw new StoreError('upgrade_required', 'A newer release wrote the start of a device')
+    throw newerRelease('the start of a device')
   }
   if (!isZero(reader.raw(3))) throw malformedStart('a reserved byte is not zero')
   return { kid: toHex(reader.raw(16)), seed: toHex(reader.raw(16)) }

@@ -26,6 +26,7 @@ import {
   type Seeded,
   wrapContext,
 } from '../format/envelope.ts'
+import { newerRelease } from '../format/public-files.ts'
 import { zeroId } from '../format/record.ts'
 import { wrapsMax } from '../limits.ts'
 import { type EpochKeys, epochKeys } from './epoch.ts'
@@ -88,7 +89,7 @@ export function decodeWraps(bytes: Uint8Array): Wraps {
   const reader = new ByteReader(bytes, malformed)
   if (!equalBytes(reader.raw(4), MAGIC)) throw malformed('it has another beginning')
   if (reader.u8() !== VERSION) {
-    throw new StoreError('upgrade_required', 'A newer release wrote the wraps of a device')
+    throw newerRelease('the wraps of a device')
   }
   if (reader.u8() !== 0) throw malformed('a reserved byte is not zero')
   const count = reader.u16()

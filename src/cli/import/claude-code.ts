@@ -1,5 +1,5 @@
-// The notes that the agent program keeps of a project by itself (its documentation, "auto
-// memory"): Markdown below `projects/<project>/memory` of its directory, with the index MEMORY.md, or in the
+// The notes that the agent program keeps of a project by itself (its documentation, "auto memory"):
+// Markdown below `projects/<project>/memory` of its directory, with the index MEMORY.md, or in the
 // directory that the setting `autoMemoryDirectory` names. Reads no other setting.
 
 import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'

@@ -4,8 +4,7 @@
 import { compareBytes } from '../../bytes.ts'
 import type { ChangeRecord, RecordBody } from '../../format/change-record.ts'
 import { checkRecordRules } from '../../format/record-rules.ts'
-import { recordHash, signRecord, zeroHash } from '../../format/record.ts'
-import { nameRows } from '../../format/row-ids.ts'
+import { recordHash, signRecord, zeroHash, nameRows } from '../../format/record.ts'
 import { beforeGenesis, type Head, type Snapshot } from '../snapshot/snapshot.ts'
 import type { CommitContext, OtherParent } from './commit-context.ts'
 

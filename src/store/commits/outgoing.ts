@@ -3,8 +3,7 @@
 // the commits, which were verified before.
 
 import { assert } from '../../errors.ts'
-import { treeOf } from '../../format/commit-sections.ts'
-import { parseLinks } from '../../format/commit.ts'
+import { treeOf, parseLinks } from '../../format/commit.ts'
 import type { GitObject, Oid, TreeEntry } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'

@@ -3,7 +3,7 @@
 
 import { toHex, utf8, utf8Text } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
-import { treeOf } from '../../format/commit-sections.ts'
+import { treeOf } from '../../format/commit.ts'
 import { memoryContext, openEnvelope, readKid } from '../../format/envelope.ts'
 import { decodeMemoryBlob, type MemoryBlob } from '../../format/memory-blob.ts'
 import type { Oid } from '../../git/objects/object.ts'

@@ -1,8 +1,7 @@
 // Whether a verified history contains some objects: those that a certificate lists as erased must
 // not be among them (FORMAT §10.1). Follows every commit and tree, and reads no blob.
 
-import { treeOf } from '../../format/commit-sections.ts'
-import { parseLinks } from '../../format/commit.ts'
+import { treeOf, parseLinks } from '../../format/commit.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'

@@ -4,8 +4,7 @@
 
 import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { treeOf } from '../../format/commit-sections.ts'
-import { parseCommit } from '../../format/commit.ts'
+import { treeOf, parseCommit } from '../../format/commit.ts'
 import { memoryContext, openEnvelope, readKid } from '../../format/envelope.ts'
 import { formatId } from '../../format/id.ts'
 import { decodeMemoryBlob } from '../../format/memory-blob.ts'

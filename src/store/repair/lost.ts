@@ -2,7 +2,7 @@
 // store open them; an object that does not open has its id alone. Must not write.
 
 import { StoreError } from '../../errors.ts'
-import { treeOf } from '../../format/commit-sections.ts'
+import { treeOf } from '../../format/commit.ts'
 import { formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import {

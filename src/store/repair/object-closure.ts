@@ -3,8 +3,7 @@
 // objects needs no key.
 
 import { StoreError } from '../../errors.ts'
-import { treeOf } from '../../format/commit-sections.ts'
-import { parseLinks } from '../../format/commit.ts'
+import { treeOf, parseLinks } from '../../format/commit.ts'
 import { decodeTree, type Oid, type TreeEntry } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest'
 import { concatBytes, fromHex, label, toHex } from '../../../src/bytes.ts'
 import { hash256 } from '../../../src/crypto/digest.ts'
 import type { RecordBody, SignedRow } from '../../../src/format/change-record.ts'
-import { zeroHash, zeroId } from '../../../src/format/record.ts'
-import { nameRows } from '../../../src/format/row-ids.ts'
+import { zeroHash, zeroId, nameRows } from '../../../src/format/record.ts'
 
 const storeId = '11'.repeat(16)
 const hash = new Uint8Array(32).fill(5)

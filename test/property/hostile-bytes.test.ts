@@ -36,7 +36,6 @@ import {
   encodeBatch,
   findHead,
 } from '../../src/git/journal/journal-frame.ts'
-import { JournalMemory } from '../../src/git/journal/journal-memory.ts'
 import { surveyJournal } from '../../src/git/journal/journal-survey.ts'
 import { SyncPace } from '../../src/git/journal/sync-pace.ts'
 import { decodeTree, encodeTree } from '../../src/git/objects/object.ts'
@@ -317,7 +316,6 @@ describe('an answer or a StoreError comes of', () => {
         disk: systemDisk,
         path,
         isQuiet: () => true,
-        memory: new JournalMemory(),
         pace: new SyncPace(systemDisk, () => true),
       })
       try {

@@ -22,7 +22,6 @@ import {
   sectorBytes,
   sectorEnd,
 } from './journal-frame.ts'
-import { type JournalMemory, JournalSlabs } from './journal-memory.ts'
 import { isOfSame, classifyRest, type Rest } from './journal-survey.ts'
 import type { SyncPace } from './sync-pace.ts'
 
@@ -46,7 +45,6 @@ export interface JournalFileParts {
   readonly path: string
   /** Whether no other process can be writing: a write in progress looks like damage. */
   readonly isQuiet: () => boolean
-  readonly memory: JournalMemory
   readonly pace: SyncPace
 }
 
@@ -54,7 +52,6 @@ export class JournalFile {
   readonly #disk: Disk
   readonly #path: string
   readonly #isQuiet: () => boolean
-  readonly #slabs: JournalSlabs
   readonly #pace: SyncPace
   #fd: number | undefined
   #writable = false
@@ -77,11 +74,10 @@ export class JournalFile {
   #appending = false
   #poisoned: StoreError | undefined
 
-  constructor({ disk, path, isQuiet, memory, pace }: JournalFileParts) {
+  constructor({ disk, path, isQuiet, pace }: JournalFileParts) {
     this.#disk = disk
     this.#path = path
     this.#isQuiet = isQuiet
-    this.#slabs = new JournalSlabs(memory)
     this.#pace = pace
   }
 
@@ -148,7 +144,6 @@ export class JournalFile {
     await this.#disk.sync(fd)
     this.#poisoned = undefined
     this.#forget()
-    this.#slabs.abandon()
     this.#first = bytes.slice(0, batchHeadBytes)
     this.#origin = { generation, salt }
     this.#moveEnd(bytes)
@@ -167,7 +162,7 @@ export class JournalFile {
     if (this.#durable < sectorBytes) await this.harden()
     if (this.#rest !== 'zeros') await this.scrub()
     const place = { start: this.#end, durable: this.#durable }
-    const batch = encodeBatch(this.#origin, place, transitions, (n) => this.#slabs.take(n))
+    const batch = encodeBatch(this.#origin, place, transitions)
     const fd = this.#openForWriting()
     await this.#reserve(fd, this.#end + batch.bytes.length + sectorBytes)
     await this.#writeDurably(fd, batch.bytes)
@@ -197,7 +192,6 @@ export class JournalFile {
     this.#disk.truncate(fd, 0)
     this.#writeZeros(fd, 0, Math.min(size, keptMax))
     this.#forget()
-    this.#slabs.retire()
     this.#first = this.#readAt(0, batchHeadBytes)
   }
 
@@ -207,18 +201,6 @@ export class JournalFile {
     if (this.#rest !== 'zeros' || this.#size() <= kept) return
     this.#reserved = 0
     this.#disk.truncate(this.#openForWriting(), kept)
-  }
-
-  /** Called when no reader uses the frames from before `clear` any more. */
-  reuseMemory(): void {
-    this.#slabs.reuse()
-  }
-
-  /** Called when nothing reads this journal any more. */
-  giveUpMemory(): void {
-    this.#frames = []
-    this.#slabs.retire()
-    this.#slabs.reuse()
   }
 
   /** Overwrites everything after the last batch with zeros, durably. */
@@ -266,7 +248,6 @@ export class JournalFile {
 
   #load(): JournalNews {
     this.#forget()
-    this.#slabs.abandon()
     if (this.#size() > journalFileBytesMax) throw damaged(problem)
     const first = this.#readAt(0, batchHeadBytes)
     this.#scan()
@@ -317,7 +298,6 @@ export class JournalFile {
 
   #moveEnd(batch: Uint8Array): void {
     this.#end += batch.length
-    // A view: copying shared memory is slow, and this one stays for as long as the frames do.
     this.#tail = batch.subarray(-tailBytes)
   }
 

@@ -75,13 +75,12 @@ export interface Batch extends BatchHead {
 
 /**
  * The bytes of a batch, padded to the next sector, and its frames, whose objects are views of these
- * bytes. `take` allocates the bytes.
+ * bytes.
  */
 export function encodeBatch(
   { generation, salt }: Origin,
   place: { readonly start: number; readonly durable: number },
   transitions: readonly Transition[],
-  take: (length: number) => Uint8Array = (bytes) => new Uint8Array(bytes),
 ): { readonly bytes: Uint8Array; readonly frames: readonly Frame[] } {
   let length = 0
   for (const transition of transitions) length += frameBytes(transition)
@@ -89,7 +88,7 @@ export function encodeBatch(
   const fields = new ByteWriter().raw(magic).u32(length).u64(generation).raw(salt)
   const head = fields.u64(place.durable).bytes()
   // Encoded in place: a command writes a few kilobytes, and each copy would be garbage.
-  const bytes = take(sectorEnd(batchHeadBytes + length + batchTailBytes))
+  const bytes = new Uint8Array(sectorEnd(batchHeadBytes + length + batchTailBytes))
   bytes.set(concatBytes(head, headSum(place.start, head), mark))
   const frames: Frame[] = []
   let at = batchHeadBytes
@@ -98,7 +97,6 @@ export function encodeBatch(
     at += frameBytes(transition)
   }
   bytes.set(concatBytes(bodySum(bytes.subarray(0, at)), mark), at)
-  bytes.fill(0, at + batchTailBytes)
   return { bytes, frames }
 }
 

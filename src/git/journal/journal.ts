@@ -11,7 +11,6 @@ import type { Transition } from '../object-store.ts'
 import { decodeTree, findLinks, type Oid } from '../objects/object.ts'
 import { JournalFile, type JournalNews } from './journal-file.ts'
 import { type Frame, type JournalObject, type NamedObject, saltBytes } from './journal-frame.ts'
-import { journalMemory } from './journal-memory.ts'
 import { journalNames } from './journal-survey.ts'
 import { SyncPace } from './sync-pace.ts'
 
@@ -49,7 +48,7 @@ export class Journal {
     this.#random = random
     const [a, b] = journalNames
     const pace = new SyncPace(disk, isBusy)
-    const parts = { disk, isQuiet, memory: journalMemory, pace }
+    const parts = { disk, isQuiet, pace }
     this.#files = [
       new JournalFile({ ...parts, path: `${directory}/${a}` }),
       new JournalFile({ ...parts, path: `${directory}/${b}` }),
@@ -89,7 +88,6 @@ export class Journal {
       throw new StoreError('object_corrupt', 'An object in the journal does not match its name')
     }
     object.isVerified = true
-    // Its memory is reused after it is packed.
     return { oid, type, body: body.slice() }
   }
 
@@ -131,7 +129,6 @@ export class Journal {
     this.#live = frames.slice(first)
     this.#objects = new Map()
     this.#remember(this.#live)
-    for (const file of this.#files) file.reuseMemory()
     return true
   }
 
@@ -213,10 +210,7 @@ export class Journal {
   /** Its objects no longer exist either: other journals use their memory. */
   close(): void {
     this.#objects = new Map()
-    for (const file of this.#files) {
-      file.close()
-      file.giveUpMemory()
-    }
+    for (const file of this.#files) file.close()
   }
 
   get #newer(): JournalFile {

@@ -73,7 +73,7 @@ export class SharedGate<Request, T> {
   }
 }
 
-/** Runs at most `max` tasks at a time, the others in the order of their calls. */
+/** At most `max` tasks at a time, the others in the order of their calls. */
 export class Turns {
   readonly #waiting: (() => void)[] = []
   #free: number
@@ -82,15 +82,44 @@ export class Turns {
     this.#free = max
   }
 
+  /** Returns false if no turn is free. */
+  tryEnter(): boolean {
+    if (this.#free === 0) return false
+    this.#free -= 1
+    return true
+  }
+
+  /** Returns false if no turn came in time. */
+  async enter(waitMs: number = Infinity): Promise<boolean> {
+    if (this.tryEnter()) return true
+    return new Promise((resolve) => {
+      let timer: NodeJS.Timeout | undefined
+      const begin = (): void => {
+        clearTimeout(timer)
+        resolve(true)
+      }
+      this.#waiting.push(begin)
+      if (waitMs === Infinity) return
+      timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(begin), 1)
+        resolve(false)
+      }, waitMs)
+    })
+  }
+
+  /** Passes the turn on. */
+  leave(): void {
+    const begin = this.#waiting.shift()
+    if (begin === undefined) this.#free += 1
+    else begin()
+  }
+
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free -= 1
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    if (!this.tryEnter()) await this.enter()
     try {
       return await work()
     } finally {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#free += 1
-      else next()
+      this.leave()
     }
   }
 }

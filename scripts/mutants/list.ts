@@ -305,7 +305,7 @@ const journal: MutantList = {
     ),
     without(
       'packSealed',
-      'packer.write(objects)',
+      'packer.write(added)',
       "its first commit' survives a death, 'torn', at each operation, losing 'nothing'",
     ),
   ],

@@ -4,6 +4,7 @@
 // lock need not survive a power loss, and an empty lock file is treated as dead. A mark tells a
 // handle that no one has held the lock since it did, so that it need not look for changes.
 
+import { Turns } from '../async.ts'
 import { asciiText, toHex, utf8 } from '../bytes.ts'
 import type { Random } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
@@ -11,13 +12,10 @@ import { lineFileBytesMax } from '../limits.ts'
 import { type Disk, type FileStatus, isSameFile } from './disk.ts'
 import type { Life, Listener } from './life-socket.ts'
 import type { ProcessOwner } from './process-owner.ts'
-import { TurnQueue } from './turn-queue.ts'
 
 /** Retries that only yield to other work of this process, before the lock is polled. */
 const spins = 8
 const pollMsMax = 10
-/** The longest delay that a timer accepts. */
-const settleMsMax = 2 ** 31 - 1
 /** The most breakers of one lock that may have died in a row. */
 const breakersMax = 64
 
@@ -145,10 +143,10 @@ export class ProcessLock {
   readonly #disk: Disk
   readonly #identity: LockIdentity
   readonly #path: string
-  readonly #random: Random
-  readonly #purpose: string
-  readonly #markPath: string | undefined
-  readonly #turns = new TurnQueue()
+  readonly #options: LockOptions
+  readonly #turns = new Turns(1)
+  /** Whether files of this lock can be of this handle. */
+  #isUsed = false
   /** The status of the mark since it is of this handle. */
   #mark: FileStatus | undefined
   #asked: { token: string; life: Life; at: number } | undefined
@@ -157,9 +155,7 @@ export class ProcessLock {
     this.#disk = options.disk
     this.#identity = options.identity
     this.#path = options.path
-    this.#random = options.random
-    this.#purpose = options.purpose
-    this.#markPath = options.mark
+    this.#options = options
   }
 
   /**
@@ -168,6 +164,7 @@ export class ProcessLock {
    */
   async hold<T>(waitMs: number, work: (isSame: boolean) => Promise<T>): Promise<T> {
     const deadline = performance.now() + waitMs
+    this.#isUsed = true
     if (!this.#turns.tryEnter() && !(await this.#turns.enter(waitMs))) throw this.#lockedError()
     try {
       if (!this.#identity.tryLinkTo(this.#path)) await this.#acquire(deadline)
@@ -183,7 +180,7 @@ export class ProcessLock {
 
   /** Resolves when every earlier turn of this handle has ended. */
   async settled(): Promise<void> {
-    if (await this.#turns.enter(settleMsMax)) this.#turns.leave()
+    await this.#turns.run(async () => {})
   }
 
   /** The current holder. */
@@ -199,15 +196,16 @@ export class ProcessLock {
 
   /** Whether no other handle has begun to hold the lock since this one did. */
   get isMarked(): boolean {
-    if (this.#mark === undefined || this.#markPath === undefined) return false
-    return isSameFile(this.#disk.stat(this.#markPath), this.#mark)
+    if (this.#mark === undefined || this.#options.mark === undefined) return false
+    return isSameFile(this.#disk.stat(this.#options.mark), this.#mark)
   }
 
   /** Releases the lock if an earlier release failed, and removes the mark of this handle. */
   abandon(): void {
+    if (!this.#isUsed) return
     this.#removeOwn()
     // The next holder may replace it just then: that costs it a look.
-    if (this.#markPath !== undefined && this.isMarked) this.#disk.remove(this.#markPath)
+    if (this.#options.mark !== undefined && this.isMarked) this.#disk.remove(this.#options.mark)
     this.#mark = undefined
   }
 
@@ -217,12 +215,13 @@ export class ProcessLock {
 
   /** Returns whether the mark was of this handle already. */
   #takeMark(): boolean {
-    if (this.#markPath === undefined) return false
+    const { mark } = this.#options
+    if (mark === undefined) return false
     if (this.isMarked) return true
     this.#mark = undefined
     // No mark is as good as that of another handle. A link over a link to the same file would fail.
-    this.#disk.remove(this.#markPath)
-    if (this.#disk.link(this.#path, this.#markPath)) this.#mark = this.#disk.stat(this.#markPath)
+    this.#disk.remove(mark)
+    if (this.#disk.link(this.#path, mark)) this.#mark = this.#disk.stat(mark)
     return false
   }
 
@@ -241,7 +240,7 @@ export class ProcessLock {
     for (let attempt = 0; !(await this.#identity.linkTo(this.#path)); attempt += 1) {
       if (await this.#breakIfDead()) continue
       if (performance.now() >= deadline) throw this.#lockedError()
-      await pause(attempt, this.#random)
+      await pause(attempt, this.#options.random)
     }
   }
 
@@ -293,7 +292,7 @@ export class ProcessLock {
 
   #lockedError(): StoreError {
     const holder = this.holder()
-    const message = `The ${this.#purpose} lock was not free in time`
+    const message = `The ${this.#options.purpose} lock was not free in time`
     const elsewhere = holder !== undefined && holder.namespace !== this.#disk.owner().namespace
     if (elsewhere && this.#asked?.life === 'unknown') {
       const file = this.#path.slice(this.#path.lastIndexOf('/') + 1)

@@ -37,7 +37,6 @@ import {
   findHead,
 } from '../../src/git/journal/journal-frame.ts'
 import { surveyJournal } from '../../src/git/journal/journal-survey.ts'
-import { SyncPace } from '../../src/git/journal/sync-pace.ts'
 import { decodeTree, encodeTree } from '../../src/git/objects/object.ts'
 import { applyDelta, deltaWork, makeDelta } from '../../src/git/pack/delta.ts'
 import {
@@ -316,7 +315,6 @@ describe('an answer or a StoreError comes of', () => {
         disk: systemDisk,
         path,
         isQuiet: () => true,
-        pace: new SyncPace(systemDisk, () => true),
       })
       try {
         attempt(() => file.refresh())

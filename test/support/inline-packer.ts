@@ -48,7 +48,6 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
       const job = { kind: 'links', directory, names, head, part: 0, parts: 1 } as const
       return countIfExact([asLinks(await runPackJob(disk, job))])
     },
-    async close() {},
   }
 }
 
@@ -65,7 +64,6 @@ export function joiningPacker(disk: Disk, repository: string): Packer {
     measureUnreachable: (names, heads, options) =>
       packer().measureUnreachable(names, heads, options),
     countIfExact: (names, head, options) => packer().countIfExact(names, head, options),
-    close: () => packer().close(),
   }
 }
 

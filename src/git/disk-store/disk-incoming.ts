@@ -7,6 +7,7 @@ import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import type { Incoming, ReceivedPack, ReceiveOptions } from '../exchange.ts'
+import type { ObjectStore } from '../object-store.ts'
 import type { GitObject, Oid, SizeLimit } from '../objects/object.ts'
 import type { Arrival } from '../pack/arrival.ts'
 import {
@@ -26,38 +27,26 @@ import {
   temporaryPath,
 } from '../pack/pack-file.ts'
 import { PackSet } from '../pack/pack-set.ts'
-import type { Packer } from '../pack/packer.ts'
 import { PagedIndex } from '../pack/paged-index.ts'
-import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import { makeOwnDirectory } from '../refs/repository.ts'
 import { keepRefused } from './refused-head.ts'
-
-export interface DiskIncomingParts {
-  readonly files: GitFileLockContext
-  /** `objects/pack`. */
-  readonly directory: string
-  readonly packDirectories: readonly string[] | undefined
-  readonly packer: Packer
-  readonly find: (oid: Oid, limit?: SizeLimit) => GitObject | undefined
-  readonly has: (oid: Oid) => boolean
-  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
-  /** Looks for new packs. */
-  readonly rescan: () => void
-}
+import type { StoreParts } from './store-parts.ts'
 
 /** A smaller pack is checked faster than a thread starts. */
 const earlyBytesMin = MEBIBYTE
 
 export class DiskIncoming implements Incoming {
-  readonly #parts: DiskIncomingParts
+  readonly #parts: StoreParts
+  readonly #store: ObjectStore
   readonly #place: string
   readonly #packs: PackSet
   /** The commit that was read last: a large head is read several times before it is verified. */
   #last: { readonly oid: Oid; readonly commit: GitObject } | undefined
 
-  constructor(parts: DiskIncomingParts) {
+  constructor(parts: StoreParts, store: ObjectStore) {
     const { disk, ownDirectory, identity } = parts.files
     this.#parts = parts
+    this.#store = store
     this.#place = incomingDirectory(ownDirectory, identity)
     this.#packs = new PackSet(disk, this.#place)
   }
@@ -71,7 +60,7 @@ export class DiskIncoming implements Incoming {
   }
 
   get packDirectories(): readonly string[] | undefined {
-    const { packDirectories } = this.#parts
+    const { packDirectories } = this.#store
     return packDirectories && [...packDirectories, this.#place]
   }
 
@@ -84,11 +73,11 @@ export class DiskIncoming implements Incoming {
     if (this.#last?.oid === oid) return this.#last.commit
     const waiting = this.#packs.read(oid, limit)
     if (waiting?.type === 'commit') this.#last = { oid, commit: waiting }
-    return waiting ?? this.#parts.find(oid, limit)
+    return waiting ?? this.#store.read(oid, limit)
   }
 
   has(oid: Oid): boolean {
-    return this.#packs.has(oid) || this.#parts.has(oid) || this.#parts.find(oid) !== undefined
+    return this.#packs.has(oid) || this.#parts.objects.has(oid) || this.read(oid) !== undefined
   }
 
   async receive(
@@ -126,13 +115,13 @@ export class DiskIncoming implements Incoming {
 
   async accept(): Promise<void> {
     if (this.isEmpty) return
-    const { directory, exclusive, rescan } = this.#parts
-    await exclusive(async () => {
+    const { packDirectory, packs } = this.#parts.objects
+    await this.#store.exclusive(async () => {
       if (this.#isPurged()) throw purgedMeanwhile()
-      this.#moveInto(directory)
-      await this.#disk.syncDirectory(directory)
+      this.#moveInto(packDirectory)
+      await this.#disk.syncDirectory(packDirectory)
     })
-    rescan()
+    packs.rescan()
     this.drop()
   }
 
@@ -156,9 +145,10 @@ export class DiskIncoming implements Incoming {
 
   /** What killed syncs have left: a store that only fails to sync makes no checkpoint. */
   async #sweepDead(): Promise<void> {
-    const { exclusive, files } = this.#parts
-    const dead = await deadIncoming(this.#disk, files.ownDirectory)
-    if (dead.length > 0) await exclusive(() => sweepIncoming(this.#disk, files.ownDirectory))
+    const { ownDirectory } = this.#parts.files
+    const dead = await deadIncoming(this.#disk, ownDirectory)
+    if (dead.length === 0) return
+    await this.#store.exclusive(() => sweepIncoming(this.#disk, ownDirectory))
   }
 
   #beginCheck({ token, arrival }: IncomingPack, options: ReceiveOptions): EarlyCheck {

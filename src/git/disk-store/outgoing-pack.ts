@@ -5,11 +5,11 @@
 
 import { fromHex } from '../../bytes.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
-import type { Disk } from '../../disk/disk.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import type { OutgoingPack } from '../exchange.ts'
+import type { ObjectStore } from '../object-store.ts'
 import type { GitObject, Oid } from '../objects/object.ts'
 import { MultiPack } from '../pack/multi-pack.ts'
 import {
@@ -28,6 +28,7 @@ import {
   writeObjects,
 } from '../pack/pack-writer.ts'
 import { Pack } from '../pack/pack.ts'
+import type { StoreParts } from './store-parts.ts'
 import { findThinBases } from './thin-bases.ts'
 
 /** The most that is packed in RAM, by objects and by bytes. */
@@ -35,32 +36,33 @@ export const fewObjectsMax: number = 10_000
 const fewBytesMax = 8 * MEBIBYTE
 const chunkBytes = 64 * KIBIBYTE
 
-export interface OutgoingParts {
-  readonly disk: Disk
-  /** `objects/pack`. */
-  readonly directory: string
-  /** Checkpoints the journal; resolves to the names of all packs. */
-  readonly packs: () => Promise<readonly string[]>
-  readonly find: (oid: Oid) => GitObject | undefined
-}
+type Find = (oid: Oid) => GitObject | undefined
 
 /**
  * Where an oid is undefined, other work may run. Throws `object_missing`, and what reading a
  * damaged object throws.
  */
 export async function makeOutgoingPack(
-  parts: OutgoingParts,
+  parts: StoreParts,
+  store: Pick<ObjectStore, 'read' | 'checkpoint'>,
   oids: Iterable<Oid | undefined>,
   atReceiver?: Oid,
 ): Promise<OutgoingPack> {
   const rest = oids[Symbol.iterator]()
   const first = await takeFirst(rest)
   assert(first.size > 0, 'a pack without objects')
-  const few = first.size > fewObjectsMax ? undefined : await readFew(parts, first)
-  if (few !== undefined) return packInRam(few, parts.find, atReceiver)
-  const packs = openPacks(parts.disk, parts.directory, await parts.packs())
+  const find: Find = (oid) => store.read(oid)
+  const few = first.size > fewObjectsMax ? undefined : await readFew(find, first)
+  if (few !== undefined) return packInRam(few, find, atReceiver)
+  await store.checkpoint()
+  const stored = parts.objects.packs
+  stored.rescan()
+  const packs = openPacks(
+    parts,
+    stored.packs().map(({ name }) => name),
+  )
   try {
-    const copy = new PackCopy(parts, packs, await inSlices(MultiPack.of(packs)))
+    const copy = new PackCopy(find, packs, await inSlices(MultiPack.of(packs)))
     await copy.choose(first)
     await copy.choose({ [Symbol.iterator]: () => rest })
     await copy.measure()
@@ -85,10 +87,7 @@ async function takeFirst(oids: Iterator<Oid | undefined>): Promise<ReadonlySet<O
 }
 
 /** Undefined if they are too large together. */
-async function readFew(
-  { find }: OutgoingParts,
-  oids: Iterable<Oid>,
-): Promise<PackObject[] | undefined> {
+async function readFew(find: Find, oids: Iterable<Oid>): Promise<PackObject[] | undefined> {
   const objects: PackObject[] = []
   const slice = new TimeSlice()
   let bytes = 0
@@ -104,9 +103,9 @@ async function readFew(
 }
 
 /** Those of the packs that are still there. */
-export function openPacks(disk: Disk, directory: string, names: readonly string[]): Pack[] {
+export function openPacks({ files, objects }: StoreParts, names: readonly string[]): Pack[] {
   return names.flatMap((name) => {
-    const pack = Pack.openBounded(disk, directory, name)
+    const pack = Pack.openBounded(files.disk, objects.packDirectory, name)
     return pack === undefined ? [] : [pack]
   })
 }
@@ -114,7 +113,7 @@ export function openPacks(disk: Disk, directory: string, names: readonly string[
 /** A pack of objects in RAM; a thin one if a commit of the receiver is given. */
 export async function packInRam(
   objects: readonly PackObject[],
-  find: OutgoingParts['find'],
+  find: Find,
   atReceiver: Oid | undefined,
 ): Promise<OutgoingPack> {
   const ordered = await inSlices(orderForPack(objects))
@@ -178,7 +177,7 @@ class PackInRam implements OutgoingPack, EntrySink {
 class PackCopy implements OutgoingPack {
   readonly #packs: readonly Pack[]
   readonly #source: MultiPack
-  readonly #find: OutgoingParts['find']
+  readonly #find: Find
   /** For each number in the source, 1 if the object is chosen. */
   readonly #chosen: Uint8Array
   #packed = 0
@@ -186,10 +185,10 @@ class PackCopy implements OutgoingPack {
   readonly #others: Set<Oid> = new Set()
   #bytes = 0
 
-  constructor(parts: OutgoingParts, packs: readonly Pack[], source: MultiPack) {
+  constructor(find: Find, packs: readonly Pack[], source: MultiPack) {
     this.#packs = packs
     this.#source = source
-    this.#find = parts.find
+    this.#find = find
     this.#chosen = new Uint8Array(source.end)
   }
 

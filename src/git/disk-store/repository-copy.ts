@@ -5,6 +5,7 @@ import { lockWaitMsDefault, purgeWaitMs } from '../../limits.ts'
 import { journalNames } from '../journal/journal-survey.ts'
 import { intentPattern } from '../purge/purge-intent.ts'
 import { checkRepository, makeOwnDirectory, ownDirectoryName } from '../refs/repository.ts'
+import { checkpointLock } from '../refs/store-locks.ts'
 import { type DiskObjectStoreOptions, openStoreParts } from './store-parts.ts'
 
 export interface CopySteps {
@@ -16,17 +17,16 @@ export interface CopySteps {
 
 /** Throws what `checkRepository` throws, `locked`, and what the steps throw. */
 export async function holdStill(options: DiskObjectStoreOptions, steps: CopySteps): Promise<void> {
-  const { disk, files, checkpointLock, writerLock, packer } = openStoreParts(options)
-  checkRepository(disk, files.directory)
+  const { files, lock } = openStoreParts(options)
+  checkRepository(files.disk, files.directory)
   await makeOwnDirectory(files)
   try {
     // As long as a redaction may need to erase.
-    await checkpointLock.hold(purgeWaitMs, async () => {
+    await checkpointLock(files).hold(purgeWaitMs, async () => {
       await steps.packs()
-      await writerLock.hold(lockWaitMsDefault, () => steps.rest())
+      await lock.hold(lockWaitMsDefault, () => steps.rest())
     })
   } finally {
-    await packer.close()
     await files.identity.remove()
   }
 }

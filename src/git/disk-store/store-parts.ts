@@ -1,23 +1,18 @@
-// The parts of a store on a disk that depend on its options alone: locks, journal, branch, packs
-// and the packer. Must not read or write a file.
+// The parts of a store on a disk that depend on its options alone. Must not read or write a file.
 
 import { resolve } from 'node:path'
 import type { CacheBudget } from '../../cache-budget.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import { type Disk, systemDisk } from '../../disk/disk.ts'
-import { LockIdentity, type ProcessLock } from '../../disk/process-lock.ts'
-import { Journal } from '../journal/journal.ts'
-import { isPacking } from '../maintenance/pack-threads.ts'
+import type { ProcessLock } from '../../disk/process-lock.ts'
+import { lockWaitMsDefault } from '../../limits.ts'
 import { workerPacker } from '../maintenance/pack-worker.ts'
-import { PackSet } from '../pack/pack-set.ts'
 import type { Packer } from '../pack/packer.ts'
-import { Branch } from '../refs/branch.ts'
+import { PurgeIntents } from '../purge/purge-intents.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
-import { ownDirectoryName } from '../refs/repository.ts'
-import { checkpointLock, writerLock } from '../refs/store-locks.ts'
-
-/** How long to wait for another git program that holds the lock file of a ref. */
-const gitLockWaitMs = 1000
+import { repositoryFiles } from '../refs/repository.ts'
+import { writerLock } from '../refs/store-locks.ts'
+import { StoredObjects } from './stored-objects.ts'
 
 export interface DiskObjectStoreOptions {
   readonly directory: string
@@ -37,42 +32,36 @@ export interface DiskObjectStoreOptions {
 }
 
 export interface StoreParts {
-  readonly disk: Disk
-  readonly random: Random
-  /** `objects`. */
-  readonly objectDirectory: string
-  /** `objects/pack`. */
-  readonly packDirectory: string
   readonly files: GitFileLockContext
-  readonly writerLock: ProcessLock
-  readonly checkpointLock: ProcessLock
-  readonly journal: Journal
-  readonly branch: Branch
-  readonly packs: PackSet
+  /** The writer lock. */
+  readonly lock: ProcessLock
+  readonly lockWaitMs: number
+  readonly objects: StoredObjects
+  readonly intents: PurgeIntents
   readonly packer: Packer
 }
 
 export function openStoreParts(options: DiskObjectStoreOptions): StoreParts {
-  const { disk = systemDisk, random = systemRandom } = options
-  const directory = resolve(options.directory)
-  const ownDirectory = `${directory}/${ownDirectoryName}`
-  const objectDirectory = `${directory}/objects`
-  const packDirectory = `${objectDirectory}/pack`
-  const identity = new LockIdentity(disk, ownDirectory, random)
-  const files = { disk, directory, ownDirectory, identity, random, waitMs: gitLockWaitMs }
-  const writer = writerLock(files)
-  const isQuiet = (): boolean => !writer.isHeldElsewhere()
-  return {
+  const { disk = systemDisk, random = systemRandom, cacheBudget, secret } = options
+  const files = repositoryFiles(disk, resolve(options.directory), random)
+  const lock = writerLock(files)
+  const objects = new StoredObjects(files, lock, cacheBudget)
+  const { packDirectory } = objects
+  const intents = new PurgeIntents({
     disk,
-    random,
-    objectDirectory,
+    ownDirectory: files.ownDirectory,
     packDirectory,
+    random,
+    secret,
+    read: (oid) => objects.find(oid),
+    fenceJournal: () => objects.journal.scrub(),
+  })
+  return {
     files,
-    writerLock: writer,
-    checkpointLock: checkpointLock(files),
-    journal: new Journal({ disk, directory: ownDirectory, random, isQuiet, isBusy: isPacking }),
-    branch: new Branch(disk, directory),
-    packs: new PackSet(disk, packDirectory, { cacheBudget: options.cacheBudget }),
+    lock,
+    lockWaitMs: options.lockWaitMs ?? lockWaitMsDefault,
+    objects,
+    intents,
     packer: options.packer ?? workerPacker(packDirectory),
   }
 }

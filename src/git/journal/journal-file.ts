@@ -6,7 +6,12 @@
 import { concatBytes, equalBytes, isZero } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
-import { journalStepBytesMax, journalStepBytesMin, journalFileBytesMax } from '../../limits.ts'
+import {
+  journalFileBytesMax,
+  journalStepBytesMax,
+  journalStepBytesMin,
+  KIBIBYTE,
+} from '../../limits.ts'
 import type { Transition } from '../object-store.ts'
 import {
   type Batch,
@@ -23,7 +28,6 @@ import {
   sectorEnd,
 } from './journal-frame.ts'
 import { isOfSame, classifyRest, type Rest } from './journal-survey.ts'
-import type { SyncPace } from './sync-pace.ts'
 
 const problem = 'changes that are not packed yet cannot all be read'
 const noBytes = new Uint8Array(0)
@@ -36,6 +40,12 @@ const looksMax = 4
 const journalGrowth = 3
 /** Long enough to contain the sum of the last batch, wherever its sectors start. */
 const tailBytes = 2 * sectorBytes
+/** Of a sync that takes longer, the way to the thread pool and back is a small part. */
+const fastSyncMs = 1
+/** Fast syncs in a row before this thread waits for the next one: a slow one must not block it. */
+const fastSyncsMin = 4
+/** More takes longer than the syncs before let expect. */
+const fastSyncBytesMax = 256 * KIBIBYTE
 
 /** What changed on the disk since the last read: only new frames, or anything else. */
 export type JournalNews = 'nothing' | 'frames' | 'everything'
@@ -45,14 +55,12 @@ export interface JournalFileParts {
   readonly path: string
   /** Whether no other process can be writing: a write in progress looks like damage. */
   readonly isQuiet: () => boolean
-  readonly pace: SyncPace
 }
 
 export class JournalFile {
   readonly #disk: Disk
   readonly #path: string
   readonly #isQuiet: () => boolean
-  readonly #pace: SyncPace
   #fd: number | undefined
   #writable = false
   /** The file's first bytes; they change when the file is started again. */
@@ -73,12 +81,13 @@ export class JournalFile {
   /** Whether this handle is appending frames that are not durable yet. */
   #appending = false
   #poisoned: StoreError | undefined
+  /** In a row. */
+  #fastSyncs = 0
 
-  constructor({ disk, path, isQuiet, pace }: JournalFileParts) {
+  constructor({ disk, path, isQuiet }: JournalFileParts) {
     this.#disk = disk
     this.#path = path
     this.#isQuiet = isQuiet
-    this.#pace = pace
   }
 
   /** Rises with every switch between the files; 0 if the file holds no journal. */
@@ -307,13 +316,20 @@ export class JournalFile {
     this.#appending = true
     try {
       this.#disk.write(fd, bytes, this.#durable)
-      await this.#pace.sync(fd, bytes.length)
+      await this.#syncAppend(fd, bytes.length)
     } catch (error) {
       await this.#undoWrite(fd, batch.length, error)
       throw error
     } finally {
       this.#appending = false
     }
+  }
+
+  async #syncAppend(fd: number, bytes: number): Promise<void> {
+    const isHere = this.#fastSyncs >= fastSyncsMin && bytes <= fastSyncBytesMax
+    const start = performance.now()
+    await this.#disk.sync(fd, isHere)
+    this.#fastSyncs = performance.now() - start < fastSyncMs ? this.#fastSyncs + 1 : 0
   }
 
   /**

@@ -12,7 +12,6 @@ import { decodeTree, findLinks, type Oid } from '../objects/object.ts'
 import { JournalFile, type JournalNews } from './journal-file.ts'
 import { type Frame, type JournalObject, type NamedObject, saltBytes } from './journal-frame.ts'
 import { journalNames } from './journal-survey.ts'
-import { SyncPace } from './sync-pace.ts'
 
 export interface Sealing {
   readonly frames: readonly Frame[]
@@ -27,8 +26,6 @@ export interface JournalParts {
   readonly random: Random
   /** Whether no other handle holds the writer lock. */
   readonly isQuiet: () => boolean
-  /** Whether this process writes large files now; assumed if it is not given. */
-  readonly isBusy?: () => boolean
 }
 
 export class Journal {
@@ -42,16 +39,14 @@ export class Journal {
   #objects: Map<Oid, JournalObject> = new Map()
   #prepared = false
 
-  constructor({ disk, directory, random, isQuiet, isBusy = () => true }: JournalParts) {
+  constructor({ disk, directory, random, isQuiet }: JournalParts) {
     this.#disk = disk
     this.#directory = directory
     this.#random = random
     const [a, b] = journalNames
-    const pace = new SyncPace(disk, isBusy)
-    const parts = { disk, isQuiet, pace }
     this.#files = [
-      new JournalFile({ ...parts, path: `${directory}/${a}` }),
-      new JournalFile({ ...parts, path: `${directory}/${b}` }),
+      new JournalFile({ disk, isQuiet, path: `${directory}/${a}` }),
+      new JournalFile({ disk, isQuiet, path: `${directory}/${b}` }),
     ]
   }
 

@@ -24,16 +24,8 @@ const idleMs = 10_000
 /** How long a cancelled check may go on; a single object takes longer only if it is hostile. */
 const cancelMsMax = 50
 
-/** Jobs that threads of this process run now. */
-let running = 0
-
 /** The threads that wait for a job. They keep no process alive. */
 const idle: PackThread[] = []
-
-/** Whether a thread of this process packs: it may keep the device busy. */
-export function isPacking(): boolean {
-  return running > 0
-}
 
 /**
  * Runs a job in a thread of the module `entry`. Keeps the process alive until it resolves. Rejects
@@ -103,7 +95,6 @@ class PackThread {
     }
     if (signal?.aborted === true) cancel()
     signal?.addEventListener('abort', cancel)
-    running += 1
     try {
       return await new Promise((resolve, reject) => {
         const reply = (message: PackReply): void => {
@@ -119,7 +110,6 @@ class PackThread {
         this.#worker.postMessage(task, transferOf(task.request))
       })
     } finally {
-      running -= 1
       this.#waiting = undefined
       clearTimeout(this.#timer)
       signal?.removeEventListener('abort', cancel)

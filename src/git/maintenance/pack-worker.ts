@@ -59,7 +59,6 @@ export function workerPacker(directory: string): Packer {
       })
       return countIfExact(await Promise.all(work))
     },
-    async close() {},
   }
 }
 

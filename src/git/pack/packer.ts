@@ -46,6 +46,4 @@ export interface Packer {
    * is reachable from `heads`.
    */
   filter(dead: OidList, heads: readonly Oid[]): Promise<void>
-  /** Ends what runs outside this thread. */
-  close(): Promise<void>
 }

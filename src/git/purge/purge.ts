@@ -7,6 +7,7 @@
 import { asciiText } from '../../bytes.ts'
 import { FileSweep } from '../../disk/file-sweep.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { ObjectStore } from '../object-store.ts'
 import type { Oid } from '../objects/object.ts'
 import { OidList } from '../objects/oid-list.ts'
 import { brokenPacks } from '../pack/pack-removal.ts'
@@ -26,16 +27,18 @@ const renameMsMax = 100
 
 export interface PurgeParts {
   readonly files: GitFileLockContext
-  readonly journal: Journal
-  readonly branch: Branch
+  readonly objects: {
+    readonly journal: Journal
+    readonly branch: Branch
+    reload(): void
+    /** The body of a tag; undefined for any other object. */
+    findTag(oid: Oid): Uint8Array | undefined
+    /** Whether an object is stored in any place. */
+    has(oid: Oid): boolean
+  }
   readonly intents: PurgeIntents
   readonly packer: Packer
-  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
-  readonly reload: () => void
-  /** The body of a tag; undefined for any other object. */
-  readonly findTag: (oid: Oid) => Uint8Array | undefined
-  /** Whether an object is stored in any place. */
-  readonly has: (oid: Oid) => boolean
+  readonly writer: Pick<ObjectStore, 'exclusive'>
 }
 
 export class Purge {
@@ -50,20 +53,20 @@ export class Purge {
    * early.
    */
   async run(): Promise<void> {
-    const { branch, intents, packer, exclusive, reload } = this.#parts
+    const { objects, intents, packer, writer } = this.#parts
     const { disk, directory } = this.#parts.files
-    const due = await exclusive(async () => intents.due(branch.value))
+    const due = await writer.exclusive(async () => intents.due(objects.branch.value))
     if (due.length === 0) return
     const lists = due.map((intent) => intent.dead.bytes)
     const listed = OidList.sorted(Buffer.concat(lists))
-    const heads = await exclusive(async () => this.#headsWithout(listed))
+    const heads = await writer.exclusive(async () => this.#headsWithout(listed))
     const dead = this.#withTags(listed)
     const packDirectory = `${directory}/objects/pack`
     const broken = brokenPacks(disk, packDirectory)
     await packer.filter(dead, heads)
     if (broken.length > 0) await new Promise((resolve) => setTimeout(resolve, renameMsMax))
-    await exclusive(async () => {
-      reload()
+    await writer.exclusive(async () => {
+      objects.reload()
       const still = new Set(brokenPacks(disk, packDirectory))
       const names = new Set(broken.filter((name) => still.has(name)))
       await this.#sweep(dead, names, due)
@@ -75,7 +78,7 @@ export class Purge {
     broken: ReadonlySet<string>,
     due: readonly PurgeIntent[],
   ): Promise<void> {
-    const { files, journal, intents, has } = this.#parts
+    const { files, objects, intents } = this.#parts
     const { disk, directory, ownDirectory } = files
     // Planted since the store was opened, a link would have files elsewhere removed.
     checkHasNoLinks(disk, directory)
@@ -83,8 +86,8 @@ export class Purge {
     sweepBrokenPacks(disk, `${directory}/objects/pack`, { sweep, names: broken })
     sweepFiles(disk, directory, { sweep, dead })
     const isErased = (oid: Oid): boolean => dead.hasOid(oid)
-    await sweepRefs(files, { sweep, isErased, isMissing: (oid) => !has(oid) })
-    await journal.scrub()
+    await sweepRefs(files, { sweep, isErased, isMissing: (oid) => !objects.has(oid) })
+    await objects.journal.scrub()
     sweep.empty(`${ownDirectory}/cache`)
     sweepAside(ownDirectory, sweep)
     await sweep.sync()
@@ -96,7 +99,7 @@ export class Purge {
    * names, which may be new. Throws `journal_corrupt` if one of them is listed.
    */
   #headsWithout(dead: OidList): readonly Oid[] {
-    const { branch, journal } = this.#parts
+    const { branch, journal } = this.#parts.objects
     const heads = [...(branch.value === undefined ? [] : [branch.value]), ...journal.named()]
     if (heads.some((oid) => dead.hasOid(oid))) throw reachedByHistory()
     return heads
@@ -104,12 +107,12 @@ export class Purge {
 
   /** Adds the tags, and tags of tags, that lead from a ref to a dead object. */
   #withTags(dead: OidList): OidList {
-    const { files, findTag } = this.#parts
+    const { files, objects } = this.#parts
     const tags = listRefs(files.disk, files.directory).flatMap(({ oid }) => {
       const chain: Oid[] = []
       let at = oid
       while (at !== undefined && !dead.hasOid(at)) {
-        const tag = findTag(at)
+        const tag = objects.findTag(at)
         if (tag === undefined) return []
         chain.push(at)
         at = /^object ([0-9a-f]{40})\n/.exec(asciiText(tag.subarray(0, 48)))?.[1]

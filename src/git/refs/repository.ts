@@ -4,6 +4,7 @@
 
 import { dirname } from 'node:path'
 import { asciiText, concatBytes, equalBytes, utf8 } from '../../bytes.ts'
+import type { Random } from '../../crypto/random.ts'
 import {
   atomicWrite,
   type Disk,
@@ -11,6 +12,7 @@ import {
   syncIfReadable,
   targetOf,
 } from '../../disk/disk.ts'
+import { LockIdentity } from '../../disk/process-lock.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { lineFileBytesMax } from '../../limits.ts'
 import type { ObjectStore } from '../object-store.ts'
@@ -46,6 +48,9 @@ const settings: readonly (readonly [section: string, key: string, value: string]
 
 /** Others that make the same repository at the same moment may win so often. */
 const ATTEMPTS = 5
+
+/** How long to wait for another git program that holds the lock file of a ref. */
+const gitLockWaitMs = 1000
 
 const directories = ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', ownDirectoryName]
 
@@ -121,6 +126,13 @@ export function checkRepository(disk: Disk, directory: string): void {
 /** Creates the store's own directory, which a clone lacks. */
 export async function makeOwnDirectory(context: GitFileLockContext): Promise<void> {
   await makeDurableDirectory(context.disk, context.ownDirectory)
+}
+
+/** The files of a repository for a handle of its own. Reads and writes none of them. */
+export function repositoryFiles(disk: Disk, directory: string, random: Random): GitFileLockContext {
+  const ownDirectory = `${directory}/${ownDirectoryName}`
+  const identity = new LockIdentity(disk, ownDirectory, random)
+  return { disk, directory, ownDirectory, identity, random, waitMs: gitLockWaitMs }
 }
 
 /** Adds the settings of a store that the config lacks. Under the writer lock. */

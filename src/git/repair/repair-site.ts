@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { toHex, utf8 } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
 import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
-import { LockIdentity, type ProcessLock } from '../../disk/process-lock.ts'
+import type { ProcessLock } from '../../disk/process-lock.ts'
 import { hasCode } from '../../errors.ts'
 import { lockWaitMsDefault, MEBIBYTE } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
@@ -32,12 +32,11 @@ import {
   type SetupFile,
   writeSetup,
 } from '../refs/repository-setup.ts'
-import { checkRepository, ownDirectoryName } from '../refs/repository.ts'
+import { checkRepository, ownDirectoryName, repositoryFiles } from '../refs/repository.ts'
 import { checkpointLock, writerLock } from '../refs/store-locks.ts'
 import { readTrackingRef, trackedNames, trackingRefName } from '../refs/tracking-ref.ts'
 import { asideDirectories, type Damage, damageOf, RepositorySurvey } from './repository-survey.ts'
 
-const gitLockWaitMs = 1000
 /** The most bytes of objects that one new pack holds. */
 const packedBytesMax = 32 * MEBIBYTE
 
@@ -78,10 +77,7 @@ export class RepairSite {
     this.disk = disk
     this.#secret = secret
     this.directory = resolve(directory)
-    const ownDirectory = `${this.directory}/${ownDirectoryName}`
-    const identity = new LockIdentity(disk, ownDirectory, random)
-    const directories = { directory: this.directory, ownDirectory }
-    this.#files = { disk, ...directories, identity, random, waitMs: gitLockWaitMs }
+    this.#files = repositoryFiles(disk, this.directory, random)
     this.#setup = this.#checkSetup()
     // In the order in which a checkpoint takes them.
     this.#locks = [checkpointLock(this.#files), writerLock(this.#files)]

@@ -2,9 +2,8 @@ import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../src/crypto/random.ts'
-import { gitHash } from '../../../src/crypto/sha1.ts'
 import { StoreError } from '../../../src/errors.ts'
-import { type Frame, sectorBytes } from '../../../src/git/journal/journal-frame.ts'
+import { sectorBytes } from '../../../src/git/journal/journal-frame.ts'
 import { Journal } from '../../../src/git/journal/journal.ts'
 import type { Transition } from '../../../src/git/object-store.ts'
 import { FaultyDisk } from '../../support/faulty-disk.ts'
@@ -177,46 +176,6 @@ describe('the journal', () => {
     expect(journal.link(history.transitions[1]?.next)).toBe(true)
     expect(journal.liveFrames).toHaveLength(3)
     expect(await journal.seal()).toMatchObject({ switched: true, frames: { length: 3 } })
-    journal.close()
-  })
-
-  test('uses its memory again, but not what anybody still looks at', { tags: 'slow' }, async () => {
-    const journal = openJournal(temporaryDirectory())
-    const history = new TestHistory(5)
-    const oidsOf = (transitions: readonly Transition[]) =>
-      transitions.flatMap(({ objects }) => objects.map(({ oid }) => oid))
-    /** Of frames or transitions, as they are now. */
-    const hashesOf = (of: readonly Frame[]) =>
-      of.flatMap(({ objects }) => objects.map(({ type, body }) => gitHash(type, body)))
-    const memory = new Set<ArrayBufferLike>()
-    const seen: { oid: string; type: string; body: Uint8Array }[] = []
-    for (let round = 0; round < 12; round += 1) {
-      const packed = [...Array.from({ length: 2 }, () => history.next(400_000)), history.next()]
-      await journal.append(packed)
-      const sealed = (await journal.seal())?.frames ?? []
-      for (const { objects } of sealed) for (const { body } of objects) memory.add(body.buffer)
-      const found = oidsOf(packed).flatMap((oid) => journal.find(oid) ?? [])
-      const beside = [history.next(400_000), history.next()]
-      await journal.append(beside)
-      expect(hashesOf(sealed)).toEqual(oidsOf(packed))
-      journal.clearSealed()
-      // Whoever was given one, whenever that was.
-      const later = history.next(900_000)
-      await journal.append([later])
-      expect(hashesOf(sealed)).toEqual(oidsOf(packed))
-      expect(journal.link(packed.at(-1)?.next)).toBe(true)
-      seen.push(...found)
-      await journal.append([history.next(400_000)])
-      for (const oid of oidsOf([...beside, later])) {
-        const { type = '', body = new Uint8Array() } = journal.find(oid) ?? {}
-        expect(gitHash(type, body)).toBe(oid)
-      }
-      await journal.seal()
-      journal.clearSealed()
-      expect(journal.link(history.head)).toBe(true)
-    }
-    for (const { oid, type, body } of seen) expect(gitHash(type, body)).toBe(oid)
-    expect(memory.size).toBeLessThan(12)
     journal.close()
   })
 

@@ -8,42 +8,35 @@ import { makeDurableDirectory } from '../../disk/disk.ts'
 import type { ProcessLock } from '../../disk/process-lock.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import type { Frame } from '../journal/journal-frame.ts'
-import type { Journal } from '../journal/journal.ts'
-import type { CompactOptions, ObjectAmount, PackStatus } from '../object-store.ts'
+import { planMerge } from '../maintenance/pack-merge.ts'
+import type { CompactOptions, ObjectAmount } from '../object-store.ts'
 import { findLinks, type Oid } from '../objects/object.ts'
 import { sweepIncoming } from '../pack/incoming-pack.ts'
 import { temporaryPackPattern } from '../pack/pack-file.ts'
 import { removeLoneIndexes } from '../pack/pack-removal.ts'
-import type { Packer } from '../pack/packer.ts'
-import { type Branch, branchName } from '../refs/branch.ts'
-import { type GitFileLockContext, replaceUnderLock, sweepDead } from '../refs/git-file-lock.ts'
+import { Purge } from '../purge/purge.ts'
+import { branchName } from '../refs/branch.ts'
+import { replaceUnderLock, sweepDead } from '../refs/git-file-lock.ts'
 import { listRefs } from '../refs/ref-list.ts'
+import { checkpointLock } from '../refs/store-locks.ts'
 import { trackedNames, trackingRefName } from '../refs/tracking-ref.ts'
-import { planMerge } from './pack-merge.ts'
+import type { StoreParts } from './store-parts.ts'
+import type { WriterTurn } from './writer-turn.ts'
 
 /** Fewer packs than this wait for a later merge when a store is closed. */
 const mergedAtCloseMin = 4
 
-export interface CheckpointParts {
-  readonly files: GitFileLockContext
-  readonly journal: Journal
-  readonly branch: Branch
-  readonly packer: Packer
-  readonly lock: ProcessLock
-  /** The store's `exclusive`: the writer lock, and a refresh. */
-  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>
-  /** Reloads the branch and the packs, and determines the live frames. */
-  readonly reload: () => void
-  readonly packs: () => readonly PackStatus[]
-  /** Erases the objects that the packed history declares dead. */
-  readonly purge: () => Promise<void>
-}
-
 export class Checkpointer {
-  readonly #parts: CheckpointParts
+  readonly #parts: StoreParts
+  readonly #writer: WriterTurn
+  readonly #lock: ProcessLock
+  readonly #purge: Purge
 
-  constructor(parts: CheckpointParts) {
+  constructor(parts: StoreParts, writer: WriterTurn) {
     this.#parts = parts
+    this.#writer = writer
+    this.#lock = checkpointLock(parts.files)
+    this.#purge = new Purge({ ...parts, writer })
   }
 
   /**
@@ -67,13 +60,9 @@ export class Checkpointer {
   /** The same, then repacks all packs and loose objects; undefined instead of false. */
   async compact(waitMs: number, options: CompactOptions): Promise<true | undefined> {
     const done = await this.#hold(waitMs, async () => {
-      await this.#packAndPurge(false)
-      const { packer, packs, reload } = this.#parts
-      reload()
-      const largestFirst = packs().toSorted((a, b) => b.objects - a.objects)
-      const names = largestFirst.map(({ name }) => name)
-      await packer.compact(names, options)
-      reload()
+      const { packer, objects } = this.#parts
+      await packer.compact(await this.#packedNames(), options)
+      objects.reload()
     })
     return done || undefined
   }
@@ -87,23 +76,34 @@ export class Checkpointer {
   ): Promise<ObjectAmount | undefined> {
     let found: ObjectAmount | undefined
     await this.#hold(waitMs, async () => {
-      await this.#packAndPurge(false)
-      const { packer, packs, reload } = this.#parts
-      reload()
-      const names = packs().map(({ name }) => name)
-      found = await packer.measureUnreachable(names, this.#heads(), options)
+      const names = await this.#packedNames()
+      found = await this.#parts.packer.measureUnreachable(names, this.#heads(), options)
     })
     return found
   }
 
+  /** Releases the lock if an earlier release failed. */
+  abandon(): void {
+    this.#lock.abandon()
+  }
+
+  /** All packs, the largest first, once the journal is in one of them. */
+  async #packedNames(): Promise<readonly string[]> {
+    await this.#packAndPurge(false)
+    const { objects } = this.#parts
+    objects.reload()
+    const largestFirst = objects.packs.packs().toSorted((a, b) => b.objects - a.objects)
+    return largestFirst.map(({ name }) => name)
+  }
+
   /** The refs and the journal's commits, whose parents may be in packs. */
   #heads(): readonly Oid[] {
-    const { files, journal } = this.#parts
+    const { files, objects } = this.#parts
     const refs = listRefs(files.disk, files.directory).flatMap(({ oid }) => oid ?? [])
     const heads = new Set(refs)
-    for (const { next, objects } of journal.liveFrames) {
-      heads.add(next)
-      for (const { type, body } of objects) {
+    for (const frame of objects.journal.liveFrames) {
+      heads.add(frame.next)
+      for (const { type, body } of frame.objects) {
         const parents = type === 'commit' ? findLinks(body)?.parents : undefined
         for (const parent of parents ?? []) heads.add(parent)
       }
@@ -114,7 +114,7 @@ export class Checkpointer {
   async #hold(waitMs: number, work: () => Promise<void>): Promise<boolean> {
     let entered = false
     try {
-      await this.#parts.lock.hold(waitMs, async () => {
+      await this.#lock.hold(waitMs, async () => {
         entered = true
         await work()
       })
@@ -127,16 +127,16 @@ export class Checkpointer {
   async #packAndPurge(final: boolean): Promise<void> {
     await this.#packJournal()
     try {
-      await this.#parts.purge()
+      await this.#purge.run()
     } finally {
       await this.#tidy(final)
     }
   }
 
   async #packJournal(): Promise<void> {
-    const { journal, exclusive } = this.#parts
+    const { objects } = this.#parts
     for (;;) {
-      const sealing = await exclusive(() => journal.seal())
+      const sealing = await this.#writer.exclusive(() => objects.journal.seal())
       if (sealing === undefined) return
       await this.#packSealed(sealing.frames)
       // Otherwise this was left by an interrupted checkpoint, and the newer file is next.
@@ -145,28 +145,28 @@ export class Checkpointer {
   }
 
   async #packSealed(frames: readonly Frame[]): Promise<void> {
-    const { files, journal, packer, exclusive, reload } = this.#parts
+    const { files, objects, packer } = this.#parts
     const [first, last] = [frames[0], frames.at(-1)]
     if (first !== undefined && last !== undefined) {
-      const objects = frames.flatMap((frame) => frame.objects)
-      if (objects.length > 0) await packer.write(objects)
+      const added = frames.flatMap((frame) => frame.objects)
+      if (added.length > 0) await packer.write(added)
       await this.#moveBranch(first.expected, last.next)
     } else {
       // The process that moved the branch may have died before its name was durable.
       await files.disk.syncDirectory(`${files.directory}/refs/heads`)
     }
-    await exclusive(async () => {
-      journal.clearSealed()
-      reload()
+    await this.#writer.exclusive(async () => {
+      objects.journal.clearSealed()
+      objects.reload()
     })
   }
 
   async #moveBranch(expected: Oid | undefined, next: Oid): Promise<void> {
     if (expected === next) return
-    const { files, branch } = this.#parts
+    const { files, objects } = this.#parts
     await makeDurableDirectory(files.disk, `${files.directory}/refs/heads`)
     await replaceUnderLock(files, branchName, utf8(`${next}\n`), () => {
-      if (branch.read() === expected) return
+      if (objects.branch.read() === expected) return
       throw new StoreError(
         'ref_conflict',
         'Another program moved refs/heads/main while the store was open: nothing was changed',
@@ -175,8 +175,8 @@ export class Checkpointer {
   }
 
   async #mergePacks(final: boolean): Promise<void> {
-    const { packer, packs, reload } = this.#parts
-    const names = planMerge(packs())
+    const { packer, objects } = this.#parts
+    const names = planMerge(objects.packs.packs())
     // Of a process for each change, only every third or so has to wait for a merge.
     if (names.length < (final ? mergedAtCloseMin : 2)) return
     try {
@@ -186,24 +186,24 @@ export class Checkpointer {
       if (final && error instanceof StoreError) return
       throw error
     }
-    reload()
+    objects.reload()
   }
 
   async #tidy(final: boolean): Promise<void> {
-    const { files, journal, exclusive } = this.#parts
-    await exclusive(async () => {
+    const { files, objects } = this.#parts
+    await this.#writer.exclusive(async () => {
       const tracking = trackedNames(files.disk, files.directory).map(trackingRefName)
       await sweepDead(files, [branchName, 'config', 'packed-refs', ...tracking])
       await this.#removeTemporaryPacks()
-      if (final) await journal.truncate()
-      else journal.shrink()
+      if (final) await objects.journal.truncate()
+      else objects.journal.shrink()
     })
   }
 
   /** Every temporary pack is written under a lock held here; git's have other names. */
   async #removeTemporaryPacks(): Promise<void> {
-    const { disk, directory, ownDirectory } = this.#parts.files
-    const packDirectory = `${directory}/objects/pack`
+    const { disk, ownDirectory } = this.#parts.files
+    const { packDirectory } = this.#parts.objects
     for (const name of disk.list(packDirectory)) {
       if (temporaryPackPattern.test(name)) disk.remove(`${packDirectory}/${name}`)
     }

@@ -2,23 +2,31 @@
 // one session is poisoned, and its user undoes it and erases the key that it leaked; a second
 // machine joins; git and the official SDK look at the result. Exits above 0 if anything differs.
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import process from 'node:process'
-import { createStore, type MemoryStore, openStore } from 'gitlocket'
+import process, { argv, execPath } from 'node:process'
+import { createInterface } from 'node:readline'
+import Anthropic from '@anthropic-ai/sdk'
+import {
+  createStore,
+  formatIdentity,
+  generateIdentity,
+  type MemoryStore,
+  openStore,
+} from 'gitlocket'
 import { memoryTool } from 'gitlocket/anthropic'
 import {
-  ask,
   check,
-  git,
-  gitlocket,
+  commandLine,
   heading,
-  type Machine,
-  makeMachine,
+  isInstalled,
+  Machine,
   print,
-  secondMachine,
+  printCommand,
 } from './programs.ts'
-import { showServer } from './server.ts'
 import {
   conventions,
   friday,
@@ -50,49 +58,60 @@ async function tour(): Promise<void> {
   print('gitlocket keeps the memory of AI agents in an encrypted git repository. An agent works in')
   print('sessions. One of them is poisoned: it is undone, and the key that it leaked is erased. A')
   print('second machine joins, and the host sees none of it. The guard is off until it happened.')
-  const machine = await makeMachine()
-  const { store, recoveryKey } = await createStore({ ...machine, refuseSecrets: false })
+  // It is kept, so that the reader can continue there.
+  const machine = new Machine(mkdtempSync(join(tmpdir(), 'gitlocket-tour-')))
+  const identity = await generateIdentity()
+  writeFileSync(machine.identityFile, `${formatIdentity(identity)}\n`, { mode: 0o600 })
+  const { directory, stateDirectory } = machine
+  const places = { directory, stateDirectory, identity }
+  const { store, recoveryKey } = await createStore({ ...places, refuseSecrets: false })
   await store.close()
-  for (const session of [monday, friday]) await replay(machine, session)
-  await undo(machine)
+  const withStore: WithStore = async (work) => {
+    const opened = await openStore(places)
+    try {
+      return await work(opened)
+    } finally {
+      await opened.close()
+    }
+  }
+  for (const session of [monday, friday]) await replay(withStore, session)
+  await undo(machine, withStore)
   const erased = redact(machine)
-  gitlocket(machine, ['settings', '--guard', 'on'], 0)
-  await replay(machine, saturday)
-  await showSecondMachine(machine, recoveryKey)
-  await showHostView(machine, erased)
-  await withStore(machine, (opened) => showServer(machine, opened))
+  machine.gitlocket(['settings', '--guard', 'on'], 0)
+  await replay(withStore, saturday)
+  await showSecondMachine(machine, recoveryKey, withStore)
+  await showHostView(machine, erased, withStore)
+  await withStore((opened) => showServer(machine, opened))
   showNext(machine)
 }
 
-/** Each session opens the store again, as another process would. */
-async function replay(machine: Machine, { id, request, commands }: Session): Promise<void> {
+/** Opens the store again each time, as another process would. */
+type WithStore = <T>(work: (store: MemoryStore) => Promise<T> | T) => Promise<T>
+
+async function replay(withStore: WithStore, { id, request, commands }: Session): Promise<void> {
   heading(`Session ${id}: ${request}`)
-  await withStore(machine, async (store) => {
+  await withStore(async (store) => {
     const tool = memoryTool(store, { session: id })
     for (const { input, refusal } of commands) {
-      if (input.command !== 'view') print(`  ${input.command} ${input.path}`)
-      if (refusal === undefined) await tool.run(input)
-      else {
-        const error = await tool.run(input).then(() => '', String)
-        check(error.includes(refusal), `${input.command} is refused: ${refusal}`)
-        print(`    refused: ${refusal}`)
-      }
+      if (input.command !== 'view') print(`  ${input.command} ${input['path']}`)
+      const error = await tool.run(input).then(() => undefined, String)
+      const isExpected = refusal === undefined ? error === undefined : error?.includes(refusal)
+      check(isExpected === true, `${input.command} ends as it should: ${error ?? refusal}`)
+      if (refusal !== undefined) print(`    refused: ${refusal}`)
     }
   })
 }
 
-async function undo(machine: Machine): Promise<void> {
+async function undo(machine: Machine, withStore: WithStore): Promise<void> {
   heading('Later, Ines writes into the same memories, and then questions a line')
-  const write = (path: string, line: number, text: string): void => {
-    const words = ['--line', String(line), '--text', text, '--actor', 'ines']
-    gitlocket(machine, ['insert', path, ...words], 0)
-  }
-  write(conventions, 2, later.conventions)
-  write(handover, 1, later.handover)
-  gitlocket(machine, ['blame', conventions], -3)
+  const insert = (path: string, line: string, text: string): string =>
+    machine.gitlocket(['insert', path, '--line', line, '--text', text, '--actor', 'ines'], 0)
+  insert(conventions, '2', later.conventions)
+  insert(handover, '1', later.handover)
+  machine.gitlocket(['blame', conventions], -3)
   heading('She undoes what that session wrote; what others wrote since then stays')
-  gitlocket(machine, ['rollback', '--session', friday.id, '--as', 'ines', '--yes'], 6)
-  const [rules = '', notes = ''] = await withStore(machine, async (store) => [
+  machine.gitlocket(['rollback', '--session', friday.id, '--as', 'ines', '--yes'], 6)
+  const [rules = '', notes = ''] = await withStore(async (store) => [
     (await store.read(conventions))?.content,
     (await store.read(handover))?.content,
   ])
@@ -107,71 +126,107 @@ function redact(machine: Machine): readonly string[] {
   writeFileSync(file, `${leakedKey}\n`, { mode: 0o600 })
   const what = ['--matching-file', keyFile, '--literal', '--reason-code', 'leaked_secret']
   const how = ['--certificate', certificate, '--as', 'ines', '--yes']
-  gitlocket(machine, ['redact', ...what, ...how], 1)
+  machine.gitlocket(['redact', ...what, ...how], 1)
   rmSync(file)
-  gitlocket(machine, ['verify', '--absence', '--certificate', certificate], -1)
-  const { object_ids: ids }: { readonly object_ids: readonly string[] } = JSON.parse(
-    readFileSync(join(machine.root, certificate), 'utf8'),
-  )
-  return ids
+  machine.gitlocket(['verify', '--absence', '--certificate', certificate], -1)
+  return JSON.parse(readFileSync(join(machine.root, certificate), 'utf8')).object_ids
 }
 
-async function showSecondMachine(machine: Machine, recoveryKey: string): Promise<void> {
+async function showSecondMachine(
+  machine: Machine,
+  recoveryKey: string,
+  withStore: WithStore,
+): Promise<void> {
   heading('A second machine: one remote, one secret')
-  if (ask('git', '--version') === undefined) return print('Left out: git is not installed')
+  if (!isInstalled('git', '--version')) return print('Left out: git is not installed')
   const remote = join(machine.root, 'host.git')
-  git(machine, ['init', '--quiet', '--bare', '--initial-branch=main', remote])
-  gitlocket(machine, ['create', 'on-call.md', '--text', '- 02:10 disk of db-2 is full'], 0)
-  gitlocket(machine, ['remote', 'add', 'origin', remote], 1)
-  gitlocket(machine, ['sync'], 1)
+  machine.git(['init', '--quiet', '--bare', '--initial-branch=main', remote])
+  machine.gitlocket(['create', 'on-call.md', '--text', '- 02:10 disk of db-2 is full'], 0)
+  machine.gitlocket(['remote', 'add', 'origin', remote], 1)
+  machine.gitlocket(['sync'], 1)
   print('On the laptop, with the recovery key in a file and the address that `status` shows:')
-  const laptop = secondMachine(machine)
-  writeFileSync(laptop.recoveryKeyFile, `${recoveryKey}\n`, { mode: 0o600 })
-  const { address } = await withStore(machine, (store) => store.status())
-  gitlocket(laptop, ['join', `${remote}#${address}`, '--name', 'laptop'], 1)
-  rmSync(laptop.recoveryKeyFile)
+  const root = join(machine.root, 'laptop')
+  const recoveryKeyFile = join(root, 'recovery-key')
+  const laptop = new Machine(root, { GITLOCKET_RECOVERY_KEY_FILE: recoveryKeyFile })
+  writeFileSync(recoveryKeyFile, `${recoveryKey}\n`, { mode: 0o600 })
+  const { address } = await withStore((store) => store.status())
+  laptop.gitlocket(['join', `${remote}#${address}`, '--name', 'laptop'], 1)
+  rmSync(recoveryKeyFile)
   heading('Both write while disconnected, and nothing is lost')
   const insert = ['insert', 'on-call.md', '--line', '1', '--text']
-  gitlocket(laptop, [...insert, '- 02:25 Ines moved the logs away'], 0)
-  gitlocket(machine, [...insert, '- 02:20 alert silenced for an hour'], 0)
-  gitlocket(laptop, ['sync'], 0)
-  gitlocket(machine, ['sync'], 4)
-  gitlocket(machine, ['cat', 'on-call.md'], 4)
-  gitlocket(laptop, ['sync'], 0)
-  const [here, there] = [machine, laptop].map((one) => gitlocket(one, ['cat', 'on-call.md'], 0))
+  laptop.gitlocket([...insert, '- 02:25 Ines moved the logs away'], 0)
+  machine.gitlocket([...insert, '- 02:20 alert silenced for an hour'], 0)
+  laptop.gitlocket(['sync'], 0)
+  machine.gitlocket(['sync'], 4)
+  machine.gitlocket(['cat', 'on-call.md'], 4)
+  laptop.gitlocket(['sync'], 0)
+  const [here, there] = [machine, laptop].map((one) => one.gitlocket(['cat', 'on-call.md'], 0))
   check(here === there, 'both machines have the same text')
   check(/02:25[^]*02:20/.test(here ?? ''), 'the text has the lines of both')
 }
 
 /** Stock git on the closed store. */
-async function showHostView(machine: Machine, erased: readonly string[]): Promise<void> {
+async function showHostView(
+  machine: Machine,
+  erased: readonly string[],
+  withStore: WithStore,
+): Promise<void> {
   heading('What the host of a remote sees: stock git on the same store, without a key')
-  if (ask('git', '--version') === undefined) return print('Left out: git is not installed')
-  if (ask('ssh-keygen', '-?') === undefined) print('Left out: signatures need ssh-keygen')
-  else await showSignatures(machine)
-  git(machine, ['ls-tree', '-r', '--long', 'main'], 2)
-  const [path = ''] = git(machine, ['ls-tree', '-r', '--name-only', 'main', 'm/']).split('\n')
-  const sealed = git(machine, ['cat-file', 'blob', `main:${path}`])
+  if (!isInstalled('git', '--version')) return print('Left out: git is not installed')
+  if (!isInstalled('ssh-keygen', '-?')) print('Left out: signatures need ssh-keygen')
+  else {
+    const signers = await withStore((store) => store.maintenance.allowedSigners())
+    writeFileSync(join(machine.root, 'allowed_signers'), signers)
+    const setting = ['-c', 'gpg.ssh.allowedSignersFile=../allowed_signers']
+    const marks = machine.git([...setting, 'log', '--format=%G?', 'main']).trim()
+    check(/^G(?:\nG)*$/.test(marks), 'git accepts every signature')
+    print(`git accepts the signature of each of the ${marks.split('\n').length} commits.`)
+  }
+  machine.git(['ls-tree', '-r', '--long', 'main'], 2)
+  const [path = ''] = machine.git(['ls-tree', '-r', '--name-only', 'main', 'm/']).split('\n')
+  const sealed = machine.git(['cat-file', 'blob', `main:${path}`])
   check(sealed.startsWith('GLK1'), 'a memory is an envelope')
   print(`  ${path} begins with GLK1; its ${sealed.length} characters are ciphertext`)
-  const asked = git(machine, ['cat-file', '--batch-check'], 0, `${erased.join('\n')}\n`)
+  const asked = machine.git(['cat-file', '--batch-check'], 0, `${erased.join('\n')}\n`)
   const missing = asked.split('\n').filter((line) => line.endsWith(' missing')).length
   check(missing === erased.length, 'git has no object that was erased')
   print(`git has none of the ${erased.length} objects that the certificate names.`)
 }
 
-async function showSignatures(machine: Machine): Promise<void> {
-  const signers = await withStore(machine, (store) => store.maintenance.allowedSigners())
-  writeFileSync(join(machine.root, 'allowed_signers'), signers)
-  const setting = ['-c', 'gpg.ssh.allowedSignersFile=../allowed_signers']
-  const marks = git(machine, [...setting, 'log', '--format=%G?', 'main'])
-    .trim()
-    .split('\n')
-  check(
-    marks.every((mark) => mark === 'G'),
-    'git accepts every signature',
-  )
-  print(`git accepts the signature of each of the ${marks.length} commits.`)
+/** The server on a free port, as a process of its own, and the official SDK as its client. */
+async function showServer(machine: Machine, store: MemoryStore): Promise<void> {
+  heading('A server for the official SDK: the Memory Stores API, with a store for each agent')
+  const places = ['--data', 'server', '--state', 'server-state']
+  const { token } = JSON.parse(machine.gitlocket(['api-key', 'create', '--json', ...places], 0))
+  printCommand(['gitlocket', 'serve', '--port', '0'])
+  const child = spawn(execPath, [commandLine, 'serve', '--port', '0', ...places], {
+    cwd: machine.root,
+    env: machine.environment,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const ended = once(child, 'exit')
+  try {
+    const ready = once(createInterface(child.stdout), 'line')
+    const line = await Promise.race([ready.then(String), ended.then(() => '')])
+    const [baseURL] = /https?:\/\/\S+/.exec(line) ?? []
+    if (baseURL === undefined) throw new Error('The server did not start')
+    print(`  Serving on ${baseURL}`)
+    const { memoryStores } = new Anthropic({ apiKey: token, baseURL }).beta
+    const { id } = await memoryStores.create({ name: 'tour' })
+    for await (const { path, content = '' } of store.memories({ view: 'full' })) {
+      await memoryStores.memories.create(id, { path, content })
+    }
+    print('> for await (const memory of client.beta.memoryStores.memories.list(id)) …')
+    for await (const memory of memoryStores.memories.list(id)) print(`  ${memory.path}`)
+    // `npm start -- serve`
+    if (!argv.includes('serve')) return
+    print('\nThe server runs until Ctrl-C. A client needs these two:')
+    print(`  export ANTHROPIC_BASE_URL=${baseURL}\n  export ANTHROPIC_API_KEY=${token}`)
+    await once(process, 'SIGINT')
+  } finally {
+    child.kill('SIGTERM')
+    await ended
+  }
 }
 
 function showNext({ root, variables }: Machine): void {
@@ -180,16 +235,4 @@ function showNext({ root, variables }: Machine): void {
   print('  npx gitlocket ls')
   print('  npx gitlocket log --redacted')
   print(`  rm -r ${root}  # when you are done`)
-}
-
-async function withStore<T>(
-  machine: Machine,
-  work: (store: MemoryStore) => T | Promise<T>,
-): Promise<T> {
-  const store = await openStore(machine)
-  try {
-    return await work(store)
-  } finally {
-    await store.close()
-  }
 }

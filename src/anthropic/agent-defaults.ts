@@ -1,7 +1,7 @@
-// What a request of a long-running agent with a memory needs besides model, tools and messages: the
-// edits that keep its context small and leave the memory tool alone, the betas that they need, and
-// the section of the system prompt. The types are written out here, so that they fit every
-// generation of the SDK and need none of them. Sends nothing.
+// What a request of a long-running agent with a memory needs in addition to model, tools and
+// messages: the edits that keep its context small and leave the memory tool alone, the betas that
+// they need, and the section of the system prompt. The types are written out here, so that they fit
+// every generation of the SDK and need none of them. Sends nothing.
 
 import { StoreError } from '../errors.ts'
 
@@ -26,7 +26,7 @@ export interface AgentDefaultsOptions {
    * 10,000.
    */
   readonly clearAtLeast?: number | undefined
-  /** Names of tools, besides `memory`, whose results stay. */
+  /** Names of tools, in addition to `memory`, whose results are kept. */
   readonly excludeTools?: readonly string[] | undefined
   /**
    * Tokens of a prompt from which the API replaces the conversation by a summary, at least 50,000.

@@ -58,7 +58,7 @@ export type MemoryToolHandler = (input: unknown) => Promise<string>
 /** Fits the SDK's type of the same name. It has no inherited members. */
 export type MemoryToolHandlers = Readonly<Record<CommandName, MemoryToolHandler>>
 
-/** What the Messages API accepts in the definition of the tool besides its type and name. */
+/** Options of the Messages API for the definition of the tool, without its type and name. */
 export interface MemoryToolProps {
   allowed_callers?: (
     | 'direct'

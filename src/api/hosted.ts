@@ -3,7 +3,9 @@
 
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
-import type { Caller, Cursors, Host } from '../hosting/host.ts'
+import type { Caller } from '../hosting/credentials.ts'
+import type { Cursors } from '../hosting/cursors.ts'
+import type { Host } from '../hosting/host.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Searcher } from '../store/search/regex-turns.ts'
 import {

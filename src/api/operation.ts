@@ -3,7 +3,7 @@
 
 import type { z } from 'zod'
 import { StoreError } from '../errors.ts'
-import type { Access } from '../hosting/host.ts'
+import type { Access } from '../hosting/credentials.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { Searcher } from '../store/search/regex-turns.ts'
 import type { StoreWriter } from '../store/store-writer.ts'

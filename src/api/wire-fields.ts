@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { findId } from '../format/id.ts'
-import type { Cursors } from '../hosting/host.ts'
+import type { Cursors } from '../hosting/cursors.ts'
 import type { Page } from '../page.ts'
 import type { Point } from '../store/history/points.ts'
 import type { FieldsOf } from './schemas.ts'

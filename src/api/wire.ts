@@ -2,7 +2,7 @@
 // keys that it names, all of them always present. Pure.
 
 import type { Actor } from '../format/change-record.ts'
-import type { HostedStore } from '../hosting/host.ts'
+import type { HostedStore } from '../hosting/catalogue.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
 import type { SearchHit } from '../store/search/search-query.ts'

@@ -8,10 +8,9 @@ import type { CreateOptions } from '../store/create.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { openStore } from '../store/open.ts'
 import { checkNotCancelled } from '../time-slice.ts'
-import { Catalogue, missing, type Workspace } from './catalogue.ts'
+import { Catalogue, type HostedStore, missing, type Workspace } from './catalogue.ts'
 import { type ApiKey, Credentials } from './credentials.ts'
 import { DataDirectory, type HostNotice, type HostPlaces } from './data-directory.ts'
-import type { HostedStore } from './host.ts'
 import { HostedStores, type HostRecovery } from './hosted-stores.ts'
 
 export interface NewHostedStore extends HostRecovery {

@@ -1,6 +1,6 @@
 // A consistent copy of a data directory, made next to the running server, and its way back. Each
 // store is copied while it holds still, and the catalogue last, so that the copy has every store
-// that the catalogue lists. What is copied stays sealed, and is of use with the identity alone.
+// that the catalogue lists. The copied files are still sealed, and only the identity opens them.
 
 import { basename, dirname } from 'node:path'
 import { pause } from '../async.ts'
@@ -67,7 +67,7 @@ export async function backupHost(options: BackupOptions, target: string): Promis
  * are older than what the state directory knows. Keys that were revoked since the backup work
  * again. Rejects with `not_found` if there is no whole backup, `invalid_input` for a data directory
  * that is not empty, and with `wrong_key` for the backup of another identity; then nothing of it
- * stays, and it can be tried again.
+ * is left, and it can be tried again.
  */
 export async function restoreHost(source: string, options: BackupOptions): Promise<BackupReport> {
   const directory = new DataDirectory(options)

@@ -4,13 +4,11 @@
 
 import { StoreError } from '../errors.ts'
 import { hasControls } from '../format/characters.ts'
-import { pairsOf } from '../format/settings.ts'
+import { pairsOf, type Settings } from '../format/settings.ts'
 import { storeNameCharactersMax } from '../limits.ts'
 import type { Page } from '../page.ts'
 import type { StoreInfo } from '../store/store-report.ts'
 import type { DataDirectory, HostNotice } from './data-directory.ts'
-import type { HostedStore, HostedStoreQuery } from './host.ts'
-import { newHostingId } from './ids.ts'
 import { SealedFile } from './sealed-file.ts'
 
 export interface Workspace {
@@ -21,7 +19,29 @@ export interface Workspace {
   readonly createdAt: number
 }
 
-export interface CatalogueValue {
+/** A store as the catalogue knows it: listing opens nothing. Times are ms since 1970. */
+export interface HostedStore extends Pick<
+  Settings,
+  'name' | 'description' | 'metadata' | 'archivedAt'
+> {
+  /** `memstore_…` */
+  readonly storeId: string
+  readonly workspaceId: string
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface HostedStoreQuery {
+  readonly includeArchived?: boolean | undefined
+  /** Inclusive, ms. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+  readonly limit: number
+  /** The `nextPage` of the page before. */
+  readonly page?: string | undefined
+}
+
+interface CatalogueValue {
   /** The first is where keys belong unless told otherwise. */
   readonly workspaces: readonly Workspace[]
   /** Newest first; of one time, by id, the greatest first. */
@@ -178,8 +198,8 @@ export function checkName(name: string): string {
   )
 }
 
-function newWorkspace({ random, clock }: DataDirectory, name: string): Workspace {
-  return { workspaceId: newHostingId('wrkspc_', random), name, createdAt: clock() }
+function newWorkspace(directory: DataDirectory, name: string): Workspace {
+  return { workspaceId: directory.newId('wrkspc_'), name, createdAt: directory.clock() }
 }
 
 export function isIn({ workspaceId, attached }: StoreScope, store: HostedStore): boolean {

@@ -5,11 +5,33 @@
 import { fromHex } from '../bytes.ts'
 import { equalSecrets, sha256OfText } from '../crypto/digest.ts'
 import { StoreError } from '../errors.ts'
+import type { Actor } from '../format/change-record.ts'
 import { checkName } from './catalogue.ts'
 import type { DataDirectory, HostNotice } from './data-directory.ts'
-import type { Access, Caller, SessionResource } from './host.ts'
-import { newHostingId } from './ids.ts'
 import { SealedFile } from './sealed-file.ts'
+
+export type Access = 'read_write' | 'read_only'
+
+/** The caller: an API key, or the session whose token was shown. */
+export interface Caller {
+  /** `{type: 'api', id: 'apikey_…'}` or `{type: 'session', id: 'sesn_…'}`. */
+  readonly actor: Actor
+  /** `wrkspc_…`: all that the caller can see belongs to it. */
+  readonly workspaceId: string
+  /** `apikey_…`: the key, or the one that made the session. For logs and limits. */
+  readonly keyId: string
+  /** For a session: the stores that it reaches, by `memstore_…`. Undefined for a key. */
+  readonly attached: ReadonlyMap<string, Access> | undefined
+  /** For a session: its program's instructions about these stores, by `memstore_…`. */
+  readonly instructions: ReadonlyMap<string, string>
+}
+
+/** What a session is attached to, by its wire names (Memory Stores API §10.6). */
+export interface Attachment {
+  readonly memory_store_id: string
+  readonly access: Access
+  readonly instructions: string | null
+}
 
 /** Times are ms since 1970. */
 export interface ApiKey {
@@ -48,9 +70,6 @@ interface Known extends Secret {
   /** Infinity for a key. */
   readonly expiresAt: number
 }
-
-/** The stored fields of a resource. */
-type Attachment = Pick<SessionResource, 'memory_store_id' | 'access' | 'instructions'>
 
 type TokenKind = 'glk' | 'gls'
 
@@ -113,10 +132,9 @@ export class Credentials {
     workspaceId: string,
     name: string,
   ): Promise<{ readonly key: ApiKey; readonly token: string }> {
-    const { random, clock } = this.#directory
-    const keyId = newHostingId('apikey_', random)
+    const keyId = this.#directory.newId('apikey_')
     const token = this.#newToken('glk', keyId)
-    const times = { createdAt: clock(), revokedAt: undefined }
+    const times = { createdAt: this.#directory.clock(), revokedAt: undefined }
     const key: ApiKey = { keyId, name: checkName(name), workspaceId, ...times }
     await this.#update(({ keys, sessions }) => {
       return { keys: [...keys, { ...key, hash: sha256OfText(token) }], sessions }
@@ -143,10 +161,9 @@ export class Credentials {
     resources: readonly Attachment[],
     lifeMs: number,
   ): Promise<{ readonly sessionId: string; readonly token: string; readonly expiresAt: number }> {
-    const { random, clock } = this.#directory
-    const sessionId = newHostingId('sesn_', random)
+    const sessionId = this.#directory.newId('sesn_')
     const token = this.#newToken('gls', sessionId)
-    const expiresAt = clock() + lifeMs
+    const expiresAt = this.#directory.clock() + lifeMs
     const reach = reachOf(resources)
     const session = {
       sessionId,

@@ -11,7 +11,14 @@ import {
   sealCache,
   untilPadding,
 } from '../store/local/sealed-cache.ts'
-import type { Cursors } from './host.ts'
+
+/** Opaque cursors, which only this server can make and which survive its restart. */
+export interface Cursors {
+  /** `page_…`. `list` names the list and its filters: no other list takes the cursor. */
+  seal(list: string, after: string): string
+  /** The value of a sealed cursor. Throws `invalid_input` for any other text. */
+  open(list: string, cursor: string): string
+}
 
 const PREFIX = 'page_'
 const place: CachePlace = { path: '', role: 'cursor', generation: 0 }

@@ -10,11 +10,11 @@ import { type Disk, makeDurableDirectory, systemDisk } from '../disk/disk.ts'
 import { refuseForeignRoot } from '../disk/foreign-owner.ts'
 import { LockIdentity, ProcessLock, sweepOwners } from '../disk/process-lock.ts'
 import { hasCode, StoreError } from '../errors.ts'
+import { encodeBase32 } from '../format/base32.ts'
 import type { Identity } from '../keys/identity.ts'
 import { lockWaitMsDefault } from '../limits.ts'
 import type { CacheOwner } from '../store/local/sealed-cache.ts'
 import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
-import type { SealedFilePlace } from './sealed-file.ts'
 
 export interface HostPlaces {
   /** The stores, the list of them, and the credentials. */
@@ -35,6 +35,20 @@ export interface HostNotice {
   readonly error: unknown
 }
 
+export interface SealedFilePlace {
+  readonly owner: CacheOwner
+  /** Its name in errors. */
+  readonly role: 'catalogue' | 'credentials'
+  readonly path: string
+  /** Outside of the backup that contains the file. */
+  readonly freshnessPath: string
+  readonly lock: ProcessLock
+  readonly clock: Clock
+}
+
+const ID_BYTES = 16
+/** 26 digits of base32 have 130 bits: the first two are zero. */
+const LEADING_ZEROS = 2
 /** What belongs to no store. */
 const NO_STORE = '0'.repeat(32)
 
@@ -85,14 +99,13 @@ export class DataDirectory {
     return { disk, identity, random, storeId: NO_STORE }
   }
 
-  /** Warnings about the places, though all would work. */
-  checkApart(): void {
+  /** Warns of a state directory inside the data directory, though all would work. */
+  checkApart(notice: (notice: HostNotice) => void): void {
     if (!`${this.storeStates}/`.startsWith(`${this.path}/`)) return
-    throw new StoreError(
-      'invalid_input',
+    const problem =
       'The state directory should be outside of the data directory: else who puts back an old ' +
-        'copy of the one puts back the other, and it is not noticed',
-    )
+      'copy of the one puts back the other, and it is not noticed'
+    notice({ about: 'state', error: new StoreError('invalid_input', problem) })
   }
 
   async make(): Promise<void> {
@@ -115,6 +128,14 @@ export class DataDirectory {
     const { disk, random, clock, identity, storeStates: stateDirectory } = this
     const directory = this.storePath(storeId)
     return { disk, random, clock, identity, stateDirectory, directory, storeId }
+  }
+
+  /**
+   * The public id of a key, workspace or session, in the form of FORMAT §1.1, so that one can be
+   * the actor of a record (§1.2).
+   */
+  newId(prefix: 'wrkspc_' | 'apikey_' | 'sesn_'): string {
+    return prefix + encodeBase32(this.random(ID_BYTES), LEADING_ZEROS)
   }
 
   /** Where a sealed file is, and its freshness. */

@@ -1,126 +1,300 @@
-// What a server of many stores offers to the operations in api/: who is calling, which stores there
-// are, and a store to work with.
+// Opens the data directory of a server, the process that serves its stores, and answers for a
+// caller: what it cannot see does not exist for it. Must not know HTTP.
 
-import type { Actor } from '../format/change-record.ts'
+import { CacheBudget } from '../cache-budget.ts'
+import { StoreError } from '../errors.ts'
 import type { Settings } from '../format/settings.ts'
+import { sessionStoresMax } from '../limits.ts'
 import type { Page } from '../page.ts'
+import type { CreateOptions } from '../store/create.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import type { StoreWriter } from '../store/store-writer.ts'
+import { BackgroundSync } from './background-sync.ts'
+import { Catalogue, type HostedStore, type HostedStoreQuery, isIn, missing } from './catalogue.ts'
+import { type Attachment, type Caller, Credentials } from './credentials.ts'
+import { createCursors, type Cursors } from './cursors.ts'
+import { DataDirectory, type HostNotice, type HostPlaces } from './data-directory.ts'
+import { HostedStores, type HostRecovery } from './hosted-stores.ts'
+import { mountNames } from './mount-names.ts'
+import { maxBytesDefault, StorePool } from './store-pool.ts'
 
-export type Access = 'read_write' | 'read_only'
+/** The part of the process's memory for the caches of all stores together. */
+const CACHES_SHARE = 8
+const sessionSecondsMin = 60
+const sessionSecondsMax = 86_400
+const MOUNT = '/mnt/memory/'
 
-/** The caller: an API key, or the session whose token was shown. */
-export interface Caller {
-  /** `{type: 'api', id: 'apikey_…'}` or `{type: 'session', id: 'sesn_…'}`. */
-  readonly actor: Actor
-  /** `wrkspc_…`: all that the caller can see belongs to it. */
-  readonly workspaceId: string
-  /** `apikey_…`: the key, or the one that made the session. For logs and limits. */
-  readonly keyId: string
-  /** For a session: the stores that it reaches, by `memstore_…`. Undefined for a key. */
-  readonly attached: ReadonlyMap<string, Access> | undefined
-  /** For a session: its program's instructions about these stores, by `memstore_…`. */
-  readonly instructions: ReadonlyMap<string, string>
+export interface HostOptions extends HostPlaces, HostRecovery {
+  /** Syncs the stores that have a remote, with this pause between the rounds. Default: never. */
+  readonly syncEveryMs?: number
+  /** How many stores may be open at once: 200 by default. */
+  readonly maxOpen?: number
+  /** The most memory of the process, all of Node.js included: 512 MiB by default. */
+  readonly maxBytes?: number
+  /** How long a store remains open that no one uses: a minute by default. */
+  readonly idleMs?: number
+  /** The settings of new stores; defaults as `createStore`. */
+  readonly storeLimits?: CreateOptions['limits']
+  /** Accepts once a catalogue and credentials that were put back to an older state. */
+  readonly acceptRolledBack?: boolean
+  /** Told of failures outside of requests. Names no path, text or token. */
+  readonly notice?: (notice: HostNotice) => void
 }
 
-/** A store as the catalogue knows it: listing opens nothing. Times are ms since 1970. */
-export interface HostedStore extends Pick<
-  Settings,
-  'name' | 'description' | 'metadata' | 'archivedAt'
-> {
-  /** `memstore_…` */
-  readonly storeId: string
-  readonly workspaceId: string
-  readonly createdAt: number
-  readonly updatedAt: number
-}
-
-export interface HostedStoreQuery {
-  readonly includeArchived?: boolean | undefined
-  /** Inclusive, ms. */
-  readonly since?: number | undefined
-  readonly until?: number | undefined
-  readonly limit: number
-  /** The `nextPage` of the page before. */
-  readonly page?: string | undefined
+export interface SessionRequest {
+  readonly resources: readonly Attachment[]
+  /** Seconds. */
+  readonly expiresIn: number
 }
 
 /** A resource of a session, as it was attached. Wire names (Memory Stores API §10.6). */
-export interface SessionResource {
+export interface SessionResource extends Attachment {
   readonly type: 'memory_store'
-  readonly memory_store_id: string
-  readonly access: Access
-  readonly instructions: string | null
   readonly name: string
   readonly description: string
   readonly mount_path: string
 }
 
-/** The token is returned here and nowhere else. */
-export interface CreatedSession {
-  readonly sessionId: string
-  readonly token: string
-  readonly expiresAt: number
-  readonly resources: readonly SessionResource[]
+/**
+ * Throws `locked` if another server has the directory open, `rolled_back` if an older catalogue or
+ * older credentials were put back, `wrong_key`, `upgrade_required` or a storage code.
+ */
+export async function openHost(options: HostOptions): Promise<Host> {
+  const directory = new DataDirectory(options)
+  let unlock: (() => Promise<void>) | undefined
+  try {
+    await directory.make()
+    unlock = await directory.holdForLife()
+    return new Host(await openParts(directory, options, unlock), options.syncEveryMs)
+  } catch (error) {
+    await unlock?.()
+    await directory.close()
+    throw error
+  }
 }
 
-export interface SessionRequest {
-  readonly resources: readonly {
-    readonly memory_store_id: string
-    readonly access: Access
-    readonly instructions: string | null
-  }[]
-  /** Seconds. */
-  readonly expiresIn: number
+type HostParts = Awaited<ReturnType<typeof openParts>>
+
+async function openParts(
+  directory: DataDirectory,
+  options: HostOptions,
+  unlock: () => Promise<void>,
+) {
+  const { notice = () => undefined, acceptRolledBack = false } = options
+  directory.checkApart(notice)
+  await directory.sweepLocks()
+  const catalogue = await Catalogue.open(directory, notice, acceptRolledBack)
+  const credentials = await Credentials.open(directory, notice, acceptRolledBack)
+  const recovery = { operatorSecret: options.operatorSecret, owners: options.owners }
+  const { storeLimits, maxBytes = maxBytesDefault } = options
+  const cacheBudget = new CacheBudget(maxBytes / CACHES_SHARE)
+  const made = { recovery, storeLimits, cacheBudget }
+  const stores = new HostedStores({ directory, catalogue, notice, ...made })
+  // An older catalogue does not know newer stores.
+  if (!catalogue.wasRolledBack) await stores.sweep()
+  const { maxOpen, idleMs } = options
+  const open = (storeId: string): Promise<MemoryStore> => stores.open(storeId)
+  const pool = new StorePool({ open, maxOpen, maxBytes, idleMs })
+  return { directory, catalogue, credentials, stores, pool, notice, unlock }
 }
 
-/** Opaque cursors, which only this server can make and which survive its restart. */
-export interface Cursors {
-  /** `page_…`. `list` names the list and its filters: no other list takes the cursor. */
-  seal(list: string, after: string): string
-  /** The value of a sealed cursor. Throws `invalid_input` for any other text. */
-  open(list: string, cursor: string): string
-}
+/** What the operator of the machine may do, who can open every store anyway. */
+export type Operator = Host['operator']
 
-/** What the operator of the machine may, who can open every store anyway. */
-export interface Operator {
-  /** Of all workspaces, newest first. */
-  stores(): readonly HostedStore[]
-  /** Works with a store; the catalogue then knows its settings. Throws `not_found`. */
-  use<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T>
-}
-
-export interface Host {
+/** The stores of a server: for a caller, what it cannot see does not exist. */
+export class Host {
   readonly cursors: Cursors
-  readonly operator: Operator
+  readonly operator = {
+    /** Of all workspaces, newest first. */
+    stores: (): readonly HostedStore[] => this.#parts.catalogue.stores,
+    /** Works with a store; the catalogue then knows its settings. Throws `not_found`. */
+    use: <T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T> => {
+      return this.#run(async () => {
+        if (this.#parts.catalogue.find(storeId) === undefined) missing()
+        return this.#useAndFollow(storeId, work)
+      })
+    },
+  }
+  readonly #parts: HostParts
+  readonly #sync: BackgroundSync | undefined
+  /** Changes that are under way. */
+  readonly #running = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(parts: HostParts, syncEveryMs: number | undefined) {
+    const { directory, catalogue, notice } = parts
+    this.#parts = parts
+    this.cursors = createCursors(directory.owner)
+    if (syncEveryMs === undefined) return
+    this.#sync = new BackgroundSync({
+      directory,
+      notice,
+      everyMs: syncEveryMs,
+      storeIds: () => catalogue.stores.map(({ storeId }) => storeId),
+      use: (storeId, work) => this.#useAndFollow(storeId, work),
+    })
+  }
+
   /** Whose token it is; undefined for any that is unknown, revoked or expired. */
-  authenticate(token: string): Caller | undefined
+  authenticate(token: string): Caller | undefined {
+    return this.#parts.credentials.authenticate(token)
+  }
+
   /** Newest first; of one time, by id, the greatest first. A session sees its attached stores. */
-  list(caller: Caller, query: HostedStoreQuery): Page<HostedStore>
+  list(caller: Caller, query: HostedStoreQuery): Page<HostedStore> {
+    return this.#parts.catalogue.page(caller, query)
+  }
+
   /** Throws `not_found`, also for a store of another workspace. */
-  get(caller: Caller, storeId: string): HostedStore
+  get(caller: Caller, storeId: string): HostedStore {
+    const store = this.#parts.catalogue.find(storeId)
+    return store !== undefined && isIn(caller, store) ? store : missing()
+  }
+
   /** Resolves when store and catalogue are durable. */
   create(
     caller: Caller,
     settings: Pick<Settings, 'name' | 'description' | 'metadata'>,
-  ): Promise<HostedStore>
+  ): Promise<HostedStore> {
+    return this.#run(() => this.#parts.stores.create(caller, settings))
+  }
+
   /** Erases the store and every trace of it. Throws `not_found`. */
-  delete(caller: Caller, storeId: string): Promise<void>
+  delete(caller: Caller, storeId: string): Promise<void> {
+    return this.#run(async () => {
+      this.get(caller, storeId)
+      const { stores, pool } = this.#parts
+      await stores.delete(storeId, (erase) => {
+        // Not before: what syncs it now may have begun since, and nothing begins after this.
+        this.#sync?.leave(storeId)
+        return pool.forget(storeId, erase)
+      })
+    })
+  }
+
   /** Changes settings, in the store and then in the catalogue. `change` must be pure. */
   updateSettings(
     caller: Caller,
     storeId: string,
     change: (now: Settings) => Partial<Settings>,
-  ): Promise<HostedStore>
+  ): Promise<HostedStore> {
+    return this.use(caller, storeId, (store, me) => {
+      return this.#parts.stores.updateSettings(store, me, change)
+    })
+  }
+
   /** Works with a store, which remains open in the meantime. `me` writes in the caller's name. */
   use<T>(
     caller: Caller,
     storeId: string,
     work: (store: MemoryStore, me: StoreWriter) => Promise<T>,
-  ): Promise<T>
-  /** Throws `not_found` for a store that the caller cannot see, `store_archived`. */
-  createSession(caller: Caller, request: SessionRequest): Promise<CreatedSession>
+  ): Promise<T> {
+    return this.#run(async () => {
+      this.get(caller, storeId)
+      const { actor } = caller
+      return this.#parts.pool.use(storeId, (store) => work(store, store.as({ actor })))
+    })
+  }
+
+  /**
+   * The token is returned here and nowhere else. Throws `not_found` for a store that the caller
+   * cannot see, `store_archived`.
+   */
+  createSession(
+    caller: Caller,
+    request: SessionRequest,
+  ): Promise<
+    Awaited<ReturnType<Credentials['createSession']>> & {
+      readonly resources: readonly SessionResource[]
+    }
+  > {
+    return this.#run(async () => {
+      const resources = planResources(request, (storeId) => this.get(caller, storeId))
+      const lifeMs = request.expiresIn * 1000
+      const made = await this.#parts.credentials.createSession(caller, resources, lifeMs)
+      return { ...made, resources }
+    })
+  }
+
   /** Throws `not_found`. Only the key that made the session, or another of its workspace. */
-  endSession(caller: Caller, sessionId: string): Promise<void>
-  close(): Promise<void>
+  endSession({ workspaceId }: Caller, sessionId: string): Promise<void> {
+    return this.#run(() => this.#parts.credentials.endSession(workspaceId, sessionId))
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const { pool, unlock, directory } = this.#parts
+    await this.#sync?.stop()
+    await Promise.allSettled(this.#running)
+    try {
+      await pool.close()
+    } finally {
+      await unlock()
+      await directory.close()
+    }
+  }
+
+  #useAndFollow<T>(storeId: string, work: (store: MemoryStore) => Promise<T>): Promise<T> {
+    const { pool, stores } = this.#parts
+    return pool.use(storeId, async (store) => {
+      const result = await work(store)
+      await stores.follow(store)
+      return result
+    })
+  }
+
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw new StoreError('store_closed', 'The server is stopping')
+    const running = work()
+    this.#running.add(running)
+    try {
+      return await running
+    } finally {
+      this.#running.delete(running)
+    }
+  }
+}
+
+/** Throws `invalid_input`, `store_archived`, and what `get` throws for one that is not there. */
+function planResources(
+  { resources, expiresIn }: SessionRequest,
+  get: (storeId: string) => HostedStore,
+): readonly SessionResource[] {
+  const ids = resources.map((one) => one.memory_store_id)
+  if (ids.length === 0 || ids.length > sessionStoresMax || new Set(ids).size < ids.length) {
+    throw invalid(
+      `A session has 1 to ${sessionStoresMax} memory stores, each of them once`,
+      'resources',
+    )
+  }
+  if (
+    !Number.isInteger(expiresIn) ||
+    expiresIn < sessionSecondsMin ||
+    expiresIn > sessionSecondsMax
+  ) {
+    const right = `an integer from ${sessionSecondsMin} to ${sessionSecondsMax}`
+    throw invalid(`The seconds until a session expires must be ${right}`, 'expires_in')
+  }
+  const stores = ids.map(get)
+  if (stores.some(({ archivedAt }) => archivedAt !== undefined)) {
+    throw new StoreError('store_archived', 'An archived memory store cannot be attached')
+  }
+  const names = mountNames(stores)
+  return resources.map(({ memory_store_id, access, instructions }, index) => ({
+    type: 'memory_store',
+    memory_store_id,
+    access,
+    instructions,
+    name: stores[index]?.name ?? '',
+    description: stores[index]?.description ?? '',
+    mount_path: MOUNT + names[index],
+  }))
+}
+
+function invalid(message: string, parameter: string): StoreError {
+  return new StoreError('invalid_input', message, { details: { parameter } })
 }

@@ -16,9 +16,9 @@ import { openStore } from '../store/open.ts'
 import type { StoreEnvironment, StorePlaces } from '../store/session/open-options.ts'
 import type { StoreInfo } from '../store/store-report.ts'
 import type { StoreWriter } from '../store/store-writer.ts'
-import { type Catalogue, missing } from './catalogue.ts'
+import { type Catalogue, type HostedStore, missing } from './catalogue.ts'
+import type { Caller } from './credentials.ts'
 import type { DataDirectory, HostNotice } from './data-directory.ts'
-import type { Caller, HostedStore } from './host.ts'
 
 /** How the server's new stores are recovered: by one of these, or it makes no store. */
 export interface HostRecovery {

@@ -5,14 +5,11 @@
 
 import { basename, dirname } from 'node:path'
 import { toHex, utf8, utf8Text } from '../bytes.ts'
-import type { Clock } from '../clock.ts'
 import { hash256 } from '../crypto/digest.ts'
 import { atomicWrite, type FileStatus, makeDurableDirectory, targetOf } from '../disk/disk.ts'
-import type { ProcessLock } from '../disk/process-lock.ts'
 import { assert, hasCode, StoreError } from '../errors.ts'
 import { lockWaitMsDefault, MEBIBYTE, sealedFileBytesMax } from '../limits.ts'
 import {
-  type CacheOwner,
   type CachePlace,
   cacheRole,
   openCache,
@@ -22,19 +19,9 @@ import {
   untilPadding,
   writeCache,
 } from '../store/local/sealed-cache.ts'
+import type { SealedFilePlace } from './data-directory.ts'
 
-export interface SealedFilePlace {
-  readonly owner: CacheOwner
-  /** Its name in errors. */
-  readonly role: 'catalogue' | 'credentials'
-  readonly path: string
-  /** Outside of the backup that contains the file. */
-  readonly freshnessPath: string
-  readonly lock: ProcessLock
-  readonly clock: Clock
-}
-
-export interface SealedFileParts<T> extends SealedFilePlace {
+interface SealedFileParts<T> extends SealedFilePlace {
   /** The value of a file that was never written. */
   readonly first: () => T
   /** Told once of each file that is refused while the last good value remains in force. */

@@ -9,7 +9,8 @@ import type { Access } from '../api/operation.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
-import type { Caller, Host } from '../hosting/host.ts'
+import type { Caller } from '../hosting/credentials.ts'
+import type { Host } from '../hosting/host.ts'
 import { sessionStoresMax } from '../limits.ts'
 import {
   checkGiven,

@@ -10,8 +10,8 @@ export const memoryToolDescription: string =
   'directory before you begin, and write down what will matter later.'
 
 /**
- * Fits what other libraries call a JSON Schema: an object of any properties, which only an alias
- * is to TypeScript, or one whose lists may be changed.
+ * An alias with mutable lists, since it must fit what other libraries call a JSON Schema: an
+ * object of any properties, which TypeScript does not take an interface for.
  */
 export type MemoryToolSchema = {
   type: 'object'

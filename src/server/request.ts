@@ -3,7 +3,8 @@
 
 import { utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
-import type { Caller, Host } from '../hosting/host.ts'
+import type { Caller } from '../hosting/credentials.ts'
+import type { Host } from '../hosting/host.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -4,8 +4,7 @@
 import { Hono } from 'hono'
 import type { HostedRoute } from '../api/hosted.ts'
 import { systemClock } from '../clock.ts'
-import type { Host } from '../hosting/host.ts'
-import { type HostOptions, openHost } from '../hosting/open-host.ts'
+import { type Host, type HostOptions, openHost } from '../hosting/host.ts'
 import { type Connection, jsonAnswer, newRequestId, refusalOf, send } from './answer.ts'
 import { exchange, type ExchangeContext } from './exchange.ts'
 import { KeyLimits } from './key-limits.ts'
@@ -18,9 +17,8 @@ export {
   type NewHostedStore,
   openHostAdministration,
 } from '../hosting/administration.ts'
-export type { HostedStore } from '../hosting/host.ts'
 export type { HostedRoute } from '../api/hosted.ts'
-export type { Workspace } from '../hosting/catalogue.ts'
+export type { HostedStore, Workspace } from '../hosting/catalogue.ts'
 export type { ApiKey } from '../hosting/credentials.ts'
 export type { HostNotice, HostPlaces } from '../hosting/data-directory.ts'
 export type { HostRecovery } from '../hosting/hosted-stores.ts'

@@ -1,9 +1,9 @@
 // Servers of many stores for tests: in a temporary directory, with a key in the default workspace.
 
 import { openHostAdministration } from '../../src/hosting/administration.ts'
+import type { Caller } from '../../src/hosting/credentials.ts'
 import type { HostNotice } from '../../src/hosting/data-directory.ts'
-import type { Caller, Host } from '../../src/hosting/host.ts'
-import { type HostOptions, openHost } from '../../src/hosting/open-host.ts'
+import { type Host, type HostOptions, openHost } from '../../src/hosting/host.ts'
 import { generateIdentity, generateOperatorSecret, type Identity } from '../../src/index.ts'
 import { temporaryDirectory } from './temporary.ts'
 

@@ -4,7 +4,7 @@
 import { pageJson, storeObject, type Wire } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import type { HostAdministration } from '../../hosting/administration.ts'
-import type { HostedStore } from '../../hosting/host.ts'
+import type { HostedStore } from '../../hosting/catalogue.ts'
 import type { Answer, Input } from '../call/command.ts'
 import type { Context } from '../call/context.ts'
 import { authorOf } from '../call/options.ts'

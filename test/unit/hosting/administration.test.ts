@@ -7,8 +7,8 @@ import {
   type HostAdministration,
   openHostAdministration,
 } from '../../../src/hosting/administration.ts'
-import type { HostedStore } from '../../../src/hosting/host.ts'
-import { openHost } from '../../../src/hosting/open-host.ts'
+import type { HostedStore } from '../../../src/hosting/catalogue.ts'
+import { openHost } from '../../../src/hosting/host.ts'
 import { callerOf, type HostPlace, newHostPlace, newToken } from '../../support/hosts.ts'
 
 interface Event {

@@ -17,7 +17,7 @@ import { StoreError } from '../../../src/errors.ts'
 import { openHostAdministration, rotateOperator } from '../../../src/hosting/administration.ts'
 import { Catalogue } from '../../../src/hosting/catalogue.ts'
 import { DataDirectory } from '../../../src/hosting/data-directory.ts'
-import { openHost } from '../../../src/hosting/open-host.ts'
+import { openHost } from '../../../src/hosting/host.ts'
 import { generateOperatorSecret, type MemoryStore, openStore } from '../../../src/index.ts'
 import {
   callerOf,

@@ -23,16 +23,16 @@ async function opened(path: string, options: Parameters<typeof openedConsole>[1]
 }
 
 describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
-  test('a text is erased in four steps, and the proof is kept', async () => {
+  test('erases a text in four steps and offers the certificate', async () => {
     const { page, store, problems } = await opened('/redaction')
-    await page.getByLabel('Text that occurs in it').fill('payment team')
-    await page.getByRole('button', { name: 'Look at what goes' }).click()
-    await page.getByRole('heading', { name: 'In the way' }).waitFor()
+    await page.getByLabel('Contains the text').fill('payment team')
+    await page.getByRole('button', { name: 'Review what will be erased' }).click()
+    await page.getByRole('heading', { name: 'In use' }).waitFor()
     expect(await page.content()).not.toContain('call the payment')
     await page.getByRole('button', { name: 'Show' }).first().click()
     await page.getByText('call the payment team').waitFor()
     await expectAccessible(page)
-    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByLabel(/in use now/).selectOption('overwrite')
     const erase = page.getByRole('button', { name: 'Erase 1 version' })
     await page.getByLabel('Type 1 to erase').fill('2')
@@ -54,7 +54,7 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     expect(problems).toEqual([])
   })
 
-  test('a device is added by its card and fingerprint, named and removed', async () => {
+  test('adds a device by its card and fingerprint, and removes it', async () => {
     const { page, store, problems } = await opened('/devices')
     const identity = await generateIdentity()
     await page.getByRole('button', { name: 'Add a device…' }).click()
@@ -74,7 +74,7 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     expect(problems).toEqual([])
   })
 
-  test('a sync reports what it did, beside the ten words', async () => {
+  test('reports a sync and shows the words of the head', async () => {
     const { page, store, problems } = await opened('/sync')
     const { headFingerprint } = await store.status()
     await page.getByText(headFingerprint.join(' ')).waitFor()
@@ -85,7 +85,7 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     expect(problems).toEqual([])
   })
 
-  test('everything is verified, and reported on screen and as CSV', async () => {
+  test('verifies every commit and reports on screen and as CSV', async () => {
     const { page, problems } = await opened('/audit')
     await page.getByRole('button', { name: 'Verify every commit' }).click()
     await page.getByText('all of it holds').waitFor()
@@ -101,7 +101,7 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     expect(problems).toEqual([])
   })
 
-  test('settings are changed, and the guard is turned on', async () => {
+  test('changes settings, turns the guard on and lets a text through', async () => {
     const { page, store, problems } = await opened('/settings')
     await page.getByLabel('Description').fill('of our agents')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -126,7 +126,7 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     expect(problems).toEqual([])
   })
 
-  test('a console that may only read offers nothing that writes', async () => {
+  test('offers nothing that writes if the console is read-only', async () => {
     const { page, problems } = await opened('/', { access: 'read_only' })
     await page.getByText('read-only').waitFor()
     await page.getByRole('treeitem', { name: 'todo.md' }).click()
@@ -145,7 +145,7 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     expect(problems).toEqual([])
   })
 
-  test("an auditor's shows devices and proofs", async () => {
+  test('shows devices and proofs to an auditor', async () => {
     const { store, place } = await newStore()
     await store.as(author).write('/secret.md', 'canary')
     const identity = await generateIdentity()

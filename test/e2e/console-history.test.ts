@@ -54,17 +54,17 @@ describe.skipIf(missing)(`history in a browser${note}`, { tags: ['slow'] }, () =
     expect(problems).toEqual([])
   })
 
-  test('a merge is shown on the first page, with both inputs, until it was looked at', async () => {
+  test('shows a merge on the first page, with both inputs, until it is reviewed', async () => {
     const { page, problems } = await opened('/')
-    await page.getByRole('heading', { name: '1 merge to look at' }).waitFor()
+    await page.getByRole('heading', { name: '1 merge to review' }).waitFor()
     await page.getByRole('link', { name: '/projects/billing/incidents.md' }).click()
     await page.getByRole('columnheader', { name: 'Result' }).waitFor()
     await expectAccessible(page)
-    await page.getByRole('button', { name: 'I have looked at it' }).click()
-    await page.getByRole('button', { name: 'Looked at', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Mark reviewed' }).click()
+    await page.getByRole('button', { name: 'Reviewed', exact: true }).waitFor()
     await page.getByRole('link', { name: 'Memories', exact: true }).click()
-    await page.getByRole('heading', { name: 'Written last' }).waitFor()
-    await expect.poll(() => page.getByText('merge to look at').count()).toBe(0)
+    await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
+    await expect.poll(() => page.getByText('merge to review').count()).toBe(0)
     expect(problems).toEqual([])
   })
 

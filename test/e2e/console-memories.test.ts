@@ -35,7 +35,7 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     await page.reload()
     await page.locator('h1', { hasText: 'decisions.md' }).waitFor()
     await page.goBack()
-    await page.getByRole('heading', { name: 'Written last' }).waitFor()
+    await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
     expect(problems).toEqual([])
   })
 
@@ -61,7 +61,7 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
 
   test('any two versions are compared, and redacted ones say so', async () => {
     const { page, problems } = await opened()
-    await page.getByLabel('deleted ones too').check()
+    await page.getByLabel('Show deleted').check()
     await openMemory(page, 'old.md')
     await page.getByText('It is deleted').waitFor()
     const history = page.getByRole('complementary', { name: 'History of this memory' })

@@ -146,8 +146,11 @@ export function oddTexts(
 export const allowances: Readonly<Record<string, number>> = {
   'comments of .ci/summary.mjs': 1,
   'comments of docs/recipes': 15,
-  'comments of src/cli': 31,
-  'comments of src/console': 7,
+<<<<<<< HEAD
+  'comments of src/cli': 29,
+=======
+  'comments of src/cli': 29,
+>>>>>>> 94ac36f9 (console: merge small views and share their tables and fields)
   'comments of src/crypto': 1,
   'comments of src/disk': 2,
   'comments of src/errors.ts': 1,
@@ -167,7 +170,7 @@ export const allowances: Readonly<Record<string, number>> = {
   'comments of test/model': 15,
   'comments of test/property': 59,
   'comments of test/support': 97,
-  'comments of test/tidy': 11,
+  'comments of test/tidy': 13,
   'comments of test/unit': 98,
   'comments of vitest.config.ts': 2,
   'documents of docs/CLI.md': 4,
@@ -175,12 +178,11 @@ export const allowances: Readonly<Record<string, number>> = {
   'names of test/attack': 33,
   'names of test/conformance': 44,
   'names of test/contract': 2,
-  'names of test/e2e': 72,
+  'names of test/e2e': 71,
   'names of test/fault': 32,
   'names of test/interop': 14,
   'names of test/property': 11,
   'names of test/tidy.test.ts': 2,
   'names of test/unit': 196,
-  'texts of src/console': 9,
   'texts of src/format': 1,
 }

@@ -1,6 +1,6 @@
-// `report`: verifies the store, or the trail for an auditor, and writes a report with its signature
-// beside it. `report verify`: whether a report is to be believed. The file has names, actors and
-// sessions in plaintext, because the user asked for it; no other file does, not even for a moment.
+// `report`: verifies the store, or the trail for an auditor, and writes a report and its signature.
+// `report verify`: judges a signature. The file has names, actors and sessions in plaintext, as the
+// user asked; no other file has, not even briefly.
 
 import { rmSync } from 'node:fs'
 import { reportCsv } from '../../api/report-csv.ts'

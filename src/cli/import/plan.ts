@@ -40,7 +40,7 @@ export interface Held extends RefusedText {
   readonly path: string
 }
 
-/** What is done, and what is not. */
+/** The memories to write, and the others, each list with its reason. */
 export interface Plan {
   readonly jobs: Job[]
   /** Memories that have the text already. */

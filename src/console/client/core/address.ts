@@ -23,18 +23,16 @@ interface MemoryPlace extends Moment {
   readonly to?: string | undefined
 }
 
-export const viewNames = [
-  'memories',
-  'timeline',
-  'sessions',
-  'merges',
-  'redaction',
-  'devices',
-  'sync',
-  'audit',
-  'settings',
-] as const
-export type ViewName = (typeof viewNames)[number]
+export type ViewName =
+  | 'memories'
+  | 'timeline'
+  | 'sessions'
+  | 'merges'
+  | 'redaction'
+  | 'devices'
+  | 'sync'
+  | 'audit'
+  | 'settings'
 
 export const addressOf = {
   view: (name: ViewName, moment: Moment = {}): string => withQuery(`/${name}`, moment),

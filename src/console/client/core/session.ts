@@ -35,7 +35,7 @@ export function authorization(): Readonly<Record<string, string>> {
 
 const forgetters: (() => void)[] = []
 
-/** What is kept in RAM besides what is drawn goes with the key. */
+/** Empties state in RAM that no component owns. */
 export function forgetAtEnd(forget: () => void): void {
   forgetters.push(forget)
 }
@@ -65,6 +65,26 @@ export async function openAnotherTab(): Promise<void> {
   const { token } = await jsonOf<{ readonly token: string }>(answer)
   tab.opener = null
   tab.location.replace(`${location.pathname}${location.search}#token=${token}`)
+}
+
+/** No more often than this. */
+const USE_MS = 30_000
+
+/** Tells the console of use, without which it locks itself. Returns how to end that. */
+export function reportUse(): () => void {
+  let toldAt = 0
+  const tell = (): void => {
+    const now = Date.now()
+    if (now - toldAt < USE_MS) return
+    toldAt = now
+    // Other requests notice the end of the console.
+    fetch('/used', { method: 'POST', headers: authorization() }).catch(() => undefined)
+  }
+  const events = ['pointerdown', 'keydown', 'wheel'] as const
+  for (const event of events) addEventListener(event, tell, { passive: true })
+  return () => {
+    for (const event of events) removeEventListener(event, tell)
+  }
 }
 
 async function trade(token: string): Promise<string | undefined> {

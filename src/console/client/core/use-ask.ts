@@ -1,5 +1,5 @@
-// A question whose answer a component shows: it is asked again when its input changes and when the
-// store does, and what is shown stays until the new answer is there, unless that is a failure.
+// A question whose answer a component shows. It is asked again when its input or the store changes;
+// the last answer is shown until the new one arrives, unless that is a failure.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { InputOf, QuestionName, ResultOf } from '../../../api/console/contract.ts'

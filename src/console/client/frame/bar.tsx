@@ -1,14 +1,14 @@
 // The bar above all views: the store's owner, the search, the state of verification and sync, and
 // Lock.
 
-import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { addressOf, storeNow } from '../core/address.ts'
 import { lock, openAnotherTab } from '../core/session.ts'
 import { commitCount, overview, searchWords } from '../core/state.ts'
+import { submitting } from '../parts/field.tsx'
 import { countOf } from '../parts/times.ts'
 
-export function Bar(): JSX.Element {
+export function Bar() {
   const { name = '', storeId = '', audience } = overview.value ?? {}
   return (
     <header class="bar">
@@ -34,17 +34,16 @@ export function Bar(): JSX.Element {
   )
 }
 
-function Search(): JSX.Element {
+function Search() {
   const { route, path } = useLocation()
   return (
     <form
       class="search"
       role="search"
       aria-label="Memories"
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submitting(() => {
         if (path !== '/search') route(addressOf.search())
-      }}
+      })}
     >
       <label class="sr" for="search">
         Search memories, now or at the moment shown
@@ -64,7 +63,7 @@ function Search(): JSX.Element {
   )
 }
 
-function Chips(): JSX.Element | null {
+function Chips() {
   const known = overview.value
   if (known === undefined) return null
   const { remotes, deviceName, deviceId, role = 'removed', access } = known

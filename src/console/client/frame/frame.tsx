@@ -1,24 +1,22 @@
 // The frame of every view: the bar, the rail, the tree, and the line of time.
 
-import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useEffect } from 'preact/hooks'
-import { atNow } from '../core/address.ts'
+import { addressAt, addressOf, atNow } from '../core/address.ts'
 import type { AskFailure } from '../core/ask.ts'
 import { followEvents } from '../core/events.ts'
-import { reportUse } from '../core/idle.ts'
+import { reportUse } from '../core/session.ts'
 import { commitCount, isPast, moment, notice, overview } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
-import { Failure } from '../parts/failure.tsx'
+import { Failure } from '../parts/labels.tsx'
+import { absoluteTime } from '../parts/times.ts'
 import { Bar } from './bar.tsx'
 import { Keys } from './keys.tsx'
 import { MemoryTree } from './memory-tree.tsx'
-import { PastBanner } from './past-banner.tsx'
-import { Rail } from './rail.tsx'
-import { Routes } from './routes.tsx'
 import { TimeLine } from './time-line.tsx'
+import { Rail, Routes } from './views.tsx'
 
-export function Frame(): JSX.Element {
+export function Frame() {
   const { query, path } = useLocation()
   const { at } = query
   // Before anything below is drawn with it.
@@ -44,9 +42,9 @@ export function Frame(): JSX.Element {
       <Rail />
       {isMember && <MemoryTree />}
       <main id="content" tabIndex={-1}>
-        {failure !== undefined && <Failure failure={failure} />}
+        <Failure failure={failure} />
         {isPast.value && <PastBanner />}
-        {lost !== undefined && <Failure failure={lost} />}
+        <Failure failure={lost} />
         {data !== undefined && <Routes />}
       </main>
       {isMember && <TimeLine />}
@@ -56,9 +54,39 @@ export function Frame(): JSX.Element {
   )
 }
 
+/** Tells that the page is of the past, and links back. */
+function PastBanner() {
+  const { url } = useLocation()
+  const { access, role } = overview.value ?? {}
+  const mayRollBack = access === 'read_write' && (role === 'owner' || role === 'writer')
+  const shown = moment.value
+  return (
+    <div class="banner" role="status">
+      <b>As it was{shown !== undefined && ` on ${absoluteTime(shown.time)}`}.</b>
+      {shown !== undefined && ` Commit ${shown.position} of ${shown.commits}.`}
+      <span class="sp" />
+      {shown !== undefined && (
+        <>
+          <a class="button" href={addressOf.compare(shown.commit)}>
+            Compare with now
+          </a>
+          {mayRollBack && (
+            <a class="button" href={addressOf.rollback(shown.commit)}>
+              Roll everything back to here…
+            </a>
+          )}
+        </>
+      )}
+      <a class="button pri" href={addressAt(url, undefined)}>
+        Back to now
+      </a>
+    </div>
+  )
+}
+
 const NOTICE_MS = 4000
 
-function Notice(): JSX.Element {
+function Notice() {
   const { value } = notice
   useEffect(() => {
     if (value === undefined) return undefined
@@ -85,7 +113,7 @@ function useMoment(at: string | undefined): AskFailure | undefined {
   return failure
 }
 
-/** A link that was followed is gone, with the focus: it goes to what it has led to. */
+/** A followed link is removed, and the focus with it: the new view gets the focus. */
 function useFocusOnView(path: string): void {
   useEffect(() => {
     if (document.activeElement === document.body) document.getElementById('content')?.focus()

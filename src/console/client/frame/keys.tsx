@@ -1,33 +1,17 @@
-// What keys do wherever the user is, unless a text is typed; `?` lists them.
+// The keys of the page, which work unless a text is typed; `?` lists them.
 
-import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useEffect, useState } from 'preact/hooks'
-import { addressOf, type ViewName } from '../core/address.ts'
+import { addressOf } from '../core/address.ts'
 import { Dialog } from '../parts/dialog.tsx'
-
-const views: Readonly<Record<string, ViewName>> = {
-  m: 'memories',
-  t: 'timeline',
-  s: 'sessions',
-  c: 'merges',
-  r: 'redaction',
-  d: 'devices',
-  y: 'sync',
-  a: 'audit',
-  o: 'settings',
-}
+import { views } from './views.tsx'
 
 const help: readonly (readonly [string, string])[] = [
   ['/', 'search'],
   ['f', 'filter paths'],
   ['e', 'edit the memory'],
   ['n', 'a new memory'],
-  [
-    'g then a letter',
-    'm memories, t timeline, s sessions, c merges, r redaction, d devices, y sync, a audit, ' +
-      'o settings',
-  ],
+  ['g then a letter', views.map(({ key, name }) => `${key} ${name}`).join(', ')],
   ['Arrow keys, Home, End, Enter', 'in a tree: move, open and close, show'],
   ['Arrow keys, in the line of time', 'one commit earlier or later'],
   ['Ctrl+S, in the editor', 'save'],
@@ -35,7 +19,7 @@ const help: readonly (readonly [string, string])[] = [
   ['?', 'this list'],
 ]
 
-/** What the elements of the page are focused or pressed by. */
+/** Keys that focus or press an element of the page. */
 const targets: Readonly<Record<string, string>> = {
   '/': '#search',
   f: '#filter',
@@ -43,17 +27,17 @@ const targets: Readonly<Record<string, string>> = {
   n: '#new',
 }
 
-export function Keys(): JSX.Element | null {
+export function Keys() {
   const { route } = useLocation()
   const [isShown, show] = useState(false)
   useEffect(() => {
     let afterG = false
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-      const view = afterG ? views[event.key] : undefined
+      const view = afterG ? views.find(({ key }) => key === event.key) : undefined
       afterG = event.key === 'g'
       const target = targets[event.key]
-      if (view !== undefined) route(addressOf.view(view))
+      if (view !== undefined) route(addressOf.view(view.name))
       else if (event.key === '?') show(true)
       else if (target === undefined || !reach(target)) return
       event.preventDefault()

@@ -1,13 +1,13 @@
 // The tree of all memories of the moment that is shown, by path.
 
-import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useMemo, useState } from 'preact/hooks'
 import type { Tree as TreeData } from '../../../api/console/contract.ts'
 import { addressOf, atNow } from '../core/address.ts'
 import { isPast, mayWrite } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
-import { Failure } from '../parts/failure.tsx'
+import { Check } from '../parts/field.tsx'
+import { Failure } from '../parts/labels.tsx'
 import { countOf, relativeTime, sizeText } from '../parts/times.ts'
 import { type TreeItem, treeRows } from '../parts/tree-rows.ts'
 import { FolderCells, Tree } from '../parts/tree.tsx'
@@ -22,7 +22,7 @@ interface Item extends TreeItem {
   readonly time: number
 }
 
-export function MemoryTree(): JSX.Element {
+export function MemoryTree() {
   const [withDeleted, setWithDeleted] = useState(false)
   const [filter, setFilter] = useState('')
   const asked = { at: atNow.value, deleted: withDeleted }
@@ -46,18 +46,11 @@ export function MemoryTree(): JSX.Element {
           </a>
         )}
       </div>
-      {failure !== undefined && <Failure failure={failure} />}
+      <Failure failure={failure} />
       {data !== undefined && <Rows tree={data} filter={filter.toLowerCase()} />}
       <p class="foot">
         {data !== undefined && <Sums tree={data} />}
-        <label>
-          <input
-            type="checkbox"
-            checked={withDeleted}
-            onChange={({ currentTarget }) => setWithDeleted(currentTarget.checked)}
-          />{' '}
-          deleted ones too
-        </label>
+        <Check label="Show deleted" isOn={withDeleted} onTurn={setWithDeleted} />
       </p>
     </aside>
   )
@@ -81,7 +74,7 @@ interface RowsProps {
   readonly filter: string
 }
 
-function Rows({ tree, filter }: RowsProps): JSX.Element {
+function Rows({ tree, filter }: RowsProps) {
   const { path, route } = useLocation()
   const shown = /^\/memory\/(\w+)/.exec(path)?.[1]
   const [opened, setOpened] = useState<ReadonlyMap<string, boolean>>(new Map())
@@ -98,14 +91,9 @@ function Rows({ tree, filter }: RowsProps): JSX.Element {
     const way = items.find(({ memoryId }) => memoryId === shown)?.path ?? ''
     return treeRows(found, (key) => opened.get(key) ?? (isSmall || way.startsWith(`${key}/`)))
   }, [found, opened, shown, filter])
-  const at = rows.findIndex((row) => row.key === activeKey)
-  const active =
-    at === -1
-      ? Math.max(
-          0,
-          rows.findIndex((row) => row.key === shown),
-        )
-      : at
+  const indexOf = (key: string | undefined): number => rows.findIndex((row) => row.key === key)
+  const at = indexOf(activeKey)
+  const active = at === -1 ? Math.max(0, indexOf(shown)) : at
   if (rows.length === 0) {
     return <p class="dim">{items.length === 0 ? 'No memories.' : 'No path has that in it.'}</p>
   }

@@ -1,6 +1,5 @@
 // The line of time: a slider over all commits, and how close to each other they were written.
 
-import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CommitRange, MomentInput } from '../../../api/console/contract.ts'
@@ -8,13 +7,14 @@ import { addressAt } from '../core/address.ts'
 import { ask } from '../core/ask.ts'
 import { commitCount, isPast, moment, notice } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'
+import { Question } from '../parts/dialog.tsx'
+import { Field } from '../parts/field.tsx'
 import { absoluteTime } from '../parts/times.ts'
-import { GoTo } from './go-to.tsx'
 
 const STRETCHES = 120
 const HEIGHT = 28
 
-export function TimeLine(): JSX.Element {
+export function TimeLine() {
   const { url, route } = useLocation()
   const [isGoing, setGoing] = useState(false)
   const commits = commitCount.value ?? 1
@@ -50,6 +50,48 @@ export function TimeLine(): JSX.Element {
   )
 }
 
+interface GoToProps {
+  readonly onGo: (to: MomentInput) => Promise<void>
+  readonly onClose: () => void
+}
+
+/** Opens a moment: by its time, by a version, or by a commit. */
+function GoTo({ onGo, onClose }: GoToProps) {
+  const [text, setText] = useState('')
+  const [time, setTime] = useState('')
+  const to = momentIn(text, time)
+  return (
+    <Question
+      title="Go to a moment"
+      verb="Go"
+      isReady={to !== undefined}
+      onClose={onClose}
+      onRun={async () => {
+        if (to !== undefined) await onGo(to)
+      }}
+    >
+      <p>
+        <Field label="Time" type="datetime-local" step={1} value={time} onValue={setTime} />
+      </p>
+      <p>
+        <Field label="Or a version, memver_…, or a commit" value={text} onValue={setText} />
+      </p>
+      {to === undefined && text.trim() !== '' && (
+        <p class="dim" role="status">
+          A version begins with memver_; of a commit at least 7 hex digits are needed.
+        </p>
+      )}
+    </Question>
+  )
+}
+
+function momentIn(text: string, time: string): MomentInput | undefined {
+  const id = text.trim().toLowerCase()
+  if (id.startsWith('memver_')) return { versionId: id }
+  if (/^[0-9a-f]{7,40}$/.test(id)) return { commit: id }
+  return time === '' || id !== '' ? undefined : { time: new Date(time).getTime() }
+}
+
 interface SliderProps {
   readonly commits: number
   /** The position that the page is of. */
@@ -57,7 +99,7 @@ interface SliderProps {
   readonly when: string
 }
 
-function Slider({ commits, known, when }: SliderProps): JSX.Element {
+function Slider({ commits, known, when }: SliderProps) {
   const { route } = useLocation()
   const [wanted, want] = useState<number>()
   const { data } = useAsk('moment.density', { stretches: STRETCHES })
@@ -127,7 +169,7 @@ function useLatest(work: (value: number) => Promise<void>): (value: number) => P
 }
 
 /** Higher where commits follow each other faster. */
-function Bars({ stretches }: { readonly stretches: readonly CommitRange[] }): JSX.Element {
+function Bars({ stretches }: { readonly stretches: readonly CommitRange[] }) {
   const rates = stretches.map(({ commits, from, to }) => commits / Math.max(1, to - from))
   const logs = rates.map((rate) => Math.log10(rate))
   const [least, most] = [Math.min(...logs), Math.max(...logs)]

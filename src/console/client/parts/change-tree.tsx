@@ -2,7 +2,7 @@
 // is selected. Only the rows in sight are in the page. Moving through the tree with the arrow keys
 // shows one difference after the other.
 
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { OperationBadge } from './labels.tsx'
 import { type MemoryRow, type TreeItem, type TreeRow, treeRows } from './tree-rows.ts'
@@ -29,7 +29,7 @@ interface ChangeTreeProps {
 /** As in style/history.css. */
 const ROWS_IN_SIGHT = 18
 
-export function ChangeTree({ label, changes, children }: ChangeTreeProps): JSX.Element {
+export function ChangeTree({ label, changes, children }: ChangeTreeProps) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
   const [activeKey, setActiveKey] = useState<string>()
   const rows = useMemo(() => treeRows(changes, (key) => !closed.has(key)), [changes, closed])
@@ -83,7 +83,7 @@ function SelectedChange({
 }: {
   readonly change: TreeChange
   readonly children: ComponentChildren
-}): JSX.Element {
+}) {
   return (
     <>
       <h2>
@@ -95,7 +95,7 @@ function SelectedChange({
   )
 }
 
-function MemoryCells({ row }: { readonly row: MemoryRow<TreeChange> }): JSX.Element {
+function MemoryCells({ row }: { readonly row: MemoryRow<TreeChange> }) {
   const { path, operation, movedFrom, isRedacted, note } = row.item
   return (
     <>

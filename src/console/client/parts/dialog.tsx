@@ -1,7 +1,10 @@
-// A question in front of the page. Escape closes it; the focus returns to its former place.
+// A dialog in front of the page. Escape closes it; the focus returns to its former place.
 
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { useAction } from '../core/use-action.ts'
+import { submitting } from './field.tsx'
+import { Failure } from './labels.tsx'
 
 interface DialogProps {
   readonly title: string
@@ -9,7 +12,7 @@ interface DialogProps {
   readonly children: ComponentChildren
 }
 
-export function Dialog({ title, onClose, children }: DialogProps): JSX.Element {
+export function Dialog({ title, onClose, children }: DialogProps) {
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
@@ -34,5 +37,43 @@ export function Dialog({ title, onClose, children }: DialogProps): JSX.Element {
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
+  )
+}
+
+interface QuestionProps {
+  readonly title: string
+  /** The label of the button. */
+  readonly verb: string
+  /** Whether enough is filled in. */
+  readonly isReady?: boolean
+  readonly onClose: () => void
+  /** Closes the question when that is done, if wanted. */
+  readonly onRun: () => Promise<void>
+  readonly children: ComponentChildren
+}
+
+/** With fields and one button that acts. If the action fails, the fields keep their values. */
+export function Question(props: QuestionProps) {
+  const { title, verb, isReady = true, onClose, onRun, children } = props
+  const { run, isRunning, failure } = useAction<void>()
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={submitting(() => {
+          if (isReady) void run(onRun)
+        })}
+      >
+        {children}
+        <Failure failure={failure} />
+        <p class="go">
+          <button type="submit" class="pri" aria-disabled={isRunning || !isReady}>
+            {verb}
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </p>
+      </form>
+    </Dialog>
   )
 }

@@ -1,7 +1,6 @@
 // Two texts and what differs, side by side or inline.
 
 import { signal } from '@preact/signals'
-import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import {
   countRows,
@@ -12,8 +11,9 @@ import {
   foldRows,
   inlineRows,
 } from './diff-lines.ts'
+import { Check } from './field.tsx'
 import { HiddenWarning } from './hidden.tsx'
-import { Slices } from './slices.tsx'
+import { Slices } from './pager.tsx'
 import { countOf } from './times.ts'
 
 interface DiffTableProps {
@@ -28,7 +28,7 @@ interface DiffTableProps {
 const isInline = signal(false)
 const withWords = signal(true)
 
-export function DiffTable({ before, after, label }: DiffTableProps): JSX.Element {
+export function DiffTable({ before, after, label }: DiffTableProps) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set())
   const marks = withWords.value
   const rows = useMemo(() => diffRows(before ?? '', after ?? '', marks), [before, after, marks])
@@ -59,7 +59,7 @@ export function DiffTable({ before, after, label }: DiffTableProps): JSX.Element
   )
 }
 
-function Layout(): JSX.Element {
+function Layout() {
   const choose = (inline: boolean) => () => {
     isInline.value = inline
   }
@@ -73,16 +73,14 @@ function Layout(): JSX.Element {
           Inline
         </button>
       </span>
-      <label class="opt">
-        <input
-          type="checkbox"
-          checked={withWords.value}
-          onChange={({ currentTarget }) => {
-            withWords.value = currentTarget.checked
-          }}
-        />{' '}
-        Words
-      </label>
+      <Check
+        class="opt"
+        label="Words"
+        isOn={withWords.value}
+        onTurn={(isOn) => {
+          withWords.value = isOn
+        }}
+      />
     </>
   )
 }
@@ -93,7 +91,7 @@ interface TableProps {
   readonly onUnfold: (fold: number) => void
 }
 
-function Table({ label, rows, onUnfold }: TableProps): JSX.Element | null {
+function Table({ label, rows, onUnfold }: TableProps) {
   if (rows.length === 0) return null
   return (
     <div class="diffwrap" tabIndex={0} role="region" aria-label={label}>
@@ -127,7 +125,7 @@ function Table({ label, rows, onUnfold }: TableProps): JSX.Element | null {
   )
 }
 
-function Row({ row: { isEqual, left, right } }: { readonly row: DiffRow }): JSX.Element {
+function Row({ row: { isEqual, left, right } }: { readonly row: DiffRow }) {
   if (isInline.value) {
     const line = left ?? right
     return (
@@ -156,7 +154,7 @@ interface TextProps {
   readonly sign: '−' | '+' | ''
 }
 
-function Text({ line, sign }: TextProps): JSX.Element {
+function Text({ line, sign }: TextProps) {
   if (line === undefined) return <td class="nil" />
   return (
     <td class={CLASSES[sign]}>

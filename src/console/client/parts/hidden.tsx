@@ -1,7 +1,7 @@
-// Hidden characters in the page: each run of them is a chip that says what it is, in every text and
-// name that any view draws. What is asked and sent back keeps its characters.
+// Hidden characters in the page: a chip names each run of them, in every text and name that any
+// view draws. Questions to the console keep the characters.
 
-import { type ComponentChildren, Fragment, type JSX, options, type VNode } from 'preact'
+import { type ComponentChildren, Fragment, options, type VNode } from 'preact'
 import { countHidden, type HiddenRun, partsOf, visible } from '../../../text/visible.ts'
 
 /** Attributes that are read. */
@@ -27,7 +27,7 @@ export function markHiddenTexts(): void {
 }
 
 /** What a text hides, if it hides anything. */
-export function HiddenWarning({ text }: { readonly text: string }): JSX.Element | null {
+export function HiddenWarning({ text }: { readonly text: string }) {
   const { label } = countHidden(text)
   return label === undefined ? null : <p class="hid-warning">{label}</p>
 }
@@ -65,7 +65,7 @@ function isRun(part: string | HiddenRun): part is HiddenRun {
   return typeof part !== 'string'
 }
 
-function Chip({ run: { mark, label } }: { readonly run: HiddenRun }): JSX.Element {
+function Chip({ run: { mark, label } }: { readonly run: HiddenRun }) {
   return <span {...chipAttributes(label)}>{mark}</span>
 }
 

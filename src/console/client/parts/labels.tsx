@@ -1,14 +1,32 @@
-// Small labels that all views share: the operation and its author.
+// Small parts that all views share: the operation and author of a version, how far some work is,
+// and its failure.
 
-import type { JSX } from 'preact'
+import type { ComponentChildren } from 'preact'
 import type { Version } from '../../../store/history/versions.ts'
+import type { AskFailure } from '../core/ask.ts'
+
+interface HeadingProps {
+  readonly title: ComponentChildren
+  /** Actions of the view. */
+  readonly children?: ComponentChildren
+}
+
+/** The heading of a view. */
+export function Heading({ title, children }: HeadingProps) {
+  return (
+    <div class="crumbs">
+      <h1>{title}</h1>
+      {children !== undefined && <div class="acts">{children}</div>}
+    </div>
+  )
+}
 
 type Operation = 'created' | 'modified' | 'deleted'
 
 const CLASSES = { created: 'op cre', modified: 'op mod', deleted: 'op rem' } as const
 const LETTERS = { created: 'C', modified: 'M', deleted: 'D' } as const
 
-export function OperationBadge({ operation }: { readonly operation: Operation }): JSX.Element {
+export function OperationBadge({ operation }: { readonly operation: Operation }) {
   return (
     <span class={CLASSES[operation]} role="img" aria-label={operation} title={operation}>
       {LETTERS[operation]}
@@ -19,23 +37,51 @@ export function OperationBadge({ operation }: { readonly operation: Operation })
 type Written = Pick<Version, 'session' | 'createdBy'>
 
 /** The session if there is one, which is undone as a whole; else the actor. */
-export function Writer({ version }: { readonly version: Written }): JSX.Element {
-  const { session, createdBy } = version
-  const type = session === undefined ? createdBy?.type : 'session'
+export function writerOf({ session, createdBy }: Written): string {
+  return session ?? createdBy?.id ?? 'unknown'
+}
+
+export function Writer({ version }: { readonly version: Written }) {
+  const type = version.session === undefined ? version.createdBy?.type : 'session'
   return (
     <>
-      <b>{session ?? createdBy?.id ?? 'unknown'}</b>{' '}
-      {type !== undefined && <span class="tag">{type}</span>}
+      <b>{writerOf(version)}</b> {type !== undefined && <span class="tag">{type}</span>}
     </>
   )
 }
 
+export interface Progress {
+  readonly done: number
+  readonly total: number
+}
+
 /** A bar for work whose end is known. */
-export function ProgressBar({
-  progress,
-}: {
-  readonly progress: { readonly done: number; readonly total: number } | undefined
-}): JSX.Element | null {
+export function ProgressBar({ progress }: { readonly progress: Progress | undefined }) {
   if (progress === undefined || progress.total === 0) return null
   return <progress aria-label="Progress" value={progress.done} max={progress.total} />
+}
+
+interface FailureProps {
+  /** Nothing is drawn for undefined. */
+  readonly failure: AskFailure | undefined
+}
+
+/** A refusal or failure, shown next to its question. */
+export function Failure({ failure }: FailureProps) {
+  if (failure === undefined) return null
+  const { message, path, advice } = failure
+  return (
+    <p class="failure" role="alert">
+      <b>
+        {message}
+        {path !== undefined && `: ${path}`}
+      </b>
+      {advice !== undefined && ` — ${advice}`}
+    </p>
+  )
+}
+
+/** Stands for an answer that is not there yet, or never comes. */
+export function Pending({ failure }: FailureProps) {
+  return failure === undefined ? <p role="status">Reading…</p> : <Failure failure={failure} />
 }

@@ -4,7 +4,6 @@
 
 import DOMPurify from 'dompurify'
 import { Marked } from 'marked'
-import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { markTextsOf } from './hidden.tsx'
 
@@ -25,7 +24,7 @@ marked.use({
   },
 })
 
-export function Markdown({ text }: { readonly text: string }): JSX.Element {
+export function Markdown({ text }: { readonly text: string }) {
   const box = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => box.current?.replaceChildren(render(text)), [text])
   return <div class="markdown" ref={box} />

@@ -1,6 +1,6 @@
 // Long lists, one page at a time: the page of the console never holds more rows than it shows.
 
-import type { JSX } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { InputOf, QuestionName, ResultOf } from '../../../api/console/contract.ts'
 import { type Asked, useAsk } from '../core/use-ask.ts'
@@ -46,7 +46,7 @@ interface PagerProps {
 /**
  * Nothing if all is on one page. The buttons keep their places, so that no button loses the focus.
  */
-export function Pager({ label, paging: { page, hasNext, turn } }: PagerProps): JSX.Element | null {
+export function Pager({ label, paging: { page, hasNext, turn } }: PagerProps) {
   if (page === 0 && !hasNext) return null
   return (
     <nav class="pager" aria-label={`Pages of: ${label}`}>
@@ -58,5 +58,26 @@ export function Pager({ label, paging: { page, hasNext, turn } }: PagerProps): J
         Next
       </button>
     </nav>
+  )
+}
+
+interface SlicesProps<Row> {
+  readonly label: string
+  readonly rows: readonly Row[]
+  readonly children: (rows: readonly Row[]) => ComponentChildren
+}
+
+const ROWS_A_PAGE = 100
+
+/** A list that is all here, of which one page at a time is drawn. */
+export function Slices<Row>({ label, rows, children }: SlicesProps<Row>) {
+  const [turned, turn] = useState(0)
+  const last = Math.max(0, Math.ceil(rows.length / ROWS_A_PAGE) - 1)
+  const page = Math.min(turned, last)
+  return (
+    <>
+      {children(rows.slice(page * ROWS_A_PAGE, (page + 1) * ROWS_A_PAGE))}
+      <Pager label={label} paging={{ page, hasNext: page < last, turn }} />
+    </>
   )
 }

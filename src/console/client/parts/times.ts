@@ -1,6 +1,8 @@
 // Times, sizes and numbers in words, in the language and the time zone of the browser.
 
 const ABSOLUTE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' })
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' })
 
 const UNITS = [
@@ -14,6 +16,22 @@ const UNITS = [
 
 export function absoluteTime(time: number): string {
   return ABSOLUTE.format(time)
+}
+
+/** Of `2026-01-31`. */
+export function dayText(day: string): string {
+  // Noon: no time zone makes another day of it.
+  return DAY.format(new Date(`${day}T12:00:00`))
+}
+
+/** A span of one day: `10:12 – 10:40`. */
+export function spanText(first: number, last: number): string {
+  return TIME.formatRange(first, last)
+}
+
+/** Of any length, with the dates. */
+export function longSpanText(first: number, last: number): string {
+  return ABSOLUTE.formatRange(first, last)
 }
 
 /** `2 hr. ago`; `now` for less than a minute. */

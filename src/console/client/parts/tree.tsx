@@ -1,7 +1,7 @@
 // A tree of rows by the tree pattern of ARIA: arrow keys, Home, End, and Enter. Only the rows in
 // sight are in the page.
 
-import type { ComponentChildren, JSX, RefObject } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { countOf } from './times.ts'
 import { type FolderRow, parentOf, type TreeItem, type TreeRow } from './tree-rows.ts'
@@ -29,7 +29,7 @@ const ROW_PX = 30
 /** How many are drawn beyond those in sight, on either side. */
 const BEYOND = 8
 
-export function Tree<Item extends TreeItem>(props: TreeProps<Item>): JSX.Element {
+export function Tree<Item extends TreeItem>(props: TreeProps<Item>) {
   const { label, rows, active, inSight, selected, children } = props
   const id = useId()
   const { box, first, drawn, onScroll } = useWindow(rows, inSight)
@@ -65,7 +65,7 @@ export function Tree<Item extends TreeItem>(props: TreeProps<Item>): JSX.Element
   )
 }
 
-export function FolderCells({ row }: { readonly row: FolderRow }): JSX.Element {
+export function FolderCells({ row }: { readonly row: FolderRow }) {
   return (
     <>
       <span class="tw" aria-hidden="true">
@@ -123,7 +123,7 @@ function useWindow<Row>(rows: readonly Row[], inSight: number) {
 }
 
 /** Takes the room of rows that are not drawn. */
-function Space({ rows }: { readonly rows: number }): JSX.Element {
+function Space({ rows }: { readonly rows: number }) {
   return <div role="presentation" style={{ height: `${rows * ROW_PX}px` }} />
 }
 
@@ -166,7 +166,7 @@ interface RowProps {
   readonly children: ComponentChildren
 }
 
-function Row({ id, row, isActive, isSelected, onPick, children }: RowProps): JSX.Element {
+function Row({ id, row, isActive, isSelected, onPick, children }: RowProps) {
   return (
     <div
       id={id}

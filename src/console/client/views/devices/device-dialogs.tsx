@@ -1,21 +1,80 @@
-// Changes of one device, each after a question.
+// Adds, changes and removes devices, each after a question.
 
-import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
-import type { ListedDevice, ResultOf, Role } from '../../../../api/console/contract.ts'
+import { useId, useState } from 'preact/hooks'
+import type {
+  ListedDevice,
+  MembersChanged,
+  ResultOf,
+  Role,
+} from '../../../../api/console/contract.ts'
 import { ask } from '../../core/ask.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Choice, Field } from '../../parts/field.tsx'
-import { Question } from '../../parts/question.tsx'
-import { noteReached } from './reached.ts'
-import { roles } from './roles.ts'
+import { notice } from '../../core/state.ts'
+import { Dialog, Question } from '../../parts/dialog.tsx'
+import { Check, Choice, Field } from '../../parts/field.tsx'
+
+const roles: readonly (readonly [Role, string])[] = [
+  ['owner', 'owner: everything'],
+  ['writer', 'writer: reads and writes memories'],
+  ['reader', 'reader: reads memories'],
+  ['auditor', 'auditor: sees who did what and when, but no contents'],
+]
+
+/**
+ * A card may arrive over an untrusted channel: the user types the fingerprint from the screen of
+ * the machine itself.
+ */
+export function AddDialog({ onClose }: { readonly onClose: () => void }) {
+  const [card, setCard] = useState('')
+  const [fingerprint, setFingerprint] = useState('')
+  const [role, setRole] = useState<Role>('writer')
+  const id = useId()
+  return (
+    <Question
+      title="Add a device"
+      verb="Add"
+      onClose={onClose}
+      onRun={async () => {
+        const input = { card, role, fingerprint: fingerprint.trim() }
+        noteReached('Added', await ask('devices.add', input))
+        onClose()
+      }}
+    >
+      <p>
+        Run <code>gitlocket device card</code> on that machine: it prints its card and its
+        fingerprint.
+      </p>
+      <p>
+        <label for={id}>Its card</label>
+        <textarea
+          autocomplete="off"
+          id={id}
+          rows={6}
+          value={card}
+          required
+          onInput={({ currentTarget }) => setCard(currentTarget.value)}
+        />
+      </p>
+      <p>
+        <Field
+          label="Its fingerprint, dev_…, as that machine shows it"
+          value={fingerprint}
+          onValue={setFingerprint}
+          isRequired
+        />
+      </p>
+      <p>
+        <Choice label="Role" value={role} options={roles} onChoose={setRole} />
+      </p>
+    </Question>
+  )
+}
 
 interface DeviceDialogProps {
   readonly device: ListedDevice
   readonly onClose: () => void
 }
 
-export function RoleDialog({ device, onClose }: DeviceDialogProps): JSX.Element {
+export function RoleDialog({ device, onClose }: DeviceDialogProps) {
   const { deviceId } = device
   const [role, setRole] = useState<Role>(device.role)
   return (
@@ -32,14 +91,14 @@ export function RoleDialog({ device, onClose }: DeviceDialogProps): JSX.Element 
         <Choice label="Role" value={role} options={roles} onChoose={setRole} />
       </p>
       <p>
-        What it writes before it learns that it may only read is left out, and listed. If it is not
-        trusted any more, remove it.
+        Changes that it writes before it learns of a lesser role are left out, and listed. If you no
+        longer trust it, remove it.
       </p>
     </Question>
   )
 }
 
-export function RenameDialog({ device, onClose }: DeviceDialogProps): JSX.Element {
+export function RenameDialog({ device, onClose }: DeviceDialogProps) {
   const { deviceId } = device
   const [name, setName] = useState(device.name)
   return (
@@ -61,7 +120,7 @@ export function RenameDialog({ device, onClose }: DeviceDialogProps): JSX.Elemen
 
 type Removed = ResultOf<'devices.remove'>
 
-export function RemoveDialog({ device, onClose }: DeviceDialogProps): JSX.Element {
+export function RemoveDialog({ device, onClose }: DeviceDialogProps) {
   const { deviceId } = device
   const [passphrase, setPassphrase] = useState('')
   const [recoveryKey, setRecoveryKey] = useState(false)
@@ -83,8 +142,8 @@ export function RemoveDialog({ device, onClose }: DeviceDialogProps): JSX.Elemen
       }}
     >
       <p>
-        A removed device never returns. It opens nothing that is written from now on; what it has
-        already, it keeps.
+        A removed device never returns. It cannot read anything written from now on, and keeps what
+        it already has.
       </p>
       <p>
         <Field
@@ -95,14 +154,12 @@ export function RemoveDialog({ device, onClose }: DeviceDialogProps): JSX.Elemen
         />
       </p>
       <p>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={recoveryKey}
-            onChange={({ currentTarget }) => setRecoveryKey(currentTarget.checked)}
-          />{' '}
-          Make a new recovery key in place of those that there are
-        </label>
+        <Check
+          class="check"
+          label="Replace all recovery keys by a new one"
+          isOn={recoveryKey}
+          onTurn={setRecoveryKey}
+        />
       </p>
     </Question>
   )
@@ -113,14 +170,14 @@ interface AfterRemovalProps {
   readonly onClose: () => void
 }
 
-function AfterRemoval({ removed, onClose }: AfterRemovalProps): JSX.Element {
+function AfterRemoval({ removed, onClose }: AfterRemovalProps) {
   const { recoveryKey, knownSecrets } = removed
   return (
     <Dialog title="Removed" onClose={onClose}>
       {knownSecrets.length > 0 && (
         <p>
-          Whoever used it may know the {knownSecrets.join(' and the ')}, with which a new device
-          joins: replace that.
+          Its user may know the {knownSecrets.join(' and the ')}, with which a new device joins:
+          replace that.
         </p>
       )}
       {recoveryKey !== undefined && (
@@ -144,4 +201,12 @@ function AfterRemoval({ removed, onClose }: AfterRemovalProps): JSX.Element {
 
 function nameOf({ name, deviceId }: ListedDevice): string {
   return name === '' ? deviceId : name
+}
+
+/** `done` describes the change, with a capital and without a full stop. */
+function noteReached(done: string, { pending }: MembersChanged): void {
+  notice.value =
+    pending === undefined
+      ? done
+      : `${done} here. The next sync shows whether the remote has it: ${pending}`
 }

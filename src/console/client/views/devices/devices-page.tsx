@@ -1,14 +1,13 @@
 // The members of the store, their rights, and since when.
 
-import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ListedDevice } from '../../../../api/console/contract.ts'
 import { mayManage } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
-import { Failure } from '../../parts/failure.tsx'
+import { Heading, Pending } from '../../parts/labels.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
 import { absoluteTime, countOf, relativeTime } from '../../parts/times.ts'
-import { AddDialog } from './add-dialog.tsx'
-import { RemoveDialog, RenameDialog, RoleDialog } from './device-dialogs.tsx'
+import { AddDialog, RemoveDialog, RenameDialog, RoleDialog } from './device-dialogs.tsx'
 
 type Question = 'role' | 'rename' | 'remove'
 
@@ -17,48 +16,31 @@ interface Asked {
   readonly device: ListedDevice
 }
 
-export function DevicesPage(): JSX.Element {
+export function DevicesPage() {
   const { data, failure } = useAsk('devices.list', {})
   const [isAdding, setAdding] = useState(false)
   const [asked, setAsked] = useState<Asked>()
   const close = (): void => setAsked(undefined)
   return (
     <>
-      <div class="crumbs">
-        <h1>Devices</h1>
+      <Heading title="Devices">
         {mayManage.value && (
-          <div class="acts">
-            <button type="button" class="pri" onClick={() => setAdding(true)}>
-              Add a device…
-            </button>
-          </div>
+          <button type="button" class="pri" onClick={() => setAdding(true)}>
+            Add a device…
+          </button>
         )}
-      </div>
-      {failure !== undefined && <Failure failure={failure} />}
-      {data === undefined && failure === undefined && <p role="status">Reading…</p>}
+      </Heading>
+      {data === undefined && <Pending failure={failure} />}
       {data !== undefined && (
-        <div class="wide-list" tabIndex={0} role="region" aria-label="Devices">
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">Device</th>
-                <th scope="col">Role</th>
-                <th scope="col">Added</th>
-                <th scope="col">Wrote last</th>
-                <th scope="col">Change</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.devices.map((device) => (
-                <Row
-                  key={device.deviceId}
-                  device={device}
-                  onAsk={(question) => setAsked({ question, device })}
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ListTable label="Devices" heads={['Device', 'Role', 'Added', 'Wrote last', 'Change']}>
+          {data.devices.map((device) => (
+            <Row
+              key={device.deviceId}
+              device={device}
+              onAsk={(question) => setAsked({ question, device })}
+            />
+          ))}
+        </ListTable>
       )}
       {isAdding && <AddDialog onClose={() => setAdding(false)} />}
       {asked?.question === 'role' && <RoleDialog device={asked.device} onClose={close} />}
@@ -73,7 +55,7 @@ interface RowProps {
   readonly onAsk: (question: Question) => void
 }
 
-function Row({ device, onAsk }: RowProps): JSX.Element {
+function Row({ device, onAsk }: RowProps) {
   const { deviceId, name, role, added, removed, lastRecord, isThis, isForked } = device
   const open = device.unacknowledged?.length ?? 0
   return (
@@ -89,7 +71,7 @@ function Row({ device, onAsk }: RowProps): JSX.Element {
         {open > 0 && (
           <>
             <br />
-            <span class="dim">has not shown that it erased {countOf(open, 'redaction')}</span>
+            <span class="dim">{countOf(open, 'redaction')} not confirmed</span>
           </>
         )}
       </td>

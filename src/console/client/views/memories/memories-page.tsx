@@ -1,24 +1,23 @@
-// The first page: what needs a look, and what happened last.
+// The first page: merges to review, and recent activity.
 
-import type { JSX } from 'preact'
 import { addressOf } from '../../core/address.ts'
 import { isPast, overview } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
-import { countOf, sizeText } from '../../parts/times.ts'
+import { Heading, writerOf } from '../../parts/labels.tsx'
+import { countOf, relativeTime, sizeText } from '../../parts/times.ts'
 import { outcomeOf } from '../merges/outcome.ts'
-import { RecentGroups } from '../timeline/recent-groups.tsx'
+import { timeZone } from '../timeline/filter.ts'
 
 const MERGES_SHOWN = 5
+const GROUPS_SHOWN = 8
 
-export function MemoriesPage(): JSX.Element {
+export function MemoriesPage() {
   const known = overview.value
   const { name = '', description = '', memories = 0, contentBytes = 0 } = known ?? {}
   const { archivedAt } = known ?? {}
   return (
     <>
-      <div class="crumbs">
-        <h1>{name === '' ? 'Memories' : name}</h1>
-      </div>
+      <Heading title={name === '' ? 'Memories' : name} />
       <p class="meta">
         {description}
         {description !== '' && <br />}
@@ -32,13 +31,13 @@ export function MemoriesPage(): JSX.Element {
   )
 }
 
-function Merges(): JSX.Element | null {
+function Merges() {
   const { data } = useAsk('merges.list', {})
   const unseen = data?.merges.filter(({ isSeen }) => !isSeen) ?? []
   if (unseen.length === 0) return null
   return (
     <section class="banner" aria-labelledby="merges">
-      <h2 id="merges">{countOf(unseen.length, 'merge')} to look at</h2>
+      <h2 id="merges">{countOf(unseen.length, 'merge')} to review</h2>
       <ul>
         {unseen.slice(0, MERGES_SHOWN).map((merge) => (
           <li key={merge.versionId}>
@@ -48,6 +47,26 @@ function Merges(): JSX.Element | null {
         ))}
       </ul>
       {unseen.length > MERGES_SHOWN && <a href={addressOf.view('merges')}>All merges</a>}
+    </section>
+  )
+}
+
+function RecentGroups() {
+  const { data } = useAsk('timeline.groups', { filter: {}, timeZone, limit: GROUPS_SHOWN })
+  if (data === undefined || data.data.length === 0) return null
+  return (
+    <section>
+      <h2>Recent activity</h2>
+      <ul class="hits">
+        {data.data.map(({ versionId, session, actor, memories, last }) => (
+          <li key={versionId}>
+            <a href={addressOf.group(versionId)}>{writerOf({ session, createdBy: actor })}</a>{' '}
+            <span class="dim">
+              {countOf(memories, 'memory')}, {relativeTime(last)}
+            </span>
+          </li>
+        ))}
+      </ul>
     </section>
   )
 }

@@ -1,59 +1,47 @@
-// What a search finds, while the words are typed. They are in no address.
+// The results of a search, while the words are typed. They are in no address.
 
-import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SearchInput } from '../../../../api/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { isPast, searchWords } from '../../core/state.ts'
-import { Failure } from '../../parts/failure.tsx'
+import { Check } from '../../parts/field.tsx'
+import { Failure, Heading } from '../../parts/labels.tsx'
 import { Pager, usePages } from '../../parts/pager.tsx'
 import { relativeTime } from '../../parts/times.ts'
 
 type Options = Pick<SearchInput, 'regex' | 'fuzzy' | 'allVersions'>
 
-export function SearchPage(): JSX.Element {
+const toggles = [
+  ['regex', 'Regular expression'],
+  ['fuzzy', 'Similar words'],
+  ['allVersions', 'All versions'],
+] as const
+
+export function SearchPage() {
   const [options, setOptions] = useState<Options>({})
   const query = searchWords.value.trim()
   return (
     <>
-      <div class="crumbs">
-        <h1>Search</h1>
-      </div>
+      <Heading title="Search" />
       <div class="filters">
-        <Toggle label="Regular expression" name="regex" options={options} onSet={setOptions} />
-        <Toggle label="Similar words" name="fuzzy" options={options} onSet={setOptions} />
-        {!isPast.value && (
-          <Toggle label="All versions" name="allVersions" options={options} onSet={setOptions} />
-        )}
+        {toggles
+          .filter(([name]) => name !== 'allVersions' || !isPast.value)
+          .map(([name, label]) => (
+            <Check
+              key={name}
+              class="opt"
+              label={label}
+              isOn={options[name] === true}
+              onTurn={(isOn) => setOptions({ ...options, [name]: isOn ? true : undefined })}
+            />
+          ))}
       </div>
       {query === '' ? (
-        <p class="dim">Type what you look for into the field above.</p>
+        <p class="dim">Type a search into the field above.</p>
       ) : (
         <Hits query={query} options={options} />
       )}
     </>
-  )
-}
-
-interface ToggleProps {
-  readonly label: string
-  readonly name: keyof Options
-  readonly options: Options
-  readonly onSet: (options: Options) => void
-}
-
-function Toggle({ label, name, options, onSet }: ToggleProps): JSX.Element {
-  return (
-    <label class="opt">
-      <input
-        type="checkbox"
-        checked={options[name] === true}
-        onChange={({ currentTarget: { checked } }) => {
-          onSet({ ...options, [name]: checked ? true : undefined })
-        }}
-      />{' '}
-      {label}
-    </label>
   )
 }
 
@@ -67,7 +55,7 @@ function Hits({ query, options }: { readonly query: string; readonly options: Op
         {data === undefined && failure === undefined && 'Searching…'}
         {data?.data.length === 0 && 'Nothing was found.'}
       </p>
-      {failure !== undefined && <Failure failure={failure} />}
+      <Failure failure={failure} />
       <ul class="hits">
         {data?.data.map(({ memory, snippet, line }) => (
           <li key={memory.versionId}>

@@ -47,7 +47,7 @@ export function showEditor(parent: HTMLElement, options: EditorOptions): Shown {
 /** Both texts, of which the right one is edited. */
 export function showMerge(parent: HTMLElement, options: MergeOptions): Shown {
   const readOnly = [
-    ...shared('What is there now'),
+    ...shared('Current text'),
     EditorState.readOnly.of(true),
     EditorView.editable.of(false),
   ]

@@ -1,4 +1,4 @@
-// The user's unsaved texts: in RAM alone. They are kept while other views are shown.
+// The user's unsaved texts and reasons: in RAM alone. Texts are kept while other views are shown.
 
 import { signal } from '@preact/signals'
 import { forgetAtEnd } from '../../core/session.ts'
@@ -7,9 +7,9 @@ export interface Draft {
   readonly text: string
   /** Whether something was typed. */
   readonly isChanged: boolean
-  /** What the edit began from, or was merged with last. */
+  /** The text that the edit began from, or was merged with last. */
   readonly base: string
-  /** Of that: another one there is not overwritten. */
+  /** Its hash: a memory with another text is not overwritten. */
   readonly expectedSha256: string
 }
 
@@ -31,3 +31,9 @@ forgetAtEnd(() => {
 addEventListener('beforeunload', (event) => {
   if ([...drafts.peek().values()].some(({ isChanged }) => isChanged)) event.preventDefault()
 })
+
+/** The reason of a change, if one was typed. */
+export function reasonIn(text: string): { readonly reason?: string } {
+  const reason = text.trim()
+  return reason === '' ? {} : { reason }
+}

@@ -1,19 +1,15 @@
 // Edits a memory, and saves on request. Later changes by others are merged into the text and shown
 // before it is saved; if the same lines were changed, the user chooses. The store merges.
 
-import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { MemoryView, MergedEdit } from '../../../../api/console/contract.ts'
 import { ask, AskFailure } from '../../core/ask.ts'
 import { notice } from '../../core/state.ts'
 import { type Action, useAction } from '../../core/use-action.ts'
-import { Failure } from '../../parts/failure.tsx'
-import { Field } from '../../parts/field.tsx'
-import { Writer } from '../../parts/labels.tsx'
-import { type Draft, drafts, keepDraft } from './drafts.ts'
+import { Field, submitting } from '../../parts/field.tsx'
+import { Failure, Writer } from '../../parts/labels.tsx'
+import { type Draft, drafts, keepDraft, reasonIn } from './drafts.ts'
 import { Editor } from './editor.tsx'
-import { Overlaps, overlapsIn } from './overlaps.tsx'
-import { reasonIn } from './reason.ts'
 
 type LiveView = Extract<MemoryView, { readonly state: 'live' }>
 
@@ -66,7 +62,7 @@ function useEdit({ now, draft }: EditFormProps, reason: string, done: () => void
   return { merged, isOpen, choose, save, action }
 }
 
-export function EditForm(props: EditFormProps): JSX.Element {
+export function EditForm(props: EditFormProps) {
   const { now, draft, onDone } = props
   const { memoryId, path } = now
   const [reason, setReason] = useState('')
@@ -80,7 +76,7 @@ export function EditForm(props: EditFormProps): JSX.Element {
   }
   return (
     <section class="edit" aria-label={`Edit ${path}`}>
-      <Meanwhile now={now} merged={merged} draft={draft} />
+      <Others now={now} merged={merged} draft={draft} />
       <Editor
         label={`Text of ${path}`}
         text={drafts.peek().get(memoryId)?.text ?? draft.text}
@@ -88,13 +84,7 @@ export function EditForm(props: EditFormProps): JSX.Element {
         onText={(text) => keepDraft(memoryId, { ...draft, text, isChanged: true })}
         onSave={save}
       />
-      <form
-        class="go"
-        onSubmit={(event) => {
-          event.preventDefault()
-          save()
-        }}
-      >
+      <form class="go" onSubmit={submitting(save)}>
         <Field label="Reason (optional)" value={reason} onValue={setReason} />
         <span class="sp" />
         <button type="button" onClick={done}>
@@ -103,20 +93,20 @@ export function EditForm(props: EditFormProps): JSX.Element {
         <button type="submit" class="pri" aria-disabled={action.isRunning}>
           Save
         </button>
-        {action.failure !== undefined && <Failure failure={action.failure} />}
+        <Failure failure={action.failure} />
       </form>
     </section>
   )
 }
 
-interface MeanwhileProps {
+interface OthersProps {
   readonly now: LiveView
   readonly merged: MergedEdit | undefined
   readonly draft: Draft
 }
 
-/** What others have done since the edit began, in one sentence. */
-function Meanwhile({ now, merged, draft }: MeanwhileProps): JSX.Element | null {
+/** Tells of the changes by others since the edit began. */
+function Others({ now, merged, draft }: OthersProps) {
   if (now.sha256 !== draft.expectedSha256) {
     return (
       <p class="banner" role="status">
@@ -129,12 +119,109 @@ function Meanwhile({ now, merged, draft }: MeanwhileProps): JSX.Element | null {
   const how = overlapsIn(merged) === 0 ? 'Nothing overlaps.' : 'It has what you chose.'
   return (
     <p class="banner" role="status">
-      Merged with the change by <Writer version={merged.theirs.version} />. {how} At the left is
-      what is there now, at the right your merged text. Nothing is saved yet.
+      Merged with the change by <Writer version={merged.theirs.version} />. {how} The current text
+      is at the left, your merged text at the right. Nothing is saved yet.
     </p>
   )
 }
 
 function textOf({ parts }: MergedEdit): string {
   return parts.map((part) => ('text' in part ? part.text : '')).join('')
+}
+
+type Side = 'both' | 'ours' | 'theirs'
+
+const sides: readonly (readonly [Side, string])[] = [
+  ['both', 'Keep both'],
+  ['ours', 'Keep yours'],
+  ['theirs', 'Keep theirs'],
+]
+
+type Overlap = Exclude<MergedEdit['parts'][number], { readonly text: string }>
+
+/** The number of choices. */
+function overlapsIn({ parts }: MergedEdit): number {
+  return parts.filter((part) => !('text' in part)).length
+}
+
+interface OverlapsProps {
+  readonly path: string
+  readonly merged: MergedEdit
+  readonly onChosen: (text: string) => void
+  readonly onDiscard: () => void
+}
+
+/**
+ * The lines that the user and another writer have both changed, with a choice for each place. At
+ * first both are kept, so that no line is dropped unseen.
+ */
+function Overlaps({ path, merged, onChosen, onDiscard }: OverlapsProps) {
+  const [chosen, choose] = useState<ReadonlyMap<number, Side>>(new Map())
+  const { parts, theirs } = merged
+  const places = parts.flatMap((part, index) => ('text' in part ? [] : [{ part, index }]))
+  return (
+    <form
+      class="edit"
+      aria-label={`Edit ${path}`}
+      onSubmit={submitting(() => {
+        const texts = parts.map((part, index) => chosenText(part, chosen.get(index) ?? 'both'))
+        onChosen(joined(texts))
+      })}
+    >
+      <p class="banner" role="alert">
+        <Writer version={theirs.version} /> has changed the same lines as you. Choose what to keep;
+        everything else is merged. Nothing is saved yet.
+      </p>
+      {places.map(({ part, index }, at) => (
+        <fieldset key={index}>
+          <legend>
+            Place {at + 1} of {places.length}
+          </legend>
+          <p class="dim">Yours</p>
+          <pre>{shown(part.ours)}</pre>
+          <p class="dim">Theirs</p>
+          <pre>{shown(part.theirs)}</pre>
+          {sides.map(([side, label]) => (
+            <label key={side}>
+              <input
+                type="radio"
+                name={`place-${index}`}
+                checked={(chosen.get(index) ?? 'both') === side}
+                onChange={() => choose(new Map(chosen).set(index, side))}
+              />{' '}
+              {label}{' '}
+            </label>
+          ))}
+        </fieldset>
+      ))}
+      <p class="go">
+        <span class="sp" />
+        <button type="button" onClick={onDiscard}>
+          Discard
+        </button>
+        <button type="submit" class="pri">
+          Continue
+        </button>
+      </p>
+    </form>
+  )
+}
+
+function chosenText(part: MergedEdit['parts'][number], side: Side): string {
+  if ('text' in part) return part.text
+  return side === 'both' ? joined([part.theirs, part.ours]) : part[side]
+}
+
+/** A last line without a line feed gets one if another follows. */
+function joined(texts: readonly string[]): string {
+  return texts
+    .filter((text) => text !== '')
+    .map((text, index, all) =>
+      index < all.length - 1 && !text.endsWith('\n') ? `${text}\n` : text,
+    )
+    .join('')
+}
+
+function shown(text: Overlap['ours']): string {
+  return text === '' ? '(deleted)' : text
 }

@@ -1,6 +1,5 @@
 // The place of the editor in the page: it comes when its code has been loaded.
 
-import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 interface EditorProps {
@@ -13,7 +12,7 @@ interface EditorProps {
   readonly onSave: () => void
 }
 
-export function Editor({ label, text, theirs, onText, onSave }: EditorProps): JSX.Element {
+export function Editor({ label, text, theirs, onText, onSave }: EditorProps) {
   const box = useRef<HTMLDivElement>(null)
   const [isLost, setLost] = useState(false)
   // The editor calls the newest function, and is not made again.

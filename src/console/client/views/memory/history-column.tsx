@@ -1,18 +1,16 @@
 // All versions of a memory, across its paths, the newest first; any two can be compared.
 
-import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import type { VersionRow } from '../../../../api/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { mayManage, mayWrite } from '../../core/state.ts'
-import { Failure } from '../../parts/failure.tsx'
-import { OperationBadge, Writer } from '../../parts/labels.tsx'
+import { Failure, OperationBadge, Writer } from '../../parts/labels.tsx'
 import { Pager, usePages } from '../../parts/pager.tsx'
 import { absoluteTime, countOf, relativeTime } from '../../parts/times.ts'
 
 const ROWS = 30
 
-export function HistoryColumn({ memoryId }: { readonly memoryId: string }): JSX.Element {
+export function HistoryColumn({ memoryId }: { readonly memoryId: string }) {
   const asked = { memoryId, at: atNow.value, limit: ROWS }
   const { data, failure, paging } = usePages('memory.versions', asked)
   return (
@@ -20,7 +18,7 @@ export function HistoryColumn({ memoryId }: { readonly memoryId: string }): JSX.
       <h2>
         History <span class="dim">{data !== undefined && countOf(data.total, 'version')}</span>
       </h2>
-      {failure !== undefined && <Failure failure={failure} />}
+      <Failure failure={failure} />
       <ol>
         {data?.data.map((version) => (
           <Row key={version.versionId} version={version} />
@@ -31,7 +29,7 @@ export function HistoryColumn({ memoryId }: { readonly memoryId: string }): JSX.
   )
 }
 
-function Row({ version }: { readonly version: VersionRow }): JSX.Element {
+function Row({ version }: { readonly version: VersionRow }) {
   const { query } = useLocation()
   const { versionId, memoryId, operation, redactedAt, number } = version
   const isRedacted = redactedAt !== undefined
@@ -65,7 +63,7 @@ function Row({ version }: { readonly version: VersionRow }): JSX.Element {
   )
 }
 
-function Facts({ version }: { readonly version: VersionRow }): JSX.Element {
+function Facts({ version }: { readonly version: VersionRow }) {
   const { reason, createdAt, deviceName, deviceId, movedFrom, added, removed } = version
   const { redactedAt, redactedBy, placedAt } = version
   return (
@@ -98,7 +96,7 @@ function Facts({ version }: { readonly version: VersionRow }): JSX.Element {
 }
 
 /** What to do with a version; the lines of a redacted one cannot be compared. */
-function Choices({ version }: { readonly version: VersionRow }): JSX.Element | null {
+function Choices({ version }: { readonly version: VersionRow }) {
   const { query } = useLocation()
   const { versionId, memoryId, operation, redactedAt, number } = version
   if (redactedAt !== undefined) return null

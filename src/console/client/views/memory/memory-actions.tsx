@@ -1,14 +1,16 @@
-// What can be done with a memory: edit, move, delete, restore, redact.
+// The actions on a memory: edit, move, delete, restore, redact.
 
-import type { JSX } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { MemoryView } from '../../../../api/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
-import { isPast, mayManage, mayWrite, overview } from '../../core/state.ts'
-import { DeleteDialog, MoveDialog } from './dialogs.tsx'
-import { drafts, keepDraft } from './drafts.ts'
+import { ask } from '../../core/ask.ts'
+import { isPast, mayManage, mayWrite, notice, overview } from '../../core/state.ts'
+import { Question } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { drafts, keepDraft, reasonIn } from './drafts.ts'
 
-export function MemoryActions({ view }: { readonly view: MemoryView }): JSX.Element | null {
+export function MemoryActions({ view }: { readonly view: MemoryView }) {
   if (isPast.value) return <PastActions view={view} />
   return (
     <div class="acts">
@@ -27,7 +29,7 @@ export function MemoryActions({ view }: { readonly view: MemoryView }): JSX.Elem
   )
 }
 
-function PastActions({ view }: { readonly view: MemoryView }): JSX.Element | null {
+function PastActions({ view }: { readonly view: MemoryView }) {
   const { access, role } = overview.value ?? {}
   const commit = atNow.value
   const mayRestore = access === 'read_write' && (role === 'owner' || role === 'writer')
@@ -43,7 +45,7 @@ function PastActions({ view }: { readonly view: MemoryView }): JSX.Element | nul
 
 type LiveView = Extract<MemoryView, { readonly state: 'live' }>
 
-function LiveActions({ view }: { readonly view: LiveView }): JSX.Element {
+function LiveActions({ view }: { readonly view: LiveView }) {
   const [dialog, setDialog] = useState<'move' | 'delete'>()
   const { memoryId, path, sha256, content: text } = view
   const isEditing = drafts.value.has(memoryId)
@@ -71,5 +73,77 @@ function LiveActions({ view }: { readonly view: LiveView }): JSX.Element {
       {dialog === 'move' && <MoveDialog {...about} />}
       {dialog === 'delete' && <DeleteDialog {...about} />}
     </>
+  )
+}
+
+interface MemoryDialogProps {
+  readonly memoryId: string
+  readonly path: string
+  /** The hash of the shown text: a memory with another text is neither moved nor deleted. */
+  readonly sha256: string
+  readonly onClose: () => void
+}
+
+function MoveDialog({ memoryId, path, sha256, onClose }: MemoryDialogProps) {
+  const [to, setTo] = useState(path)
+  return (
+    <Reasoned
+      title={`Move ${path}`}
+      verb="Move"
+      onClose={onClose}
+      onRun={async (reason) => {
+        await ask('memory.update', { memoryId, path: to, expectedSha256: sha256, ...reason })
+        notice.value = 'Moved'
+      }}
+    >
+      <p>
+        <Field label="To the path" value={to} onValue={setTo} isRequired autoFocus />
+      </p>
+    </Reasoned>
+  )
+}
+
+function DeleteDialog({ memoryId, path, sha256, onClose }: MemoryDialogProps) {
+  return (
+    <Reasoned
+      title={`Delete ${path}?`}
+      verb="Delete"
+      onClose={onClose}
+      onRun={async (reason) => {
+        await ask('memory.delete', { memoryId, expectedSha256: sha256, ...reason })
+        notice.value = 'Deleted'
+      }}
+    >
+      <p>Its history is kept, and it can be restored.</p>
+    </Reasoned>
+  )
+}
+
+interface ReasonedProps {
+  readonly title: string
+  readonly verb: string
+  readonly onClose: () => void
+  readonly onRun: (reason: { readonly reason?: string }) => Promise<void>
+  readonly children: ComponentChildren
+}
+
+/** A question that ends with the reason. */
+function Reasoned({ title, verb, onClose, onRun, children }: ReasonedProps) {
+  const [reason, setReason] = useState('')
+  return (
+    <Question
+      title={title}
+      verb={verb}
+      onClose={onClose}
+      onRun={async () => {
+        await onRun(reasonIn(reason))
+        onClose()
+      }}
+    >
+      {children}
+      <p>
+        <Field label="Reason (optional)" value={reason} onValue={setReason} />
+      </p>
+    </Question>
   )
 }

@@ -1,21 +1,17 @@
 // One memory: its text, its changes, the author of each line, and its history at the right.
 
-import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import type { MemoryView } from '../../../../api/console/contract.ts'
 import { addressOf, atNow, type MemoryTab } from '../../core/address.ts'
 import { isPast } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
-import { Failure } from '../../parts/failure.tsx'
-import { Writer } from '../../parts/labels.tsx'
+import { Pending, Writer } from '../../parts/labels.tsx'
 import { absoluteTime, relativeTime, sizeText } from '../../parts/times.ts'
-import { BlameTab } from './blame-tab.tsx'
-import { ChangesTab } from './changes-tab.tsx'
 import { drafts } from './drafts.ts'
 import { EditForm } from './edit-form.tsx'
 import { HistoryColumn } from './history-column.tsx'
 import { MemoryActions } from './memory-actions.tsx'
-import { TextTab } from './text-tab.tsx'
+import { BlameTab, ChangesTab, TextTab } from './tabs.tsx'
 
 const tabs: readonly (readonly [MemoryTab, string])[] = [
   ['read', 'Read'],
@@ -24,13 +20,12 @@ const tabs: readonly (readonly [MemoryTab, string])[] = [
   ['blame', 'Blame'],
 ]
 
-export function MemoryPage({ memoryId }: { readonly memoryId: string }): JSX.Element {
+export function MemoryPage({ memoryId }: { readonly memoryId: string }) {
   const asked = { memoryId, at: atNow.value }
   const { data, failure } = useAsk('memory.show', asked, { keepsLast: true })
   // The view of one memory is not kept for another.
   const view = data?.memoryId === memoryId ? data : undefined
-  if (failure !== undefined) return <Failure failure={failure} />
-  if (view === undefined) return <p role="status">Reading…</p>
+  if (failure !== undefined || view === undefined) return <Pending failure={failure} />
   const draft = isPast.value ? undefined : drafts.value.get(memoryId)
   return (
     <div class="memory-page">
@@ -52,7 +47,7 @@ export function MemoryPage({ memoryId }: { readonly memoryId: string }): JSX.Ele
   )
 }
 
-function Heading({ view }: { readonly view: MemoryView }): JSX.Element {
+function Heading({ view }: { readonly view: MemoryView }) {
   const { path = view.memoryId } = view
   const folder = path.slice(0, path.lastIndexOf('/') + 1)
   return (
@@ -99,7 +94,7 @@ const states: Readonly<Record<MemoryView['state'], string>> = {
   absent: '',
 }
 
-function Tabs({ view }: { readonly view: MemoryView }): JSX.Element {
+function Tabs({ view }: { readonly view: MemoryView }) {
   const { query, route } = useLocation()
   const { memoryId } = view
   const { from, to } = query

@@ -1,23 +1,21 @@
 // A new memory: its path and its text.
 
-import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useState } from 'preact/hooks'
 import { addressOf } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
 import { mayWrite } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'
-import { Failure } from '../../parts/failure.tsx'
-import { Field } from '../../parts/field.tsx'
-import { drafts, keepDraft } from './drafts.ts'
+import { Field, submitting } from '../../parts/field.tsx'
+import { Failure } from '../../parts/labels.tsx'
+import { drafts, keepDraft, reasonIn } from './drafts.ts'
 import { Editor } from './editor.tsx'
-import { reasonIn } from './reason.ts'
 
 /** The id of the draft: a new memory has no id. */
 const NEW = ''
 const empty = { base: '', expectedSha256: '' }
 
-export function NewMemoryPage(): JSX.Element {
+export function NewMemoryPage() {
   const { route } = useLocation()
   const [path, setPath] = useState('/')
   const [reason, setReason] = useState('')
@@ -34,12 +32,7 @@ export function NewMemoryPage(): JSX.Element {
   return (
     <>
       <h1>New memory</h1>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save()
-        }}
-      >
+      <form onSubmit={submitting(save)}>
         <p>
           <Field label="Path" value={path} onValue={setPath} isRequired autoFocus />
         </p>
@@ -56,7 +49,7 @@ export function NewMemoryPage(): JSX.Element {
           <button type="submit" class="pri" aria-disabled={isRunning}>
             Create
           </button>
-          {failure !== undefined && <Failure failure={failure} />}
+          <Failure failure={failure} />
         </div>
       </form>
     </>

@@ -1,9 +1,8 @@
 // The result of a merge next to its inputs, line by line. Equal lines are folded, until asked for.
 
-import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { MergeView } from '../../../../api/console/contract.ts'
-import { Slices } from '../../parts/slices.tsx'
+import { Slices } from '../../parts/pager.tsx'
 import { countOf } from '../../parts/times.ts'
 import { isEqualLine, mergeLines, type MergeLine, type NumberedLine } from './merge-rows.ts'
 
@@ -16,7 +15,7 @@ interface MergeTableProps {
 /** Equal lines that remain in sight around others. */
 const AROUND = 2
 
-export function MergeTable({ names, view }: MergeTableProps): JSX.Element {
+export function MergeTable({ names, view }: MergeTableProps) {
   const [isUnfolded, setUnfolded] = useState(false)
   const lines = useMemo(() => linesOf(view), [view])
   const shown = useMemo(() => (isUnfolded ? lines : nearChanges(lines)), [lines, isUnfolded])
@@ -48,7 +47,7 @@ interface LinesProps {
   readonly lines: readonly MergeLine[]
 }
 
-function Lines({ names, lines }: LinesProps): JSX.Element | null {
+function Lines({ names, lines }: LinesProps) {
   if (lines.length === 0) return null
   return (
     <div class="wide-list" tabIndex={0} role="region" aria-label="Inputs and result">
@@ -106,7 +105,7 @@ interface LineProps {
   readonly isAfterFold: boolean
 }
 
-function Line({ line, isAfterFold }: LineProps): JSX.Element {
+function Line({ line, isAfterFold }: LineProps) {
   const { result, inputs } = line
   const isNew = !isEqualLine(line)
   return (
@@ -126,7 +125,7 @@ interface CellsProps {
 
 const CLASSES = { '−': 'del', '+': 'add', '': '' } as const
 
-function Cells({ line, sign }: CellsProps): JSX.Element {
+function Cells({ line, sign }: CellsProps) {
   if (line === undefined) {
     return (
       <>

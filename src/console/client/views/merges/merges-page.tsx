@@ -1,27 +1,22 @@
 // The memories that merges of clones combined, joined or moved aside: first those that were not
-// reviewed on this device, which alone remembers that.
+// reviewed on this device, which alone remembers that. One merge has its inputs and its result.
 
-import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
-import type { MergeRow } from '../../../../api/console/contract.ts'
+import type { MergeRow, MergeView } from '../../../../api/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
-import { ask, type AskFailure } from '../../core/ask.ts'
-import { changed } from '../../core/events.ts'
-import { asFailure, useAsk } from '../../core/use-ask.ts'
-import { Failure } from '../../parts/failure.tsx'
-import { Slices } from '../../parts/slices.tsx'
-import { relativeTime } from '../../parts/times.ts'
-import { MergePage } from './merge-page.tsx'
+import { ask } from '../../core/ask.ts'
+import { useAction } from '../../core/use-action.ts'
+import { useAsk } from '../../core/use-ask.ts'
+import { Failure, Heading, Pending } from '../../parts/labels.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
+import { Slices } from '../../parts/pager.tsx'
+import { absoluteTime, relativeTime } from '../../parts/times.ts'
+import { MergeTable } from './merge-table.tsx'
 import { outcomeOf } from './outcome.ts'
 
 /** More are not listed: the history of a memory shows each merge, too. */
 const MERGES_MAX = 1000
 
-export function MergesPage({
-  versionId,
-}: {
-  readonly versionId?: string | undefined
-}): JSX.Element {
+export function MergesPage({ versionId }: { readonly versionId?: string | undefined }) {
   const { data, failure } = useAsk('merges.list', { limit: MERGES_MAX })
   const merges = data?.merges ?? []
   if (versionId !== undefined) {
@@ -32,42 +27,48 @@ export function MergesPage({
   const seen = merges.filter(({ isSeen }) => isSeen)
   return (
     <>
-      <div class="crumbs">
-        <h1>Merges</h1>
-      </div>
+      <Heading title="Merges" />
       <p class="meta" role="status">
         {data === undefined && failure === undefined && 'Reading…'}
         {data !== undefined &&
           merges.length === 0 &&
           'No merge of clones had to combine, join or move a memory.'}
-        {merges.length > 0 && unseen.length === 0 && 'You have looked at all of them.'}
+        {merges.length > 0 && unseen.length === 0 && 'All are reviewed.'}
       </p>
-      {failure !== undefined && <Failure failure={failure} />}
-      <LookedAtAll unseen={unseen} />
-      <Merges title="Not looked at" merges={unseen} />
-      <Merges title="Looked at" merges={seen} />
+      <Failure failure={failure} />
+      {merges.length > 0 && (
+        <p>
+          <Reviewed versionIds={unseen.map((merge) => merge.versionId)} verb="Mark all reviewed" />
+        </p>
+      )}
+      <Merges title="To review" merges={unseen} />
+      <Merges title="Reviewed" merges={seen} />
     </>
   )
 }
 
+interface ReviewedProps {
+  /** The merges that are not reviewed yet. */
+  readonly versionIds: readonly string[]
+  readonly verb: string
+}
+
 /** The button is kept when all are reviewed, so that it does not lose the focus. */
-function LookedAtAll({ unseen }: { readonly unseen: readonly MergeRow[] }): JSX.Element {
-  const [failure, setFailure] = useState<AskFailure>()
-  const look = (): void => {
-    if (unseen.length === 0) return
-    setFailure(undefined)
-    ask('merges.looked', { versionIds: unseen.map(({ versionId }) => versionId) }).then(
-      changed,
-      (error: unknown) => setFailure(asFailure(error)),
-    )
-  }
+function Reviewed({ versionIds, verb }: ReviewedProps) {
+  const { run, failure } = useAction<object>()
+  const isDone = versionIds.length === 0
   return (
-    <p>
-      <button type="button" aria-disabled={unseen.length === 0} onClick={look}>
-        I have looked at all of them
+    <>
+      <button
+        type="button"
+        class="pri"
+        aria-disabled={isDone}
+        onClick={() => !isDone && void run(() => ask('merges.looked', { versionIds }))}
+      >
+        {isDone ? 'Reviewed' : verb}
       </button>
-      {failure !== undefined && <Failure failure={failure} />}
-    </p>
+      <Failure failure={failure} />
+    </>
   )
 }
 
@@ -76,7 +77,7 @@ interface MergesProps {
   readonly merges: readonly MergeRow[]
 }
 
-function Merges({ title, merges }: MergesProps): JSX.Element | null {
+function Merges({ title, merges }: MergesProps) {
   if (merges.length === 0) return null
   return (
     <section>
@@ -85,32 +86,85 @@ function Merges({ title, merges }: MergesProps): JSX.Element | null {
       </h2>
       <Slices label={title} rows={merges}>
         {(rows) => (
-          <div class="wide-list" tabIndex={0} role="region" aria-label={title}>
-            <table class="list">
-              <thead>
-                <tr>
-                  <th scope="col">Memory</th>
-                  <th scope="col">What the merge did</th>
-                  <th scope="col">Of</th>
-                  <th scope="col">When</th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((merge) => (
-                  <tr key={merge.versionId}>
-                    <th scope="row">
-                      <a href={addressOf.merge(merge.versionId)}>{merge.path ?? merge.memoryId}</a>
-                    </th>
-                    <td>{outcomeOf(merge)}</td>
-                    <td>{merge.deviceNames.join(', ')}</td>
-                    <td>{relativeTime(merge.time)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <ListTable label={title} heads={['Memory', 'Result', 'Devices', 'When']}>
+            {rows.map((merge) => (
+              <tr key={merge.versionId}>
+                <th scope="row">
+                  <a href={addressOf.merge(merge.versionId)}>{merge.path ?? merge.memoryId}</a>
+                </th>
+                <td>{outcomeOf(merge)}</td>
+                <td>{merge.deviceNames.join(', ')}</td>
+                <td>{relativeTime(merge.time)}</td>
+              </tr>
+            ))}
+          </ListTable>
         )}
       </Slices>
     </section>
   )
+}
+
+interface MergePageProps {
+  readonly versionId: string
+  /** Another one to review. */
+  readonly next: string | undefined
+}
+
+function MergePage({ versionId, next }: MergePageProps) {
+  const { data, failure } = useAsk('merges.show', { versionId })
+  return (
+    <>
+      <nav aria-label="Where this is">
+        <a class="up" href={addressOf.view('merges')}>
+          ‹ Merges
+        </a>
+      </nav>
+      <Heading title={data?.merge.path ?? 'A merge'}>
+        {data !== undefined && (
+          <Reviewed versionIds={data.merge.isSeen ? [] : [versionId]} verb="Mark reviewed" />
+        )}
+        {next !== undefined && (
+          <a class="button" href={addressOf.merge(next)}>
+            Next one
+          </a>
+        )}
+      </Heading>
+      {data === undefined ? <Pending failure={failure} /> : <Texts view={data} />}
+    </>
+  )
+}
+
+function Texts({ view }: { readonly view: MergeView }) {
+  const { merge, inputs, result } = view
+  const names = inputs.map((input, index) => {
+    const device = merge.deviceNames[index] ?? ''
+    const name = device === '' ? `Input ${index + 1}` : `Input ${index + 1}, ${device}`
+    const isKept = input.versionId === merge.kept
+    return `${name}${isKept ? ', kept' : ''}${lackOf(input)}`
+  })
+  return (
+    <>
+      <p class="meta">
+        {outcomeOf(merge)} · {absoluteTime(merge.time)} ·{' '}
+        <a href={addressOf.memory(merge.memoryId)}>Open the memory</a>
+        {merge.joined !== undefined && (
+          <>
+            {' · '}
+            <a href={addressOf.memory(merge.joined)}>Open the one that was joined</a>
+          </>
+        )}
+      </p>
+      {result.redactedAt === undefined ? (
+        <MergeTable names={names} view={view} />
+      ) : (
+        <p>The result is redacted: there is nothing to compare.</p>
+      )}
+    </>
+  )
+}
+
+/** Why an input has no text. */
+function lackOf({ redactedAt, content }: MergeView['inputs'][number]): string {
+  if (redactedAt !== undefined) return ', redacted'
+  return content === undefined ? ', deleted' : ''
 }

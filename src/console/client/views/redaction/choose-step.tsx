@@ -1,9 +1,8 @@
-// Step 1: which versions. All that is given must hold.
+// Step 1: the versions to erase, which must match all given fields.
 
-import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Selection } from '../../../../api/console/contract.ts'
-import { Field } from '../../parts/field.tsx'
+import { Check, Field, submitting } from '../../parts/field.tsx'
 
 interface ChooseStepProps {
   readonly begin: Selection
@@ -12,19 +11,8 @@ interface ChooseStepProps {
   readonly onProof: () => void
 }
 
-interface Typed {
-  readonly versions: string
-  readonly memoryId: string
-  readonly path: string
-  readonly session: string
-  readonly actorId: string
-  readonly text: string
-  readonly regex: boolean
-  readonly withCopies: boolean
-}
-
 const fields = [
-  ['text', 'Text that occurs in it'],
+  ['text', 'Contains the text'],
   ['path', 'At or below the path'],
   ['session', 'Session'],
   ['actorId', 'Actor'],
@@ -32,28 +20,25 @@ const fields = [
   ['versions', 'Versions, memver_…'],
 ] as const
 
-export function ChooseStep({ begin, isAsking, onLook, onProof }: ChooseStepProps): JSX.Element {
-  const [typed, setTyped] = useState<Typed>({
+const texts = { versions: '', memoryId: '', path: '', session: '', actorId: '', text: '' }
+const empty = { ...texts, regex: false, withCopies: true }
+
+export function ChooseStep({ begin, isAsking, onLook, onProof }: ChooseStepProps) {
+  const [typed, setTyped] = useState({
+    ...empty,
     versions: begin.versionIds?.join(' ') ?? '',
     memoryId: begin.memoryId ?? '',
-    path: '',
-    session: '',
-    actorId: '',
-    text: '',
-    regex: false,
-    withCopies: true,
   })
   const select = selectionOf(typed)
   return (
     <form
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submitting(() => {
         if (select !== undefined && !isAsking) onLook(select)
-      }}
+      })}
     >
       <p>
-        Choose what is to be erased from the whole history. All that is given must hold. Nothing
-        happens in this step.
+        Choose what to erase from the whole history. A version must match every field that you fill
+        in. Nothing is erased in this step.
       </p>
       <div class="form">
         {fields.map(([name, label]) => (
@@ -67,14 +52,16 @@ export function ChooseStep({ begin, isAsking, onLook, onProof }: ChooseStepProps
       </div>
       <p>
         <Check
+          class="check"
           label="The text is a regular expression"
           isOn={typed.regex}
-          onSet={(regex) => setTyped({ ...typed, regex })}
+          onTurn={(regex) => setTyped({ ...typed, regex })}
         />
         <Check
-          label="Copies of it too: the same text elsewhere, and what was written on it"
+          class="check"
+          label="Include copies: the same text elsewhere, and later edits of it"
           isOn={typed.withCopies}
-          onSet={(withCopies) => setTyped({ ...typed, withCopies })}
+          onTurn={(withCopies) => setTyped({ ...typed, withCopies })}
         />
       </p>
       <div class="go">
@@ -83,34 +70,15 @@ export function ChooseStep({ begin, isAsking, onLook, onProof }: ChooseStepProps
         </button>
         <span class="sp" />
         <button type="submit" class="pri" aria-disabled={select === undefined || isAsking}>
-          {isAsking ? 'Looking…' : 'Look at what goes'}
+          {isAsking ? 'Searching…' : 'Review what will be erased'}
         </button>
       </div>
     </form>
   )
 }
 
-interface CheckProps {
-  readonly label: string
-  readonly isOn: boolean
-  readonly onSet: (isOn: boolean) => void
-}
-
-function Check({ label, isOn, onSet }: CheckProps): JSX.Element {
-  return (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={isOn}
-        onChange={({ currentTarget }) => onSet(currentTarget.checked)}
-      />{' '}
-      {label}
-    </label>
-  )
-}
-
 /** Undefined while nothing is chosen. */
-function selectionOf(typed: Typed): Selection | undefined {
+function selectionOf(typed: typeof empty): Selection | undefined {
   const versionIds = typed.versions.split(/[\s,]+/).filter((id) => id !== '')
   const given = Object.fromEntries(
     (['memoryId', 'path', 'session', 'actorId', 'text'] as const)

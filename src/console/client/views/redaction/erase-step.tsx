@@ -1,6 +1,5 @@
 // Step 3, the last before anything is erased. The number is typed, so that no one erases by habit.
 
-import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type {
   Erased,
@@ -11,9 +10,8 @@ import type {
 } from '../../../../api/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { useAction } from '../../core/use-action.ts'
-import { Failure } from '../../parts/failure.tsx'
-import { Choice, Field } from '../../parts/field.tsx'
-import { ProgressBar } from '../../parts/labels.tsx'
+import { Choice, Field, submitting } from '../../parts/field.tsx'
+import { Failure, ProgressBar } from '../../parts/labels.tsx'
 import { countOf } from '../../parts/times.ts'
 
 interface EraseStepProps {
@@ -26,12 +24,12 @@ interface EraseStepProps {
 type Why = EraseInput['why']
 
 const reasons: readonly (readonly [Why, string])[] = [
-  ['unspecified', 'not said'],
-  ['leaked_secret', 'a secret leaked'],
+  ['unspecified', 'unspecified'],
+  ['leaked_secret', 'leaked secret'],
   ['personal_data', 'personal data'],
   ['legal', 'legal reasons'],
-  ['poisoned', 'the memory was poisoned'],
-  ['retention', 'its time is over'],
+  ['poisoned', 'poisoned memory'],
+  ['retention', 'expired'],
 ]
 
 const ways: readonly (readonly [WayOut, string])[] = [
@@ -40,7 +38,7 @@ const ways: readonly (readonly [WayOut, string])[] = [
   ['keep', 'keep these versions: they are not erased'],
 ]
 
-export function EraseStep({ select, plan, onBack, onErased }: EraseStepProps): JSX.Element {
+export function EraseStep({ select, plan, onBack, onErased }: EraseStepProps) {
   const [why, setWhy] = useState<Why>('unspecified')
   const [current, setCurrent] = useState<WayOut>('delete')
   const [typed, setTyped] = useState('')
@@ -57,10 +55,9 @@ export function EraseStep({ select, plan, onBack, onErased }: EraseStepProps): J
   }
   return (
     <form
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submitting(() => {
         if (isReady) void erase()
-      }}
+      })}
     >
       <p>
         <Choice label="Why" value={why} options={reasons} onChoose={setWhy} />
@@ -93,7 +90,7 @@ export function EraseStep({ select, plan, onBack, onErased }: EraseStepProps): J
           {isRunning ? 'Erasing…' : `Erase ${countOf(confirmed.length, 'version')}`}
         </button>
         <ProgressBar progress={progress} />
-        {failure !== undefined && <Failure failure={failure} />}
+        <Failure failure={failure} />
       </div>
     </form>
   )

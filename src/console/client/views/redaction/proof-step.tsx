@@ -1,14 +1,11 @@
-// Step 4: the certificate, the search for what should be gone, and who has not shown yet that they
-// erased.
+// Step 4: the certificate, the search for erased texts, and the devices that have not confirmed.
 
-import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Erased, ErasureProof } from '../../../../api/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { useAction } from '../../core/use-action.ts'
 import { downloadText } from '../../parts/download.ts'
-import { Failure } from '../../parts/failure.tsx'
-import { ProgressBar } from '../../parts/labels.tsx'
+import { Failure, ProgressBar } from '../../parts/labels.tsx'
 import { absoluteTime, countOf } from '../../parts/times.ts'
 
 interface ProofStepProps {
@@ -17,7 +14,7 @@ interface ProofStepProps {
   readonly onAgain: () => void
 }
 
-export function ProofStep({ erased, onAgain }: ProofStepProps): JSX.Element {
+export function ProofStep({ erased, onAgain }: ProofStepProps) {
   const box = useRef<HTMLParagraphElement>(null)
   const certificate = erased?.certificate
   const { run, isRunning, progress, failure, result } = useAction<ErasureProof>()
@@ -32,7 +29,7 @@ export function ProofStep({ erased, onAgain }: ProofStepProps): JSX.Element {
     <>
       <p class="banner good" tabIndex={-1} ref={box} role="status">
         {erased !== undefined && <b>Erased {countOf(erased.versions.length, 'version')}. </b>}
-        {isRunning && 'Searching all that is stored for what was erased…'}
+        {isRunning && 'Searching the whole store for the erased texts…'}
         {result !== undefined && summaryOf(result)}
       </p>
       {erased?.isErased === false && (
@@ -42,7 +39,7 @@ export function ProofStep({ erased, onAgain }: ProofStepProps): JSX.Element {
         </p>
       )}
       <ProgressBar progress={progress} />
-      {failure !== undefined && <Failure failure={failure} />}
+      <Failure failure={failure} />
       {certificate !== undefined && (
         <p>
           <button
@@ -52,8 +49,7 @@ export function ProofStep({ erased, onAgain }: ProofStepProps): JSX.Element {
           >
             Download the certificate
           </button>{' '}
-          It is given here and nowhere else: signed by this device, with the ids of what a host is
-          to erase.
+          It is shown only here: signed by this device, with the ids that a host must erase.
         </p>
       )}
       {result !== undefined && <Details proof={result} />}
@@ -78,7 +74,7 @@ function summaryOf(proof: ErasureProof): string {
   return searched + (textsOutside.length === 0 ? 'nothing is left.' : 'of these nothing is left.')
 }
 
-function Details({ proof }: { readonly proof: ErasureProof }): JSX.Element {
+function Details({ proof }: { readonly proof: ErasureProof }) {
   const { found, pending, putAside, builtOnRedacted, pendingDevices, behindRemotes } = proof
   const { textsOutside } = proof
   return (
@@ -90,7 +86,7 @@ function Details({ proof }: { readonly proof: ErasureProof }): JSX.Element {
       {builtOnRedacted.length > 0 && (
         <section>
           <h2>May repeat an erased text</h2>
-          <p>They were written on it by a device that did not know of the redaction.</p>
+          <p>A device that did not know of the redaction wrote these on top of it.</p>
           <ul>
             {builtOnRedacted.map(({ versionId, path, memoryId }) => (
               <li key={versionId}>{path ?? memoryId}</li>
@@ -110,8 +106,8 @@ function Details({ proof }: { readonly proof: ErasureProof }): JSX.Element {
         </section>
       )}
       <section>
-        <h2>Who has not shown yet that they erased</h2>
-        {pendingDevices.length + behindRemotes.length === 0 && <p>Nobody: all have.</p>}
+        <h2>Waiting for confirmation</h2>
+        {pendingDevices.length + behindRemotes.length === 0 && <p>All have confirmed.</p>}
         <ul>
           {pendingDevices.map(({ deviceId, name, role, lastRecord, canAcknowledge }) => (
             <li key={deviceId}>

@@ -1,15 +1,13 @@
 // Erasing in four steps: choose, look, type the number to erase, proof. The selection is in RAM
 // alone; the address may name a memory or a version to begin with.
 
-import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useState } from 'preact/hooks'
 import type { ErasePlan, Erased, Selection } from '../../../../api/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { mayManage } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'
-import { Failure } from '../../parts/failure.tsx'
-import { ProgressBar } from '../../parts/labels.tsx'
+import { Failure, ProgressBar } from '../../parts/labels.tsx'
 import { ChooseStep } from './choose-step.tsx'
 import { EraseStep } from './erase-step.tsx'
 import { LookStep } from './look-step.tsx'
@@ -22,7 +20,7 @@ type Stage =
   | { readonly step: 1 | 2; readonly select: Selection; readonly plan: ErasePlan }
   | { readonly step: 3; readonly erased: Erased | undefined }
 
-export function RedactionPage(): JSX.Element {
+export function RedactionPage() {
   const { query } = useLocation()
   const { memory, version } = query
   const [stage, setStage] = useState<Stage>({ step: 0 })
@@ -55,7 +53,7 @@ export function RedactionPage(): JSX.Element {
             onProof={() => setStage({ step: 3, erased: undefined })}
           />
           <ProgressBar progress={progress} />
-          {failure !== undefined && <Failure failure={failure} />}
+          <Failure failure={failure} />
         </>
       )}
       {stage.step === 1 && (

@@ -1,34 +1,30 @@
 // What differs between a moment of the past and now, memory by memory.
 
-import type { JSX } from 'preact'
 import type { MomentChange } from '../../../../api/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { mayWrite } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { ChangeTree } from '../../parts/change-tree.tsx'
 import { DiffTable } from '../../parts/diff-table.tsx'
-import { Failure } from '../../parts/failure.tsx'
+import { Failure, Heading } from '../../parts/labels.tsx'
 import { absoluteTime, countOf } from '../../parts/times.ts'
 
-export function ComparePage({ commit }: { readonly commit: string }): JSX.Element {
+export function ComparePage({ commit }: { readonly commit: string }) {
   const found = useAsk('moment.find', { commit })
   const { data, failure } = useAsk('moment.compare', { from: commit })
   const time = found.data === undefined ? 'then' : absoluteTime(found.data.time)
   return (
     <>
-      <div class="crumbs">
-        <h1>Compared with now</h1>
-        <div class="acts">
-          <a class="button" href={addressOf.view('memories', { at: commit })}>
-            Show that moment
+      <Heading title="Compared with now">
+        <a class="button" href={addressOf.view('memories', { at: commit })}>
+          Show that moment
+        </a>
+        {mayWrite.value && (
+          <a class="button" href={addressOf.rollback(commit)}>
+            Roll everything back to here…
           </a>
-          {mayWrite.value && (
-            <a class="button" href={addressOf.rollback(commit)}>
-              Roll everything back to here…
-            </a>
-          )}
-        </div>
-      </div>
+        )}
+      </Heading>
       <p class="meta" role="status">
         From <b>{time}</b> to now.{' '}
         {data !== undefined && `${countOf(data.changes.length, 'memory')} differ.`}
@@ -37,7 +33,7 @@ export function ComparePage({ commit }: { readonly commit: string }): JSX.Elemen
           ` ${countOf(data.redacted, 'memory')} cannot be compared: a text is redacted.`}
         {data === undefined && failure === undefined && 'Comparing…'}
       </p>
-      {failure !== undefined && <Failure failure={failure} />}
+      <Failure failure={failure} />
       {data !== undefined && data.changes.length > 0 && (
         <ChangeTree label="What differs" changes={data.changes.map(asTreeChange)}>
           {({ memoryId }) => <MomentDiff memoryId={memoryId} commit={commit} />}
@@ -48,22 +44,16 @@ export function ComparePage({ commit }: { readonly commit: string }): JSX.Elemen
 }
 
 function asTreeChange({ memoryId, before, after, textDiffers }: MomentChange) {
-  const isMoved = before !== undefined && after !== undefined && before !== after
+  if (before === undefined) return { memoryId, path: after, operation: 'created' } as const
+  if (after === undefined) return { memoryId, path: before, operation: 'deleted' } as const
+  const isMoved = before !== after
   return {
     memoryId,
-    path: after ?? before,
+    path: after,
     movedFrom: isMoved ? before : undefined,
-    operation: operationOf(before, after),
+    operation: 'modified',
     note: isMoved && !textDiffers ? 'same text' : undefined,
-  }
-}
-
-function operationOf(
-  before: string | undefined,
-  after: string | undefined,
-): 'created' | 'modified' | 'deleted' {
-  if (before === undefined) return 'created'
-  return after === undefined ? 'deleted' : 'modified'
+  } as const
 }
 
 interface MomentDiffProps {
@@ -71,7 +61,7 @@ interface MomentDiffProps {
   readonly commit: string
 }
 
-function MomentDiff({ memoryId, commit }: MomentDiffProps): JSX.Element {
+function MomentDiff({ memoryId, commit }: MomentDiffProps) {
   const then = useAsk('memory.show', { memoryId, at: commit })
   const now = useAsk('memory.show', { memoryId })
   const failure = then.failure ?? now.failure

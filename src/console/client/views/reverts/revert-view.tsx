@@ -1,28 +1,29 @@
-// What all screens that take something back have in common: first what would happen, memory by
-// memory, and what is left alone and why; then one button, which runs exactly that.
+// What the undo, the restore and the rollback have in common: a plan, memory by memory, with the
+// memories that it leaves alone and why; then one button, which runs exactly that plan.
 
-import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RevertPlan } from '../../../../api/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { mayWrite } from '../../core/state.ts'
 import { ChangeTree } from '../../parts/change-tree.tsx'
 import { DiffTable } from '../../parts/diff-table.tsx'
-import { Failure } from '../../parts/failure.tsx'
+import { Field, submitting } from '../../parts/field.tsx'
+import { Failure, ProgressBar } from '../../parts/labels.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
+import { Slices } from '../../parts/pager.tsx'
 import { countOf } from '../../parts/times.ts'
-import { LeftAlone } from './left-alone.tsx'
-import { type Progress, type Revert, type RevertQuestions, useRevert } from './use-revert.ts'
+import { type Revert, type RevertInput, useRevert } from './use-revert.ts'
 
 interface RevertViewProps {
-  readonly questions: RevertQuestions
+  readonly of: RevertInput
   /** The label of the button: `Undo`, with the number of changes added. */
   readonly verb: string
   /** The message if there is nothing to change. */
   readonly nothing: string
 }
 
-export function RevertView({ questions, verb, nothing }: RevertViewProps): JSX.Element {
-  const revert = useRevert(questions)
+export function RevertView({ of, verb, nothing }: RevertViewProps) {
+  const revert = useRevert(of)
   const { plan, isDone, failure, news } = revert
   // Once shown, the form and its input are kept while a plan is made again.
   const hadSteps = useRef(false)
@@ -40,16 +41,16 @@ export function RevertView({ questions, verb, nothing }: RevertViewProps): JSX.E
   )
 }
 
-function Before({ revert: { plan, isRunning, failure, progress } }: RevertOnly): JSX.Element {
+function Before({ revert: { plan, isRunning, failure, progress } }: RevertOnly) {
   const isPlanning = plan === undefined && failure === undefined
   return (
     <>
       <p class="meta" role="status">
-        {isRunning && 'It is being done…'}
-        {isPlanning && 'Looking at what would happen…'}
+        {isRunning && 'Working…'}
+        {isPlanning && 'Planning…'}
         {!isRunning && !isPlanning && 'Nothing has happened yet.'}
       </p>
-      {(isPlanning || isRunning) && <Bar progress={progress} />}
+      {(isPlanning || isRunning) && <ProgressBar progress={progress} />}
     </>
   )
 }
@@ -58,13 +59,8 @@ interface RevertOnly {
   readonly revert: Revert
 }
 
-function Bar({ progress }: { readonly progress: Progress | undefined }): JSX.Element | null {
-  if (progress === undefined || progress.total === 0) return null
-  return <progress aria-label="Progress" value={progress.done} max={progress.total} />
-}
-
 /** It takes the focus, since the pressed button no longer exists. */
-function Done({ plan: { steps, commit } }: { readonly plan: RevertPlan }): JSX.Element {
+function Done({ plan: { steps, commit } }: { readonly plan: RevertPlan }) {
   const box = useRef<HTMLParagraphElement>(null)
   useEffect(() => box.current?.focus(), [])
   return (
@@ -85,7 +81,7 @@ interface StepsProps {
   readonly nothing: string
 }
 
-function Steps({ plan: { steps }, isDone, nothing }: StepsProps): JSX.Element {
+function Steps({ plan: { steps }, isDone, nothing }: StepsProps) {
   if (steps.length === 0) return <p>{nothing}</p>
   const changes = steps.map(({ memoryId, operation, before, after }) => ({
     memoryId,
@@ -114,42 +110,67 @@ function Steps({ plan: { steps }, isDone, nothing }: StepsProps): JSX.Element {
   )
 }
 
-function sumOf(changes: readonly { readonly operation: string }[]): ComponentChildren {
-  const count = (operation: string): number =>
-    changes.filter((change) => change.operation === operation).length
-  return (['created', 'modified', 'deleted'] as const)
-    .filter((operation) => count(operation) > 0)
-    .map((operation) => `${count(operation)} ${operation}`)
+function sumOf(changes: readonly { readonly operation: string }[]): string {
+  return ['created', 'modified', 'deleted']
+    .map((name) => ({ name, count: changes.filter(({ operation }) => operation === name).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ name, count }) => `${count} ${name}`)
     .join(', ')
+}
+
+type Left = RevertPlan['left'][number]
+
+const REASONS: Readonly<Record<Left['reason'], string>> = {
+  overlap: 'Later edits touch the same lines, so this one needs you.',
+  redacted: 'A text that this needs was redacted.',
+  path_taken: 'Another memory is at, above or below this path. Move or delete that one first.',
+}
+
+/** The memories that it does not change. */
+function LeftAlone({ left }: { readonly left: readonly Left[] }) {
+  if (left.length === 0) return null
+  return (
+    <section>
+      <h2>
+        Left alone <span class="dim">{left.length}</span>
+      </h2>
+      <Slices label="Left alone" rows={left}>
+        {(rows) => (
+          <ListTable label="Memories left alone" heads={['Memory', 'Why']}>
+            {rows.map(({ memoryId, path, reason }) => (
+              <tr key={memoryId}>
+                <td>
+                  <a href={addressOf.memory(memoryId)}>{path ?? memoryId}</a>
+                </td>
+                <td>{REASONS[reason]}</td>
+              </tr>
+            ))}
+          </ListTable>
+        )}
+      </Slices>
+    </section>
+  )
 }
 
 interface ConfirmProps extends RevertOnly {
   readonly verb: string
 }
 
-function Confirm({ verb, revert }: ConfirmProps): JSX.Element {
+function Confirm({ verb, revert }: ConfirmProps) {
   const { plan, isRunning, failure, news, look, run } = revert
   const [reason, setReason] = useState('')
   const button = useRef<HTMLButtonElement>(null)
-  const id = useId()
   if (!mayWrite.value) return <p class="go">This console may look, but not write.</p>
   const count = plan?.steps.length ?? 0
   const isReady = count > 0 && !isRunning && news === undefined
   return (
     <form
       class="go"
-      onSubmit={(event) => {
-        event.preventDefault()
+      onSubmit={submitting(() => {
         if (isReady) void run(reason)
-      }}
+      })}
     >
-      <label for={id}>Reason, kept in the history (optional)</label>
-      <input
-        autocomplete="off"
-        id={id}
-        value={reason}
-        onInput={(event) => setReason(event.currentTarget.value)}
-      />
+      <Field label="Reason, kept in the history (optional)" value={reason} onValue={setReason} />
       <span class="sp" />
       <button type="submit" class="pri" ref={button} aria-disabled={!isReady}>
         {count === 0 ? verb : `${verb}: change ${countOf(count, 'memory')}`}
@@ -174,7 +195,7 @@ interface NewsProps {
   readonly onLook: () => void
 }
 
-function News({ news, isPlanned, onLook }: NewsProps): JSX.Element | null {
+function News({ news, isPlanned, onLook }: NewsProps) {
   if (news === undefined) return null
   return (
     <div class="banner" role="alert">
@@ -187,7 +208,7 @@ function News({ news, isPlanned, onLook }: NewsProps): JSX.Element | null {
       <span class="sp" />
       {isPlanned && (
         <button type="button" onClick={onLook}>
-          I have looked at the new plan
+          I have reviewed the new plan
         </button>
       )}
     </div>

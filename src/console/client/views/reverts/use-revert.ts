@@ -3,29 +3,21 @@
 // be run. Must not write anything but by `run`.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { RevertPlan } from '../../../../api/console/contract.ts'
-import type { AskFailure, AskOptions } from '../../core/ask.ts'
+import type { InputOf, RevertPlan } from '../../../../api/console/contract.ts'
+import { ask, type AskFailure } from '../../core/ask.ts'
 import { changed, revision } from '../../core/events.ts'
+import type { Progress } from '../../core/use-action.ts'
 import { asFailure } from '../../core/use-ask.ts'
+import { reasonIn } from '../memory/drafts.ts'
 
-/** The question to the console. */
-export interface RevertQuestions {
-  /** Names the changes to undo: another name is another plan. */
-  readonly key: string
-  readonly plan: (options: AskOptions) => Promise<RevertPlan>
-  readonly run: (
-    confirmed: { readonly plan: string; readonly reason: string | undefined },
-    options: AskOptions,
-  ) => Promise<RevertPlan>
-}
-
-export interface Progress {
-  readonly done: number
-  readonly total: number
-}
+/** The changes to take back. */
+export type RevertInput =
+  | { readonly kind: 'undo'; readonly input: InputOf<'undo.plan'> }
+  | { readonly kind: 'restore'; readonly input: InputOf<'restore.plan'> }
+  | { readonly kind: 'rollback'; readonly input: InputOf<'rollback.plan'> }
 
 export interface Revert {
-  /** What would happen; of `done`, what has. Undefined while it is asked for. */
+  /** What would happen, or has happened if `isDone`. Undefined while it is asked for. */
   readonly plan: RevertPlan | undefined
   readonly isDone: boolean
   readonly isRunning: boolean
@@ -49,24 +41,23 @@ interface State {
   readonly news?: Revert['news']
 }
 
-export function useRevert(questions: RevertQuestions): Revert {
-  const { key } = questions
+export function useRevert(of: RevertInput): Revert {
+  const key = JSON.stringify(of)
   const [held, hold] = useState<State>(begin(key))
   const [progress, setProgress] = useState<Progress>()
   const state = held.key === key ? held : begin(key)
-  usePlanning(questions, state, hold, setProgress)
+  usePlanning(of, state, hold, setProgress)
   const run = async (reason: string): Promise<void> => {
     const { plan } = state
     if (plan === undefined || state.isRunning || state.news !== undefined) return
     hold({ ...state, isRunning: true, failure: undefined })
     setProgress(undefined)
     try {
-      const given = reason.trim() === '' ? undefined : reason.trim()
+      const input = { ...of.input, plan: plan.plan, ...reasonIn(reason) }
       // Not ended when the user leaves: a confirmed plan is done, or refused, as a whole.
-      const done = await questions.run(
-        { plan: plan.plan, reason: given },
-        { onProgress: (past, total) => setProgress({ done: past, total }) },
-      )
+      const done = await ask(`${of.kind}.run`, input, {
+        onProgress: (past, total) => setProgress({ done: past, total }),
+      })
       hold({ key, plan: done, isDone: true, isRunning: false })
       changed()
     } catch (error) {
@@ -80,7 +71,7 @@ export function useRevert(questions: RevertQuestions): Revert {
 
 /** Asks for the plan, and again when the store changes or a run was refused. */
 function usePlanning(
-  { key, plan }: RevertQuestions,
+  { kind, input }: RevertInput,
   state: State,
   hold: (state: State) => void,
   setProgress: (progress: Progress | undefined) => void,
@@ -97,17 +88,17 @@ function usePlanning(
     const look = async (): Promise<void> => {
       try {
         const onProgress = (done: number, total: number): void => setProgress({ done, total })
-        const answer = await plan({ signal, onProgress })
+        const answer = await ask(`${kind}.plan`, input, { signal, onProgress })
         if (!signal.aborted) hold(planned(latest.current, answer))
       } catch (error) {
         // No part of a plan is kept that the store no longer gives: it may have been erased.
-        if (!signal.aborted) hold({ ...begin(key), failure: asFailure(error) })
+        if (!signal.aborted) hold({ ...begin(state.key), failure: asFailure(error) })
       }
     }
     setProgress(undefined)
     void look()
     return () => ending.abort()
-  }, [key, now, isAsking])
+  }, [state.key, now, isAsking])
 }
 
 function begin(key: string): State {

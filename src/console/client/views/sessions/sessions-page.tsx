@@ -1,16 +1,16 @@
 // The writers: sessions, or actors, each with its changes and the way to undo them.
 
 import { signal } from '@preact/signals'
-import type { JSX } from 'preact'
 import { useLocation } from 'preact-iso'
-import { useId } from 'preact/hooks'
 import type { TimelineGroup } from '../../../../api/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { mayWrite } from '../../core/state.ts'
-import { Failure } from '../../parts/failure.tsx'
+import { Field, submitting } from '../../parts/field.tsx'
+import { Failure, Heading } from '../../parts/labels.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
 import { Pager, usePages } from '../../parts/pager.tsx'
+import { longSpanText } from '../../parts/times.ts'
 import { timelineFilter, writerFilter } from '../timeline/filter.ts'
-import { longSpanText } from '../timeline/spans.ts'
 
 type By = 'session' | 'actor'
 
@@ -20,7 +20,7 @@ const query = signal('')
 
 const WRITERS_A_PAGE = 100
 
-export function SessionsPage(): JSX.Element {
+export function SessionsPage() {
   const { data, failure, paging } = usePages('sessions.list', {
     by: by.value,
     query: query.value === '' ? undefined : query.value,
@@ -28,45 +28,38 @@ export function SessionsPage(): JSX.Element {
   })
   return (
     <>
-      <div class="crumbs">
-        <h1>Sessions and actors</h1>
-      </div>
+      <Heading title="Sessions and actors" />
       <Choose />
       <p class="meta" role="status">
         {data === undefined && failure === undefined && 'Reading…'}
         {data?.data.length === 0 &&
-          (query.value === '' ? 'Nothing was written in a session.' : 'None has that in its name.')}
+          (query.value === '' ? 'Nothing was written in a session.' : 'No name matches.')}
       </p>
-      {failure !== undefined && <Failure failure={failure} />}
+      <Failure failure={failure} />
       {data !== undefined && data.data.length > 0 && <Writers writers={data.data} />}
       <Pager label="Sessions and actors" paging={paging} />
     </>
   )
 }
 
-function Choose(): JSX.Element {
-  const id = useId()
+function Choose() {
   return (
-    <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      <span class="seg" role="group" aria-label="What is listed">
+    <form class="filters" role="search" onSubmit={submitting(() => undefined)}>
+      <span class="seg" role="group" aria-label="Writers">
         <Which name="session" words="Sessions" />
         <Which name="actor" words="Actors" />
       </span>
-      <span class="field">
-        <label for={id}>With this in its name</label>
-        <input
-          id={id}
-          type="search"
-          autocomplete="off"
-          value={query.value}
-          onInput={(event) => (query.value = event.currentTarget.value)}
-        />
-      </span>
+      <Field
+        label="Filter by name"
+        type="search"
+        value={query.value}
+        onValue={(value) => (query.value = value)}
+      />
     </form>
   )
 }
 
-function Which({ name, words }: { readonly name: By; readonly words: string }): JSX.Element {
+function Which({ name, words }: { readonly name: By; readonly words: string }) {
   return (
     <button type="button" aria-pressed={by.value === name} onClick={() => (by.value = name)}>
       {words}
@@ -74,38 +67,26 @@ function Which({ name, words }: { readonly name: By; readonly words: string }): 
   )
 }
 
-function Writers({ writers }: { readonly writers: readonly TimelineGroup[] }): JSX.Element {
+function Writers({ writers }: { readonly writers: readonly TimelineGroup[] }) {
   const kind = by.value === 'session' ? 'Session' : 'Actor'
   return (
-    <div class="wide-list" tabIndex={0} role="region" aria-label={`${kind}s`}>
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">{kind}</th>
-            <th scope="col">When</th>
-            <th scope="col">Memories</th>
-            <th scope="col">Versions</th>
-            <th scope="col">
-              <span class="sr">What to do</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {writers.map((writer) => (
-            <WriterRow key={writer.versionId} writer={writer} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ListTable
+      label={`${kind}s`}
+      heads={[kind, 'When', 'Memories', 'Versions', <span class="sr">Actions</span>]}
+    >
+      {writers.map((writer) => (
+        <WriterRow key={writer.versionId} writer={writer} />
+      ))}
+    </ListTable>
   )
 }
 
-function WriterRow({ writer }: { readonly writer: TimelineGroup }): JSX.Element {
+function WriterRow({ writer }: { readonly writer: TimelineGroup }) {
   const { route } = useLocation()
   const { versionId, session, actor, first, last, versions, memories, redacted } = writer
   const name = by.value === 'session' ? session : actor?.id
   const undo = by.value === 'session' ? addressOf.session(versionId) : addressOf.actor(versionId)
-  const undoWords = mayWrite.value ? 'Undo…' : 'What an undo would do'
+  const undoWords = mayWrite.value ? 'Undo…' : 'Preview undo'
   return (
     <tr>
       <th scope="row">
@@ -121,13 +102,13 @@ function WriterRow({ writer }: { readonly writer: TimelineGroup }): JSX.Element 
       <td class="row-acts">
         <button
           type="button"
-          aria-label={`What it wrote: ${name}`}
+          aria-label={`Changes: ${name}`}
           onClick={() => {
             timelineFilter.value = writerFilter(by.value === 'session' ? session : undefined, actor)
             route(addressOf.view('timeline'))
           }}
         >
-          What it wrote
+          Changes
         </button>{' '}
         <a class="button" href={undo} aria-label={`${undoWords}: ${name}`}>
           {undoWords}

@@ -1,19 +1,18 @@
 // Where the store is synced to, a sync with its report, and the twelve words of the head.
 
-import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ResultOf, SyncReport } from '../../../../api/console/contract.ts'
+import { addressOf } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
 import { mayManage, overview } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'
 import { useAsk } from '../../core/use-ask.ts'
-import { Failure } from '../../parts/failure.tsx'
-import { Field } from '../../parts/field.tsx'
-import { ProgressBar } from '../../parts/labels.tsx'
-import { countOf } from '../../parts/times.ts'
-import { SyncReportView } from './sync-report.tsx'
+import { Field, submitting } from '../../parts/field.tsx'
+import { Failure, ProgressBar } from '../../parts/labels.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
+import { countOf, sizeText } from '../../parts/times.ts'
 
-export function SyncPage(): JSX.Element {
+export function SyncPage() {
   const { data, failure } = useAsk('sync.remotes', {})
   const sync = useAction<SyncReport>()
   const remove = useAction<object>()
@@ -21,7 +20,7 @@ export function SyncPage(): JSX.Element {
     <>
       <h1>Sync</h1>
       <Words />
-      {failure !== undefined && <Failure failure={failure} />}
+      <Failure failure={failure} />
       {data?.remotes.length === 0 && <p>The store has no remote.</p>}
       {data !== undefined && data.remotes.length > 0 && (
         <Remotes
@@ -33,9 +32,9 @@ export function SyncPage(): JSX.Element {
       )}
       <p role="status">{sync.isRunning && 'Syncing…'}</p>
       <ProgressBar progress={sync.progress} />
-      {sync.failure !== undefined && <Failure failure={sync.failure} />}
-      {remove.failure !== undefined && <Failure failure={remove.failure} />}
-      {sync.result !== undefined && <SyncReportView report={sync.result} />}
+      <Failure failure={sync.failure} />
+      <Failure failure={remove.failure} />
+      {sync.result !== undefined && <Synced report={sync.result} />}
       {mayManage.value && <AddRemote />}
     </>
   )
@@ -48,54 +47,42 @@ interface RemotesProps {
   readonly onForget: (remote: string) => void
 }
 
-function Remotes({ remotes, isSyncing, onSync, onForget }: RemotesProps): JSX.Element {
+function Remotes({ remotes, isSyncing, onSync, onForget }: RemotesProps) {
   const maySync = overview.value?.access === 'read_write'
   return (
-    <div class="wide-list" tabIndex={0} role="region" aria-label="Remotes">
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">Remote</th>
-            <th scope="col">Address</th>
-            <th scope="col">State</th>
-            <th scope="col">Do</th>
-          </tr>
-        </thead>
-        <tbody>
-          {remotes.map(({ name, url, unsent, evidence }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{url}</td>
-              <td>
-                {stateOf(unsent)}
-                {evidence !== undefined && '; a head that was refused is kept as evidence'}
-              </td>
-              <td class="row-acts">
-                {maySync && (
-                  <button
-                    type="button"
-                    class="pri"
-                    aria-disabled={isSyncing}
-                    onClick={() => onSync(name)}
-                  >
-                    Sync now
-                  </button>
-                )}{' '}
-                {mayManage.value && (
-                  <button
-                    type="button"
-                    aria-label={`Forget the remote ${name}`}
-                    onClick={() => onForget(name)}
-                  >
-                    Forget
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ListTable label="Remotes" heads={['Remote', 'Address', 'State', 'Do']}>
+      {remotes.map(({ name, url, unsent, evidence }) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          <td>{url}</td>
+          <td>
+            {stateOf(unsent)}
+            {evidence !== undefined && '; a refused head is kept as evidence'}
+          </td>
+          <td class="row-acts">
+            {maySync && (
+              <button
+                type="button"
+                class="pri"
+                aria-disabled={isSyncing}
+                onClick={() => onSync(name)}
+              >
+                Sync now
+              </button>
+            )}{' '}
+            {mayManage.value && (
+              <button
+                type="button"
+                aria-label={`Forget the remote ${name}`}
+                onClick={() => onForget(name)}
+              >
+                Forget
+              </button>
+            )}
+          </td>
+        </tr>
+      ))}
+    </ListTable>
   )
 }
 
@@ -104,8 +91,7 @@ function stateOf(unsent: number | undefined): string {
   return unsent === 0 ? 'has all commits' : `lacks ${countOf(unsent, 'commit')}`
 }
 
-/** Two users who read the same words to each other have the same history. */
-function Words(): JSX.Element | null {
+function Words() {
   const { headFingerprint, head } = overview.value ?? {}
   if (headFingerprint === undefined) return null
   return (
@@ -113,13 +99,13 @@ function Words(): JSX.Element | null {
       The twelve words of the newest commit: <b class="words">{headFingerprint.join(' ')}</b>
       <br />
       <span class="dim">
-        Who reads the same words has the same history. Commit <code>{head}</code>
+        Same words on two machines: same history. Commit <code>{head}</code>
       </span>
     </p>
   )
 }
 
-function AddRemote(): JSX.Element {
+function AddRemote() {
   const [name, setName] = useState('origin')
   const [url, setUrl] = useState('')
   const { run, isRunning, failure } = useAction<object>()
@@ -128,18 +114,57 @@ function AddRemote(): JSX.Element {
       <h2>Add a remote</h2>
       <form
         class="go"
-        onSubmit={(event) => {
-          event.preventDefault()
+        onSubmit={submitting(() => {
           void run(() => ask('remotes.add', { name, url: url.trim() }))
-        }}
+        })}
       >
         <Field label="Name" value={name} onValue={setName} isRequired />
         <Field label="Address: https, ssh or a path" value={url} onValue={setUrl} isRequired />
         <button type="submit" aria-disabled={isRunning}>
           Add
         </button>
-        {failure !== undefined && <Failure failure={failure} />}
+        <Failure failure={failure} />
       </form>
     </section>
   )
+}
+
+function Synced({ report }: { readonly report: SyncReport }) {
+  const facts = factsOf(report)
+  return (
+    <section class="banner good" role="status">
+      <h2>Synced with {report.remote}</h2>
+      <ul>
+        <li>
+          Received {countOf(report.received.commits, 'commit')}, {sizeText(report.received.bytes)};
+          sent {countOf(report.sent.commits, 'commit')}, {sizeText(report.sent.bytes)}
+        </li>
+        {facts.map((fact) => (
+          <li key={fact}>{fact}</li>
+        ))}
+        {report.merge !== undefined && (
+          <li>
+            Both histories were joined. <a href={addressOf.view('merges')}>Look at the merges</a>
+          </li>
+        )}
+      </ul>
+    </section>
+  )
+}
+
+function factsOf(report: SyncReport): readonly string[] {
+  const { outcomes, erased, late, newDevices, forkedDevices, settings } = report
+  const facts: readonly (readonly [boolean, string])[] = [
+    [outcomes.length > 0, `${countOf(outcomes.length, 'memory')} changed on both sides`],
+    [erased > 0, `Erased ${countOf(erased, 'version')} that others have redacted`],
+    [late.length > 0, `Left out ${countOf(late.length, 'change')}`],
+    [newDevices.length > 0, `${countOf(newDevices.length, 'device')} new: look at Devices`],
+    [forkedDevices.length > 0, 'A device writes from two machines: look at Devices'],
+    [settings === 'replaced', 'The settings of another device are in force now'],
+    [settings === 'kept', 'Another device has also changed the settings; ours are in force'],
+    [report.hasRepeated, 'Changes on the abandoned line of keyrings were written again'],
+    [report.builtOnRedacted.length > 0, 'Some versions may repeat a redacted text'],
+    [report.pendingDevices.length > 0, 'Some devices have not confirmed a redaction'],
+  ]
+  return facts.filter(([holds]) => holds).map(([, fact]) => fact)
 }

@@ -1,6 +1,6 @@
 // The names of devices, for people: rows name them by their ids. Asked for once for a whole view.
 
-import { type ComponentChildren, createContext, type JSX } from 'preact'
+import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { useAsk } from '../../core/use-ask.ts'
 
@@ -12,7 +12,7 @@ interface Names {
 
 const Context = createContext<Names>({ deviceIds: [], nameOf: shortId })
 
-export function DeviceNames({ children }: { readonly children: ComponentChildren }): JSX.Element {
+export function DeviceNames({ children }: { readonly children: ComponentChildren }) {
   const { data } = useAsk('devices.list', {})
   const names = new Map(data?.devices.map(({ deviceId, name }) => [deviceId, name]))
   const nameOf = (deviceId: string): string => {

@@ -1,16 +1,13 @@
-// What the timeline is filtered by: a chip for each part, which removes it, and a form with all of
-// them.
+// The filter of the timeline: a chip for each part, which removes it, and a form with all of them.
 
-import type { JSX } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { TimelineFilter } from '../../../../api/console/contract.ts'
-import { Choice } from '../../parts/field.tsx'
-import { TimeFields } from '../../parts/time-fields.tsx'
+import { Choice, Field, submitting, TimeFields } from '../../parts/field.tsx'
 import { absoluteTime } from '../../parts/times.ts'
 import { useDeviceNames } from './device-names.tsx'
 import { filterBy, timelineFilter } from './filter.ts'
 
-export function FilterBar(): JSX.Element {
+export function FilterBar() {
   return (
     <section class="filter-bar" aria-label="Filters">
       <Chips />
@@ -23,7 +20,7 @@ export function FilterBar(): JSX.Element {
 }
 
 /** With the focus, if its former owner was removed: a chip, or a row that filtered. */
-function Chips(): JSX.Element {
+function Chips() {
   const { nameOf } = useDeviceNames()
   const filter = timelineFilter.value
   const box = useRef<HTMLDivElement>(null)
@@ -85,17 +82,25 @@ function chipsOf(filter: TimelineFilter, nameOf: (deviceId: string) => string): 
   return chips.filter(({ words }) => words !== undefined)
 }
 
-function Fields(): JSX.Element {
+const texts = [
+  ['session', 'Session'],
+  ['actorId', 'Actor'],
+  ['path', 'At or below'],
+] as const
+
+function Fields() {
   const filter = timelineFilter.value
   return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()}>
-      <TextField
-        label="Session"
-        value={filter.session}
-        onText={(session) => filterBy({ session })}
-      />
-      <TextField label="Actor" value={filter.actorId} onText={(actorId) => filterBy({ actorId })} />
-      <TextField label="At or below" value={filter.path} onText={(path) => filterBy({ path })} />
+    <form class="filters" onSubmit={submitting(() => undefined)}>
+      {texts.map(([name, label]) => (
+        <Field
+          key={name}
+          label={label}
+          isLazy
+          value={filter[name] ?? ''}
+          onValue={(text) => filterBy({ [name]: text.trim() || undefined })}
+        />
+      ))}
       <DeviceField />
       <AnyOr
         label="Operation"
@@ -121,7 +126,7 @@ function Fields(): JSX.Element {
   )
 }
 
-function DeviceField(): JSX.Element {
+function DeviceField() {
   const { deviceIds, nameOf } = useDeviceNames()
   return (
     <AnyOr
@@ -130,31 +135,6 @@ function DeviceField(): JSX.Element {
       options={deviceIds.map((deviceId) => [deviceId, nameOf(deviceId)])}
       onChoose={(deviceId) => filterBy({ deviceId })}
     />
-  )
-}
-
-interface TextFieldProps {
-  readonly label: string
-  readonly value: string | undefined
-  readonly onText: (text: string | undefined) => void
-}
-
-/** Taken over with Enter, or when the field is left. */
-function TextField({ label, value, onText }: TextFieldProps): JSX.Element {
-  const id = useId()
-  return (
-    <span class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        value={value ?? ''}
-        autocomplete="off"
-        onChange={({ currentTarget }) => {
-          const text = currentTarget.value.trim()
-          onText(text === '' ? undefined : text)
-        }}
-      />
-    </span>
   )
 }
 
@@ -167,7 +147,7 @@ interface AnyOrProps<Option extends string> {
 }
 
 /** One of the options, or any. */
-function AnyOr<Option extends string>(props: AnyOrProps<Option>): JSX.Element {
+function AnyOr<Option extends string>(props: AnyOrProps<Option>) {
   const { label, value, options, onChoose } = props
   return (
     <Choice<Option | ''>

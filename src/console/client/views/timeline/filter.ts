@@ -1,5 +1,5 @@
-// What the timeline is filtered by. It is kept in RAM alone, even while the user looks at a group
-// and comes back: sessions, paths and actors never enter an address.
+// The filter of the timeline. It is kept in RAM alone, even while the user looks at a group and
+// comes back: sessions, paths and actors never enter an address.
 
 import { computed, signal } from '@preact/signals'
 import type { Actor, TimelineFilter } from '../../../../api/console/contract.ts'

@@ -1,20 +1,18 @@
 // What one session, or one actor, wrote on one day: a tree of the memories, each with its
 // difference from before to after.
 
-import type { JSX } from 'preact'
 import type { GroupedMemory, TimelineGroup } from '../../../../api/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { ChangeTree } from '../../parts/change-tree.tsx'
-import { Failure } from '../../parts/failure.tsx'
-import { countOf } from '../../parts/times.ts'
+import { Heading, Pending } from '../../parts/labels.tsx'
+import { countOf, dayText, spanText } from '../../parts/times.ts'
+import { VersionsDiff } from '../../parts/versions-diff.tsx'
 import { useDeviceNames } from './device-names.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { effectiveFilter, timelineFilter, timeZone } from './filter.ts'
-import { dayText, spanText } from './spans.ts'
-import { VersionsDiff } from './versions-diff.tsx'
 
-export function GroupPage({ versionId }: { readonly versionId: string }): JSX.Element {
+export function GroupPage({ versionId }: { readonly versionId: string }) {
   const filter = effectiveFilter.value
   const { data, failure } = useAsk('timeline.group', { versionId, filter, timeZone })
   return (
@@ -24,10 +22,9 @@ export function GroupPage({ versionId }: { readonly versionId: string }): JSX.El
           ‹ Timeline
         </a>
       </nav>
-      <Heading group={data?.group} />
+      <GroupHeading group={data?.group} />
       {Object.keys(timelineFilter.value).length > 0 && <FilterBar />}
-      {failure !== undefined && <Failure failure={failure} />}
-      {data === undefined && failure === undefined && <p role="status">Reading…</p>}
+      {data === undefined && <Pending failure={failure} />}
       {data !== undefined && data.memories.length > 0 && (
         <ChangeTree label="What changed" changes={data.memories.map(asTreeChange)}>
           {({ memoryId }) => (
@@ -39,26 +36,27 @@ export function GroupPage({ versionId }: { readonly versionId: string }): JSX.El
   )
 }
 
-function Heading({ group }: { readonly group: TimelineGroup | undefined }): JSX.Element {
+function GroupHeading({ group }: { readonly group: TimelineGroup | undefined }) {
   const { nameOf } = useDeviceNames()
-  if (group === undefined) return <h1>What was written</h1>
+  if (group === undefined) return <h1>Changes</h1>
   const { versionId, session, actor, day, first, last, deviceIds, memories } = group
   const undo = session === undefined ? addressOf.actor(versionId) : addressOf.session(versionId)
   return (
     <>
-      <div class="crumbs">
-        <h1>
-          {session ?? actor?.id ?? 'What was written'}{' '}
-          <span class="tag">{session === undefined ? actor?.type : 'session'}</span>
-        </h1>
-        <div class="acts">
-          {(session ?? actor) !== undefined && (
-            <a class="button" href={undo}>
-              Undo {session === undefined ? 'the actor' : 'the session'}…
-            </a>
-          )}
-        </div>
-      </div>
+      <Heading
+        title={
+          <>
+            {session ?? actor?.id ?? 'Changes'}{' '}
+            <span class="tag">{session === undefined ? actor?.type : 'session'}</span>
+          </>
+        }
+      >
+        {(session ?? actor) !== undefined && (
+          <a class="button" href={undo}>
+            Undo {session === undefined ? 'the actor' : 'the session'}…
+          </a>
+        )}
+      </Heading>
       <p class="meta">
         {dayText(day)}, {spanText(first, last)} · {countOf(memories, 'memory')} ·{' '}
         {deviceIds.map(nameOf).join(', ')}
@@ -77,8 +75,8 @@ function asTreeChange(memory: GroupedMemory) {
   return { memoryId, path, movedFrom, operation, isRedacted: redacted > 0, note }
 }
 
-function GroupedDiff({ memory }: { readonly memory: GroupedMemory | undefined }): JSX.Element {
-  if (memory === undefined) return <p class="dim">It is gone.</p>
+function GroupedDiff({ memory }: { readonly memory: GroupedMemory | undefined }) {
+  if (memory === undefined) return <p class="dim">It no longer exists.</p>
   const { memoryId, before, after, path } = memory
   return (
     <>
@@ -87,7 +85,7 @@ function GroupedDiff({ memory }: { readonly memory: GroupedMemory | undefined })
           Open the memory
         </a>
       </p>
-      <VersionsDiff before={before} after={after} label={path ?? memoryId} />
+      <VersionsDiff before={before} after={after} label={`${path ?? memoryId}, before and after`} />
     </>
   )
 }

@@ -1,26 +1,21 @@
 // The history of the whole store: who wrote when, by session and day. The actor, the session, the
 // devices and the operations of a row are buttons that filter by them.
 
-import { Fragment, type JSX } from 'preact'
+import { Fragment } from 'preact'
 import type { TimelineFilter, TimelineGroup } from '../../../../api/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { isPast } from '../../core/state.ts'
-import { Failure } from '../../parts/failure.tsx'
+import { Failure, Heading, writerOf } from '../../parts/labels.tsx'
 import { Pager, usePages } from '../../parts/pager.tsx'
-import { countOf } from '../../parts/times.ts'
+import { countOf, dayText, spanText } from '../../parts/times.ts'
 import { DeviceNames, useDeviceNames } from './device-names.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { effectiveFilter, filterBy, timeZone, writerFilter } from './filter.ts'
 import { GroupPage } from './group-page.tsx'
-import { dayText, spanText } from './spans.ts'
 
 const GROUPS_A_PAGE = 50
 
-export function TimelinePage({
-  versionId,
-}: {
-  readonly versionId?: string | undefined
-}): JSX.Element {
+export function TimelinePage({ versionId }: { readonly versionId?: string | undefined }) {
   return (
     <DeviceNames>
       {versionId === undefined ? <Groups /> : <GroupPage versionId={versionId} />}
@@ -28,7 +23,7 @@ export function TimelinePage({
   )
 }
 
-function Groups(): JSX.Element {
+function Groups() {
   const filter = effectiveFilter.value
   const { data, failure, paging } = usePages('timeline.groups', {
     filter,
@@ -37,16 +32,14 @@ function Groups(): JSX.Element {
   })
   return (
     <>
-      <div class="crumbs">
-        <h1>Timeline</h1>
-      </div>
+      <Heading title="Timeline" />
       <FilterBar />
       <p class="meta" role="status">
         {isPast.value && 'Up to the moment that is shown. '}
         {data === undefined && failure === undefined && 'Reading…'}
         {data?.data.length === 0 && 'Nothing was written that matches.'}
       </p>
-      {failure !== undefined && <Failure failure={failure} />}
+      <Failure failure={failure} />
       {data !== undefined &&
         daysOf(data.data).map(({ day, groups }) => (
           <section class="day" key={day} aria-label={dayText(day)}>
@@ -74,12 +67,12 @@ function daysOf(groups: readonly TimelineGroup[]): readonly Day[] {
   return [...days].map(([day, ofDay]) => ({ day, groups: ofDay }))
 }
 
-function GroupRow({ group }: { readonly group: TimelineGroup }): JSX.Element {
+function GroupRow({ group }: { readonly group: TimelineGroup }) {
   const { versionId, session, actor, memories, first, last, redacted } = group
   return (
     <li class="group">
       <span class="who-wrote">
-        <By filter={writerFilter(session, actor)} words={session ?? actor?.id ?? 'unknown'} />
+        <By filter={writerFilter(session, actor)} words={writerOf({ session, createdBy: actor })} />
         <span class="tag">{session === undefined ? (actor?.type ?? 'redacted') : 'session'}</span>
         {session !== undefined && actor !== undefined && actor.id !== session && (
           <By filter={{ actorId: actor.id }} words={actor.id} />
@@ -100,7 +93,7 @@ function GroupRow({ group }: { readonly group: TimelineGroup }): JSX.Element {
 
 const OPERATIONS = ['created', 'modified', 'deleted'] as const
 
-function Counts({ group }: { readonly group: TimelineGroup }): JSX.Element {
+function Counts({ group }: { readonly group: TimelineGroup }) {
   return (
     <>
       {OPERATIONS.filter((operation) => group[operation] > 0).map((operation) => (
@@ -110,7 +103,7 @@ function Counts({ group }: { readonly group: TimelineGroup }): JSX.Element {
   )
 }
 
-function Devices({ deviceIds }: { readonly deviceIds: readonly string[] }): JSX.Element {
+function Devices({ deviceIds }: { readonly deviceIds: readonly string[] }) {
   const { nameOf } = useDeviceNames()
   return (
     <span class="devices">
@@ -129,7 +122,7 @@ interface ByProps {
   readonly words: string
 }
 
-function By({ filter, words }: ByProps): JSX.Element {
+function By({ filter, words }: ByProps) {
   return (
     <button type="button" class="by" title="Filter by this" onClick={() => filterBy(filter)}>
       {words}

@@ -1,0 +1,130 @@
+// The views: the rail that lists them, their keys, and the page that an address shows.
+
+import type { ComponentType } from 'preact'
+import { Route, Router, useLocation } from 'preact-iso'
+import { addressOf, type ViewName } from '../core/address.ts'
+import { overview } from '../core/state.ts'
+import { useAsk } from '../core/use-ask.ts'
+import { AuditPage } from '../views/audit/audit-page.tsx'
+import { DevicesPage } from '../views/devices/devices-page.tsx'
+import { MemoriesPage } from '../views/memories/memories-page.tsx'
+import { SearchPage } from '../views/memories/search-page.tsx'
+import { MemoryPage } from '../views/memory/memory-page.tsx'
+import { NewMemoryPage } from '../views/memory/new-memory-page.tsx'
+import { MergesPage } from '../views/merges/merges-page.tsx'
+import { RedactionPage } from '../views/redaction/redaction-page.tsx'
+import { ComparePage } from '../views/reverts/compare-page.tsx'
+import { RestorePage, RollbackPage, UndoPage } from '../views/reverts/revert-pages.tsx'
+import { SessionsPage } from '../views/sessions/sessions-page.tsx'
+import { SettingsPage } from '../views/settings/settings-page.tsx'
+import { SyncPage } from '../views/sync/sync-page.tsx'
+import { TimelinePage } from '../views/timeline/timeline-page.tsx'
+
+interface View {
+  readonly name: ViewName
+  /** Opens it after `g`. */
+  readonly key: string
+  readonly icon: string
+  readonly label: string
+  /** The first words of other addresses that belong to it. */
+  readonly also?: readonly string[]
+}
+
+const ofMemories = ['', 'memory', 'new', 'search', 'restore']
+
+export const views: readonly View[] = [
+  { name: 'memories', key: 'm', icon: '▤', label: 'Memories', also: ofMemories },
+  { name: 'timeline', key: 't', icon: '◷', label: 'Timeline', also: ['compare', 'rollback'] },
+  { name: 'sessions', key: 's', icon: '↶', label: 'Sessions' },
+  { name: 'merges', key: 'c', icon: '⋈', label: 'Merges' },
+  { name: 'redaction', key: 'r', icon: '⌫', label: 'Redaction' },
+  { name: 'devices', key: 'd', icon: '☷', label: 'Devices' },
+  { name: 'sync', key: 'y', icon: '⇅', label: 'Sync' },
+  { name: 'audit', key: 'a', icon: '✓', label: 'Audit' },
+  { name: 'settings', key: 'o', icon: '⚙', label: 'Settings' },
+]
+
+/** All that the trail can answer. */
+const ofAuditors: ReadonlySet<ViewName> = new Set(['devices', 'audit'])
+
+export function Rail() {
+  const { path } = useLocation()
+  const [, first = ''] = path.split('/')
+  const known = overview.value
+  const isAuditor = known?.audience === 'auditor'
+  const { data } = useAsk('merges.unseen', isAuditor || known === undefined ? undefined : {})
+  const unseen = data?.count ?? 0
+  return (
+    <nav class="rail" aria-label="Views">
+      {views
+        .filter(({ name }) => !isAuditor || ofAuditors.has(name))
+        .map(({ name, icon, label, also = [] }) => {
+          const isHere = first === name || also.includes(first)
+          return (
+            <a key={name} href={addressOf.view(name)} aria-current={isHere ? 'page' : undefined}>
+              <span class="i" aria-hidden="true">
+                {icon}
+              </span>
+              <span class="label">{label}</span>
+              {name === 'merges' && unseen > 0 && (
+                <b class="n" role="img" aria-label={`${unseen} not reviewed`}>
+                  {unseen}
+                </b>
+              )}
+            </a>
+          )
+        })}
+    </nav>
+  )
+}
+
+interface Ids {
+  readonly versionId: string
+  readonly memoryId: string
+  readonly commit: string
+}
+
+// One component each, whatever is drawn: a new one would begin the view anew.
+const UndoSession = ({ versionId }: Ids) => <UndoPage versionId={versionId} by="session" />
+const UndoActor = ({ versionId }: Ids) => <UndoPage versionId={versionId} by="actor" />
+
+const pages: Readonly<Record<string, ComponentType<Ids>>> = {
+  '/': MemoriesPage,
+  '/memories': MemoriesPage,
+  '/search': SearchPage,
+  '/memory/:memoryId': MemoryPage,
+  '/new': NewMemoryPage,
+  '/timeline/:versionId?': TimelinePage,
+  '/sessions': SessionsPage,
+  '/sessions/session/:versionId': UndoSession,
+  '/sessions/actor/:versionId': UndoActor,
+  '/merges/:versionId?': MergesPage,
+  '/rollback/:commit': RollbackPage,
+  '/restore/:memoryId': RestorePage,
+  '/compare/:commit': ComparePage,
+  '/redaction': RedactionPage,
+  '/devices': DevicesPage,
+  '/sync': SyncPage,
+  '/audit': AuditPage,
+  '/settings': SettingsPage,
+}
+
+export function Routes() {
+  return (
+    <Router>
+      {Object.entries(pages).map(([path, page]) => (
+        <Route key={path} path={path} component={page} />
+      ))}
+      <Route default component={NoSuchPage} />
+    </Router>
+  )
+}
+
+function NoSuchPage() {
+  return (
+    <>
+      <h1>There is nothing here</h1>
+      <p>The address may be of another store, or of an earlier version of the console.</p>
+    </>
+  )
+}

@@ -1,7 +1,7 @@
 // Help texts, made from the table of commands alone.
 
 import { exitCodes } from '../api/exit-codes.ts'
-import type { Command, Option, Positional } from './call/command.ts'
+import type { Command } from './call/command.ts'
 import { variables } from './call/environment.ts'
 import { globalOptions } from './call/options.ts'
 import type { CommandGroup } from './table.ts'
@@ -20,7 +20,7 @@ export function overview(groups: readonly CommandGroup[]): string {
       const rows = commands.map((one): Row => [usageOf(one, false), one.summary])
       return [title, table(rows)] as const
     }),
-    ['Environment', table(variables.map((one): Row => [one.name, one.summary]))],
+    ['Environment', table(Object.entries(variables))],
     ['Exit codes', table([...exitCodes].map(([code, meaning]): Row => [String(code), meaning]))],
     ['', ['`gitlocket <command> --help` tells more about a command.']],
   ])
@@ -28,39 +28,23 @@ export function overview(groups: readonly CommandGroup[]): string {
 
 /** What `gitlocket <verb> --help` prints. */
 export function commandHelp(command: Command): string {
-  const aliases = command.aliases ?? []
+  const { aliases = [] } = command
   return sections([
     ['', wrap(command.summary, COLUMNS)],
     ['Usage', [`gitlocket ${usageOf(command, true)}`]],
     ...(aliases.length === 0 ? [] : [['Also', [aliases.join(', ')]] as const]),
-    ['Options', table([...command.options, ...globalOptions].map(optionRow))],
+    ['Options', table(Object.entries({ ...command.options, ...globalOptions }))],
     ...(command.notes ?? []).map((note) => ['', wrap(note, 80)] as const),
   ])
 }
 
 /** `create <path> [-] [options]` */
-export function usageOf(command: Command, options: boolean): string {
-  const words = [command.name, ...command.positionals.map(positionalText)]
-  if (options && command.options.length > 0) words.push('[options]')
-  return words.join(' ')
-}
-
-export function optionText(option: Option): string {
-  const short = option.short === undefined ? '' : `-${option.short}, `
-  const value = option.choices?.join('|') ?? option.value
-  return `${short}--${option.name}${value === undefined ? '' : ` <${value}>`}`
-}
-
-function positionalText({ name, optional, repeated }: Positional): string {
-  const text = (name === '-' ? name : `<${name}>`) + (repeated === true ? '…' : '')
-  return optional === true ? `[${text}]` : text
+export function usageOf({ name, usage, options }: Command, withOptions: boolean): string {
+  const words = [name, usage, withOptions && options !== undefined ? '[options]' : undefined]
+  return words.filter((word) => word !== undefined).join(' ')
 }
 
 type Row = readonly [term: string, meaning: string]
-
-function optionRow(option: Option): Row {
-  return [optionText(option), option.summary]
-}
 
 function table(rows: readonly Row[]): string[] {
   const terms = rows.map(([term]) => term.length).filter((length) => length <= TERM_MAX)

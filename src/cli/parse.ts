@@ -1,10 +1,18 @@
-// Parses arguments into a command and its checked input. Pure. Refuses unknown verbs and options
+// Parses arguments into a command and its checked input. Refuses unknown verbs and options
 // and suggests the nearest known one.
 
 import { parseArgs } from 'node:util'
-import { usageError } from './call/command-error.ts'
-import { type Command, Input, type Option } from './call/command.ts'
+import {
+  type Command,
+  Input,
+  type Option,
+  type OptionTexts,
+  optionsOf,
+  positionalsOf,
+  usageError,
+} from './call/command.ts'
 import { globalOptions } from './call/options.ts'
+import { findCommand, loadCommands } from './table.ts'
 import { didYouMean, didYouMeanCommand } from './text/near-names.ts'
 
 export type Invocation =
@@ -18,26 +26,20 @@ interface ParsedArgs {
   readonly flags: ReadonlySet<string>
 }
 
-const beforeVerb: readonly Option[] = [
-  ...globalOptions,
-  { name: 'version', short: 'V', summary: 'Show the version' },
-]
+const beforeVerb: OptionTexts = { ...globalOptions, '-V, --version': 'Show the version' }
 
 /** Throws `invalid_input`. */
-export function parseCommandLine(
-  args: readonly string[],
-  commands: readonly Command[],
-): Invocation {
+export async function parseCommandLine(args: readonly string[]): Promise<Invocation> {
   const start = splitAtVerb(args)
   const before = readArgs(start.before, beforeVerb, undefined)
   if (before.flags.has('version')) return { type: 'version' }
   if (start.verb === undefined || start.verb === 'help') {
     const named = start.after.filter((word) => !word.startsWith('-'))
     if (named.length === 0) return { type: 'help', command: undefined }
-    return { type: 'help', command: findVerb(named, commands).command }
+    return { type: 'help', command: (await findVerb(named)).command }
   }
-  const { command, rest } = findVerb([start.verb, ...start.after], commands)
-  const found = readArgs(rest, [...globalOptions, ...command.options], command.name)
+  const { command, rest } = await findVerb([start.verb, ...start.after])
+  const found = readArgs(rest, { ...globalOptions, ...command.options }, command.name)
   const flags = new Set([...before.flags, ...found.flags])
   if (flags.has('help')) return { type: 'help', command }
   checkPositionals(command, found.positionals)
@@ -61,17 +63,16 @@ function splitAtVerb(args: readonly string[]): {
   return { before: args.slice(0, at), verb: args[at], after: args.slice(at + 1) }
 }
 
-/** Prefers `key show` to `key`; aliases are treated as names. */
-function findVerb(
+/** Prefers `key show` to `key`. */
+async function findVerb(
   args: readonly string[],
-  commands: readonly Command[],
-): { readonly command: Command; readonly rest: readonly string[] } {
+): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
   for (const count of [2, 1]) {
-    const name = args.slice(0, count).join(' ')
-    const command = commands.find((one) => one.name === name || one.aliases?.includes(name))
+    const command = await findCommand(args.slice(0, count).join(' '))
     if (command !== undefined) return { command, rest: args.slice(count) }
   }
   const [verb = ''] = args
+  const commands = await loadCommands()
   const below = commands.filter((one) => one.name.startsWith(`${verb} `)).map((one) => one.name)
   if (below.length > 0) {
     const nearest = suggestion(args.slice(0, 2).join(' '), commands)
@@ -82,20 +83,19 @@ function findVerb(
 
 /** Nothing that destroys: the next key may be Enter. */
 function suggestion(word: string, commands: readonly Command[]): string {
-  const destructive = commands.filter(({ destroys }) => destroys === true)
-  const harmless = commands.filter(({ destroys }) => destroys !== true)
-  return didYouMeanCommand(word, harmless.flatMap(namesOf), destructive.flatMap(namesOf))
-}
-
-function namesOf({ name, aliases = [] }: Command): readonly string[] {
-  return [name, ...aliases]
+  const named = (destroys: boolean): readonly string[] => {
+    const some = commands.filter((one) => (one.destroys === true) === destroys)
+    return some.flatMap(({ name, aliases = [] }) => [name].concat(aliases))
+  }
+  return didYouMeanCommand(word, named(false), named(true))
 }
 
 function readArgs(
   args: readonly string[],
-  options: readonly Option[],
+  described: OptionTexts,
   verb: string | undefined,
 ): ParsedArgs {
+  const options = optionsOf(described)
   const known = new Map(options.map((option) => [option.name, option]))
   const { tokens } = parseArgs({
     args: [...args],
@@ -150,11 +150,12 @@ function checkValue(
 }
 
 function checkPositionals(command: Command, given: readonly string[]): void {
-  const { positionals, name } = command
-  const missing = positionals.find((one, index) => one.optional !== true && given.length <= index)
+  const { name } = command
+  const positionals = positionalsOf(command)
+  const missing = positionals.find((one, index) => !one.isOptional && given.length <= index)
   if (missing !== undefined) throw usageError(`"${name}" needs <${missing.name}>`, name)
   const extra = given[positionals.length]
-  if (extra === undefined || positionals.at(-1)?.repeated === true) return
+  if (extra === undefined || positionals.at(-1)?.isRepeated === true) return
   const most = positionals.length
   const count = most === 0 ? 'no argument' : most === 1 ? 'one argument' : `${most} arguments`
   throw usageError(`"${name}" takes ${count}; quote texts and paths with spaces`, name)

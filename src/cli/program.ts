@@ -5,16 +5,22 @@
 import { systemClock } from '../clock.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { visible } from '../text/visible.ts'
-import { CommandError, usageError } from './call/command-error.ts'
-import type { Answer, Command, Input } from './call/command.ts'
-import type { Context, Interrupts } from './call/context.ts'
+import {
+  type Answer,
+  type Command,
+  CommandError,
+  type Context,
+  type Input,
+  type Interrupts,
+  usageError,
+} from './call/command.ts'
 import { type Environment, readEnvironment, wantsDebugging } from './call/environment.ts'
 import { commandHelp, overview } from './help.ts'
 import { refuseForeignRoot } from './machine/foreign-owner.ts'
 import { packageVersion } from './own-package.ts'
 import { type Invocation, parseCommandLine, wantsJson } from './parse.ts'
 import { withStorePaths } from './store/tool-paths.ts'
-import { commandGroups, commands } from './table.ts'
+import { loadCommands, loadGroups } from './table.ts'
 import { answerText, errorText, exitCodeOf } from './terminal/output.ts'
 import { withPager } from './terminal/pager.ts'
 import { answerJson } from './text/wire.ts'
@@ -27,8 +33,8 @@ export async function runProgram(
   const json = wantsJson(args)
   let environment: Environment | undefined
   try {
-    const invocation = parseCommandLine(args, commands)
-    if (invocation.type !== 'run') return await print(aboutProgram(invocation), json)
+    const invocation = await parseCommandLine(args)
+    if (invocation.type !== 'run') return await print(await aboutProgram(invocation), json)
     environment = readEnvironment(invocation.input.text('store'))
     const context = {
       environment,
@@ -36,6 +42,7 @@ export async function runProgram(
       clock: systemClock,
       notices: [],
       accepted: new Map(),
+      commands: loadCommands,
     }
     // Every command needs libsodium; help does not.
     const { loadSodium } = await import('../crypto/sodium.ts')
@@ -65,13 +72,15 @@ function withHelp(error: unknown, { name }: Command): unknown {
   return usageError(error.message, name, error.details)
 }
 
-function aboutProgram(invocation: Exclude<Invocation, { readonly type: 'run' }>): Answer {
+async function aboutProgram(
+  invocation: Exclude<Invocation, { readonly type: 'run' }>,
+): Promise<Answer> {
   if (invocation.type === 'version') {
     const version = packageVersion()
     return { text: `gitlocket ${version}\n`, json: { type: 'version', version } }
   }
   const { command } = invocation
-  const text = command === undefined ? overview(commandGroups) : commandHelp(command)
+  const text = command === undefined ? overview(await loadGroups()) : commandHelp(command)
   return { text, json: { type: 'help', help: text } }
 }
 

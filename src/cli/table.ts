@@ -1,15 +1,140 @@
-// The verbs of the command line, by task, in the order of help. The code of a verb is loaded when
-// it runs, so that help and typing errors remain fast.
+// The names of the verbs by task, in the order of help. The file of a verb is loaded when it runs;
+// help of the program, completion and typing errors load all of them.
 
+import { assert } from '../errors.ts'
 import type { Command } from './call/command.ts'
-import { agentCommands } from './verbs/agents.ts'
-import { careCommands } from './verbs/care.ts'
-import { auditCommands, deviceCommands } from './verbs/devices.ts'
-import { eraseCommands, historyCommands, undoCommands } from './verbs/history.ts'
-import { keyCommands } from './verbs/keys.ts'
-import { memoryCommands } from './verbs/memories.ts'
-import { serveCommands } from './verbs/serve.ts'
-import { syncCommands } from './verbs/sync.ts'
+
+type Load = () => Promise<{ readonly commands: readonly Command[] }>
+
+const apiKey: Load = () => import('./commands/api-key.ts')
+const certificate: Load = () => import('./commands/certificate.ts')
+const device: Load = () => import('./commands/device.ts')
+const guard: Load = () => import('./commands/guard.ts')
+const key: Load = () => import('./commands/key.ts')
+const log: Load = () => import('./commands/log.ts')
+const read: Load = () => import('./commands/read.ts')
+const remote: Load = () => import('./commands/remote.ts')
+const report: Load = () => import('./commands/report.ts')
+const rollback: Load = () => import('./commands/rollback.ts')
+const serveBackup: Load = () => import('./commands/serve-backup.ts')
+const store: Load = () => import('./commands/store.ts')
+const sync: Load = () => import('./commands/sync.ts')
+const write: Load = () => import('./commands/write.ts')
+
+const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
+  'Make a store and look after it': {
+    init: () => import('./commands/init.ts'),
+    recover: () => import('./commands/recover.ts'),
+    status: () => import('./commands/status.ts'),
+    settings: () => import('./commands/settings.ts'),
+    'guard allow': guard,
+    'guard revoke': guard,
+    'guard list': guard,
+    doctor: () => import('./commands/doctor.ts'),
+    verify: () => import('./commands/verify.ts'),
+    compact: () => import('./commands/compact.ts'),
+  },
+  'Read and write memories': {
+    view: read,
+    ls: read,
+    cat: read,
+    search: () => import('./commands/search.ts'),
+    create: write,
+    write,
+    append: write,
+    'str-replace': write,
+    insert: write,
+    edit: () => import('./commands/edit.ts'),
+    rm: write,
+    mv: write,
+    export: () => import('./commands/export.ts'),
+    import: () => import('./commands/import.ts'),
+    tool: () => import('./commands/tool.ts'),
+  },
+  'Give agents the memory': {
+    setup: () => import('./commands/setup.ts'),
+    'hook session-start': () => import('./commands/hook.ts'),
+    mcp: () => import('./commands/mcp.ts'),
+  },
+  'Look back': {
+    console: () => import('./commands/console.ts'),
+    log,
+    show: log,
+    diff: () => import('./commands/diff.ts'),
+    blame: () => import('./commands/blame.ts'),
+  },
+  Undo: { restore: rollback, rollback },
+  Erase: {
+    redact: () => import('./commands/redact.ts'),
+    'certificate verify': certificate,
+    expire: () => import('./commands/expire.ts'),
+  },
+  'Share a store between machines': {
+    join: () => import('./commands/join.ts'),
+    sync,
+    pull: sync,
+    push: sync,
+    conflicts: () => import('./commands/conflicts.ts'),
+    'remote add': remote,
+    'remote list': remote,
+    'remote set-membership': remote,
+    'remote remove': remote,
+  },
+  'Decide who may read and write': {
+    'device card': device,
+    'device add': device,
+    'device list': device,
+    'device role': device,
+    'device rename': device,
+    'device remove': () => import('./commands/device-remove.ts'),
+    'key show': key,
+    'key passwd': key,
+    'key recovery': key,
+    'key rotate': key,
+    'key quota': key,
+    'key operator': key,
+  },
+  'Serve many stores': {
+    serve: () => import('./commands/serve.ts'),
+    'serve backup': serveBackup,
+    'serve restore': serveBackup,
+    'serve rotate-operator': serveBackup,
+    'api-key create': apiKey,
+    'api-key list': apiKey,
+    'api-key revoke': apiKey,
+    'workspace create': apiKey,
+    'workspace list': apiKey,
+    'store create': store,
+    'store list': store,
+  },
+  Audit: { audit: () => import('./commands/audit.ts'), report, 'report verify': report },
+  'Set up a shell': { completion: () => import('./commands/completion.ts') },
+}
+
+const loaders: ReadonlyMap<string, Load> = new Map(
+  Object.values(tasks).flatMap((commands) => Object.entries(commands)),
+)
+
+const aliases: ReadonlyMap<string, string> = new Map([
+  ['list', 'ls'],
+  ['grep', 'search'],
+  ['history', 'log'],
+  ['undo', 'rollback'],
+])
+
+/** The command of a name or an alias; undefined without one. */
+export async function findCommand(typed: string): Promise<Command | undefined> {
+  const name = aliases.get(typed) ?? typed
+  const load = loaders.get(name)
+  return load && loaded(load, name)
+}
+
+async function loaded(load: Load, name: string): Promise<Command> {
+  const command = (await load()).commands.find((one) => one.name === name)
+  assert(command !== undefined, 'a command is not in the file that the table names')
+  const others = [...aliases].flatMap(([alias, of]) => (of === name ? [alias] : []))
+  return { ...command, aliases: others }
+}
 
 /** Commands for one task. */
 export interface CommandGroup {
@@ -17,32 +142,16 @@ export interface CommandGroup {
   readonly commands: readonly Command[]
 }
 
-const completionCommand: Command = {
-  name: 'completion',
-  summary: 'Print a script that completes commands in bash, zsh or fish',
-  positionals: [{ name: 'shell' }],
-  options: [],
-  notes: [
-    'Put one of these lines into the file that your shell reads when it starts:',
-    'eval "$(gitlocket completion bash)"',
-    'eval "$(gitlocket completion zsh)"',
-    'gitlocket completion fish | source',
-  ],
-  run: async (_, input) => (await import('./commands/completion.ts')).completion(commands, input),
+/** Loads the files of all commands. */
+export function loadGroups(): Promise<readonly CommandGroup[]> {
+  return Promise.all(
+    Object.entries(tasks).map(async ([title, files]) => {
+      const found = Object.entries(files).map(([name, load]) => loaded(load, name))
+      return { title, commands: await Promise.all(found) }
+    }),
+  )
 }
 
-export const commandGroups: readonly CommandGroup[] = [
-  { title: 'Make a store and look after it', commands: careCommands },
-  { title: 'Read and write memories', commands: memoryCommands },
-  { title: 'Give agents the memory', commands: agentCommands },
-  { title: 'Look back', commands: historyCommands },
-  { title: 'Undo', commands: undoCommands },
-  { title: 'Erase', commands: eraseCommands },
-  { title: 'Share a store between machines', commands: syncCommands },
-  { title: 'Decide who may read and write', commands: [...deviceCommands, ...keyCommands] },
-  { title: 'Serve many stores', commands: serveCommands },
-  { title: 'Audit', commands: auditCommands },
-  { title: 'Set up a shell', commands: [completionCommand] },
-]
-
-export const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands)
+export async function loadCommands(): Promise<readonly Command[]> {
+  return (await loadGroups()).flatMap(({ commands }) => commands)
+}

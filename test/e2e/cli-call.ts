@@ -4,7 +4,7 @@
 // a separate process: see cli-process.ts.
 
 import process from 'node:process'
-import type { Interrupts } from '../../src/cli/call/context.ts'
+import type { Interrupts } from '../../src/cli/call/command.ts'
 import type { runProgram } from '../../src/cli/program.ts'
 
 /** The module that main.ts starts, in the bundle that the package ships. */

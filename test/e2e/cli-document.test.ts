@@ -4,12 +4,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { exitCodes } from '../../src/api/exit-codes.ts'
-import type { Command, Option } from '../../src/cli/call/command.ts'
+import { type Command, type OptionTexts, optionsOf } from '../../src/cli/call/command.ts'
 import { variables } from '../../src/cli/call/environment.ts'
 import { globalOptions } from '../../src/cli/call/options.ts'
-import { optionText, usageOf } from '../../src/cli/help.ts'
-import { commandGroups, commands } from '../../src/cli/table.ts'
+import { usageOf } from '../../src/cli/help.ts'
+import { loadGroups } from '../../src/cli/table.ts'
 
+const commandGroups = await loadGroups()
+const commands = commandGroups.flatMap((group) => group.commands)
 const path = fileURLToPath(new URL('../../docs/CLI.md', import.meta.url))
 
 const introduction = `# The command line
@@ -90,7 +92,7 @@ test('names and aliases of commands are unique, and so are the options of each',
   const names = commands.flatMap((command) => [command.name, ...(command.aliases ?? [])])
   expect(names).toEqual([...new Set(names)])
   for (const { options } of commands) {
-    const all = [...globalOptions, ...options]
+    const all = optionsOf({ ...globalOptions, ...options })
     const used = all.flatMap(({ name, short }) => (short === undefined ? [name] : [name, short]))
     expect(used).toEqual([...new Set(used)])
   }
@@ -108,7 +110,7 @@ function document(): string {
     '## Variables\n',
     table(
       ['variable', 'meaning'],
-      variables.map(({ name, summary }) => [`\`${name}\``, summary]),
+      Object.entries(variables).map(([name, summary]) => [`\`${name}\``, summary]),
     ),
     '## Exit codes\n',
     table(
@@ -121,20 +123,23 @@ function document(): string {
 }
 
 function commandSection(command: Command): string {
-  const aliases = command.aliases?.map((alias) => `\`${alias}\``).join(', ')
+  const aliases = (command.aliases ?? []).map((alias) => `\`${alias}\``).join(', ')
   return [
     `### ${command.name}\n`,
     `    gitlocket ${usageOf(command, true)}\n`,
-    `${command.summary}.${aliases === undefined ? '' : ` Also ${aliases}.`}\n`,
+    `${command.summary}.${aliases === '' ? '' : ` Also ${aliases}.`}\n`,
     ...(command.notes ?? []).map((note) => `${note}\n`),
-    ...(command.options.length === 0 ? [] : [optionTable(command.options)]),
+    ...(command.options === undefined ? [] : [optionTable(command.options)]),
   ].join('\n')
 }
 
-function optionTable(options: readonly Option[]): string {
+function optionTable(options: OptionTexts): string {
   return table(
     ['option', 'meaning'],
-    options.map((option) => [`\`${optionText(option).replaceAll('|', '\\|')}\``, option.summary]),
+    Object.entries(options).map(([option, summary]) => [
+      `\`${option.replaceAll('|', '\\|')}\``,
+      summary,
+    ]),
   )
 }
 

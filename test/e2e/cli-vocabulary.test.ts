@@ -2,7 +2,7 @@
 // `type`, or an object that says its own.
 
 import { expect, test } from 'vitest'
-import { commands } from '../../src/cli/table.ts'
+import { loadCommands } from '../../src/cli/table.ts'
 import { bareRemote } from '../support/clones.ts'
 import { newHome } from './cli-process.ts'
 
@@ -121,11 +121,11 @@ test('every answer is a page or says its type', { tags: 'slow' }, async () => {
   expect(found).toEqual(calls)
 })
 
-test('every command is among them', () => {
+test('every command is among them', async () => {
   const called = calls.map(([words]) => words.replace(/^--store \S+ /, ''))
   // One speaks a protocol, the other says its address first (cli-console.test.ts).
   const others = new Set(['mcp', 'console'])
-  const answering = commands.filter(({ name }) => !others.has(name))
+  const answering = (await loadCommands()).filter(({ name }) => !others.has(name))
   const missing = answering.filter(({ name }) => !called.some((one) => isCallOf(one, name)))
   expect(missing.map(({ name }) => name)).toEqual([])
 })

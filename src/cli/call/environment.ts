@@ -77,90 +77,42 @@ export interface AgentEnvironment {
   readonly usualPlaces: DefaultPlaces
 }
 
-export interface Variable {
-  readonly name: string
-  readonly summary: string
+/** The meaning of each variable, for help and documentation. */
+export const variables: Readonly<Record<string, string>> = {
+  GITLOCKET_STORE: 'The store; else `$XDG_DATA_HOME/gitlocket/store`',
+  GITLOCKET_IDENTITY_FILE: 'The secret of this device; else `$XDG_CONFIG_HOME/gitlocket/identity`',
+  GITLOCKET_IDENTITY:
+    'The secret itself, for `serve` and what manages it, where there is no such file',
+  GITLOCKET_STATE_DIRECTORY:
+    'State outside the store that reveals a rollback; else `$XDG_STATE_HOME/gitlocket`',
+  GITLOCKET_PASSPHRASE_FILE: 'A file with the passphrase, for `init`, `join`, `recover`',
+  GITLOCKET_NEW_PASSPHRASE_FILE:
+    'A file with the new passphrase, for `key passwd`, `device remove --rotate-secrets`',
+  GITLOCKET_RECOVERY_KEY_FILE: 'A file with the recovery key, for `join`, `recover`',
+  GITLOCKET_OPERATOR_SECRET_FILE:
+    'A file with an operator secret, for `init`, `join`, `recover`, `key recovery`, `serve`',
+  GITLOCKET_TOKEN:
+    '`token` or `user:token`, for https remotes at GITLOCKET_TOKEN_HOST alone; else git ' +
+    'credential helpers',
+  GITLOCKET_TOKEN_HOST:
+    'The host that GITLOCKET_TOKEN is sent to: `host` or `host:port`, as in the address',
+  ANTHROPIC_API_KEY: 'The key for `import --from memory-stores`',
+  ANTHROPIC_API_KEY_FILE: 'A file with the key for that import, which takes precedence',
+  'GIT_SSH_COMMAND, GIT_SSH':
+    'The ssh command for remotes, as in git, which `core.sshCommand` of git names too',
+  GIT_SSL_CAINFO:
+    'A file with certificates (PEM) to trust for https remotes, added to the usual ones; else ' +
+    '`http.sslCAInfo` and `http.sslCAPath` of git, also for one address, and those of the system',
+  'VISUAL, EDITOR': 'The editor of `edit`',
+  'GITLOCKET_PAGER, PAGER':
+    'The pager for long answers on a terminal, `cat` for none; else `less -FRX`',
+  CLAUDE_CONFIG_DIR: 'Where Claude Code keeps its files, for `setup` and `import`; else the home',
+  BASIC_MEMORY_CONFIG_DIR:
+    'Where basic-memory keeps its configuration, for `import`; else as basic-memory does',
+  CLAUDE_CODE_SESSION_ID:
+    'Set by Claude Code: the session that `mcp` records, unless a hook knows a newer one',
+  NO_COLOR: 'No colours, unless --color is given',
 }
-
-/** For help and documentation. */
-export const variables: readonly Variable[] = [
-  { name: 'GITLOCKET_STORE', summary: 'The store; else `$XDG_DATA_HOME/gitlocket/store`' },
-  {
-    name: 'GITLOCKET_IDENTITY_FILE',
-    summary: 'The secret of this device; else `$XDG_CONFIG_HOME/gitlocket/identity`',
-  },
-  {
-    name: 'GITLOCKET_IDENTITY',
-    summary: 'The secret itself, for `serve` and what manages it, where there is no such file',
-  },
-  {
-    name: 'GITLOCKET_STATE_DIRECTORY',
-    summary: 'State outside the store that reveals a rollback; else `$XDG_STATE_HOME/gitlocket`',
-  },
-  {
-    name: 'GITLOCKET_PASSPHRASE_FILE',
-    summary: 'A file with the passphrase, for `init`, `join`, `recover`',
-  },
-  {
-    name: 'GITLOCKET_NEW_PASSPHRASE_FILE',
-    summary: 'A file with the new passphrase, for `key passwd`, `device remove --rotate-secrets`',
-  },
-  {
-    name: 'GITLOCKET_RECOVERY_KEY_FILE',
-    summary: 'A file with the recovery key, for `join`, `recover`',
-  },
-  {
-    name: 'GITLOCKET_OPERATOR_SECRET_FILE',
-    summary:
-      'A file with an operator secret, for `init`, `join`, `recover`, `key recovery`, `serve`',
-  },
-  {
-    name: 'GITLOCKET_TOKEN',
-    summary:
-      '`token` or `user:token`, for https remotes at GITLOCKET_TOKEN_HOST alone; else git ' +
-      'credential helpers',
-  },
-  {
-    name: 'GITLOCKET_TOKEN_HOST',
-    summary: 'The host that GITLOCKET_TOKEN is sent to: `host` or `host:port`, as in the address',
-  },
-  {
-    name: 'ANTHROPIC_API_KEY',
-    summary: 'The key for `import --from memory-stores`',
-  },
-  {
-    name: 'ANTHROPIC_API_KEY_FILE',
-    summary: 'A file with the key for that import, which takes precedence',
-  },
-  {
-    name: 'GIT_SSH_COMMAND, GIT_SSH',
-    summary: 'The ssh command for remotes, as in git, which `core.sshCommand` of git names too',
-  },
-  {
-    name: 'GIT_SSL_CAINFO',
-    summary:
-      'A file with certificates (PEM) to trust for https remotes, added to the usual ones; else ' +
-      '`http.sslCAInfo` and `http.sslCAPath` of git, also for one address, and those of the system',
-  },
-  { name: 'VISUAL, EDITOR', summary: 'The editor of `edit`' },
-  {
-    name: 'GITLOCKET_PAGER, PAGER',
-    summary: 'The pager for long answers on a terminal, `cat` for none; else `less -FRX`',
-  },
-  {
-    name: 'CLAUDE_CONFIG_DIR',
-    summary: 'Where Claude Code keeps its files, for `setup` and `import`; else the home',
-  },
-  {
-    name: 'BASIC_MEMORY_CONFIG_DIR',
-    summary: 'Where basic-memory keeps its configuration, for `import`; else as basic-memory does',
-  },
-  {
-    name: 'CLAUDE_CODE_SESSION_ID',
-    summary: 'Set by Claude Code: the session that `mcp` records, unless a hook knows a newer one',
-  },
-  { name: 'NO_COLOR', summary: 'No colours, unless --color is given' },
-]
 
 /** `storeOption` is the value of --store, which takes precedence over the variable. */
 export function readEnvironment(storeOption: string | undefined): Environment {

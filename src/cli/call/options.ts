@@ -4,57 +4,47 @@ import { userInfo } from 'node:os'
 import { checkNewDeviceName, fitDeviceName } from '../../format/device-name.ts'
 import { actorIdLengthMax } from '../../limits.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
-import type { Input, Option } from './command.ts'
-import type { Context } from './context.ts'
+import type { Context, Input, OptionTexts } from './command.ts'
 
 /** Options of every verb, before or after it. */
-export const globalOptions: readonly Option[] = [
-  {
-    name: 'store',
-    value: 'directory',
-    summary: 'The store; else GITLOCKET_STORE, else the default',
-  },
-  { name: 'json', summary: 'Print one JSON value instead of text' },
-  { name: 'help', short: 'h', summary: 'Show help' },
-]
+export const globalOptions: OptionTexts = {
+  '--store <directory>': 'The store; else GITLOCKET_STORE, else the default',
+  '--json': 'Print one JSON value instead of text',
+  '-h, --help': 'Show help',
+}
 
-/** Options of every verb that writes. */
-export const authorOptions: readonly Option[] = [
-  { name: 'actor', value: 'id', summary: 'The user to record; else the login name' },
-  { name: 'session', value: 'id', summary: 'The session to record' },
-  { name: 'reason', value: 'text', summary: 'The reason, kept encrypted with the change' },
-]
+const reasonOption: OptionTexts = {
+  '--reason <text>': 'The reason, kept encrypted with the change',
+}
+
+/** Options of verbs that write, and whose change has no reason. */
+export const actorOptions: OptionTexts = {
+  '--actor <id>': 'The user to record; else the login name',
+  '--session <id>': 'The session to record',
+}
+
+export const authorOptions: OptionTexts = { ...actorOptions, ...reasonOption }
 
 /** Options of verbs whose --actor and --session select versions. */
-export const selectingAuthorOptions: readonly Option[] = [
-  { name: 'as', value: 'id', summary: 'The user to record; else the login name' },
-  { name: 'reason', value: 'text', summary: 'The reason, kept encrypted with the change' },
-]
+export const asOption: OptionTexts = { '--as <id>': 'The user to record; else the login name' }
+export const selectingAuthorOptions: OptionTexts = { ...asOption, ...reasonOption }
 
-/** The option of verbs that make this machine a device. */
-export const noGuardOption: Option = {
-  name: 'no-guard',
-  summary: 'Let texts through that hold private keys, tokens or cards',
+export const noGuardOption: OptionTexts = {
+  '--no-guard': 'Let texts through that hold private keys, tokens or cards',
 }
 
-export const deviceNameOption: Option = {
-  name: 'name',
-  value: 'text',
-  summary: 'What the store calls this device, for people; else the host name',
+/** For verbs that make this machine a device. */
+export const deviceNameOption: OptionTexts = {
+  '--name <text>': 'What the store calls this device, for people; else the host name',
 }
 
-export const colourOption: Option = {
-  name: 'color',
-  value: 'when',
-  choices: ['auto', 'always', 'never'],
-  summary: 'When to use colours; else on a terminal, unless NO_COLOR is set',
+export const colourOption: OptionTexts = {
+  '--color <auto|always|never>': 'When to use colours; else on a terminal, unless NO_COLOR is set',
 }
 
-/** The option of verbs that only read. */
-export const atOption: Option = {
-  name: 'at',
-  value: 'point',
-  summary: 'The state at a time, a version or a commit',
+/** For verbs that only read. */
+export const atOption: OptionTexts = {
+  '--at <point>': 'The state at a time, a version or a commit',
 }
 
 /** A note for verbs with an option that takes a point. */
@@ -62,24 +52,15 @@ export const pointForms: string =
   'A point in time is a time (7d, 2026-01-31, or RFC 3339), a version (memver_3k9f0z2c1d: right ' +
   'after it was written), or a commit (7 or more hex digits).'
 
-/** The option of verbs that ask. */
-/** For changes of who may open the store. */
-export const onlyOption: Option = {
-  name: 'only',
-  summary: 'Go on though a remote other than the one for members is out of reach',
+/** For changes of who may open the store. A keyring record has no field for a reason. */
+export const memberOptions: OptionTexts = {
+  '--only': 'Go on though a remote other than the one for members is out of reach',
+  ...actorOptions,
 }
-export const yesOption: Option = { name: 'yes', short: 'y', summary: 'Do not ask' }
 
-export const dryRunOption: Option = { name: 'dry-run', summary: 'Show what would be done' }
+export const yesOption: OptionTexts = { '-y, --yes': 'Do not ask' }
 
-export const contentOptions: readonly Option[] = [
-  {
-    name: 'text',
-    value: 'text',
-    summary: 'The text, as an argument (visible in the process list)',
-  },
-  { name: 'file', value: 'file', summary: 'Take the text from a file' },
-]
+export const dryRunOption: OptionTexts = { '--dry-run': 'Show what would be done' }
 
 /** The name of this machine as a device. A given name is not corrected; the host name is. */
 export function deviceNameOf({ environment }: Context, input: Input): string {

@@ -4,20 +4,44 @@
 import { actorJson, pageJson, type Wire } from '../../api/wire.ts'
 import type {
   AccessChange,
+  AuditEntry,
   AuditedGrant,
   AuditedVersion,
-  AuditEntry,
 } from '../../store/audit/audit-trail.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import type { LeftOut } from '../../store/audit/left-out.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { holderText } from '../report/wording.ts'
 import { auditHere } from '../store/open-store.ts'
-import { type DeviceNames, deviceText, namesInTrail } from '../text/device-text.ts'
+import { deviceText, namesInTrail, type DeviceNames } from '../text/device-text.ts'
 import { countText } from '../text/sizes.ts'
-import { parseTime, type TimeFormat, timeFormat } from '../text/times.ts'
+import { parseTime, timeFormat, type TimeFormat } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'audit',
+    summary: 'Verify the trail and list who did what when, newest first, without contents',
+    options: {
+      '-n, --limit <number>': 'List at most this many commits',
+      '--device <dev_…>': 'List only those of this device',
+      '--actor <id>': 'List only those of this actor',
+      '--session <id>': 'List only those of this session',
+      '--since <time>': 'Nothing older: 36h, 7d, 2026-01-31, or RFC 3339',
+      '--until <time>': 'Nothing newer',
+      '--accept-rolled-back': 'Accept an older state, and list what it leaves out',
+    },
+    notes: [
+      'The task of an auditor; other devices may run it as well. Every record, signature, change ' +
+        'of keys and file name is verified, from the first commit on; texts and paths are not ' +
+        'read. `join` makes a clone on the machine of an auditor and `sync` keeps it current; a ' +
+        'copy made with `git clone --bare` works too.',
+      'Records that were verified here and that the members have left out since, as those of a ' +
+        'device that was removed in the meantime, are listed first, once they were accepted.',
+    ],
+    run: audit,
+  },
+]
 
 /** How the facts of entries are worded. */
 interface TextOptions {
@@ -25,7 +49,7 @@ interface TextOptions {
   readonly format: TimeFormat
 }
 
-export async function audit(context: Context, input: Input): Promise<Answer> {
+async function audit(context: Context, input: Input): Promise<Answer> {
   const wanted = filterOf(context, input)
   const limit = input.integer('limit', 1, Number.MAX_SAFE_INTEGER)
   const found = await auditHere(context, input.flag('accept-rolled-back'))

@@ -2,18 +2,29 @@
 
 import { pageJson } from '../../api/wire.ts'
 import type { BlameLine } from '../../store/history/blame.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { atOption, colourOption } from '../call/options.ts'
 import { withStore } from '../store/open-store.ts'
 import { loadHistory, pointOf } from '../store/points.ts'
-import { type Ink, inkOf } from '../terminal/ink.ts'
-import { type DeviceNames, shortDeviceTexts } from '../text/device-text.ts'
+import { inkOf, type Ink } from '../terminal/ink.ts'
+import { shortDeviceTexts, type DeviceNames } from '../text/device-text.ts'
 import { shortId } from '../text/short-id.ts'
 import { storePath } from '../text/store-path.ts'
 import { authorText, shortDate } from '../text/versions-text.ts'
 import { namedVersionJson } from '../text/wire.ts'
 
-export function blame(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'blame',
+    summary: 'Show which version each line came from, and who wrote it',
+    usage: '<path-or-memory>',
+    options: { ...atOption, ...colourOption },
+    notes: ['A line that may be older, because a version was redacted, is marked with ?.'],
+    run: blame,
+  },
+]
+
+function blame(context: Context, input: Input): Promise<Answer> {
   const typed = input.argument(0)
   const memory = typed.startsWith('mem_') ? typed : storePath(typed)
   const ink = inkOf(context, input)

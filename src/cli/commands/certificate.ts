@@ -6,21 +6,46 @@ import { verifyCertificate } from '../../store/audit/verify-certificate.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
 import type { RedactionCertificate } from '../../store/redaction/certificate.ts'
-import { ofAnotherStore } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import {
+  ofAnotherStore,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+} from '../call/command.ts'
 import { readCertificateFile, readKey } from '../machine/files.ts'
 import { auditing, isStoreHere, withStoreOrTrail } from '../store/open-store.ts'
 import { builtOnRedactedJson, builtOnRedactedLines } from '../text/built-on-redacted.ts'
 import { listOf } from '../text/lists.ts'
 import { countText } from '../text/sizes.ts'
 
+export const commands: readonly Command[] = [
+  {
+    name: 'certificate verify',
+    summary: 'Verify the certificate of a redaction, with or without a key of the store',
+    usage: '<file>',
+    options: {
+      '--key <key>':
+        'Compare with this key only: dev_…, "ssh-ed25519 …", or a file with one of them',
+    },
+    notes: [
+      'Compares it with the history of the store here, as a member or an auditor: the redaction ' +
+        'must be in it, and the signer must have been an owner then. With --key no store is ' +
+        'needed, and it shows only that this device signed it.',
+      'Without a store, an identity and --key it shows what the certificate states, and that the ' +
+        'key which it names signed it. That proves nothing, as anybody can make one: the exit ' +
+        'code is 4 then.',
+    ],
+    run: certificateVerify,
+  },
+]
+
 /** `part was skipped`: whether the signer is a device of the store was not asked. */
 const SIGNER_UNKNOWN = 4
 
 type Proof = 'store' | 'key' | undefined
 
-export async function certificateVerify(context: Context, input: Input): Promise<Answer> {
+async function certificateVerify(context: Context, input: Input): Promise<Answer> {
   const text = readCertificateFile(input.argument(0))
   const key = input.text('key')
   if (key !== undefined) {

@@ -2,17 +2,28 @@
 
 import type { Wire } from '../../api/wire.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
-import type { Answer } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Answer, Command, Context } from '../call/command.ts'
 import { withStore } from '../store/open-store.ts'
 import { foreignListsParagraph } from '../store/residue.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { countText, sizeText } from '../text/sizes.ts'
 import { wire } from '../text/wire.ts'
 
+export const commands: readonly Command[] = [
+  {
+    name: 'compact',
+    summary: 'Merge all packs and loose objects into one pack',
+    notes: [
+      'Other processes can read and write during it. Also erases what earlier redactions could ' +
+        'not erase. Ctrl-C leaves the packs unchanged.',
+    ],
+    run: compact,
+  },
+]
+
 type Storage = StoreStatus['storage']
 
-export function compact(context: Context): Promise<Answer> {
+function compact(context: Context): Promise<Answer> {
   const { signal } = context.interrupts
   return withStore(context, async (store) => {
     const ending = 'Ended; the packs are unchanged'

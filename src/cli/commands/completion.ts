@@ -2,20 +2,43 @@
 // commands alone. The scripts complete verbs, options and choices, and files where a command takes
 // one; they leave paths of the store alone, since those would have to be decrypted.
 
-import { usageError } from '../call/command-error.ts'
-import type { Answer, Command, Input, Option } from '../call/command.ts'
+import {
+  optionsOf,
+  positionalsOf,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+  type Option,
+  usageError,
+} from '../call/command.ts'
 import { globalOptions } from '../call/options.ts'
 
+export const commands: readonly Command[] = [
+  {
+    name: 'completion',
+    summary: 'Print a script that completes commands in bash, zsh or fish',
+    usage: '<shell>',
+    notes: [
+      'Put one of these lines into the file that your shell reads when it starts:',
+      'eval "$(gitlocket completion bash)"',
+      'eval "$(gitlocket completion zsh)"',
+      'gitlocket completion fish | source',
+    ],
+    run: completion,
+  },
+]
+
 /** The shells that there is a script for. */
-export const shells: Readonly<Record<string, (commands: readonly Command[]) => string>> = {
+export const shells: Readonly<Record<string, (all: readonly Command[]) => string>> = {
   bash: bashScript,
   zsh: zshScript,
   fish: fishScript,
 }
 
-export function completion(commands: readonly Command[], input: Input): Answer {
+async function completion(context: Context, input: Input): Promise<Answer> {
   const shell = input.argument(0)
-  const script = shells[shell]?.(commands)
+  const script = shells[shell]?.(await context.commands())
   if (script !== undefined) return { text: script, json: { shell, script } }
   throw usageError(`The shell must be one of ${Object.keys(shells).join(', ')}`, 'completion')
 }
@@ -38,16 +61,16 @@ function words(option: Option): readonly string[] {
 }
 
 /** All names, also aliases, with their commands. */
-function named(commands: readonly Command[]): readonly (readonly [name: string, Command])[] {
-  return commands.flatMap((one) => {
+function named(all: readonly Command[]): readonly (readonly [name: string, Command])[] {
+  return all.flatMap((one) => {
     return [one.name, ...(one.aliases ?? [])].map((name) => [name, one] as const)
   })
 }
 
 /** The words that may come first, and those that may follow the first word of a pair. */
-function verbs(commands: readonly Command[]): ReadonlyMap<string, ReadonlySet<string>> {
+function verbs(all: readonly Command[]): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>([['', new Set(['help'])]])
-  for (const [name] of named(commands)) {
+  for (const [name] of named(all)) {
     const [first = '', second] = name.split(' ')
     found.get('')?.add(first)
     if (second !== undefined) found.set(first, (found.get(first) ?? new Set()).add(second))
@@ -55,11 +78,11 @@ function verbs(commands: readonly Command[]): ReadonlyMap<string, ReadonlySet<st
   return found
 }
 
-function bashScript(commands: readonly Command[]): string {
-  const pairs = verbs(commands)
+function bashScript(all: readonly Command[]): string {
+  const pairs = verbs(all)
   const first = [...pairs].map(([verb, next]) => `    '${verb}') words='${[...next].join(' ')}' ;;`)
   // The first pattern that matches counts: `report verify` comes before `report`.
-  const longest = named(commands).toSorted(([a], [b]) => (a < b ? 1 : -1))
+  const longest = named(all).toSorted(([a], [b]) => (a < b ? 1 : -1))
   const options = longest.flatMap(([name, one]) => bashCases(name, one))
   return `# Completes gitlocket in bash: eval "$(gitlocket completion bash)"
 _gitlocket() {
@@ -98,8 +121,8 @@ complete -F _gitlocket gitlocket
 
 /** What follows the options that take a value, and then what follows all else. */
 function bashCases(name: string, command: Command): readonly string[] {
-  const all = [...globalOptions, ...command.options]
-  const values = all.flatMap((option) => {
+  const known = optionsOf({ ...globalOptions, ...command.options })
+  const values = known.flatMap((option) => {
     if (option.value === undefined) return []
     const patterns = words(option)
       .map((word) => `'${name} ${word}'`)
@@ -107,29 +130,29 @@ function bashCases(name: string, command: Command): readonly string[] {
     const then = takesFile(option) ? 'files=yes' : `words='${(option.choices ?? []).join(' ')}'`
     return [`  ${patterns}) ${then} ;;`]
   })
-  const isFile = command.positionals.some((one) => fileNames.has(one.name))
-  const options = all.flatMap(words).join(' ')
+  const isFile = positionalsOf(command).some((one) => fileNames.has(one.name))
+  const options = known.flatMap(words).join(' ')
   const files = isFile ? ' case $word in -*) ;; *) files=yes ;; esac' : ''
   return [...values, `  '${name} '*) words="$words ${options}";${files} ;;`]
 }
 
 /** The one of bash, which zsh can run. */
-function zshScript(commands: readonly Command[]): string {
+function zshScript(all: readonly Command[]): string {
   return `# Completes gitlocket in zsh, after compinit: eval "$(gitlocket completion zsh)"
 autoload -U +X bashcompinit && bashcompinit
-${bashScript(commands)}`
+${bashScript(all)}`
 }
 
-function fishScript(commands: readonly Command[]): string {
-  const summaries = new Map(named(commands).map(([name, { summary }]) => [name, summary]))
-  const first = [...verbs(commands)].flatMap(([verb, next]) => {
+function fishScript(all: readonly Command[]): string {
+  const summaries = new Map(named(all).map(([name, { summary }]) => [name, summary]))
+  const first = [...verbs(all)].flatMap(([verb, next]) => {
     return [...next].map((word) => {
       const summary = summaries.get(`${verb} ${word}`.trim()) ?? ''
       const description = summary === '' ? '' : ` -d ${quoted(summary)}`
       return `complete -c gitlocket -n '__gitlocket_is ${verb}' -a ${word}${description}`
     })
   })
-  const rows = named(commands).flatMap(([name, one]) => fishRows(name, one))
+  const rows = named(all).flatMap(([name, one]) => fishRows(name, one))
   return `# Completes gitlocket in fish: gitlocket completion fish | source
 function __gitlocket_words
     set -l line (commandline -opc)
@@ -154,17 +177,19 @@ function __gitlocket_begins
     test (count $words) -ge (count $argv); and test "$words[1..(count $argv)]" = "$argv"
 end
 complete -c gitlocket -f
-${globalOptions.map((option) => fishOption('', option)).join('\n')}
+${optionsOf(globalOptions)
+  .map((option) => fishOption('', option))
+  .join('\n')}
 ${[...first, ...rows].join('\n')}
 `
 }
 
 function fishRows(name: string, command: Command): readonly string[] {
   const when = ` -n '__gitlocket_begins ${name}'`
-  const isFile = command.positionals.some((one) => fileNames.has(one.name))
+  const isFile = positionalsOf(command).some((one) => fileNames.has(one.name))
   return [
     ...(isFile ? [`complete -c gitlocket${when} -F`] : []),
-    ...command.options.map((option) => fishOption(when, option)),
+    ...optionsOf(command.options).map((option) => fishOption(when, option)),
   ]
 }
 

@@ -5,21 +5,44 @@ import { pageJson, type Wire } from '../../api/wire.ts'
 import type { Conflict } from '../../store/history/conflicts.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { visible } from '../../text/visible.ts'
-import { CommandError, usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import {
+  CommandError,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+  usageError,
+} from '../call/command.ts'
 import { withStore } from '../store/open-store.ts'
 import { markSeen, readSeen } from '../store/seen-conflicts.ts'
-import { type DeviceNames, deviceText } from '../text/device-text.ts'
+import { deviceText, type DeviceNames } from '../text/device-text.ts'
 import { countText } from '../text/sizes.ts'
-import { type TimeFormat, timeFormat } from '../text/times.ts'
+import { timeFormat, type TimeFormat } from '../text/times.ts'
 import { resolveVersion } from '../text/versions-text.ts'
 import { wire } from '../text/wire.ts'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'conflicts',
+    summary: 'Show what merges have combined, joined or moved aside, and from which versions',
+    usage: '[<version>…]',
+    options: {
+      '-n, --limit <number>': 'At most this many',
+      '--all': 'Also those that are marked as looked at',
+      '--seen': 'Mark these versions, or all, as looked at on this device',
+    },
+    notes: [
+      '`show` prints a version that it names, with the versions that it was made from. Marks are ' +
+        'kept on this device: other machines and their users list a conflict until they mark it.',
+    ],
+    run: conflicts,
+  },
+]
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 10_000
 
-export function conflicts(context: Context, input: Input): Promise<Answer> {
+function conflicts(context: Context, input: Input): Promise<Answer> {
   const limit = input.integer('limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
   const mark = input.flag('seen')
   if (!mark && input.findArgument(0) !== undefined) {

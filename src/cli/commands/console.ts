@@ -2,19 +2,39 @@
 // address once; nothing else is told.
 
 import { auditorSubject } from '../../api/console/auditor.ts'
-import { type ConsoleSubject, memberSubject, onlySubject } from '../../api/console/subject.ts'
+import { memberSubject, onlySubject, type ConsoleSubject } from '../../api/console/subject.ts'
 import { openConsole, type WebConsole } from '../../console/console.ts'
 import { readPageFiles } from '../../console/page-files.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { actorOptions, authorOf } from '../call/options.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 import { textsOutside } from '../machine/scratch-directory.ts'
 import { pageDirectory } from '../own-package.ts'
 import { auditHere, getIdentity, withStoreOrTrail } from '../store/open-store.ts'
 import { markSeen, readSeen } from '../store/seen-conflicts.ts'
 import { openBrowser } from '../terminal/browser.ts'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'console',
+    summary: 'Show the store in a browser of this machine',
+    options: {
+      '--port <number>': 'The port; else one that is free',
+      '--read-only': 'Refuse every change',
+      '--no-open': 'Print the address, and open no browser',
+      ...actorOptions,
+    },
+    notes: [
+      'Prints one line with the address, which lets one tab in, once, within a minute; with ' +
+        '--no-open or without a desktop, open it yourself. `Open another tab` of the page makes ' +
+        'another. It listens on 127.0.0.1 alone. With --port, bookmarks remain valid.',
+      'Lock in the page, 15 minutes without use, Ctrl-C and SIGTERM close the store, empty the ' +
+        'pages, and end it. A reader or an auditor sees what the role may see.',
+    ],
+    run: openInBrowser,
+  },
+]
 
 type Ending = 'user' | 'idle' | 'stopped'
 
@@ -24,7 +44,7 @@ const endings: Readonly<Record<Ending, string>> = {
   stopped: 'Ended: the store is closed',
 }
 
-export async function openInBrowser(context: Context, input: Input): Promise<Answer> {
+async function openInBrowser(context: Context, input: Input): Promise<Answer> {
   const ending = await withStoreOrTrail(
     context,
     (store) => ofMember(context, input, store),

@@ -9,23 +9,30 @@ import { checkRole, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { withIdentityFile } from '../../home/identity-file.ts'
 import type { Audit } from '../../store/audit/audit.ts'
-import type { DevicesRemoved, SecretsReplaced } from '../../store/devices/device-changes.ts'
 import type { Device } from '../../store/devices/devices.ts'
-import type { Secrets } from '../../store/devices/secrets.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { listReportedDevices, type ReportedDevice } from '../../store/report/access-events.ts'
 import { visible } from '../../text/visible.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf, deviceNameOf } from '../call/options.ts'
+import {
+  CommandError,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+} from '../call/command.ts'
+import {
+  authorOf,
+  deviceNameOf,
+  deviceNameOption,
+  memberOptions,
+  yesOption,
+} from '../call/options.ts'
 import { readPlainFile, readPlainInput, writeNewFile } from '../machine/files.ts'
-import { getNewPassphrase } from '../machine/secrets.ts'
 import { auditHere, withStore, withStoreOrTrail } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askYes, canAsk } from '../terminal/prompt.ts'
 import { deviceText } from '../text/device-text.ts'
-import { joinAddress, memberOptions, pendingPart } from '../text/members.ts'
+import { joinAddress, onlineOptions, pendingPart } from '../text/members.ts'
 import {
   rekeyedJson,
   rekeyedLines,
@@ -37,11 +44,82 @@ import { countText } from '../text/sizes.ts'
 import { timeAgo } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
 
+export const epochNote: string =
+  'The store gets new keys, which protect everything written from then on. Earlier content ' +
+  'remains readable to everyone who could read it; the answer tells how much that is.'
+
+export const onlineNote: string =
+  'It syncs first, and is at the remote for members (`remote set-membership`) when it is done; ' +
+  'without a remote it is made here alone.'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'device card',
+    summary: 'Print what an owner needs to add this machine',
+    options: {
+      ...deviceNameOption,
+      '--out <file>': 'Write it to this new file instead',
+    },
+    notes: [
+      'Creates the identity of this machine if it is missing. The card holds public keys and the ' +
+        'name only; comparing the fingerprint shows whether it was replaced in transit.',
+    ],
+    run: deviceCard,
+  },
+  {
+    name: 'device add',
+    summary: 'Add the machine of a device card',
+    usage: '<card-file>',
+    options: {
+      '--role <owner|writer|reader|auditor>': 'What the device may do; else writer',
+      '--fingerprint <dev_…>':
+        'What the machine itself shows; refuses any other card, and does not ask',
+      ...yesOption,
+      ...memberOptions,
+    },
+    notes: [
+      'With - the card comes from standard input. An owner may do everything; a writer reads and ' +
+        'writes; a reader reads; an auditor verifies and lists who did what when, and sees no ' +
+        'contents and no paths. Only an owner adds devices.',
+      onlineNote,
+    ],
+    run: deviceAdd,
+  },
+  {
+    name: 'device list',
+    summary: 'List the devices of the store, removed ones too',
+    notes: [
+      'An auditor sees names, roles and times. What a device may still have of redactions, and ' +
+        'what a removed one still reads, only members can tell.',
+    ],
+    run: deviceList,
+  },
+  {
+    name: 'device role',
+    summary: 'Give a device another role',
+    usage: '<device> <role>',
+    options: memberOptions,
+    notes: [epochNote],
+    run: deviceRole,
+  },
+  {
+    name: 'device rename',
+    summary: 'Give a device a name, for people',
+    usage: '<device> <name>',
+    options: memberOptions,
+    notes: [
+      'Up to 64 characters, sealed like everything else. Names are for people and identify ' +
+        'nothing: several devices may have the same one. The fingerprint identifies a device.',
+    ],
+    run: deviceRename,
+  },
+]
+
 const PREFIX = 'dev_'
 const ID_DIGITS = 26
 const SHORTEST = 4
 
-export function deviceCard(context: Context, input: Input): Promise<Answer> {
+function deviceCard(context: Context, input: Input): Promise<Answer> {
   return withIdentityFile(context.environment, async (identity) => {
     const name = deviceNameOf(context, input)
     const card = formatDeviceCard(identity, { name })
@@ -58,7 +136,7 @@ export function deviceCard(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-export async function deviceAdd(context: Context, input: Input): Promise<Answer> {
+async function deviceAdd(context: Context, input: Input): Promise<Answer> {
   const role = checkRole(input.text('role') ?? 'writer')
   const author = authorOf(context, input)
   const card = await readCard(input.argument(0))
@@ -69,7 +147,7 @@ export async function deviceAdd(context: Context, input: Input): Promise<Answer>
     if (fingerprint === undefined) await compare(context, input, { deviceId, name }, role)
     const added = await store.as(author).devices.add(card, role, {
       fingerprint: fingerprint ?? deviceId,
-      ...memberOptions(context, input),
+      ...onlineOptions(context, input),
     })
     const status = await store.status()
     return {
@@ -103,7 +181,7 @@ const accessLines: Readonly<Record<'member' | 'auditor', readonly string[]>> = {
   ],
 }
 
-export async function deviceList(context: Context): Promise<Answer> {
+async function deviceList(context: Context): Promise<Answer> {
   const devices = await withStoreOrTrail<readonly ListedDevice[]>(
     context,
     (store) => readDevices(context, store),
@@ -116,7 +194,7 @@ export async function deviceList(context: Context): Promise<Answer> {
   }
 }
 
-export function deviceRole(context: Context, input: Input): Promise<Answer> {
+function deviceRole(context: Context, input: Input): Promise<Answer> {
   const role = checkRole(input.argument(1))
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
@@ -124,7 +202,7 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
     const deviceId = resolveDevice(devices, input.argument(0))
     const changed = await store
       .as(author)
-      .devices.changeRole(deviceId, role, memberOptions(context, input))
+      .devices.changeRole(deviceId, role, onlineOptions(context, input))
     const done = changed.commit === undefined ? 'is already' : 'is now'
     const known = devices.find((device) => device.deviceId === deviceId)
     const before = known?.role ?? role
@@ -140,53 +218,12 @@ export function deviceRole(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-export function deviceRemove(context: Context, input: Input): Promise<Answer> {
-  const author = authorOf(context, input)
-  return withStore(context, async (store) => {
-    const devices = await readDevices(context, store)
-    const deviceIds = input.arguments(0).map((typed) => resolveDevice(devices, typed))
-    const names = new Map(devices.map(({ deviceId, name }) => [deviceId, name]))
-    const listed = deviceIds.map((id) => deviceText(id, names.get(id))).join(', ')
-    await agreeToRemove(context, input, listed)
-    const replaced = await secretsToReplace(context, input, (await store.status()).secrets)
-    const whenOnline = input.flag('when-online')
-    const online = { ...memberOptions(context, input), whenOnline }
-    const changed = await store.as(author).devices.remove(deviceIds, { ...replaced, ...online })
-    if (changed.waits) return waitingAnswer(listed, deviceIds, replaced)
-    const who = deviceIds.length === 1 ? 'It' : 'They'
-    const lines = [`Removed ${listed}`, ...rekeyedLines(changed, who), ...secretLines(changed), '']
-    const { knownSecrets, recoveryKey = null } = changed
-    const secrets = wire({ knownSecrets: wire({ ...knownSecrets }), recoveryKey })
-    const json = { removed: deviceIds, waiting: [], ...rekeyedJson(changed), ...secrets }
-    return { text: lines.join('\n'), json, ...pendingPart(changed) }
-  })
-}
-
-/** New secrets are not kept until then: they would have to be stored. */
-function waitingAnswer(
-  listed: string,
-  waiting: readonly string[],
-  replaced: SecretsReplaced,
-): Answer {
-  const secrets =
-    Object.keys(replaced).length === 0
-      ? ''
-      : 'The passphrase and the recovery keys are not replaced: once the remote can be reached, ' +
-        'sync, then run `gitlocket key passwd` and `gitlocket key recovery`.\n'
-  return {
-    text:
-      `The remote cannot be reached: the next sync that does removes ${listed}\n` +
-      `Until then it reads and writes as before.\n${secrets}`,
-    json: { removed: [], waiting },
-  }
-}
-
-export function deviceRename(context: Context, input: Input): Promise<Answer> {
+function deviceRename(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)
   const name = input.argument(1)
   return withStore(context, async (store) => {
     const deviceId = resolveDevice(await readDevices(context, store), input.argument(0))
-    const online = memberOptions(context, input)
+    const online = onlineOptions(context, input)
     const changed = await store.as(author).devices.rename(deviceId, name, online)
     const { commit } = changed
     return {
@@ -195,56 +232,6 @@ export function deviceRename(context: Context, input: Input): Promise<Answer> {
       json: { device_id: deviceId, name, commit: commit ?? null },
     }
   })
-}
-
-/** What replaces the secrets that a removed device's user may know: asked for on a terminal. */
-async function secretsToReplace(
-  context: Context,
-  input: Input,
-  { passphrases, recoveryKeys }: Secrets,
-): Promise<SecretsReplaced> {
-  const known = describeSecrets({ passphrases, recoveryKeys })
-  const wants =
-    input.flag('rotate-secrets') ||
-    (known !== '' &&
-      !input.flag('yes') &&
-      canAsk(context) &&
-      (await askYes(context, `Its user may know ${known}. Replace them too?`)))
-  if (!wants) return {}
-  return {
-    ...(passphrases > 0 && { passphrase: await getNewPassphrase(context) }),
-    ...(recoveryKeys > 0 && { recoveryKey: true }),
-  }
-}
-
-/** What still lets a removed device's user in, and the new recovery key. */
-function secretLines({ knownSecrets, recoveryKey }: DevicesRemoved): readonly string[] {
-  const known = describeSecrets(knownSecrets)
-  return [
-    ...(known === ''
-      ? []
-      : [
-          '',
-          `Anyone who used it may know ${known}, with which a new device joins.`,
-          'Replace them: `gitlocket key passwd`, `gitlocket key recovery`.',
-        ]),
-    ...(recoveryKey === undefined
-      ? []
-      : [
-          '',
-          'Recovery key, shown this once. Write it down and keep it away from this machine:',
-          '',
-          `  ${recoveryKey}`,
-        ]),
-  ]
-}
-
-function describeSecrets({ passphrases, recoveryKeys }: Secrets): string {
-  const parts = [
-    ...(passphrases > 0 ? [passphrases === 1 ? 'the passphrase' : 'a passphrase'] : []),
-    ...(recoveryKeys > 0 ? [recoveryKeys === 1 ? 'the recovery key' : 'a recovery key'] : []),
-  ]
-  return parts.join(' and ')
 }
 
 async function readCard(file: string): Promise<string> {
@@ -275,19 +262,12 @@ async function compare(
   throw cancelled()
 }
 
-async function agreeToRemove(context: Context, input: Input, listed: string): Promise<void> {
-  if (input.flag('yes') || !canAsk(context)) return
-  const question = `Remove ${listed}? A removed device never returns.`
-  if (await askYes(context, question)) return
-  throw cancelled()
-}
-
-function cancelled(): CommandError {
+export function cancelled(): CommandError {
   const hint = '--yes does it without asking'
   return new CommandError('cancelled', 'Cancelled; nothing was changed', hint)
 }
 
-function readDevices(context: Context, store: MemoryStore): Promise<readonly Device[]> {
+export function readDevices(context: Context, store: MemoryStore): Promise<readonly Device[]> {
   const { signal } = context.interrupts
   return withProgress(context, 'Reading the history', (progress) =>
     store.devices.list({ progress, signal }),
@@ -295,7 +275,7 @@ function readDevices(context: Context, store: MemoryStore): Promise<readonly Dev
 }
 
 /** The full id of a device given by its fingerprint or an unambiguous beginning of it. */
-function resolveDevice(devices: readonly Device[], typed: string): string {
+export function resolveDevice(devices: readonly Device[], typed: string): string {
   const digits = typed.startsWith(PREFIX) ? typed.slice(PREFIX.length) : typed
   if (digits.length === ID_DIGITS) return PREFIX + digits
   const found = devices.filter(({ deviceId }) => deviceId.startsWith(PREFIX + digits))

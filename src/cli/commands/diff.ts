@@ -4,19 +4,18 @@ import { pageJson, type Wire } from '../../api/wire.ts'
 import type { Difference, PointDifference } from '../../store/history/history-diff.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
+import { colourOption, pointForms } from '../call/options.ts'
 import { judgeFiles, type Verdict } from '../machine/file-rule.ts'
 import { withStore } from '../store/open-store.ts'
 import { getNamedVersion } from '../store/path-history.ts'
 import { getPoint, loadHistory, pointJson, pointOf } from '../store/points.ts'
-import { type Ink, inkOf, plainInk } from '../terminal/ink.ts'
+import { inkOf, plainInk, type Ink } from '../terminal/ink.ts'
 import {
   nameOf,
   paintPatch,
-  patchesText,
   patchText,
+  patchesText,
   statText,
   type TextChange,
 } from '../text/patch-text.ts'
@@ -25,7 +24,29 @@ import { storePath } from '../text/store-path.ts'
 import { findBase, versionPatch } from '../text/version-patch.ts'
 import { versionJson, wire } from '../text/wire.ts'
 
-export function diff(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'diff',
+    summary: 'Compare a version with the one before it or with another, or two points in time',
+    usage: '[<version-or-path>] [<version-or-path>]',
+    options: {
+      '--from <point>': 'Compare all memories, or those below a path',
+      '--to <point>': 'With --from: the other point; else now',
+      '--stat': 'With --from: the number of changed lines per memory',
+      '--name-only': 'With --from: paths only',
+      ...colourOption,
+    },
+    notes: [
+      'A path means the newest version of the memory there; with --from, everything below it. A ' +
+        'time before the first commit means the empty store.',
+      '`git apply` accepts the patch. A memory that is redacted at one of two points appears as ' +
+        `new or deleted, and is named before the patch. ${pointForms}`,
+    ],
+    run: diff,
+  },
+]
+
+function diff(context: Context, input: Input): Promise<Answer> {
   checkOptions(input)
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {

@@ -7,19 +7,45 @@ import { join } from 'node:path'
 import { attempt, textOf, writeSecretFile } from '../../home/files.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Memory } from '../../store/snapshot/memory-info.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
+import {
+  CommandError,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+} from '../call/command.ts'
+import { authorOf, authorOptions } from '../call/options.ts'
 import { type Scratch, withScratchDirectory } from '../machine/scratch-directory.ts'
-import { type Edit, saveEdit } from '../store/edit-merge.ts'
+import { saveEdit, type Edit } from '../store/edit-merge.ts'
 import { withStore } from '../store/open-store.ts'
 import { canAsk } from '../terminal/prompt.ts'
 import { unchangedAnswer } from '../text/changed.ts'
 import { storePath } from '../text/store-path.ts'
 import { getMemory } from './read.ts'
 
-export async function edit(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'edit',
+    summary: 'Edit a memory in your editor',
+    usage: '<path>',
+    options: {
+      '--allow-disk-temp': 'Accept a plaintext file on disk if RAM is no option',
+      ...authorOptions,
+    },
+    notes: [
+      'The text is in a file that only you can read, on a file system in RAM, and the file is ' +
+        'removed however the editor ends. An editor that keeps swap, undo or backup files ' +
+        'elsewhere writes plaintext there: turn that off for such files.',
+      'Concurrent edits by others are merged by lines. If they changed the same lines, you can ' +
+        'open both on a terminal; otherwise nothing is saved, the exit code is 4, and your text ' +
+        'is on standard output.',
+      'On a terminal a path without a memory gets one, unless the text is left empty.',
+    ],
+    run: edit,
+  },
+]
+
+async function edit(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const author = authorOf(context, input)
   const { memory, storeId } = await withStore(context, async (store) => ({

@@ -6,10 +6,8 @@ import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionPlan, RedactionRequest } from '../../store/redaction/redaction-plan.ts'
 import type { Redaction } from '../../store/redaction/redaction.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
+import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
+import { authorOf, authorOptions, dryRunOption, yesOption } from '../call/options.ts'
 import { withStore } from '../store/open-store.ts'
 import { loadHistory } from '../store/points.ts'
 import { confirm } from '../terminal/prompt.ts'
@@ -18,6 +16,29 @@ import { countText } from '../text/sizes.ts'
 import { storePath } from '../text/store-path.ts'
 import { parseDuration } from '../text/times.ts'
 import { redacting } from './redact.ts'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'expire',
+    destroys: true,
+    summary: 'Delete memories that were not changed or read for some time',
+    options: {
+      '--unchanged <duration>': 'Not changed for this long, such as 90d',
+      '--unread <duration>': 'Not read on this device for this long',
+      '--path <path>': 'Only at or below this path',
+      '--redact-older <duration>':
+        'Also erase permanently versions older than this that are not current',
+      ...dryRunOption,
+      ...yesOption,
+      ...authorOptions,
+    },
+    notes: [
+      'Asks on a terminal; elsewhere it needs --yes. Deleting is an ordinary change: `restore` ' +
+        'and `rollback` undo it. Erasing, with --redact-older only, cannot be undone.',
+    ],
+    run: expire,
+  },
+]
 
 /** What the command did, or would do. */
 interface Outcome {
@@ -28,7 +49,7 @@ interface Outcome {
   readonly now: number
 }
 
-export function expire(context: Context, input: Input): Promise<Answer> {
+function expire(context: Context, input: Input): Promise<Answer> {
   const rule = ruleOf(input)
   const request = redactionOf(context, input)
   if (rule === undefined && request === undefined) {

@@ -9,9 +9,14 @@ import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt, capitalised, makeDirectory } from '../../home/files.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import {
+  CommandError,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+} from '../call/command.ts'
+import { atOption } from '../call/options.ts'
 import { judgeFiles, repositoryNames, type Verdict } from '../machine/file-rule.ts'
 import {
   existingDirectory,
@@ -28,7 +33,31 @@ import { listOf } from '../text/lists.ts'
 import { countText } from '../text/sizes.ts'
 import { storePath } from '../text/store-path.ts'
 
-export async function exportStore(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'export',
+    summary: 'Write memories as plain files into a directory',
+    usage: '<directory>',
+    options: {
+      '--from <path>': 'Only memories at or below this path',
+      '--force': 'Write into a directory that is not empty',
+      ...atOption,
+      '--with-config': 'Write configuration of other programs too, such as .envrc or .vscode',
+      '--skip-unsafe': 'Leave out what cannot safely be a file, such as .git',
+      '--dry-run': 'Show what would be done',
+    },
+    notes: [
+      'Agents choose the names of memories. What git would take for a repository is never ' +
+        'written, counted together with what the directory holds already. What programs run or ' +
+        'load merely because the directory is entered, opened or pushed, which is any name that ' +
+        'begins with a dot and a few others, needs --with-config; plain notes such as .draft.md ' +
+        'do not. Without these options the command lists such names and writes nothing.',
+    ],
+    run: exportStore,
+  },
+]
+
+async function exportStore(context: Context, input: Input): Promise<Answer> {
   const directory = resolve(input.argument(0))
   const from = storePath(input.text('from') ?? '/')
   checkTarget(directory, input.flag('force'))

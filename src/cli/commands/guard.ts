@@ -4,21 +4,61 @@
 import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import { allowedTexts, withAllowed } from '../../store/guard/guard.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
+import type { Answer, Command, Context, Input, OptionTexts } from '../call/command.ts'
+import { actorOptions, authorOf } from '../call/options.ts'
 import { readTextFile } from '../machine/files.ts'
 import { withStore } from '../store/open-store.ts'
 
-export function guardAllow(context: Context, input: Input): Promise<Answer> {
+const options: OptionTexts = {
+  '--file <file>': 'The file that holds the text, instead of its hash',
+  ...actorOptions,
+}
+
+export const commands: readonly Command[] = [
+  {
+    name: 'guard allow',
+    summary: 'Let one exact text through that the guard takes for a secret',
+    usage: '[<sha256>]',
+    options,
+    notes: [
+      'A refusal names the SHA-256 of the text. Every device of the store then accepts this ' +
+        'text as a memory; one that differs in a byte is refused, and so is the same text as a ' +
+        'path or a reason. Only an owner decides this: an agent has no tool for it, and a key ' +
+        'of a server no request.',
+      'The hash is kept in the encrypted settings, whose history cannot be redacted. The hash ' +
+        'of a text that can be guessed, such as a short password alone, gives it away to ' +
+        'anyone who can read the store.',
+    ],
+    run: guardAllow,
+  },
+  {
+    name: 'guard revoke',
+    summary: 'No longer let a text through; a memory that holds it keeps it',
+    usage: '[<sha256>]',
+    options,
+    notes: [
+      'Settings are not merged. If two owners change them before they sync, one of the two ' +
+        'changes holds as a whole, and the other is lost, even if it is a revocation. `sync` ' +
+        'reports it on both devices: check `guard list` then, and repeat the lost change.',
+    ],
+    run: guardRevoke,
+  },
+  {
+    name: 'guard list',
+    summary: 'List the texts that the guard lets through, by SHA-256',
+    run: guardList,
+  },
+]
+
+function guardAllow(context: Context, input: Input): Promise<Answer> {
   return change(context, input, true)
 }
 
-export function guardRevoke(context: Context, input: Input): Promise<Answer> {
+function guardRevoke(context: Context, input: Input): Promise<Answer> {
   return change(context, input, false)
 }
 
-export function guardList(context: Context): Promise<Answer> {
+function guardList(context: Context): Promise<Answer> {
   return withStore(context, async (store) => {
     const allowed = allowedTexts((await store.status()).settings)
     const text = allowed.map((sha256) => `${sha256}\n`).join('')

@@ -4,8 +4,7 @@
 import { StoreError } from '../../errors.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import { openStore } from '../../store/open.ts'
-import type { Answer } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Answer, Command, Context } from '../call/command.ts'
 import { readPlainInput } from '../machine/files.ts'
 import { isObject } from '../machine/json.ts'
 import { noteAgentSession, sessionId } from '../setup/agent-session.ts'
@@ -13,10 +12,22 @@ import { sessionContext } from '../setup/session-context.ts'
 import { closing } from '../store/open-store.ts'
 import { errorText } from '../terminal/output.ts'
 
+export const commands: readonly Command[] = [
+  {
+    name: 'hook session-start',
+    summary: 'List the memories for an agent program whose session begins',
+    notes: [
+      'For `setup claude-code --hooks`. Takes the session report of Claude Code, as JSON on ' +
+        'standard input, and answers in its form. It exits with 0 whatever happens.',
+    ],
+    run: sessionStart,
+  },
+]
+
 /** The agent program waits this long before its user can begin. */
 const PATIENCE_MS = 3000
 
-export async function sessionStart(context: Context): Promise<Answer> {
+async function sessionStart(context: Context): Promise<Answer> {
   const late = new AbortController()
   const timer = setTimeout(() => {
     late.abort(new StoreError('cancelled', 'The memories could not be listed in time'))

@@ -1,19 +1,45 @@
 // `import`: texts from elsewhere become memories, one commit each. A source (src/cli/import/) finds
 // the texts; the rest is the same for all of them.
 
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { authorOf, authorOptions } from '../call/options.ts'
 import { findBasicMemory } from '../import/basic-memory.ts'
 import { findClaudeCode } from '../import/claude-code.ts'
 import { findMarkdown, findPlainFiles } from '../import/files.ts'
 import { findMcpMemory } from '../import/mcp-memory.ts'
 import { findMemoryStore } from '../import/memory-stores.ts'
-import { checkRoom, type OnConflict, planImport, writeJobs } from '../import/plan.ts'
+import { checkRoom, planImport, type OnConflict, writeJobs } from '../import/plan.ts'
 import { checkPlan, importAnswer } from '../import/report.ts'
 import type { Source } from '../import/source.ts'
 import { withStore } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'import',
+    summary: 'Create memories from files and from other memories of agents, one commit each',
+    usage: '[<source>]',
+    options: {
+      '--from <claude-code|markdown|basic-memory|mcp-memory|memory-stores>':
+        'What the source is; else plain files, all that there are',
+      '--to <path>': 'Import below this path; for a single file, its path',
+      '--on-conflict <fail|skip|overwrite>':
+        'What to do if a path has another text; else fail, before anything is changed',
+      '--skip-unsuitable': 'Leave out what cannot be a memory, such as pictures, and list it',
+      '--url <address>': 'The server of a store; else that of Anthropic',
+      '--dry-run': 'Show what would be done',
+      ...authorOptions,
+    },
+    notes: [
+      'The source is a directory or a file, and for memory-stores the id of a store; claude-code ' +
+        'and basic-memory know one by default. It is only read, and links in it are not ' +
+        'followed. docs/IMPORT.md lists what each one brings.',
+      'A memory that has the text already is left unchanged, so that an import can be repeated. ' +
+        'Each import is a session, unless --session names one: `rollback --session` takes it back.',
+    ],
+    run: importMemories,
+  },
+]
 
 /** By the value of --from; without one, plain files. */
 const sources: Readonly<Record<string, Source>> = {
@@ -27,7 +53,7 @@ const sources: Readonly<Record<string, Source>> = {
 
 const ending = 'Imported memories are kept, and nothing is half done; run it again to continue'
 
-export function importMemories(context: Context, input: Input): Promise<Answer> {
+function importMemories(context: Context, input: Input): Promise<Answer> {
   const from = input.text('from') ?? 'files'
   const find = sources[from] ?? findPlainFiles
   return context.interrupts.patiently(ending, async () => {

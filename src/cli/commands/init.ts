@@ -8,17 +8,43 @@ import { listRemotes } from '../../store/clone-remotes.ts'
 import { createStore } from '../../store/create.ts'
 import { openStore } from '../../store/open.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import {
+  CommandError,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+} from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
-import { authorOf, deviceNameOf } from '../call/options.ts'
+import { authorOf, deviceNameOf, deviceNameOption, noGuardOption } from '../call/options.ts'
 import { findFirstPassphrase, findOperatorSecret } from '../machine/secrets.ts'
 import { closing } from '../store/open-store.ts'
 import { findVanished, isNothingHere, noteStoreHere, vanishedError } from '../store/vanished.ts'
 import { nameLines } from '../text/device-text.ts'
 
-export async function init(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'init',
+    summary: 'Create a store and the identity of this machine',
+    options: {
+      '--no-passphrase': 'Set none; only the recovery key lets machines join',
+      ...deviceNameOption,
+      '--new': 'Create one although the store that was here no longer exists',
+      ...noGuardOption,
+      '--actor <id>': 'The user to record as the founder; else the login name',
+    },
+    notes: [
+      'Asks for a passphrase on a terminal, or takes it from the file that ' +
+        'GITLOCKET_PASSPHRASE_FILE names; otherwise none is set. Prints the recovery key, once. ' +
+        'If a store exists already, nothing is changed. If one existed and was removed, this ' +
+        'names it and tells you how to get it back.',
+      'To get a store that a remote holds, use `join`.',
+    ],
+    run: init,
+  },
+]
+
+async function init(context: Context, input: Input): Promise<Answer> {
   const { environment } = context
   const vanished = findVanished(environment)
   if (vanished !== undefined && !input.flag('new')) {

@@ -10,20 +10,50 @@ import { joinStore } from '../../store/join.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { listReportedDevices } from '../../store/report/access-events.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf, deviceNameOf } from '../call/options.ts'
+import {
+  CommandError,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+} from '../call/command.ts'
+import { actorOptions, authorOf, deviceNameOf, deviceNameOption } from '../call/options.ts'
 import { remoteAccess, transferProgress } from '../machine/remote-access.ts'
 import { type Secret, withSecret } from '../machine/secrets.ts'
 import { closing } from '../store/open-store.ts'
 import { noteStoreHere } from '../store/vanished.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askLine, askYes, canAsk } from '../terminal/prompt.ts'
-import { deviceText, nameLines, namesakeLines, namesInTrail } from '../text/device-text.ts'
+import { deviceText, nameLines, namesInTrail, namesakeLines } from '../text/device-text.ts'
 import { countText } from '../text/sizes.ts'
 
-export async function join(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'join',
+    summary: 'Add this machine to a store that a remote holds',
+    usage: '<url>',
+    options: {
+      ...deviceNameOption,
+      '--trust-first-contact': 'Take the state that the remote shows for the newest one',
+      '--accept-rolled-back': 'Accept what the remote shows, though this device has verified more',
+      ...actorOptions,
+    },
+    notes: [
+      'Takes the recovery key from the file that GITLOCKET_RECOVERY_KEY_FILE names, or the ' +
+        'passphrase from GITLOCKET_PASSPHRASE_FILE; else asks, unless an owner has added the ' +
+        'device card of this machine. A passphrase makes it a writer, the recovery key an owner. ' +
+        'The key is checked before anything is written.',
+      'The address that `status` shows on another machine, <url>#memstore_…+…, names the store ' +
+        'and its newest state: a remote that shows an older one is refused. With the id alone it ' +
+        'shows the owners and the ten words of `status`, and asks; off a terminal that takes ' +
+        '--trust-first-contact. Without an id it asks for that, since no key shows it.',
+      'An auditor gets a clone whose trail `audit` verifies, without keys to its contents.',
+    ],
+    run: join,
+  },
+]
+
+async function join(context: Context, input: Input): Promise<Answer> {
   try {
     return await joinRemote(context, input)
   } catch (error) {

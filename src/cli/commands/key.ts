@@ -9,18 +9,96 @@ import { generateOperatorSecret } from '../../keys/identity.ts'
 import type { KeysChanged } from '../../store/devices/device-changes.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { MembersChanged } from '../../store/sync/change-members.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { authorOf, memberOptions, yesOption } from '../call/options.ts'
 import { findOperatorSecret, getNewPassphrase } from '../machine/secrets.ts'
 import { auditHere, getIdentity, withStore, withStoreOrTrail } from '../store/open-store.ts'
 import { confirm, type Destruction } from '../terminal/prompt.ts'
 import { namesInTrail } from '../text/device-text.ts'
-import { memberOptions, pendingPart } from '../text/members.ts'
+import { onlineOptions, pendingPart } from '../text/members.ts'
 import { rekeyedJson, rekeyedLines } from '../text/rekeyed.ts'
 import { countText } from '../text/sizes.ts'
 
-export async function keyShow(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'key show',
+    summary: 'Show the public keys of this machine',
+    options: {
+      '--allowed-signers': "Print lines for git's gpg.ssh.allowedSignersFile",
+    },
+    run: keyShow,
+  },
+  {
+    name: 'key passwd',
+    destroys: true,
+    summary: 'Set, change or remove the passphrase',
+    options: {
+      '--remove': 'Remove the passphrase, if there is one',
+      ...yesOption,
+      ...memberOptions,
+    },
+    notes: [
+      'Takes it from the file that GITLOCKET_NEW_PASSPHRASE_FILE names; else asks. The store ' +
+        'gets new keys, so the old passphrase opens nothing that is written from then on; it ' +
+        'still opens earlier content, and the answer tells how much that is. --remove ' +
+        'asks on a terminal, and needs --yes elsewhere.',
+    ],
+    run: keyPasswd,
+  },
+  {
+    name: 'key recovery',
+    destroys: true,
+    summary: 'Create a new recovery key, after which the old ones open nothing new',
+    options: {
+      '--keep-old': 'Keep the recovery keys that exist, and all other keys',
+      ...yesOption,
+      ...memberOptions,
+    },
+    notes: [
+      'The key is printed once. The store gets new keys, so the old recovery keys open ' +
+        'nothing that is written from then on; they still open earlier content. Asks on ' +
+        'a terminal, and needs --yes elsewhere, but for --keep-old.',
+    ],
+    run: keyRecovery,
+  },
+  {
+    name: 'key rotate',
+    summary: 'Give the store new keys, after one has leaked',
+    options: {
+      '--reseal': 'Seal live memories and settings again under the new keys',
+      ...memberOptions,
+    },
+    notes: [
+      'No one loses access: remove a device or replace a secret to take it. With --reseal each ' +
+        'live memory gets a new version with the same content, which the leaked keys do not ' +
+        'open, and which merges, expire, redact --before and undo do not take for a change.',
+    ],
+    run: keyRotate,
+  },
+  {
+    name: 'key quota',
+    summary: 'Set how many active devices the passphrase may have admitted',
+    usage: '<devices>',
+    options: memberOptions,
+    notes: [
+      'Devices that an owner or a recovery key has added do not count. A new store allows 32; 0 ' +
+        'ends joining by passphrase.',
+    ],
+    run: keyQuota,
+  },
+  {
+    name: 'key operator',
+    summary: 'Print a new operator secret, which can recover many stores',
+    notes: [
+      'For those who run many stores: each store has a recovery key that follows from it and the ' +
+        "store's id, so that nothing in the stores shows that they have one operator. A key that " +
+        'leaked or was replaced does not come back: `key recovery` takes the next of 16.',
+    ],
+    run: keyOperator,
+  },
+]
+
+async function keyShow(context: Context, input: Input): Promise<Answer> {
   if (input.flag('allowed-signers')) {
     return withStore(context, async (store) => {
       const lines = await store.maintenance.allowedSigners()
@@ -55,7 +133,7 @@ export async function keyShow(context: Context, input: Input): Promise<Answer> {
   }
 }
 
-export async function keyPasswd(context: Context, input: Input): Promise<Answer> {
+async function keyPasswd(context: Context, input: Input): Promise<Answer> {
   const remove = input.flag('remove')
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
@@ -66,7 +144,7 @@ export async function keyPasswd(context: Context, input: Input): Promise<Answer>
     // Not even called: no one has agreed to lose one that is set in the meantime.
     const changed = isNone
       ? nothingRemoved
-      : await store.as(author).keys.changePassphrase(passphrase, memberOptions(context, input))
+      : await store.as(author).keys.changePassphrase(passphrase, onlineOptions(context, input))
     const { epochs } = await store.status()
     const done = remove ? removedText(changed) : 'The passphrase was set'
     return {
@@ -99,7 +177,7 @@ const replacement: Destruction = {
   preview: '--keep-old makes one more',
 }
 
-export async function keyRecovery(context: Context, input: Input): Promise<Answer> {
+async function keyRecovery(context: Context, input: Input): Promise<Answer> {
   const keepOld = input.flag('keep-old')
   const author = authorOf(context, input)
   const operatorSecret = findOperatorSecret(context)
@@ -107,7 +185,7 @@ export async function keyRecovery(context: Context, input: Input): Promise<Answe
     if (!keepOld) await confirm(context, input, replacement)
     const made = await store.as(author).keys.makeRecoveryKey({
       keepOld,
-      ...memberOptions(context, input),
+      ...onlineOptions(context, input),
       ...(operatorSecret === undefined ? {} : { operatorSecret }),
     })
     const { epochs } = await store.status()
@@ -136,11 +214,11 @@ export async function keyRecovery(context: Context, input: Input): Promise<Answe
   })
 }
 
-export async function keyRotate(context: Context, input: Input): Promise<Answer> {
+async function keyRotate(context: Context, input: Input): Promise<Answer> {
   const reseal = input.flag('reseal')
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
-    const rotated = await store.as(author).keys.rotate({ reseal, ...memberOptions(context, input) })
+    const rotated = await store.as(author).keys.rotate({ reseal, ...onlineOptions(context, input) })
     const { epochs } = await store.status()
     const sealed = countText(rotated.resealed, 'live memory', 'live memories')
     return {
@@ -159,11 +237,11 @@ export async function keyRotate(context: Context, input: Input): Promise<Answer>
   })
 }
 
-export async function keyQuota(context: Context, input: Input): Promise<Answer> {
+async function keyQuota(context: Context, input: Input): Promise<Answer> {
   const quota = Number(input.argument(0))
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
-    const online = memberOptions(context, input)
+    const online = onlineOptions(context, input)
     const changed = await store.as(author).keys.setPassphraseQuota(quota, online)
     const { commit } = changed
     const devices = countText(quota, 'active device', 'active devices')
@@ -176,7 +254,7 @@ export async function keyQuota(context: Context, input: Input): Promise<Answer> 
 }
 
 /** Prints a new operator secret; it belongs to no store yet. */
-export async function keyOperator(): Promise<Answer> {
+async function keyOperator(): Promise<Answer> {
   const secret = await generateOperatorSecret()
   return {
     text: [

@@ -6,14 +6,13 @@ import { StoreError } from '../../errors.ts'
 import type { FullVersion, Version, VersionFilter } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
+import { colourOption } from '../call/options.ts'
 import { withStore } from '../store/open-store.ts'
 import { findMovedTo, getNamedVersion } from '../store/path-history.ts'
 import { loadHistory } from '../store/points.ts'
-import { type Ink, inkOf } from '../terminal/ink.ts'
-import { withPager, type Write } from '../terminal/pager.ts'
+import { inkOf, type Ink } from '../terminal/ink.ts'
+import { type Write, withPager } from '../terminal/pager.ts'
 import type { DeviceNames } from '../text/device-text.ts'
 import { paintPatch } from '../text/patch-text.ts'
 import { storePath } from '../text/store-path.ts'
@@ -21,6 +20,47 @@ import { parseTime } from '../text/times.ts'
 import { findVersionPatch } from '../text/version-patch.ts'
 import { resolveVersion, versionLine, versionText } from '../text/versions-text.ts'
 import { namedVersionJson } from '../text/wire.ts'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'log',
+    summary: 'Show the versions, newest first, at or below a path',
+    usage: '[<path>]',
+    options: {
+      '--oneline': 'One line per version',
+      '-p, --patch': 'Include the patch of each version',
+      '--follow': 'Those of the memory that is at the path now, across renames',
+      '-n, --limit <number>': 'At most this many',
+      '--skip <number>': 'Leave out this many first',
+      '--after <version>': 'Continue after this one, the `next_page` of --json',
+      '--reverse': 'Oldest first; --limit counts from there',
+      '--actor <id>': 'Only those of this actor',
+      '--session <id>': 'Only those of this session',
+      '--operation <created|modified|deleted>': 'Only this operation',
+      '--redacted': 'Only redacted versions',
+      '--since <time>': 'Nothing older: 36h, 7d, 2026-01-31, or RFC 3339',
+      '--until <time>': 'Nothing newer',
+      ...colourOption,
+    },
+    notes: [
+      'On a terminal it is shown in a pager, and the first versions appear immediately. A ' +
+        'redacted version no longer has a path, so that only a log without a path shows it. If ' +
+        'a memory has moved from the path, the log names the new one.',
+    ],
+    run: log,
+  },
+  {
+    name: 'show',
+    summary: 'Show a version with its content, and the inputs of a merge',
+    usage: '<version-or-path>',
+    options: colourOption,
+    notes: [
+      'A version is named by its id, or by the first digits of it. A path means the newest ' +
+        'version of the memory that is there, or else of the one that was there last.',
+    ],
+    run: show,
+  },
+]
 
 /** Versions that are read before the first of them shows. */
 const PAGE = 200
@@ -46,7 +86,7 @@ interface Shown {
   readonly patch: string | undefined
 }
 
-export function log(context: Context, input: Input): Promise<Answer> {
+function log(context: Context, input: Input): Promise<Answer> {
   const request = requestOf(context, input)
   return withStore(context, async (store) => {
     await loadHistory(context, store)
@@ -62,7 +102,7 @@ export function log(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-export function show(context: Context, input: Input): Promise<Answer> {
+function show(context: Context, input: Input): Promise<Answer> {
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {
     await loadHistory(context, store)

@@ -5,9 +5,7 @@ import { systemRandom } from '../../crypto/random.ts'
 import { serveMcp } from '../../mcp/mcp.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { readAgentEnvironment } from '../call/environment.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 import { repeat } from '../machine/repeat.ts'
@@ -18,11 +16,32 @@ import { errorText } from '../terminal/output.ts'
 import { storePath } from '../text/store-path.ts'
 import { syncIntervalOf } from '../text/times.ts'
 
+export const commands: readonly Command[] = [
+  {
+    name: 'mcp',
+    summary: 'Give the store to a client of the Model Context Protocol, such as Claude Code',
+    options: {
+      '--read-only': 'Refuse all that would write',
+      '--path <path>': 'Only this directory: nothing outside it is seen',
+      '--session <id>': 'The session to record; else one that is named after the client',
+      '--sync <interval>': 'Sync with all remotes, such as 5m',
+    },
+    notes: [
+      'The client starts it, and speaks with it on standard input and output; docs/MCP.md ' +
+        'shows how to set up a client. Each run is a session, as `gitlocket log` shows: ' +
+        '`gitlocket rollback --session` takes back what it wrote. Problems go to standard error.',
+      'With --sync it also syncs once at the start and once at the end. A remote that fails does ' +
+        'not keep it from working.',
+    ],
+    run: mcp,
+  },
+]
+
 /** For the sync at the end: a client that has ended waits a few seconds, then ends us. */
 const LAST_SYNC_MS = 5000
 const syncAuthor: Author = { actor: { type: 'service_account', id: 'gitlocket-mcp' } }
 
-export async function mcp(context: Context, input: Input): Promise<Answer> {
+async function mcp(context: Context, input: Input): Promise<Answer> {
   if (input.flag('json')) throw usageError('--json has no meaning here: all output is JSON', 'mcp')
   const everyMs = syncIntervalOf(input, 'mcp')
   const options = optionsOf(context, input)
@@ -36,9 +55,9 @@ export async function mcp(context: Context, input: Input): Promise<Answer> {
   return { text: '', json: undefined }
 }
 
-type Options = NonNullable<Parameters<typeof serveMcp>[3]>
+type McpOptions = NonNullable<Parameters<typeof serveMcp>[3]>
 
-function optionsOf({ clock, environment }: Context, input: Input): Options {
+function optionsOf({ clock, environment }: Context, input: Input): McpOptions {
   const agents = readAgentEnvironment()
   const path = input.text('path')
   const session = input.text('session')
@@ -58,7 +77,7 @@ function optionsOf({ clock, environment }: Context, input: Input): Options {
 async function serveUntilEnd(
   { interrupts: { signal } }: Context,
   store: MemoryStore,
-  options: Options,
+  options: McpOptions,
 ): Promise<void> {
   const connection = await serveMcp(store, process.stdin, process.stdout, options)
   const stop = (): void => void connection.close()

@@ -7,16 +7,29 @@ import type { Identity } from '../../keys/identity.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
 import type { OpenOptions } from '../../store/session/open-options.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { deviceNameOf } from '../call/options.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { deviceNameOf, deviceNameOption } from '../call/options.ts'
 import { type Secret, withSecret } from '../machine/secrets.ts'
 import { closing } from '../store/open-store.ts'
 import { noteStoreHere } from '../store/vanished.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { nameLines, namesakeLines } from '../text/device-text.ts'
 
-export async function recover(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'recover',
+    summary: 'Enrol this machine in an existing store',
+    options: deviceNameOption,
+    notes: [
+      'Takes the recovery key from the file that GITLOCKET_RECOVERY_KEY_FILE names, or the ' +
+        'passphrase from GITLOCKET_PASSPHRASE_FILE; else asks. A passphrase makes the machine a ' +
+        'writer, the recovery key an owner.',
+    ],
+    run: recover,
+  },
+]
+
+async function recover(context: Context, input: Input): Promise<Answer> {
   const deviceName = deviceNameOf(context, input)
   const known = findIdentity(context.environment)
   if (known !== undefined) {

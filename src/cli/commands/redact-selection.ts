@@ -2,9 +2,7 @@
 
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionSelection } from '../../store/redaction/redaction-plan.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { type Context, type Input, usageError } from '../call/command.ts'
 import { readPlainFile } from '../machine/files.ts'
 import { storePath } from '../text/store-path.ts'
 import { parseTime } from '../text/times.ts'

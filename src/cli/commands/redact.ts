@@ -2,7 +2,7 @@
 // needs the user's consent or --yes. The pattern to search for can come from a file, because a
 // secret must not appear in the process list.
 
-import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
+import { StoreError, hasCode, type ErrorCode } from '../../errors.ts'
 import type { RedactReason } from '../../format/change-record.ts'
 import { isRedactReason } from '../../format/record.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
@@ -11,10 +11,15 @@ import type { RedactionPlan, RedactionRequest } from '../../store/redaction/reda
 import type { Redaction } from '../../store/redaction/redaction.ts'
 import type { ResidueReport } from '../../store/redaction/residue.ts'
 import { visible } from '../../text/visible.ts'
-import { CommandError, usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { selectingAuthorOf } from '../call/options.ts'
+import {
+  CommandError,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+  usageError,
+} from '../call/command.ts'
+import { asOption, dryRunOption, selectingAuthorOf, yesOption } from '../call/options.ts'
 import { writeNewFile } from '../machine/files.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
 import { withStore } from '../store/open-store.ts'
@@ -37,9 +42,61 @@ import { versionLine } from '../text/versions-text.ts'
 import { versionJson } from '../text/wire.ts'
 import { checkSelects, selectionIn } from './redact-selection.ts'
 
+export const commands: readonly Command[] = [
+  {
+    name: 'redact',
+    destroys: true,
+    summary: 'Erase versions from the history permanently, such as a leaked secret',
+    usage: '[<version>…]',
+    options: {
+      '--memory <path-or-id>': 'All versions of this memory',
+      '--path <path>': 'Those at or below this path',
+      '--actor <id>': 'Those of this actor',
+      '--session <id>': 'Those of this session',
+      '--matching <regex>': 'Those that match it in text, path or reason',
+      '--matching-file <file>': 'The same, with the pattern in one line',
+      '--literal': 'The pattern is plain text, not a regular expression',
+      '-i, --ignore-case': 'The pattern matches in either case',
+      '--before <time>': 'Those written before this time',
+      '--reason-code <unspecified|leaked_secret|personal_data|legal|poisoned|retention>':
+        'The reason; kept in the record permanently',
+      '--with-copies': 'Also those with the same text, and those written on them',
+      '--overwrite': 'First replace the text in memories that hold it now',
+      '--delete': 'First delete memories that hold such a text now',
+      '--keep-current': 'Leave out the current versions of memories',
+      '--certificate <file>': 'Write the signed certificate, as JSON',
+      '--prove': 'Afterwards search everything stored for the redacted versions',
+      ...dryRunOption,
+      ...yesOption,
+      ...asOption,
+    },
+    notes: [
+      'All conditions that are given must hold. Content, path, hash, size and reason of the ' +
+        'versions are erased from every file of this store; that a version existed, who made it, ' +
+        'when, and the signature of the device remain and still verify.',
+      'Commits from the first of these versions on get new ids. Other clones, hosts and backups ' +
+        'keep the old objects until they take over this history and forget the old one; the ' +
+        'certificate lists the ids to report. The settings of the store cannot be redacted.',
+      'Versions that remain and may repeat an erased text are counted, and --with-copies redacts ' +
+        'them too: those with the same text, and those written on an erased version, with a ' +
+        'pattern if it matches them. Given with versions that are redacted already, it redacts ' +
+        'what another clone wrote on them before it knew of that; `sync` and `verify --absence` ' +
+        'name such versions.',
+      'A pattern is a JavaScript regular expression, in which ^ and $ match at lines. Arguments ' +
+        'are visible in the process list: put a secret into a file for --matching-file. With ' +
+        '--literal, an accented letter matches whether it is one code point or two.',
+      '--overwrite replaces what matches, or else the whole text, by [redacted]. The version ' +
+        'that --delete makes is redacted with the others, since it names the path.',
+      'Asks on a terminal; elsewhere it needs --yes. Redacted versions are left out, so that the ' +
+        'same command may run again. Ctrl-C leaves the old state or the new, and reports which.',
+    ],
+    run: redact,
+  },
+]
+
 type Current = RedactionRequest['current']
 
-export function redact(context: Context, input: Input): Promise<Answer> {
+function redact(context: Context, input: Input): Promise<Answer> {
   checkSelects(input)
   checkCertificateFile(input)
   const author = selectingAuthorOf(context, input)

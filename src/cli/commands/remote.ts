@@ -5,13 +5,58 @@
 import { pageJson, type Wire } from '../../api/wire.ts'
 import { hasCode } from '../../errors.ts'
 import { addRemote, listRemotes, removeRemote } from '../../store/clone-remotes.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import {
+  CommandError,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+} from '../call/command.ts'
 import { checkIsDirectory, withStore } from '../store/open-store.ts'
 import { unknownRemoteHint } from '../text/remote-failure.ts'
 
-export async function remoteAdd(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'remote add',
+    summary: 'Name a remote: https, ssh, or a path',
+    usage: '<name> <url>',
+    notes: [
+      'The url is https://…, ssh://…, user@host:path, file://… or an absolute path. If ' +
+        '#memstore_… follows, as for `join`, it must be the id of this store. No remote is ' +
+        'contacted.',
+      'Of the settings of git, those of credentials, `core.sshCommand`, `http.sslCAInfo` and ' +
+        '`http.sslCAPath` hold. These have no effect: `url.<base>.insteadOf` and ' +
+        '`pushInsteadOf`, `http.extraHeader`, `http.sslVerify`, `http.sslCert`, `http.proxy`, ' +
+        '`core.askPass`, and the configuration of a repository itself.',
+    ],
+    run: remoteAdd,
+  },
+  {
+    name: 'remote list',
+    summary: 'List the remotes',
+    run: remoteList,
+  },
+  {
+    name: 'remote set-membership',
+    summary: 'Choose the remote that changes of devices and keys are pushed to',
+    usage: '<name>',
+    notes: [
+      'For this machine; else it is `origin`, or the only one. Other remotes follow by sync. All ' +
+        'owners should choose the same: two that change devices or keys through different ' +
+        'remotes have to choose one of both changes.',
+    ],
+    run: remoteSetMembership,
+  },
+  {
+    name: 'remote remove',
+    destroys: true,
+    summary: 'Forget a remote; what it holds is untouched',
+    usage: '<name>',
+    run: remoteRemove,
+  },
+]
+
+async function remoteAdd(context: Context, input: Input): Promise<Answer> {
   const added = addRemote(directoryOf(context), input.argument(0), input.argument(1))
   const { name, url } = await added.catch((error: unknown) => {
     if (!hasCode(error, 'store_id_mismatch')) throw error
@@ -25,7 +70,7 @@ export async function remoteAdd(context: Context, input: Input): Promise<Answer>
   }
 }
 
-export async function remoteList(context: Context): Promise<Answer> {
+async function remoteList(context: Context): Promise<Answer> {
   const remotes = await listRemotes(directoryOf(context))
   const width = Math.max(0, ...remotes.map(({ name }) => name.length))
   const text = remotes.map(({ name, url }) => `${name.padEnd(width)}  ${url}\n`).join('')
@@ -33,7 +78,7 @@ export async function remoteList(context: Context): Promise<Answer> {
   return { text, json: pageJson(remotes.map(remoteJson)), ...(note !== undefined && { note }) }
 }
 
-export function remoteSetMembership(context: Context, input: Input): Promise<Answer> {
+function remoteSetMembership(context: Context, input: Input): Promise<Answer> {
   const name = input.argument(0)
   return withStore(context, async (store) => {
     await store.remotes.setMembership(name).catch((error: unknown) => {
@@ -44,7 +89,7 @@ export function remoteSetMembership(context: Context, input: Input): Promise<Ans
   })
 }
 
-export async function remoteRemove(context: Context, input: Input): Promise<Answer> {
+async function remoteRemove(context: Context, input: Input): Promise<Answer> {
   const name = input.argument(0)
   await removeRemote(directoryOf(context), name).catch((error: unknown) => {
     if (!hasCode(error, 'not_found')) throw error

@@ -3,21 +3,26 @@
 // user asked; no other file has, not even briefly.
 
 import { rmSync } from 'node:fs'
-import { reportCsv } from '../../api/report-csv.ts'
+import { csvColumns, reportCsv } from '../../api/report-csv.ts'
 import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
 import type { AuditReport, ReportOptions } from '../../store/report/audit-report.ts'
 import { reportAsAuditor } from '../../store/report/auditor-report.ts'
-import { type ReportSigner, signReport, verifyReport } from '../../store/report/report-signature.ts'
-import { ofAnotherStore, usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { signReport, type ReportSigner, verifyReport } from '../../store/report/report-signature.ts'
+import {
+  ofAnotherStore,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+  usageError,
+} from '../call/command.ts'
 import {
   readCertificateFile,
   readKey,
-  readReportFile,
   readPlainFile,
+  readReportFile,
   writeNewFile,
 } from '../machine/files.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
@@ -32,13 +37,64 @@ import {
   withStoreOrTrail,
 } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { parseTime, type TimeFormat, timeFormat } from '../text/times.ts'
+import { parseTime, timeFormat, type TimeFormat } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
+
+const columnsText = Object.entries(csvColumns)
+  .map(([name, meaning]) => `${name} (${meaning})`)
+  .join(', ')
+
+const reportNotes: readonly string[] = [
+  'A member verifies the whole history and searches for redacted content, as `verify --absence` ' +
+    'does; an auditor verifies the trail. No report names a path or holds a content. Names, ' +
+    'actors and sessions are plaintext in it; the file is 0600. Without --out it is written ' +
+    'to standard output, unsigned.',
+  '--since and --until select writes, changes of access and redactions, by the clocks of the ' +
+    'devices that wrote them; devices are listed whole.',
+  `The columns of csv: ${columnsText}. A cell that a spreadsheet would take for a formula begins ` +
+    'with an apostrophe.',
+]
+
+export const commands: readonly Command[] = [
+  {
+    name: 'report',
+    summary: 'Write a signed report: devices, writes, redactions and checks',
+    options: {
+      '--out <file>': 'The file to write; its signature is written next to it, as .sig',
+      '--format <html|csv|json>': 'What to write; else html, a page that needs no other file',
+      '--since <time>': 'Nothing older: 36h, 7d, 2026-01-31, or RFC 3339',
+      '--until <time>': 'Nothing newer',
+      '--certificate <file>': 'The certificate of a redaction, verified first; may be repeated',
+      '--force': 'Replace the file and its signature',
+    },
+    notes: reportNotes,
+    run: report,
+  },
+  {
+    name: 'report verify',
+    summary: 'Verify the signature of a report, with or without a key of the store',
+    usage: '<file>',
+    options: {
+      '--signature <file>': 'The signature; else the one next to the file, as .sig',
+      '--device <dev_…>':
+        'Compare with this one only: dev_…, "ssh-ed25519 …", or a file with one of them',
+    },
+    notes: [
+      'Compares the signer with the devices in the verified history of the store here. With ' +
+        '--device no store is needed. Without both, or if the device was removed, it shows who ' +
+        'signed, which proves nothing: the exit code is 4 then.',
+      '`ssh-keygen -Y verify -n gitlocket-report -f <signers> -I device -s <file>.sig < <file>` ' +
+        'verifies it too; `<signers>` is a file with a line of `device` and the key, as this ' +
+        'prints it.',
+    ],
+    run: reportVerify,
+  },
+]
 
 /** `part was skipped`: whether the signer is a device of the store is not known. */
 const SIGNER_UNKNOWN = 4
 
-export async function report(context: Context, input: Input): Promise<Answer> {
+async function report(context: Context, input: Input): Promise<Answer> {
   const file = input.text('out')
   const isForced = input.flag('force')
   if (isForced && file === undefined) throw usageError('--force needs --out', 'report')
@@ -110,7 +166,7 @@ function write(what: string, file: string, text: string, isForced: boolean): voi
   writeNewFile(what, file, text)
 }
 
-export async function reportVerify(context: Context, input: Input): Promise<Answer> {
+async function reportVerify(context: Context, input: Input): Promise<Answer> {
   const name = input.argument(0)
   const file = readReportFile(name)
   const signature = readPlainFile('the signature', input.text('signature') ?? signatureOf(name))

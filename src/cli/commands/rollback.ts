@@ -9,14 +9,28 @@ import type { LeftAlone } from '../../store/revert/revert-plan.ts'
 import type { RevertOptions } from '../../store/revert/revert.ts'
 import type { UndoRequest } from '../../store/revert/undo.ts'
 import { visible } from '../../text/visible.ts'
-import { CommandError, usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf, selectingAuthorOf } from '../call/options.ts'
+import {
+  CommandError,
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+  usageError,
+} from '../call/command.ts'
+import {
+  authorOf,
+  authorOptions,
+  colourOption,
+  dryRunOption,
+  pointForms,
+  selectingAuthorOf,
+  selectingAuthorOptions,
+  yesOption,
+} from '../call/options.ts'
 import { withStore } from '../store/open-store.ts'
 import { neverWas } from '../store/path-history.ts'
 import { pointOf } from '../store/points.ts'
-import { type Ink, inkOf } from '../terminal/ink.ts'
+import { inkOf, type Ink } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askYes, canAsk, declined } from '../terminal/prompt.ts'
 import { listOf } from '../text/lists.ts'
@@ -28,13 +42,60 @@ import { parseTime } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
 import { changeJson } from './diff.ts'
 
+const oneCommit =
+  'The result is one new commit, which can itself be undone. A memory that cannot be changed ' +
+  'back is left unchanged and listed; the exit code is then 4.'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'restore',
+    summary: 'Restore an earlier state of one memory, also after it was deleted',
+    usage: '<path-or-memory>',
+    options: {
+      '--to <point>': 'One of its versions, or a time; else its last state, if it is deleted',
+      ...dryRunOption,
+      ...colourOption,
+      ...authorOptions,
+    },
+    notes: [
+      'The memory keeps its id and gets a new version. A path means the memory that is there, or ' +
+        `else the one that was there last. ${pointForms}`,
+    ],
+    run: restore,
+  },
+  {
+    name: 'rollback',
+    destroys: true,
+    summary: 'Restore all memories as of a point in time, or undo what an actor or a session wrote',
+    options: {
+      '--to <point>': 'The point in time',
+      '--path <path>': 'With --to: only memories now or then at or below it',
+      '--actor <id>': 'Undo what this actor wrote',
+      '--session <id>': 'Undo what this session wrote',
+      '--since <time>': 'Undo nothing older',
+      '--until <time>': 'Undo nothing newer',
+      ...dryRunOption,
+      ...yesOption,
+      ...colourOption,
+      ...selectingAuthorOptions,
+    },
+    notes: [
+      'Undoing puts every memory into the state that it would have without those versions. Later ' +
+        'edits by others are kept: if they touch other lines, the two are merged; where they ' +
+        'touch the same lines, the memory is left unchanged.',
+      `${oneCommit} Asks on a terminal. ${pointForms}`,
+    ],
+    run: rollback,
+  },
+]
+
 /** The exit code if some memories could not be changed back. */
 const LEFT_ALONE = 4
 
 /** Plans a revert, and applies it unless `dryRun` is set. */
 type RunRevert = (dryRun: boolean) => Promise<Revert>
 
-export function restore(context: Context, input: Input): Promise<Answer> {
+function restore(context: Context, input: Input): Promise<Answer> {
   const named = input.argument(0)
   const memory = named.startsWith('mem_') ? named : storePath(named)
   const author = authorOf(context, input)
@@ -58,7 +119,7 @@ async function explained(store: MemoryStore, memory: string, error: unknown): Pr
   throw new CommandError('not_found', `${memory} was a directory, not a memory`, hint)
 }
 
-export function rollback(context: Context, input: Input): Promise<Answer> {
+function rollback(context: Context, input: Input): Promise<Answer> {
   checkOptions(input)
   const undo = undoRequestOf(context, input)
   const author = selectingAuthorOf(context, input)

@@ -6,15 +6,41 @@ import type { MemoryStore } from '../../store/memory-store.ts'
 import { parseQuery } from '../../store/search/query-words.ts'
 import type { SearchHit, SearchQuery } from '../../store/search/search-query.ts'
 import { matchesIn } from '../../store/search/snippet.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { atOption, colourOption, pointForms } from '../call/options.ts'
 import { withStore } from '../store/open-store.ts'
 import { pointOf } from '../store/points.ts'
-import { type Ink, inkOf } from '../terminal/ink.ts'
+import { inkOf, type Ink } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { shortId } from '../text/short-id.ts'
 import { storePath } from '../text/store-path.ts'
 import { authorText, shortDate } from '../text/versions-text.ts'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'search',
+    summary: 'Find memories by what they say, the best first, with the line that matches',
+    usage: '<word>…',
+    options: {
+      '--path <path>': 'Only memories at or below it',
+      '--fuzzy': 'Words that differ by a few letters match too',
+      '--whole-words': 'Words that only begin with those given do not match',
+      '-E, --regex': 'A regular expression of JavaScript, line by line',
+      ...atOption,
+      '--all-versions': 'Every version, not only the newest',
+      '-n, --limit <number>': 'At most this many, up to 100',
+      '--after <cursor>': 'Go on after the `next_page` of --json',
+      ...colourOption,
+    },
+    notes: [
+      'Case and accents do not matter, and paths are searched too. Memories with all words come ' +
+        'before those with some. Where a script has no spaces, any part of a text is found. A ' +
+        'regular expression is matched without regard to case, for at most two seconds.',
+      pointForms,
+    ],
+    run: search,
+  },
+]
 
 /** A hit, and the version that it shows. */
 interface Found {
@@ -24,7 +50,7 @@ interface Found {
 
 const LIMIT_MAX = 100
 
-export function search(context: Context, input: Input): Promise<Answer> {
+function search(context: Context, input: Input): Promise<Answer> {
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {
     const query = await queryOf(context, input, store)

@@ -4,24 +4,61 @@
 import { resolve } from 'node:path'
 import { ensureOperatorSecret } from '../../home/identity-file.ts'
 import { rotateOperator } from '../../hosting/administration.ts'
-import { backupHost, type BackupReport, restoreHost } from '../../hosting/backup.ts'
+import { backupHost, restoreHost, type BackupReport } from '../../hosting/backup.ts'
 import type { HostNotice } from '../../hosting/data-directory.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { actorOptions, authorOf } from '../call/options.ts'
 import { findOperatorSecret } from '../machine/secrets.ts'
-import { withAdministration, withServerPlace } from '../store/server-place.ts'
+import { placeOptions, withAdministration, withServerPlace } from '../store/server.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { countText } from '../text/sizes.ts'
 
-export function serveBackup(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'serve backup',
+    summary: 'Copy the stores of a server, also while it runs',
+    usage: '<directory>',
+    options: placeOptions,
+    notes: ['The directory must be absent or empty. Copy the identity file apart from it.'],
+    run: serveBackup,
+  },
+  {
+    name: 'serve restore',
+    summary: 'Make the stores of a server from a backup',
+    usage: '<directory>',
+    options: placeOptions,
+    notes: [
+      'Needs the identity of the server, and a directory for its data that is absent or empty. ' +
+        'The older state is accepted once. Stores that have a remote should sync before they ' +
+        'are written to.',
+    ],
+    run: serveRestore,
+  },
+  {
+    name: 'serve rotate-operator',
+    destroys: true,
+    summary: 'Have the operator secret recover all stores of a server, and no earlier one',
+    options: {
+      ...placeOptions,
+      ...actorOptions,
+    },
+    notes: [
+      'Put the new secret, from `key operator`, where `serve` takes it from, and restart the ' +
+        'server, so that new stores have it; then run this. It may be repeated, also after it ' +
+        'was interrupted. An earlier secret opens nothing that is written from then on.',
+    ],
+    run: serveRotateOperator,
+  },
+]
+
+function serveBackup(context: Context, input: Input): Promise<Answer> {
   const target = resolve(input.argument(0))
   return withServerPlace(context, input, (place) =>
     reporting(`Copied to ${target}`, (notice) => backupHost({ ...place, notice }, target)),
   )
 }
 
-export function serveRestore(context: Context, input: Input): Promise<Answer> {
+function serveRestore(context: Context, input: Input): Promise<Answer> {
   const source = resolve(input.argument(0))
   return withServerPlace(context, input, (place) =>
     reporting(`Restored to ${place.dataDirectory}`, (notice) => {
@@ -30,7 +67,7 @@ export function serveRestore(context: Context, input: Input): Promise<Answer> {
   )
 }
 
-export async function serveRotateOperator(context: Context, input: Input): Promise<Answer> {
+async function serveRotateOperator(context: Context, input: Input): Promise<Answer> {
   const { signal } = context.interrupts
   const { actor } = authorOf(context, input)
   return withAdministration(context, input, async (host) => {

@@ -10,18 +10,59 @@ import type { HostNotice } from '../../hosting/data-directory.ts'
 import { type Host, openHost, type Operator } from '../../hosting/host.ts'
 import { mcpRoute } from '../../mcp/mcp.ts'
 import { serveHost, type Server, type ServerOptions } from '../../server/server.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { authorOf } from '../call/options.ts'
 import { readPlainFile } from '../machine/files.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 import { textsOutside } from '../machine/scratch-directory.ts'
 import { packageVersion, pageDirectory } from '../own-package.ts'
-import { recoveryOf, storeLimitsOf } from '../store/new-stores.ts'
 import { markSeen, readSeen } from '../store/seen-conflicts.ts'
-import { type ServerPlace, withServerPlace } from '../store/server-place.ts'
+import {
+  newStoreOptions,
+  placeOptions,
+  recoveryOf,
+  storeLimitsOf,
+  type ServerPlace,
+  withServerPlace,
+} from '../store/server.ts'
 import { syncIntervalOf } from '../text/times.ts'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'serve',
+    summary: 'Serve many stores by the Memory Stores API',
+    options: {
+      ...placeOptions,
+      '--host <address>': 'Where to listen; else 127.0.0.1',
+      '--port <number>': 'The port, 0 for a free one; else 8787',
+      '--tls-cert <file>': 'The certificate, in PEM',
+      '--tls-key <file>': 'Its key, in PEM',
+      '--behind-proxy': 'Listen anywhere without TLS: a proxy in front has it',
+      '--allow-host <name>': 'A name that requests may call the server by; may be repeated',
+      '--allow-origin <origin>': 'A web origin that may call it; may be repeated',
+      '--sync <interval>': 'Sync stores that have a remote, such as 5m',
+      '--max-open <number>': 'How many stores are open at once; else 200',
+      '--max-memory <bytes>': 'What the process may use; else 512M',
+      ...newStoreOptions,
+      '--accept-rolled-back': 'Accept an older state that was restored on purpose',
+      '--console': 'Show all of its stores in a browser of this machine, too',
+    },
+    notes: [
+      'Prints one line with the address when it is ready, then one line of JSON for each request ' +
+        'on standard error: no path, no text, no token. `api-key create` makes the key that a ' +
+        'client needs, also while it runs. SIGTERM and Ctrl-C end requests, close the stores and ' +
+        'exit with 0.',
+      'This machine is an owner of each store. What opens them if it is lost is decided with ' +
+        'their creation: the operator secret that GITLOCKET_OPERATOR_SECRET_FILE names, else the ' +
+        'one next to the identity file, which is made if missing; or the owners of ' +
+        '--owner-card. Keep a copy of an operator secret elsewhere.',
+      'The identity comes from its file, which is made if missing, or from ' +
+        'GITLOCKET_IDENTITY; with neither, a terminal is asked if there are stores already. ' +
+        'Elsewhere than on a loopback address it needs TLS, or --behind-proxy.',
+    ],
+    run: serve,
+  },
+]
 
 const PORT = 8787
 const OPEN = 200
@@ -29,7 +70,7 @@ const BYTES = 512 * 2 ** 20
 /** What does not end in time is cut off: all that was acknowledged is durable. */
 const STOP_MS = 14_000
 
-export function serve(context: Context, input: Input): Promise<Answer> {
+function serve(context: Context, input: Input): Promise<Answer> {
   return withServerPlace(context, input, async (place) => {
     const recovery = await recoveryOf(context, input)
     const options = { ...place, ...recovery, ...optionsOf(context, input) }

@@ -5,13 +5,33 @@ import type { Wire } from '../../api/wire.ts'
 import type { Settings } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
 import { isGuardOn, withGuard } from '../../store/guard/guard.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { actorOptions, authorOf } from '../call/options.ts'
 import { withStore } from '../store/open-store.ts'
 import { wire } from '../text/wire.ts'
 
-export function settings(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'settings',
+    summary: 'Show or change the settings of the store',
+    options: {
+      '--name <text>': 'Its name',
+      '--description <text>': 'Its purpose',
+      '--content-limit <bytes>': 'The largest size of a memory',
+      '--memory-limit <number>': 'The largest number of memories',
+      '--guard <on|off>': 'On: refuse texts that hold private keys, tokens or card numbers',
+      ...actorOptions,
+    },
+    notes: [
+      'Only an owner changes settings. They are encrypted, and every device of the store obeys ' +
+        'them. Their history cannot be redacted: put no secrets into names and descriptions. The ' +
+        'guard refuses those that it knows there too, and in the ids of actors and sessions.',
+    ],
+    run: settings,
+  },
+]
+
+function settings(context: Context, input: Input): Promise<Answer> {
   const author = authorOf(context, input)
   const contentBytes = input.integer('content-limit', 1, contentBytesFormatMax)
   const memories = input.integer('memory-limit', 1, memoriesMax)

@@ -3,18 +3,45 @@
 
 import { systemDisk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { dryRunOption } from '../call/options.ts'
 import { KEY_VARIABLE, SERVER_NAME, shellLine } from '../setup/clients.ts'
 import { countMemories } from '../setup/connect.ts'
-import { exampleOf, type Plan, planOf, type Proposal, proposalOf } from '../setup/plan.ts'
+import { exampleOf, planOf, proposalOf, type Plan, type Proposal } from '../setup/plan.ts'
 import { inTurn } from '../setup/turns.ts'
 import { checkWritable, replaceUserFile, tidy } from '../setup/user-file.ts'
 import { getIdentity, isStoreHere } from '../store/open-store.ts'
 import { exitCodeOf } from '../terminal/output.ts'
 import { countText } from '../text/sizes.ts'
 
-export function setup(context: Context, input: Input): Promise<Answer> | Answer {
+export const commands: readonly Command[] = [
+  {
+    name: 'setup',
+    summary: 'Connect claude-code, claude-desktop, cursor or vscode to the store',
+    usage: '<program>',
+    options: {
+      '--scope <user|project>':
+        'For all projects of this user, or for the one in this directory; else user',
+      '--url <address>': 'The /mcp of a server, instead of this store',
+      '--write': 'Change the file of the program, and check the connection',
+      ...dryRunOption,
+      '--hooks': 'For claude-code: show the memories when a session begins',
+    },
+    notes: [
+      'Prints what to run, or what to add to which file. --write adds it: all else in the file ' +
+        'is kept, and a file that cannot be extended is refused. --dry-run shows the lines that ' +
+        'would be new.',
+      'For one user the file gets absolute paths. The files of a project are for others too: ' +
+        'they get the bare command `gitlocket`, which each of them installs. No file gets a ' +
+        'key: for --url the program takes it from GITLOCKET_API_KEY, or asks.',
+      '--hooks adds a hook that lists the memories at the start of each session, and gives its ' +
+        'id to what the session writes: `gitlocket rollback --session` takes it back.',
+    ],
+    run: setup,
+  },
+]
+
+function setup(context: Context, input: Input): Promise<Answer> | Answer {
   const plan = planOf(context, input)
   if (input.flag('dry-run')) return difference(plan)
   return input.flag('write') ? write(context, plan) : instructions(plan)

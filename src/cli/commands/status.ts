@@ -1,19 +1,16 @@
-// `status` and `verify`: report the state of the store, verify its whole history, and search for
-// residue of redacted versions.
+// `status`: the state of the store; for an auditor, who cannot open it, the verified trail.
 
 import { timestamp, type Wire } from '../../api/wire.ts'
+import type { Audit } from '../../store/audit/audit.ts'
+import { listRemotes } from '../../store/clone-remotes.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
+import { listReportedDevices } from '../../store/report/access-events.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { RemoteStatus } from '../../store/sync/remote-state.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Answer, Command, Context } from '../call/command.ts'
 import { cacheBytes } from '../machine/disk-usage.ts'
-import { readCertificateFile } from '../machine/files.ts'
-import { withStore, withStoreOrTrail } from '../store/open-store.ts'
-import { residueExitCode, residueJson, residueLines, searchResidue } from '../store/residue.ts'
-import { withProgress } from '../terminal/progress.ts'
-import { deviceText } from '../text/device-text.ts'
+import { auditHere, withStoreOrTrail } from '../store/open-store.ts'
+import { deviceText, namesInTrail } from '../text/device-text.ts'
 import { joinAddress } from '../text/members.ts'
 import { erasedText, reclaimableJson, repeatedText } from '../text/reclaimable.ts'
 import { countText, numberText, sizeText } from '../text/sizes.ts'
@@ -22,49 +19,21 @@ import { wire } from '../text/wire.ts'
 import { packedBytes, storageJson } from './compact.ts'
 import { guardText, settingsJson } from './settings.ts'
 
-export function status(context: Context): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'status',
+    summary: 'Show the store, this device, the words of the head, remotes, sizes and limits',
+    notes: ['For an auditor, what the trail shows, which it verifies: no settings and no sizes.'],
+    run: status,
+  },
+]
+
+function status(context: Context): Promise<Answer> {
   const asMember = async (store: MemoryStore): Promise<Answer> => {
     const found = await store.status()
     return { text: statusText(context, found), json: statusJson(context, found) }
   }
-  return withStoreOrTrail(context, asMember, async () => {
-    return (await import('./status-auditor.ts')).statusOfTrail(context)
-  })
-}
-
-export function verify(context: Context, input: Input): Promise<Answer> {
-  const { signal } = context.interrupts
-  const acceptRolledBack = input.flag('accept-rolled-back')
-  const certificate = certificateOf(input)
-  const work = async (store: MemoryStore): Promise<Answer> => {
-    const report = await withProgress(context, 'Verifying', (progress) =>
-      store.maintenance.verify({ progress, signal }),
-    )
-    const { commits, versions, memories, head } = report
-    const absence = input.flag('absence')
-      ? await searchResidue(context, store, certificate)
-      : undefined
-    const verified =
-      `Verified ${countText(commits, 'commit', 'commits')}, ` +
-      `${countText(versions, 'version', 'versions')} and ` +
-      `${countText(memories, 'memory', 'memories')}; the head is ${head}`
-    const json = { verified: true, commits, versions, memories, head }
-    if (absence === undefined) return { text: `${verified}\n`, json }
-    return {
-      text: [verified, ...residueLines(absence), ''].join('\n'),
-      json: { ...json, absence: residueJson(absence) },
-      exitCode: residueExitCode(absence),
-    }
-  }
-  return withStore(context, work, { acceptRolledBack })
-}
-
-/** The text of the certificate of --absence. */
-function certificateOf(input: Input): string | undefined {
-  const file = input.text('certificate')
-  if (file === undefined) return undefined
-  if (input.flag('absence')) return readCertificateFile(file)
-  throw usageError('--certificate needs --absence', 'verify')
+  return withStoreOrTrail(context, asMember, () => statusOfTrail(context))
 }
 
 function statusText(context: Context, found: StoreStatus): string {
@@ -172,5 +141,77 @@ function statusJson(context: Context, found: StoreStatus): Wire {
       cache_bytes: cacheBytes(context.environment),
       reclaimable: reclaimableJson(found.reclaimable),
     },
+  })
+}
+
+type Remotes = Awaited<ReturnType<typeof listRemotes>>
+
+async function statusOfTrail(context: Context): Promise<Answer> {
+  const { storeDirectory } = context.environment
+  const found = await auditHere(context)
+  const remotes = await listRemotes(storeDirectory)
+  const devices = listReportedDevices(found.entries)
+  const removed = devices.filter((device) => device.removed !== undefined).length
+  const count = { active: devices.length - removed, removed }
+  return {
+    text: trailText(storeDirectory, found, count, remotes),
+    json: trailJson(storeDirectory, found, count, remotes),
+  }
+}
+
+interface DeviceCount {
+  readonly active: number
+  readonly removed: number
+}
+
+function trailText(
+  directory: string,
+  found: Audit,
+  devices: DeviceCount,
+  remotes: Remotes,
+): string {
+  const { storeId, deviceId, role, memories, entries, head, headFingerprint } = found
+  const name = namesInTrail(entries).get(deviceId)
+  const ended = devices.removed === 0 ? '' : `; ${numberText(devices.removed)} removed`
+  return [
+    `Store      ${directory}`,
+    `Id         ${storeId}`,
+    `Device     ${deviceText(deviceId, name)}, ${role ?? 'removed'}`,
+    `Memories   ${numberText(memories)}; their contents and paths are not readable here`,
+    `History    ${countText(entries.length, 'commit', 'commits')}, head ${head}`,
+    `Words      ${headFingerprint.join(' ')}`,
+    `Members    ${found.keyringFingerprint.join(' ')}`,
+    `Address    #${found.address}`,
+    ...trailRemoteLines(remotes),
+    `Devices    ${numberText(devices.active)}${ended}; \`gitlocket device list\` names them`,
+    '',
+  ].join('\n')
+}
+
+/** An auditor sends nothing. */
+function trailRemoteLines(remotes: Remotes): readonly string[] {
+  if (remotes.length === 0) return ['Remotes    none; `gitlocket remote add` names one']
+  return remotes.map(({ name, url }, index) => {
+    return `${(index === 0 ? 'Remotes' : '').padEnd(11)}${name}: ${url}`
+  })
+}
+
+function trailJson(directory: string, found: Audit, devices: DeviceCount, remotes: Remotes): Wire {
+  const { storeId, deviceId, role, memories, entries, head, headFingerprint } = found
+  return wire({
+    store: directory,
+    storeId,
+    deviceId,
+    deviceName: namesInTrail(entries).get(deviceId),
+    role,
+    memories,
+    commits: entries.length,
+    head,
+    headFingerprint,
+    address: found.address,
+    keyringFingerprint: found.keyringFingerprint,
+    remotes: remotes.map(({ name, url }) => ({ name, url })),
+    devices,
+    contentsReadable: false,
   })
 }

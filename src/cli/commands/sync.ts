@@ -1,261 +1,108 @@
-// `sync`, `pull` and `push`: with one remote, or with all of them one after the other. A failing
-// remote does not stop the others; its error goes to standard error, and the exit code says what
-// happened.
+// `sync`, `pull` and `push`. The exit code reports what happened.
 
-import { syncExitCodes } from '../../api/exit-codes.ts'
-import { pageJson } from '../../api/wire.ts'
-import { type ErrorDetails, hasCode, StoreError } from '../../errors.ts'
-import type { Author } from '../../store/commits/commit-context.ts'
-import type { MemoryStore } from '../../store/memory-store.ts'
-import type { Redo, StoreSyncOptions } from '../../store/sync/options.ts'
-import type { RemoteStatus } from '../../store/sync/remote-state.ts'
-import type { SyncReport } from '../../store/sync/report.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
-import { remoteAccess, transferProgress } from '../machine/remote-access.ts'
-import { getIdentity, withStore } from '../store/open-store.ts'
-import { errorJson, exitCodeOf } from '../terminal/output.ts'
-import { withProgress } from '../terminal/progress.ts'
-import { askYes, canAsk } from '../terminal/prompt.ts'
-import type { DeviceNames } from '../text/device-text.ts'
-import { reportJson, reportText, wasCombined } from '../text/sync-text.ts'
+import {
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+  type OptionTexts,
+  usageError,
+} from '../call/command.ts'
+import { actorOptions } from '../call/options.ts'
+import { answerOf, detailedExitCode, syncRemotes, type Half } from '../store/sync-remotes.ts'
 
-type Half = 'pull' | 'push' | undefined
+const onceOptions: OptionTexts = {
+  '--exit-code': 'Exit with 15 if there was nothing to do, and with 16 if a merge combined edits',
+  ...actorOptions,
+}
 
-/** The result of one remote. */
-export type Outcome =
-  | { readonly remote: string; readonly report: SyncReport; readonly names: DeviceNames }
-  | { readonly remote: string; readonly error: unknown }
+const codes =
+  'The exit code is 0 if both sides are equal afterwards, even if a merge combined edits of ' +
+  'both (`conflicts` lists them); 13 offline, 14 refused by the remote, 8 for a wrong key, 11 ' +
+  'and 12 if what the remote shows was tampered with or rolled back.'
 
-export async function sync(context: Context, input: Input): Promise<Answer> {
+const several =
+  'Without a name all remotes are synced, in the order of `remote list`. A failing remote does ' +
+  'not stop the others: reports go to standard output, errors to standard error, and the exit ' +
+  'code is that of the first error. With --json several remotes are one value, ' +
+  '{"data":[…],"next_page":null}, in that order: for each the value of a single sync, or ' +
+  '{"remote":…,"type":"error","error":…}. Errors name their `remote`, the number ' +
+  'of commits that it lacks (`unsent_commits`) and the repository that keeps the refused pack ' +
+  '(`evidence`), which `git -C <store>/<evidence> log` reads.'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'sync',
+    summary: 'Fetch what the remotes have, merge, and send what they lack',
+    usage: '[<remote>]',
+    options: {
+      '--watch': 'Go on until interrupted, with every change',
+      '--interval <seconds>': 'How often remotes are asked; else 30',
+      '--repair':
+        'Replace what a remote shows if it was rolled back or does not verify; for members',
+      '--redo <what>':
+        'With --repair: repeat their redactions, members or both (redactions,members)',
+      '--take-theirs':
+        'Follow the remote where the keyring has changed here too; write own changes again',
+      '--merge-held <commit>':
+        'As an owner, merge what a former owner redacted or set, as of the commit named',
+      '--accept-rolled-back':
+        'Accept what the remote shows, though this device has verified more; for auditors',
+      ...onceOptions,
+    },
+    notes: [
+      codes,
+      several,
+      '--repair sends all objects again, so that a remote gets those that it has lost. Git does ' +
+        'not replace an object that is damaged there: delete the file that `git fsck` names ' +
+        'there and run it again, or `remote add` a new repository and push to that.',
+      'Two machines that change the keyring without knowing of each other are not merged: one ' +
+        'command decides. --take-theirs takes the side of the remote; --repair, by an owner, the ' +
+        'local one. Either merges earlier changes, writes again what members have written since, ' +
+        'and lists what it leaves out, redactions first. The refusal lists what either side has ' +
+        'redacted and changed. With --redo an owner repeats that of the other side in its own ' +
+        'name, but never a passphrase or a recovery key.',
+      '--watch looks for changes here, and at remotes at a path, every second. Every other remote ' +
+        'is asked for its newest commit at each interval, on average, with one request.',
+      '--watch reports each transfer and each error once, and waits longer while no remote can ' +
+        'be reached. Ctrl-C and SIGTERM end it with 0; an error that another attempt does not ' +
+        'fix ends it with its own code.',
+      'Credentials for https come from GITLOCKET_TOKEN, if the remote is at the host that ' +
+        'GITLOCKET_TOKEN_HOST names, or else from git (`git credential fill`); for ssh from your ' +
+        'agent or keys. It never prompts.',
+    ],
+    run: sync,
+  },
+  {
+    name: 'pull',
+    summary: 'Fetch what the remotes have and merge, and send nothing',
+    usage: '[<remote>]',
+    options: onceOptions,
+    notes: [codes, several],
+    run: (context, input) => syncOnce(context, input, 'pull'),
+  },
+  {
+    name: 'push',
+    summary: 'Send what the remotes lack, if they have nothing new',
+    usage: '[<remote>]',
+    options: onceOptions,
+    notes: [codes, several],
+    run: (context, input) => syncOnce(context, input, 'push'),
+  },
+]
+
+async function sync(context: Context, input: Input): Promise<Answer> {
+  // Loaded on demand: the watch shares a file of the bundle with the server.
+  if (input.flag('watch')) return (await import('./watch.ts')).watch(context, input)
   if (input.text('interval') !== undefined) throw usageError('--interval needs --watch', 'sync')
   return syncOnce(context, input, undefined)
 }
 
-export async function syncOnce(context: Context, input: Input, only: Half): Promise<Answer> {
+async function syncOnce(context: Context, input: Input, only: Half): Promise<Answer> {
   const outcomes = await syncRemotes(context, input, only)
   const [first] = outcomes
   // With one remote, or none, its error is that of the command.
   if (outcomes.length === 1 && first !== undefined && 'error' in first) throw first.error
   const answer = answerOf(context, outcomes)
   return input.flag('exit-code') ? { ...answer, exitCode: detailedExitCode(outcomes) } : answer
-}
-
-/** One outcome for each remote; one also without remotes. Throws what opening the store throws. */
-export async function syncRemotes(
-  context: Context,
-  input: Input,
-  only: Half,
-): Promise<readonly Outcome[]> {
-  const author = authorOf(context, input)
-  const named = input.findArgument(0)
-  const repair = input.flag('repair')
-  if (repair && input.flag('take-theirs')) {
-    throw usageError('--repair keeps the local side, --take-theirs the remote one', 'sync')
-  }
-  const auditing = { sync: trailSync(context, input), status: undefined, names: none, only, repair }
-  try {
-    const outcomes = await withStore(context, async (store) => {
-      const remotes =
-        named === undefined ? (await store.remotes.list()).map(({ name }) => name) : [named]
-      const syncOne: Turn['sync'] = (how) => syncMember(context, store, author, how, input)
-      const status = async () => (await store.status()).remotes
-      const turn = { sync: syncOne, status, names: () => store.devices.names(), only, repair }
-      if (remotes.length > 1) return syncAll(context, turn, remotes)
-      return [await attempt(context, turn, remotes[0])]
-    })
-    return only === 'push' ? outcomes : await asAuditor(context, auditing, outcomes)
-  } catch (error) {
-    // An auditor cannot open the store, and has nothing to send.
-    if (!hasCode(error, 'permission_denied') || only === 'push') throw error
-    return [await attempt(context, auditing, named)]
-  }
-}
-
-/** Syncs as an auditor with each remote that shows that this device has become one. */
-async function asAuditor(
-  context: Context,
-  auditing: Turn,
-  outcomes: readonly Outcome[],
-): Promise<readonly Outcome[]> {
-  const found: Outcome[] = []
-  for (const outcome of outcomes) {
-    const { remote } = outcome
-    found.push(isOfAuditor(outcome) ? await attempt(context, auditing, remote) : outcome)
-  }
-  return found
-}
-
-function isOfAuditor(outcome: Outcome): boolean {
-  if ('report' in outcome || !(outcome.error instanceof StoreError)) return false
-  return outcome.error.details.role === 'auditor'
-}
-
-const none = async (): Promise<DeviceNames> => new Map()
-
-interface Turn {
-  readonly sync: (options: StoreSyncOptions) => Promise<SyncReport>
-  /** What is known of the remotes here; undefined for an auditor. */
-  readonly status: (() => Promise<readonly RemoteStatus[]>) | undefined
-  /** Those of the devices; an auditor's reports name none but new ones. */
-  readonly names: () => Promise<DeviceNames>
-  readonly only: Half
-  readonly repair: boolean
-}
-
-function trailSync({ environment }: Context, input: Input): Turn['sync'] {
-  const { storeDirectory: directory, stateDirectory } = environment
-  const acceptRolledBack = input.flag('accept-rolled-back')
-  return async (options) => {
-    if (options.repair === true) {
-      throw usageError('--repair is for members; an auditor takes --accept-rolled-back', 'sync')
-    }
-    // Loaded on demand: few devices are auditors.
-    const { syncTrail } = await import('../../store/audit/trail.ts')
-    const places = { directory, stateDirectory, identity: getIdentity(environment) }
-    return syncTrail({ ...places, ...options, acceptRolledBack })
-  }
-}
-
-function redoOf(input: Input): readonly Redo[] {
-  const text = input.text('redo')
-  if (text === undefined) return []
-  if (!input.flag('repair')) throw usageError('--redo needs --repair', 'sync')
-  return text.split(',').map((one) => {
-    if (one === 'redactions' || one === 'members') return one
-    throw usageError('--redo takes redactions, members, or both with a comma', 'sync')
-  })
-}
-
-/** A device that has become an auditor is a member here until a remote shows the change. */
-async function syncMember(
-  context: Context,
-  store: MemoryStore,
-  author: Author,
-  options: StoreSyncOptions,
-  input: Input,
-): Promise<SyncReport> {
-  const takeTheirs = input.flag('take-theirs')
-  const mergeHeld = input.text('merge-held')
-  const syncOne = (held: string | undefined): Promise<SyncReport> =>
-    store.as(author).sync({ ...options, takeTheirs, mergeHeld: held, redo: redoOf(input) })
-  try {
-    return await syncOne(mergeHeld)
-  } catch (error) {
-    if (hasCode(error, 'rolled_back') && input.flag('accept-rolled-back')) {
-      throw usageError('--accept-rolled-back is for auditors; a member takes --repair', 'sync')
-    }
-    const held = hasCode(error, 'merge_held') ? error.details : undefined
-    if (held?.commit === undefined || !(await mayMerge(context, store, held))) throw error
-    return syncOne(held.commit)
-  }
-}
-
-/** Shows an owner what a merge would erase, and asks. */
-async function mayMerge(
-  context: Context,
-  store: MemoryStore,
-  { versionIds = [] }: ErrorDetails,
-): Promise<boolean> {
-  if (!canAsk(context)) return false
-  const lines = await Promise.all(
-    versionIds.map(async (id) => {
-      const version = await store.history.version(id).catch(() => undefined)
-      return `${id}  ${version?.path ?? '(unknown here)'}`
-    }),
-  )
-  const erased = versionIds.length === 0 ? '' : `, and erase these versions:\n${lines.join('\n')}\n`
-  const question = `A former owner has redacted or set something. Merge it${erased}?`
-  return askYes(context, question)
-}
-
-/** Syncs with all remotes, then sends what came from later ones to the earlier ones. */
-async function syncAll(
-  context: Context,
-  turn: Turn,
-  names: readonly string[],
-): Promise<readonly Outcome[]> {
-  const outcomes = new Map<string, Outcome>()
-  let hasReceived = false
-  for (const name of names) {
-    const outcome = await attempt(context, turn, name)
-    outcomes.set(name, outcome)
-    if ('report' in outcome && outcome.report.received.commits > 0) hasReceived = true
-  }
-  if (!hasReceived || turn.only === 'pull') return [...outcomes.values()]
-  for (const [name, outcome] of outcomes) {
-    if ('error' in outcome) continue
-    const again = await attempt(context, { ...turn, only: 'push' }, name)
-    if ('error' in again) outcomes.set(name, again)
-  }
-  return [...outcomes.values()]
-}
-
-async function attempt(context: Context, turn: Turn, remote: string | undefined): Promise<Outcome> {
-  try {
-    const report = await syncWith(context, turn, remote)
-    return { remote: report.remote, report, names: await turn.names() }
-  } catch (error) {
-    if (context.interrupts.signal.aborted) throw error
-    return { remote: remote ?? '', error: await explainedBy(turn, remote, error) }
-  }
-}
-
-async function explainedBy(
-  { status }: Turn,
-  remote: string | undefined,
-  error: unknown,
-): Promise<unknown> {
-  // Loaded on demand: most syncs succeed.
-  const { explainSync } = await import('../text/remote-failure.ts')
-  const known = await status?.().catch(() => [])
-  const found = known?.find(({ name }) => name === remote)
-  return explainSync(error, { remote, status: found, isAuditor: status === undefined })
-}
-
-function syncWith(
-  context: Context,
-  { sync: syncOne, only, repair }: Turn,
-  remote: string | undefined,
-): Promise<SyncReport> {
-  const { signal } = context.interrupts
-  const ending = 'Ended; local work is safe, and the next sync continues'
-  return context.interrupts.patiently(ending, () =>
-    withProgress(context, 'Synchronising', (progress) => {
-      const transfer = transferProgress(progress)
-      const access = remoteAccess(context)
-      return syncOne({ remote, only, repair, access, transfer, progress, signal })
-    }),
-  )
-}
-
-export function answerOf(context: Context, outcomes: readonly Outcome[]): Answer {
-  const now = context.environment.terminal.output ? context.clock() : undefined
-  const texts = outcomes.map((outcome) => {
-    return 'report' in outcome ? reportText(outcome.report, outcome.names, now) : ''
-  })
-  const values = outcomes.map((outcome) => {
-    if ('report' in outcome) return reportJson(outcome.report, outcome.names)
-    return { remote: outcome.remote, ...errorJson(outcome.error) }
-  })
-  const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []))
-  const json = values.length === 1 ? values[0] : pageJson(values)
-  const exitCode = failures.length > 0 ? detailedExitCode(outcomes) : 0
-  return { text: texts.join(''), json, failures, exitCode }
-}
-
-/** Errors take precedence over conflicts, conflicts over transfers. */
-function detailedExitCode(outcomes: readonly Outcome[]): number {
-  for (const outcome of outcomes) if ('error' in outcome) return exitCodeOf(outcome.error)
-  const reports = outcomes.flatMap((outcome) => ('report' in outcome ? [outcome.report] : []))
-  if (reports.some((report) => report.outcomes.some(wasCombined)))
-    return syncExitCodes.conflictsKept
-  return reports.some(hasMoved) ? 0 : syncExitCodes.upToDate
-}
-
-/** Whether a sync transferred anything. */
-export function hasMoved({ received, sent }: SyncReport): boolean {
-  return received.commits + sent.commits > 0
 }

@@ -13,18 +13,38 @@ import {
 } from '../../memory-tool/run-command.ts'
 import { ToolSpace } from '../../memory-tool/tool-space.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
+import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
+import { authorOf, authorOptions } from '../call/options.ts'
 import { readPlainInput } from '../machine/files.ts'
 import { withStore } from '../store/open-store.ts'
+
+export const commands: readonly Command[] = [
+  {
+    name: 'tool',
+    summary: 'Run commands of the memory tool, for an agent in any language',
+    options: {
+      '--stream': 'One input and one answer a line, until the input ends',
+      '--read-only': 'Refuse every command but view',
+      ...authorOptions,
+    },
+    notes: [
+      'Takes the input of the memory tool, as the model wrote it, as JSON from standard input: ' +
+        '{"command": "view", "path": "/memories"}. Answers on one line with the content of the ' +
+        'tool result: {"content": "…", "is_error": false}. What the tool refuses is an answer, ' +
+        'too, and the exit code is 0.',
+      'With --stream the store is kept open, and lines are run in their order: the answer comes ' +
+        'when the change is durable. The end of the input, Ctrl-C and SIGTERM end it; a command ' +
+        'that is being run is still answered.',
+    ],
+    run: tool,
+  },
+]
 
 /** Of a line; as of standard input where it is one text. */
 const LINE_BYTES_MAX = contentBytesFormatMax
 const NEWLINE = 0x0a
 
-export async function tool(context: Context, input: Input): Promise<Answer> {
+async function tool(context: Context, input: Input): Promise<Answer> {
   if (input.flag('stream')) return stream(context, input)
   const reading = readPlainInput()
   // No one waits for a store while someone types.

@@ -11,12 +11,11 @@ import { StoreError } from '../../errors.ts'
 import { findCloneHead, listRemotes } from '../../store/clone-remotes.ts'
 import { connectFetch } from '../../transport/fetch.ts'
 import { parseRemoteUrl } from '../../transport/remote-url.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Answer, Context, Input } from '../call/command.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 import { repeat } from '../machine/repeat.ts'
+import { answerOf, hasMoved, syncRemotes, type Outcome } from '../store/sync-remotes.ts'
 import { answerText, errorText, exitCodeOf } from '../terminal/output.ts'
-import { answerOf, hasMoved, type Outcome, syncRemotes } from './sync.ts'
 
 const INTERVAL_SECONDS = 30
 const INTERVAL_SECONDS_MAX = 86_400

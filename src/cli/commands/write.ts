@@ -6,10 +6,15 @@ import type { OperationContext } from '../../api/operation.ts'
 import { StoreError } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
+import {
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+  type OptionTexts,
+  usageError,
+} from '../call/command.ts'
+import { authorOf, authorOptions } from '../call/options.ts'
 import { readStandardInput, readTextFile } from '../machine/files.ts'
 import { withStore } from '../store/open-store.ts'
 import { canAsk } from '../terminal/prompt.ts'
@@ -18,7 +23,89 @@ import { numbered } from '../text/numbered.ts'
 import { countText } from '../text/sizes.ts'
 import { storePath } from '../text/store-path.ts'
 
-export async function create(context: Context, input: Input): Promise<Answer> {
+const dashNote = 'With -, the text comes from standard input.'
+const contentOptions: OptionTexts = {
+  '--text <text>': 'The text, as an argument (visible in the process list)',
+  '--file <file>': 'Take the text from a file',
+}
+
+export const commands: readonly Command[] = [
+  {
+    name: 'create',
+    summary: 'Create a memory',
+    usage: '<path> [-]',
+    options: {
+      ...contentOptions,
+      '--allow-disk-temp': 'Accept a plaintext file on disk if RAM is no option',
+      ...authorOptions,
+    },
+    notes: [`${dashNote} Without a text it opens your editor, on a terminal, as \`edit\` does.`],
+    run: create,
+  },
+  {
+    name: 'write',
+    summary: 'Make a memory hold a text, whether there is one yet or not',
+    usage: '<path> [-]',
+    options: { ...contentOptions, ...authorOptions },
+    notes: [dashNote],
+    run: write,
+  },
+  {
+    name: 'append',
+    summary: 'Add lines at the end of a memory, which is created if missing',
+    usage: '<path> [-]',
+    options: { ...contentOptions, ...authorOptions },
+    notes: [
+      `${dashNote} The text begins on a line of its own, and the memory ends in a newline ` +
+        'afterwards if it did before.',
+    ],
+    run: append,
+  },
+  {
+    name: 'str-replace',
+    summary: 'Replace a text that occurs once in a memory',
+    usage: '<path>',
+    options: {
+      '--old <text>': 'The text to replace',
+      '--new <text>': 'The replacement; if omitted, the text is deleted',
+      '--old-file <file>': 'Take the text to replace from a file',
+      '--new-file <file>': 'Take the replacement from a file',
+      ...authorOptions,
+    },
+    run: strReplace,
+  },
+  {
+    name: 'insert',
+    summary: 'Insert text after a line of a memory',
+    usage: '<path> [-]',
+    options: {
+      '--line <number>': 'The line before it; 0 is the beginning',
+      ...contentOptions,
+      ...authorOptions,
+    },
+    run: insert,
+  },
+  {
+    name: 'rm',
+    destroys: true,
+    summary: 'Delete a memory, or a directory with everything below it',
+    usage: '<path>',
+    options: {
+      '-r, --recursive': 'Accepted, as by rm; a directory needs none',
+      ...authorOptions,
+    },
+    run: rm,
+  },
+  {
+    name: 'mv',
+    summary: 'Rename a memory or a directory',
+    usage: '<path> <new-path>',
+    options: authorOptions,
+    run: mv,
+  },
+]
+
+async function create(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const given = await findText(input, 'create')
   if (given === undefined && canAsk(context)) return createInEditor(context, input, path)
@@ -37,7 +124,7 @@ async function createInEditor(context: Context, input: Input, path: string): Pro
   return editFrom(context, input, { path, author, before: undefined, storeId })
 }
 
-export async function write(context: Context, input: Input): Promise<Answer> {
+async function write(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const text = (await findText(input, 'write')) ?? missing('write')
   const author = authorOf(context, input)
@@ -46,7 +133,7 @@ export async function write(context: Context, input: Input): Promise<Answer> {
   )
 }
 
-export async function append(context: Context, input: Input): Promise<Answer> {
+async function append(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const text = (await findText(input, 'append')) ?? missing('append')
   const author = authorOf(context, input)
@@ -58,7 +145,7 @@ export async function append(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-export async function strReplace(context: Context, input: Input): Promise<Answer> {
+async function strReplace(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const old_str = oneOf(input, 'old', 'old-file', 'str-replace')
   if (old_str === undefined)
@@ -71,7 +158,7 @@ export async function strReplace(context: Context, input: Input): Promise<Answer
   return { text: text + numbered(applied.snippet), json }
 }
 
-export async function insert(context: Context, input: Input): Promise<Answer> {
+async function insert(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const insert_line = input.integer('line', 0, 999_999_999)
   if (insert_line === undefined) throw usageError('insert needs --line', 'insert')
@@ -80,7 +167,7 @@ export async function insert(context: Context, input: Input): Promise<Answer> {
   return changedAnswer(`Edited ${path}`, path, await run(context, input, actions.insert, request))
 }
 
-export async function rm(context: Context, input: Input): Promise<Answer> {
+async function rm(context: Context, input: Input): Promise<Answer> {
   const path = storePath(input.argument(0))
   const author = authorOf(context, input)
   return withStore(context, async (store) => {
@@ -91,7 +178,7 @@ export async function rm(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-export async function mv(context: Context, input: Input): Promise<Answer> {
+async function mv(context: Context, input: Input): Promise<Answer> {
   const old_path = storePath(input.argument(0))
   const new_path = storePath(input.argument(1))
   const applied = await run(context, input, actions.rename, { old_path, new_path })

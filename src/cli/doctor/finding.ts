@@ -2,7 +2,7 @@
 
 import { surfaceOf } from '../../api/error-surface.ts'
 import { StoreError } from '../../errors.ts'
-import { CommandError } from '../call/command-error.ts'
+import { CommandError } from '../call/command.ts'
 
 export interface Finding {
   readonly check: string

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { concatBytes, utf8Text } from '../../bytes.ts'
 import { MEBIBYTE } from '../../limits.ts'
 import { cancelledError, checkNotCancelled } from '../../time-slice.ts'
-import { CommandError } from '../call/command-error.ts'
+import { CommandError } from '../call/command.ts'
 
 /** Twenty memories of 100 kB, each character escaped, are 12 MB. */
 const ANSWER_BYTES_MAX = 64 * MEBIBYTE

@@ -5,10 +5,9 @@ import { statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { StoreError } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
-import type { Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Context, Input } from '../call/command.ts'
 import { composedPath } from '../text/store-path.ts'
-import { type Found, getSource, pathBelow } from './source.ts'
+import { getSource, pathBelow, type Found } from './source.ts'
 import { findTree, readInTree, readNamedFile, type TreeRule } from './tree.ts'
 
 /** Every regular file below a directory, or one file. */

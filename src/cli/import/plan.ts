@@ -5,25 +5,25 @@ import { isUtf8 } from 'node:buffer'
 import type { WorkOptions } from '../../async.ts'
 import { utf8Text } from '../../bytes.ts'
 import { sha256OfText } from '../../crypto/digest.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { StoreError, hasCode } from '../../errors.ts'
 import { checkNewPath, parentPaths } from '../../format/path.ts'
 import type { Settings } from '../../format/settings.ts'
 import type { Change } from '../../store/changes/changes.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import {
   allowedTexts,
-  findingsText,
   findRefused,
+  findingsText,
   isGuardOn,
-  type RefusedText,
   secretGuard,
+  type RefusedText,
 } from '../../store/guard/guard.ts'
 import type { ListedMemory } from '../../store/memories.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { CommandError } from '../call/command-error.ts'
+import { CommandError } from '../call/command.ts'
 import { countText } from '../text/sizes.ts'
-import { type Candidate, type Found, type LeftOut, UnsuitableError } from './source.ts'
+import { UnsuitableError, type Candidate, type Found, type LeftOut } from './source.ts'
 
 /** What to do if a path is taken by something else than the same text. */
 export type OnConflict = 'fail' | 'skip' | 'overwrite'

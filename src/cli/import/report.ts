@@ -2,8 +2,7 @@
 
 import { findingsText } from '../../store/guard/guard.ts'
 import { visibleLine } from '../../text/visible.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Answer } from '../call/command.ts'
+import { CommandError, type Answer } from '../call/command.ts'
 import { listOf } from '../text/lists.ts'
 import { countText, numberText } from '../text/sizes.ts'
 import type { Held, Plan } from './plan.ts'

@@ -2,9 +2,7 @@
 // leaves out. Whether a text can be a memory is decided in plan.ts, in the same way for all.
 
 import { StoreError } from '../../errors.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { type Context, type Input, usageError } from '../call/command.ts'
 import { composedPath } from '../text/store-path.ts'
 
 /** A text that may become a memory. */

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { getegid, geteuid } from 'node:process'
 import { findForeignPlace, foreignSentence } from '../../disk/foreign-owner.ts'
 import { StoreError } from '../../errors.ts'
-import { CommandError } from '../call/command-error.ts'
+import { CommandError } from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
 
 /** Throws `storage_denied` for root in a place of another user. */

@@ -4,7 +4,7 @@
 import type { Progress } from '../../async.ts'
 import { findTextFile } from '../../home/files.ts'
 import type { RemoteOptions, TransferProgress } from '../../transport/remote-access.ts'
-import type { Context } from '../call/context.ts'
+import type { Context } from '../call/command.ts'
 import { variablesWith } from '../call/environment.ts'
 
 export function remoteAccess({ environment, accepted }: Context): RemoteOptions {

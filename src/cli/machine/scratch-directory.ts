@@ -9,19 +9,18 @@ import {
   existsSync,
   lstatSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statfsSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getuid } from 'node:process'
-import { lifeOf, ownerOf, type ProcessOwner, thisProcess } from '../../disk/process-owner.ts'
+import { lifeOf, ownerOf, thisProcess, type ProcessOwner } from '../../disk/process-owner.ts'
 import { attempt } from '../../home/files.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Context } from '../call/context.ts'
+import { CommandError, type Context } from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
 
 const NAME = 'gitlocket-edit-'

@@ -4,8 +4,7 @@
 import { hasCode } from '../../errors.ts'
 import { parseOperatorSecret, parseRecoveryKey } from '../../keys/identity.ts'
 import { passphraseCharactersMin } from '../../limits.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Context } from '../call/context.ts'
+import { CommandError, type Context } from '../call/command.ts'
 import { askNewSecret, askSecret, canAsk } from '../terminal/prompt.ts'
 import { readMarkedSecret, readSecretFile } from './files.ts'
 

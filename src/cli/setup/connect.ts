@@ -2,9 +2,9 @@
 // shows only so. A client of MCP with two requests, and no more. Runs our own command line, never
 // one that was read from a file.
 
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { CommandError } from '../call/command-error.ts'
+import { CommandError } from '../call/command.ts'
 import { desktopVariables } from '../call/environment.ts'
 import { isObject, type Json, type JsonObject } from '../machine/json.ts'
 import { type Launch, shellLine } from './clients.ts'

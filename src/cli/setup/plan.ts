@@ -4,20 +4,18 @@
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreError } from '../../errors.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { type AgentEnvironment, readAgentEnvironment } from '../call/environment.ts'
+import { type Context, type Input, usageError } from '../call/command.ts'
+import { readAgentEnvironment, type AgentEnvironment } from '../call/environment.ts'
 import { isObject, type JsonObject } from '../machine/json.ts'
 import {
-  type Client,
+  SERVER_NAME,
   clients,
   entryOf,
-  type Launch,
   launchOf,
-  type Scope,
-  SERVER_NAME,
   shellLine,
+  type Client,
+  type Launch,
+  type Scope,
 } from './clients.ts'
 import { addTo, holds, type Wanted } from './json-text.ts'
 import { readUserFile, type UserFile } from './user-file.ts'

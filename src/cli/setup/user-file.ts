@@ -3,14 +3,14 @@
 // follows a link of the user to the file behind it, and lets no project point outside itself. Must
 // not know what the text means, and never shows it.
 
-import { fchmodSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { fchmodSync, lstatSync, realpathSync, statSync, type Stats } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import { geteuid } from 'node:process'
 import { utf8 } from '../../bytes.ts'
-import { atomicWrite, type Disk, makeDurableDirectory, removeTemporary } from '../../disk/disk.ts'
-import { type ErrorCode, hasCode, StoreError } from '../../errors.ts'
+import { atomicWrite, makeDurableDirectory, removeTemporary, type Disk } from '../../disk/disk.ts'
+import { StoreError, hasCode, type ErrorCode } from '../../errors.ts'
 import { attempt, errnoOf, findBytes, textOf } from '../../home/files.ts'
-import { CommandError } from '../call/command-error.ts'
+import { CommandError } from '../call/command.ts'
 
 export interface UserFile {
   /** As the program calls it. */

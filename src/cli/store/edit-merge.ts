@@ -2,14 +2,12 @@
 // merged by lines, in the writer's queue. Where lines overlap, the user gets both in the editor;
 // the marks between them must never be saved. Must lose no text: what is not saved is printed.
 
-import { hasCode, StoreError } from '../../errors.ts'
+import { StoreError, hasCode } from '../../errors.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { mergeEdits } from '../../store/merge/content-merge.ts'
 import type { MergePart } from '../../text/text-merge.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Answer } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { CommandError, type Answer, type Context } from '../call/command.ts'
 import { askYes, canAsk } from '../terminal/prompt.ts'
 import { changedAnswer } from '../text/changed.ts'
 import { withStore } from './open-store.ts'

@@ -2,7 +2,7 @@
 // command leaves an ordinary bare repository and no lock.
 
 import { statSync } from 'node:fs'
-import { hasCode, StoreError } from '../../errors.ts'
+import { StoreError, hasCode } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import type { Identity } from '../../keys/identity.ts'
@@ -10,8 +10,7 @@ import type { Audit, AuditOptions } from '../../store/audit/audit.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { openStore } from '../../store/open.ts'
 import type { OpenOptions } from '../../store/session/open-options.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Context } from '../call/context.ts'
+import { CommandError, type Context } from '../call/command.ts'
 import type { Environment } from '../call/environment.ts'
 import { isRealDirectory } from '../machine/memory-files.ts'
 import { withProgress } from '../terminal/progress.ts'

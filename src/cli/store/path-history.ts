@@ -3,7 +3,7 @@
 
 import type { Version, VersionWithInputs } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import { CommandError } from '../call/command-error.ts'
+import { CommandError } from '../call/command.ts'
 import { didYouMean } from '../text/near-names.ts'
 import { storePath } from '../text/store-path.ts'
 import { resolveVersion } from '../text/versions-text.ts'

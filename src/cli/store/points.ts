@@ -1,11 +1,10 @@
 // Parses points of the history: a time, a version or a commit.
 
 import { timestamp } from '../../api/wire.ts'
-import { assert, StoreError } from '../../errors.ts'
+import { StoreError, assert } from '../../errors.ts'
 import type { Point } from '../../store/history/points.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Context, Input } from '../call/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { findTime } from '../text/times.ts'
 import { resolveVersion } from '../text/versions-text.ts'

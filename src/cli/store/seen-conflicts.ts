@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { StoreError } from '../../errors.ts'
 import { attempt, findTextFile } from '../../home/files.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
-import type { Context } from '../call/context.ts'
+import type { Context } from '../call/command.ts'
 
 const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
 

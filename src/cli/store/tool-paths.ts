@@ -5,9 +5,13 @@
 
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { visible } from '../../text/visible.ts'
-import { CommandError, usageError } from '../call/command-error.ts'
-import type { Command, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import {
+  CommandError,
+  type Command,
+  type Context,
+  type Input,
+  usageError,
+} from '../call/command.ts'
 import { askLine, canAsk } from '../terminal/prompt.ts'
 import { composedPath, findToolPath, storePath } from '../text/store-path.ts'
 

@@ -3,7 +3,7 @@
 
 import { visible } from '../../text/visible.ts'
 import type { Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Environment } from '../call/environment.ts'
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -27,7 +27,10 @@ const parameters: Readonly<Record<Colour, number>> = {
 export const plainInk: Ink = { plain: (text) => text, paint: (_colour, line) => line }
 
 /** Follows --color, else the terminal and NO_COLOR. */
-export function inkOf({ environment }: Context, input: Input): Ink {
+export function inkOf(
+  { environment }: { readonly environment: Pick<Environment, 'terminal' | 'noColour'> },
+  input: Input,
+): Ink {
   const { terminal, noColour } = environment
   const choice = input.text('color') ?? 'auto'
   const coloured = choice === 'always' || (choice === 'auto' && terminal.capable && !noColour)

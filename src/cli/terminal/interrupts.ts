@@ -2,7 +2,7 @@
 // any instruction and loses nothing that was acknowledged.
 
 import { StoreError } from '../../errors.ts'
-import type { Interrupts } from '../call/context.ts'
+import type { Interrupts } from '../call/command.ts'
 
 /** How long other work may take to stop after the first Ctrl-C. */
 const GRACE_MS = 1000

@@ -3,10 +3,9 @@
 // may have written into a memory are marked, and escaped in JSON, which keeps its value.
 
 import { plainMessage, surfaceOf } from '../../api/error-surface.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { StoreError, hasCode } from '../../errors.ts'
 import { visible, visibleJson } from '../../text/visible.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Answer } from '../call/command.ts'
+import { CommandError, type Answer } from '../call/command.ts'
 
 /** The text for standard output. */
 export function answerText(answer: Answer, json: boolean, terminal: boolean): string {

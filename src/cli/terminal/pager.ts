@@ -1,12 +1,11 @@
 // Writes long answers piece by piece: to a pager on a terminal, else to standard output. Plaintext
 // reaches the pager through a pipe only, and less is configured to write no file.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { CommandError } from '../call/command-error.ts'
-import type { Context } from '../call/context.ts'
+import { CommandError, type Context } from '../call/command.ts'
 import { type Environment, variablesWith } from '../call/environment.ts'
 
 /** Resolves to false once the reader has closed. The text must be safe for a terminal. */

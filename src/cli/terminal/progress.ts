@@ -2,7 +2,7 @@
 // with its rate and the time that remains.
 
 import type { Progress } from '../../async.ts'
-import type { Context } from '../call/context.ts'
+import type { Context } from '../call/command.ts'
 
 /** Work that ends sooner shows nothing. */
 const QUIET_MS = 400

@@ -6,9 +6,7 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { StoreError } from '../../errors.ts'
 import { visible } from '../../text/visible.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { CommandError, type Context, type Input } from '../call/command.ts'
 
 type Ask = (question: string) => Promise<string>
 

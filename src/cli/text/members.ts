@@ -3,12 +3,11 @@
 import { StoreError } from '../../errors.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { MemberOptions, MembersChanged } from '../../store/sync/change-members.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import type { Answer, Context, Input } from '../call/command.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 import { exitCodeOf } from '../terminal/output.ts'
 
-export function memberOptions(context: Context, input: Input): MemberOptions {
+export function onlineOptions(context: Context, input: Input): MemberOptions {
   const access = remoteAccess(context)
   return { access, only: input.flag('only'), signal: context.interrupts.signal }
 }

@@ -2,10 +2,10 @@
 // refused remote must not read as if the local store were damaged.
 
 import { plainMessage, surfaceOf } from '../../api/error-surface.ts'
-import { hasCode, StoreError } from '../../errors.ts'
+import { StoreError, hasCode } from '../../errors.ts'
 import type { RemoteStatus } from '../../store/sync/remote-state.ts'
 import { isFailureOfRemote, isVerdict } from '../../store/sync/report.ts'
-import { CommandError } from '../call/command-error.ts'
+import { CommandError } from '../call/command.ts'
 import { countText } from './sizes.ts'
 
 /** The circumstances of a failed sync. */

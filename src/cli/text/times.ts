@@ -3,9 +3,7 @@
 import { timestamp } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import type { ClockLeap } from '../../store/session/writer-clock.ts'
-import { usageError } from '../call/command-error.ts'
-import type { Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { type Context, type Input, usageError } from '../call/command.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
   s: 1000,

@@ -6,9 +6,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parseCommandLine } from '../../../src/cli/parse.ts'
-import { commands } from '../../../src/cli/table.ts'
+import { loadCommands } from '../../../src/cli/table.ts'
 import { git } from '../../support/temporary.ts'
 
+const commands = await loadCommands()
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 /** Without what is made of the table, and the format, which shows subjects of commits. */
 const documents = git(['ls-files', '-z', '*.md'], root)
@@ -24,9 +25,9 @@ function wordsOf(command: string): readonly string[] {
 }
 
 /** What the command line says against it; undefined if it takes it. */
-function problemOf(command: string): string | undefined {
+async function problemOf(command: string): Promise<string | undefined> {
   try {
-    parseCommandLine(wordsOf(command), commands)
+    await parseCommandLine(wordsOf(command))
     return undefined
   } catch (error) {
     return `${command}: ${String(error)}`
@@ -53,16 +54,15 @@ const named = documents.flatMap(([path, text]) =>
 )
 
 describe('the documents', () => {
-  test.each(typed)('%s: %s', (_, command) => {
-    expect(problemOf(command)).toBeUndefined()
+  test.each(typed)('%s: %s', async (_, command) => {
+    expect(await problemOf(command)).toBeUndefined()
   })
 
-  test('name commands and options that exist', () => {
-    const unknown = named.flatMap(([path, command]) => {
-      const problem = problemOf(command)
-      const isIncomplete = problem === undefined || / needs /.test(problem)
-      return isIncomplete ? [] : [`${path}: ${problem}`]
-    })
+  test('name commands and options that exist', async () => {
+    const problems = await Promise.all(
+      named.map(async ([path, command]) => [path, (await problemOf(command)) ?? ''] as const),
+    )
+    const unknown = problems.filter(([, problem]) => problem !== '' && !/ needs /.test(problem))
     expect(unknown).toEqual([])
     expect(Math.min(typed.length, named.length)).toBeGreaterThan(5)
   })

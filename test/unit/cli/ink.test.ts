@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { Input } from '../../../src/cli/call/command.ts'
-import type { Context } from '../../../src/cli/call/context.ts'
-import type { Environment, Terminal } from '../../../src/cli/call/environment.ts'
+import type { Terminal } from '../../../src/cli/call/environment.ts'
 import { inkOf } from '../../../src/cli/terminal/ink.ts'
 
 const escape = '\u001b[2J'
@@ -16,47 +15,6 @@ const pipe: Terminal = {
 }
 const screen: Terminal = { ...pipe, output: true, capable: true }
 
-function context(terminal: Terminal, noColour = false): Context {
-  const environment: Environment = {
-    storeDirectory: '',
-    identityFile: '',
-    identityIsNamed: false,
-    identityText: undefined,
-    serverDirectory: '',
-    stateDirectory: '',
-    passphraseFile: undefined,
-    newPassphraseFile: undefined,
-    recoveryKeyFile: undefined,
-    operatorSecretFile: undefined,
-    anthropicApiKey: undefined,
-    anthropicApiKeyFile: undefined,
-    certificatesFile: undefined,
-    editor: undefined,
-    pager: undefined,
-    noColour,
-    runtimeDirectory: undefined,
-    homeDirectory: '',
-    claudeDirectory: '',
-    claudePolicyDirectory: '',
-    basicMemoryDirectories: [],
-    loginName: undefined,
-    hostName: '',
-    searchPath: '',
-    terminal,
-  }
-  const interrupts = {
-    signal: new AbortController().signal,
-    patiently: <T>(_: string, work: () => Promise<T>) => work(),
-    untilStopped: <T>(_: string, work: () => Promise<T>) => work(),
-    cancellable: <T>(work: (signal: AbortSignal) => Promise<T>) => {
-      return work(new AbortController().signal)
-    },
-    ignoring: <T>(work: () => Promise<T>) => work(),
-    atExit: () => () => undefined,
-  }
-  return { environment, interrupts, clock: () => 0, notices: [], accepted: new Map() }
-}
-
 describe('ink', () => {
   test.each<[name: string, terminal: Terminal, noColour: boolean, when: string, colours: boolean]>([
     ['a terminal', screen, false, 'auto', true],
@@ -68,7 +26,7 @@ describe('ink', () => {
     ['a pipe with --color', pipe, false, 'always', true],
   ])('on %s', (_, terminal, noColour, when, colours) => {
     const input = new Input([], new Map([['color', [when]]]), new Set())
-    const ink = inkOf(context(terminal, noColour), input)
+    const ink = inkOf({ environment: { terminal, noColour } }, input)
     expect(ink.paint('red', 'x')).toBe(colours ? '\u001b[31mx\u001b[m' : 'x')
     const harmless = colours || terminal.output
     expect(ink.plain(escape)).toBe(harmless ? '‹U+001B›[2J' : escape)

@@ -10,7 +10,6 @@ import {
   ignoresCase,
 } from '../../../src/cli/machine/memory-files.ts'
 import { parseCommandLine, wantsJson } from '../../../src/cli/parse.ts'
-import { commands } from '../../../src/cli/table.ts'
 import { progressLine } from '../../../src/cli/terminal/progress.ts'
 import { numberText, sizeText } from '../../../src/cli/text/sizes.ts'
 import { storePath } from '../../../src/cli/text/store-path.ts'
@@ -31,16 +30,20 @@ test('a local time is one that options take, to the second', () => {
   }
 })
 
+async function run(args: readonly string[]) {
+  const invocation = await parseCommandLine(args)
+  if (invocation.type !== 'run') throw new Error('no command was found')
+  return invocation
+}
+
 describe('a command line', () => {
-  test('may have its common options before or after the verb', () => {
+  test('may have its common options before or after the verb', async () => {
     for (const args of [
       ['--store', 'x', '--json', 'log', 'a'],
       ['log', 'a', '--json', '--store=x'],
       ['history', '--store', 'x', 'a', '--json'],
     ]) {
-      const invocation = parseCommandLine(args, commands)
-      if (invocation.type !== 'run') throw new Error('no command was found')
-      const { command, input } = invocation
+      const { command, input } = await run(args)
       expect([command.name, input.argument(0), input.text('store'), input.flag('json')]).toEqual([
         'log',
         'a',
@@ -56,25 +59,21 @@ describe('a command line', () => {
     [['create', 'a', '--text='], ''],
     [['create', 'a', '--text=--json'], '--json'],
     [['create', 'a', '--text', '--unknown'], '--unknown'],
-  ])('%j gives --text %j', (args, text) => {
-    const invocation = parseCommandLine(args, commands)
-    if (invocation.type !== 'run') throw new Error('no command was found')
-    expect(invocation.input.text('text')).toBe(text)
+  ])('%j gives --text %j', async (args, text) => {
+    const { input } = await run(args)
+    expect(input.text('text')).toBe(text)
   })
 
-  test('takes any number of a repeated argument, also none', () => {
+  test('takes any number of a repeated argument, also none', async () => {
     for (const typed of [[], ['a'], ['a', 'b', 'c']]) {
-      const invocation = parseCommandLine(['redact', ...typed], commands)
-      if (invocation.type !== 'run') throw new Error('no command was found')
-      expect(invocation.input.arguments(0)).toEqual(typed)
+      const { input } = await run(['redact', ...typed])
+      expect(input.arguments(0)).toEqual(typed)
     }
   })
 
-  test('keeps each value of an option that is given again, and the last one counts', () => {
+  test('keeps each value of an option that is given again, and the last one counts', async () => {
     const args = ['report', '--certificate', 'a', '--format', 'csv', '--certificate=b']
-    const invocation = parseCommandLine(args, commands)
-    if (invocation.type !== 'run') throw new Error('no command was found')
-    const { input } = invocation
+    const { input } = await run(args)
     expect([input.texts('certificate'), input.text('certificate')]).toEqual([['a', 'b'], 'b'])
     expect([input.texts('out'), input.text('out'), input.texts('format')]).toEqual([
       [],
@@ -83,11 +82,10 @@ describe('a command line', () => {
     ])
   })
 
-  test('ends its options at --', () => {
-    const invocation = parseCommandLine(['cat', '--', '--json'], commands)
-    if (invocation.type !== 'run') throw new Error('no command was found')
-    expect(invocation.input.argument(0)).toBe('--json')
-    expect(invocation.input.flag('json')).toBe(false)
+  test('ends its options at --', async () => {
+    const { input } = await run(['cat', '--', '--json'])
+    expect(input.argument(0)).toBe('--json')
+    expect(input.flag('json')).toBe(false)
     expect(wantsJson(['cat', '--', '--json'])).toBe(false)
   })
 
@@ -99,8 +97,8 @@ describe('a command line', () => {
     [['help', 'key', 'show'], 'key show'],
     [['log', '-h'], 'log'],
     [['create', '--help'], 'create'],
-  ])('%j asks for help on %s', (args, name) => {
-    const invocation = parseCommandLine(args, commands)
+  ])('%j asks for help on %s', async (args, name) => {
+    const invocation = await parseCommandLine(args)
     expect(invocation.type).toBe('help')
     expect(invocation.type === 'help' ? invocation.command?.name : '').toBe(name)
   })

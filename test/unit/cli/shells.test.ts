@@ -7,11 +7,13 @@ import { describe, expect, test } from 'vitest'
 import { shells } from '../../../src/cli/commands/completion.ts'
 import { commandHelp, overview } from '../../../src/cli/help.ts'
 import { parseCommandLine } from '../../../src/cli/parse.ts'
-import { commandGroups, commands } from '../../../src/cli/table.ts'
+import { loadGroups } from '../../../src/cli/table.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 import { requires } from '../../support/tools.ts'
 
 const bash = requires('bash')
+const commandGroups = await loadGroups()
+const commands = commandGroups.flatMap((group) => group.commands)
 
 function scriptFor(shell: string): string {
   return shells[shell]?.(commands) ?? ''
@@ -33,12 +35,11 @@ describe('help', () => {
 
 test.each([['redcat'], ['undp'], ['key', 'recovry'], ['remote', 'remvoe'], ['expir']])(
   'a typing error never suggests what destroys: %s %s',
-  (...words: readonly string[]) => {
+  async (...words: readonly string[]) => {
     const harmful = commands.filter(({ destroys }) => destroys === true)
     const names = harmful.flatMap(({ name, aliases = [] }) => [name, ...aliases])
-    for (const name of names) {
-      expect(() => parseCommandLine(words, commands)).not.toThrow(`did you mean "${name}"`)
-    }
+    const parsed = parseCommandLine(words)
+    for (const name of names) await expect(parsed).rejects.not.toThrow(`did you mean "${name}"`)
   },
 )
 
@@ -50,11 +51,11 @@ test.each([
   [['expo'], '; did you mean "export"?'],
   [['device', 'remov'], ''],
   [['co'], ''],
-])('%j is taken for what is one edit away or begins so%s', (words, suggested) => {
-  const parse = (): unknown => parseCommandLine(words, commands)
-  expect(parse).toThrow(/^There is no command|needs a second word/)
-  if (suggested === '') expect(parse).not.toThrow('did you mean')
-  else expect(parse).toThrow(suggested)
+])('%j is taken for what is one edit away or begins so%s', async (words, suggested) => {
+  const parsed = parseCommandLine(words)
+  await expect(parsed).rejects.toThrow(/^There is no command|needs a second word/)
+  if (suggested === '') await expect(parsed).rejects.not.toThrow('did you mean')
+  else await expect(parsed).rejects.toThrow(suggested)
 })
 
 describe.skipIf(bash.missing)(`completion${bash.note}`, () => {

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { memoryTool } from '../../../src/anthropic/memory-tool.ts'
-import { CommandError } from '../../../src/cli/call/command-error.ts'
+import { CommandError } from '../../../src/cli/call/command.ts'
 import { answerText, errorText } from '../../../src/cli/terminal/output.ts'
 import { StoreError } from '../../../src/errors.ts'
 import { newStore } from '../../support/stores.ts'

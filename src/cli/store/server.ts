@@ -1,17 +1,45 @@
-// Where a server keeps its stores, and the identity that opens them: for `serve` and the verbs that
-// manage it.
+// Where a server keeps its stores, the identity that opens them, and what new stores have: for
+// `serve` and the verbs that manage it.
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { errorSurface, plainMessage } from '../../api/error-surface.ts'
-import { type ErrorCode, StoreError } from '../../errors.ts'
+import { StoreError, type ErrorCode } from '../../errors.ts'
 import { findIdentity, withIdentityFile } from '../../home/identity-file.ts'
-import { type HostAdministration, openHostAdministration } from '../../hosting/administration.ts'
-import { type Identity, parseIdentity } from '../../keys/identity.ts'
-import { CommandError } from '../call/command-error.ts'
-import type { Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
+import { ensureOperatorSecret } from '../../home/identity-file.ts'
+import { openHostAdministration, type HostAdministration } from '../../hosting/administration.ts'
+import type { HostRecovery } from '../../hosting/hosted-stores.ts'
+import { parseIdentity, type Identity } from '../../keys/identity.ts'
+import {
+  contentBytesDefault,
+  contentBytesFormatMax,
+  memoriesDefault,
+  memoriesMax,
+} from '../../limits.ts'
+import type { CreateOptions } from '../../store/create.ts'
+import { CommandError, type Context, type Input, type OptionTexts } from '../call/command.ts'
+import { readPlainFile } from '../machine/files.ts'
+import { findOperatorSecret } from '../machine/secrets.ts'
 import { askSecret, canAsk } from '../terminal/prompt.ts'
+
+/** Options of every verb about a server. */
+export const placeOptions: OptionTexts = {
+  '--data <directory>': 'Where its stores are; else the default',
+  '--state <directory>':
+    'State outside of them that reveals a rollback; else GITLOCKET_STATE_DIRECTORY',
+}
+
+export const workspaceOption: OptionTexts = {
+  '--workspace <id>': 'The workspace, wrkspc_…; else the default one',
+}
+
+/** Options of every verb that decides what new stores have. */
+export const newStoreOptions: OptionTexts = {
+  '--owner-card <file>':
+    'The device card of an owner of new stores, in place of an operator secret',
+  '--content-limit <bytes>': 'Of new stores: the largest memory',
+  '--memory-limit <number>': 'Of new stores: how many memories',
+}
 
 export interface ServerPlace {
   readonly dataDirectory: string
@@ -110,4 +138,27 @@ async function findServerIdentity(
     'Restore the identity file from its copy, or name it with GITLOCKET_IDENTITY_FILE',
     { place: `server: ${dataDirectory}` },
   )
+}
+
+/** The recovery of the stores if this machine is lost. */
+export async function recoveryOf(context: Context, input: Input): Promise<HostRecovery> {
+  const cards = input.texts('owner-card')
+  if (cards.length > 0) {
+    return { owners: cards.map((file) => readPlainFile('the device card', file)) }
+  }
+  const given = findOperatorSecret(context)
+  if (given !== undefined) return { operatorSecret: given }
+  const { path, operatorSecret, isNew } = await ensureOperatorSecret(context.environment)
+  if (isNew) {
+    const reason = 'it recovers every store of this server if this machine is lost'
+    process.stderr.write(`Made an operator secret at ${path}: keep a copy elsewhere, ${reason}\n`)
+  }
+  return { operatorSecret }
+}
+
+export function storeLimitsOf(input: Input): NonNullable<CreateOptions['limits']> {
+  return {
+    contentBytes: input.integer('content-limit', 1, contentBytesFormatMax) ?? contentBytesDefault,
+    memories: input.integer('memory-limit', 1, memoriesMax) ?? memoriesDefault,
+  }
 }

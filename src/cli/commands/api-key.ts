@@ -4,13 +4,53 @@
 import { pageJson, type Wire } from '../../api/wire.ts'
 import type { Workspace } from '../../hosting/catalogue.ts'
 import type { ApiKey } from '../../hosting/credentials.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { withAdministration } from '../store/server-place.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { placeOptions, withAdministration, workspaceOption } from '../store/server.ts'
 import { timeFormat } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
 
-export function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'api-key create',
+    summary: 'Create an API key for a server; it is shown once',
+    options: {
+      '--name <text>': 'Its purpose, for people',
+      ...workspaceOption,
+      ...placeOptions,
+    },
+    run: apiKeyCreate,
+  },
+  {
+    name: 'api-key list',
+    summary: 'List the API keys of a server',
+    options: placeOptions,
+    run: apiKeyList,
+  },
+  {
+    name: 'api-key revoke',
+    destroys: true,
+    summary: 'Revoke an API key; its sessions end with it',
+    usage: '<id>',
+    options: placeOptions,
+    notes: ['From the next request on. Its earlier writes are kept, in its name.'],
+    run: apiKeyRevoke,
+  },
+  {
+    name: 'workspace create',
+    summary: 'Create a workspace: its keys see its stores, and no others',
+    usage: '<name>',
+    options: placeOptions,
+    run: workspaceCreate,
+  },
+  {
+    name: 'workspace list',
+    summary: 'List the workspaces of a server',
+    options: placeOptions,
+    run: workspaceList,
+  },
+]
+
+function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const name = input.text('name') ?? 'key'
     const { key, token } = await host.createKey(name, input.text('workspace'))
@@ -28,7 +68,7 @@ export function apiKeyCreate(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-export function apiKeyList(context: Context, input: Input): Promise<Answer> {
+function apiKeyList(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const keys = host.keys()
     const time = timeFormat(context)
@@ -45,14 +85,14 @@ export function apiKeyList(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-export function apiKeyRevoke(context: Context, input: Input): Promise<Answer> {
+function apiKeyRevoke(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const key = await host.revokeKey(input.argument(0))
     return { text: `Revoked ${key.keyId}, and ended its sessions\n`, json: keyJson(key) }
   })
 }
 
-export function workspaceCreate(context: Context, input: Input): Promise<Answer> {
+function workspaceCreate(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const workspace = await host.createWorkspace(input.argument(0))
     const next = `Next: gitlocket api-key create --workspace ${workspace.workspaceId}`
@@ -63,7 +103,7 @@ export function workspaceCreate(context: Context, input: Input): Promise<Answer>
   })
 }
 
-export function workspaceList(context: Context, input: Input): Promise<Answer> {
+function workspaceList(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const workspaces = host.workspaces()
     const time = timeFormat(context)

@@ -5,14 +5,48 @@ import { pageJson, storeObject, type Wire } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import type { HostAdministration } from '../../hosting/administration.ts'
 import type { HostedStore } from '../../hosting/catalogue.ts'
-import type { Answer, Input } from '../call/command.ts'
-import type { Context } from '../call/context.ts'
-import { authorOf } from '../call/options.ts'
-import { recoveryOf, storeLimitsOf } from '../store/new-stores.ts'
-import { withAdministration } from '../store/server-place.ts'
+import type { Answer, Command, Context, Input } from '../call/command.ts'
+import { authorOf, noGuardOption } from '../call/options.ts'
+import {
+  newStoreOptions,
+  placeOptions,
+  recoveryOf,
+  storeLimitsOf,
+  withAdministration,
+  workspaceOption,
+} from '../store/server.ts'
 import { timeFormat } from '../text/times.ts'
 
-export function storeCreate(context: Context, input: Input): Promise<Answer> {
+export const commands: readonly Command[] = [
+  {
+    name: 'store create',
+    summary: 'Create a store on a server, also while it runs',
+    usage: '<name>',
+    options: {
+      ...workspaceOption,
+      ...noGuardOption,
+      ...newStoreOptions,
+      ...placeOptions,
+      '--actor <id>': 'The user to record; else the login name',
+    },
+    notes: [
+      'The API keys of the workspace reach it with their next request. What recovers it is ' +
+        'decided as by `serve`: give it the options that the server was started with.',
+    ],
+    run: storeCreate,
+  },
+  {
+    name: 'store list',
+    summary: 'List the stores of a server, newest first, archived ones too',
+    options: {
+      '--workspace <id>': 'Of this workspace, wrkspc_…; else of all',
+      ...placeOptions,
+    },
+    run: storeList,
+  },
+]
+
+function storeCreate(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const store = await host.createStore({
       name: input.argument(0),
@@ -27,7 +61,7 @@ export function storeCreate(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-export function storeList(context: Context, input: Input): Promise<Answer> {
+function storeList(context: Context, input: Input): Promise<Answer> {
   return withAdministration(context, input, async (host) => {
     const stores = storesOf(host, input.text('workspace'))
     const time = timeFormat(context)

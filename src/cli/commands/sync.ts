@@ -62,8 +62,8 @@ export const commands: readonly Command[] = [
         'and lists what it leaves out, redactions first. The refusal lists what either side has ' +
         'redacted and changed. With --redo an owner repeats that of the other side in its own ' +
         'name, but never a passphrase or a recovery key.',
-      '--watch looks for changes here, and at remotes at a path, every second. Every other remote ' +
-        'is asked for its newest commit at each interval, on average, with one request.',
+      '--watch looks for changes here, and at remotes at a path, every second. Every other ' +
+        'remote is asked for its newest commit at each interval, on average, with one request.',
       '--watch reports each transfer and each error once, and waits longer while no remote can ' +
         'be reached. Ctrl-C and SIGTERM end it with 0; an error that another attempt does not ' +
         'fix ends it with its own code.',

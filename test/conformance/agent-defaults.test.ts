@@ -44,7 +44,7 @@ describe('what it gives', () => {
     })
   })
 
-  test('without thinking there is none to clear', () => {
+  test('clears no thinking where the model does not think', () => {
     expect(agentDefaults('# Memory', { thinking: false })).toEqual({
       betas: [contextBeta],
       context_management: { edits: [clearing] },
@@ -160,7 +160,7 @@ describe('in requests', () => {
     expect(resultsOf(api.received[3])['look']?.['content']).toContain('/memories')
   }
 
-  test('the API refuses what is not in this order, or without thinking', async () => {
+  test('the API refuses another order of the edits, or the edit without thinking', async () => {
     const api = await scripted([])
     const { messages } = new Anthropic({ apiKey: 'k', baseURL: api.url, maxRetries: 0 }).beta
     const given = agentDefaults('# Memory')

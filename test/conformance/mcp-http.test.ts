@@ -62,7 +62,7 @@ describe.each(eras)('in the protocol %s', { tags: 'slow' }, (era) => {
     await caller.close()
   })
 
-  test('a session reaches what is attached to it, as it was attached', async () => {
+  test('a session reaches its attached stores, each with its access', async () => {
     const readOnly = { type: 'memory_store', memory_store_id: rules.id, access: 'read_only' }
     const { id, token } = await at.session([notes, { ...readOnly, instructions: 'Obey them' }])
     const caller = await connect(era, { token, name: 'sesn_00000000000000000000000000' })

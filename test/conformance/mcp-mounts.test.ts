@@ -1,5 +1,5 @@
 // Several stores by MCP, each a directory of /memories: what the client is told of them, and that
-// every tool stays in the store that a path names, with the access of that one.
+// every tool works in the store of the path, with its access.
 
 import { beforeEach, expect, test } from 'vitest'
 import { hasCode } from '../../src/errors.ts'
@@ -23,7 +23,7 @@ beforeEach(async () => {
   caller = (await connectTo(stores)).caller
 })
 
-test('the instructions name each with its access, and say what the program says', () => {
+test('the instructions name each with its access, and quote the program', () => {
   const instructions = caller.client.getInstructions() ?? ''
   expect(instructions).toMatch(/^- \/memories\/team \(read and write\)$/m)
   expect(instructions).toMatch(/^ {2}Instructions: One file per project\.$/m)
@@ -44,7 +44,7 @@ test('a list, a search and the resources are of all of them', async () => {
   expect(uris.toSorted()).toEqual(['memory://rules/b.md', 'memory://team/a.md'])
 })
 
-test('a write goes to the store of its path, and to none that is read only', async () => {
+test('writes to the store of the path, and never to a read-only one', async () => {
   const written = { path: '/memories/team/c.md', content: 'c' }
   expect(await caller.value('memory_write', written)).toMatchObject({ path: '/memories/team/c.md' })
   const refused = await caller.call('memory_write', { path: '/memories/rules/c.md', content: 'c' })

@@ -97,7 +97,7 @@ describe.each(eras)('in the protocol %s', (era) => {
   })
 })
 
-describe('what is there', () => {
+describe('existing files', () => {
   test.each<[string, object, unknown[]]>([
     ['the root', {}, ['/memories/a.md', '/memories/d/']],
     ['a directory', { path: '/memories/d' }, ['/memories/d/b.txt', '/memories/d/e/']],
@@ -204,7 +204,7 @@ test('a long memory is read in parts, none of which is too long', async () => {
   expect(read).toBe(content)
 })
 
-test('the history says who wrote what, and goes on page by page', async () => {
+test('lists the author of each version, page by page', async () => {
   const store = await storeWithFiles()
   const caller = await callerOf(store)
   await caller.value('memory_write', { path: a, content: 'new' })
@@ -217,7 +217,7 @@ test('the history says who wrote what, and goes on page by page', async () => {
   expect(pathsOf(all)).toHaveLength(4)
 })
 
-test('what is erased is neither read nor brought back', async () => {
+test('an erased version is neither read nor restored', async () => {
   const store = await storeWithFiles()
   const caller = await callerOf(store)
   const before = await caller.value('memory_read', { path: a })

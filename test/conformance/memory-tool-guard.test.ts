@@ -223,7 +223,7 @@ test('in a turn of several calls only the sensitive one fails', async () => {
 })
 
 describe('a guard of the program', () => {
-  test('is asked beside that of the settings, and names what it finds', async () => {
+  test('is asked in addition to that of the settings, and names its findings', async () => {
     const guard: ContentGuard = async (text) =>
       text.includes('Falcon') ? [{ rule: 'code name', line: 1 }] : []
     const { store } = await newStore({ guard })

@@ -1,5 +1,5 @@
-// Input that no model should write, and options: each refusal names the parameter and what is
-// expected, and no failure shows more than our own sentences.
+// Input that no model should write, and options: each refusal names the parameter and the expected
+// value, and no failure shows more than our own sentences.
 
 import { describe, expect, test } from 'vitest'
 import {

@@ -173,7 +173,7 @@ describe('the directory of a store', () => {
   })
 })
 
-test('a rename between stores is refused, and what is said instead works', async () => {
+test('refuses a rename between stores, and its advice works', async () => {
   const { stores, ask } = await three()
   const [old_path, new_path] = ['/memories/work/plans/now.md', '/memories/home/now.md']
   expect(await ask('rename', { old_path, new_path })).toBe(
@@ -226,7 +226,7 @@ describe('the names of directories', () => {
     expect(await named(['Notes'], ['other', 'NOTES'])).toEqual(['NOTES/', 'notes-…/'])
   })
 
-  test('that are given stay as they are', async () => {
+  test('that are given are not changed', async () => {
     expect(await named(['x', 'Tägebuch 1'], ['x', '日記'])).toEqual(['Tägebuch 1/', '日記/'])
   })
 
@@ -253,7 +253,7 @@ describe('the names of directories', () => {
   })
 })
 
-describe('what is given', () => {
+describe('invalid mounts', () => {
   test('is one to eight stores, each of them once', async () => {
     const { store } = await newStore()
     const nine = await Promise.all(Array.from({ length: 9 }, () => newStore()))

@@ -1,6 +1,6 @@
-// What docs/MEMORY-TOOL.md says that the SDK's own file tool (`BetaLocalFilesystemMemoryTool`) gets
-// wrong, tested on it and on gitlocket side by side. If a row about the reference fails after an
-// update of the SDK, the document claims too much.
+// The mistakes of the SDK's own file tool (`BetaLocalFilesystemMemoryTool`) that
+// docs/MEMORY-TOOL.md names, tested on it and on gitlocket side by side. If a row about the
+// reference fails after an update of the SDK, the document claims too much.
 
 import { readFileSync } from 'node:fs'
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory'

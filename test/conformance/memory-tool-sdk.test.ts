@@ -158,7 +158,7 @@ describe('types and classes', () => {
 })
 
 describe('unexpected failures', () => {
-  test('a closed store says so', async () => {
+  test('reports a closed store', async () => {
     const { store } = await newStore(temporaryDirectory())
     await store.close()
     for (const command of ['view', 'delete'] as const) {
@@ -183,7 +183,7 @@ describe('unexpected failures', () => {
     await store.close().catch(() => undefined)
   })
 
-  test('a foreign error is not shown, and stays in the cause', async () => {
+  test('hides a foreign error, and keeps it as the cause', async () => {
     const { store } = await newStore(temporaryDirectory())
     const cause = new Error(`ENOENT: ${store.id}`)
     const input = {

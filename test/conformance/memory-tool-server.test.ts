@@ -1,5 +1,5 @@
 // The memory tool over HTTP, `POST /v1/gitlocket/memory_tool`: which stores a credential reaches,
-// where they are, and what is an answer for the model or an error of the request.
+// where they are, and whether a failure is an answer for the model or an error of the request.
 
 import { rmSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -159,7 +159,7 @@ describe('the answer', () => {
   })
 })
 
-test('what is wrong with a store is an error, for the operator alone', async () => {
+test('a fault of a store is an error, for the operator alone', async () => {
   const broken = await at.store({ name: 'broken' })
   await at.stop()
   rmSync(`${newHostPlace(at.directory).dataDirectory}/stores/${broken.id}`, { recursive: true })

@@ -1,5 +1,5 @@
 // The documented answers of the memory tool, each through the handlers and through the tool runners
-// of both generations of the SDK, so that what the model reads is what the documentation says.
+// of both generations of the SDK, so that the model reads the documented texts.
 
 import { runRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool'
 import { runRunnableTool as runRunnableTool0 } from 'anthropic-sdk-0/lib/tools/BetaRunnableTool'

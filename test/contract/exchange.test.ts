@@ -54,7 +54,7 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
       expect(found?.type).toBe(type)
       expect(equalBytes(found?.body ?? new Uint8Array(0), body)).toBe(true)
     }
-    // Only the objects: what the branch is to be is decided elsewhere.
+    // Only the objects: the new branch is decided elsewhere.
     expect(target.head).toBeUndefined()
     pack.close()
     await source.close()
@@ -177,7 +177,7 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
     await store.close()
   })
 
-  test('a tracking ref says what it was told, until it is removed', async () => {
+  test('a tracking ref has its last value until it is removed', async () => {
     const store = await create()
     const [transition] = new TestHistory(23).take(1)
     if (transition === undefined) throw new Error('unreachable')
@@ -219,7 +219,7 @@ describe.each(kinds)('exchange (%s)', (_, create) => {
     if (transition === undefined) throw new Error('unreachable')
     await store.exclusive(() => store.commit([transition]))
     await store.exchange.track('origin', transition.next)
-    // As of a head that somebody has erased meanwhile.
+    // As of a head that was erased concurrently.
     await store.exchange.track('origin', 'a'.repeat(40))
     expect(store.exchange.tracked('origin')).toBeUndefined()
     await store.close()

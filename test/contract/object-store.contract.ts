@@ -125,7 +125,7 @@ export function describeObjectStore(kind: string, create: () => Promise<ObjectSt
       await store.close()
     })
 
-    test('what a transition erases is gone after a checkpoint, and nothing else', async () => {
+    test('a checkpoint removes the erased objects of a transition, and no others', async () => {
       const store = await create()
       const history = new TestHistory(7)
       const transitions = history.take(12)

@@ -107,7 +107,7 @@ onServers('concurrency', (at) => {
       expect(idsOf(versions).toSorted()).toEqual(written)
     })
 
-    test('creations beside each other, over several stores', { tags: 'slow' }, async () => {
+    test('concurrent creations, over several stores', { tags: 'slow' }, async () => {
       const stores = await Promise.all([0, 1, 2, 3].map(() => at.store()))
       const { winners } = await race(32, async (n) => {
         const store = stores[n % 4]

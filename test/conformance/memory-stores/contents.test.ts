@@ -89,7 +89,7 @@ onServers('contents', (at) => {
     })
   })
 
-  describe('6.2: what is no text', () => {
+  describe('6.2: contents that are not text', () => {
     test.each([
       ['NUL', 'a\\u0000b'],
       ['a lone high surrogate', '\\ud800'],

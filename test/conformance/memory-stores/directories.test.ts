@@ -108,7 +108,7 @@ onServers('directories', (at) => {
       expectRefused(await at.caller.get(`${store.path}/memories?depth=${depth}`), 400)
     })
 
-    test('a directory goes with its last memory', async () => {
+    test('a directory disappears with its last memory', async () => {
       const base = await at.store()
       const { id } = await base.create('/dir/a')
       expect(pathsOf(await base.memories('depth=1'))).toEqual(['/dir/'])

@@ -132,7 +132,7 @@ onServers('errors', (at) => {
       expectRefused(await at.caller.post(store.path, body), 400)
     })
 
-    test('fields that nobody knows are ignored', async () => {
+    test('unknown fields are ignored', async () => {
       const more = { unknown: { a: [1] }, type: 'x', id: 'memstore_mine', created_at: 1 }
       const made = expectDone(await at.caller.post(storesPath, { name: 'a', ...more }))
       expect(made.id).not.toBe('memstore_mine')
@@ -186,7 +186,7 @@ onServers('errors', (at) => {
         .replace('VERSION', memory.memory_version_id)
   })
 
-  describe('2.6: what is worth repeating', () => {
+  describe('2.6: retries', () => {
     test('a path conflict is not', async () => {
       const again = { path: '/dir/a.md', content: '' }
       const { headers } = await at.caller.post(`${store.path}/memories`, again)

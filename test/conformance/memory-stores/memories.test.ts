@@ -98,7 +98,7 @@ onServers('memories', (at) => {
   })
 
   describe('6.3: occupancy', () => {
-    test('a path is taken by what is at it, above it and below it', async () => {
+    test('a path is taken by a memory at it, above it or below it', async () => {
       const { id } = await store.create('/taken/by/one')
       const conflicts = async (path: string, blocker: string) => {
         expectPathConflict(await create({ path, content: 'x' }), id, blocker)
@@ -182,7 +182,7 @@ onServers('memories', (at) => {
       )
     })
 
-    test('null for the precondition is none', async () => {
+    test('ignores a null precondition', async () => {
       const { id } = await store.create('/nullguard', 'a')
       const { status } = await update(id, { content: 'b', precondition: null })
       expect([200, 400]).toContain(status)

@@ -48,7 +48,7 @@ export function memoryObject(
   }
 }
 
-/** Of a version that holds `content`; undefined for a deletion. */
+/** Checks a version that holds `content`; undefined for a deletion. */
 export function versionObject(
   content: string | undefined,
   fields: object,

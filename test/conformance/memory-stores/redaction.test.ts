@@ -15,7 +15,7 @@ onServers('redaction', (at) => {
     return { store, id, old, current, redact }
   }
 
-  test('8.1: what it said is null for good, and the rest stays', async () => {
+  test('8.1: content and path are null for good, and the rest is kept', async () => {
     const { store, id, old } = await given()
     const before = await store.get(`/memory_versions/${old}`)
     const memory = await store.get(`/memories/${id}`)
@@ -50,7 +50,7 @@ onServers('redaction', (at) => {
     expect(redacted.created_by).toEqual(apiActor(at.key.id))
   })
 
-  test('8.1: paths of versions are gone too: the old name of a renamed memory', async () => {
+  test('8.1: paths of versions are erased too: the old name of a renamed memory', async () => {
     const store = await at.store()
     const { id, memory_version_id } = await store.create('/secret-name', 'a')
     await store.update(id, { path: '/public-name' })

@@ -56,7 +56,7 @@ onServers('sdk', (at) => {
       client = connect()
     })
 
-    test('1.2, 1.3: it says who it is in its own way', async () => {
+    test('1.2, 1.3: it authenticates in its own way', async () => {
       const fresh = connect()
       await fresh.beta.memoryStores.list()
       const [{ url, headers, status } = { url: '', headers: new Headers(), status: 0 }] = asked
@@ -132,7 +132,7 @@ onServers('sdk', (at) => {
       expect(deletions.data).toHaveLength(1)
     })
 
-    test('4.2: it goes through all pages', async () => {
+    test('4.2: it reads all pages', async () => {
       const { id } = await client.beta.memoryStores.create({ name: 'pages' })
       for (let n = 10; n < 33; n++) {
         await client.beta.memoryStores.memories.create(id, { path: `/${n}`, content: '' })

@@ -37,7 +37,7 @@ onServers('sessions', (at) => {
     at.caller.post(sessionsPath, { resources, ...more })
 
   describe('10.6: the session', () => {
-    test('it has its token, its end and what is attached', async () => {
+    test('it has its token, its end and its resources', async () => {
       const resources = [
         attached(written),
         attached(read, { access: 'read_only', instructions: 'Look here' }),
@@ -70,7 +70,7 @@ onServers('sessions', (at) => {
       ])
     })
 
-    test('what it has is taken for another one', async () => {
+    test('the resources of one are accepted for another', async () => {
       const { resources } = await at.session([written, attached(read, { access: 'read_only' })])
       expect((await at.session(resources)).resources).toEqual(resources)
     })
@@ -80,7 +80,7 @@ onServers('sessions', (at) => {
       expect(resources).toMatchObject([{ access: 'read_write', instructions: null }])
     })
 
-    test('name and description are what they were then', async () => {
+    test('name and description are those at its creation', async () => {
       const store = await at.store({ name: 'Then', description: 'then' })
       const { resources } = await at.session([store])
       expectDone(await at.caller.post(store.path, { name: 'Now', description: 'now' }))
@@ -188,7 +188,7 @@ onServers('sessions', (at) => {
       }
     })
 
-    test('the list shows what is attached, page by page', async () => {
+    test('lists the attached stores, page by page', async () => {
       const list = await token.get(`${storesPath}?include_archived=true`)
       expect(idsOf(expectDone(list).data).toSorted()).toEqual([written.id, read.id].toSorted())
       const { data, next_page } = expectDone(await token.get(`${storesPath}?limit=1`))
@@ -250,7 +250,7 @@ onServers('sessions', (at) => {
       expectDone(await token.get(written.path))
     })
 
-    test('a store that is archived or deleted meanwhile', async () => {
+    test('a store that is archived or deleted after it was attached', async () => {
       const [archived, deleted] = [await at.store(), await at.store()]
       const mine = at.as((await at.session([archived, deleted])).token)
       expectDone(await at.caller.post(`${archived.path}/archive`))

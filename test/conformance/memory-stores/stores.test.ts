@@ -16,7 +16,7 @@ onServers('stores', (at) => {
     idsOf(expectDone(await at.caller.get(`${storesPath}?limit=100&${query}`)).data)
 
   describe('3.1: the object', () => {
-    test('it has every key, with what is unset', async () => {
+    test('it has every key, unset ones too', async () => {
       const made = expectDone(await make({ name: 'plain' }))
       expect(made).toEqual(storeObject({ name: 'plain', updated_at: made.created_at }))
       expect(expectDone(await at.caller.get(`${storesPath}/${made.id}`))).toEqual(made)
@@ -24,7 +24,7 @@ onServers('stores', (at) => {
       expect(data).toEqual([made])
     })
 
-    test('it has what was set', async () => {
+    test('it has the given settings', async () => {
       const set = { name: 'set', description: 'Über\nalles', metadata: {} }
       const metadata = { a: 'b', 日本: '' }
       expect(expectDone(await make({ ...set, metadata }))).toEqual(

@@ -72,7 +72,7 @@ onServers('sync client', (at) => {
         read: (path: string) => readFileSync(join(root, path), 'utf8'),
         has: (path: string) => existsSync(join(root, path)),
         remove: (path: string) => rmSync(join(root, path)),
-        /** A sync, once the clock says that it is due. */
+        /** Syncs once it is due by the clock. */
         sync: async () => {
           vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 20_000 })
           await client.syncIfDue()
@@ -185,7 +185,7 @@ onServers('sync client', (at) => {
       expect(stored).not.toHaveProperty('/binary.md')
     })
 
-    test('10.5: what is attached read_only comes, and nothing goes', async () => {
+    test('10.5: downloads a read_only store, and uploads nothing', async () => {
       const store = await at.store({ name: 'Read' })
       await store.create('/a.md', 'a')
       const resource = { type: 'memory_store', memory_store_id: store.id, access: 'read_only' }
@@ -197,7 +197,7 @@ onServers('sync client', (at) => {
       expect(await contents(store)).toEqual({ '/a.md': 'a' })
     })
 
-    test('10.4: the marker of the client stays on the disk', async () => {
+    test('10.4: keeps the marker of the client on the disk', async () => {
       const store = await at.store({ name: 'Marker' })
       const { client, sync, has } = await mounted([store])
       await sync()

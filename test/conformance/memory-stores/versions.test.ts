@@ -87,7 +87,7 @@ onServers('versions', (at) => {
       expect(version.created_by).toEqual({ type: 'session_actor', session_id: session.id })
     })
 
-    test('a key that was revoked stays named', async () => {
+    test('still names a revoked key', async () => {
       const store = await at.store()
       const key = await at.started.key(at.key.workspaceId)
       const { id } = await store.as(at.as(key.secret)).create('/a')
@@ -226,7 +226,7 @@ onServers('versions', (at) => {
     })
   })
 
-  test('7.3: a version stays as it was written', async () => {
+  test('7.3: a version never changes', async () => {
     const store = await at.store()
     const { id, memory_version_id } = await store.create('/a', 'one')
     const first = await store.get(`/memory_versions/${memory_version_id}`)
@@ -248,7 +248,7 @@ onServers('versions', (at) => {
     expectRefused(await at.caller.post(restore), 404)
   })
 
-  test('7.1: an answer shows what its own change left, not somebody’s later one', async () => {
+  test('7.1: an answer shows the result of its own change, not of a later one', async () => {
     const store = await at.store()
     const { id } = await store.create('/a', 'start')
     const path = `${store.path}/memories/${id}?view=full`

@@ -1,4 +1,4 @@
-// All rows, by what they are about: each door of the memory tool must give the same texts.
+// All rows, by subject: each door of the memory tool must give the same texts.
 
 import { answerChapters } from './rows-answers.ts'
 import { editChapters } from './rows-edit.ts'

@@ -79,13 +79,13 @@ export function rig(limits: Chapter['limits'] = {}, make: MakeStore = makeStore)
   }
 }
 
-/** A way to the memory tool that is to give the same texts as the handlers. */
+/** A way to the memory tool that must give the same texts as the handlers. */
 export interface Door {
   readonly transport: Transport
   readonly make?: MakeStore
   /** What of the corpus cannot be said through it. */
   readonly lacks: readonly Chapter['needs'][]
-  /** Of a slow one, so many rows by default; all with FULL=1. */
+  /** The number of rows that a slow way runs by default; all with FULL=1. */
   readonly oneIn?: number
 }
 

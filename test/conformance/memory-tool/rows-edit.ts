@@ -1,5 +1,5 @@
-// `str_replace` and `insert` in every corner: what counts as an occurrence, literal replacement,
-// snippets, line ends, limits. A text is stored byte for byte.
+// `str_replace` and `insert` in every corner: occurrences, literal replacement, snippets, line
+// ends, limits. A text is stored byte for byte.
 
 import {
   type Call,
@@ -25,7 +25,7 @@ function several(old_str: string, lines: string): Call {
   )
 }
 
-/** The answer is well-formed Unicode, also where the text to replace is not. */
+/** The answer is well-formed Unicode, even if the text to replace is not. */
 function none(old_str: string): Call {
   const shown = old_str.toWellFormed()
   return no(

@@ -1,4 +1,4 @@
-// Input that no model should write: each refusal names the parameter and what is expected.
+// Input that no model should write: each refusal names the parameter and the expected value.
 
 import { type Chapter, type CommandName, content, create, lists, no, type Row } from './steps.ts'
 

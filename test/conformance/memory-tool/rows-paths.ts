@@ -252,7 +252,7 @@ const others: readonly Row[] = [
   ],
 ]
 
-/** Of those that are refused, what speaks of `/memories` itself, or is cut in the echo. */
+/** The refused paths whose answer names `/memories` itself, or is cut in the echo. */
 const ofRoot = refused.filter(([, echo, why]) => {
   return why === start || why === leaves || echo.endsWith('…')
 })

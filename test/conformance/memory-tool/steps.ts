@@ -25,7 +25,7 @@ export type Row = readonly [rule: string, ...steps: Step[]]
 
 export interface Chapter {
   readonly name: string
-  /** Of the store. */
+  /** Limits of the store. */
   readonly limits?: { readonly contentBytes?: number; readonly memories?: number }
   /**
    * `root`: speaks of `/memories` itself, which no store of several is; `handlers`: inputs that

@@ -1,4 +1,4 @@
-// The table of error codes as a whole: what must hold for every row, and how the rows relate.
+// The table of error codes as a whole: the rules for every row, and how the rows relate.
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -75,7 +75,7 @@ describe('the error surface', () => {
     }
   })
 
-  test('what is not a StoreError is unexpected', () => {
+  test('any error but a StoreError is unexpected', () => {
     expect(surfaceOf(new TypeError('x'))).toBe(unexpectedSurface)
     expect(surfaceOf(undefined)).toBe(unexpectedSurface)
     expect(surfaceOf(new StoreError('not_found', 'x'))).toBe(errorSurface.not_found)

@@ -58,7 +58,7 @@ test('no message names an internal noun', () => {
   expect(messages.filter(([, , message]) => internal.test(message))).toEqual([])
 })
 
-test('a check that failed says so plainly, and keeps what it was about for JSON', () => {
+test('words a failed check plainly, and keeps its details for JSON', () => {
   const details = { commit: 'a'.repeat(40) }
   const error = new StoreError('keyring_chain', 'The archives do not agree', { details })
   const text = errorText(error, false, undefined)

@@ -59,7 +59,7 @@ describe('results', () => {
     expect(result).toMatchObject({ type: 'directory', listing: { children: [notes] } })
   })
 
-  test('str_replace: what was applied and the snippet', async () => {
+  test('str_replace: the applied change and the snippet', async () => {
     const input = { path: '/notes/a', old_str: 'three', new_str: '3' }
     expect(await run(operations.strReplace, input)).toEqual({
       commit: expect.stringMatching(/^[0-9a-f]{40}$/),

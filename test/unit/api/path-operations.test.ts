@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { restorePath } from '../../../src/api/path-operations.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
 
-test('a memory that leaves the directory once its restoration is checked stays away', async () => {
+test('does not bring back a memory that left the directory after the check', async () => {
   const { store } = await newStore()
   const me = store.as(author)
   await me.write('/in/a.md', 'old')

@@ -1,4 +1,4 @@
-// A server syncs the stores that have a remote, again and again, beside the requests.
+// A server syncs the stores that have a remote, again and again, while it answers requests.
 
 import { once } from 'node:events'
 import { renameSync } from 'node:fs'
@@ -45,7 +45,7 @@ async function silentRemote() {
   return { asked, url: `http://127.0.0.1:${port}/store.git` }
 }
 
-test('a deletion waits for no remote, also if a sync begins meanwhile', async () => {
+test('a deletion waits for no remote, even if a sync has begun', async () => {
   const { asked, url } = await silentRemote()
   const { host, caller, place } = await newHost({ syncEveryMs: 5 })
   const { storeId } = await host.create(caller, settings)

@@ -1,4 +1,4 @@
-// A backup is made beside the running server, and a server starts on what is restored from it.
+// A backup is made next to the running server, and a server starts on the restored data.
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'

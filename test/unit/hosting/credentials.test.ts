@@ -35,7 +35,7 @@ test('a token is that of its key, and no other text is', async () => {
   await host.close()
 })
 
-test('a key is revoked beside the server, at its next request, with its sessions', async () => {
+test('the command line revokes a key and its sessions, at their next request', async () => {
   const { host, token, caller, place } = await newHost()
   const { storeId } = await host.create(caller, settings)
   const session = await host.createSession(caller, request(storeId))
@@ -72,7 +72,7 @@ test('old credentials bring no revoked key back, while it runs and when it start
   await expect(newHost({}, place)).rejects.toMatchObject({ code: 'rolled_back' })
 })
 
-test('workspaces are made beside the server, and see nothing of each other', async () => {
+test('the command line makes workspaces, which see nothing of each other', async () => {
   const { host, token, caller, place } = await newHost()
   const administration = await openHostAdministration(place)
   const { workspaceId } = await administration.createWorkspace('second')

@@ -156,7 +156,7 @@ test('a state directory inside of the data directory is told of', async () => {
   await host.close()
 })
 
-test('a server that nobody could recover the stores of makes none', async () => {
+test('a server without a recovery secret makes no stores', async () => {
   const { operatorSecret, ...place } = newHostPlace()
   const host = await openHost({ ...place })
   const caller = callerOf(host, await newToken({ ...place, operatorSecret }))
@@ -235,7 +235,7 @@ test('an old list of stores is refused, and if it is accepted, nothing is erased
   })
 })
 
-test('what is no marker of a store, and what a link leads to, is left alone', async () => {
+test('a sweep leaves other files and the targets of links alone', async () => {
   const { host, place } = await newHost()
   await host.close()
   const elsewhere = temporaryDirectory()
@@ -269,7 +269,7 @@ test('after its end a host takes nothing on', async () => {
   await expect(host.create(caller, settings)).rejects.toMatchObject({ code: 'store_closed' })
 })
 
-test('who runs the server rotates its operator secret, also while it runs', async () => {
+test('the operator secret is rotated while the server runs', async () => {
   const { host, caller, place } = await newHost()
   const { storeId } = await host.create(caller, settings)
   const administration = await openHostAdministration(place)

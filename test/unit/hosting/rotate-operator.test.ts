@@ -1,5 +1,5 @@
-// A new operator secret for all stores of a server: what is done, what failed, and what it costs to
-// do it again.
+// A new operator secret for all stores of a server: rotated stores, failed ones, and the cost of a
+// second run.
 // @module-tag slow
 
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
-// A sealed file: what is written is found again by every process, once it is durable; a copy that
-// is older than what was written is refused.
+// A sealed file: every process finds a written value once it is durable, and refuses an older copy.
 
 import {
   copyFileSync,
@@ -256,7 +255,7 @@ test(
   },
 )
 
-test('what is being written is seen by no one until it is durable', async () => {
+test('a written value is visible once it is durable', async () => {
   const place = newHostPlace()
   let file: SealedFile<Value> | undefined
   const seen: (Value | undefined)[] = []

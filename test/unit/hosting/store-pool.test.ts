@@ -1,4 +1,5 @@
-// The pool over real stores: when they are opened and closed, who waits, and what is given back.
+// The pool over real stores: when they are opened and closed, which uses wait, and which resources
+// are released.
 // @module-tag slow
 
 import { readdirSync, readlinkSync } from 'node:fs'
@@ -175,7 +176,7 @@ describe('a pool of stores', () => {
 })
 
 describe('what a pool gives back', () => {
-  test('a store that nobody has used for a while is closed', async () => {
+  test('closes an idle store', async () => {
     const world = await newWorld(1, { idleMs: 20 })
     const use = () => world.pool.use(world.ids[0] ?? '', idOf)
     await use()
@@ -228,8 +229,8 @@ describe('what a pool gives back', () => {
   })
 })
 
-describe('a store that is to be erased', () => {
-  test('is closed when nobody uses it any more, and refused until it is erased', async () => {
+describe('a store before its erasure', () => {
+  test('is closed after its last use, and refused until it is erased', async () => {
     const world = await newWorld(2)
     const [a = '', b = ''] = world.ids
     const long = longUse(world, a)
@@ -264,7 +265,7 @@ describe('a store that is to be erased', () => {
   })
 })
 
-test('a pool that closes ends what it has accepted, and refuses the rest', async () => {
+test('a closing pool ends accepted work, and refuses more', async () => {
   const world = await newWorld(2, { maxOpen: 1 })
   const [a = '', b = ''] = world.ids
   const long = longUse(world, a)

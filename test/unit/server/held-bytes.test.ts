@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { HeldBytes } from '../../../src/server/key-limits.ts'
 
-/** Who has got bytes, in order, and a way to ask. */
+/** The requests that were given bytes, in order, and a way to ask. */
 function asking(max: number): {
   readonly held: HeldBytes
   readonly given: string[]

@@ -33,7 +33,7 @@ describe('requests in a second', () => {
     expect(() => ask(one)).toThrow(limited)
   })
 
-  test('are let in although the clock goes back an hour', () => {
+  test('are let in although the clock was set back an hour', () => {
     const one = limits()
     ask(one)
     now -= HOUR
@@ -60,7 +60,7 @@ describe('the time for regular expressions', () => {
     one.checkMatching()
   })
 
-  test('comes back although the clock goes back an hour', () => {
+  test('comes back although the clock was set back an hour', () => {
     const stay = limitsOf({}).enter('key', 'session')
     stay.matched(6000)
     now -= HOUR

@@ -1,4 +1,4 @@
-// The socket: what is refused before it is a request, and how the server closes.
+// The socket: bytes that are refused before they are a request, and how the server closes.
 
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -58,7 +58,7 @@ test('ignores an expectation that it does not know', async () => {
   expect(bodyOf(answer)).toMatchObject({ name: 'a' })
 })
 
-test('says that it cannot listen: the port is taken, the certificate is none', async () => {
+test('reports why it cannot listen: a taken port, an invalid certificate', async () => {
   const { server } = await serveStores()
   const { port } = await server.listen()
   const tls = { cert: 'no certificate', key: 'no key' }
@@ -78,7 +78,7 @@ test('a client that sends too much gets the answer', { tags: 'slow' }, async () 
 })
 
 test(
-  'speaks TLS with a certificate, then also where others reach it',
+  'speaks TLS with a certificate, and then on public addresses too',
   {
     skip: openssl.missing,
   },
@@ -96,7 +96,7 @@ test(
   },
 )
 
-test('says where it listens: the same, however often it is asked', async () => {
+test('reports one address, however often it is asked', async () => {
   const { server } = await serveStores()
   const address = await server.listen()
   expect(address).toEqual(await server.listen())
@@ -224,7 +224,7 @@ test('cuts off who begins no handshake', { tags: 'slow', skip: openssl.missing }
   expect(await sendRaw((await patient.server.listen()).port)).toBe('')
 })
 
-test('a key whose answers nobody reads waits until they have left', { tags: 'slow' }, async () => {
+test('a key with unread answers waits until they have left', { tags: 'slow' }, async () => {
   const served = await serveStores({ limits: { heldBytesPerKey: 1_000_000 } })
   const store = await newServedStore(served)
   const content = 'x'.repeat(100_000)

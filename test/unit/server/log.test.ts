@@ -5,7 +5,7 @@ import { type FileStatus, systemDisk } from '../../../src/disk/disk.ts'
 import type { LogLine } from '../../../src/server/server.ts'
 import { newServedStore, serveStores } from '../../support/served-stores.ts'
 
-test('a line says route, status and key, and no path, query, content or token', async () => {
+test('a line has route, status and key, and no path, query, content or token', async () => {
   const lines: LogLine[] = []
   const served = await serveStores({ log: (line) => lines.push(line) })
   const path = await newServedStore(served, 'canary-name')
@@ -30,7 +30,7 @@ test('a line says route, status and key, and no path, query, content or token', 
   expect(JSON.stringify(lines)).not.toContain(served.token)
 })
 
-test('a line of an error without a code says where it was thrown, not its message', async () => {
+test('a line of an error without a code has its place, not its message', async () => {
   const lines: LogLine[] = []
   let failing = false
   const stat = (path: string): FileStatus | undefined => {

@@ -1,10 +1,27 @@
-// Finds the compiled module of a worker thread, and starts it. In the bundle of a program that uses
-// the library there are no such files, and the caller does without them: most do the work in their
-// own thread. The bundle of the command line has them next to it. Workers run from dist/, also in
-// tests, because Node runs no TypeScript in them.
+// Worker threads, and the one protocol of all of them: a thread is given jobs, which it does one
+// after another, reports progress, and replies once to each with its result or its error. Workers
+// are compiled modules in dist/, also in tests, because Node runs no TypeScript in them; in the
+// bundle of a program that uses the library these files are missing, and most callers then do the
+// work in their own thread.
 
 import { existsSync } from 'node:fs'
-import { Worker, type WorkerOptions } from 'node:worker_threads'
+import { parentPort, type ResourceLimits, Worker, type WorkerOptions } from 'node:worker_threads'
+import { Turns, type WorkOptions, type WorkWatch } from './async.ts'
+import { type ErrorCode, StoreError } from './errors.ts'
+import { cancelledError } from './time-slice.ts'
+
+interface Task<Job> {
+  readonly job: Job
+  /** One shared number: not 0 once the job is cancelled. */
+  readonly cancelled: Int32Array<SharedArrayBuffer>
+}
+
+type Reply<Result> =
+  | { readonly result: Result }
+  /** Progress; any number of these precedes one of the others. */
+  | { readonly done: number; readonly total: number }
+  /** An error; without a code, a bug. */
+  | { readonly code: ErrorCode | undefined; readonly message: string }
 
 /**
  * The URL of the module `name` (without extension) in the directory of the caller, whose
@@ -20,12 +37,190 @@ export function findWorker(moduleUrl: string | undefined, name: string): URL | u
   return existsSync(found) ? found : undefined
 }
 
-/**
- * Without the options that Node was started with, which a thread would inherit: `--input-type` of
- * `node --eval` keeps it from running a file, and what `--import` names is not meant for it.
- */
-export function startWorker(entry: string | URL, options?: WorkerOptions): Worker {
-  return new Worker(entry, { ...options, execArgv: [] })
+export interface JobOptions extends WorkOptions {
+  /** Buffers of the job that are moved to the thread, not copied. */
+  readonly transfer?: readonly ArrayBuffer[]
+  /** After this time, a cancelled job that has not ended by itself ends with its thread. */
+  readonly cancelMs?: number | undefined
+}
+
+interface Waiting<Result> {
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: Error) => void
+  /** The thread has ended. */
+  readonly fail: (cause: unknown) => void
+  readonly progress: WorkOptions['progress']
+}
+
+/** One thread. Keeps the process alive only while it has jobs. */
+export class JobThread<Job, Result> {
+  readonly #worker: Worker
+  /** In the order of the jobs. */
+  readonly #waiting: Waiting<Result>[] = []
+  #isEnded = false
+
+  /**
+   * Without the options that Node was started with, which a thread would inherit: `--input-type` of
+   * `node --eval` keeps it from running a file, and what `--import` names is not meant for it.
+   */
+  constructor(entry: string | URL, options?: WorkerOptions) {
+    this.#worker = new Worker(entry, { ...options, execArgv: [] })
+    this.#worker.unref()
+    this.#worker.on('message', (reply: Reply<Result>) => this.#take(reply))
+    this.#worker.once('error', (cause) => this.#fail(cause))
+    this.#worker.once('exit', () => this.#fail(undefined))
+  }
+
+  /** The number of jobs that have no result yet. */
+  get jobs(): number {
+    return this.#waiting.length
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  /** Rejects with what the job throws, and with `storage_failed` if the thread ends before. */
+  async run(job: Job, options: JobOptions = {}): Promise<Result> {
+    const { transfer = [], signal, progress, cancelMs } = options
+    if (this.#isEnded) throw stopped(undefined)
+    const task: Task<Job> = { job, cancelled: new Int32Array(new SharedArrayBuffer(4)) }
+    let timer: NodeJS.Timeout | undefined
+    const cancel = (): void => {
+      Atomics.store(task.cancelled, 0, 1)
+      if (cancelMs !== undefined) timer = setTimeout(() => void this.end(), cancelMs)
+    }
+    if (signal?.aborted === true) cancel()
+    signal?.addEventListener('abort', cancel)
+    this.#worker.ref()
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#worker.postMessage(task, transfer)
+        const fail = (cause: unknown): void => {
+          reject(signal?.aborted === true ? cancelledError(signal) : stopped(cause))
+        }
+        this.#waiting.push({ resolve, reject, fail, progress })
+      })
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', cancel)
+      if (this.#waiting.length === 0) this.#worker.unref()
+    }
+  }
+
+  /** Its jobs end at once. Resolves when the thread has ended, which may take a while. */
+  async end(): Promise<void> {
+    this.#fail(undefined)
+    await this.#worker.terminate()
+  }
+
+  #take(reply: Reply<Result>): void {
+    if ('done' in reply) this.#waiting[0]?.progress?.(reply.done, reply.total)
+    else if ('result' in reply) this.#waiting.shift()?.resolve(reply.result)
+    else {
+      const { code, message } = reply
+      const error = code === undefined ? new Error(message) : new StoreError(code, message)
+      this.#waiting.shift()?.reject(error)
+    }
+  }
+
+  #fail(cause: unknown): void {
+    this.#isEnded = true
+    for (const { fail } of this.#waiting.splice(0)) fail(cause)
+  }
+}
+
+/** Threads of which any can do a job; each waits for a while for the next one. */
+export class JobPool<Job, Result> {
+  readonly #turns: Turns
+  readonly #idleMs: number
+  readonly #resourceLimits: ResourceLimits
+  /** With the timer that ends the thread. */
+  readonly #idle: Map<JobThread<Job, Result>, NodeJS.Timeout> = new Map()
+
+  constructor(threadsMax: number, idleMs: number, resourceLimits: ResourceLimits = {}) {
+    this.#turns = new Turns(threadsMax)
+    this.#idleMs = idleMs
+    this.#resourceLimits = resourceLimits
+  }
+
+  /** A thread that is not kept ends with its job, which may have taken much memory. */
+  run(entry: URL, job: Job, options: JobOptions = {}, isKept: boolean = true): Promise<Result> {
+    return this.#turns.run(async () => {
+      const thread = this.#takeIdle() ?? this.#start(entry)
+      try {
+        return await thread.run(job, options)
+      } finally {
+        if (isKept && !thread.isEnded) this.#rest(thread)
+        else void thread.end()
+      }
+    })
+  }
+
+  /** The same in a thread of its own, even if all of the pool are busy. */
+  async runApart(entry: URL, job: Job, options: JobOptions): Promise<Result> {
+    const thread = this.#start(entry)
+    try {
+      return await thread.run(job, options)
+    } finally {
+      void thread.end()
+    }
+  }
+
+  #start(entry: URL): JobThread<Job, Result> {
+    return new JobThread(entry, { resourceLimits: this.#resourceLimits })
+  }
+
+  #takeIdle(): JobThread<Job, Result> | undefined {
+    for (const [thread, timer] of this.#idle) {
+      clearTimeout(timer)
+      this.#idle.delete(thread)
+      if (!thread.isEnded) return thread
+    }
+    return undefined
+  }
+
+  #rest(thread: JobThread<Job, Result>): void {
+    const end = (): void => {
+      this.#idle.delete(thread)
+      void thread.end()
+    }
+    this.#idle.set(thread, setTimeout(end, this.#idleMs).unref())
+  }
+}
+
+type Work<Job, Result> = (job: Job, watch: WorkWatch) => Result | Promise<Result>
+
+/** Called by the module of a thread. `buffersOf` are those of a result that are moved. */
+export function doJobs<Job, Result>(
+  work: Work<Job, Result>,
+  buffersOf: (result: Result) => readonly ArrayBuffer[] = () => [],
+): void {
+  const post = (reply: Reply<Result>, transfer: readonly ArrayBuffer[] = []): void => {
+    parentPort?.postMessage(reply, transfer)
+  }
+  const doJob = async ({ job, cancelled }: Task<Job>): Promise<void> => {
+    try {
+      const result = await work(job, {
+        isCancelled: () => Atomics.load(cancelled, 0) !== 0,
+        progress: (done, total) => post({ done, total }),
+      })
+      post({ result }, buffersOf(result))
+    } catch (error) {
+      if (error instanceof StoreError) post({ code: error.code, message: error.message })
+      else
+        post({ code: undefined, message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  let last = Promise.resolve()
+  parentPort?.on('message', (task: Task<Job>) => {
+    last = last.then(() => doJob(task))
+  })
+}
+
+function stopped(cause: unknown): StoreError {
+  const text = 'A worker thread stopped before its work was done'
+  return new StoreError('storage_failed', text, { cause })
 }
 
 /** Replaces the last `/src/`: a parent directory may have the same name. */

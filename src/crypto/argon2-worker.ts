@@ -1,8 +1,6 @@
-// Entry point of the worker thread that passphrase.ts starts: computes one Argon2id hash and ends.
+// Entry point of the worker thread that passphrase.ts starts, for one Argon2id hash.
 
-import { parentPort, workerData } from 'node:worker_threads'
-import { stretch, type StretchJob } from './argon2.ts'
+import { doJobs } from '../worker-threads.ts'
+import { stretch } from './argon2.ts'
 
-// `workerData` is untyped; only passphrase.ts sets it.
-const job: StretchJob = workerData
-void stretch(job).then((key) => parentPort?.postMessage(key))
+doJobs(stretch)

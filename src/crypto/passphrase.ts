@@ -4,8 +4,8 @@
 import { utf8 } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { argon2, type StretchParameters } from '../limits.ts'
-import { cancelledError, checkNotCancelled } from '../time-slice.ts'
-import { findWorker, startWorker } from '../worker-threads.ts'
+import { checkNotCancelled } from '../time-slice.ts'
+import { findWorker, JobThread } from '../worker-threads.ts'
 import type { StretchJob } from './argon2.ts'
 import { wipe } from './wipe.ts'
 
@@ -69,32 +69,14 @@ async function runJob(
 ): Promise<Uint8Array | undefined> {
   checkNotCancelled(signal)
   const entry = findWorker(import.meta.url, 'argon2-worker')
-  if (entry !== undefined) return runWorker(entry, job, signal)
+  if (entry !== undefined) {
+    const thread = new JobThread<StretchJob, Uint8Array | undefined>(entry)
+    // Cancelled before the thread has ended: releasing its memory takes a while.
+    const key = thread.run(job, { signal, cancelMs: 0 }).finally(() => void thread.end())
+    // The thread has a copy.
+    wipe(job.password)
+    return key
+  }
   const { stretch } = await import('./argon2.ts')
   return stretch(job)
-}
-
-function runWorker(
-  entry: URL,
-  job: StretchJob,
-  signal: AbortSignal | undefined,
-): Promise<Uint8Array | undefined> {
-  const worker = startWorker(entry, { workerData: job })
-  // The thread has a copy.
-  wipe(job.password)
-  const ended = new AbortController()
-  return new Promise<Uint8Array | undefined>((resolve, reject) => {
-    worker.once('message', resolve)
-    worker.once('error', reject)
-    worker.once('exit', () => {
-      ended.abort()
-      reject(new Error('Internal error: Argon2id ended without a key'))
-    })
-    const cancel = (): void => {
-      void worker.terminate()
-      // Before the thread has ended: releasing its memory takes a while.
-      reject(cancelledError(signal))
-    }
-    signal?.addEventListener('abort', cancel, { signal: ended.signal })
-  })
 }

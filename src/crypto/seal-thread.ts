@@ -2,71 +2,38 @@
 // event loop for ten milliseconds. The plaintext is transferred, not copied, and never leaves the
 // process. The thread ends after some idle time.
 
-import type { Worker } from 'node:worker_threads'
-import { StoreError } from '../errors.ts'
-import { findWorker, startWorker } from '../worker-threads.ts'
-import { type SealedBlob, type SealJob, sealJob } from './seal-job.ts'
+import type { OwnedBytes, Sealed } from '../bytes.ts'
+import { findWorker, JobPool } from '../worker-threads.ts'
+import { deriveSalt, type SaltInput, sealBytes, type SealInput } from './aead.ts'
+import { gitHash } from './sha1.ts'
+import { wipe } from './wipe.ts'
 
-interface Waiting {
-  readonly resolve: (blob: SealedBlob) => void
-  readonly reject: (error: StoreError) => void
+export interface SealJob extends SaltInput, Omit<SealInput, 'salt'> {
+  readonly plaintext: OwnedBytes
 }
 
-interface Thread {
-  readonly worker: Worker
-  /** The callers of its jobs, in order. */
-  readonly waiting: Waiting[]
+/** The envelope, and its oid as a git blob. */
+export interface SealedBlob {
+  readonly body: Sealed
+  readonly oid: string
 }
 
 const idleMs = 2000
-
-let thread: Thread | undefined
-let idle: NodeJS.Timeout | undefined
+const pool = new JobPool<SealJob, SealedBlob>(1, idleMs)
 
 /**
  * Like `sealBytes` with the salt of `deriveSalt`. The plaintext must not share its buffer, and is
- * empty afterwards. Rejects with `storage_failed` if the thread dies.
+ * empty or zero afterwards. Rejects with `storage_failed` if the thread dies.
  */
 export async function sealInThread(job: SealJob): Promise<SealedBlob> {
-  clearTimeout(idle)
-  thread ??= start()
-  if (thread === undefined) return sealJob(job)
-  const { worker, waiting } = thread
-  worker.ref()
-  return new Promise((resolve, reject) => {
-    waiting.push({ resolve, reject })
-    worker.postMessage(job, [job.plaintext.buffer])
-  })
-}
-
-function start(): Thread | undefined {
   const entry = findWorker(import.meta.url, 'seal-worker')
-  if (entry === undefined) return undefined
-  const worker = startWorker(entry)
-  const waiting: Waiting[] = []
-  worker.on('message', (blob: SealedBlob) => {
-    waiting.shift()?.resolve(blob)
-    if (waiting.length > 0) return
-    worker.unref()
-    idle = setTimeout(() => void forget(worker).terminate(), idleMs).unref()
-  })
-  const fail = (cause?: unknown): void => {
-    forget(worker)
-    for (const { reject } of waiting.splice(0)) reject(stopped(cause))
-  }
-  worker.once('error', fail)
-  worker.once('exit', () => fail())
-  return { worker, waiting }
+  if (entry === undefined) return sealJob(job)
+  return pool.run(entry, job, { transfer: [job.plaintext.buffer] })
 }
 
-/** The next job gets a new thread. */
-function forget(worker: Worker): Worker {
-  if (thread?.worker === worker) thread = undefined
-  return worker
-}
-
-function stopped(cause: unknown): StoreError {
-  return new StoreError('storage_failed', 'The sealing thread stopped before its work was done', {
-    cause,
-  })
+/** Wipes the plaintext. */
+export function sealJob(job: SealJob): SealedBlob {
+  const body = sealBytes({ ...job, salt: deriveSalt(job) })
+  wipe(job.plaintext)
+  return { body, oid: gitHash('blob', body) }
 }

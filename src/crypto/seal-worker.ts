@@ -1,16 +1,19 @@
 // Entry point of the thread that seal-thread.ts starts: seals one job after another and keeps
 // nothing.
 
-import { parentPort } from 'node:worker_threads'
-import { type SealJob, sealJob } from './seal-job.ts'
+import { doJobs } from '../worker-threads.ts'
+import { type SealedBlob, type SealJob, sealJob } from './seal-thread.ts'
 import { loadSodium } from './sodium.ts'
 import { wipe } from './wipe.ts'
 
-void loadSodium().then(() => parentPort?.on('message', seal))
+void loadSodium().then(serve)
 
-function seal(job: SealJob): void {
+function serve(): void {
+  doJobs(seal, ({ body: { buffer } }) => (buffer instanceof ArrayBuffer ? [buffer] : []))
+}
+
+function seal(job: SealJob): SealedBlob {
   const blob = sealJob(job)
   wipe(job.key, job.saltKey)
-  const { buffer } = blob.body
-  parentPort?.postMessage(blob, buffer instanceof ArrayBuffer ? [buffer] : [])
+  return blob
 }

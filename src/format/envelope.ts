@@ -22,8 +22,7 @@ import {
   sealBytes,
 } from '../crypto/aead.ts'
 import type { Random } from '../crypto/random.ts'
-import type { SealedBlob } from '../crypto/seal-job.ts'
-import { sealInThread as sealBytesInThread } from '../crypto/seal-thread.ts'
+import { type SealedBlob, sealInThread as sealBytesInThread } from '../crypto/seal-thread.ts'
 import { type ErrorCode, StoreError } from '../errors.ts'
 
 export type EnvelopeType =

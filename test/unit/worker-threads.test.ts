@@ -7,7 +7,7 @@ import { execPath } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { findWorker } from '../../src/worker-threads.ts'
+import { findWorker, JobThread } from '../../src/worker-threads.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 test.each([
@@ -31,6 +31,25 @@ test.each([undefined, 'https://host.example/bundle.js', 'webpack://bundle.js'])(
     expect(findWorker(moduleUrl, 'w')).toBeUndefined()
   },
 )
+
+test('the jobs of a thread that dies are refused, and later ones too', async () => {
+  const source = "require('node:worker_threads').parentPort.once('message', () => process.exit())"
+  const thread = new JobThread<number, number>(source, { eval: true })
+  const refused = { code: 'storage_failed' }
+  const both = [1, 2].map((job) => expect(thread.run(job)).rejects.toMatchObject(refused))
+  await Promise.all(both)
+  await expect(thread.run(3)).rejects.toMatchObject(refused)
+  expect(thread.isEnded).toBe(true)
+})
+
+test('a cancelled job that does not end takes its thread with it', async () => {
+  const source = "require('node:worker_threads').parentPort.once('message', () => { for (;;); })"
+  const thread = new JobThread<number, number>(source, { eval: true })
+  const signal = AbortSignal.timeout(20)
+  const work = thread.run(1, { signal, cancelMs: 10 })
+  await expect(work).rejects.toMatchObject({ code: 'cancelled' })
+  expect(thread.isEnded).toBe(true)
+})
 
 const library = new URL('../../dist/index.js', import.meta.url).href
 

@@ -1,11 +1,11 @@
-// The messages between pack-threads.ts and pack-job-worker.ts. Objects are transferred as two
+// The jobs that pack-worker.ts sends to pack-job-worker.ts. Objects are transferred as two
 // buffers, a table and all bodies: cloning seven thousand of them would block the main thread. Must
 // not do the packing.
 
-import { assert, type ErrorCode } from '../../errors.ts'
+import { assert } from '../../errors.ts'
 import type { ObjectType } from '../objects/object.ts'
 import type { PackObject } from '../pack/pack-writer.ts'
-import type { PackJob, PackResult } from './pack-job.ts'
+import type { PackJob } from './pack-job.ts'
 
 /** Per object: type 1, oid 20, length of its body 4. */
 const rowBytes = 25
@@ -19,20 +19,6 @@ interface EncodedObjects {
 export type PackRequest =
   | ({ readonly kind: 'write' | 'stage'; readonly directory: string } & EncodedObjects)
   | Exclude<PackJob, { kind: 'write' | 'stage' }>
-
-/** What a thread is sent. */
-export interface PackTask {
-  readonly request: PackRequest
-  /** One shared number: not 0 once the job is cancelled. */
-  readonly cancelled: Int32Array<SharedArrayBuffer>
-}
-
-export type PackReply =
-  | { readonly pack: PackResult }
-  /** Progress; any number of these precedes one of the others. */
-  | { readonly done: number; readonly total: number }
-  /** An error; without a code, a bug. */
-  | { readonly code: ErrorCode | undefined; readonly message: string }
 
 /** The buffers to transfer with a request; they are detached here. */
 export function transferOf(request: PackRequest): ArrayBuffer[] {

@@ -4,7 +4,7 @@
 
 import { systemDisk } from '../../disk/disk.ts'
 import { KIBIBYTE } from '../../limits.ts'
-import { findWorker } from '../../worker-threads.ts'
+import { findWorker, type JobOptions, JobPool } from '../../worker-threads.ts'
 import type { CompactOptions } from '../object-store.ts'
 import type { Arrival } from '../pack/arrival.ts'
 import type { IndexJob } from '../pack/incoming-pack.ts'
@@ -12,7 +12,26 @@ import { asTemporaryPack, temporaryPath } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
 import { countIfExact } from './exact-packs.ts'
 import { asAmount, asLinks, type PackJob, type PackResult, runPackJob } from './pack-job.ts'
-import { packApart, packInThread, packThreadsMax } from './pack-threads.ts'
+import { encodeRequest, type PackRequest, transferOf } from './pack-message.ts'
+
+/** A thread takes some twenty megabytes: a server that packs many stores at once has them wait. */
+const packThreadsMax = 2
+
+/** The young generation of a thread, which works on buffers; the default is 48. */
+const youngMegabytes = 6
+
+/**
+ * How long a thread that has written or merged packs waits for the next job: a busy store packs
+ * again within a second, and a new thread takes 40 ms to start and compiles again all that it runs.
+ */
+const idleMs = 10_000
+
+/** How long a cancelled check may go on; a single object takes longer only if it is hostile. */
+const cancelMsMax = 50
+
+const pool = new JobPool<PackRequest, PackResult>(packThreadsMax, idleMs, {
+  maxYoungGenerationSizeMb: youngMegabytes,
+})
 
 /** Less than this is packed faster than a thread starts. */
 const inlineBytesMax = 512 * KIBIBYTE
@@ -72,7 +91,16 @@ export async function packInWorker(
 ): Promise<PackResult> {
   const entry = findEntry()
   if (entry === undefined) return packHere(job, options)
-  return packInThread(entry, job, options)
+  const request = encodeRequest(job)
+  const isKept = job.kind === 'write' || job.kind === 'stage' || job.kind === 'merge'
+  return pool.run(entry, request, optionsOf(request, options), isKept)
+}
+
+function optionsOf(request: PackRequest, options: CompactOptions): JobOptions {
+  // Not before that: the thread removes its temporary files first. Those of a received pack are
+  // removed by its receiver.
+  const cancelMs = request.kind === 'index' ? cancelMsMax : undefined
+  return { ...options, cancelMs, transfer: transferOf(request) }
 }
 
 /** Checks a pack while it comes; undefined, once it is there, if another one is checked so. */
@@ -88,7 +116,7 @@ async function indexEarly(
   }
   early += 1
   try {
-    return await packApart(entry, { ...job, arrival: shared }, options)
+    return await pool.runApart(entry, { ...job, arrival: shared }, optionsOf(job, options))
   } finally {
     early -= 1
   }

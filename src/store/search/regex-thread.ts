@@ -2,9 +2,8 @@
 // that backtracks may take years, and no engine reports that beforehand. The thread holds texts in
 // RAM and ends with the search.
 
-import type { Worker } from 'node:worker_threads'
 import { StoreError } from '../../errors.ts'
-import { findWorker, startWorker } from '../../worker-threads.ts'
+import { findWorker, JobThread } from '../../worker-threads.ts'
 import type { Spot } from './snippet.ts'
 
 export interface RegexText {
@@ -49,74 +48,58 @@ function match({ path, content }) {
   }
   return { lines, spot, path: pattern.test(path) }
 }
-parentPort.on('message', (texts) => {
-  let matches
+parentPort.on('message', ({ job }) => {
+  let result
   try {
-    matches = texts.map(match)
+    result = job.map(match)
   } catch {}
-  parentPort.postMessage(matches)
+  parentPort.postMessage({ result })
 })
-parentPort.postMessage(undefined)
 `
 
-type Reply = readonly RegexMatch[] | undefined
-
 export class RegexThread {
-  readonly #worker: Worker
+  readonly #thread: JobThread<readonly RegexText[], readonly RegexMatch[] | undefined>
   readonly #spent: Matching
 
-  private constructor(worker: Worker, spent: Matching) {
-    this.#worker = worker
+  private constructor(source: string, spent: Matching) {
+    const entry = findWorker(import.meta.url, 'regex-worker')
+    const options = { workerData: source, resourceLimits, eval: entry === undefined }
+    this.#thread = new JobThread(entry ?? bundledWorker, options)
     this.#spent = spent
   }
 
   /** Throws `invalid_input` for an invalid regular expression. */
   static async start(source: string, spent: Matching): Promise<RegexThread> {
     checkSyntax(source)
-    const entry = findWorker(import.meta.url, 'regex-worker')
-    const options = { workerData: source, resourceLimits, eval: entry === undefined }
-    const thread = new RegexThread(startWorker(entry ?? bundledWorker, options), spent)
-    await thread.#reply()
+    const thread = new RegexThread(source, spent)
+    await thread.#match([])
     return thread
   }
 
   /** One match for each text. Throws `invalid_input` if it takes too long; then call `end`. */
   async match(texts: readonly RegexText[]): Promise<readonly RegexMatch[]> {
     const began = performance.now()
-    this.#worker.postMessage(texts)
-    const matches = await this.#reply(Math.max(0, MATCHING_MS_MAX - this.#spent.ms)).finally(() => {
+    const left = Math.max(0, MATCHING_MS_MAX - this.#spent.ms)
+    try {
+      return await this.#match(texts, AbortSignal.timeout(Math.ceil(left)))
+    } finally {
       this.#spent.ms += performance.now() - began
-    })
-    if (matches === undefined) throw refusal('is too large; search for less at once')
-    return matches
+    }
   }
 
   /** Resolves when the thread has ended. */
   async end(): Promise<void> {
-    await this.#worker.terminate()
+    await this.#thread.end()
   }
 
-  #reply(milliseconds?: number): Promise<Reply> {
-    const worker = this.#worker
-    return new Promise<Reply>((resolve, reject) => {
-      const refuse = (why: string) => (): void => {
-        stop()
-        reject(refusal(why))
-      }
-      const take = (reply: Reply): void => {
-        stop()
-        resolve(reply)
-      }
-      const giveUp = refuse('takes too long; make it simpler')
-      // It had no memory left, which ends the thread alone.
-      const die = refuse('needs too much memory; make it simpler')
-      const timer = milliseconds === undefined ? undefined : setTimeout(giveUp, milliseconds)
-      const stop = (): void => {
-        clearTimeout(timer)
-        worker.off('message', take).off('error', die)
-      }
-      worker.on('message', take).on('error', die)
+  async #match(texts: readonly RegexText[], signal?: AbortSignal): Promise<readonly RegexMatch[]> {
+    const matches = await this.#thread.run(texts, { signal, cancelMs: 0 }).catch(() => {
+      // If it has no memory left, the thread ends alone.
+      const isLate = signal?.aborted === true
+      throw refusal(`${isLate ? 'takes too long' : 'needs too much memory'}; make it simpler`)
     })
+    if (matches === undefined) throw refusal('is too large; search for less at once')
+    return matches
   }
 }
 

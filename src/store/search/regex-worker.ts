@@ -2,17 +2,15 @@
 // texts that it receives, line by line. Decides nothing: its creator ends it when it takes too
 // long.
 
-import { parentPort, workerData } from 'node:worker_threads'
+import { workerData } from 'node:worker_threads'
+import { doJobs } from '../../worker-threads.ts'
 import type { RegexMatch, RegexText } from './regex-thread.ts'
 
 // Untyped in node; regex-thread.ts alone sets it.
 const source: string = workerData
 const pattern = new RegExp(source, 'iu')
 
-parentPort?.on('message', (texts: readonly RegexText[]) => {
-  parentPort?.postMessage(matchAll(texts))
-})
-parentPort?.postMessage(undefined)
+doJobs(matchAll)
 
 /** Undefined if the engine gives up: an expression may be valid and too large to be compiled. */
 function matchAll(texts: readonly RegexText[]): readonly RegexMatch[] | undefined {

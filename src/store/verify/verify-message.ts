@@ -38,6 +38,9 @@ export interface VerifyJob {
   readonly signingKeys: SigningKeys
 }
 
+/** Commits to check; undefined before the thread ends. */
+export type VerifyBatch = readonly Oid[] | undefined
+
 const REFUSED = 0
 const CHECKED = 1
 const NO_DETAIL = 0

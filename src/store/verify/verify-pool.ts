@@ -2,10 +2,9 @@
 // and which one gets a batch. If a thread dies, its batches are checked in the main thread.
 
 import { availableParallelism } from 'node:os'
-import type { Worker } from 'node:worker_threads'
 import type { Oid } from '../../git/objects/object.ts'
-import { findWorker, startWorker } from '../../worker-threads.ts'
-import type { VerifyJob } from './verify-message.ts'
+import { findWorker, JobThread } from '../../worker-threads.ts'
+import type { VerifyBatch, VerifyJob } from './verify-message.ts'
 
 /** More do not help: the checks against the past run in one thread and then take longest. */
 const PROCESSORS_MAX = 4
@@ -26,62 +25,41 @@ export function worthwhileThreads(commits: number): number {
 
 type Deliver = (result: Uint8Array | undefined) => void
 
-interface Thread {
-  readonly worker: Worker
-  /** The callbacks for its batches, in their order. */
-  readonly waiting: Deliver[]
-  readonly exited: Promise<void>
-}
-
 export class VerifyPool {
-  readonly #threads: Thread[]
+  #threads: readonly JobThread<VerifyBatch, Uint8Array>[]
 
   constructor(job: VerifyJob, threads: number) {
     const entry = findWorker(import.meta.url, 'verify-worker')
+    const options = { workerData: job, resourceLimits }
     this.#threads =
-      entry === undefined ? [] : Array.from({ length: threads }, () => this.#start(entry, job))
+      entry === undefined
+        ? []
+        : Array.from({ length: threads }, () => new JobThread(entry, options))
   }
 
   /** Whether a thread could take another batch. */
   get hasRoom(): boolean {
-    return this.#threads.some(({ waiting }) => waiting.length < DEPTH)
+    return this.#living().some(({ jobs }) => jobs < DEPTH)
   }
 
   /** Delivers the result of `checkBatch`; undefined if no thread is left to compute it. */
   check(oids: readonly Oid[], deliver: Deliver): void {
-    const [thread] = this.#threads.toSorted((a, b) => a.waiting.length - b.waiting.length)
+    const [thread] = this.#living().toSorted((a, b) => a.jobs - b.jobs)
+    // Without a result, the batch is checked in the main thread, which throws if a commit caused
+    // the death of the thread.
     if (thread === undefined) deliver(undefined)
-    else {
-      thread.waiting.push(deliver)
-      thread.worker.postMessage(oids)
-    }
+    else thread.run(oids).then(deliver, () => deliver(undefined))
   }
 
   /** Ends the threads, each after the batches that it has. */
   async close(): Promise<void> {
-    const threads = [...this.#threads]
-    for (const { worker } of threads) worker.postMessage(undefined)
-    await Promise.all(threads.map(({ exited }) => exited))
+    const threads = this.#living()
+    this.#threads = []
+    await Promise.allSettled(threads.map((thread) => thread.run(undefined)))
+    await Promise.all(threads.map((thread) => thread.end()))
   }
 
-  #start(entry: URL, job: VerifyJob): Thread {
-    const worker = startWorker(entry, { workerData: job, resourceLimits })
-    const waiting: Deliver[] = []
-    const exited = new Promise<void>((resolve) => {
-      worker.once('exit', () => {
-        this.#forget(worker)
-        resolve()
-      })
-    })
-    worker.on('message', (result: Uint8Array) => waiting.shift()?.(result))
-    // Its batches are checked again in the main thread, which throws if a commit caused the death.
-    worker.once('error', () => this.#forget(worker))
-    return { worker, waiting, exited }
-  }
-
-  #forget(worker: Worker): void {
-    const index = this.#threads.findIndex((thread) => thread.worker === worker)
-    const [thread] = index === -1 ? [] : this.#threads.splice(index, 1)
-    for (const deliver of thread?.waiting ?? []) deliver(undefined)
+  #living(): readonly JobThread<VerifyBatch, Uint8Array>[] {
+    return this.#threads.filter(({ isEnded }) => !isEnded)
   }
 }

@@ -2,13 +2,13 @@
 // receives, one by one, until it is told to end. Reads only packs, without a lock; the main thread
 // checks missing or refused commits again.
 
-import { parentPort, workerData } from 'node:worker_threads'
+import { workerData } from 'node:worker_threads'
 import { loadSodium } from '../../crypto/sodium.ts'
 import { wipe } from '../../crypto/wipe.ts'
-import type { Oid } from '../../git/objects/object.ts'
 import { type EpochKeys, epochKeys, wipeEpoch } from '../../keys/epoch.ts'
+import { doJobs } from '../../worker-threads.ts'
 import { PackedObjects } from './packed-objects.ts'
-import { checkBatch, type VerifyJob } from './verify-message.ts'
+import { checkBatch, type VerifyBatch, type VerifyJob } from './verify-message.ts'
 
 // Untyped in node; verify-pool.ts alone sets it.
 const job: VerifyJob = workerData
@@ -28,18 +28,17 @@ function listen(): void {
     epochs: new Map(epochs.map((one) => [one.kid, one])),
     identity,
   }
-  parentPort?.on('message', (oids: readonly Oid[] | undefined) => {
-    if (oids === undefined) end(epochs)
-    else {
-      const result = checkBatch(source, signingKeys, oids)
-      parentPort?.postMessage(result, [result.buffer])
-    }
-  })
+  doJobs(
+    (oids: VerifyBatch) => {
+      if (oids === undefined) wipeAll(epochs)
+      return checkBatch(source, signingKeys, oids ?? [])
+    },
+    ({ buffer }) => [buffer],
+  )
 }
 
-function end(epochs: readonly EpochKeys[]): void {
+function wipeAll(epochs: readonly EpochKeys[]): void {
   for (const epoch of epochs) wipeEpoch(epoch)
   if (job.signing !== undefined) wipe(job.signing.secretKey)
   objects.close()
-  parentPort?.close()
 }

@@ -9,12 +9,12 @@ import { type Page, type Paged, paged } from '../page.ts'
 import { checkAuthor } from './commits/author.ts'
 import type { Author } from './commits/commit-context.ts'
 import { readMemory } from './history/contents.ts'
-import { openPast, type PastView } from './history/past.ts'
+import type { PastView } from './history/past.ts'
 import type { Point } from './history/points.ts'
 import { type ListedMemory, listMemories, type MemoryPrefix, type MemoryQuery } from './memories.ts'
 import { checkOptions, checkPoint, checkSearch, checkText } from './request-check.ts'
 import type { SearchHit, SearchQuery } from './search/search-query.ts'
-import { StoreSearch } from './search/search.ts'
+import type { StoreSearch } from './search/search.ts'
 import type { StoreSession } from './session/session.ts'
 import { type DirectoryListing, listDirectory } from './snapshot/listing.ts'
 import type { LiveMemory } from './snapshot/live-memory.ts'
@@ -40,7 +40,7 @@ import { type StoreChange, type WatchOptions, watchStore } from './watch.ts'
  */
 export class MemoryStore {
   readonly #session: StoreSession
-  readonly #search: StoreSearch
+  #search: StoreSearch | undefined
   /** The past: versions, differences, authors. */
   readonly history: StoreHistory
   /** The members and their rights. */
@@ -53,7 +53,6 @@ export class MemoryStore {
   /** @internal Use `createStore` or `openStore`. */
   constructor(session: StoreSession) {
     this.#session = session
-    this.#search = new StoreSearch(session)
     this.history = new StoreHistory(session)
     this.devices = new StoreDevices(session)
     this.remotes = new StoreRemotes(session)
@@ -116,13 +115,18 @@ export class MemoryStore {
   search(query: SearchQuery): Paged<SearchHit> {
     // Of the query as it is now, whatever becomes of the object.
     const asked = typeof query === 'object' && query !== null ? { ...query } : query
-    const read = async (after?: string): Promise<Page<SearchHit>> =>
-      this.#search.page({ ...checkSearch(asked), after })
+    const read = async (after?: string): Promise<Page<SearchHit>> => {
+      const checked = checkSearch(asked)
+      const { StoreSearch } = await import('./search/search.ts')
+      this.#search ??= new StoreSearch(this.#session)
+      return this.#search.page({ ...checked, after })
+    }
     return paged(read, asked?.after)
   }
 
   /** The store as it was at a point of its history. */
   async at(point: Point, options: WorkOptions = {}): Promise<PastView> {
+    const { openPast } = await import('./history/past.ts')
     return openPast(this.#session, checkPoint(point), checkOptions(options))
   }
 

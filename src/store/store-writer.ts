@@ -8,26 +8,17 @@ import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { type Applied, type AppliedChanges, applyChanges } from './changes/apply.ts'
 import type { Change } from './changes/changes.ts'
-import { expire, type Expiry, type ExpiryRule } from './changes/retention.ts'
+import type { Expiry, ExpiryRule } from './changes/retention.ts'
 import type { Author } from './commits/commit-context.ts'
 import { type SettingsChange, updateSettings } from './devices/administration.ts'
-import {
-  addDeviceByCard,
-  changePassphrase,
-  changePassphraseQuota,
-  changeRole,
-  type DeviceAdded,
-  type DevicesRemoved,
-  type KeysChanged,
-  type KeysRotated,
-  makeRecoveryKey,
-  nameOfDevice,
-  type RecoveryKeyMade,
-  type RecoveryKeyOptions,
-  removeDevices,
-  resealAll,
-  rotateKeys,
-  type SecretsReplaced,
+import type {
+  DeviceAdded,
+  DevicesRemoved,
+  KeysChanged,
+  KeysRotated,
+  RecoveryKeyMade,
+  RecoveryKeyOptions,
+  SecretsReplaced,
 } from './devices/device-changes.ts'
 import type { RedactionRequest } from './redaction/redaction-plan.ts'
 import type { Redaction } from './redaction/redaction.ts'
@@ -40,20 +31,17 @@ import {
   checkRollback,
   checkText,
 } from './request-check.ts'
-import {
-  planRestore,
-  planRollback,
-  type RestoreRequest,
-  type Revert,
-  type RollbackRequest,
-} from './revert/restore.ts'
+import type { RestoreRequest, Revert, RollbackRequest } from './revert/restore.ts'
 import type { RevertSource } from './revert/revert-plan.ts'
-import { revert, type RevertOptions } from './revert/revert.ts'
+import type { revert, RevertOptions } from './revert/revert.ts'
 import type { UndoRequest } from './revert/undo.ts'
 import type { StoreSession } from './session/session.ts'
 import type { MemberOptions, MembersChanged } from './sync/change-members.ts'
 import { membershipRemote, type StoreSyncOptions } from './sync/options.ts'
 import type { SyncReport } from './sync/report.ts'
+
+/** Few programs change members or keys. */
+const deviceChanges = () => import('./devices/device-changes.ts')
 
 export class StoreWriter {
   readonly #session: StoreSession
@@ -113,12 +101,20 @@ export class StoreWriter {
 
   /** Puts one memory, also a deleted one, back into a state of its past: a change as any other. */
   restore(request: RestoreRequest, options: RevertOptions = {}): Promise<Revert> {
-    return this.#revert((source) => planRestore(source, checkRestore(request)), options)
+    const plan = async (source: RevertSource) => {
+      const { planRestore } = await import('./revert/restore.ts')
+      return planRestore(source, checkRestore(request))
+    }
+    return this.#revert(plan, options)
   }
 
   /** Puts all memories, or those below a path, back into a state of the past, in one commit. */
   rollback(request: RollbackRequest, options: RevertOptions = {}): Promise<Revert> {
-    return this.#revert((source) => planRollback(source, checkRollback(request)), options)
+    const plan = async (source: RevertSource) => {
+      const { planRollback } = await import('./revert/restore.ts')
+      return planRollback(source, checkRollback(request))
+    }
+    return this.#revert(plan, options)
   }
 
   /**
@@ -146,6 +142,7 @@ export class StoreWriter {
   /** Deletes memories by a rule of retention, as ordinary changes. Nothing runs by itself. */
   async expire(rule: ExpiryRule, options: { readonly dryRun?: boolean } = {}): Promise<Expiry> {
     checkObject(rule, 'A rule of retention')
+    const { expire } = await import('./changes/retention.ts')
     return expire(this.#session, this.#session.reads, rule, this.#author, checkOptions(options))
   }
 
@@ -176,6 +173,7 @@ export class StoreWriter {
   }
 
   async #revert(plan: Parameters<typeof revert>[1], options: RevertOptions): Promise<Revert> {
+    const { revert } = await import('./revert/revert.ts')
     return revert(this.#session, plan, this.#author, checkOptions(options))
   }
 }
@@ -202,8 +200,13 @@ export class DeviceWriter {
   ): Promise<DeviceAdded & MembersChanged> {
     const { fingerprint, name } = checkOptions(options)
     checkText(card, 'A device card')
-    return this.#change(options, () =>
-      addDeviceByCard(this.#session, card, { role, fingerprint, name }, this.#author),
+    return this.#change(options, async () =>
+      (await deviceChanges()).addDeviceByCard(
+        this.#session,
+        card,
+        { role, fingerprint, name },
+        this.#author,
+      ),
     )
   }
 
@@ -214,7 +217,9 @@ export class DeviceWriter {
     options: MemberOptions = {},
   ): Promise<KeysChanged & MembersChanged> {
     const id = checkText(deviceId, 'A device id')
-    return this.#change(options, () => changeRole(this.#session, id, role, this.#author))
+    return this.#change(options, async () =>
+      (await deviceChanges()).changeRole(this.#session, id, role, this.#author),
+    )
   }
 
   /**
@@ -230,7 +235,8 @@ export class DeviceWriter {
     const { passphrase, whenOnline = false } = checkOptions(options)
     if (passphrase !== undefined) checkPassphrase(passphrase)
     const session = this.#session
-    const remove = (): Promise<DevicesRemoved> => removeDevices(session, ids, options, this.#author)
+    const remove = async (): Promise<DevicesRemoved> =>
+      (await deviceChanges()).removeDevices(session, ids, options, this.#author)
     try {
       return { ...(await this.#change(options, remove)), waits: false }
     } catch (error) {
@@ -249,7 +255,9 @@ export class DeviceWriter {
   ): Promise<Applied & MembersChanged> {
     const id = checkText(deviceId, 'A device id')
     const checked = checkNewDeviceName(name)
-    return this.#change(options, () => nameOfDevice(this.#session, id, checked, this.#author))
+    return this.#change(options, async () =>
+      (await deviceChanges()).nameOfDevice(this.#session, id, checked, this.#author),
+    )
   }
 
   #change<T extends Applied>(
@@ -279,7 +287,9 @@ export class KeyWriter {
     options: MemberOptions = {},
   ): Promise<KeysChanged & MembersChanged> {
     checkPassphrase(passphrase)
-    return this.#change(options, () => changePassphrase(this.#session, passphrase, this.#author))
+    return this.#change(options, async () =>
+      (await deviceChanges()).changePassphrase(this.#session, passphrase, this.#author),
+    )
   }
 
   /**
@@ -290,7 +300,9 @@ export class KeyWriter {
     options: RecoveryKeyOptions & MemberOptions = {},
   ): Promise<RecoveryKeyMade & MembersChanged> {
     const checked = checkOptions(options)
-    return this.#change(options, () => makeRecoveryKey(this.#session, checked, this.#author))
+    return this.#change(options, async () =>
+      (await deviceChanges()).makeRecoveryKey(this.#session, checked, this.#author),
+    )
   }
 
   /** Sets how many active devices there may be that a passphrase has admitted: 0 to 250. */
@@ -298,7 +310,9 @@ export class KeyWriter {
     devices: number,
     options: MemberOptions = {},
   ): Promise<Applied & MembersChanged> {
-    return this.#change(options, () => changePassphraseQuota(this.#session, devices, this.#author))
+    return this.#change(options, async () =>
+      (await deviceChanges()).changePassphraseQuota(this.#session, devices, this.#author),
+    )
   }
 
   /**
@@ -311,6 +325,7 @@ export class KeyWriter {
   ): Promise<KeysRotated & MembersChanged> {
     const { reseal = false } = checkOptions(options)
     const session = this.#session
+    const { resealAll, rotateKeys } = await deviceChanges()
     const rotated = await this.#change(options, () => rotateKeys(session, { reseal }, this.#author))
     return { ...rotated, resealed: reseal ? await resealAll(session, this.#author) : 0 }
   }

@@ -5,7 +5,7 @@ import { parseOperatorSecret } from '../keys/identity.ts'
 import { type Device, listDevices, namesEver, namesIn } from './devices/devices.ts'
 import { isRecoveredBy } from './devices/secrets.ts'
 import type { History } from './history/history.ts'
-import { retryAfterRedaction } from './history/retry-after-redaction.ts'
+import { readConsistently } from './history/read-consistently.ts'
 import { checkText } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 
@@ -21,7 +21,7 @@ export class StoreDevices {
   list(options: WorkOptions = {}): Promise<readonly Device[]> {
     const list = (history: History): Promise<readonly Device[]> =>
       this.#session.reading((snapshot) => listDevices(this.#session, snapshot, history))
-    return retryAfterRedaction(this.#session, list, options)
+    return readConsistently(this.#session, list, options)
   }
 
   /** Whether the store has recovery keys, and all of them follow from this operator secret. */
@@ -39,6 +39,6 @@ export class StoreDevices {
     if (removed.length === 0) return namesIn(devices)
     const list = async (history: History): Promise<ReadonlyMap<string, string>> =>
       namesEver(this.#session.contents, history)
-    return retryAfterRedaction(this.#session, list, options)
+    return readConsistently(this.#session, list, options)
   }
 }

@@ -5,6 +5,7 @@ import { type Page, type Paged, paged } from '../page.ts'
 import { inSlices } from '../time-slice.ts'
 import type { BlameLine, BlameOptions } from './history/blame.ts'
 import { type Conflict, type ConflictOptions, findConflicts } from './history/conflicts.ts'
+import type { ContentSource } from './history/contents.ts'
 import { comparePoints, type Difference, type DifferenceOptions } from './history/history-diff.ts'
 import type { History } from './history/history.ts'
 import {
@@ -15,7 +16,7 @@ import {
   type Position,
   rangesOf,
 } from './history/points.ts'
-import { askInSlices, retryAfterRedaction } from './history/retry-after-redaction.ts'
+import { readConsistently } from './history/read-consistently.ts'
 import {
   memoryAt,
   type MemoryState,
@@ -68,9 +69,7 @@ export class StoreHistory {
     const asked = typeof filter === 'object' && filter !== null ? { ...filter } : filter
     const read = async (page?: string): Promise<Page<Version>> => {
       const query = { ...checkObject(asked, 'The filter'), page }
-      const ask = (history: History): Promise<Page<Version>> =>
-        readVersions(history, this.#session.contents, query, checkOptions(options).signal)
-      return retryAfterRedaction(this.#session, ask, checkOptions(options))
+      return this.#ask((history, contents) => readVersions(history, contents, query), options)
     }
     return paged(read, asked?.page)
   }
@@ -85,9 +84,10 @@ export class StoreHistory {
   /** What differs between two points, or between one and now. */
   async diff(from: Point, to?: Point, options: DifferenceOptions = {}): Promise<Difference> {
     for (const point of to === undefined ? [from] : [from, to]) checkPoint(point)
-    const compare = (history: History): Promise<Difference> =>
-      comparePoints(history, this.#session.contents, { from, to }, options)
-    return retryAfterRedaction(this.#session, compare, options)
+    return this.#ask(
+      (history, contents) => comparePoints(history, contents, { from, to }, options),
+      options,
+    )
   }
 
   /** @internal All memories as they were at a point, or are now, without texts. */
@@ -97,8 +97,7 @@ export class StoreHistory {
   ): Promise<StateAt> {
     if (at !== undefined) checkPoint(at)
     const { deleted = false, signal } = checkOptions(options)
-    const history = await this.#session.loadHistory({ signal })
-    return askInSlices(history, () => stateAt(history, at, deleted), signal)
+    return this.#ask((history) => stateAt(history, at, deleted), { signal })
   }
 
   /** @internal One memory, `mem_…`, as it was at a point, or is now. Rejects with `not_found`. */
@@ -106,11 +105,7 @@ export class StoreHistory {
     checkText(memoryId, 'A memory id')
     if (at !== undefined) checkPoint(at)
     const { signal } = checkOptions(options)
-    const ask = (history: History): Promise<MemoryState> => {
-      const find = () => memoryAt(history, this.#session.contents, memoryId, at)
-      return askInSlices(history, find, signal)
-    }
-    return retryAfterRedaction(this.#session, ask, { signal })
+    return this.#ask((history, contents) => memoryAt(history, contents, memoryId, at), { signal })
   }
 
   /** @internal The versions of a memory, `mem_…`, numbered, newest first, or `not_found`. */
@@ -159,16 +154,17 @@ export class StoreHistory {
   async blame(pathOrMemoryId: string, options: BlameOptions = {}): Promise<readonly BlameLine[]> {
     checkBlame(pathOrMemoryId, options)
     const { blameLines } = await import('./history/blame.ts')
-    const blame = (history: History): Promise<readonly BlameLine[]> =>
-      blameLines(history, this.#session.contents, pathOrMemoryId, options)
-    return retryAfterRedaction(this.#session, blame, options)
+    const { at } = options
+    return this.#ask(
+      (history, contents) => blameLines(history, contents, pathOrMemoryId, at),
+      options,
+    )
   }
 
   /** What merges of clones have combined, newest first. */
   async conflicts(options: ConflictOptions = {}): Promise<readonly Conflict[]> {
     const asked = { ...checkOptions(options) }
-    const history = await this.#session.loadHistory()
-    return askInSlices(history, () => findConflicts(history, asked))
+    return this.#ask((history) => findConflicts(history, asked))
   }
 
   /** What `redact` would erase, and what stands in its way. */
@@ -178,6 +174,18 @@ export class StoreHistory {
   ): Promise<RedactionPlan> {
     const { planRedaction } = await import('./redaction/redaction.ts')
     return planRedaction(this.#session, checkRedaction(request), checkOptions(options))
+  }
+
+  #ask<T>(
+    ask: (history: History, contents: ContentSource) => Generator<undefined, T>,
+    options: WorkOptions = {},
+  ): Promise<T> {
+    const session = this.#session
+    return readConsistently(
+      session,
+      (history) => ask(history, session.contents),
+      checkOptions(options),
+    )
   }
 
   async #timelineOf(

@@ -92,7 +92,7 @@ async function checkDifferences({ branches, head }: Grown, history: History): Pr
   for (const [index, from] of nodes.entries()) {
     const to = nodes[(index * 7 + 3) % nodes.length] ?? head
     const points = { from: { commit: from.oid }, to: { commit: to.oid } }
-    const { changes } = await comparePoints(history, branches.contents, points, {})
+    const { changes } = atOnce(comparePoints(history, branches.contents, points, {}))
     const state = stateOf(from.memories.values())
     for (const { before } of changes) if (before !== undefined) delete state[before.path]
     for (const { after } of changes) if (after !== undefined) state[after.path] = after.content
@@ -105,7 +105,7 @@ async function checkLines({ branches, head, origins }: Grown, history: History):
     for (const memory of node.memories.values()) {
       if (memory === undefined) continue
       const at = { commit: node.oid }
-      const found = await blameLines(history, branches.contents, memory.path, { at })
+      const found = atOnce(blameLines(history, branches.contents, memory.path, at))
       const lines = found.map(({ line, version }) => [line, version.versionId])
       const expected = linesIn(memory.content).map((line) => {
         return [line, formatId('version', origins.get(line) ?? '')]

@@ -8,6 +8,7 @@ import { blameLines } from '../../src/store/history/blame.ts'
 import { comparePoints, type Difference } from '../../src/store/history/history-diff.ts'
 import { openPast, type PastView } from '../../src/store/history/past.ts'
 import type { Point } from '../../src/store/history/points.ts'
+import { atOnce } from '../../src/time-slice.ts'
 import { commitsOf, historyOf, type ReadHistory } from '../support/histories.ts'
 import { full, seed } from '../support/seed.ts'
 import { author, newStore } from '../support/stores.ts'
@@ -174,7 +175,7 @@ class Trial {
     const { history, contents } = this.#read
     const pointAt = (height: number) => ({ commit: history.commits.at(height)?.oid ?? '' })
     const points = { from: pointAt(from), to: pointAt(to) }
-    const found = await comparePoints(history, contents, points, {})
+    const found = atOnce(comparePoints(history, contents, points, {}))
     const lost = [this.#lost[from], this.#lost[to]]
     if (lost.every((paths) => paths?.size === 0)) {
       expect(found.redacted).toBe(0)
@@ -187,7 +188,7 @@ class Trial {
     const { history, contents } = this.#read
     const at = { commit: history.commits.at(height)?.oid ?? '' }
     for (const [path, content] of Object.entries(this.#stateAt(height))) {
-      const lines = await blameLines(history, contents, path, { at })
+      const lines = atOnce(blameLines(history, contents, path, at))
       expect(lines.map(({ line }) => line)).toEqual(linesOf(content))
       for (const { line, version } of lines) {
         const { content: origin } = await this.#store.history.version(version.versionId)

@@ -6,10 +6,10 @@ import { StoreError } from '../../errors.ts'
 import { deviceIdOf, formatId, parseId } from '../../format/id.ts'
 import { parseSshPublicKey } from '../../format/sshsig.ts'
 import type { ObjectStore } from '../../git/object-store.ts'
+import { inSlices } from '../../time-slice.ts'
 import { type CertificateTrail, checkCertificate } from '../redaction/certificate-check.ts'
 import { readCertificate } from '../redaction/certificate-text.ts'
 import type { RedactionCertificate } from '../redaction/certificate.ts'
-import { findReached } from '../redaction/reached.ts'
 import { type Audit, type AuditOptions, withAudit } from './audit.ts'
 
 /**
@@ -47,7 +47,7 @@ export async function verifyByTrail(
   objects: ObjectStore,
 ): Promise<RedactionCertificate> {
   const certificate = readCertificate(text)
-  await checkCertificate(certificate, trailOf(audit, objects))
+  await inSlices(checkCertificate(certificate, trailOf(audit, objects)))
   return certificate
 }
 
@@ -81,6 +81,7 @@ function trailOf({ storeId, entries, head }: Audit, objects: ObjectStore): Certi
     },
     findVersion: (versionId) => versions.get(versionId),
     hasCommit: (oid) => commits.has(oid),
-    findReached: (oids) => findReached(objects, head, oids),
+    objects,
+    head,
   }
 }

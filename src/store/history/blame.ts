@@ -3,7 +3,7 @@
 // the memory do not matter. A line of a merged version is followed into the side that had it. Reads
 // only.
 
-import { pause, type WorkOptions } from '../../async.ts'
+import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import { parseId } from '../../format/id.ts'
 import { checkPath } from '../../format/path.ts'
@@ -37,16 +37,17 @@ interface Origin {
 }
 
 /**
- * The lines of a memory, given by its path or as `mem_…`. Throws `not_found` if it did not exist,
- * `redacted` if its content is erased, and what `resolvePoint` throws.
+ * The lines of a memory, given by its path or as `mem_…`. Yields after each version. Throws
+ * `not_found` if it did not exist, `redacted` if its content is erased, and what `resolvePoint`
+ * throws.
  */
-export async function blameLines(
+export function* blameLines(
   history: History,
   source: ContentSource,
   pathOrMemoryId: string,
-  options: BlameOptions,
-): Promise<readonly BlameLine[]> {
-  const newest = findVersion(history, pathOrMemoryId, resolvePointOrHead(history, options.at))
+  at?: Point,
+): Generator<undefined, readonly BlameLine[]> {
+  const newest = findVersion(history, pathOrMemoryId, resolvePointOrHead(history, at))
   if (newest === undefined || newest.operation === 'deleted') {
     throw new StoreError('not_found', 'The memory did not exist at that time')
   }
@@ -54,9 +55,7 @@ export async function blameLines(
   if (text === undefined) throw new StoreError('redacted', 'The version of that time is redacted')
   const lines = linesOf(text)
   const trace = new Trace(history, newest, lines)
-  while (trace.goBack((entry) => readVersionContent(source, entry) ?? '')) {
-    await pause(options.signal)
-  }
+  while (trace.goBack((entry) => readVersionContent(source, entry) ?? '')) yield
   return describe(history, lines, trace.origins)
 }
 

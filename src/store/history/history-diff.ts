@@ -5,9 +5,8 @@ import type { WorkOptions } from '../../async.ts'
 import { formatId } from '../../format/id.ts'
 import { checkPath } from '../../format/path.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { TimeSlice } from '../../time-slice.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
-import { compareDistantTrees } from '../snapshot/tree-diff.ts'
+import { comparison } from '../snapshot/tree-diff.ts'
 import { type ContentSource, findMemoriesTree, readVersionContent } from './contents.ts'
 import type { VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
@@ -19,7 +18,6 @@ import {
   resolvePointOrHead,
   versionAt,
 } from './points.ts'
-import { askInSlices } from './retry-after-redaction.ts'
 import { isAtOrBelow } from './versions.ts'
 
 export interface PointDifference {
@@ -44,7 +42,7 @@ export interface DifferenceOptions extends WorkOptions {
   readonly path?: string | undefined
 }
 
-/** At most this many memories are read before other work may run. */
+/** Progress is reported at least every this many memories. */
 const BATCH = 64
 
 /** The two versions of a memory; undefined where it did not exist. */
@@ -57,35 +55,26 @@ interface Pair {
 /** Undefined for the empty store before the first commit. */
 type Side = ResolvedPoint | undefined
 
-interface Found {
-  readonly from: Side
-  readonly to: Side
-  readonly pairs: readonly Pair[]
-}
-
-/** `to` may be before `from`; undefined means the head. Throws as `findPoint` does. */
-export async function comparePoints(
+/**
+ * `to` may be before `from`; undefined means the head. Yields after each memory. Throws as
+ * `findPoint` does.
+ */
+export function* comparePoints(
   history: History,
   source: ContentSource,
   points: { readonly from: Point; readonly to: Point | undefined },
   options: DifferenceOptions,
-): Promise<Difference> {
-  const find = function* (): Generator<undefined, Found> {
-    const from = findPoint(history, points.from)
-    const to = points.to ? findPoint(history, points.to) : resolvePointOrHead(history, undefined)
-    return { from, to, pairs: yield* differingPairs(history, [from, to], options) }
-  }
-  const { from, to, pairs } = await askInSlices(history, find, options.signal)
-  const blobsBefore = await findBlobs(source.objects, from, to)
-  const blobsAfter = await findBlobs(source.objects, to, from)
+): Generator<undefined, Difference> {
+  const from = findPoint(history, points.from)
+  const to = points.to ? findPoint(history, points.to) : resolvePointOrHead(history, undefined)
+  const pairs = yield* differingPairs(history, [from, to], options)
+  const blobsBefore = yield* findBlobs(source.objects, from, to)
+  const blobsAfter = yield* findBlobs(source.objects, to, from)
   const changes: PointDifference[] = []
   const halfRedacted: PointDifference[] = []
-  const slice = new TimeSlice(options.signal, BATCH)
   for (const [index, { memoryId, before, after }] of pairs.entries()) {
-    if (slice.isOver()) {
-      options.progress?.(index, pairs.length)
-      await slice.next()
-    }
+    yield
+    if (index % BATCH === BATCH - 1) options.progress?.(index, pairs.length)
     const old = stateOf(source, before, blobsBefore)
     const now = stateOf(source, after, blobsAfter)
     const [known, nowKnown] = [old, now].map((state) => (state === 'redacted' ? undefined : state))
@@ -109,18 +98,18 @@ function byPath(a: PointDifference, b: PointDifference): number {
  * Empty where clones had diverged, since no tree then holds all memories, and where one side is the
  * empty store: each blob is then looked up by its commit.
  */
-async function findBlobs(
+function* findBlobs(
   objects: ObjectSource,
   resolved: Side,
   other: Side,
-): Promise<ReadonlyMap<string, Oid>> {
+): Generator<undefined, ReadonlyMap<string, Oid>> {
   const blobs = new Map<string, Oid>()
   if (resolved === undefined || other === undefined) return blobs
   if (resolved.tips.length + other.tips.length > 2) return blobs
   const [tree, otherTree] = [resolved, other].map(({ commit }) => {
     return findMemoriesTree(objects, commit.oid)
   })
-  await compareDistantTrees(objects, otherTree, tree, {
+  yield* comparison(objects, otherTree, tree, {
     tree: () => undefined,
     blob: (memoryId, oid) => oid !== undefined && blobs.set(memoryId, oid),
   })

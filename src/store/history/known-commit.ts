@@ -2,7 +2,7 @@
 // its form and salts are not checked again. Strings are copied so that none keeps a larger one
 // alive: a hundred thousand commits are in RAM together.
 
-import { toHex } from '../../bytes.ts'
+import { equalBytes, toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import type { ChangeRecord, RecordBody, RecordRow } from '../../format/change-record.ts'
 import { type CommitSections, findSections } from '../../format/commit.ts'
@@ -12,8 +12,8 @@ import { decodeRecord, recordHash, zeroId, nameRows } from '../../format/record.
 import type { Oid } from '../../git/objects/object.ts'
 import type { EpochKeys } from '../../keys/epoch.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
-import type { NewCommit, VersionRow } from './history-rows.ts'
-import type { HistorySource } from './history.ts'
+import type { CommitEntry, NewCommit, VersionRow } from './history-rows.ts'
+import type { History, HistorySource } from './history.ts'
 
 export interface KnownCommit {
   /** The hash of its record, which with the height determines its position. */
@@ -40,6 +40,19 @@ export function readKnownCommit(source: HistorySource, oid: Oid, bytes?: Uint8Ar
 /** The record hash of a commit: a redaction that rewrites the commit does not change it. */
 export function readRecordHash(source: HistorySource, oid: Oid): Uint8Array {
   return openKnownRecord(source, oid).hash
+}
+
+/**
+ * The entry of a record, under whichever commit id: whether a history contains another one is
+ * decided on records, which a redaction leaves as they are.
+ */
+export function findRecord(
+  source: HistorySource,
+  history: History,
+  { height, record }: { readonly height: number; readonly record: Uint8Array },
+): CommitEntry | undefined {
+  const isSame = ({ oid }: CommitEntry) => equalBytes(readRecordHash(source, oid), record)
+  return history.atHeight(height).find(isSame)
 }
 
 interface KnownRecord {

@@ -18,8 +18,8 @@ import type { CommitEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { readRecordHash } from './known-commit.ts'
 import { type Point, pointAfter, type ResolvedPoint, resolvePoint, versionAt } from './points.ts'
+import { type PastSource, readConsistently } from './read-consistently.ts'
 import { placedTime } from './record-times.ts'
-import { askInSlices, type PastSource, retryAfterRedaction } from './retry-after-redaction.ts'
 
 export interface PastView {
   /** The newest commit at that time, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */
@@ -70,7 +70,7 @@ interface State extends Memories {
 }
 
 /** Throws as `resolvePoint` does. */
-export function openPast(
+export async function openPast(
   source: PastSource,
   point: Point,
   options: WorkOptions,
@@ -82,10 +82,7 @@ export function openPast(
     })
     return yield* stateAt(history, resolved, tips)
   }
-  const open = async (history: History): Promise<PastView> => {
-    return new Past(source, await askInSlices(history, () => find(history), options.signal))
-  }
-  return retryAfterRedaction(source, open, options)
+  return new Past(source, await readConsistently(source, find, options))
 }
 
 class Past implements PastView {
@@ -130,15 +127,13 @@ class Past implements PastView {
 
   /** Finds the commits again if a redaction has changed their ids. */
   async #refresh(): Promise<State> {
-    const history = await this.#source.loadHistory()
-    const { tips } = this.#state
-    if (tips.every((tip) => isThere(history, tip))) return this.#state
-    this.#state = await askInSlices(history, () => this.#stateNow(history))
+    this.#state = await readConsistently(this.#source, (history) => this.#stateNow(history))
     return this.#state
   }
 
   *#stateNow(history: History): Generator<undefined, State> {
     const { tips } = this.#state
+    if (tips.every((tip) => isThere(history, tip))) return this.#state
     const found = tips.map((tip) => this.#findAgain(history, tip))
     const entries = found.map(({ entry }) => entry).toSorted((a, b) => a.position - b.position)
     const resolved = pointAfter(history, entries)

@@ -12,7 +12,6 @@ import { type ContentSource, readVersionContent } from './contents.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { findPlacedTime, mayLieBetween } from './record-times.ts'
-import { askInSlices } from './retry-after-redaction.ts'
 import { isEarlier, sortedByTime, type Versions, versionsByTime } from './time-order.ts'
 import { mergedInputsOf, pathBeforeMove } from './version-inputs.ts'
 
@@ -105,13 +104,12 @@ export function findVersions(history: History, filter: VersionFilter): Page<Vers
 }
 
 /** A page in the view that the filter asks for. Throws `invalid_input`. */
-export async function readVersions(
+export function* readVersions(
   history: History,
   source: ContentSource,
   filter: VersionFilter,
-  signal?: AbortSignal,
-): Promise<Page<Version>> {
-  const page = await askInSlices(history, () => findEntries(history, filter), signal)
+): Generator<undefined, Page<Version>> {
+  const page = yield* findEntries(history, filter)
   if (filter.view !== 'full') return describePage(history, page)
   return { ...page, data: page.data.map((entry) => readVersion(history, source, entry)) }
 }

@@ -1,5 +1,5 @@
 // Follows texts from version to version, to find those that may repeat an erased text (FORMAT §10).
-// What was written without knowing of a redaction, on another clone, was never compared with the
+// A version that another clone wrote without knowing of a redaction was never compared with the
 // erased text, and no one can do so any more: it may hold the text until it is redacted as well.
 // Reads the history alone, and no contents.
 
@@ -7,7 +7,7 @@ import { formatId } from '../../format/id.ts'
 import { zeroId } from '../../format/record.ts'
 import type { CommitEntry, VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
-import { askInSlices, retryAfterRedaction } from '../history/retry-after-redaction.ts'
+import { readConsistently } from '../history/read-consistently.ts'
 import { mergedInputsOf } from '../history/version-inputs.ts'
 import type { StoreSession } from '../session/session.ts'
 
@@ -29,25 +29,15 @@ interface Search {
   readonly isEnd: (entry: VersionEntry) => boolean
 }
 
-/**
- * The versions that were written on redacted ones without knowing of the redaction, and those
- * written on these, oldest first. A redaction of one of them ends it for what its author saw.
- */
-export function findUnaware(history: History, signal?: AbortSignal): Promise<BuiltOn> {
-  return askInSlices(history, () => unaware(history), signal)
-}
-
 /** The versions that were written on these; deletions hold no text and are left out. */
 export function findBuiltOn(
   history: History,
   versionIds: ReadonlySet<string>,
-  signal?: AbortSignal,
-): Promise<BuiltOn> {
-  const search: Search = {
+): Generator<undefined, BuiltOn> {
+  return follow(history, {
     isSource: ({ versionId }) => versionIds.has(versionId),
     isEnd: ({ versionId }) => versionIds.has(versionId),
-  }
-  return askInSlices(history, () => follow(history, search), signal)
+  })
 }
 
 /** What `findUnaware` finds now, newest first. */
@@ -55,14 +45,19 @@ export function listBuiltOnRedacted(
   session: StoreSession,
   signal?: AbortSignal,
 ): Promise<readonly BuiltOnRedacted[]> {
-  const list = async (history: History): Promise<readonly BuiltOnRedacted[]> => {
-    const found = await findUnaware(history, signal)
-    return [...found].flatMap(([id, sources]) => describe(history.find(id), sources)).toReversed()
-  }
-  return retryAfterRedaction(session, list, { signal })
+  return readConsistently(session, describeUnaware, { signal })
 }
 
-function* unaware(history: History): Generator<undefined, BuiltOn> {
+function* describeUnaware(history: History): Generator<undefined, readonly BuiltOnRedacted[]> {
+  const found = yield* findUnaware(history)
+  return [...found].flatMap(([id, sources]) => describe(history.find(id), sources)).toReversed()
+}
+
+/**
+ * The versions that were written on redacted ones without knowing of the redaction, and those
+ * written on these, oldest first. A redaction of one of them ends it for what its author saw.
+ */
+export function* findUnaware(history: History): Generator<undefined, BuiltOn> {
   const redactions = new Map<string, CommitEntry[]>()
   let isLinear = true
   for (const commit of history.commits) {

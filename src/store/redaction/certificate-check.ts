@@ -5,6 +5,10 @@
 
 import { StoreError } from '../../errors.ts'
 import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
+import { parseLinks, treeOf } from '../../format/commit.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import { readCommitBytes } from '../commits/decoded-commit.ts'
+import { getTree, hasObject, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { RedactionCertificate } from './certificate.ts'
 
 /** A redact record of a verified history; ids in text form. */
@@ -27,15 +31,16 @@ export interface CertificateTrail {
     versionId: string,
   ): { readonly memoryId: string; readonly operation: Operation } | undefined
   hasCommit(oid: string): boolean
-  /** One of these objects that the history still contains. */
-  findReached(oids: readonly string[]): Promise<string | undefined>
+  readonly objects: ObjectSource
+  /** 40 hex digits. */
+  readonly head: string
 }
 
 /** Throws `store_id_mismatch` or `certificate_invalid`. */
-export async function checkCertificate(
+export function* checkCertificate(
   certificate: RedactionCertificate,
   trail: CertificateTrail,
-): Promise<void> {
+): Generator<undefined, void> {
   if (certificate.store_id !== trail.storeId) {
     throw new StoreError(
       'store_id_mismatch',
@@ -50,7 +55,7 @@ export async function checkCertificate(
   for (const record of records) checkRecord(certificate, record)
   checkVersions(certificate, trail, records)
   checkCommits(certificate, trail, records)
-  const reached = await trail.findReached(certificate.object_ids)
+  const reached = yield* findReached(trail.objects, trail.head, certificate.object_ids)
   if (reached === undefined) return
   throw mismatch(`it names an object as erased that is part of the history, ${reached}`)
 }
@@ -104,4 +109,50 @@ function mismatch(problem: string): StoreError {
     'certificate_invalid',
     `The certificate does not agree with the history: ${problem}`,
   )
+}
+
+/**
+ * One of these objects in the verified history of a head; undefined if it contains none of them.
+ * Follows every commit and tree, and reads no blob.
+ */
+export function* findReached(
+  objects: ObjectSource,
+  head: Oid,
+  oids: readonly Oid[],
+): Generator<undefined, Oid | undefined> {
+  // This is enough after an erasure: a history that verifies contains only stored objects.
+  const named = new Set(oids.filter((oid) => hasObject(objects, oid)))
+  if (named.size === 0) return undefined
+  const trees = new Set<Oid>()
+  const commits = new Set([head])
+  // Grows while it is walked.
+  for (const commit of commits) {
+    if (named.has(commit)) return commit
+    const bytes = readCommitBytes(objects, commit)
+    for (const parent of parseLinks(bytes).parents) commits.add(parent)
+    const found = findInTree(objects, treeOf(bytes), named, trees)
+    if (found !== undefined) return found
+    yield
+  }
+  return undefined
+}
+
+/** Adds to `seen` the trees without such objects. */
+function findInTree(
+  objects: ObjectSource,
+  root: Oid,
+  named: ReadonlySet<Oid>,
+  seen: Set<Oid>,
+): Oid | undefined {
+  const waiting = [root]
+  for (let tree = waiting.pop(); tree !== undefined; tree = waiting.pop()) {
+    if (named.has(tree)) return tree
+    if (seen.has(tree)) continue
+    seen.add(tree)
+    for (const { oid, mode } of getTree(objects, tree)) {
+      if (mode === '40000') waiting.push(oid)
+      else if (named.has(oid)) return oid
+    }
+  }
+  return undefined
 }

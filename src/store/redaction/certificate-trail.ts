@@ -6,12 +6,11 @@ import { formatId, parseId } from '../../format/id.ts'
 import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
-import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
+import { readConsistently } from '../history/read-consistently.ts'
 import type { StoreSession } from '../session/session.ts'
 import { type CertificateTrail, checkCertificate, type RedactRecord } from './certificate-check.ts'
 import { readCertificate } from './certificate-text.ts'
 import type { RedactionCertificate } from './certificate.ts'
-import { findReached } from './reached.ts'
 
 /**
  * Returns the certificate of a text, or of what JSON made of one, if this store's history proves
@@ -23,11 +22,10 @@ export async function verifyCertificateHere(
 ): Promise<RedactionCertificate> {
   await loadSodium()
   const certificate = readCertificate(given)
-  const check = async (history: History): Promise<RedactionCertificate> => {
-    await checkCertificate(certificate, trailOf(session.storeId, session.contents, history))
-    return certificate
-  }
-  return retryAfterRedaction(session, check, {})
+  await readConsistently(session, (history) => {
+    return checkCertificate(certificate, trailOf(session.storeId, session.contents, history))
+  })
+  return certificate
 }
 
 function trailOf(
@@ -52,10 +50,8 @@ function trailOf(
       return { memoryId: formatId('memory', memoryId), operation }
     },
     hasCommit: (oid) => commits.has(oid),
-    async findReached(oids) {
-      const { head } = history
-      return head && findReached(source.objects, head.oid, oids)
-    },
+    objects: source.objects,
+    head: history.head?.oid ?? '',
   }
 }
 

@@ -5,14 +5,13 @@ import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import type { RedactReason } from '../../format/change-record.ts'
 import { formatId, parseId } from '../../format/id.ts'
-import { inSlices, TimeSlice } from '../../time-slice.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import { type ContentSource, readVersionContent } from '../history/contents.ts'
 import type { VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import { LatestTimes } from '../history/record-times.ts'
 import { lastChangeOf } from '../history/version-inputs.ts'
 import { describeVersion, getVersionEntry, isAtOrBelow, type Version } from '../history/versions.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
 import { IdIndex } from '../tables/id-index.ts'
 import { findUnaware, findBuiltOn } from './built-on.ts'
 
@@ -33,9 +32,9 @@ export interface RedactionSelection {
    */
   readonly before?: number | undefined
   /**
-   * Also selects the copies of what the conditions select: versions with the same text, and those
-   * written on them (with `matching`, where that matches). Of a version that is redacted already:
-   * those that were written on it without knowing of the redaction.
+   * Also selects copies of the selected versions: those with the same text, and those written on
+   * them (with `matching`, if it matches). A selected version that is redacted already adds those
+   * that were written on it without knowing of the redaction.
    */
   readonly withCopies?: boolean | undefined
 }
@@ -75,97 +74,128 @@ export interface RedactionPlan {
   readonly rewritten: number
 }
 
-/** At most this many versions are searched before other work runs. */
+/** Progress is reported at least every this many versions. */
 const BATCH = 256
 
+/** A plan of one head, and the versions that it erases, oldest first. */
+export interface PlannedRedaction {
+  readonly head: Oid | undefined
+  readonly plan: RedactionPlan
+  readonly entries: readonly VersionEntry[]
+  readonly current: readonly VersionEntry[]
+}
+
 /**
- * Finds the versions of a selection, and never searches a text twice. Remembers versions by id,
- * since a merge may insert new ones before others.
+ * Plans a redaction, and again only if the head has moved. Never searches a text twice. Remembers
+ * versions by id, since a merge may insert new ones before others.
  */
-export class Selector {
-  readonly #selection: RedactionSelection
+export class Planner {
+  readonly #request: Pick<RedactionRequest, 'select' | 'current'>
   readonly #now: number
   readonly #source: () => ContentSource
   readonly #matching: RegExp | undefined
   readonly #searched: IdIndex = new IdIndex()
   readonly #matches: Set<string> = new Set()
+  #planned: PlannedRedaction | undefined
 
-  /** Throws `invalid_input` or, for a version that does not exist, `not_found`. */
+  /** Throws `invalid_input`. */
   constructor(
-    selection: RedactionSelection,
-    history: History,
+    request: Pick<RedactionRequest, 'select' | 'current'>,
     now: number,
     source: () => ContentSource,
   ) {
-    this.#selection = selection
+    const { matching } = request.select
+    this.#request = request
     this.#now = now
     this.#source = source
-    this.#matching = selection.matching && checkPattern(selection.matching)
-    conditionOf(selection, history, now)
+    this.#matching = matching && checkPattern(matching)
+  }
+
+  /** Yields after each version. Throws `invalid_input` or, for an unknown version, `not_found`. */
+  *plan(history: History, { progress }: WorkOptions): Generator<undefined, PlannedRedaction> {
+    const head = history.head?.oid
+    const known = this.#planned
+    if (known?.head === head && known !== undefined) return known
+    const selected = yield* this.#select(history, progress)
+    const fresh = selected.filter((entry) => !isRedacted(history, entry))
+    const isKept = (entry: VersionEntry) =>
+      this.#request.current === 'keep' && isCurrent(history, entry)
+    const entries = fresh.filter((entry) => !isKept(entry))
+    const current = entries.filter((entry) => isCurrent(history, entry))
+    const describe = (found: readonly VersionEntry[]) =>
+      found.map((entry) => describeVersion(history, entry)).toReversed()
+    const { length } = history.commits
+    const plan = {
+      versions: describe(entries),
+      current: describe(current),
+      already: selected.length - fresh.length,
+      sameText: describe(yield* sameText(history, entries)),
+      builtOn: describe(yield* this.#builtOn(history, entries)),
+      rewritten: length - (entries[0]?.commit.position ?? length),
+    }
+    const planned = { head, plan, entries, current }
+    this.#planned = planned
+    return planned
   }
 
   /** The selected versions, oldest first. */
-  async search(history: History, options: WorkOptions): Promise<readonly VersionEntry[]> {
-    const found = await this.#searchAll(history, options)
-    if (this.#selection.withCopies !== true) return found
-    const copies = await this.#findCopies(history, found, options)
-    const chosen = new Set([...found, ...copies].map(({ versionId }) => versionId))
-    return inOrder(history, chosen)
-  }
-
-  /** The other versions that were written on these, oldest first. */
-  async findBuiltOn(
+  *#select(
     history: History,
-    chosen: readonly VersionEntry[],
-    { signal }: WorkOptions,
-  ): Promise<readonly VersionEntry[]> {
-    if (chosen.length === 0) return []
-    const ids = new Set(chosen.map(({ versionId }) => versionId))
-    const found = await findBuiltOn(history, ids, signal)
-    return inOrder(history, found.keys()).filter((entry) => {
-      const index = history.indexOf(entry.versionId) ?? 0
-      return !isRedacted(history, entry) && this.#matchesAt(history, index, entry)
-    })
+    progress: WorkOptions['progress'],
+  ): Generator<undefined, readonly VersionEntry[]> {
+    const found = yield* this.#search(history, progress)
+    if (this.#request.select.withCopies !== true) return found
+    const copies = yield* this.#findCopies(history, found)
+    return inOrder(history, new Set([...idsOf(found), ...copies]))
   }
 
-  async #findCopies(
+  *#search(
     history: History,
-    found: readonly VersionEntry[],
-    options: WorkOptions,
-  ): Promise<readonly VersionEntry[]> {
-    const fresh = found.filter((entry) => !isRedacted(history, entry))
-    const erased = found.filter((entry) => isRedacted(history, entry))
-    const same = await inSlices(sameText(history, fresh), options.signal)
-    const builtOn = await this.findBuiltOn(history, [...fresh, ...same], options)
-    const ids = new Set(erased.map(({ versionId }) => versionId))
-    const unaware = ids.size === 0 ? [] : await findUnaware(history, options.signal)
-    const left = [...unaware].filter(([, sources]) => [...sources].some((id) => ids.has(id)))
-    return [
-      ...same,
-      ...builtOn,
-      ...inOrder(
-        history,
-        left.map(([id]) => id),
-      ),
-    ]
-  }
-
-  async #searchAll(history: History, options: WorkOptions): Promise<readonly VersionEntry[]> {
+    progress: WorkOptions['progress'],
+  ): Generator<undefined, readonly VersionEntry[]> {
+    const { select } = this.#request
     const { versions } = history
-    const selects = conditionOf(this.#selection, history, this.#now)
-    const isSearch = this.#matching !== undefined
-    const slice = new TimeSlice(options.signal, isSearch ? BATCH : undefined)
+    const selects = conditionOf(select, history, this.#now)
     const found: VersionEntry[] = []
-    for (const index of candidatesOf(this.#selection, history)) {
+    for (const index of candidatesOf(select, history)) {
       const entry = versions.at(index)
       if (entry !== undefined && selects(entry) && this.#matchesAt(history, index, entry)) {
         found.push(entry)
       }
-      if (!slice.isOver()) continue
-      if (isSearch) options.progress?.(index + 1, versions.length)
-      await slice.next()
+      yield
+      const isReported = this.#matching !== undefined && index % BATCH === BATCH - 1
+      if (isReported) progress?.(index + 1, versions.length)
     }
     return found
+  }
+
+  /** The ids of versions with the same texts, and of those that may repeat them. */
+  *#findCopies(
+    history: History,
+    found: readonly VersionEntry[],
+  ): Generator<undefined, readonly string[]> {
+    const fresh = found.filter((entry) => !isRedacted(history, entry))
+    const erased = new Set(idsOf(found.filter((entry) => isRedacted(history, entry))))
+    const same = yield* sameText(history, fresh)
+    const builtOn = yield* this.#builtOn(history, [...fresh, ...same])
+    const unaware = erased.size === 0 ? [] : yield* findUnaware(history)
+    const repeating = [...unaware].filter(([, sources]) =>
+      [...sources].some((id) => erased.has(id)),
+    )
+    return [...idsOf([...same, ...builtOn]), ...repeating.map(([id]) => id)]
+  }
+
+  /** The other versions that were written on these, oldest first. */
+  *#builtOn(
+    history: History,
+    chosen: readonly VersionEntry[],
+  ): Generator<undefined, readonly VersionEntry[]> {
+    if (chosen.length === 0) return []
+    const found = yield* findBuiltOn(history, new Set(idsOf(chosen)))
+    return inOrder(history, found.keys()).filter((entry) => {
+      const index = history.indexOf(entry.versionId) ?? 0
+      return !isRedacted(history, entry) && this.#matchesAt(history, index, entry)
+    })
   }
 
   #matchesAt(history: History, index: number, entry: VersionEntry): boolean {
@@ -173,13 +203,13 @@ export class Selector {
     if (pattern === undefined) return true
     const { versionId } = entry
     if (this.#searched.find(versionId) === undefined) {
-      if (this.#search(history, index, entry, pattern)) this.#matches.add(versionId)
+      if (this.#hasMatch(history, index, entry, pattern)) this.#matches.add(versionId)
       this.#searched.add(versionId)
     }
     return this.#matches.has(versionId)
   }
 
-  #search({ versions }: History, index: number, entry: VersionEntry, pattern: RegExp): boolean {
+  #hasMatch({ versions }: History, index: number, entry: VersionEntry, pattern: RegExp): boolean {
     // The first row of a change holds its reason.
     const { note, position } = entry.commit
     const isFirst = index === 0 || versions.at(index - 1)?.commit.position !== position
@@ -188,35 +218,6 @@ export class Selector {
     const content = readVersionContent(this.#source(), entry)
     return content !== undefined && pattern.test(content)
   }
-}
-
-/** Sorts the selected versions into a plan; `entries` are those to erase, oldest first. */
-export async function describePlan(
-  { history, snapshot, selector }: PlanSource,
-  selected: readonly VersionEntry[],
-  current: RedactionRequest['current'],
-  options: WorkOptions,
-): Promise<{ readonly plan: RedactionPlan; readonly entries: readonly VersionEntry[] }> {
-  const fresh = selected.filter(({ versionId }) => !snapshot.redacted.has(versionId))
-  const entries = current === 'keep' ? fresh.filter((one) => !isCurrent(snapshot, one)) : fresh
-  const describe = (found: readonly VersionEntry[]): readonly Version[] => {
-    return found.map((entry) => describeVersion(history, entry)).toReversed()
-  }
-  const plan = {
-    versions: describe(entries),
-    current: describe(entries.filter((entry) => isCurrent(snapshot, entry))),
-    already: selected.length - fresh.length,
-    sameText: describe(await inSlices(sameText(history, entries), options.signal)),
-    builtOn: describe(await selector.findBuiltOn(history, entries, options)),
-    rewritten: history.commits.length - (entries[0]?.commit.position ?? history.commits.length),
-  }
-  return { plan, entries }
-}
-
-interface PlanSource {
-  readonly history: History
-  readonly snapshot: Snapshot
-  readonly selector: Selector
 }
 
 /** Throws `precondition_failed` if the plan contains versions that were not confirmed. */
@@ -237,8 +238,12 @@ export function checkConfirmed(
 }
 
 /** Whether the version is the current one of a live memory. */
-export function isCurrent(snapshot: Snapshot, { memoryId, versionId }: VersionEntry): boolean {
-  return snapshot.current.get(memoryId)?.live?.versionId === versionId
+function isCurrent(history: History, { memoryId, versionId, operation }: VersionEntry): boolean {
+  return operation !== 'deleted' && history.newestOf(memoryId)?.versionId === versionId
+}
+
+function idsOf(entries: readonly VersionEntry[]): readonly string[] {
+  return entries.map(({ versionId }) => versionId)
 }
 
 export function currentError(entries: readonly VersionEntry[]): StoreError {
@@ -295,8 +300,8 @@ function* candidatesOf(
   if (versionIds === undefined) {
     for (let index = 0; index < history.versions.length; index += 1) yield index
   } else {
-    const ids = new Set(versionIds.map((id) => getVersionEntry(history, id).versionId))
-    yield* Array.from(ids, (id) => history.indexOf(id) ?? 0).toSorted((a, b) => a - b)
+    const indexes = versionIds.map((id) => history.indexOf(getVersionEntry(history, id).versionId))
+    yield* new Set(indexes.map((index = 0) => index).toSorted((a, b) => a - b))
   }
 }
 
@@ -320,7 +325,7 @@ function* sameText(
   history: History,
   chosen: readonly VersionEntry[],
 ): Generator<undefined, readonly VersionEntry[]> {
-  const ids = new Set(chosen.map((entry) => entry.versionId))
+  const ids = new Set(idsOf(chosen))
   const texts = new Set(chosen.flatMap(({ sha256, size }) => (size === 0 ? [] : sha256)))
   texts.delete(undefined)
   if (texts.size === 0) return []

@@ -6,21 +6,21 @@ import type { WorkOptions } from '../../async.ts'
 import { hasCode, StoreError } from '../../errors.ts'
 import { checkPath } from '../../format/path.ts'
 import { isRedactReason } from '../../format/record.ts'
+import { inSlices } from '../../time-slice.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import type { Author } from '../commits/commit-context.ts'
 import type { BuiltCommit } from '../commits/commit.ts'
 import { authorTexts } from '../guard/guard.ts'
-import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
+import { readConsistently } from '../history/read-consistently.ts'
 import type { StoreSession } from '../session/session.ts'
 import { otherDevices, type PendingDevice } from './acknowledgement.ts'
+import { findReached } from './certificate-check.ts'
 import { type RedactionCertificate, signCertificate } from './certificate.ts'
-import { findReached } from './reached.ts'
 import {
   checkConfirmed,
-  describePlan,
+  Planner,
   type RedactionPlan,
   type RedactionRequest,
-  Selector,
 } from './redaction-plan.ts'
 import { buildStep, type Outcome } from './redaction-step.ts'
 
@@ -35,6 +35,11 @@ export interface Redaction {
   readonly pendingDevices: readonly PendingDevice[]
 }
 
+/** Before it is certified; without an outcome if there was nothing to erase. */
+interface Redacted extends Omit<Redaction, 'certificate'> {
+  readonly outcome: Outcome | undefined
+}
+
 const choices: ReadonlySet<unknown> = new Set(['refuse', 'delete', 'overwrite', 'keep'])
 
 /** Plans what `redact` would do, even if that would be refused. */
@@ -43,13 +48,9 @@ export async function planRedaction(
   request: RedactionRequest,
   options: WorkOptions,
 ): Promise<RedactionPlan> {
-  const selector = await search(session, request, options)
-  return session.planning(async () => {
-    const history = await session.historyNow(options)
-    const selected = await selector.search(history, options)
-    const source = { history, snapshot: session.snapshot, selector }
-    return (await describePlan(source, selected, request.current, options)).plan
-  })
+  const planner = plannerOf(session, request)
+  const { plan } = await readConsistently(session, (past) => planner.plan(past, options), options)
+  return plan
 }
 
 /**
@@ -71,10 +72,11 @@ export async function redact(
   if (request.current !== undefined && !choices.has(request.current)) {
     throw new StoreError('invalid_input', 'The choice for current versions is not a known one')
   }
-  // The long search runs before the writer lock is taken.
-  const selector = await search(session, request, options)
+  const planner = plannerOf(session, request)
+  // The long search runs before the writer lock is taken, and its plan holds for the same head.
+  await readConsistently(session, (past) => planner.plan(past, options), options)
   const done = await session.writing(
-    () => planAndBuild(session, selector, { request, author }, options),
+    () => planAndBuild(session, planner, { request, author }, options),
     true,
   )
   const { plan, outcome, pendingDevices } = done
@@ -108,24 +110,24 @@ async function withCertificate(
   // The purge refuses to erase objects that the history needs; then no certificate claims that it
   // did.
   const isChecked = !hasCode(error, 'journal_corrupt')
-  if (!isChecked && (await findReached(contents.objects, head, oids)) !== undefined) return error
+  if (!isChecked && (await inSlices(findReached(contents.objects, head, oids))) !== undefined) {
+    return error
+  }
   const details = { ...error.details, certificate }
   return new StoreError(error.code, error.message, { cause: error, details })
 }
 
 async function planAndBuild(
   session: StoreSession,
-  selector: Selector,
+  planner: Planner,
   { request, author }: { readonly request: RedactionRequest; readonly author: Author },
   options: WorkOptions,
-): Promise<{ readonly built: BuiltCommit | undefined; readonly result: Planned }> {
+): Promise<{ readonly built: BuiltCommit | undefined; readonly result: Redacted }> {
   checkMayWrite(session.snapshot, session.identity.deviceId, 'redact')
   // As the commit at the end would, before the long work.
   await session.checkPermanent(authorTexts(author))
   const history = await session.historyNow(options)
-  const selected = await selector.search(history, options)
-  const source = { history, snapshot: session.snapshot, selector }
-  const { plan, entries } = await describePlan(source, selected, request.current, options)
+  const { plan, entries, current } = await inSlices(planner.plan(history, options), options.signal)
   if (entries.length === 0) {
     return { built: undefined, result: { plan, outcome: undefined, pendingDevices: [] } }
   }
@@ -133,30 +135,15 @@ async function planAndBuild(
   const { built, outcome } = await buildStep(
     session,
     history,
-    { entries, request, author },
+    { entries, current, request, author },
     options,
   )
   const pendingDevices = otherDevices(session.snapshot, session.identity.deviceId)
   return { built, result: { plan, outcome, pendingDevices } }
 }
 
-/** The plan and, if it had versions to erase, the outcome. */
-interface Planned {
-  readonly plan: RedactionPlan
-  readonly outcome: Outcome | undefined
-  readonly pendingDevices: readonly PendingDevice[]
-}
-
-async function search(
-  session: StoreSession,
-  request: RedactionRequest,
-  options: WorkOptions,
-): Promise<Selector> {
+function plannerOf(session: StoreSession, request: RedactionRequest): Planner {
   const { path } = request.select
   if (path !== undefined && path !== '/') checkPath(path)
-  const history = await session.loadHistory(options)
-  const selector = new Selector(request.select, history, session.nextTime(), () => session.contents)
-  // A retry continues where the search stopped.
-  await retryAfterRedaction(session, (newest) => selector.search(newest, options), options)
-  return selector
+  return new Planner(request, session.nextTime(), () => session.contents)
 }

@@ -25,9 +25,9 @@ import {
   verifyDecodedCommit,
 } from '../commits/decoded-commit.ts'
 import { findOutgoing } from '../commits/outgoing.ts'
-import { findRecord } from '../history/find-record.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
+import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import { ResidueSearch } from '../redaction/residue.ts'
 import type { StoreSession } from '../session/session.ts'

@@ -5,9 +5,9 @@ import { hasCode } from '../../errors.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { type Conflict, findConflicts } from '../history/conflicts.ts'
-import { findRecord } from '../history/find-record.ts'
 import type { History } from '../history/history.ts'
-import { askInSlices, retryAfterRedaction } from '../history/retry-after-redaction.ts'
+import { findRecord } from '../history/known-commit.ts'
+import { readConsistently } from '../history/read-consistently.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import { beginningOf, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
@@ -252,9 +252,7 @@ async function findMergedElsewhere(
       return deviceId !== own && !isKnown(position)
     })
   }
-  const ask = (history: History): Promise<readonly Conflict[]> =>
-    askInSlices(history, () => find(history), options.signal)
-  return retryAfterRedaction(session, ask, options)
+  return readConsistently(session, find, options)
 }
 
 /** Waits for a random time, so that two clones that lost a race do not collide again. */

@@ -13,7 +13,7 @@ import { containsRecord } from '../commits/ancestors.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { type Device, listDevices } from '../devices/devices.ts'
 import type { History } from '../history/history.ts'
-import { retryAfterRedaction } from '../history/retry-after-redaction.ts'
+import { readConsistently } from '../history/read-consistently.ts'
 import type { PendingDevice } from '../redaction/acknowledgement.ts'
 import { listBuiltOnRedacted } from '../redaction/built-on.ts'
 import type { StoreSession } from '../session/session.ts'
@@ -147,7 +147,7 @@ async function findPendingDevices(
   if ((await session.reading(({ redacted }) => redacted.size)) === before) return []
   const list = (history: History): Promise<readonly Device[]> =>
     session.reading((snapshot) => listDevices(session, snapshot, history))
-  const devices = await retryAfterRedaction(session, list, {})
+  const devices = await readConsistently(session, list)
   return devices
     .filter(({ unacknowledged }) => unacknowledged.length > 0)
     .map(({ deviceId, name, role, lastRecord, canAcknowledge }) => {

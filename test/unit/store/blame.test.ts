@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Author, MemoryStore } from '../../../src/index.ts'
 import { type BlameLine, blameLines, type BlameOptions } from '../../../src/store/history/blame.ts'
+import { atOnce } from '../../../src/time-slice.ts'
 import { historyOf } from '../../support/histories.ts'
 import { author, newStore, type TestPlace } from '../../support/stores.ts'
 
@@ -35,7 +36,7 @@ async function blame(
 ): Promise<readonly BlameLine[]> {
   const read = await historyOf(store, place)
   try {
-    return await blameLines(read.history, read.contents, of, options)
+    return atOnce(blameLines(read.history, read.contents, of, options.at))
   } finally {
     await read.close()
   }

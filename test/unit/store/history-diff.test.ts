@@ -7,6 +7,7 @@ import {
   type Difference,
   type DifferenceOptions,
 } from '../../../src/store/history/history-diff.ts'
+import { readConsistently } from '../../../src/store/history/read-consistently.ts'
 import { historyOf } from '../../support/histories.ts'
 import { author, newStore, type TestPlace } from '../../support/stores.ts'
 
@@ -52,7 +53,11 @@ async function compare(
   const pointAt = (height: number) => ({ commit: read.history.commits.at(height)?.oid ?? '' })
   const points = { from: pointAt(from), to: to === undefined ? undefined : pointAt(to) }
   try {
-    return await comparePoints(read.history, read.contents, points, options)
+    return await readConsistently(
+      read,
+      (history) => comparePoints(history, read.contents, points, options),
+      options,
+    )
   } finally {
     await read.close()
   }

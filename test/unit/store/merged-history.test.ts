@@ -105,7 +105,7 @@ describe('a view of a time when clones had diverged', () => {
     const now = await openPast(source, { commit: merge.oid }, {})
     expect([now.displaced, (await now.read('/aside'))?.content]).toEqual([0, '1\n'])
     const at = { time: time + 50 }
-    const [line] = await blameLines(history, branches.contents, '/same', { at })
+    const [line] = atOnce(blameLines(history, branches.contents, '/same', at))
     expect(line?.line).toBe('0')
   })
 
@@ -113,7 +113,7 @@ describe('a view of a time when clones had diverged', () => {
     const { branches, merge, time } = await clash()
     const history = await historyAt(branches, merge)
     const points = { from: { time: time + 50 }, to: undefined }
-    const { changes, redacted } = await comparePoints(history, branches.contents, points, {})
+    const { changes, redacted } = atOnce(comparePoints(history, branches.contents, points, {}))
     const paths = changes.map(({ before, after }) => [before?.path, after?.path])
     // As in the view of that time, which does not list it.
     expect([paths, redacted]).toEqual([[[undefined, '/aside']], 0])
@@ -159,7 +159,7 @@ describe('the lines of a merged memory', () => {
   ])('come from $from', async ({ merged, from }) => {
     const sides = await apart({ ...both, merged })
     const { branches, merge } = sides
-    const lines = await blameLines(await historyAt(branches, merge), branches.contents, '/m', {})
+    const lines = atOnce(blameLines(await historyAt(branches, merge), branches.contents, '/m'))
     const named = new Map(
       (['before', 'ours', 'theirs', 'merge'] as const).map((name) => {
         return [versionOf(sides[name], 'm'), name] as const
@@ -173,7 +173,7 @@ describe('the lines of a merged memory', () => {
     const history = await historyAt(branches, merge)
     const erased = theirs.rows[0]?.versionId ?? ''
     history.applyRedaction(new Map(), new Set([erased]))
-    const lines = await blameLines(history, branches.contents, '/m', {})
+    const lines = atOnce(blameLines(history, branches.contents, '/m'))
     expect(lines.map(({ line, uncertain }) => [line, uncertain])).toEqual([
       ['ours', false],
       ['one', false],
@@ -185,7 +185,7 @@ describe('the lines of a merged memory', () => {
 
   test('may come from another memory that had the same path', async () => {
     const { branches, ours, theirs, merge } = await joined()
-    const lines = await blameLines(await historyAt(branches, merge), branches.contents, '/m', {})
+    const lines = atOnce(blameLines(await historyAt(branches, merge), branches.contents, '/m'))
     expect(lines.map(({ line, version }) => [line, version.versionId])).toEqual([
       ['ours', versionOf(ours, 'first')],
       ['theirs', versionOf(theirs, 'second')],

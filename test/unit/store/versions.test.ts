@@ -7,6 +7,7 @@ import { formatId } from '../../../src/format/id.ts'
 import type { Version, VersionFilter } from '../../../src/index.ts'
 import type { History } from '../../../src/store/history/history.ts'
 import { describeVersion, findVersions, readVersions } from '../../../src/store/history/versions.ts'
+import { atOnce } from '../../../src/time-slice.ts'
 import {
   appendMade,
   historyOf,
@@ -211,15 +212,15 @@ test('the full view has contents, and at most twenty', { tags: 'slow' }, async (
   }
   await store.as(author).apply([{ type: 'delete', path: '/22' }])
   const read = await historyOf(store, place)
-  const page = (filter: VersionFilter) => readVersions(read.history, read.contents, filter)
-  const { data: versions, nextPage: next } = await page({ view: 'full', limit: 100 })
+  const page = (filter: VersionFilter) => atOnce(readVersions(read.history, read.contents, filter))
+  const { data: versions, nextPage: next } = page({ view: 'full', limit: 100 })
   expect(versions.map(({ content }) => content)).toEqual([
     undefined,
     ...Array.from({ length: 19 }, (_, n) => `text ${22 - n}`),
   ])
-  expect((await page({ view: 'full', page: next })).data).toHaveLength(4)
-  expect((await page({ view: 'full', limit: 2 })).data).toHaveLength(2)
-  const basic = await page({})
+  expect(page({ view: 'full', page: next }).data).toHaveLength(4)
+  expect(page({ view: 'full', limit: 2 }).data).toHaveLength(2)
+  const basic = page({})
   expect(basic.data).toHaveLength(24)
   expect(basic.data.every((each) => !('content' in each))).toBe(true)
   await read.close()

@@ -31,7 +31,7 @@ export interface BlameOptions extends WorkOptions {
 }
 
 /** The version that a line came from. */
-interface Origin {
+interface LineOrigin {
   readonly entry: VersionEntry
   readonly uncertain: boolean
 }
@@ -70,7 +70,7 @@ interface Followed {
 /** Traces the lines of the newest version back through older ones, newer ones first. */
 class Trace {
   /** By line of the newest version. */
-  readonly origins: Origin[] = []
+  readonly origins: LineOrigin[] = []
   readonly #history: History
   /** By version id. */
   readonly #followed: Map<string, Followed> = new Map()
@@ -201,7 +201,7 @@ function findVersion(
 function describe(
   history: History,
   lines: Lines,
-  origins: readonly Origin[],
+  origins: readonly LineOrigin[],
 ): readonly BlameLine[] {
   const versions = new Map<string, Version>()
   return origins.map(({ entry, uncertain }, index) => {

@@ -53,7 +53,7 @@ interface Pair {
 }
 
 /** Undefined for the empty store before the first commit. */
-type Side = ResolvedPoint | undefined
+type PointOrStart = ResolvedPoint | undefined
 
 /**
  * `to` may be before `from`; undefined means the head. Yields after each memory. Throws as
@@ -100,8 +100,8 @@ function byPath(a: PointDifference, b: PointDifference): number {
  */
 function* findBlobs(
   objects: ObjectSource,
-  resolved: Side,
-  other: Side,
+  resolved: PointOrStart,
+  other: PointOrStart,
 ): Generator<undefined, ReadonlyMap<string, Oid>> {
   const blobs = new Map<string, Oid>()
   if (resolved === undefined || other === undefined) return blobs
@@ -118,7 +118,7 @@ function* findBlobs(
 
 function* differingPairs(
   history: History,
-  points: readonly [from: Side, to: Side],
+  points: readonly [from: PointOrStart, to: PointOrStart],
   { path }: DifferenceOptions,
 ): Generator<undefined, readonly Pair[]> {
   if (path !== undefined && path !== '/') checkPath(path)

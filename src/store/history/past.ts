@@ -52,7 +52,7 @@ interface PastMemory {
 }
 
 /** A commit by its current id and position, and by its record hash, which no rewrite changes. */
-interface Tip extends Pick<CommitEntry, 'position' | 'height' | 'oid'> {
+interface KnownTip extends Pick<CommitEntry, 'position' | 'height' | 'oid'> {
   readonly record: Uint8Array
 }
 
@@ -63,8 +63,8 @@ interface Memories {
   readonly displaced: readonly string[]
 }
 
-interface State extends Memories {
-  readonly tips: readonly Tip[]
+interface PastState extends Memories {
+  readonly tips: readonly KnownTip[]
   readonly commit: Oid
   readonly time: number
 }
@@ -75,7 +75,7 @@ export async function openPast(
   point: Point,
   options: WorkOptions,
 ): Promise<PastView> {
-  const find = function* (history: History): Generator<undefined, State> {
+  const find = function* (history: History): Generator<undefined, PastState> {
     const resolved = resolvePoint(history, point)
     const tips = resolved.tips.map(({ position, height, oid }) => {
       return { position, height, oid, record: readRecordHash(source.contents, oid) }
@@ -87,9 +87,9 @@ export async function openPast(
 
 class Past implements PastView {
   readonly #source: PastSource
-  #state: State
+  #state: PastState
 
-  constructor(source: PastSource, state: State) {
+  constructor(source: PastSource, state: PastState) {
     this.#source = source
     this.#state = state
   }
@@ -126,12 +126,12 @@ class Past implements PastView {
   }
 
   /** Finds the commits again if a redaction has changed their ids. */
-  async #refresh(): Promise<State> {
+  async #refresh(): Promise<PastState> {
     this.#state = await readConsistently(this.#source, (history) => this.#stateNow(history))
     return this.#state
   }
 
-  *#stateNow(history: History): Generator<undefined, State> {
+  *#stateNow(history: History): Generator<undefined, PastState> {
     const { tips } = this.#state
     if (tips.every((tip) => isThere(history, tip))) return this.#state
     const found = tips.map((tip) => this.#findAgain(history, tip))
@@ -141,7 +141,10 @@ class Past implements PastView {
     return yield* stateAt(history, resolved, now)
   }
 
-  #findAgain(history: History, tip: Tip): { readonly entry: CommitEntry; readonly tip: Tip } {
+  #findAgain(
+    history: History,
+    tip: KnownTip,
+  ): { readonly entry: CommitEntry; readonly tip: KnownTip } {
     for (const entry of history.atHeight(tip.height)) {
       const { position, oid } = entry
       if (!equalBytes(readRecordHash(this.#source.contents, oid), tip.record)) continue
@@ -152,15 +155,15 @@ class Past implements PastView {
 }
 
 /** Whether a commit has kept its id and position: then nothing up to it has changed. */
-function isThere(history: History, { position, oid }: Tip): boolean {
+function isThere(history: History, { position, oid }: KnownTip): boolean {
   return history.commits.at(position)?.oid === oid
 }
 
 function* stateAt(
   history: History,
   resolved: ResolvedPoint,
-  tips: readonly Tip[],
-): Generator<undefined, State> {
+  tips: readonly KnownTip[],
+): Generator<undefined, PastState> {
   const { oid } = resolved.commit
   return {
     tips,

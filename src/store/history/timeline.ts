@@ -61,7 +61,7 @@ export interface GroupedChange {
   readonly after: string
 }
 
-interface Draft {
+interface GroupDraft {
   readonly day: string
   readonly session: string | undefined
   readonly actor: Actor | undefined
@@ -84,7 +84,7 @@ export class Timeline {
   readonly #matches: (entry: VersionEntry) => boolean
   readonly #keyOf: (commit: CommitEntry) => string | undefined
   readonly #dayOf: ((time: number) => string) | undefined
-  readonly #groups = new Map<string, Draft>()
+  readonly #groups = new Map<string, GroupDraft>()
   /** The number of rows that are in the groups, and the last commit of them. */
   #rows = 0
   #last: { readonly position: number; readonly oid: string } | undefined
@@ -148,7 +148,7 @@ export class Timeline {
     return changes.toSorted((a, b) => comparePaths(a.path, b.path))
   }
 
-  #groupOf(versionId: string): Draft {
+  #groupOf(versionId: string): GroupDraft {
     const key = this.#keyOf(getVersionEntry(this.#history, versionId).commit)
     const group = key === undefined ? undefined : this.#groups.get(key)
     if (group !== undefined) return group
@@ -172,7 +172,7 @@ export class Timeline {
     if (this.#history.findRedaction(entry.versionId) !== undefined) draft.redacted += 1
   }
 
-  #newDraft(entry: VersionEntry, { session, actor, time }: CommitEntry): Draft {
+  #newDraft(entry: VersionEntry, { session, actor, time }: CommitEntry): GroupDraft {
     return {
       day: this.#dayOf?.(time) ?? '',
       session,
@@ -219,7 +219,7 @@ function operationFrom(wasLive: boolean, isLive: boolean): Operation {
   return wasLive ? 'modified' : 'created'
 }
 
-function describeGroup(draft: Draft): VersionGroup {
+function describeGroup(draft: GroupDraft): VersionGroup {
   const { newest, devices, memories, operations, day, session, actor } = draft
   const { first, last, versions, redacted } = draft
   return {

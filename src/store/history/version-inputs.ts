@@ -108,7 +108,7 @@ function findCommon(
   entry: VersionEntry,
 ): VersionEntry | undefined {
   if (earlier.length === 0) return undefined
-  const reached = new Map<string, Reached>()
+  const reached = new Map<string, Visited>()
   for (const one of earlier) reach(reached, one, 1)
   reach(reached, entry, 2)
   for (;;) {
@@ -120,13 +120,13 @@ function findCommon(
   }
 }
 
-interface Reached {
+interface Visited {
   readonly version: VersionEntry
   /** 1 or 2 for the side it was reached from, 3 for both. */
   readonly from: number
 }
 
-function reach(reached: Map<string, Reached>, version: VersionEntry, from: number): void {
+function reach(reached: Map<string, Visited>, version: VersionEntry, from: number): void {
   const { versionId } = version
   reached.set(versionId, { version, from: (reached.get(versionId)?.from ?? 0) | from })
 }

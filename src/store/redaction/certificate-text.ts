@@ -17,7 +17,7 @@ import {
   type Statement,
 } from './certificate.ts'
 
-type Fields = Readonly<Record<string, unknown>>
+type JsonFields = Readonly<Record<string, unknown>>
 
 /** An object, its list of versions, and one of those. */
 const DEPTH_MAX = 3
@@ -59,7 +59,7 @@ function checkSignature(statement: Statement, value: string, publicKey: Uint8Arr
   }
 }
 
-function parse(text: string): Fields {
+function parse(text: string): JsonFields {
   if (text.length > certificateBytesMax) throw malformed('it is too large')
   checkDepth(text)
   let value: unknown
@@ -85,7 +85,7 @@ function checkDepth(text: string): void {
   }
 }
 
-function readShape(fields: Fields): RedactionCertificate {
+function readShape(fields: JsonFields): RedactionCertificate {
   const { reason, session_id: session } = fields
   if (!isRedactReason(reason)) throw malformed('its reason is not a known one')
   const { actor } = readAuthor(fieldsOf(fields['actor'], 'Its actor'), session)
@@ -132,7 +132,7 @@ function checkConsistent(statement: Statement): void {
   }
 }
 
-function readAuthor(actor: Fields, session: unknown): ReturnType<typeof checkAuthor> {
+function readAuthor(actor: JsonFields, session: unknown): ReturnType<typeof checkAuthor> {
   const { type, id } = actor
   if (session !== null && typeof session !== 'string') throw malformed('its session is not an id')
   try {
@@ -201,7 +201,7 @@ function readText(value: unknown): string {
   throw malformed('a member is missing or is not text')
 }
 
-function fieldsOf(value: unknown, what: string): Fields {
+function fieldsOf(value: unknown, what: string): JsonFields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return Object.fromEntries(Object.entries(value))
   }

@@ -23,17 +23,21 @@ export interface TailCommit {
 }
 
 /** A commit with its position in the canonical order. */
-interface Placed {
+interface PlacedCommit {
   readonly position: number
 }
 
 /** The part of a `History` that this file reads. */
 export interface Graph {
-  readonly commits: { readonly length: number; at(position: number): Placed | undefined }
-  parentsOf(commit: Placed): readonly Placed[]
+  readonly commits: { readonly length: number; at(position: number): PlacedCommit | undefined }
+  parentsOf(commit: PlacedCommit): readonly PlacedCommit[]
   ofMemory(
     memoryId: string,
-  ): readonly { readonly base: string; readonly secondBase: string; readonly commit: Placed }[]
+  ): readonly {
+    readonly base: string
+    readonly secondBase: string
+    readonly commit: PlacedCommit
+  }[]
 }
 
 /** Gives the position from which on no tree has the version; infinity if the newest one has it. */

@@ -118,7 +118,7 @@ async function listIds({ objects }: StoreSession, slice: TimeSlice): Promise<rea
   return ids
 }
 
-interface Search {
+interface ResidueQuery {
   readonly search: ResidueSearch
   readonly unwanted: ReadonlySet<string>
 }
@@ -126,7 +126,7 @@ interface Search {
 async function searchAll(
   objects: ObjectSource,
   ids: readonly Oid[],
-  { search, unwanted }: Search,
+  { search, unwanted }: ResidueQuery,
   { signal, progress }: WorkOptions,
 ): Promise<Residue[]> {
   const found: Residue[] = []
@@ -144,7 +144,7 @@ async function searchAll(
 
 async function searchEvidence(
   { objects }: StoreSession,
-  how: Search,
+  how: ResidueQuery,
   options: WorkOptions,
 ): Promise<{ readonly objects: number; readonly found: readonly Residue[] }> {
   const evidence = objects.exchange.evidence()

@@ -15,7 +15,7 @@ import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { FLAT_MAX } from '../snapshot/memory-tree.ts'
 
 /** A directory without its hidden blobs. */
-interface Shown {
+interface ShownDirectory {
   /** Undefined if it is empty. */
   readonly oid: Oid | undefined
   /** The number of memories that it lists flat; `FLAT_MAX + 1` for a directory of directories. */
@@ -36,8 +36,8 @@ export class ShownTree {
   readonly #prefixes: Map<string, number> = new Map()
   #active = 0
   /** By directory id. An entry that is not used while the cache fills again is dropped. */
-  #recent: Map<Oid, Shown> = new Map()
-  #older: Map<Oid, Shown> = new Map()
+  #recent: Map<Oid, ShownDirectory> = new Map()
+  #older: Map<Oid, ShownDirectory> = new Map()
   /** The sizes of directories without hidden blobs. */
   readonly #sizes: Map<Oid, number> = new Map()
 
@@ -70,7 +70,7 @@ export class ShownTree {
     return old === undefined ? undefined : this.#show('', old, into).oid
   }
 
-  #show(prefix: string, old: Oid, into: NewObject[]): Shown {
+  #show(prefix: string, old: Oid, into: NewObject[]): ShownDirectory {
     const known = this.#recent.get(old) ?? this.#older.get(old)
     const shown = known ?? this.#make(prefix, old, into)
     this.#recent.set(old, shown)
@@ -82,7 +82,7 @@ export class ShownTree {
     return shown
   }
 
-  #make(prefix: string, old: Oid, into: NewObject[]): Shown {
+  #make(prefix: string, old: Oid, into: NewObject[]): ShownDirectory {
     const entries = getTree(this.#objects, old)
     const isSplit = entries[0]?.mode === '40000'
     const rest = isSplit ? this.#restOfSplit(prefix, entries, into) : this.#restOfFlat(entries)

@@ -186,7 +186,7 @@ function* countWrites(entries: readonly AuditEntry[]): Generator<undefined, read
 const none = { created: 0, modified: 0, deleted: 0, redacted: 0 } as const
 
 /** What the redactions of a report are described by. */
-interface Known {
+interface RedactionFacts {
   readonly scope: ReportScope
   readonly absence: ReportedAbsence | undefined
   readonly remotes: readonly KnownRemote[]
@@ -196,7 +196,7 @@ interface Known {
 
 function describeRedaction(
   entry: AuditEntry,
-  { scope, absence, remotes, unconfirmed }: Known,
+  { scope, absence, remotes, unconfirmed }: RedactionFacts,
 ): ReportedRedaction {
   const { commit, record, redacts, redactReason } = entry
   const certificate = scope.certificates?.find(({ records }) => records.includes(record))

@@ -16,7 +16,7 @@ import {
 } from './revert-plan.ts'
 
 /** The state of a memory after a version, with or without the undone ones. */
-type State =
+type ReplayState =
   | { readonly kind: 'absent' }
   | { readonly kind: 'text'; readonly text: LazyText }
   /** A redacted version, which is only known to equal itself. */
@@ -25,14 +25,14 @@ type State =
 
 interface Replayed {
   /** The recorded state. */
-  readonly after: State
+  readonly after: ReplayState
   /** The state without the undone versions. */
-  readonly without: State
+  readonly without: ReplayState
 }
 
-const absent: State = { kind: 'absent' }
-const overlap: State = { kind: 'inseparable', reason: 'overlap' }
-const erased: State = { kind: 'inseparable', reason: 'redacted' }
+const absent: ReplayState = { kind: 'absent' }
+const overlap: ReplayState = { kind: 'inseparable', reason: 'overlap' }
+const erased: ReplayState = { kind: 'inseparable', reason: 'redacted' }
 const nonexistent: Replayed = { after: absent, without: absent }
 
 /** The text that a memory would have (undefined if it would not exist), or why that is unknown. */
@@ -124,11 +124,15 @@ class Replay {
    * A merge has no changes of its own, so that an undone merge, too, is computed from its inputs
    * without the undone versions.
    */
-  #playMerge(entry: VersionEntry, after: State, inputs: readonly VersionInput[]): State {
+  #playMerge(
+    entry: VersionEntry,
+    after: ReplayState,
+    inputs: readonly VersionInput[],
+  ): ReplayState {
     const replayed = inputs.map((input) => this.#replayed(input.entry))
     const changed = replayed.filter((one) => !areSame(one.after, one.without))
     if (changed.length === 0 && !this.#isUndone(entry)) return after
-    let merged: State | undefined
+    let merged: ReplayState | undefined
     for (const [index, { without }] of replayed.entries()) {
       const common = this.#replayed(inputs[index]?.common).without
       merged = merged === undefined ? without : mergeStates(common, merged, without, after)
@@ -166,24 +170,24 @@ function usedBy(inputs: readonly VersionInput[]): readonly string[] {
  * Whether lines that one input lost are present again although no other input has them. A merge
  * may have moved lines, which is no reason to keep them.
  */
-function bringsBack(played: State, lost: Replayed, others: readonly Replayed[]): boolean {
+function bringsBack(played: ReplayState, lost: Replayed, others: readonly Replayed[]): boolean {
   const kept = new Set([lost, ...others].flatMap(({ without }) => linesIn(without)))
   const lostLines = new Set(linesIn(lost.after).filter((line) => !kept.has(line)))
   return linesIn(played).some((line) => lostLines.has(line))
 }
 
-function linesIn(state: State): readonly string[] {
+function linesIn(state: ReplayState): readonly string[] {
   return state.kind === 'text' ? state.text.read().split('\n') : []
 }
 
 interface RecordedChange {
-  readonly before: State
-  readonly after: State
+  readonly before: ReplayState
+  readonly after: ReplayState
   readonly entry: VersionEntry
 }
 
 /** Applies the change of a remaining version to the state without the undone ones. */
-function follow(without: State, { before, after, entry }: RecordedChange): State {
+function follow(without: ReplayState, { before, after, entry }: RecordedChange): ReplayState {
   // Such as one that is only sealed again.
   if (areSame(before, after)) return without
   // A creation, restoration or deletion keeps nothing of the previous state.
@@ -197,7 +201,12 @@ function follow(without: State, { before, after, entry }: RecordedChange): State
 }
 
 /** The merge of two states with the ancestor `common`. */
-function mergeStates(common: State, a: State, b: State, merged: State): State {
+function mergeStates(
+  common: ReplayState,
+  a: ReplayState,
+  b: ReplayState,
+  merged: ReplayState,
+): ReplayState {
   if (areSame(a, common) || areSame(a, b)) return b
   if (areSame(b, common)) return a
   if (a.kind === 'inseparable') return a
@@ -215,14 +224,14 @@ function mergeStates(common: State, a: State, b: State, merged: State): State {
 /** The common ancestor of two texts without one. */
 const noText: LazyText = { path: '', sha256: '', read: () => '' }
 
-function mergePaths(common: string, a: string, b: string, merged: State): string | undefined {
+function mergePaths(common: string, a: string, b: string, merged: ReplayState): string | undefined {
   if (a === common || a === b) return b
   if (b === common) return a
   const chosen = merged.kind === 'text' ? merged.text.path : undefined
   return [a, b].find((path) => path === chosen)
 }
 
-function mergeTexts(common: LazyText, a: LazyText, b: LazyText, path: string): State {
+function mergeTexts(common: LazyText, a: LazyText, b: LazyText, path: string): ReplayState {
   const same = findSame(common, a, b)
   if (same !== undefined) return { kind: 'text', text: { ...same, path } }
   const merged = mergeText(common.read(), a.read(), b.read())
@@ -237,14 +246,14 @@ function findSame(common: LazyText, a: LazyText, b: LazyText): LazyText | undefi
   return a.sha256 === common.sha256 ? b : undefined
 }
 
-function stateAfter(source: RevertSource, entry: VersionEntry): State {
+function stateAfter(source: RevertSource, entry: VersionEntry): ReplayState {
   if (entry.operation === 'deleted') return absent
   const text = textOf(source, entry)
   if (text === undefined) return { kind: 'erased', versionId: entry.versionId }
   return { kind: 'text', text }
 }
 
-function areSame(a: State, b: State): boolean {
+function areSame(a: ReplayState, b: ReplayState): boolean {
   if (a.kind === 'text' && b.kind === 'text') {
     return a.text.path === b.text.path && a.text.sha256 === b.text.sha256
   }

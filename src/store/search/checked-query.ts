@@ -5,14 +5,14 @@ import { checkPath } from '../../format/path.ts'
 import type { Point } from '../history/points.ts'
 import { decodeCursor, digestOf } from './cursor.ts'
 import type { SearchQuery } from './search-query.ts'
-import type { Place } from './selection.ts'
+import type { HitPlace } from './selection.ts'
 
 export interface CheckedQuery extends SearchQuery {
   readonly path: string
   readonly limit: number
   readonly at: Point | undefined
   /** Where the page before ended. */
-  readonly place: Place | undefined
+  readonly place: HitPlace | undefined
   /** For cursors. */
   readonly digest: string
 }

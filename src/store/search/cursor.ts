@@ -6,7 +6,7 @@ import { toHex, utf8 } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import type { SearchQuery } from './search-query.ts'
-import type { Place } from './selection.ts'
+import type { HitPlace } from './selection.ts'
 
 const DIGEST_BYTES = 8
 
@@ -21,14 +21,14 @@ export function digestOf(query: SearchQuery): string {
 export function encodeCursor(
   digest: string,
   searched: string,
-  { score, path, versionId }: Place,
+  { score, path, versionId }: HitPlace,
 ): string {
   const below = path.slice(above(searched).length)
   return Buffer.from(JSON.stringify([digest, score, below, versionId])).toString('base64url')
 }
 
 /** Throws `invalid_input` for a cursor of another query, and for anything else. */
-export function decodeCursor(digest: string, searched: string, cursor: string): Place {
+export function decodeCursor(digest: string, searched: string, cursor: string): HitPlace {
   const [of, score, below, versionId, ...others] = parts(cursor)
   const fits =
     of === digest &&

@@ -18,7 +18,7 @@ import type { Source } from './sources.ts'
 import type { Searchable } from './term-index.ts'
 
 /** A memory as it was; its ids are in their text form. */
-type PastMemory = Searchable & { readonly info: MemoryInfo }
+type PastDocument = Searchable & { readonly info: MemoryInfo }
 
 /** Throws as `openPast` does. */
 export async function pastSource(
@@ -26,11 +26,11 @@ export async function pastSource(
   path: string,
   point: Point,
   options: WorkOptions,
-): Promise<Source<PastMemory>> {
+): Promise<Source<PastDocument>> {
   return new PastSource(session, path, await openPast(session, point, options))
 }
 
-class PastSource implements Source<PastMemory> {
+class PastSource implements Source<PastDocument> {
   readonly #session: StoreSession
   readonly #path: string
   readonly #past: PastView
@@ -41,7 +41,7 @@ class PastSource implements Source<PastMemory> {
     this.#past = past
   }
 
-  async collect(into: Collection<PastMemory>, { signal, progress }: WorkOptions): Promise<void> {
+  async collect(into: Collection<PastDocument>, { signal, progress }: WorkOptions): Promise<void> {
     const slice = new TimeSlice(signal)
     const listing = await this.#past.list(this.#path)
     const paths = listing === undefined ? [] : filesIn(listing)
@@ -58,15 +58,15 @@ class PastSource implements Source<PastMemory> {
     }
   }
 
-  async contentOf({ path }: PastMemory): Promise<string | undefined> {
+  async contentOf({ path }: PastDocument): Promise<string | undefined> {
     return (await this.#past.read(path))?.content
   }
 
-  stillThere(memories: readonly PastMemory[]): Promise<ReadonlySet<PastMemory>> {
+  stillThere(memories: readonly PastDocument[]): Promise<ReadonlySet<PastDocument>> {
     return withoutRedacted(this.#session, memories)
   }
 
-  describe({ info }: PastMemory): MemoryInfo {
+  describe({ info }: PastDocument): MemoryInfo {
     return info
   }
 }

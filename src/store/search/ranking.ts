@@ -23,7 +23,7 @@ const PATH_BOOST = 2
 const STEP = 4096
 
 /** The documents that are searched, and what their lengths are compared with. */
-interface Scope {
+interface SearchedPart {
   readonly size: number
   readonly content: number
   readonly path: number
@@ -62,7 +62,7 @@ export function* rank<T extends Searchable>(
 
 interface Scores {
   readonly documents: readonly (Searchable | undefined)[]
-  readonly scope: Scope
+  readonly scope: SearchedPart
   readonly sums: Float64Array
   /** The number of words that each has: of those up to word `number`. */
   readonly matched: Uint16Array
@@ -101,7 +101,7 @@ function saturation(count: number, relativeLength: number): number {
 /** How many documents have a term in their contents, and how many in their paths. */
 function* countDocuments(
   postings: Postings,
-  { has }: Scope,
+  { has }: SearchedPart,
 ): Generator<undefined, readonly [contents: number, paths: number]> {
   let [contents, paths] = [0, 0]
   for (const [at, posting] of postings.entries()) {
@@ -116,7 +116,7 @@ function* countDocuments(
 function* scopeOf<T extends Searchable>(
   documents: readonly (T | undefined)[],
   isWanted: (document: T) => boolean,
-): Generator<undefined, Scope> {
+): Generator<undefined, SearchedPart> {
   const wanted = new Uint8Array(documents.length)
   let [size, content, path] = [0, 0, 0]
   for (const [slot, document] of documents.entries()) {

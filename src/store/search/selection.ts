@@ -13,7 +13,7 @@ export interface Ranked<T> {
 }
 
 /** The place of a hit among all: better scores first, then by path. No two are at one place. */
-export interface Place {
+export interface HitPlace {
   readonly score: number
   readonly path: string
   readonly versionId: string
@@ -22,13 +22,13 @@ export interface Place {
 export interface SelectionOptions {
   readonly most: number
   /** Where the page before ended. */
-  readonly after: Place | undefined
+  readonly after: HitPlace | undefined
 }
 
 export class Selection<T extends Searchable> {
   readonly #options: SelectionOptions
   /** Best first. */
-  #best: { readonly place: Place; readonly ranked: Ranked<T> }[] = []
+  #best: { readonly place: HitPlace; readonly ranked: Ranked<T> }[] = []
 
   constructor(options: SelectionOptions) {
     this.#options = options
@@ -53,7 +53,7 @@ export class Selection<T extends Searchable> {
 }
 
 /** Below 0 if `a` comes before `b`. */
-function compare(a: Place, b: Place): number {
+function compare(a: HitPlace, b: HitPlace): number {
   if (a.score !== b.score) return b.score - a.score
   if (a.path !== b.path) return a.path < b.path ? -1 : 1
   if (a.versionId === b.versionId) return 0

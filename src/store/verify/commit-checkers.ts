@@ -22,7 +22,7 @@ const AHEAD = 12
 const EARLY = 64
 
 /** A batch that is being checked, with its result once that is done. */
-interface Task {
+interface BatchTask {
   readonly oids: readonly Oid[]
   done: boolean
   /** The encoded result; undefined if the thread died. */
@@ -34,7 +34,7 @@ export class CommitCheckers {
   readonly #signingKeys: SigningKeys
   readonly #pool: VerifyPool | undefined
   /** By the newest commit of the batch. */
-  readonly #tasks: Map<Oid, Task> = new Map()
+  readonly #tasks: Map<Oid, BatchTask> = new Map()
   #collected: Oid[] = []
   #wake: () => void = () => undefined
 
@@ -99,7 +99,7 @@ export class CommitCheckers {
     }
   }
 
-  #read({ oids, result }: Task): Iterable<CheckedCommit> {
+  #read({ oids, result }: BatchTask): Iterable<CheckedCommit> {
     if (result === undefined) return checkHere(this.#source, oids)
     return decodeBatch(this.#source, this.#signingKeys, oids, result)
   }
@@ -113,7 +113,7 @@ export class CommitCheckers {
       })
       return
     }
-    const task: Task = { oids, done: false, result: undefined }
+    const task: BatchTask = { oids, done: false, result: undefined }
     this.#tasks.set(keyOf(oids), task)
     task.result = await checkInSlices(this.#source, this.#signingKeys, oids)
     task.done = true
@@ -132,7 +132,7 @@ export class CommitCheckers {
   }
 
   #give(oids: readonly Oid[], pool: VerifyPool): void {
-    const task: Task = { oids, done: false, result: undefined }
+    const task: BatchTask = { oids, done: false, result: undefined }
     this.#tasks.set(keyOf(oids), task)
     pool.check(oids, (result) => {
       task.done = true

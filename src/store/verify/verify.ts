@@ -37,8 +37,6 @@ export interface VerifyOptions extends WorkOptions {
   readonly threads?: number | undefined
 }
 
-type HistorySource = CommitSource
-
 export interface VerifiedHistory {
   readonly snapshot: Snapshot
   readonly versions: VersionMap
@@ -48,7 +46,7 @@ export interface VerifiedHistory {
 
 /** Verifies everything from genesis to `head`. */
 export function verifyHistory(
-  source: HistorySource,
+  source: CommitSource,
   head: Oid,
   options: VerifyOptions = {},
 ): Promise<VerifiedHistory> {
@@ -61,7 +59,7 @@ export function verifyHistory(
 }
 
 async function verifyAll(
-  source: HistorySource,
+  source: CommitSource,
   head: Oid,
   height: number,
   options: VerifyOptions,
@@ -90,7 +88,7 @@ async function verifyAll(
  * (FORMAT §8.1). Nothing is changed either when it throws.
  */
 export async function verifyDescent(
-  source: HistorySource,
+  source: CommitSource,
   snapshot: Snapshot,
   head: Oid,
   options: VerifyOptions = {},
@@ -155,7 +153,7 @@ async function withPacks<Source extends CommitSource, T>(
   }
 }
 
-interface Task {
+interface VerifyTask {
   readonly snapshot: Snapshot
   readonly cursor: VerificationCursor
   /** The commits, in the order in which they are checked. */
@@ -165,7 +163,7 @@ interface Task {
 async function verifyWith(
   checkers: CommitCheckers,
   context: VerifyContext,
-  { snapshot, cursor, oids }: Task,
+  { snapshot, cursor, oids }: VerifyTask,
   options: VerifyOptions,
 ): Promise<void> {
   let done = 0
@@ -195,7 +193,7 @@ const duplicateCodes = ['record_parents', 'record_height', 'detail_missing'] as 
  * Throws `duplicate_record` if one record is in two commits: that explains why a commit was
  * refused for its position, or for a detail that no redaction explains.
  */
-function refuseDuplicate(source: HistorySource, oids: readonly Oid[]): void {
+function refuseDuplicate(source: CommitSource, oids: readonly Oid[]): void {
   const seen = new Set<string>()
   for (const oid of oids.toReversed()) {
     const bytes = readCommitBytes(source.objects, oid)

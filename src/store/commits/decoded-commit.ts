@@ -125,7 +125,7 @@ function malformed(what: string, oid: Oid): StoreError {
 export interface CommitSource {
   readonly objects: ObjectSource
   readonly storeId: string
-  /** An auditor's epochs lack C: only the trail is checked then (trail-commit.ts). */
+  /** An auditor's epochs lack C: only the trail is checked then (context-free-check.ts). */
   readonly epochs: Epochs<AuditKeys>
   /** This device, whose own signatures are made again rather than verified. */
   readonly identity?: Pick<Identity, 'signing'> | undefined

@@ -1,7 +1,7 @@
 // Brings the history in RAM up to a head, reading only new commits: walks back, along both parents
-// of a merge, until all that is left is the past of one known commit. Known commits above that one
-// get new positions without being read again. A long walk back keeps only ids and reads the commits
-// on the way forward. Trusts the head.
+// of a merge, until all commits left are in the past of one known cut, and reads the commits on the
+// way forward. Known commits above that cut get new positions without being read again. Trusts the
+// head.
 
 import type { WorkOptions } from '../../async.ts'
 import { compareBytes } from '../../bytes.ts'
@@ -11,7 +11,7 @@ import { TimeSlice } from '../../time-slice.ts'
 import { readCommitBytes } from '../commits/decoded-commit.ts'
 import { hex, Table, u32 } from '../tables/table.ts'
 import type { History, HistorySource } from './history.ts'
-import { type KnownCommit, readKnownCommit } from './known-commit.ts'
+import { type KnownCommit, readKnownCommit, readRecordHash } from './known-commit.ts'
 
 export interface CatchUpOptions extends WorkOptions {
   /** Up to this many commits are appended in one step, more in time slices. Default: 256. */
@@ -20,7 +20,7 @@ export interface CatchUpOptions extends WorkOptions {
 
 /** Progress is reported at least every this many commits. */
 const BATCH = 512
-/** Up to this many commits are read during the walk back and appended in one step. */
+/** Up to this many commits are appended in one step. */
 const AT_ONCE = 256
 /** The same for versions: the commit of an import has thousands. */
 const ROWS_AT_ONCE = 1024
@@ -38,15 +38,17 @@ export async function catchUp(
 ): Promise<void> {
   if (history.head?.oid === head) return
   const { missing, kept } = await findMissing(history, source, head, options)
+  const commits = inOrder(missing, history, source)
+  const taken: FoundCommit[] = []
+  const isShort = missing.length <= (options.atOnce ?? AT_ONCE)
   // No other work may run between truncating and appending.
-  if (missing.length <= (options.atOnce ?? AT_ONCE) && missing.rows <= ROWS_AT_ONCE) {
-    const found = [...missing.inOrder(history, source)]
+  if (isShort && takeAll(commits, taken)) {
     history.truncate(kept)
-    for (const commit of found) append(history, commit)
+    for (const commit of taken) append(history, commit)
   } else {
     const filled = history.prefix(kept)
     const slice = new TimeSlice(options.signal, BATCH)
-    for (const commit of missing.inOrder(history, source)) {
+    for (const commit of chained(taken, commits)) {
       append(filled, commit)
       if (!slice.isOver()) continue
       options.progress?.(filled.commits.length, kept + missing.length)
@@ -57,16 +59,53 @@ export async function catchUp(
   history.isSuperseded = false
 }
 
+/** Takes the commits; false if they have more rows than are appended in one step. */
+function takeAll(commits: Iterator<FoundCommit>, taken: FoundCommit[]): boolean {
+  let rows = 0
+  for (let next = commits.next(); next.done !== true; next = commits.next()) {
+    taken.push(next.value)
+    rows += next.value.known.rows.length
+    if (rows > ROWS_AT_ONCE) return false
+  }
+  return true
+}
+
+function* chained(
+  first: readonly FoundCommit[],
+  rest: Iterable<FoundCommit>,
+): Generator<FoundCommit> {
+  yield* first
+  yield* rest
+}
+
 function append(history: History, { known, parents }: FoundCommit): void {
   history.append(known.commit, known.rows, parents && positionsOf(history, parents))
 }
 
-/** A commit as the history stores it. The hash is left out where it was not read. */
-type Known = Pick<KnownCommit, 'commit' | 'rows'> & { readonly hash?: Uint8Array }
-
 interface FoundCommit {
-  readonly known: Known
+  /** The hash is left out if the commit was in the history already. */
+  readonly known: Pick<KnownCommit, 'commit' | 'rows'> & { readonly hash?: Uint8Array }
   readonly parents: readonly Oid[] | undefined
+}
+
+/** The missing commits by descending height. */
+class Missing {
+  readonly names = new Table({ oid: hex(20), height: u32 })
+  /** By index, left out where the only parent is the commit before. */
+  readonly parents: Map<number, readonly Oid[]> = new Map()
+  /** Of the first commits that were reached, so that a short walk reads each only once. */
+  readonly bytes: Map<Oid, Uint8Array> = new Map()
+
+  get length(): number {
+    return this.names.length
+  }
+
+  add(oid: Oid, height: number, parents: readonly Oid[] | undefined): void {
+    const index = this.names.add()
+    this.names.columns.oid.set(index, oid)
+    this.names.columns.height.set(index, height)
+    if (parents !== undefined) this.parents.set(index, parents)
+  }
 }
 
 async function findMissing(
@@ -76,84 +115,51 @@ async function findMissing(
   options: CatchUpOptions,
 ): Promise<{ readonly missing: Missing; readonly kept: number }> {
   const missing = new Missing()
-  const walk = new Walk(history, source, head)
+  const walk = new Walk(history, source, head, missing.bytes)
   const slice = new TimeSlice(options.signal, BATCH)
   for (;;) {
     const cut = walk.findCut()
     if (cut !== undefined) return { missing, kept: cut + 1 }
-    const next = walk.next(missing.length < (options.atOnce ?? AT_ONCE))
+    const next = walk.next()
     if (next === undefined) return { missing, kept: 0 }
-    missing.add(next)
+    missing.add(next.oid, next.height, next.follows ? undefined : next.parents.map(oidOf))
     if (!slice.isOver()) continue
     options.progress?.(0, missing.length + next.height)
     await slice.next()
   }
 }
 
-interface MissingCommit {
-  readonly oid: Oid
-  readonly height: number
-  readonly known: Known | undefined
-  /** Undefined if the only parent is the commit before. */
-  readonly parents: readonly Oid[] | undefined
-}
-
-/** The missing commits by descending height, each as id and height. */
-class Missing {
-  readonly #names = new Table({ oid: hex(20), height: u32 })
-  readonly #known: Map<number, Known> = new Map()
-  readonly #parents: Map<number, readonly Oid[]> = new Map()
-  #rows = 0
-
-  /** The number of versions in the commits that were read whole. */
-  get rows(): number {
-    return this.#rows
-  }
-
-  get length(): number {
-    return this.#names.length
-  }
-
-  add({ oid, height, known, parents }: MissingCommit): void {
-    const index = this.#names.add()
-    this.#names.columns.oid.set(index, oid)
-    this.#names.columns.height.set(index, height)
-    if (known !== undefined) this.#known.set(index, known)
-    this.#rows += known?.rows.length ?? 0
-    if (parents !== undefined) this.#parents.set(index, parents)
-  }
-
-  /** By (height, record hash). `history` is the one before catching up. */
-  *inOrder(history: History, source: HistorySource): Generator<FoundCommit> {
-    for (let end = this.length; end > 0;) {
-      let start = end - 1
-      while (start > 0 && this.#heightAt(start - 1) === this.#heightAt(end - 1)) start -= 1
-      const found: FoundCommit[] = []
-      for (let index = start; index < end; index += 1)
-        found.push(this.#read(history, source, index))
-      if (found.length === 1) yield* found
-      else yield* found.map((one) => withHash(source, one)).toSorted(byHash)
-      end = start
+/** By (height, record hash). `history` is the one before catching up. */
+function* inOrder(
+  missing: Missing,
+  history: History,
+  source: HistorySource,
+): Generator<FoundCommit, undefined> {
+  const { oid, height } = missing.names.columns
+  for (let end = missing.length; end > 0;) {
+    let start = end - 1
+    while (start > 0 && height.get(start - 1) === height.get(end - 1)) start -= 1
+    const found: FoundCommit[] = []
+    for (let index = start; index < end; index += 1) {
+      const named = { oid: oid.get(index), height: height.get(index) }
+      const known = readCommit(history, source, named, missing.bytes)
+      found.push({ known, parents: missing.parents.get(index) })
     }
-  }
-
-  #heightAt(index: number): number {
-    return this.#names.columns.height.get(index)
-  }
-
-  #read(history: History, source: HistorySource, index: number): FoundCommit {
-    const known = this.#known.get(index)
-    this.#known.delete(index)
-    const parents = this.#parents.get(index)
-    const oid = this.#names.columns.oid.get(index)
-    return { known: known ?? readCommit(history, source, oid, this.#heightAt(index)), parents }
+    if (found.length === 1) yield* found
+    else yield* found.map((one) => withHash(source, one)).toSorted(byHash)
+    end = start
   }
 }
 
 /** A commit from the history, or from git if the history does not have it. */
-function readCommit(history: History, source: HistorySource, oid: Oid, height: number): Known {
+function readCommit(
+  history: History,
+  source: HistorySource,
+  { oid, height }: NamedCommit,
+  read: ReadonlyMap<Oid, Uint8Array>,
+): FoundCommit['known'] {
   const commit = history.findCommit(oid, height)
-  if (commit === undefined) return readKnownCommit(source, oid)
+  if (commit === undefined) return readKnownCommit(source, oid, read.get(oid))
   return { commit, rows: history.rowsAt(commit.position) }
 }
 
@@ -161,22 +167,20 @@ type Hashed = FoundCommit & { readonly hash: Uint8Array }
 
 function withHash(source: HistorySource, found: FoundCommit): Hashed {
   const { hash, commit } = found.known
-  return { ...found, hash: hash ?? readKnownCommit(source, commit.oid).hash }
+  return { ...found, hash: hash ?? readRecordHash(source, commit.oid) }
 }
 
 function byHash(a: Hashed, b: Hashed): number {
   return compareBytes(a.hash, b.hash)
 }
 
-interface Link {
+interface NamedCommit {
   readonly oid: Oid
   readonly height: number
 }
 
-interface ReadCommit extends Link {
-  readonly parents: readonly (Oid | Link)[]
-  /** Undefined where only the commit's links were read. */
-  readonly known: Known | undefined
+interface LinkedCommit extends NamedCommit {
+  readonly parents: readonly (Oid | NamedCommit)[]
 }
 
 /** Visits commits by descending height, so that children come before their parents. */
@@ -184,12 +188,14 @@ class Walk {
   readonly #history: History
   readonly #source: HistorySource
   /** The commits that were reached and not yet visited: a handful. */
-  readonly #waiting: ReadCommit[] = []
+  readonly #waiting: LinkedCommit[] = []
+  readonly #bytes: Map<Oid, Uint8Array>
 
-  constructor(history: History, source: HistorySource, head: Oid) {
+  constructor(history: History, source: HistorySource, head: Oid, bytes: Map<Oid, Uint8Array>) {
     this.#history = history
     this.#source = source
-    this.#add(head, true)
+    this.#bytes = bytes
+    this.#add(head)
   }
 
   /** The position of the known cut that all commits left to visit are in the past of, if any. */
@@ -200,64 +206,45 @@ class Walk {
     return known?.isCut === true ? known.position : undefined
   }
 
-  /** The next commit. With `isWhole` it is read whole now, otherwise on the way forward. */
-  next(isWhole: boolean): MissingCommit | undefined {
-    const read = this.#takeHighest()
-    if (read === undefined) return undefined
-    const { oid, height, parents } = read
-    const known = isWhole ? (read.known ?? this.#known(read)) : read.known
-    // All commits left to visit are below it, and its parent is the highest of them.
-    const follows = this.#waiting.length === 0 && parents.length < 2
-    for (const parent of parents) this.#add(parent, isWhole)
-    return { oid, height, known, parents: follows ? undefined : parents.map(oidOf) }
-  }
-
-  #takeHighest(): ReadCommit | undefined {
+  /** The highest commit that was not visited, and whether its only parent comes right before it. */
+  next(): (LinkedCommit & { readonly follows: boolean }) | undefined {
     let found = 0
     for (const [index, { height }] of this.#waiting.entries()) {
       if (height > (this.#waiting[found]?.height ?? 0)) found = index
     }
-    return this.#waiting.splice(found, 1)[0]
+    const [next] = this.#waiting.splice(found, 1)
+    if (next === undefined) return undefined
+    // All commits left to visit are below it, and its parent is the highest of them.
+    const follows = this.#waiting.length === 0 && next.parents.length < 2
+    for (const parent of next.parents) this.#add(parent)
+    return { ...next, follows }
   }
 
   /** For a commit in the history, parents and heights are there too and need no reading. */
-  #add(parent: Oid | Link, isWhole: boolean): void {
+  #add(parent: Oid | NamedCommit): void {
     const oid = oidOf(parent)
     if (this.#waiting.some((waiting) => waiting.oid === oid)) return
-    this.#waiting.push(this.#findKnown(parent) ?? this.#read(oid, isWhole))
-  }
-
-  #findKnown(parent: Oid | Link): ReadCommit | undefined {
     const { head } = this.#history
-    if (typeof parent !== 'string') return this.#asKnown(parent.oid, parent.height)
-    return head?.oid === parent ? this.#asKnown(parent, head.height) : undefined
+    const named = typeof parent === 'string' && head?.oid === parent ? head : parent
+    this.#waiting.push(
+      (typeof named === 'string' ? undefined : this.#findKnown(named)) ?? this.#read(oid),
+    )
   }
 
-  #asKnown(oid: Oid, height: number): ReadCommit | undefined {
+  #findKnown({ oid, height }: NamedCommit): LinkedCommit | undefined {
     const commit = this.#history.findCommit(oid, height)
-    if (commit === undefined) return undefined
-    return { oid, height, parents: this.#history.parentsOf(commit), known: undefined }
+    return commit && { oid, height, parents: this.#history.parentsOf(commit) }
   }
 
-  #read(oid: Oid, isWhole: boolean): ReadCommit {
+  #read(oid: Oid): LinkedCommit {
     const bytes = readCommitBytes(this.#source.objects, oid)
+    if (this.#bytes.size < AT_ONCE) this.#bytes.set(oid, bytes)
     const { height, parents } = parseLinks(bytes)
-    const known = this.#asKnown(oid, height)
-    if (known !== undefined) return known
-    return {
-      oid,
-      height,
-      parents,
-      known: isWhole ? readKnownCommit(this.#source, oid, bytes) : undefined,
-    }
-  }
-
-  #known({ oid, height }: Link): Known {
-    return readCommit(this.#history, this.#source, oid, height)
+    return this.#findKnown({ oid, height }) ?? { oid, height, parents }
   }
 }
 
-function oidOf(commit: Oid | Link): Oid {
+function oidOf(commit: Oid | NamedCommit): Oid {
   return typeof commit === 'string' ? commit : commit.oid
 }
 

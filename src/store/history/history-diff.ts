@@ -10,7 +10,6 @@ import { comparison } from '../snapshot/tree-diff.ts'
 import { type ContentSource, findMemoriesTree, readVersionContent } from './contents.ts'
 import type { VersionEntry } from './history-rows.ts'
 import type { History } from './history.ts'
-import { findDisplaced } from './past.ts'
 import {
   findPoint,
   type Point,
@@ -18,6 +17,7 @@ import {
   resolvePointOrHead,
   versionAt,
 } from './points.ts'
+import { memoriesAt } from './state-at.ts'
 import { isAtOrBelow } from './versions.ts'
 
 export interface PointDifference {
@@ -122,7 +122,12 @@ function* differingPairs(
   { path }: DifferenceOptions,
 ): Generator<undefined, readonly Pair[]> {
   if (path !== undefined && path !== '/') checkPath(path)
-  const displaced = points.map((resolved) => resolved && findDisplaced(history, resolved))
+  const displaced: ReadonlySet<string>[] = []
+  for (const resolved of points) {
+    const hadDiverged = resolved !== undefined && resolved.tips.length > 1
+    const hidden = hadDiverged ? (yield* memoriesAt(history, resolved)).displaced : []
+    displaced.push(new Set(hidden))
+  }
   const pairs: Pair[] = []
   for (const memoryId of history.memoryIds()) {
     yield

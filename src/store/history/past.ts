@@ -1,5 +1,5 @@
 // The store as it was after an earlier commit: the memories that were live, with paths and
-// contents. Reads only. Redacted versions are left out, also if they are redacted while a view is
+// contents. Reads only. Redacted versions are left out, even if they are redacted while a view is
 // in use.
 
 import type { WorkOptions } from '../../async.ts'
@@ -8,18 +8,17 @@ import { assert, StoreError } from '../../errors.ts'
 import { formatId } from '../../format/id.ts'
 import { checkPath } from '../../format/path.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { atOnce } from '../../time-slice.ts'
 import { type DirectoryListing, listDirectory } from '../snapshot/listing.ts'
-import { byAge } from '../snapshot/live-memory.ts'
 import type { Memory } from '../snapshot/memory-info.ts'
 import { PathTree } from '../snapshot/path-tree.ts'
 import { type ContentSource, readVersionContent } from './contents.ts'
 import type { CommitEntry } from './history-rows.ts'
 import type { History } from './history.ts'
 import { readRecordHash } from './known-commit.ts'
-import { type Point, pointAfter, type ResolvedPoint, resolvePoint, versionAt } from './points.ts'
+import { type Point, pointAfter, type ResolvedPoint, resolvePoint } from './points.ts'
 import { type PastSource, readConsistently } from './read-consistently.ts'
 import { placedTime } from './record-times.ts'
+import { type MemoriesAt, memoriesAt, type PastMemory } from './state-at.ts'
 
 export interface PastView {
   /** The newest commit at that time, 40 hex digits, and its time, ms since 1970 (FORMAT §6.5). */
@@ -38,32 +37,13 @@ export interface PastView {
   list(path: string, options?: { depth?: number }): Promise<DirectoryListing | undefined>
 }
 
-/** A memory at its path at that time. Does not keep the history in RAM. */
-interface PastMemory {
-  readonly memoryId: string
-  readonly path: string
-  readonly size: number
-  readonly sha256: string
-  readonly versionId: string
-  /** The commit that wrote the version; its id changes if something before it is redacted. */
-  readonly commit: { readonly oid: Oid; readonly time: number }
-  /** When its first version was written. */
-  readonly created: number
-}
-
 /** A commit by its current id and position, and by its record hash, which no rewrite changes. */
 interface KnownTip extends Pick<CommitEntry, 'position' | 'height' | 'oid'> {
   readonly record: Uint8Array
 }
 
-interface Memories {
+interface PastState extends Omit<MemoriesAt, 'shown' | 'deleted'> {
   readonly paths: PathTree<PastMemory>
-  readonly redacted: number
-  /** Ids, hex digits. */
-  readonly displaced: readonly string[]
-}
-
-interface PastState extends Memories {
   readonly tips: readonly KnownTip[]
   readonly commit: Oid
   readonly time: number
@@ -80,7 +60,7 @@ export async function openPast(
     const tips = resolved.tips.map(({ position, height, oid }) => {
       return { position, height, oid, record: readRecordHash(source.contents, oid) }
     })
-    return yield* stateAt(history, resolved, tips)
+    return yield* stateAfter(history, resolved, tips)
   }
   return new Past(source, await readConsistently(source, find, options))
 }
@@ -133,12 +113,14 @@ class Past implements PastView {
 
   *#stateNow(history: History): Generator<undefined, PastState> {
     const { tips } = this.#state
-    if (tips.every((tip) => isThere(history, tip))) return this.#state
+    // Nothing up to a commit that has kept its id and position has changed.
+    const isKept = ({ position, oid }: KnownTip) => history.commits.at(position)?.oid === oid
+    if (tips.every(isKept)) return this.#state
     const found = tips.map((tip) => this.#findAgain(history, tip))
     const entries = found.map(({ entry }) => entry).toSorted((a, b) => a.position - b.position)
     const resolved = pointAfter(history, entries)
     const now = found.map(({ tip }) => tip)
-    return yield* stateAt(history, resolved, now)
+    return yield* stateAfter(history, resolved, now)
   }
 
   #findAgain(
@@ -154,62 +136,17 @@ class Past implements PastView {
   }
 }
 
-/** Whether a commit has kept its id and position: then nothing up to it has changed. */
-function isThere(history: History, { position, oid }: KnownTip): boolean {
-  return history.commits.at(position)?.oid === oid
-}
-
-function* stateAt(
+function* stateAfter(
   history: History,
   resolved: ResolvedPoint,
   tips: readonly KnownTip[],
 ): Generator<undefined, PastState> {
-  const { oid } = resolved.commit
-  return {
-    tips,
-    commit: oid,
-    time: placedTime(history, resolved.commit),
-    ...(yield* memoriesAt(history, resolved)),
-  }
-}
-
-/** The ids, in hex, of the memories that are not listed because of an older one at their path. */
-export function findDisplaced(history: History, resolved: ResolvedPoint): ReadonlySet<string> {
-  return new Set(resolved.tips.length > 1 ? atOnce(memoriesAt(history, resolved)).displaced : [])
-}
-
-/** The memories that were live at a point. Yields after each memory that ever existed. */
-function* memoriesAt(history: History, resolved: ResolvedPoint): Generator<undefined, Memories> {
-  const found: PastMemory[] = []
-  let redacted = 0
-  for (const memoryId of history.memoryIds()) {
-    yield
-    const entry = versionAt(history, memoryId, resolved)
-    if (entry === undefined || entry.operation === 'deleted') continue
-    const { path, size, sha256, versionId } = entry
-    const { oid, time } = entry.commit
-    const created = history.firstOf(memoryId)?.commit.time ?? time
-    if (path === undefined || size === undefined || sha256 === undefined) redacted += 1
-    else found.push({ memoryId, path, size, sha256, versionId, commit: { oid, time }, created })
-  }
-  const hadDiverged = resolved.tips.length > 1
-  const inOrder = hadDiverged ? found.toSorted(byAge) : found
-  return { ...byPath(inOrder, hadDiverged), redacted }
-}
-
-/** Only where clones had diverged can the paths of two memories conflict. */
-function byPath(
-  memories: readonly PastMemory[],
-  hadDiverged: boolean,
-): Pick<Memories, 'paths' | 'displaced'> {
+  const { shown, redacted, displaced } = yield* memoriesAt(history, resolved)
   const paths = new PathTree<PastMemory>()
-  const displaced: string[] = []
-  for (const memory of memories) {
-    if (hadDiverged && paths.findOccupant(memory.path) !== undefined)
-      displaced.push(memory.memoryId)
-    else paths.add(memory)
-  }
-  return { paths, displaced }
+  for (const memory of shown) paths.add(memory)
+  const { oid: commit } = resolved.commit
+  const time = placedTime(history, resolved.commit)
+  return { paths, redacted, displaced, tips, commit, time }
 }
 
 function readPast(source: ContentSource, memory: PastMemory): Memory {

@@ -9,14 +9,10 @@ import type { History } from './history.ts'
 /** A time is doubtful if a descendant is earlier by more than this, in ms. */
 export const doubtfulAfter: number = 24 * 60 * 60 * 1000
 
-/** The placed times of all commits up to a cut. */
 interface Placement {
   readonly head: Oid
-  readonly position: number
   /** By position of each commit with a doubtful time, the earliest time of its descendants. */
   readonly placed: ReadonlyMap<number, number>
-  /** A later descendant changes none of this unless its time is before this one. */
-  readonly settled: number
 }
 
 const placements: WeakMap<History, Placement> = new WeakMap()
@@ -26,7 +22,7 @@ const placements: WeakMap<History, Placement> = new WeakMap()
  * the commit's own time, which is then doubtful; undefined otherwise.
  */
 export function findPlacedTime(history: History, { position }: CommitEntry): number | undefined {
-  return placementOf(history)?.placed.get(position)
+  return placedTimes(history)?.get(position)
 }
 
 /**
@@ -80,47 +76,24 @@ export class LatestTimes {
   }
 }
 
-function placementOf(history: History): Placement | undefined {
-  const { head } = history
+function placedTimes(history: History): ReadonlyMap<number, number> | undefined {
+  const head = history.head?.oid
   if (head === undefined) return undefined
   const known = placements.get(history)
-  if (known?.head === head.oid && known.position === head.position) return known
-  const found = continued(history, head, known) ?? walkBack(history, head, -1).placement
-  placements.set(history, found)
-  return found
+  if (known?.head === head) return known.placed
+  const placed = findPlacedTimes(history)
+  placements.set(history, { head, placed })
+  return placed
 }
 
-/** Extends a known placement, unless a new commit is so early that it changes known ones. */
-function continued(
-  history: History,
-  head: CommitEntry,
-  known: Placement | undefined,
-): Placement | undefined {
-  if (known === undefined || history.commits.at(known.position)?.oid !== known.head)
-    return undefined
-  const { placement, earliest } = walkBack(history, head, known.position)
-  if (earliest < known.settled) return undefined
-  return {
-    ...placement,
-    placed: new Map([...known.placed, ...placement.placed]),
-    settled: Math.max(known.settled, placement.settled),
-  }
-}
-
-/** Walks from children to parents, down to a cut at `end`, or to -1 for all. */
-function walkBack(
-  history: History,
-  { oid, position: last }: CommitEntry,
-  end: number,
-): { readonly placement: Placement; readonly earliest: number } {
+/** Walks from children to parents. */
+function findPlacedTimes(history: History): ReadonlyMap<number, number> {
   const placed = new Map<number, number>()
   /** By position, the earliest time of the descendants visited so far. */
   const bounds = new Map<number, number>()
   /** The same for the next commit where the history is linear. */
   let inLine = Number.POSITIVE_INFINITY
-  let settled = Number.NEGATIVE_INFINITY
-  let earliest = Number.POSITIVE_INFINITY
-  for (let position = last; position > end; position -= 1) {
+  for (let position = history.commits.length - 1; position >= 0; position -= 1) {
     const time = history.timeAt(position)
     let bound = inLine
     if (bounds.size > 0) {
@@ -128,9 +101,7 @@ function walkBack(
       bounds.delete(position)
     }
     if (time - bound > doubtfulAfter) placed.set(position, bound)
-    settled = Math.max(settled, placed.get(position) ?? time - doubtfulAfter)
     const least = Math.min(time, bound)
-    earliest = Math.min(earliest, least)
     // The common case, possibly a million times: allocates nothing.
     const isInLine = position > 0 && history.isCutAt(position) && history.isCutAt(position - 1)
     inLine = isInLine ? least : Number.POSITIVE_INFINITY
@@ -139,5 +110,5 @@ function walkBack(
       bounds.set(parent.position, Math.min(least, bounds.get(parent.position) ?? least))
     }
   }
-  return { placement: { head: oid, position: last, placed, settled }, earliest }
+  return placed
 }

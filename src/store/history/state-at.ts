@@ -1,8 +1,9 @@
-// What memories were at a point, by their ids: all of them at once, without texts, or one with its
-// text and its versions so far. Reads only.
+// The memories at a point, by their ids: all of them at once, without texts, or one with its text
+// and its versions so far. Reads only.
 
 import { StoreError } from '../../errors.ts'
 import { formatId, parseId } from '../../format/id.ts'
+import type { Oid } from '../../git/objects/object.ts'
 import type { Page } from '../../page.ts'
 import { byAge } from '../snapshot/live-memory.ts'
 import { PathTree } from '../snapshot/path-tree.ts'
@@ -77,6 +78,59 @@ export interface MemoryVersions extends Page<NumberedVersion> {
   readonly total: number
 }
 
+/** A memory at its path at a point. Does not keep the history in RAM. */
+export interface PastMemory {
+  readonly memoryId: string
+  readonly path: string
+  readonly size: number
+  readonly sha256: string
+  readonly versionId: string
+  /** The commit that wrote the version; its id changes if something before it is redacted. */
+  readonly commit: { readonly oid: Oid; readonly time: number }
+  /** When its first version was written. */
+  readonly created: number
+}
+
+export interface MemoriesAt {
+  readonly shown: readonly PastMemory[]
+  readonly deleted: readonly VersionEntry[]
+  readonly redacted: number
+  /** The ids, in hex, of those that are not shown because of an older one at their path. */
+  readonly displaced: readonly string[]
+}
+
+/** Yields after each memory that ever existed. */
+export function* memoriesAt(
+  history: History,
+  resolved: ResolvedPoint,
+): Generator<undefined, MemoriesAt> {
+  const live: PastMemory[] = []
+  const deleted: VersionEntry[] = []
+  let redacted = 0
+  for (const memoryId of history.memoryIds()) {
+    yield
+    const entry = versionAt(history, memoryId, resolved)
+    if (entry === undefined) continue
+    const { path, size, sha256, versionId } = entry
+    const { oid, time } = entry.commit
+    const created = history.firstOf(memoryId)?.commit.time ?? time
+    if (entry.operation === 'deleted') deleted.push(entry)
+    else if (path === undefined || size === undefined || sha256 === undefined) redacted += 1
+    else live.push({ memoryId, path, size, sha256, versionId, commit: { oid, time }, created })
+  }
+  // Only where clones had diverged can the paths of two memories conflict.
+  if (resolved.tips.length < 2) return { shown: live, deleted, redacted, displaced: [] }
+  const paths = new PathTree<PastMemory>()
+  const shown = live.toSorted(byAge).filter((memory) => {
+    if (paths.findOccupant(memory.path) !== undefined) return false
+    paths.add(memory)
+    return true
+  })
+  const isShown = new Set(shown)
+  const displaced = live.filter((memory) => !isShown.has(memory)).map(({ memoryId }) => memoryId)
+  return { shown, deleted, redacted, displaced }
+}
+
 /** Yields after each memory. Throws as `resolvePoint` does. */
 export function* stateAt(
   history: History,
@@ -84,27 +138,14 @@ export function* stateAt(
   withDeleted: boolean,
 ): Generator<undefined, StateAt> {
   const resolved = resolvePointOrHead(history, at)
-  const live: Placed[] = []
-  const deleted: DeletedMemory[] = []
-  let redacted = 0
-  for (const memoryId of history.memoryIds()) {
-    yield
-    const entry = versionAt(history, memoryId, resolved)
-    if (entry === undefined) continue
-    if (entry.operation !== 'deleted') {
-      const placed = placedBy(history, memoryId, entry)
-      if (placed === undefined) redacted += 1
-      else live.push(placed)
-    } else if (withDeleted && entry.path !== undefined) deleted.push(deletedBy(entry))
-  }
-  const shown = resolved.tips.length > 1 ? withoutDisplaced(live) : live
+  const { shown, deleted, redacted, displaced } = yield* memoriesAt(history, resolved)
   return {
     commit: resolved.commit.oid,
     time: placedTime(history, resolved.commit),
     memories: shown.map(describeListed),
-    deleted,
+    deleted: withDeleted ? deleted.flatMap(describeDeleted) : [],
     redacted,
-    displaced: live.length - shown.length,
+    displaced: displaced.length,
   }
 }
 
@@ -129,7 +170,8 @@ export function* memoryAt(
   if (entry.operation === 'deleted') {
     return { ...found, state: 'deleted', version, content: undefined }
   }
-  if (resolved.tips.length > 1 && !(yield* isShown(history, resolved, memoryId))) {
+  const diverged = resolved.tips.length > 1
+  if (diverged && (yield* memoriesAt(history, resolved)).displaced.includes(memoryId)) {
     return { ...found, state: 'displaced', version, content: undefined }
   }
   const content = readVersionContent(source, entry)
@@ -157,61 +199,14 @@ export function versionsOf(
   return { data: data.toReversed(), nextPage, total: entries.length }
 }
 
-interface Placed {
-  readonly memoryId: string
-  readonly updated: number
-  readonly path: string
-  readonly size: number
-  readonly created: number
+function describeListed({ memoryId, path, size, commit }: PastMemory): ListedState {
+  const updatedAt = commit.time
+  return { memoryId: formatId('memory', memoryId), path, sizeBytes: size, updatedAt }
 }
 
-/** Undefined once redacted. */
-function placedBy(history: History, memoryId: string, entry: VersionEntry): Placed | undefined {
-  const { path, size, commit } = entry
-  if (path === undefined || size === undefined) return undefined
-  const { time: updated } = commit
-  const created = history.firstOf(memoryId)?.commit.time ?? updated
-  return { memoryId, path, size, created, updated }
-}
-
-function describeListed({ memoryId, path, size, updated }: Placed): ListedState {
-  return { memoryId: formatId('memory', memoryId), path, sizeBytes: size, updatedAt: updated }
-}
-
-function deletedBy({ memoryId, path = '', commit }: VersionEntry): DeletedMemory {
-  return {
-    memoryId: formatId('memory', memoryId),
-    path,
-    deletedAt: commit.time,
-  }
-}
-
-/** Only where clones had diverged can the paths of two memories conflict: the older one is kept. */
-function withoutDisplaced(live: readonly Placed[]): readonly Placed[] {
-  const paths = new PathTree<Placed>()
-  return live.toSorted(byAge).filter((memory) => {
-    if (paths.findOccupant(memory.path) !== undefined) return false
-    paths.add(memory)
-    return true
-  })
-}
-
-function* isShown(
-  history: History,
-  resolved: ResolvedPoint,
-  memoryId: string,
-): Generator<undefined, boolean> {
-  const live: Placed[] = []
-  for (const id of history.memoryIds()) {
-    yield
-    const entry = versionAt(history, id, resolved)
-    if (entry === undefined || entry.operation === 'deleted') continue
-    const placed = placedBy(history, id, entry)
-    // A redacted one has no path that could be taken.
-    if (placed !== undefined) live.push(placed)
-    else if (id === memoryId) return true
-  }
-  return withoutDisplaced(live).some((one) => one.memoryId === memoryId)
+function describeDeleted({ memoryId, path, commit }: VersionEntry): readonly DeletedMemory[] {
+  if (path === undefined) return []
+  return [{ memoryId: formatId('memory', memoryId), path, deletedAt: commit.time }]
 }
 
 /** The versions of a memory by a point, oldest first. */

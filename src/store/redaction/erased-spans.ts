@@ -31,9 +31,7 @@ interface PlacedCommit {
 export interface Graph {
   readonly commits: { readonly length: number; at(position: number): PlacedCommit | undefined }
   parentsOf(commit: PlacedCommit): readonly PlacedCommit[]
-  ofMemory(
-    memoryId: string,
-  ): readonly {
+  ofMemory(memoryId: string): readonly {
     readonly base: string
     readonly secondBase: string
     readonly commit: PlacedCommit

@@ -4,6 +4,7 @@
 import type { ChangeRecord } from '../../format/change-record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
+import type { DecodedCommit } from '../commits/decoded-commit.ts'
 
 /** A memory in the tree of the commit that wrote it. An auditor sees only the blob id. */
 export interface OpenedMemory {
@@ -22,26 +23,31 @@ export interface OpenedRow {
   readonly memory: OpenedMemory | undefined
 }
 
-/**
- * A commit with canonical bytes, a valid group signature and a well-formed record. Its methods
- * throw only when called, so that the error code does not depend on which thread checked first.
- */
-export interface CheckedCommit {
+/** The parts of a commit with canonical bytes, a valid group signature and a well-formed record. */
+interface CommitFacts {
   readonly oid: Oid
   readonly tree: Oid
   readonly parents: readonly Oid[]
   readonly epoch: AuditKeys
+  readonly record: ChangeRecord
+  /** The encoded record, which the author signed, and its hash. */
+  readonly body: Uint8Array
+  readonly hash: Uint8Array
+}
+
+/** Its methods throw when called, so that the code does not depend on which thread checked first. */
+export interface CheckedCommit extends CommitFacts {
   /** Whether details and contents are checked too; false for an auditor. */
   readonly isWhole: boolean
-  readonly record: ChangeRecord
-  /** The encoded record, which the author signed. */
-  readonly body: Uint8Array
-  /** The record's hash. */
-  readonly hash: Uint8Array
   /** Checks the author's signature. Throws `device_signature_invalid`. */
   checkSignature(publicKey: Uint8Array): void
   /** Whether the row has a detail. Throws if the detail as a whole is malformed. */
   hasDetail(row: number): boolean
   /** The row's detail and memory. Throws a `detail_`, `memory_`, `envelope_` or git code. */
   openRow(row: number): OpenedRow
+}
+
+export function factsOf(commit: DecodedCommit<AuditKeys>): CommitFacts {
+  const { oid, parts, epoch, record, body, hash } = commit
+  return { oid, tree: parts.tree, parents: parts.parents, epoch, record, body, hash }
 }

@@ -1,19 +1,38 @@
 // Checks each commit of a history by itself, in order, before it is checked against its past: in
 // this thread on demand, or in other threads ahead of demand. Both give the same values and the
-// same errors. The number of batches that are checked ahead is bounded.
+// same errors. The number of batches that are checked ahead is bounded. If a thread dies, its
+// batches are checked in this thread.
 
+import { availableParallelism } from 'node:os'
 import { StoreError } from '../../errors.ts'
 import { zeroHash } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { opensContents } from '../../keys/epoch.ts'
 import { TimeSlice } from '../../time-slice.ts'
+import { findWorker, JobThread } from '../../worker-threads.ts'
 import { findKeyring, readKeyringState } from '../access/authority.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
 import type { CheckedCommit } from './checked-commit.ts'
 import { checkAlone } from './context-free-check.ts'
-import { checkInSlices, decodeBatch, type SigningKeys } from './verify-message.ts'
-import { VerifyPool, worthwhileThreads } from './verify-pool.ts'
+import {
+  checkInSlices,
+  decodeBatch,
+  type SigningKeys,
+  type VerifyBatch,
+  type VerifyJob,
+} from './verify-message.ts'
 
+/** More do not help: the checks against the past run in one thread and then take longest. */
+const PROCESSORS_MAX = 4
+/** Starting a thread takes as long as checking some hundred commits. */
+const COMMITS_MIN = 2000
+/** At most this many batches per thread: one in work and one that waits. */
+const DEPTH = 2
+/**
+ * Objects become garbage immediately: a larger heap would only fill up. A commit that needs
+ * more is checked in the main thread, as after any death of a thread.
+ */
+const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 }
 /** Commits of one batch. */
 const BATCH = 128
 /** Batches that are checked ahead of the one that is taken next. */
@@ -175,4 +194,50 @@ function splitFromTheEnd(oids: readonly Oid[]): Batches {
 
 function keyOf(oids: readonly Oid[]): Oid {
   return oids.at(-1) ?? ''
+}
+
+/** How many threads to start for a history of this length; the main thread works too. */
+function worthwhileThreads(commits: number): number {
+  return commits < COMMITS_MIN ? 0 : Math.min(availableParallelism(), PROCESSORS_MAX) - 1
+}
+
+type Deliver = (result: Uint8Array | undefined) => void
+
+class VerifyPool {
+  #threads: readonly JobThread<VerifyBatch, Uint8Array>[]
+
+  constructor(job: VerifyJob, threads: number) {
+    const entry = findWorker(import.meta.url, 'verify-worker')
+    const options = { workerData: job, resourceLimits }
+    this.#threads =
+      entry === undefined
+        ? []
+        : Array.from({ length: threads }, () => new JobThread(entry, options))
+  }
+
+  /** Whether a thread could take another batch. */
+  get hasRoom(): boolean {
+    return this.#living().some(({ jobs }) => jobs < DEPTH)
+  }
+
+  /** Delivers the result of `checkBatch`; undefined if no thread is left to compute it. */
+  check(oids: readonly Oid[], deliver: Deliver): void {
+    const [thread] = this.#living().toSorted((a, b) => a.jobs - b.jobs)
+    // Without a result, the batch is checked in the main thread, which throws if a commit caused
+    // the death of the thread.
+    if (thread === undefined) deliver(undefined)
+    else thread.run(oids).then(deliver, () => deliver(undefined))
+  }
+
+  /** Ends the threads, each after the batches that it has. */
+  async close(): Promise<void> {
+    const threads = this.#living()
+    this.#threads = []
+    await Promise.allSettled(threads.map((thread) => thread.run(undefined)))
+    await Promise.all(threads.map((thread) => thread.end()))
+  }
+
+  #living(): readonly JobThread<VerifyBatch, Uint8Array>[] {
+    return this.#threads.filter(({ isEnded }) => !isEnded)
+  }
 }

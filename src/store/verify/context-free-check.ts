@@ -4,7 +4,7 @@
 
 import { equalBytes, toHex } from '../../bytes.ts'
 import { assert, type ErrorCode, StoreError } from '../../errors.ts'
-import type { ChangeRecord, RecordRow } from '../../format/change-record.ts'
+import type { RecordRow } from '../../format/change-record.ts'
 import { detailCommitment, type DetailRow } from '../../format/detail.ts'
 import { memoryContext, openDeterministic } from '../../format/envelope.ts'
 import { decodeMemoryBlob } from '../../format/memory-blob.ts'
@@ -21,8 +21,7 @@ import {
 } from '../commits/decoded-commit.ts'
 import { getBlob, getTreeBody, type ObjectSource } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import type { CheckedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
-import { TrailCommit } from './trail-commit.ts'
+import { type CheckedCommit, factsOf, type OpenedMemory } from './checked-commit.ts'
 
 /** Reads and checks a commit in this thread. */
 export function checkAlone(source: CommitSource, oid: Oid): CheckedCommit {
@@ -35,100 +34,106 @@ export function checkDecodedAlone(
   commit: DecodedCommit<AuditKeys>,
 ): CheckedCommit {
   const { epoch } = commit
-  if (!opensContents(epoch)) return new TrailCommit(source, commit)
-  const whole = new CommitAlone(source, { ...commit, epoch })
+  if (!opensContents(epoch)) return trailCommit(source, commit)
+  const whole = wholeCommit(source, { ...commit, epoch })
   const { record } = commit
   // The detail of a merge without rows must be well formed too, though no row reads it.
   if (writesVersions(record) && record.rows.length === 0) whole.hasDetail(0)
   return whole
 }
 
-class CommitAlone implements CheckedCommit {
-  readonly oid: Oid
-  readonly tree: Oid
-  readonly parents: readonly Oid[]
-  readonly epoch: EpochKeys
-  readonly isWhole: boolean = true
-  readonly record: ChangeRecord
-  readonly body: Uint8Array
-  readonly hash: Uint8Array
-  readonly #source: CommitSource
-  readonly #commit: DecodedCommit
-  #details: ReadonlyMap<number, DetailRow> | undefined
-  #trees: ObjectSource | undefined
-
-  constructor(source: CommitSource, commit: DecodedCommit) {
-    const { oid, parts, epoch, record, body, hash } = commit
-    this.oid = oid
-    this.tree = parts.tree
-    this.parents = parts.parents
-    this.epoch = epoch
-    this.record = record
-    this.body = body
-    this.hash = hash
-    this.#source = source
-    this.#commit = commit
+/**
+ * A commit as an auditor checks it, who holds A and not C (FORMAT §4): record, signatures and the
+ * ids of blobs in trees, but neither details nor contents. The trees still show which memories are
+ * live, and that only those changed which the rows name.
+ */
+function trailCommit(source: CommitSource, commit: DecodedCommit<AuditKeys>): CheckedCommit {
+  const { epoch, body, signature, record, parts } = commit
+  return {
+    ...factsOf(commit),
+    isWhole: false,
+    checkSignature: (publicKey) => verifyRecordSignature(epoch, body, signature, publicKey),
+    hasDetail: () => false,
+    openRow(index) {
+      const row = record.rows[index]
+      assert(row !== undefined, 'a row of the record is opened')
+      // The memory's id takes the place of its path: it is unique and never changes.
+      const path = `/${row.memoryId}`
+      if (row.operation === 'deleted') return { path, memory: undefined }
+      const blob = getMemory(findMemory(source.objects, parts.tree, row.memoryId))
+      return { path, memory: { blob, size: 0, sha256: '', created: 0 } }
+    },
   }
+}
 
-  checkSignature(publicKey: Uint8Array): void {
-    const { body, signature } = this.#commit
-    const own = this.#source.identity?.signing
-    verifyRecordSignature(this.epoch, body, signature, publicKey, own)
+function wholeCommit(source: CommitSource, commit: DecodedCommit): CheckedCommit {
+  const { epoch, body, signature, record, parts } = commit
+  let details: ReadonlyMap<number, DetailRow> | undefined
+  const readDetails = () => (details ??= openCheckedDetail(commit))
+  // The rows of one commit share their upper trees.
+  let trees: ObjectSource | undefined
+  const find = (memoryId: string) =>
+    findMemory((trees ??= cached(source.objects)), parts.tree, memoryId)
+  return {
+    ...factsOf(commit),
+    isWhole: true,
+    checkSignature(publicKey) {
+      verifyRecordSignature(epoch, body, signature, publicKey, source.identity?.signing)
+    },
+    hasDetail: (row) => readDetails().has(row),
+    openRow(index) {
+      const row = record.rows[index]
+      const detail = readDetails().get(index)
+      assert(row !== undefined && detail !== undefined, 'a row with a detail is opened')
+      checkDetail(row, detail)
+      const { path } = detail
+      if (row.operation === 'deleted') checkDeletion(detail)
+      // Throws for a lost or damaged tree, which would otherwise go unnoticed in a deletion.
+      const blob = find(row.memoryId)
+      if (row.operation === 'deleted') return { path, memory: undefined }
+      return { path, memory: openMemory(source, epoch, getMemory(blob), row, detail) }
+    },
   }
+}
 
-  hasDetail(row: number): boolean {
-    return this.#readDetails().has(row)
+function openCheckedDetail(commit: DecodedCommit): ReadonlyMap<number, DetailRow> {
+  const details = openDetail(commit)
+  for (const row of details.keys()) {
+    if (row < commit.record.rows.length) continue
+    refuse('detail_malformed', 'The detail has a row that the record does not have')
   }
+  return details
+}
 
-  openRow(index: number): OpenedRow {
-    const row = this.record.rows[index]
-    const detail = this.#readDetails().get(index)
-    assert(row !== undefined && detail !== undefined, 'a row with a detail is opened')
-    checkDetail(row, detail)
-    if (row.operation === 'deleted') {
-      checkDeletion(detail)
-      // Throws for a lost or damaged tree, which would otherwise go unnoticed.
-      this.#findBlob(row.memoryId)
-      return { path: detail.path, memory: undefined }
-    }
-    return { path: detail.path, memory: this.#openMemory(row, detail) }
-  }
+/** The memory blob of a row, opened, re-sealed and compared with the detail. */
+function openMemory(
+  { objects }: CommitSource,
+  epoch: EpochKeys,
+  blob: Oid,
+  row: RecordRow,
+  detail: DetailRow,
+): OpenedMemory {
+  const bytes = getBlob(objects, blob, 'memory_mismatch')
+  const context = memoryContext(epoch, row.memoryId)
+  const padded = openDeterministic('memory', epoch.memory, context, detail.blinding, bytes)
+  const memory = decodeMemoryBlob(padded)
+  const size = Buffer.byteLength(memory.content)
+  const matches =
+    memory.versionId === row.versionId &&
+    memory.path === detail.path &&
+    size === detail.size &&
+    equalBytes(memory.sha256, detail.sha256)
+  if (!matches) refuse('memory_mismatch', 'A memory is not the one that its detail describes')
+  return { blob, size, sha256: toHex(memory.sha256), created: memory.created }
+}
 
-  #readDetails(): ReadonlyMap<number, DetailRow> {
-    if (this.#details !== undefined) return this.#details
-    const details = openDetail(this.#commit)
-    for (const row of details.keys()) {
-      if (row < this.record.rows.length) continue
-      refuse('detail_malformed', 'The detail has a row that the record does not have')
-    }
-    this.#details = details
-    return details
-  }
+function findMemory(objects: ObjectSource, root: Oid, memoryId: string): Oid | undefined {
+  const memories = findTreeEntry(getTreeBody(objects, root), '40000', 'm')
+  return memories === undefined ? undefined : findBlob(objects, memories, memoryId)
+}
 
-  /** The memory blob of a row, opened, re-sealed and compared with the detail. */
-  #openMemory(row: RecordRow, detail: DetailRow): OpenedMemory {
-    const blob = this.#findBlob(row.memoryId)
-    if (blob === undefined) return refuse('tree_mismatch', 'The tree lacks a memory')
-    const bytes = getBlob(this.#source.objects, blob, 'memory_mismatch')
-    const context = memoryContext(this.epoch, row.memoryId)
-    const padded = openDeterministic('memory', this.epoch.memory, context, detail.blinding, bytes)
-    const memory = decodeMemoryBlob(padded)
-    const size = Buffer.byteLength(memory.content)
-    const matches =
-      memory.versionId === row.versionId &&
-      memory.path === detail.path &&
-      size === detail.size &&
-      equalBytes(memory.sha256, detail.sha256)
-    if (!matches) refuse('memory_mismatch', 'A memory is not the one that its detail describes')
-    return { blob, size, sha256: toHex(memory.sha256), created: memory.created }
-  }
-
-  #findBlob(memoryId: string): Oid | undefined {
-    // The rows of one commit share their upper trees.
-    this.#trees ??= cached(this.#source.objects)
-    const memories = findTreeEntry(getTreeBody(this.#trees, this.tree), '40000', 'm')
-    return memories === undefined ? undefined : findBlob(this.#trees, memories, memoryId)
-  }
+function getMemory(blob: Oid | undefined): Oid {
+  return blob ?? refuse('tree_mismatch', 'The tree lacks a memory')
 }
 
 function checkDetail(row: RecordRow, detail: DetailRow): void {

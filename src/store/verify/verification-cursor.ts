@@ -10,8 +10,8 @@ import { compareSnapshots, type OtherTip, type Touched } from '../commits/diverg
 import { Frontier } from '../commits/frontier.ts'
 import { beforeGenesis, type Head, type Snapshot, type Undo } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from './checked-commit.ts'
-import type { MergeContext, Merging } from './merge-context.ts'
 import type { Cursor, OwnPart, Verified } from './verify-commit.ts'
+import type { MergeContext, Merging } from './verify-rows.ts'
 
 /** A verified commit. */
 interface Node {

@@ -33,8 +33,13 @@ import {
   type Undo,
 } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from './checked-commit.ts'
-import type { MergeContext, Merging } from './merge-context.ts'
-import { findMemory, readRows, type VerifyContext } from './verify-rows.ts'
+import {
+  findMemory,
+  type MergeContext,
+  type Merging,
+  readRows,
+  type VerifyContext,
+} from './verify-rows.ts'
 
 /** What a commit itself changed: nothing that it has from a parent. */
 export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings'> {

@@ -1,4 +1,4 @@
-// The messages between verify-pool.ts and verify-worker.ts: the keys once, then the results for
+// The messages between commit-checkers.ts and verify-worker.ts: the keys once, then the results for
 // each batch of commits in one transferred buffer. A refused commit is only marked as refused and
 // checked again in the main thread, so that every error is thrown in one place.
 
@@ -14,11 +14,10 @@ import {
 } from '../../bytes.ts'
 import type { SigningKeyPair } from '../../crypto/signature.ts'
 import { assert, StoreError } from '../../errors.ts'
-import type { ChangeRecord } from '../../format/change-record.ts'
 import { writesVersions } from '../../format/record-rules.ts'
 import { decodeSignedBody, nameRows } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import type { AuditKeys, EpochKeys } from '../../keys/epoch.ts'
+import type { EpochKeys } from '../../keys/epoch.ts'
 import { atOnce, inSlices } from '../../time-slice.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
 import type { CheckedCommit, OpenedMemory, OpenedRow } from './checked-commit.ts'
@@ -158,52 +157,38 @@ function* readBatch(
 ): Generator<CheckedCommit> {
   for (const oid of oids) {
     if (reader.u8() === REFUSED) yield checkAlone(source, oid)
-    else yield new CheckedElsewhere(reader, source, signingKeys, oid)
+    else yield readChecked(reader, source, signingKeys, oid)
   }
 }
 
-class CheckedElsewhere implements CheckedCommit {
-  readonly oid: Oid
-  readonly tree: Oid
-  readonly parents: readonly Oid[]
-  readonly epoch: AuditKeys
-  readonly isWhole: boolean = true
-  readonly record: ChangeRecord
-  readonly body: Uint8Array
-  readonly hash: Uint8Array
-  readonly #source: CommitSource
-  readonly #signedBy: Uint8Array | undefined
-  readonly #rows: readonly (OpenedRow | undefined)[]
-
-  constructor(reader: ByteReader, source: CommitSource, signingKeys: SigningKeys, oid: Oid) {
-    this.oid = oid
-    this.tree = toHex(reader.raw(OID_LENGTH))
-    this.parents = Array.from({ length: reader.u8() }, () => toHex(reader.raw(OID_LENGTH)))
-    const epoch = source.epochs.get(toHex(reader.raw(KID_LENGTH)))
-    assert(epoch !== undefined, 'a thread has the epochs that it was given')
-    this.epoch = epoch
-    this.hash = reader.raw(HASH_LENGTH)
-    this.body = reader.raw(reader.u32())
-    this.record = nameRows(source.storeId, decodeSignedBody(this.body), this.hash)
-    const { deviceId, rows } = this.record
-    this.#rows = writesVersions(this.record) ? rows.map(() => readRow(reader)) : []
-    this.#signedBy = signingKeys.get(deviceId)
-    this.#source = source
-  }
-
-  checkSignature(publicKey: Uint8Array): void {
-    if (this.#signedBy !== undefined && equalBytes(publicKey, this.#signedBy)) return
-    checkAlone(this.#source, this.oid).checkSignature(publicKey)
-  }
-
-  hasDetail(row: number): boolean {
-    return this.#rows[row] !== undefined
-  }
-
-  openRow(index: number): OpenedRow {
-    const row = this.#rows[index]
-    assert(row !== undefined, 'a row with a detail is opened')
-    return row
+function readChecked(
+  reader: ByteReader,
+  source: CommitSource,
+  signingKeys: SigningKeys,
+  oid: Oid,
+): CheckedCommit {
+  const tree = toHex(reader.raw(OID_LENGTH))
+  const parents = Array.from({ length: reader.u8() }, () => toHex(reader.raw(OID_LENGTH)))
+  const epoch = source.epochs.get(toHex(reader.raw(KID_LENGTH)))
+  assert(epoch !== undefined, 'a thread has the epochs that it was given')
+  const hash = reader.raw(HASH_LENGTH)
+  const body = reader.raw(reader.u32())
+  const record = nameRows(source.storeId, decodeSignedBody(body), hash)
+  const rows = writesVersions(record) ? record.rows.map(() => readRow(reader)) : []
+  const signedBy = signingKeys.get(record.deviceId)
+  return {
+    ...{ oid, tree, parents, epoch, record, body, hash },
+    isWhole: true,
+    checkSignature(publicKey) {
+      if (signedBy !== undefined && equalBytes(publicKey, signedBy)) return
+      checkAlone(source, oid).checkSignature(publicKey)
+    },
+    hasDetail: (row) => rows[row] !== undefined,
+    openRow(index) {
+      const row = rows[index]
+      assert(row !== undefined, 'a row with a detail is opened')
+      return row
+    },
   }
 }
 

@@ -5,19 +5,41 @@ import { type ErrorCode, StoreError } from '../../errors.ts'
 import type { RecordRow } from '../../format/change-record.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import type { OtherParent } from '../commits/commit-context.ts'
 import type { CommitSource } from '../commits/decoded-commit.ts'
+import type { OpenVersions } from '../commits/divergence.ts'
 import type { KnownVersions } from '../history/history.ts'
 import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from './checked-commit.ts'
-import type { MergeContext, Merging } from './merge-context.ts'
 
 export interface VerifyContext extends CommitSource {
   /** R of FORMAT §8.1: every version that a redact record of this head names. */
   readonly redacted: ReadonlySet<string>
   readonly versions: KnownVersions
+}
+
+/** What checking a commit needs to know of earlier commits, in addition to the snapshot. */
+export interface MergeContext {
+  /** Set for a commit with two verified parents, neither an ancestor of the other. */
+  readonly merging?: Merging | undefined
+  /** Whether a version was verified but is not in the past of the commit. */
+  isElsewhere(versionId: string): boolean
+}
+
+/** `ours` is the snapshot's side of a merge, `theirs` the other parent's. */
+export interface Merging {
+  readonly other: OtherParent
+  /** The memories that both sides changed, by memory id. */
+  readonly open: ReadonlyMap<string, OpenVersions>
+  /** In ascending order of the record hash. */
+  readonly parents: readonly Head[]
+  readonly isOursFirst: boolean
+  /** Whether a parent is late, and who alone may merge these two (FORMAT §7.4). */
+  readonly isLate: boolean
+  readonly needsOwner: boolean
 }
 
 /** The state of a memory that a row changes. */

@@ -1,4 +1,4 @@
-// The entry of the threads that verify-pool.ts starts: checks the batches of commits that it
+// The entry of the threads that commit-checkers.ts starts: checks the batches of commits that it
 // receives, one by one, until it is told to end. Reads only packs, without a lock; the main thread
 // checks missing or refused commits again.
 
@@ -10,7 +10,7 @@ import { doJobs } from '../../worker-threads.ts'
 import { PackedObjects } from './packed-objects.ts'
 import { checkBatch, type VerifyBatch, type VerifyJob } from './verify-message.ts'
 
-// Untyped in node; verify-pool.ts alone sets it.
+// Untyped in node; commit-checkers.ts alone sets it.
 const job: VerifyJob = workerData
 const objects = new PackedObjects(job.packDirectories)
 // Not awaited: a bundle in CommonJS has no top-level await.

@@ -19,7 +19,6 @@ const threads = [
   'crypto/argon2-worker.ts',
   'crypto/seal-worker.ts',
   'git/maintenance/pack-job-worker.ts',
-  'store/search/regex-worker.ts',
   'store/verify/verify-worker.ts',
 ].map(sourceFile)
 const entries = [sourceFile('cli/main.ts'), sourceFile('cli/program.ts'), ...threads]

@@ -7,13 +7,11 @@ import { isAtOrBelow } from '../history/versions.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { LiveIndex } from './live-index.ts'
 import { type QueryWord, weightOf } from './query-words.ts'
-import { rank } from './ranking.ts'
-import { RegexCollection } from './regex-collection.ts'
-import { type Matching, RegexThread } from './regex-thread.ts'
+import { rank, type Ranked, Selection, type SelectionOptions } from './ranking.ts'
+import { type Matching, type RegexMatch, type RegexText, RegexThread } from './regex-thread.ts'
 import { inRegexTurn, ownSearcher, type Searcher } from './regex-turns.ts'
-import type { Ranked, SelectionOptions } from './selection.ts'
 import { findBestLine, type Spot } from './snippet.ts'
-import type { Source } from './sources.ts'
+import type { Collection, SearchSource } from './sources.ts'
 import { allTermsOf, type Searchable, TermIndex, type TermsOf } from './term-index.ts'
 import { termsBeginning } from './words.ts'
 
@@ -28,7 +26,7 @@ const REMEMBERED_MAX = 65_536
 
 /** Reads all documents, and makes an index of the terms that match. */
 export function scanning<D extends Searchable>(
-  source: Source<D>,
+  source: SearchSource<D>,
   words: readonly QueryWord[],
 ): Finder<D> {
   return {
@@ -47,7 +45,7 @@ export function scanning<D extends Searchable>(
 /** Reads new versions since the last search; scans if the index is lost. */
 export function indexed(
   index: LiveIndex,
-  whole: Source<LiveMemory>,
+  whole: SearchSource<LiveMemory>,
   words: readonly QueryWord[],
   path: string,
   otherwise: Finder<LiveMemory>,
@@ -66,7 +64,7 @@ export function indexed(
 }
 
 export function matching<D extends Searchable>(
-  source: Source<D>,
+  source: SearchSource<D>,
   pattern: string,
   spent: Matching,
   searcher: Searcher | undefined,
@@ -118,5 +116,72 @@ function remembering(compare: (term: string) => boolean): (term: string) => bool
     const matches = compare(term)
     remembered.set(term, matches)
     return matches
+  }
+}
+
+/** UTF-16 units of one batch, unless one text alone has more. */
+const BATCH_LENGTH = 256 * 1024
+
+interface Matched<D> {
+  readonly document: D
+  match: RegexMatch | undefined
+}
+
+/** Texts go to the thread in batches of bounded size, and are not kept here. */
+class RegexCollection<D extends Searchable> implements Collection<D> {
+  readonly #thread: RegexThread
+  readonly #found: Map<string, Matched<D>> = new Map()
+  #batch: { readonly text: RegexText; readonly matched: Matched<D> }[] = []
+  #length = 0
+
+  constructor(thread: RegexThread) {
+    this.#thread = thread
+  }
+
+  get size(): number {
+    return this.#found.size
+  }
+
+  keys(): Iterable<string> {
+    return this.#found.keys()
+  }
+
+  find(key: string): D | undefined {
+    return this.#found.get(key)?.document
+  }
+
+  async add(key: string, document: D, content: string, slice: TimeSlice): Promise<void> {
+    const matched: Matched<D> = { document, match: undefined }
+    this.#found.set(key, matched)
+    this.#batch.push({ text: { path: document.path, content }, matched })
+    this.#length += content.length
+    if (this.#length < BATCH_LENGTH) return
+    await this.settle()
+    if (slice.isOver()) await slice.next()
+  }
+
+  remove(key: string): void {
+    this.#found.delete(key)
+  }
+
+  /** Waits for the texts of the last batch. */
+  async settle(): Promise<void> {
+    const batch = this.#batch
+    this.#batch = []
+    this.#length = 0
+    if (batch.length === 0) return
+    const matches = await this.#thread.match(batch.map(({ text }) => text))
+    for (const [index, { matched }] of batch.entries()) matched.match = matches[index]
+  }
+
+  /** Those with the most lines that match come first; a path is treated as a line. */
+  *rank(options: SelectionOptions): Generator<undefined, readonly Ranked<D>[]> {
+    const selection = new Selection<D>(options)
+    for (const { document, match } of this.#found.values()) {
+      yield
+      const score = (match?.lines ?? 0) + (match?.path === true ? 1 : 0)
+      if (score > 0) selection.offer({ document, score, spot: match?.spot })
+    }
+    return selection.best()
   }
 }

@@ -1,13 +1,13 @@
 // The index of an open store, in RAM alone: made when it is first used, brought up to date at each
-// use, and gone as a whole once something is redacted, the store is closed or the RAM is wanted for
-// something else. What is deleted or replaced leaves it too when half of it is such.
+// use, and dropped as a whole once a version is redacted, the store is closed or other caches need
+// the RAM. Deleted and replaced versions leave it when they are half of it.
 
 import { Gate } from '../../async.ts'
 import type { CacheBudget, CacheShare } from '../../cache-budget.ts'
 import type { TimeSlice } from '../../time-slice.ts'
 import type { HeldTexts } from '../session/held-texts.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
-import type { Collection } from './live-memories.ts'
+import type { Collection } from './sources.ts'
 import { slotsMax, TermIndex } from './term-index.ts'
 
 /** With fewer removed documents it is not worthwhile to start over. */

@@ -1,4 +1,4 @@
-// What a search of the past looks through: the memories at a point, or every version that has a
+// The documents of a search of the past: the memories at a point, or every version that has a
 // content.
 
 import type { WorkOptions } from '../../async.ts'
@@ -13,8 +13,7 @@ import { isAtOrBelow } from '../history/versions.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { DirectoryListing } from '../snapshot/listing.ts'
 import type { MemoryInfo } from '../snapshot/memory-info.ts'
-import type { Collection } from './live-memories.ts'
-import type { Source } from './sources.ts'
+import type { Collection, SearchSource } from './sources.ts'
 import type { Searchable } from './term-index.ts'
 
 /** A memory as it was; its ids are in their text form. */
@@ -26,11 +25,11 @@ export async function pastSource(
   path: string,
   point: Point,
   options: WorkOptions,
-): Promise<Source<PastDocument>> {
+): Promise<SearchSource<PastDocument>> {
   return new PastSource(session, path, await openPast(session, point, options))
 }
 
-class PastSource implements Source<PastDocument> {
+class PastSource implements SearchSource<PastDocument> {
   readonly #session: StoreSession
   readonly #path: string
   readonly #past: PastView
@@ -77,7 +76,7 @@ function filesIn(listing: DirectoryListing): readonly string[] {
 }
 
 /** By their version ids in text form. */
-export class VersionSource implements Source<Searchable> {
+export class VersionSource implements SearchSource<Searchable> {
   readonly #session: StoreSession
   readonly #path: string
   #history: History | undefined

@@ -1,9 +1,9 @@
 // Which documents of an index match a query, and in what order: BM25+ as MiniSearch has it, over
 // contents and paths. All numbers come from whole numbers in a fixed order, so that an index and a
-// scan of the same documents give the same scores to the last bit. Pure.
+// scan of the same documents give the same scores to the last bit. Keeps the best: one page. Pure.
 
 import type { QueryWord } from './query-words.ts'
-import { type Ranked, Selection, type SelectionOptions } from './selection.ts'
+import type { Spot } from './snippet.ts'
 import {
   countOf,
   isPathOf,
@@ -13,6 +13,62 @@ import {
   slotOf,
   type TermIndex,
 } from './term-index.ts'
+
+export interface Ranked<T> {
+  readonly document: T
+  /** Above 0. */
+  readonly score: number
+  /** Where the document matches, if finding it told. */
+  readonly spot?: Spot | undefined
+}
+
+/** The place of a hit among all: better scores first, then by path. No two are at one place. */
+export interface HitPlace {
+  readonly score: number
+  readonly path: string
+  readonly versionId: string
+}
+
+export interface SelectionOptions {
+  readonly most: number
+  /** Where the page before ended. */
+  readonly after: HitPlace | undefined
+}
+
+export class Selection<T extends Searchable> {
+  readonly #options: SelectionOptions
+  /** Best first. */
+  #best: { readonly place: HitPlace; readonly ranked: Ranked<T> }[] = []
+
+  constructor(options: SelectionOptions) {
+    this.#options = options
+  }
+
+  offer(ranked: Ranked<T>): void {
+    const { after, most } = this.#options
+    const { score, document } = ranked
+    const { path, versionId } = document
+    const place = { score, path, versionId }
+    if (after !== undefined && compare(place, after) <= 0) return
+    const last = this.#best.at(-1)
+    if (this.#best.length === most && last !== undefined && compare(place, last.place) > 0) return
+    const index = this.#best.findIndex((other) => compare(place, other.place) < 0)
+    this.#best.splice(index === -1 ? this.#best.length : index, 0, { place, ranked })
+    if (this.#best.length > most) this.#best.pop()
+  }
+
+  best(): readonly Ranked<T>[] {
+    return this.#best.map(({ ranked }) => ranked)
+  }
+}
+
+/** Below 0 if `a` comes before `b`. */
+function compare(a: HitPlace, b: HitPlace): number {
+  if (a.score !== b.score) return b.score - a.score
+  if (a.path !== b.path) return a.path < b.path ? -1 : 1
+  if (a.versionId === b.versionId) return 0
+  return a.versionId < b.versionId ? -1 : 1
+}
 
 /** How soon more of the same term counts less, how much length counts, and what any match does. */
 const K = 1.2

@@ -3,7 +3,7 @@
 // RAM and ends with the search.
 
 import { StoreError } from '../../errors.ts'
-import { findWorker, JobThread } from '../../worker-threads.ts'
+import { JobThread } from '../../worker-threads.ts'
 import type { Spot } from './snippet.ts'
 
 export interface RegexText {
@@ -31,10 +31,10 @@ const MATCHING_MS_MAX = 2000
 const resourceLimits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 }
 
 /**
- * What regex-worker.ts does, for the bundle of a program, which has no file for a thread. In the
- * calling thread nothing could end an expression that takes years.
+ * The program of the thread: a string, since the bundle of a program has no file for a thread. It
+ * answers with undefined if the engine gives up: a valid expression may be too large to compile.
  */
-const bundledWorker = `
+const program = `
 const { parentPort, workerData } = require('node:worker_threads')
 const pattern = new RegExp(workerData, 'iu')
 function match({ path, content }) {
@@ -62,9 +62,7 @@ export class RegexThread {
   readonly #spent: Matching
 
   private constructor(source: string, spent: Matching) {
-    const entry = findWorker(import.meta.url, 'regex-worker')
-    const options = { workerData: source, resourceLimits, eval: entry === undefined }
-    this.#thread = new JobThread(entry ?? bundledWorker, options)
+    this.#thread = new JobThread(program, { workerData: source, resourceLimits, eval: true })
     this.#spent = spent
   }
 

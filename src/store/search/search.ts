@@ -1,22 +1,26 @@
-// `store.search`: decides what is searched and in which way, and makes a page of hits of what was
-// found. Must not show what is redacted by the time of the answer.
+// `store.search`: decides which documents are searched and in which way, and makes a page of hits.
+// Must not show a version that is redacted by the time of the answer.
 
 import { hasCode } from '../../errors.ts'
 import type { Page } from '../../page.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
-import { type CheckedQuery, checkedQuery } from './checked-query.ts'
-import { encodeCursor } from './cursor.ts'
 import { type Finder, indexed, matching, scanning } from './finders.ts'
 import { LiveIndex } from './live-index.ts'
 import { pastSource, VersionSource } from './past-sources.ts'
 import { parseQuery, type QueryWord } from './query-words.ts'
+import type { Ranked } from './ranking.ts'
 import type { Matching } from './regex-thread.ts'
-import type { SearchHit, SearchQuery } from './search-query.ts'
-import type { Ranked } from './selection.ts'
+import {
+  type CheckedQuery,
+  checkedQuery,
+  encodeCursor,
+  type SearchHit,
+  type SearchQuery,
+} from './search-query.ts'
 import { lineOf, snippetOf } from './snippet.ts'
-import { liveSource, type Source } from './sources.ts'
+import { liveSource, type SearchSource } from './sources.ts'
 import type { Searchable } from './term-index.ts'
 
 /** How often a search starts over because a hit changed. */
@@ -72,7 +76,7 @@ export class StoreSearch {
   }
 
   #liveFinder(
-    source: Source<LiveMemory>,
+    source: SearchSource<LiveMemory>,
     asked: CheckedQuery,
     spent: Matching,
   ): Finder<LiveMemory> {
@@ -87,7 +91,7 @@ export class StoreSearch {
 }
 
 function finderOf<D extends Searchable>(
-  source: Source<D>,
+  source: SearchSource<D>,
   asked: CheckedQuery,
   spent: Matching,
 ): Finder<D> {
@@ -101,7 +105,7 @@ function wordsIn({ query, prefix = true, fuzzy = false }: CheckedQuery): readonl
 
 /** Undefined if a hit changed; the last try leaves it out. */
 async function pageOf<D extends Searchable>(
-  source: Source<D>,
+  source: SearchSource<D>,
   finder: Finder<D>,
   asked: CheckedQuery,
   isLast: boolean,
@@ -127,7 +131,7 @@ async function pageOf<D extends Searchable>(
 }
 
 async function hitOf<D extends Searchable>(
-  source: Source<D>,
+  source: SearchSource<D>,
   finder: Finder<D>,
   ranked: Ranked<D>,
   content: string,

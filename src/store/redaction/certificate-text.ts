@@ -4,12 +4,12 @@
 
 import { utf8 } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import type { Operation } from '../../format/change-record.ts'
+import type { Actor } from '../../format/change-record.ts'
 import { deviceIdOf, formatId, type IdKind, parseId } from '../../format/id.ts'
-import { isRedactReason } from '../../format/record.ts'
+import { redactReasons } from '../../format/record.ts'
 import { parseSshPublicKey, verifySshSignature } from '../../format/sshsig.ts'
 import { certificateBytesMax } from '../../limits.ts'
-import { checkActor, checkAuthor } from '../commits/author.ts'
+import { checkAuthor } from '../commits/author.ts'
 import {
   certificateNamespace,
   type RedactedVersion,
@@ -17,13 +17,8 @@ import {
   type Statement,
 } from './certificate.ts'
 
-type JsonFields = Readonly<Record<string, unknown>>
-
 /** An object, its list of versions, and one of those. */
 const DEPTH_MAX = 3
-const OID = /^[0-9a-f]{40}$/
-const HASH = /^[0-9a-f]{64}$/
-const operations: ReadonlySet<unknown> = new Set<Operation>(['created', 'modified', 'deleted'])
 
 /**
  * Throws `invalid_input` for anything but a certificate, `upgrade_required` for one of a later
@@ -32,12 +27,12 @@ const operations: ReadonlySet<unknown> = new Set<Operation>(['created', 'modifie
  */
 export function readCertificate(given: string | RedactionCertificate): RedactionCertificate {
   const text = typeof given === 'string' ? given : textOf(given)
-  const fields = parse(text)
-  const { signature, ...statement } = readShape(fields)
-  const certificate = { ...statement, signature }
+  const certificate = readMembers(parse(text))
+  const { signature, ...statement } = certificate
   if (withoutSpace(text) !== withoutSpace(JSON.stringify(certificate))) {
     throw malformed('its members are not exactly those of a certificate, in their order')
   }
+  checkAuthorOf(statement)
   checkConsistent(statement)
   if (signature.namespace !== certificateNamespace) throw malformed('its namespace is another one')
   const publicKey = parseSshPublicKey(signature.public_key)
@@ -59,7 +54,7 @@ function checkSignature(statement: Statement, value: string, publicKey: Uint8Arr
   }
 }
 
-function parse(text: string): JsonFields {
+function parse(text: string): object {
   if (text.length > certificateBytesMax) throw malformed('it is too large')
   checkDepth(text)
   let value: unknown
@@ -68,11 +63,10 @@ function parse(text: string): JsonFields {
   } catch {
     throw malformed('it is not JSON')
   }
-  const fields = fieldsOf(value, 'It')
-  if (fields['type'] !== 'gitlocket_redaction') throw malformed('it is not of that type')
-  const { version } = fields
-  if (typeof version !== 'number' || version < 1) throw malformed('it has no version')
-  if (version === 1) return fields
+  const { type, version } = head(value)
+  if (type !== 'gitlocket_redaction') throw malformed('it is not of that type')
+  if (version < 1) throw malformed('it has no version')
+  if (version === 1) return Object(value)
   throw new StoreError('upgrade_required', 'The certificate was made by a newer release')
 }
 
@@ -85,36 +79,7 @@ function checkDepth(text: string): void {
   }
 }
 
-function readShape(fields: JsonFields): RedactionCertificate {
-  const { reason, session_id: session } = fields
-  if (!isRedactReason(reason)) throw malformed('its reason is not a known one')
-  const { actor } = readAuthor(fieldsOf(fields['actor'], 'Its actor'), session)
-  const signature = fieldsOf(fields['signature'], 'Its signature')
-  return {
-    type: 'gitlocket_redaction',
-    version: 1,
-    store_id: readId('store', fields['store_id']),
-    reason,
-    redacted_at: readTime(fields['redacted_at']),
-    actor,
-    session_id: typeof session === 'string' ? session : null,
-    device_id: readId('device', fields['device_id']),
-    records: listOf(fields['records'], 'records', (one) => readHash(HASH, one)),
-    commits: listOf(fields['commits'], 'commits', (one) => readHash(OID, one)),
-    old_head: readHash(OID, fields['old_head']),
-    new_head: readHash(OID, fields['new_head']),
-    versions: listOf(fields['versions'], 'versions', readVersion),
-    may_repeat: manyOf(fields['may_repeat'], (one) => readId('version', one)),
-    object_ids: listOf(fields['object_ids'], 'object ids', (one) => readHash(OID, one)),
-    signature: {
-      public_key: readText(signature['public_key']),
-      namespace: readText(signature['namespace']),
-      value: readText(signature['value']),
-    },
-  }
-}
-
-/** What follows from the members alone. */
+/** Checks what the members themselves show. */
 function checkConsistent(statement: Statement): void {
   const { records, commits, old_head, new_head, versions, may_repeat, object_ids } = statement
   const ids = [...versions.map((one) => one.memory_version_id), ...may_repeat]
@@ -132,80 +97,105 @@ function checkConsistent(statement: Statement): void {
   }
 }
 
-function readAuthor(actor: JsonFields, session: unknown): ReturnType<typeof checkAuthor> {
-  const { type, id } = actor
-  if (session !== null && typeof session !== 'string') throw malformed('its session is not an id')
+/** Reads a value of JSON, or throws `invalid_input`. */
+type Read<T> = (value: unknown) => T
+
+/** Reads an object with these members, in this order; others are found by comparing the texts. */
+function object<T extends object>(members: { readonly [K in keyof T]: Read<T[K]> }): Read<T> {
+  return (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw malformed('a member is not an object')
+    }
+    const fields = new Map<string, unknown>(Object.entries(value))
+    return Object.fromEntries(
+      Object.entries<Read<unknown>>(members).map(([name, read]): unknown[] => {
+        return [name, read(fields.get(name))]
+      }),
+    )
+  }
+}
+
+function list<T>(read: Read<T>, lengthMin: number): Read<readonly T[]> {
+  return (value) => {
+    if (!Array.isArray(value)) throw malformed('a member is missing or is no list')
+    if (value.length < lengthMin) throw malformed('a list is empty')
+    return value.map((one: unknown) => read(one))
+  }
+}
+
+/** A text for which the check neither returns false nor throws. */
+function text(check: (text: string) => unknown): Read<string> {
+  return (value) => {
+    if (typeof value !== 'string') throw malformed('a member is missing or is not text')
+    try {
+      if (check(value) !== false) return value
+    } catch (error) {
+      if (!hasCode(error, 'invalid_input')) throw error
+    }
+    throw malformed('an id, a hash or a time is not one')
+  }
+}
+
+/** One of these values. */
+function oneOf<const T>(...values: readonly T[]): Read<T> {
+  return (value) => {
+    const found = values.find((one) => one === value)
+    if (found === undefined) throw malformed('a member is not one of the known values')
+    return found
+  }
+}
+
+const idOf = (kind: IdKind): Read<string> => text((id) => parseId(kind, id))
+const oid = text((digits) => /^[0-9a-f]{40}$/.test(digits))
+const anyText = text(() => true)
+const isTime = (time: string): boolean =>
+  !Number.isNaN(Date.parse(time)) && new Date(time).toISOString() === time
+
+const head = object<{ readonly type: string; readonly version: number }>({
+  type: anyText,
+  version: (value) => (typeof value === 'number' ? value : 0),
+})
+
+const readMembers = object<RedactionCertificate>({
+  type: oneOf('gitlocket_redaction'),
+  version: oneOf(1),
+  store_id: idOf('store'),
+  reason: oneOf(...redactReasons),
+  redacted_at: text(isTime),
+  actor: object<Actor>({ type: oneOf('api', 'user', 'service_account', 'session'), id: anyText }),
+  session_id: (value) => (value === null ? null : anyText(value)),
+  device_id: idOf('device'),
+  records: list(
+    text((digits) => /^[0-9a-f]{64}$/.test(digits)),
+    1,
+  ),
+  commits: list(oid, 1),
+  old_head: oid,
+  new_head: oid,
+  versions: list(
+    object<RedactedVersion>({
+      memory_version_id: idOf('version'),
+      memory_id: idOf('memory'),
+      operation: oneOf('created', 'modified', 'deleted'),
+    }),
+    1,
+  ),
+  may_repeat: list(idOf('version'), 0),
+  object_ids: list(oid, 1),
+  signature: object<RedactionCertificate['signature']>({
+    public_key: anyText,
+    namespace: anyText,
+    value: anyText,
+  }),
+})
+
+function checkAuthorOf({ actor, session_id: session }: Statement): void {
   try {
-    const checked = checkActor({ type, id })
-    return checkAuthor({ actor: checked, ...(session === null ? {} : { session }) })
+    checkAuthor({ actor, ...(session === null ? {} : { session }) })
   } catch (error) {
     if (hasCode(error, 'invalid_input')) throw malformed('its actor or session is not an id')
     throw error
   }
-}
-
-function readVersion(value: unknown): RedactedVersion {
-  const fields = fieldsOf(value, 'A version')
-  const { operation } = fields
-  if (!isOperation(operation)) throw malformed('an operation is not a known one')
-  return {
-    memory_version_id: readId('version', fields['memory_version_id']),
-    memory_id: readId('memory', fields['memory_id']),
-    operation,
-  }
-}
-
-function isOperation(value: unknown): value is Operation {
-  return operations.has(value)
-}
-
-/** Throws for an empty list. */
-function listOf<T>(value: unknown, what: string, read: (one: unknown) => T): readonly T[] {
-  const list = manyOf(value, read)
-  if (list.length > 0) return list
-  throw malformed(`it names no ${what}`)
-}
-
-function manyOf<T>(value: unknown, read: (one: unknown) => T): readonly T[] {
-  if (Array.isArray(value)) return value.map((one: unknown) => read(one))
-  throw malformed('a member is missing or is no list')
-}
-
-function readId(kind: IdKind, value: unknown): string {
-  const text = readText(value)
-  try {
-    parseId(kind, text)
-  } catch {
-    throw malformed(`a ${kind} id is not one`)
-  }
-  return text
-}
-
-function readTime(value: unknown): string {
-  const text = readText(value)
-  const time = Date.parse(text)
-  if (Number.isNaN(time) || new Date(time).toISOString() !== text) {
-    throw malformed('its time is not in RFC 3339')
-  }
-  return text
-}
-
-function readHash(form: RegExp, value: unknown): string {
-  const text = readText(value)
-  if (!form.test(text)) throw malformed('an object id or a hash is not one')
-  return text
-}
-
-function readText(value: unknown): string {
-  if (typeof value === 'string') return value
-  throw malformed('a member is missing or is not text')
-}
-
-function fieldsOf(value: unknown, what: string): JsonFields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return Object.fromEntries(Object.entries(value))
-  }
-  throw malformed(`${what.toLowerCase()} is not an object`)
 }
 
 /** White space within strings is removed too: their values are compared apart. */
@@ -217,7 +207,7 @@ function invalid(problem: string): StoreError {
   return new StoreError('certificate_invalid', `The certificate ${problem}`)
 }
 
-/** What a caller without types passes may have no text, or refuse to be made one. */
+/** A value that a caller without types passes may have no text, or refuse to be made one. */
 function textOf(given: RedactionCertificate): string {
   try {
     const text: unknown = JSON.stringify(given)

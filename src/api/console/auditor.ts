@@ -7,7 +7,7 @@ import { type Audit, type AuditOptions, auditStore } from '../../store/audit/aud
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { listReportedDevices } from '../../store/report/access-events.ts'
 import type { AuditReport } from '../../store/report/audit-report.ts'
-import { reportAsAuditor } from '../../store/report/auditor-report.ts'
+import { reportAsAuditor } from '../../store/report/audit-report.ts'
 import { type Operation, operationsIn } from '../operation.ts'
 import { reportCsv } from '../report-csv.ts'
 import { reportInput } from './audit.ts'

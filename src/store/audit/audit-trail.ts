@@ -1,7 +1,8 @@
-// The trail of a store as an auditor lists it: the author, time and kind of each change, and the
-// changes of access, by ids alone. Trusts the commits, which were verified. Must not need paths or
-// contents.
+// The trail of a store as an auditor lists it, verified from genesis with A alone (FORMAT §8.4):
+// the author, time and kind of each change, and the changes of access, by ids alone. Must not need
+// paths or contents, record anything, or check whether the head was rolled back.
 
+import type { WorkOptions } from '../../async.ts'
 import { compareBytes, toHex } from '../../bytes.ts'
 import type {
   Actor,
@@ -17,10 +18,16 @@ import { formatId, grantIdOf } from '../../format/id.ts'
 import { bringsKeyring } from '../../format/record-rules.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
-import { openDirectory } from '../../keys/keyring.ts'
-import type { CommitSource } from '../commits/decoded-commit.ts'
-import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
+import type { AuditKeys } from '../../keys/epoch.ts'
+import type { Identity } from '../../keys/identity.ts'
+import { openAuditKeyring, openDirectory } from '../../keys/keyring.ts'
+import { inSlices } from '../../time-slice.ts'
+import { readHeadKeyring } from '../access/authority.ts'
+import type { CommitSource, Epochs } from '../commits/decoded-commit.ts'
+import { getBlob, getEntry, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
+import { verifyHistory } from '../verify/verify.ts'
 
 /** One version in the trail, by ids alone. */
 export interface AuditedVersion {
@@ -187,6 +194,34 @@ export class Trail {
     })
     return second === undefined ? first : ofEither(first, second)
   }
+}
+
+export interface VerifiedTrail {
+  readonly snapshot: Snapshot
+  readonly epochs: Epochs<AuditKeys>
+  /** In the canonical order. */
+  readonly entries: readonly AuditEntry[]
+}
+
+/** The identity of this device, and how to verify. */
+export interface TrailKey extends Pick<WorkOptions, 'progress' | 'signal'> {
+  readonly identity: Identity
+}
+
+/** Verifies the trail of any head whose keyring has a slot for this device. */
+export async function verifyTrail(
+  objects: ObjectSource,
+  { storeId, head }: { readonly storeId: string; readonly head: Oid },
+  { identity, progress, signal }: TrailKey,
+): Promise<VerifiedTrail> {
+  const keyring = readHeadKeyring(objects, head)
+  const { epochs } = await openAuditKeyring(keyring, identity, signal)
+  const source = { objects, storeId, epochs }
+  const trail = new Trail(source)
+  const onCommit = (commit: CheckedCommit): void => trail.add(commit)
+  const { snapshot } = await verifyHistory(source, head, { progress, signal, onCommit })
+  const entries = await inSlices(trail.entries(snapshot.redacted), signal)
+  return { snapshot, epochs, entries }
 }
 
 function describeRow({

@@ -21,7 +21,7 @@ import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
 import { type ComparedState, comparedOf } from '../snapshot/compared.ts'
 import type { Head } from '../snapshot/snapshot.ts'
-import type { AuditEntry } from './audit-trail.ts'
+import { type AuditEntry, verifyTrail } from './audit-trail.ts'
 import {
   checkAccepted,
   findLeftOut,
@@ -30,7 +30,6 @@ import {
   LeftOutList,
   type LostRecords,
 } from './left-out.ts'
-import { verifyTrail } from './verified-trail.ts'
 
 export interface AuditOptions
   extends

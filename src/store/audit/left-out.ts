@@ -29,8 +29,7 @@ import {
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { SyncReport } from '../sync/report.ts'
-import type { AuditEntry } from './audit-trail.ts'
-import { type TrailKey, type VerifiedTrail, verifyTrail } from './verified-trail.ts'
+import { type AuditEntry, type TrailKey, type VerifiedTrail, verifyTrail } from './audit-trail.ts'
 
 /** A record that this device had verified and that the history lacks now. */
 export interface LeftOut {

@@ -6,7 +6,6 @@ import { equalBytes, toHex } from '../../bytes.ts'
 import { systemRandom } from '../../crypto/random.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import type { Directory } from '../../format/directory.ts'
 import { headFingerprint } from '../../format/fingerprint.ts'
 import { openDiskObjectStore } from '../../git/disk-store/disk-object-store.ts'
 import type { Incoming, Remote } from '../../git/exchange.ts'
@@ -36,10 +35,12 @@ import type { Anchor, VerifiedHead } from '../local/anchor.ts'
 import { localFiles, storageOf } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
+import type { ObjectSource } from '../snapshot/git-reads.ts'
 import { chooseRemote } from '../sync/options.ts'
 import { findFault } from '../sync/refused-head.ts'
 import { checkStoreId } from '../sync/remote-head.ts'
 import { findNewDevices, nothingSent, nothingTaken, type SyncReport } from '../sync/report.ts'
+import { type VerifiedTrail, verifyTrail } from './audit-trail.ts'
 import { type Audit, type AuditOptions, withAudit } from './audit.ts'
 import {
   checkAccepted,
@@ -49,7 +50,6 @@ import {
   LeftOutList,
   type LostRecords,
 } from './left-out.ts'
-import { type VerifiedTrail, verifyTrail } from './verified-trail.ts'
 
 /**
  * `acceptRolledBack` accepts the remote's history once, even if it lacks commits that this device
@@ -93,245 +93,207 @@ export async function joinTrail(
 }
 
 /**
- * Takes over the remote's head, once its trail is verified and contains what this device verified
+ * Adopts the remote's head, once its trail is verified and contains what this device verified
  * before. Starts over if another process moves the head concurrently. Throws a remote code,
- * `rolled_back`, `store_id_mismatch`, `wrong_key`, or the code of verification, and takes over
- * nothing then.
+ * `rolled_back`, `store_id_mismatch`, `wrong_key`, or the code of verification, with nothing
+ * changed.
  */
 export function syncTrail(options: TrailOptions): Promise<SyncReport> {
   return withObjects(options, (objects) => {
     const incoming = objects.exchange.incoming()
     return onSteadyHead(objects, () => {
-      return syncOnce({ objects, incoming }, options).finally(() => incoming.drop())
+      return new TrailSync(objects, incoming, options).run().finally(() => incoming.drop())
     })
   })
 }
 
-/** A clone, and the packs that a sync has fetched. */
-interface Fetching {
-  readonly objects: ObjectStore
-  readonly incoming: Incoming
-}
-
-async function syncOnce(clone: Fetching, options: TrailOptions): Promise<SyncReport> {
-  const { objects, incoming } = clone
-  const storeId = readStoreId(objects)
-  checkExpected(storeId, options.storeId)
-  // The anchor before the head, as in opening a store.
-  const { anchor } = localFiles(options, storeId)
-  const list = new LeftOutList(options, storeId)
-  objects.refresh()
-  const before = getHead(objects)
-  const remote = chooseRemote(objects.exchange.remotes(), options.remote)
-  const { head, bytes } = await fetchHead(incoming, before, remote, options)
-  // A clone of the trail was fetched from its remote, so the remote has shown this store before.
-  checkStoreId(incoming, head, storeId, { wasShown: true })
-  const target = { storeId, anchor, list, head }
-  // The head of a clone that was never audited is taken for seen.
-  const current = { ...target, head: before, before }
-  if (anchor.verified === undefined) await takeOver(clone, current, options)
-  const isKnown = head === before && (await isVerified(objects, target, options))
-  const taken = isKnown ? nothingTakenOver : await takeOver(clone, { ...target, before }, options)
-  // Read before another process may erase the commits.
-  const newDevices = await newDevicesBetween(objects, { ...target, before }, options)
-  const fingerprint = headFingerprint(storeId, await recordOf(objects, target, options))
-  await finish(objects)
-  await objects.exchange.track(remote.name, head)
-  return {
-    ...nothingTaken,
-    remote: remote.name,
-    received: { commits: taken.commits, bytes },
-    sent: nothingSent,
-    erased: taken.erased,
-    builtOnRedacted: [],
-    late: taken.leftOut.flatMap(lateChangeOf),
-    pendingDevices: [],
-    head,
-    headFingerprint: fingerprint,
-    newDevices,
-    forkedDevices: [],
-  }
-}
-
-/**
- * The number of commits that were taken over, and of versions that were erased; and the verified
- * records that are left out.
- */
-interface TakenOver {
+/** The result of adopting a head; the counts are of commits and of erased versions. */
+interface Adopted {
   readonly commits: number
   readonly erased: number
   readonly leftOut: NonNullable<LostRecords>
 }
 
-const nothingTakenOver: TakenOver = { commits: 0, erased: 0, leftOut: [] }
+/** One attempt to adopt the head of the remote. */
+class TrailSync {
+  readonly #objects: ObjectStore
+  readonly #incoming: Incoming
+  readonly #options: TrailOptions
+  readonly #storeId: string
+  readonly #anchor: Anchor
+  readonly #list: LeftOutList
+  readonly #before: Oid
 
-/** A head of the store, with the anchor of this device. */
-interface AnchoredHead {
-  readonly storeId: string
-  readonly anchor: Anchor
-  readonly list: LeftOutList
-  readonly head: Oid
-}
-
-/** A move of the branch from `before` to a head. */
-interface Move extends AnchoredHead {
-  readonly before: Oid
-}
-
-/** Fetches the remote's head with all of its objects; moves no ref. */
-async function fetchHead(
-  into: Incoming,
-  here: Oid,
-  { url }: Remote,
-  options: TrailOptions,
-): Promise<{ readonly head: Oid; readonly bytes: number }> {
-  const { signal, access, transfer: progress } = options
-  // Imported here: the library loads this file at its start, and few devices are auditors.
-  const { connectFetch } = await import('../../transport/fetch.ts')
-  const connection = await connectFetch({ signal, ...access, url })
-  try {
-    const { head } = connection.refs
-    if (head === undefined) throw rolledBackError()
-    if (head === here) return { head, bytes: 0 }
-    const request = { want: head, haves: [here], into, progress }
-    const { bytes } = await connection.fetch(request)
-    return { head, bytes }
-  } finally {
-    await connection.close()
+  constructor(objects: ObjectStore, incoming: Incoming, options: TrailOptions) {
+    this.#objects = objects
+    this.#incoming = incoming
+    this.#options = options
+    this.#storeId = readStoreId(objects)
+    checkExpected(this.#storeId, options.storeId)
+    // The anchor before the head, as in opening a store.
+    this.#anchor = localFiles(options, this.#storeId).anchor
+    this.#list = new LeftOutList(options, this.#storeId)
+    objects.refresh()
+    this.#before = getHead(objects)
   }
-}
 
-/** Whether the head is the one that this device has verified last. */
-async function isVerified(
-  objects: ObjectStore,
-  target: AnchoredHead,
-  options: TrailOptions,
-): Promise<boolean> {
-  const { verified } = target.anchor
-  if (verified === undefined) return false
-  return equalBytes(await recordOf(objects, target, options), verified.record)
-}
-
-async function takeOver(
-  { objects, incoming }: Fetching,
-  move: Move,
-  options: TrailOptions,
-): Promise<TakenOver> {
-  const { anchor, list, before, head } = move
-  const trail = await verifyShown(incoming, move, options)
-  const source = await withEpochsOf(incoming, move, trail, options)
-  const leftOut = await findAllLeftOut(source, move, trail, options)
-  checkAccepted(leftOut, options)
-  const { signal } = options
-  const common = leftOut && (await findCommon(source, { before, head, signal }))
-  const { length: commits } = await findOutgoing(incoming, head, [before])
-  const dead = await erasedBetween(source, before, head)
-  // Each version has its own blob, and no other blob of a history is ever erased.
-  const erased = [...dead].filter((oid) => incoming.read(oid)?.type === 'blob').length
-  // The head that is here was fetched before, not with what waits.
-  if (head !== before) await incoming.accept()
-  await keepLeftOut(objects, leftOut)
-  await objects.exclusive(async () => {
-    // Checked first: if another process has moved the head, it has set the anchor.
-    checkIsHead(objects, before)
-    if (leftOut !== undefined) await list.add(leftOut)
-    // Set to a commit of both histories, so that the store verifies even if this process dies.
-    if (common !== undefined) await anchor.accept(common)
-    if (head !== before) {
-      const transition = { objects: [], expected: before, next: head }
-      await objects.commit([{ ...transition, ...(dead.size > 0 && { dead }) }])
+  async run(): Promise<SyncReport> {
+    const objects = this.#objects
+    const before = this.#before
+    const remote = chooseRemote(objects.exchange.remotes(), this.#options.remote)
+    const { head, bytes } = await this.#fetch(remote)
+    // A clone of the trail was fetched from its remote, so the remote has shown this store before.
+    checkStoreId(this.#incoming, head, this.#storeId, { wasShown: true })
+    // The head of a clone that was never audited is treated as seen.
+    if (this.#anchor.verified === undefined) await this.#adopt(before)
+    const isKnown = head === before && (await this.#isVerified(head))
+    const { commits, erased, leftOut }: Adopted = isKnown
+      ? { commits: 0, erased: 0, leftOut: [] }
+      : await this.#adopt(head)
+    // Read before another process may erase the commits.
+    const newDevices = await this.#newDevices(head)
+    const fingerprint = headFingerprint(this.#storeId, await this.#recordOf(head))
+    // Packs and erases, also after an interrupted sync: no writer of this clone would do it.
+    const { journalFrames, purgePending } = objects.status()
+    if (journalFrames + purgePending > 0) await objects.checkpoint()
+    await objects.exchange.track(remote.name, head)
+    return {
+      ...nothingTaken,
+      remote: remote.name,
+      received: { commits, bytes },
+      sent: nothingSent,
+      erased,
+      builtOnRedacted: [],
+      late: leftOut.flatMap(lateChangeOf),
+      pendingDevices: [],
+      head,
+      headFingerprint: fingerprint,
+      newDevices,
+      forkedDevices: [],
     }
-    // Only after the commit: the anchor must not name a head that the store could lose.
-    await anchor.advance(trail.snapshot.head)
-  })
-  return { commits, erased, leftOut: leftOut ?? [] }
-}
-
-/** A head that this device cannot open is compared without keys: it proves no removal. */
-async function verifyShown(
-  incoming: Incoming,
-  { storeId, before, head }: Move,
-  options: TrailOptions,
-): Promise<VerifiedTrail> {
-  try {
-    return await verifyTrail(incoming, { storeId, head }, options)
-  } catch (error) {
-    if (!hasCode(error, 'wrong_key')) throw error
-    throw (await findFault(incoming, before, head, options.signal)) ?? error
   }
-}
 
-/** Packs and erases, also after an interrupted sync: no writer of this clone would do it. */
-async function finish(objects: ObjectStore): Promise<void> {
-  const { journalFrames, purgePending } = objects.status()
-  if (journalFrames + purgePending > 0) await objects.checkpoint()
-}
-
-/** The devices that the new head has and the old one had not. */
-async function newDevicesBetween(
-  objects: ObjectStore,
-  { before, head }: Move,
-  { identity }: TrailOptions,
-): Promise<SyncReport['newDevices']> {
-  if (before === head) return []
-  const directoryAt = async (oid: Oid): Promise<Directory> => {
-    return (await openAuditKeyring(readHeadKeyring(objects, oid), identity)).directory
+  /** Fetches the remote's head with all of its objects; moves no ref. */
+  async #fetch({ url }: Remote): Promise<{ readonly head: Oid; readonly bytes: number }> {
+    const { signal, access, transfer: progress } = this.#options
+    // Imported here: the library loads this file at its start, and few devices are auditors.
+    const { connectFetch } = await import('../../transport/fetch.ts')
+    const connection = await connectFetch({ signal, ...access, url })
+    try {
+      const { head } = connection.refs
+      if (head === undefined) throw rolledBackError()
+      if (head === this.#before) return { head, bytes: 0 }
+      const request = { want: head, haves: [this.#before], into: this.#incoming, progress }
+      return { head, bytes: (await connection.fetch(request)).bytes }
+    } finally {
+      await connection.close()
+    }
   }
-  return findNewDevices(await directoryAt(before), await directoryAt(head), identity.deviceId)
+
+  /** Whether the head is the one that this device has verified last. */
+  async #isVerified(head: Oid): Promise<boolean> {
+    const { verified } = this.#anchor
+    return verified !== undefined && equalBytes(await this.#recordOf(head), verified.record)
+  }
+
+  async #adopt(head: Oid): Promise<Adopted> {
+    const objects = this.#objects
+    const incoming = this.#incoming
+    const anchor = this.#anchor
+    const before = this.#before
+    const trail = await this.#verify(head)
+    const source = await this.#withEpochsOf(trail)
+    const leftOut = await this.#findLeftOut(source, head, trail)
+    checkAccepted(leftOut, this.#options)
+    const common = leftOut && (await this.#findCommon(source, head))
+    const { length: commits } = await findOutgoing(incoming, head, [before])
+    const dead = await erasedBetween(source, before, head)
+    // Each version has its own blob, and no other blob of a history is ever erased.
+    const erased = [...dead].filter((oid) => incoming.read(oid)?.type === 'blob').length
+    // The head here was fetched before, not with the incoming packs.
+    if (head !== before) await incoming.accept()
+    await keepLeftOut(objects, leftOut)
+    await objects.exclusive(async () => {
+      // Checked first: if another process has moved the head, it has set the anchor.
+      checkIsHead(objects, before)
+      if (leftOut !== undefined) await this.#list.add(leftOut)
+      // Set to a commit of both histories, so that the store verifies even if this process dies.
+      if (common !== undefined) await anchor.accept(common)
+      if (head !== before) {
+        const transition = { objects: [], expected: before, next: head }
+        await objects.commit([{ ...transition, ...(dead.size > 0 && { dead }) }])
+      }
+      // Only after the commit: the anchor must not name a head that the store could lose.
+      await anchor.advance(trail.snapshot.head)
+    })
+    return { commits, erased, leftOut: leftOut ?? [] }
+  }
+
+  /** A head that this device cannot open is compared without keys: it proves no removal. */
+  async #verify(head: Oid): Promise<VerifiedTrail> {
+    try {
+      return await verifyTrail(this.#incoming, { storeId: this.#storeId, head }, this.#options)
+    } catch (error) {
+      if (!hasCode(error, 'wrong_key')) throw error
+      const { signal } = this.#options
+      throw (await findFault(this.#incoming, this.#before, head, signal)) ?? error
+    }
+  }
+
+  /** The devices that the new head has and the old one had not. */
+  async #newDevices(head: Oid): Promise<SyncReport['newDevices']> {
+    if (this.#before === head) return []
+    const [before, now] = [await this.#open(this.#before), await this.#open(head)]
+    return findNewDevices(before.directory, now.directory, this.#options.identity.deviceId)
+  }
+
+  /** Adds the epochs of the head here: a dropped commit may be under an epoch that is new to it. */
+  async #withEpochsOf({ epochs }: VerifiedTrail): Promise<TrailSource> {
+    const { epochs: known } = await this.#open(this.#before, this.#incoming)
+    const storeId = this.#storeId
+    return { objects: this.#incoming, storeId, epochs: new Map([...known, ...epochs]) }
+  }
+
+  /** The records here, or verified last, that the new history lacks; undefined without any. */
+  async #findLeftOut(source: TrailSource, head: Oid, trail: VerifiedTrail): Promise<LostRecords> {
+    const storeId = this.#storeId
+    const { verified } = this.#anchor
+    const current = headAt(source, this.#before)
+    const isSame = verified === undefined || equalBytes(verified.record, current.record)
+    const lost = new Map<string, NonNullable<LostRecords>[number]>()
+    let lacksSome = false
+    for (const known of isSame ? [current] : [current, verified]) {
+      const comparison = { storeId, head, known, trail }
+      const found = await findLeftOut(source.objects, comparison, this.#options)
+      if (found === undefined) continue
+      lacksSome = true
+      for (const one of found) lost.set(one.record, one)
+    }
+    return lacksSome ? [...lost.values()] : undefined
+  }
+
+  /** The newest commit that the history here and that of `head` have in common. */
+  async #findCommon(source: CommitSource, head: Oid): Promise<VerifiedHead> {
+    const { ours } = await findDivergence(source, this.#before, head, this.#options.signal)
+    const isHere = ours.commits.length === 0
+    return headAt(source, isHere ? this.#before : newestCommon(source, ours).oid)
+  }
+
+  /** The record hash of a head. */
+  async #recordOf(head: Oid): Promise<Uint8Array> {
+    const objects = this.#objects
+    const { epochs } = await this.#open(head)
+    return headAt({ objects, storeId: this.#storeId, epochs }, head).record
+  }
+
+  #open(head: Oid, objects: ObjectSource = this.#objects) {
+    const { identity, signal } = this.#options
+    return openAuditKeyring(readHeadKeyring(objects, head), identity, signal)
+  }
 }
 
 interface TrailSource extends CommitSource {
   readonly objects: Incoming
-}
-
-/** Adds the epochs of the head here: a dropped commit may be under an epoch that `head` lacks. */
-async function withEpochsOf(
-  objects: Incoming,
-  { storeId, before }: Move,
-  { epochs }: VerifiedTrail,
-  { identity, signal }: TrailOptions,
-): Promise<TrailSource> {
-  const keyring = readHeadKeyring(objects, before)
-  const { epochs: known } = await openAuditKeyring(keyring, identity, signal)
-  return { objects, storeId, epochs: new Map([...known, ...epochs]) }
-}
-
-/** The records here, or verified last, that the new history lacks; undefined without any. */
-async function findAllLeftOut(
-  source: TrailSource,
-  { storeId, anchor, before, head }: Move,
-  trail: VerifiedTrail,
-  options: TrailOptions,
-): Promise<LostRecords> {
-  const lost = new Map<string, NonNullable<LostRecords>[number]>()
-  let lacksSome = false
-  for (const known of knownHeads(source, anchor, before)) {
-    const found = await findLeftOut(source.objects, { storeId, head, known, trail }, options)
-    if (found === undefined) continue
-    lacksSome = true
-    for (const one of found) lost.set(one.record, one)
-  }
-  return lacksSome ? [...lost.values()] : undefined
-}
-
-/** The head that is here, and the one that was verified last, if it differs. */
-function knownHeads(
-  source: TrailSource,
-  { verified }: Anchor,
-  before: Oid,
-): readonly VerifiedHead[] {
-  const current = headAt(source, before)
-  const isSame = verified === undefined || equalBytes(verified.record, current.record)
-  return isSame ? [current] : [current, verified]
-}
-
-/** The newest commit that the history of `before` and that of `head` have in common. */
-async function findCommon(
-  source: CommitSource,
-  { before, head, signal }: { before: Oid; head: Oid; signal: AbortSignal | undefined },
-): Promise<VerifiedHead> {
-  const { ours } = await findDivergence(source, before, head, signal)
-  return headAt(source, ours.commits.length === 0 ? before : newestCommon(source, ours).oid)
 }
 
 /**
@@ -358,17 +320,6 @@ async function erasedBetween(
     if (slice.isOver()) await slice.next()
   }
   return erased
-}
-
-/** The record hash of a head. */
-async function recordOf(
-  objects: ObjectStore,
-  { storeId, head }: Pick<AnchoredHead, 'storeId' | 'head'>,
-  { identity, signal }: TrailOptions,
-): Promise<Uint8Array> {
-  const keyring = readHeadKeyring(objects, head)
-  const { epochs } = await openAuditKeyring(keyring, identity, signal)
-  return headAt({ objects, storeId, epochs }, head).record
 }
 
 function headAt({ objects, storeId, epochs }: CommitSource, commit: Oid): VerifiedHead {

@@ -115,7 +115,7 @@ function object<T extends object>(members: { readonly [K in keyof T]: Read<T[K]>
   }
 }
 
-function list<T>(read: Read<T>, lengthMin: number): Read<readonly T[]> {
+function listOf<T>(read: Read<T>, lengthMin: number): Read<readonly T[]> {
   return (value) => {
     if (!Array.isArray(value)) throw malformed('a member is missing or is no list')
     if (value.length < lengthMin) throw malformed('a list is empty')
@@ -124,7 +124,7 @@ function list<T>(read: Read<T>, lengthMin: number): Read<readonly T[]> {
 }
 
 /** A text for which the check neither returns false nor throws. */
-function text(check: (text: string) => unknown): Read<string> {
+function textWith(check: (value: string) => unknown): Read<string> {
   return (value) => {
     if (typeof value !== 'string') throw malformed('a member is missing or is not text')
     try {
@@ -145,9 +145,9 @@ function oneOf<const T>(...values: readonly T[]): Read<T> {
   }
 }
 
-const idOf = (kind: IdKind): Read<string> => text((id) => parseId(kind, id))
-const oid = text((digits) => /^[0-9a-f]{40}$/.test(digits))
-const anyText = text(() => true)
+const idOf = (kind: IdKind): Read<string> => textWith((id) => parseId(kind, id))
+const oid = textWith((digits) => /^[0-9a-f]{40}$/.test(digits))
+const anyText = textWith(() => true)
 const isTime = (time: string): boolean =>
   !Number.isNaN(Date.parse(time)) && new Date(time).toISOString() === time
 
@@ -161,18 +161,18 @@ const readMembers = object<RedactionCertificate>({
   version: oneOf(1),
   store_id: idOf('store'),
   reason: oneOf(...redactReasons),
-  redacted_at: text(isTime),
+  redacted_at: textWith(isTime),
   actor: object<Actor>({ type: oneOf('api', 'user', 'service_account', 'session'), id: anyText }),
   session_id: (value) => (value === null ? null : anyText(value)),
   device_id: idOf('device'),
-  records: list(
-    text((digits) => /^[0-9a-f]{64}$/.test(digits)),
+  records: listOf(
+    textWith((digits) => /^[0-9a-f]{64}$/.test(digits)),
     1,
   ),
-  commits: list(oid, 1),
+  commits: listOf(oid, 1),
   old_head: oid,
   new_head: oid,
-  versions: list(
+  versions: listOf(
     object<RedactedVersion>({
       memory_version_id: idOf('version'),
       memory_id: idOf('memory'),
@@ -180,8 +180,8 @@ const readMembers = object<RedactionCertificate>({
     }),
     1,
   ),
-  may_repeat: list(idOf('version'), 0),
-  object_ids: list(oid, 1),
+  may_repeat: listOf(idOf('version'), 0),
+  object_ids: listOf(oid, 1),
   signature: object<RedactionCertificate['signature']>({
     public_key: anyText,
     namespace: anyText,

@@ -1,13 +1,16 @@
 // A report on a store, made of its verified trail: the verification, who had access, who wrote how
-// much on which day, and each redaction with its proof and those who have not confirmed it. Names
-// no path and holds no content, whoever makes it. Pure.
+// much on which day, and each redaction with its proof and the devices that have not confirmed it.
+// Names no path and holds no content, even if a member makes it.
 
 import type { WorkOptions } from '../../async.ts'
 import type { Actor, Operation, RedactReason } from '../../format/change-record.ts'
 import type { Role } from '../../format/directory.ts'
+import { inSlices } from '../../time-slice.ts'
 import type { AuditEntry } from '../audit/audit-trail.ts'
-import type { Audit } from '../audit/audit.ts'
-import type { PendingDevice } from '../redaction/acknowledgement.ts'
+import { type Audit, type AuditOptions, withAudit } from '../audit/audit.ts'
+import { verifyByTrail } from '../audit/verify-certificate.ts'
+import { Ancestry } from '../commits/ancestry.ts'
+import { mayStillWrite, type PendingDevice } from '../redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../redaction/built-on.ts'
 import type { RedactionCertificate } from '../redaction/certificate.ts'
 import type { ResidueOptions, ResidueReport } from '../redaction/residue.ts'
@@ -19,7 +22,6 @@ import {
   listReportedDevices,
   type ReportedDevice,
 } from './access-events.ts'
-import { findUnconfirmed } from './confirmations.ts'
 
 /** What a report is about. */
 export interface ReportOptions extends WorkOptions {
@@ -116,6 +118,21 @@ export interface ReportedRedaction extends Authorship {
 }
 
 type ReportedAbsence = NonNullable<AuditReport['absence']>
+
+/**
+ * The report of an auditor. Changes only the anchor, as every audit does. Throws as `auditStore`,
+ * and as `verifyCertificate` for a certificate that the trail does not prove.
+ */
+export function reportAsAuditor(
+  places: AuditOptions,
+  { since, until, certificates: texts = [] }: Omit<ReportOptions, 'progress' | 'signal'>,
+): Promise<AuditReport> {
+  return withAudit(places, async (audit, objects) => {
+    const certificates: RedactionCertificate[] = []
+    for (const text of texts) certificates.push(await verifyByTrail(text, audit, objects))
+    return inSlices(collectReport(audit, undefined, { since, until, certificates }))
+  })
+}
 
 /** Looks at one entry of the trail in each step. */
 export function* collectReport(
@@ -234,4 +251,35 @@ function withoutPaths(report: ResidueReport): ReportedAbsence {
     return { versionId, redactedVersionIds }
   })
   return { ...searched, builtOnRedacted: named, textsOutside: textsOutside.length }
+}
+
+/**
+ * For each redact record, by its commit: the active devices that have written nothing since they
+ * knew of it, by the rule of `redaction/acknowledgement.ts`. Not `reader`, which has verified the
+ * trail, nor devices that were added later.
+ */
+function findUnconfirmed(
+  entries: readonly AuditEntry[],
+  devices: readonly ReportedDevice[],
+  reader: string,
+): ReadonlyMap<string, readonly PendingDevice[]> {
+  const redactions = entries.filter(isRedaction)
+  const found = new Map(redactions.map(({ commit }) => [commit, [] as PendingDevice[]]))
+  const positions = new Map(entries.map(({ commit }, position) => [commit, position]))
+  const positionOf = (commit: string): number => positions.get(commit) ?? -1
+  const ancestry = new Ancestry()
+  for (const { parents } of entries) ancestry.append(parents.map(positionOf))
+  const newest = new Map(entries.map(({ deviceId, commit }) => [deviceId, commit]))
+  for (const device of devices) {
+    const { deviceId, name, role, lastRecord, added, removed } = device
+    if (removed !== undefined || deviceId === reader) continue
+    const last = newest.get(deviceId) ?? added.commit
+    const isKnown = ancestry.pastOf([added.commit, last].map(positionOf))
+    const canAcknowledge = mayStillWrite(role, false)
+    for (const { commit } of redactions) {
+      if (isKnown(positionOf(commit))) continue
+      found.get(commit)?.push({ deviceId, name, role, lastRecord, canAcknowledge })
+    }
+  }
+  return found
 }

@@ -35,7 +35,7 @@ interface CommitFacts {
   readonly hash: Uint8Array
 }
 
-/** Its methods throw when called, so that the code does not depend on which thread checked first. */
+/** Its methods throw when called, so that no error code depends on which thread checked first. */
 export interface CheckedCommit extends CommitFacts {
   /** Whether details and contents are checked too; false for an auditor. */
   readonly isWhole: boolean

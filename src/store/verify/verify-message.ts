@@ -177,7 +177,13 @@ function readChecked(
   const rows = writesVersions(record) ? record.rows.map(() => readRow(reader)) : []
   const signedBy = signingKeys.get(record.deviceId)
   return {
-    ...{ oid, tree, parents, epoch, record, body, hash },
+    oid,
+    tree,
+    parents,
+    epoch,
+    record,
+    body,
+    hash,
     isWhole: true,
     checkSignature(publicKey) {
       if (signedBy !== undefined && equalBytes(publicKey, signedBy)) return

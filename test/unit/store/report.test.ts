@@ -10,8 +10,11 @@ import { type Audit, auditStore } from '../../../src/store/audit/audit.ts'
 import type { Device } from '../../../src/store/devices/devices.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
 import type { RedactionCertificate } from '../../../src/store/redaction/certificate.ts'
-import { type AuditReport, collectReport } from '../../../src/store/report/audit-report.ts'
-import { reportAsAuditor } from '../../../src/store/report/audit-report.ts'
+import {
+  type AuditReport,
+  collectReport,
+  reportAsAuditor,
+} from '../../../src/store/report/audit-report.ts'
 import { atOnce } from '../../../src/time-slice.ts'
 import { alone, bareRemote, firstClone, put, sync } from '../../support/clones.ts'
 import { author, leastStretch, type TestPlace } from '../../support/stores.ts'

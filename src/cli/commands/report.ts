@@ -7,7 +7,11 @@ import { csvColumns, reportCsv } from '../../api/report-csv.ts'
 import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
-import { type AuditReport, reportAsAuditor, type ReportOptions } from '../../store/report/audit-report.ts'
+import {
+  type AuditReport,
+  reportAsAuditor,
+  type ReportOptions,
+} from '../../store/report/audit-report.ts'
 import { signReport, type ReportSigner, verifyReport } from '../../store/report/report-signature.ts'
 import {
   ofAnotherStore,

@@ -1,7 +1,9 @@
-// One request, from its headers to its answer. The order matters: nothing of a body is looked at
-// before the key, and nothing at all before the doorway.
+// One request, from its headers to its answer. The order matters: no body is read before the key
+// is known, and nothing at all before the doorway. No answer is kept, framed, guessed or shared;
+// the page runs only its own files.
 
-import type { ConsoleSubjects } from '../api/console/subject.ts'
+import type { AnswerLine, AskError } from '../api/console/contract.ts'
+import type { ConsoleSubject, ConsoleSubjects } from '../api/console/subject.ts'
 import { surfaceOf } from '../api/error-surface.ts'
 import { toBase64, utf8Text } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
@@ -9,10 +11,8 @@ import { systemRandom } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import { contentBytesFormatMax, KIBIBYTE } from '../limits.ts'
 import { readBytes } from '../server/request.ts'
-import { answerLines } from './answers.ts'
 import { checkDoorway } from './doorway.ts'
 import type { StoreEvents } from './events.ts'
-import { headersOf } from './headers.ts'
 import type { ConsoleKeys } from './keys.ts'
 import type { PageFiles } from './page-files.ts'
 
@@ -145,4 +145,96 @@ function lines(body: ReadableStream<Uint8Array>): Response {
 function refusal(status: number, code: string, message: string): Response {
   const headers = { ...headersOf(JSON_TYPE), connection: 'close' }
   return new Response(JSON.stringify({ error: { code, message } }), { status, headers })
+}
+
+interface Asking {
+  readonly name: string
+  readonly input: unknown
+  /** Aborted if the page no longer waits, or the console ends. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
+}
+
+/** Progress is told no more often. */
+const PROGRESS_MS = 100
+
+/** The lines, as bytes: progress, then the result or the failure. Never rejects. */
+function answerLines(subject: ConsoleSubject, asking: Asking): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start: async (stream) => {
+      const tell = (line: AnswerLine): void => {
+        if (!asking.signal.aborted) stream.enqueue(Buffer.from(`${JSON.stringify(line)}\n`))
+      }
+      tell(await lastLine(subject, asking, tell))
+      // The reader may be gone.
+      if (!asking.signal.aborted) stream.close()
+    },
+  })
+}
+
+async function lastLine(
+  subject: ConsoleSubject,
+  { name, input, signal, clock }: Asking,
+  tell: (line: AnswerLine) => void,
+): Promise<AnswerLine> {
+  let toldAt = 0
+  const progress = (done: number, total: number): void => {
+    const now = clock()
+    if (Math.abs(now - toldAt) < PROGRESS_MS) return
+    toldAt = now
+    tell({ progress: { done, total } })
+  }
+  try {
+    return { result: await subject.ask(name, input, { signal, progress }) }
+  } catch (error) {
+    return { error: describe(error) }
+  }
+}
+
+/** A foreign error is not described: its message may hold anything. */
+function describe(error: unknown): AskError {
+  if (!(error instanceof StoreError)) {
+    return { code: 'unexpected', message: 'The console failed', advice: surfaceOf(error).advice }
+  }
+  const { code, message, details } = error
+  const { memoryId, path, sha256 } = details
+  const { advice } = surfaceOf(error)
+  const falseAlarm =
+    sha256 === undefined
+      ? ''
+      : `. If this is a false alarm, an owner can let this text through in Settings: ${sha256}`
+  return { code, message, advice: advice + falseAlarm, memoryId, path }
+}
+
+/** Both kinds of `HeadersInit` and of Node take it. */
+type AnswerHeaders = Readonly<Record<string, string>>
+
+const ALWAYS: AnswerHeaders = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** With a nonce, for the styles that the editor makes. */
+function headersOf(type: string, nonce?: string): AnswerHeaders {
+  return { ...ALWAYS, 'content-security-policy': policyOf(nonce), 'content-type': type }
+}
+
+function policyOf(nonce: string | undefined): string {
+  const styles = nonce === undefined ? "'self'" : `'self' 'nonce-${nonce}'`
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src ${styles}`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types dompurify',
+  ].join('; ')
 }

@@ -7,14 +7,14 @@ import { type Audit, type AuditOptions, auditStore } from '../../store/audit/aud
 import { listRemotes } from '../../store/clone-remotes.ts'
 import { listReportedDevices } from '../../store/report/access-events.ts'
 import { type AuditReport, reportAsAuditor } from '../../store/report/audit-report.ts'
-import { type Operation, operationsIn } from '../operation.ts'
+import type { Operation } from '../operation.ts'
 import { reportCsv } from '../report-csv.ts'
-import { reportInput } from './audit.ts'
+import { reportFields } from './audit.ts'
 import type { InputOf, QuestionName, ResultOf } from './contract.ts'
 import type { ListedDevice } from './devices.ts'
-import { nothing } from './fields.ts'
-import type { Overview } from './overview.ts'
-import { answer, type ConsoleSubject } from './subject.ts'
+import { readingIn } from './operation.ts'
+import type { Overview } from './store.ts'
+import { type ConsoleSubject, answer } from './subject.ts'
 
 /** Where the trail is, and who audits it. */
 export interface AuditorUser {
@@ -32,7 +32,7 @@ type AuditorAnswer<Name extends QuestionName> = Operation<
   AuditorContext
 >
 
-const auditorOperation = operationsIn<AuditorContext>()
+const reading = readingIn<AuditorContext>()
 
 export function auditorSubject(user: AuditorUser): ConsoleSubject {
   return {
@@ -43,67 +43,42 @@ export function auditorSubject(user: AuditorUser): ConsoleSubject {
 }
 
 const operations = {
-  'store.overview': auditorOperation({
-    name: 'the overview',
-    effect: 'read',
-    input: nothing,
-    run: async (context): Promise<Overview> => {
-      const found = await auditOf(context)
-      const devices = listReportedDevices(found.entries)
-      const remotes = await listRemotes(context.places.directory)
-      return {
-        storeId: found.storeId,
-        name: '',
-        description: '',
-        audience: 'auditor',
-        access: 'read_only',
-        archivedAt: undefined,
-        deviceId: found.deviceId,
-        deviceName: devices.find(({ deviceId }) => deviceId === found.deviceId)?.name ?? '',
-        role: found.role,
-        head: found.head,
-        headFingerprint: found.headFingerprint,
-        commits: found.entries.length,
-        memories: found.memories,
-        contentBytes: 0,
-        remotes: remotes.map(({ name, url }) => ({ name, url })),
-        guard: false,
-      }
-    },
+  'store.overview': reading({}, async (context): Promise<Overview> => {
+    const found = await auditOf(context)
+    const devices = listReportedDevices(found.entries)
+    const remotes = await listRemotes(context.places.directory)
+    return {
+      storeId: found.storeId,
+      name: '',
+      description: '',
+      audience: 'auditor',
+      access: 'read_only',
+      archivedAt: undefined,
+      deviceId: found.deviceId,
+      deviceName: devices.find(({ deviceId }) => deviceId === found.deviceId)?.name ?? '',
+      role: found.role,
+      head: found.head,
+      headFingerprint: found.headFingerprint,
+      commits: found.entries.length,
+      memories: found.memories,
+      contentBytes: 0,
+      remotes: remotes.map(({ name, url }) => ({ name, url })),
+      guard: false,
+    }
   }),
 
-  'devices.list': auditorOperation({
-    name: 'the list of devices',
-    effect: 'read',
-    input: nothing,
-    run: async (context) => ({ devices: devicesOf(await auditOf(context)) }),
+  'devices.list': reading({}, async (context) => ({ devices: devicesOf(await auditOf(context)) })),
+
+  'audit.verify': reading({}, async (context) => {
+    const { entries, memories, head } = await auditOf(context)
+    const versions = entries.reduce((sum, entry) => sum + entry.versions.length, 0)
+    return { commits: entries.length, versions, memories, head }
   }),
 
-  'audit.verify': auditorOperation({
-    name: 'the verification',
-    effect: 'read',
-    input: nothing,
-    run: async (context) => {
-      const { entries, memories, head } = await auditOf(context)
-      const versions = entries.reduce((sum, entry) => sum + entry.versions.length, 0)
-      return { commits: entries.length, versions, memories, head }
-    },
-  }),
+  'audit.report': reading(reportFields, reportOf),
 
-  'audit.report': auditorOperation({
-    name: 'the report',
-    effect: 'read',
-    input: reportInput,
-    run: reportOf,
-  }),
-
-  'audit.csv': auditorOperation({
-    name: 'the report as CSV',
-    effect: 'read',
-    input: reportInput,
-    run: async (context, input) => {
-      return { csv: reportCsv(await reportOf(context, input), context.clock()) }
-    },
+  'audit.csv': reading(reportFields, async (context, input) => {
+    return { csv: reportCsv(await reportOf(context, input), context.clock()) }
   }),
 } satisfies { readonly [Name in QuestionName]?: AuditorAnswer<Name> }
 

@@ -11,7 +11,7 @@ import type { SyncReport } from '../../store/sync/report.ts'
 import type * as operation from '../operation.ts'
 import type { ListedDevice } from './devices.ts'
 import type { operations } from './operations.ts'
-import type { Overview } from './overview.ts'
+import type { Overview } from './store.ts'
 
 export type { Actor, AuditReport, CommitRange, ListedDevice, Overview, SyncReport, TimelineFilter }
 export type { Position as MomentInfo, VerifyReport, VersionGroup as TimelineGroup }

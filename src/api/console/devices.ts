@@ -3,8 +3,7 @@
 import { z } from 'zod'
 import type { SecretsReplaced } from '../../store/devices/device-changes.ts'
 import type { Device } from '../../store/devices/devices.ts'
-import { nothing, short } from './fields.ts'
-import { consoleOperation } from './operation.ts'
+import { managing, reading, short } from './operation.ts'
 
 const DEVICES_MAX = 250
 const CARD_LENGTH_MAX = 65_536
@@ -19,60 +18,54 @@ export type ListedDevice = Pick<
 const role = z.enum(['owner', 'writer', 'reader', 'auditor'])
 
 export const devicesOperations = {
-  'devices.list': consoleOperation({
-    name: 'the list of devices',
-    effect: 'read',
-    input: nothing,
-    run: async ({ store, work }): Promise<{ readonly devices: readonly ListedDevice[] }> => ({
+  'devices.list': reading(
+    {},
+    async ({ store, work }): Promise<{ readonly devices: readonly ListedDevice[] }> => ({
       devices: await store.devices.list(work),
     }),
-  }),
+  ),
 
-  'devices.add': consoleOperation({
-    name: 'the addition of devices',
-    effect: 'manage',
-    input: z.strictObject({
+  'devices.add': managing(
+    'the addition of devices',
+    {
       card: z.string().max(CARD_LENGTH_MAX),
       role,
       fingerprint: short,
       name: short.optional(),
-    }),
-    run: async ({ writer, remoteAccess: access }, { card, role: given, fingerprint, name }) => {
+    },
+    async ({ writer, remoteAccess: access }, { card, role: given, fingerprint, name }) => {
       const options = { fingerprint, access, ...(name !== undefined && { name }) }
       const { deviceId, pending } = await writer().devices.add(card, given, options)
       return { deviceId, pending: pending?.message }
     },
-  }),
+  ),
 
-  'devices.changeRole': consoleOperation({
-    name: 'the change of roles',
-    effect: 'manage',
-    input: z.strictObject({ deviceId: short, role }),
-    run: async ({ writer, remoteAccess: access }, { deviceId, role: given }) => {
+  'devices.changeRole': managing(
+    'the change of roles',
+    { deviceId: short, role },
+    async ({ writer, remoteAccess: access }, { deviceId, role: given }) => {
       const { commit, pending } = await writer().devices.changeRole(deviceId, given, { access })
       return { commit, pending: pending?.message }
     },
-  }),
+  ),
 
-  'devices.rename': consoleOperation({
-    name: 'the naming of devices',
-    effect: 'manage',
-    input: z.strictObject({ deviceId: short, name: short }),
-    run: async ({ writer, remoteAccess: access }, { deviceId, name }) => {
+  'devices.rename': managing(
+    'the naming of devices',
+    { deviceId: short, name: short },
+    async ({ writer, remoteAccess: access }, { deviceId, name }) => {
       const { commit, pending } = await writer().devices.rename(deviceId, name, { access })
       return { commit, pending: pending?.message }
     },
-  }),
+  ),
 
-  'devices.remove': consoleOperation({
-    name: 'the removal of devices',
-    effect: 'manage',
-    input: z.strictObject({
+  'devices.remove': managing(
+    'the removal of devices',
+    {
       deviceIds: z.array(short).min(1).max(DEVICES_MAX).readonly(),
       passphrase: short.optional(),
       recoveryKey: z.boolean().optional(),
-    }),
-    run: async ({ writer, remoteAccess: access }, { deviceIds, passphrase, recoveryKey }) => {
+    },
+    async ({ writer, remoteAccess: access }, { deviceIds, passphrase, recoveryKey }) => {
       const replaced: SecretsReplaced = {
         ...(passphrase !== undefined && { passphrase }),
         ...(recoveryKey === true && { recoveryKey }),
@@ -88,5 +81,5 @@ export const devicesOperations = {
         ],
       }
     },
-  }),
+  ),
 }

@@ -1,22 +1,44 @@
-// Memories: lists, one memory, search, and changes.
+// Memories: lists, one memory with its versions and the origin of its lines, search, and changes.
 
 import { z } from 'zod'
-import { assert, StoreError } from '../../errors.ts'
+import { StoreError, assert } from '../../errors.ts'
 import type { AppliedChanges } from '../../store/changes/apply.ts'
-import type { ListedState, MemoryState, StateAt } from '../../store/history/state-at.ts'
+import type {
+  ListedState,
+  MemoryState,
+  NumberedVersion,
+  StateAt,
+} from '../../store/history/state-at.ts'
+import type { Version } from '../../store/history/versions.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
 import { mergeEdits } from '../../store/merge/content-merge.ts'
 import type { MemoryInfo } from '../../store/snapshot/memory-info.ts'
-import { atField, hash, pageFields, pointOf, reasonField, short } from './fields.ts'
-import { consoleOperation } from './operation.ts'
+import { type LineCounts, countChangedLines } from '../../text/line-counts.ts'
+import { checkNotCancelled } from '../../time-slice.ts'
+import {
+  atField,
+  hash,
+  limitOf,
+  pageFields,
+  pointOf,
+  reading,
+  reasonField,
+  short,
+  writing,
+} from './operation.ts'
 
 type Tree = Omit<StateAt, 'commit' | 'time'>
 
+/** `added` and `removed` count lines. */
+export interface VersionRow extends NumberedVersion, Partial<LineCounts> {
+  /** For people; may be empty. */
+  readonly deviceName: string
+}
+
 export const memoriesOperations = {
-  'memories.tree': consoleOperation({
-    name: 'the list of memories',
-    effect: 'read',
-    input: z.strictObject({ ...atField, deleted: z.boolean().optional() }),
-    run: async ({ store, work }, { at, deleted = false }): Promise<Tree> => {
+  'memories.tree': reading(
+    { ...atField, deleted: z.boolean().optional() },
+    async ({ store, work }, { at, deleted = false }): Promise<Tree> => {
       // The present is in RAM; the history is read first, which takes a while.
       if (at === undefined && !deleted) {
         const memories = (await store.current()).map(describeRow)
@@ -24,12 +46,10 @@ export const memoriesOperations = {
       }
       return store.history.state(pointOf(at), { ...work, deleted })
     },
-  }),
+  ),
 
-  'memories.search': consoleOperation({
-    name: 'the search',
-    effect: 'read',
-    input: z.strictObject({
+  'memories.search': reading(
+    {
       query: short,
       regex: z.boolean().optional(),
       fuzzy: z.boolean().optional(),
@@ -37,63 +57,92 @@ export const memoriesOperations = {
       allVersions: z.boolean().optional(),
       ...atField,
       ...pageFields,
-    }),
-    run: async ({ store, work }, { at, limit = 50, ...query }) =>
+    },
+    async ({ store, work }, { at, limit = 50, ...query }) =>
       store.search({ ...query, limit, at: pointOf(at), signal: work.signal }),
-  }),
+  ),
 
-  'memory.show': consoleOperation({
-    name: 'the retrieval of memories',
-    effect: 'read',
-    input: z.strictObject({ memoryId: short, ...atField }),
-    run: async ({ store, work }, { memoryId, at }) =>
+  'memory.show': reading(
+    { memoryId: short, ...atField },
+    async ({ store, work }, { memoryId, at }) =>
       viewOf(await store.history.memory(memoryId, pointOf(at), work)),
-  }),
+  ),
 
-  'memory.create': consoleOperation({
-    name: 'the creation of memories',
-    effect: 'write',
-    input: z.strictObject({ path: short, content: z.string(), ...reasonField }),
-    run: async ({ writer }, { path, content, reason }) =>
+  'memory.create': writing(
+    'the creation of memories',
+    { path: short, content: z.string(), ...reasonField },
+    async ({ writer }, { path, content, reason }) =>
       writtenBy(await writer(reason).apply([{ type: 'create', path, content }])),
-  }),
+  ),
 
-  'memory.update': consoleOperation({
-    name: 'the update of memories',
-    effect: 'write',
-    input: z.strictObject({
+  'memory.update': writing(
+    'the update of memories',
+    {
       memoryId: short,
       content: z.string().optional(),
       path: short.optional(),
       expectedSha256: hash,
       ...reasonField,
-    }),
-    run: async ({ writer }, { reason, ...change }) =>
+    },
+    async ({ writer }, { reason, ...change }) =>
       writtenBy(await writer(reason).apply([{ type: 'update', ...change }])),
-  }),
+  ),
 
-  'memory.merge': consoleOperation({
-    name: 'the merge of an edit',
-    effect: 'read',
-    input: z.strictObject({ memoryId: short, base: z.string(), content: z.string() }),
-    run: async ({ store, work }, { memoryId, base, content }) => {
+  'memory.merge': reading(
+    { memoryId: short, base: z.string(), content: z.string() },
+    async ({ store, work }, { memoryId, base, content }) => {
       const theirs = viewOf(await store.history.memory(memoryId, undefined, work))
       if (theirs.state === 'live') {
         return { theirs, parts: mergeEdits(base, content, theirs.content) }
       }
       throw new StoreError('not_found', 'The memory was deleted in the meantime')
     },
-  }),
+  ),
 
-  'memory.delete': consoleOperation({
-    name: 'the deletion of memories',
-    effect: 'write',
-    input: z.strictObject({ memoryId: short, expectedSha256: hash, ...reasonField }),
-    run: async ({ writer }, { reason, ...change }) => {
+  'memory.delete': writing(
+    'the deletion of memories',
+    { memoryId: short, expectedSha256: hash, ...reasonField },
+    async ({ writer }, { reason, ...change }) => {
       const { commit } = await writer(reason).apply([{ type: 'delete', ...change }])
       return { commit }
     },
-  }),
+  ),
+
+  'memory.versions': reading(
+    { memoryId: short, ...atField, ...pageFields },
+    async ({ store, work }, { memoryId, at, after, limit }) => {
+      const query = { at: pointOf(at), after, limit: limitOf({ limit }) }
+      const page = await store.history.memoryVersions(memoryId, query)
+      const names = await store.devices.names(work)
+      const counts = new ChangeCounts(store)
+      const data: VersionRow[] = []
+      for (const version of page.data) {
+        checkNotCancelled(work.signal)
+        const deviceName = names.get(version.deviceId) ?? ''
+        data.push({ ...version, ...(await counts.of(version)), deviceName })
+      }
+      return { ...page, data }
+    },
+  ),
+
+  'memory.blame': reading(
+    { memoryId: short, ...atField },
+    async ({ store, work }, { memoryId, at }) => {
+      const found = await store.history.blame(memoryId, { ...work, at: pointOf(at) })
+      const indexes = new Map<string, number>()
+      const known: Version[] = []
+      const lines = found.map(({ line, version, uncertain }) => {
+        const index = indexes.get(version.versionId) ?? known.push(version) - 1
+        indexes.set(version.versionId, index)
+        return { line, version: index, uncertain }
+      })
+      return { lines, versions: known }
+    },
+  ),
+
+  'version.show': reading({ versionId: short }, ({ store }, { versionId }) =>
+    store.history.version(versionId),
+  ),
 }
 
 function describeRow({ memoryId, path, sizeBytes, updatedAt }: MemoryInfo): ListedState {
@@ -114,4 +163,32 @@ function writtenBy({ commit, memories: [memory] }: AppliedChanges) {
   assert(memory !== undefined, 'a change of one memory leaves it')
   const { memoryId, versionId, sha256 } = memory
   return { commit, memoryId, versionId, sha256 }
+}
+
+/** Counts lines; the text of a version is read once for itself and for the one after it. */
+class ChangeCounts {
+  readonly #store: MemoryStore
+  #last: { readonly versionId: string; readonly text: string | undefined } | undefined
+
+  constructor(store: MemoryStore) {
+    this.#store = store
+  }
+
+  /** Against the version that it replaced; nothing if a text is redacted. */
+  async of(version: NumberedVersion): Promise<Partial<LineCounts>> {
+    const { operation, redactedAt, baseVersionId, versionId } = version
+    if (redactedAt !== undefined) return {}
+    const after = operation === 'deleted' ? '' : await this.#textOf(versionId)
+    const before = baseVersionId === undefined ? '' : await this.#textOf(baseVersionId)
+    return before === undefined || after === undefined ? {} : countChangedLines(before, after)
+  }
+
+  /** Empty for a deletion, undefined once redacted. */
+  async #textOf(versionId: string): Promise<string | undefined> {
+    if (this.#last?.versionId === versionId) return this.#last.text
+    const { content, operation, redactedAt } = await this.#store.history.version(versionId)
+    const text = operation === 'deleted' && redactedAt === undefined ? '' : content
+    this.#last = { versionId, text }
+    return text
+  }
 }

@@ -1,14 +1,18 @@
-// The context of the operations that answer the console. They decide nothing that `MemoryStore`
-// decides; they put together what a screen shows.
+// What the questions of the console have in common: their context and their fields. They decide
+// nothing that `MemoryStore` decides; they combine its answers for a screen. An input with any
+// other field is refused: the page is of the same build.
 
+import { z } from 'zod'
 import type { WorkOptions } from '../../async.ts'
 import type { Clock } from '../../clock.ts'
+import type { Point } from '../../store/history/points.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
 import type { SyncOptions } from '../../store/sync/options.ts'
-import { type Access, operationsIn } from '../operation.ts'
+import type { Access, Operation } from '../operation.ts'
+import type { FieldsOf } from '../schemas.ts'
 
-/** The merges that the user of this device has looked at: a note, no part of the store. */
+/** The merges that the user of this device has reviewed: a note, no part of the store. */
 export interface SeenMerges {
   /** Version ids, `memver_…`. */
   readonly read: () => ReadonlySet<string>
@@ -30,4 +34,74 @@ export interface ConsoleContext {
   readonly work: WorkOptions
 }
 
-export const consoleOperation = operationsIn<ConsoleContext>()
+type Input<Fields extends z.ZodRawShape> = z.infer<z.ZodObject<Fields, z.core.$strict>>
+
+type Reading<Context> = <Fields extends z.ZodRawShape, Result>(
+  fields: Fields,
+  run: (context: Context, input: Input<Fields>) => Promise<Result>,
+) => Operation<Input<Fields>, Result, Context>
+
+/** `name` is for a refusal: `the deletion of memories`. */
+type Changing = <Fields extends z.ZodRawShape, Result>(
+  name: string,
+  fields: Fields,
+  run: (context: ConsoleContext, input: Input<Fields>) => Promise<Result>,
+) => Operation<Input<Fields>, Result, ConsoleContext>
+
+/** Defines questions that change nothing. No access refuses them. */
+export function readingIn<Context>(): Reading<Context> {
+  return (fields, run) => ({
+    name: 'a question',
+    effect: 'read',
+    input: z.strictObject(fields),
+    run,
+  })
+}
+
+export const reading = readingIn<ConsoleContext>()
+
+export const writing: Changing = (name, fields, run) => {
+  return { name, effect: 'write', input: z.strictObject(fields), run }
+}
+
+export const managing: Changing = (name, fields, run) => {
+  return { name, effect: 'manage', input: z.strictObject(fields), run }
+}
+
+/** Ids, names and paths: their rules are those of the store. */
+export const short = z.string().max(4096)
+export const commit = z.string().regex(/^[0-9a-f]{7,40}$/)
+export const hash = z.string().regex(/^[0-9a-f]{64}$/)
+/** Ms since 1970. */
+export const time = z.number()
+
+/** Ids, names or paths, at most this many. */
+export function listOf(most: number): z.ZodType<readonly string[]> {
+  return z.array(short).max(most)
+}
+
+/** The commit of a point of the past; now, if left out. */
+export const atField = { at: commit.optional() }
+
+/** Undefined for now. */
+export function pointOf(at: string | undefined): Point | undefined {
+  return at === undefined ? undefined : { commit: at }
+}
+
+export const reasonField = { reason: short.optional() }
+
+const ROWS_MAX = 1000
+
+/** `after` is the `nextPage` of the page before. */
+export const pageFields = {
+  after: short.optional(),
+  limit: z.int().min(1).max(ROWS_MAX).optional(),
+}
+
+const ROWS_DEFAULT = 100
+
+export type PageInput = FieldsOf<typeof pageFields>
+
+export function limitOf({ limit = ROWS_DEFAULT }: Pick<PageInput, 'limit'>): number {
+  return limit
+}

@@ -2,28 +2,18 @@
 
 import { auditOperations } from './audit.ts'
 import { devicesOperations } from './devices.ts'
+import { historyOperations } from './history.ts'
 import { memoriesOperations } from './memories.ts'
-import { mergesOperations } from './merges.ts'
-import { momentsOperations } from './moments.ts'
-import { overviewOperations } from './overview.ts'
 import { redactionOperations } from './redaction.ts'
 import { revertsOperations } from './reverts.ts'
-import { settingsOperations } from './settings.ts'
-import { syncOperations } from './sync.ts'
-import { timelineOperations } from './timeline.ts'
-import { versionsOperations } from './versions.ts'
+import { storeOperations } from './store.ts'
 
 export const operations = {
-  ...overviewOperations,
+  ...storeOperations,
   ...memoriesOperations,
-  ...versionsOperations,
-  ...momentsOperations,
-  ...timelineOperations,
+  ...historyOperations,
   ...revertsOperations,
-  ...mergesOperations,
   ...redactionOperations,
   ...devicesOperations,
-  ...syncOperations,
   ...auditOperations,
-  ...settingsOperations,
 }

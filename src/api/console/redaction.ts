@@ -8,8 +8,7 @@ import type { Device } from '../../store/devices/devices.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { RedactionPlan, RedactionSelection } from '../../store/redaction/redaction-plan.ts'
-import { listOf, short } from './fields.ts'
-import { consoleOperation } from './operation.ts'
+import { listOf, managing, reading, short } from './operation.ts'
 
 const VERSIONS_MAX = 1_000_000
 
@@ -31,33 +30,27 @@ const reasonCode: z.ZodType<RedactReason> = z.custom<RedactReason>((code) => {
 })
 
 export const redactionOperations = {
-  'redaction.plan': consoleOperation({
-    name: 'the plan of a redaction',
-    effect: 'read',
-    input: z.strictObject({ select }),
-    run: async ({ store, work }, { select: wanted }) => {
-      const request = { select: selectionOf(wanted), reason: 'unspecified' } as const
-      const found: RedactionPlan = await store.history.planRedaction(request, work)
-      const { commits = 0, remotes } = await store.summary()
-      return {
-        ...found,
-        commits,
-        pendingDevices: (await otherDevices(store)).map(describePending),
-        remotes: remotes.map(({ name }) => name),
-      }
-    },
+  'redaction.plan': reading({ select }, async ({ store, work }, { select: wanted }) => {
+    const request = { select: selectionOf(wanted), reason: 'unspecified' } as const
+    const found: RedactionPlan = await store.history.planRedaction(request, work)
+    const { commits = 0, remotes } = await store.summary()
+    return {
+      ...found,
+      commits,
+      pendingDevices: (await otherDevices(store)).map(describePending),
+      remotes: remotes.map(({ name }) => name),
+    }
   }),
 
-  'redaction.run': consoleOperation({
-    name: 'a redaction',
-    effect: 'manage',
-    input: z.strictObject({
+  'redaction.run': managing(
+    'a redaction',
+    {
       select,
       why: reasonCode,
       current: z.enum(['delete', 'overwrite', 'keep']).optional(),
       confirmed: listOf(VERSIONS_MAX),
-    }),
-    run: async ({ writer, work }, { select: wanted, why, current, confirmed }) => {
+    },
+    async ({ writer, work }, { select: wanted, why, current, confirmed }) => {
       const request = { select: selectionOf(wanted), reason: why, current, confirmed }
       // A page that is closed ends nothing: the certificate is issued once.
       const { progress } = work
@@ -73,13 +66,11 @@ export const redactionOperations = {
         return { versions: confirmed, certificate: textOf(certificate), isErased: false }
       }
     },
-  }),
+  ),
 
-  'redaction.proof': consoleOperation({
-    name: 'the proof of redactions',
-    effect: 'read',
-    input: z.strictObject({ certificate: z.string().optional() }),
-    run: async ({ store, textsOutside, work }, { certificate }) => {
+  'redaction.proof': reading(
+    { certificate: z.string().optional() },
+    async ({ store, textsOutside, work }, { certificate }) => {
       const report = await store.maintenance.findResidue({ ...work, certificate, textsOutside })
       const { remotes } = await store.summary()
       const devices = await otherDevices(store)
@@ -92,7 +83,7 @@ export const redactionOperations = {
         behindRemotes: behind.map(({ name }) => name),
       }
     },
-  }),
+  ),
 }
 
 /** Throws `invalid_input` for an invalid pattern. */

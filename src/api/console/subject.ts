@@ -4,7 +4,7 @@
 import type { WorkOptions } from '../../async.ts'
 import { StoreError } from '../../errors.ts'
 import type { StoreChange } from '../../store/watch.ts'
-import { type Access, checkAccess, type Operation } from '../operation.ts'
+import { type Access, type Operation, checkAccess } from '../operation.ts'
 import { parseInput } from '../schemas.ts'
 import type { QuestionName } from './contract.ts'
 import type { ConsoleContext } from './operation.ts'

@@ -185,8 +185,8 @@ export interface StoreErrorOptions {
 }
 
 /**
- * An expected failure. `code` is stable; `message` is one sentence without a final period that says
- * what failed and what would be right.
+ * An expected failure. `code` is stable; `message` is one sentence without a final period: what
+ * failed, and what to do.
  */
 export class StoreError extends Error {
   override readonly name: string = 'StoreError'

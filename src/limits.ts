@@ -1,5 +1,5 @@
 // Every bound of the product. Bounds of the format (FORMAT) bind every reader; the others bind
-// writers. A bound that is the default of a store setting says so.
+// writers. The comment of a bound that is the default of a store setting names the setting.
 
 export const KIBIBYTE: number = 1024
 export const MEBIBYTE: number = 1024 * KIBIBYTE

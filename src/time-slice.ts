@@ -67,8 +67,8 @@ export class SharedSlice {
 }
 
 /**
- * Runs a generator that yields after each step, and pauses between slices. It is told of a
- * cancellation, so that it can close what it has opened.
+ * Runs a generator that yields after each step, and pauses between slices. A cancellation is thrown
+ * into it, so that it can close its files.
  */
 export async function inSlices<T>(work: Generator<undefined, T>, signal?: AbortSignal): Promise<T> {
   const slice = new TimeSlice(signal)

@@ -9,7 +9,7 @@ const keysAndFormat: MutantList = {
     swap(
       'deriveMessageKey',
       ['contextLength(context), context', 'context'],
-      'an envelope is what the format says, re-made without libsodium',
+      'an envelope follows the format, re-made without libsodium',
     ),
   ],
   'attack/look-alike.test.ts': [
@@ -288,7 +288,7 @@ const journal: MutantList = {
     swap(
       'headSum',
       ['new ByteWriter().u64(start).raw(fields).bytes()', 'fields'],
-      'a batch decodes to what was encoded, whatever the objects',
+      'a batch decodes to the encoded frames, whatever the objects',
     ),
   ],
   'unit/git/journal.test.ts': [

@@ -3,6 +3,7 @@
 
 import { hash } from 'node:crypto'
 import { concatBytes } from '../bytes.ts'
+import { assert } from '../errors.ts'
 import { sodium } from './sodium.ts'
 
 /** H: BLAKE2b-256 of the concatenation. */
@@ -48,4 +49,13 @@ function digest(algorithm: string, bytes: Uint8Array): Uint8Array {
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   const [first] = parts
   return first !== undefined && parts.length === 1 ? first : concatBytes(...parts)
+}
+
+/**
+ * The 32-byte subkey number `subkeyId` of a 32-byte master key (FORMAT §4): libsodium's crypto_kdf,
+ * which is BLAKE2b with that number and an eight-character context.
+ */
+export function deriveKey(master: Uint8Array, subkeyId: number, context: string): Uint8Array {
+  assert(context.length === 8, 'a key derivation context has eight characters')
+  return sodium.crypto_kdf_derive_from_key(32, subkeyId, context, master)
 }

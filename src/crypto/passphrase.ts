@@ -1,4 +1,4 @@
-// Argon2id (FORMAT §7, §7.5), in a worker thread that ends afterwards: the event loop stays free,
+// Argon2id (FORMAT §7, §7.5), in a worker thread that ends afterwards: the event loop runs on,
 // and the hundreds of megabytes are released, which a WebAssembly heap never does otherwise.
 
 import { utf8 } from '../bytes.ts'
@@ -7,7 +7,7 @@ import { argon2, type StretchParameters } from '../limits.ts'
 import { checkNotCancelled } from '../time-slice.ts'
 import { findWorker, JobThread } from '../worker-threads.ts'
 import type { StretchJob } from './argon2.ts'
-import { wipe } from './wipe.ts'
+import { wipe } from './sodium.ts'
 
 export interface StretchInput extends StretchParameters {
   readonly passphrase: string

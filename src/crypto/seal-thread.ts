@@ -6,7 +6,7 @@ import type { OwnedBytes, Sealed } from '../bytes.ts'
 import { findWorker, JobPool } from '../worker-threads.ts'
 import { deriveSalt, type SaltInput, sealBytes, type SealInput } from './aead.ts'
 import { gitHash } from './sha1.ts'
-import { wipe } from './wipe.ts'
+import { wipe } from './sodium.ts'
 
 export interface SealJob extends SaltInput, Omit<SealInput, 'salt'> {
   readonly plaintext: OwnedBytes

@@ -3,8 +3,7 @@
 
 import { doJobs } from '../worker-threads.ts'
 import { type SealedBlob, type SealJob, sealJob } from './seal-thread.ts'
-import { loadSodium } from './sodium.ts'
-import { wipe } from './wipe.ts'
+import { loadSodium, wipe } from './sodium.ts'
 
 void loadSodium().then(serve)
 

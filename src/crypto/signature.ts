@@ -8,8 +8,7 @@ import { createPrivateKey, type KeyObject, sign as signNatively } from 'node:cry
 import { concatBytes, equalBytes, fromHex } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import { equalSecrets } from './digest.ts'
-import { sodium } from './sodium.ts'
-import { wipe } from './wipe.ts'
+import { sodium, wipe } from './sodium.ts'
 
 /** PKCS #8 of an Ed25519 key, up to its seed (RFC 8410). */
 const PKCS8 = fromHex('302e020100300506032b657004220420')

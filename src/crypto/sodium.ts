@@ -30,3 +30,11 @@ export async function loadSodium(): Promise<void> {
     assert(typeof wrappers[name] === 'function', `this build of libsodium lacks ${name}`)
   }
 }
+
+/**
+ * Overwrites secrets that are no longer needed. The engine may have copied them before: FORMAT and
+ * the threat model promise nothing about process memory. This only shortens the exposure.
+ */
+export function wipe(...secrets: readonly Uint8Array[]): void {
+  for (const secret of secrets) sodium.memzero(secret)
+}

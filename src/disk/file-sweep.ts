@@ -42,7 +42,7 @@ export class FileSweep {
     this.#changed.clear()
   }
 
-  /** A directory may be gone by now: a sync drops its own. Then that is what is made durable. */
+  /** A sync drops its directory: then the removal of that directory is made durable. */
   async #syncOf(directory: string): Promise<void> {
     try {
       await this.#disk.syncDirectory(directory)

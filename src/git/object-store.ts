@@ -17,7 +17,7 @@ export interface Transition {
   /**
    * Objects that this move erases: after the next checkpoint nothing of the store holds them
    * (FORMAT §10), and no later transition brings one back. Empty if the move brings redactions of
-   * what is not stored: that may still be in what remotes have sent, which is gone before it moves.
+   * objects that are not stored: packs that remotes have sent may hold them, and are removed first.
    * A transition that erases is committed alone.
    */
   readonly dead?: Oids
@@ -87,7 +87,7 @@ export interface ObjectStore {
   readonly packDirectories?: readonly string[] | undefined
   /**
    * Grows with everything that may have erased dead objects, in this handle or another one: until
-   * then, what was found without a head that reaches it is still there.
+   * then, an unreachable object that was found still exists.
    */
   readonly erasures: number
   /** Notices what other processes did. Takes microseconds if that is nothing. */
@@ -127,9 +127,9 @@ export interface ObjectStore {
   /** Looks at indexes alone: milliseconds, unless several large packs hold the same objects. */
   reclaimable(): Reclaimable
   /**
-   * What is stored and no ref reaches; no command of this store removes it, `git gc` does.
+   * Stored objects that no ref reaches; no command of this store removes them, `git gc` does.
    * Checkpoints first, and reads every commit and tree. Throws `cancelled`, `locked`, or the code
-   * of what is damaged. Not inside `exclusive`.
+   * of the damage. Not inside `exclusive`.
    */
   findUnreachable(options?: CompactOptions): Promise<ObjectAmount>
   /**

@@ -2,10 +2,9 @@
 // H(C), which open the signed trail, but no contents or paths.
 
 import { fromHex, label, toHex } from '../bytes.ts'
-import { deriveKey } from '../crypto/derive.ts'
-import { hash256 } from '../crypto/digest.ts'
+import { deriveKey, hash256 } from '../crypto/digest.ts'
 import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
-import { wipe } from '../crypto/wipe.ts'
+import { wipe } from '../crypto/sodium.ts'
 import type { EnvelopeKeys, Seeded } from '../format/envelope.ts'
 
 /** Keys from A: for records, the group signature, the directory, the archive of older A. */

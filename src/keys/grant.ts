@@ -3,10 +3,9 @@
 // The text is a secret: it may be printed only where the grant is given.
 
 import { concatBytes, fromHex, label, toHex, ByteWriter } from '../bytes.ts'
-import { deriveKey } from '../crypto/derive.ts'
-import { keyedHash } from '../crypto/digest.ts'
+import { deriveKey, keyedHash } from '../crypto/digest.ts'
 import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
-import { wipe } from '../crypto/wipe.ts'
+import { wipe } from '../crypto/sodium.ts'
 import { StoreError } from '../errors.ts'
 import { type CheckedText, decodeChecked, encodeChecked } from '../format/checked-text.ts'
 import type { EnvelopeKeys } from '../format/envelope.ts'

@@ -2,13 +2,12 @@
 // an owner can seal a new epoch to them without knowing either, and they can enrol a device.
 
 import { fromHex, label, toHex } from '../bytes.ts'
-import { deriveKey } from '../crypto/derive.ts'
-import { keyedHash } from '../crypto/digest.ts'
+import { deriveKey, keyedHash } from '../crypto/digest.ts'
 import { stretchPassphrase } from '../crypto/passphrase.ts'
 import type { Random } from '../crypto/random.ts'
 import { type KemKeyPair, kemKeyPair } from '../crypto/recipient.ts'
 import { type SigningKeyPair, signingKeyPair } from '../crypto/signature.ts'
-import { wipe } from '../crypto/wipe.ts'
+import { wipe } from '../crypto/sodium.ts'
 import { StoreError } from '../errors.ts'
 import type { Argon2Parameters } from '../format/directory.ts'
 import type { Seeded } from '../format/envelope.ts'

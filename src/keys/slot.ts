@@ -10,7 +10,7 @@ import {
   encapsulate,
   type KemKeyPair,
 } from '../crypto/recipient.ts'
-import { wipe } from '../crypto/wipe.ts'
+import { wipe } from '../crypto/sodium.ts'
 import { assert, hasCode, StoreError } from '../errors.ts'
 import {
   checkPadding,

@@ -16,7 +16,7 @@ import {
 import { hash256 } from '../crypto/digest.ts'
 import type { Random } from '../crypto/random.ts'
 import { sign, type SigningKeyPair, verifySignature } from '../crypto/signature.ts'
-import { wipe } from '../crypto/wipe.ts'
+import { wipe } from '../crypto/sodium.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import {
   checkPadding,

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { deriveKey } from '../../src/crypto/derive.ts'
+import { deriveKey } from '../../src/crypto/digest.ts'
 import { cacheContext, openEnvelope } from '../../src/format/envelope.ts'
 import { parseId } from '../../src/format/id.ts'
 import { generateIdentity, type Identity } from '../../src/keys/identity.ts'

@@ -311,11 +311,7 @@ describe('an answer or a StoreError comes of', () => {
     const property = fc.property(mutated(fc.constant(honest)), (bytes) => {
       const path = `${directory}/journal`
       writeFileSync(path, bytes)
-      const file = new JournalFile({
-        disk: systemDisk,
-        path,
-        isQuiet: () => true,
-      })
+      const file = new JournalFile(systemDisk, path, () => true)
       try {
         attempt(() => file.refresh())
         const intact = new Set(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { SharedGate, Turns } from '../../src/async.ts'
 
-test('turns run so many tasks at a time, in order, also after one that failed', async () => {
+test('turns run at most two tasks at a time, in order, even after one that failed', async () => {
   const turns = new Turns(2)
   const started: number[] = []
   const ends: (() => void)[] = []

@@ -37,7 +37,7 @@ describe('caches that share a budget', () => {
     expect(budget.bytes).toBe(6 * textBytes)
   })
 
-  test('a single one gives up its own entries, and what is too large for all is not kept', () => {
+  test('a single cache evicts its own entries, and keeps no entry above the budget', () => {
     const budget = new CacheBudget(2.5 * textBytes)
     const cache = filled(new ContentCache(budget), 'a', 4)
     expect(found(cache, 'a', 4)).toEqual([2, 3])
@@ -46,7 +46,7 @@ describe('caches that share a budget', () => {
     expect(budget.bytes).toBe(0)
   })
 
-  test('what is cleared is free for others', () => {
+  test('cleared bytes are free for other caches', () => {
     const budget = new CacheBudget(2 * textBytes)
     filled(new ContentCache(budget), 'a', 2).clear()
     expect(budget.bytes).toBe(0)
@@ -54,7 +54,7 @@ describe('caches that share a budget', () => {
   })
 
   test(
-    'trees that are bases of deltas go all at once, and stay right without room',
+    'trees that are delta bases are evicted together, and reads are right without room',
     { tags: 'slow' },
     () => {
       const budget = new CacheBudget(200_000)

@@ -1,4 +1,4 @@
-// Turns that many share: whoever asks for much waits for himself alone.
+// Turns that many callers share: one with many requests delays only its own.
 
 import { describe, expect, test } from 'vitest'
 import { FairQueue, FairTurns, type TurnOwner } from '../../src/fair-queue.ts'

@@ -58,12 +58,12 @@ test('short pieces of work share a slice until others had their turn', async () 
   expect(slice.isOver()).toBe(false)
   clock.now += 1
   expect(slice.isOver()).toBe(true)
-  // Nobody has to wait who comes after others had theirs anyway.
+  // A task that comes after the others had their slices does not wait.
   await new Promise((resolve) => setImmediate(resolve))
   expect(slice.isOver()).toBe(false)
 })
 
-test('who waits for a shared slice goes on in order, if there is time in it', async () => {
+test('tasks that wait for a shared slice continue in order, if there is time in it', async () => {
   const clock = at()
   const slice = new SharedSlice()
   const done: number[] = []

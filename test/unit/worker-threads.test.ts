@@ -1,4 +1,4 @@
-// Workers are compiled modules, wherever the caller runs; in most bundles there are none. They run
+// Workers are compiled modules, wherever the caller runs; most bundles have no such files. They run
 // whatever options Node was started with.
 
 import { execFile } from 'node:child_process'
@@ -16,7 +16,7 @@ test.each([
   ['a/dist/command/verifying.cjs', 'a/dist/command/w.cjs'],
   ['src/a/src/crypto/passphrase.ts', 'src/a/dist/crypto/w.js'],
   ['src/node_modules/gitlocket/dist/git/b.js', 'src/node_modules/gitlocket/dist/git/w.js'],
-])('next to %s is %s', (caller, expected) => {
+])('the worker of %s is %s', (caller, expected) => {
   const root = `${temporaryDirectory()}/`
   const address = (path: string): string => new URL(path, pathToFileURL(root)).href
   expect(findWorker(address(caller), 'w')).toBeUndefined()
@@ -26,7 +26,7 @@ test.each([
 })
 
 test.each([undefined, 'https://host.example/bundle.js', 'webpack://bundle.js'])(
-  'there is none next to %s',
+  'no worker is found next to %s',
   (moduleUrl) => {
     expect(findWorker(moduleUrl, 'w')).toBeUndefined()
   },

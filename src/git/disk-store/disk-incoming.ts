@@ -1,6 +1,7 @@
-// What a remote has sent, in a directory of its own until it is accepted: `objects/pack` has only
-// what was verified, and a refused pack goes as a whole (decision 0035). No one else opens the
-// directory, and only its files move into the store. Must not decide what is accepted.
+// The packs that a remote has sent, in a directory of their own until they are accepted:
+// `objects/pack` has only verified packs, and a refused one is removed as a whole (decision 0035).
+// No one else opens the directory, and only its files move into the store. Must not decide what is
+// accepted.
 
 import { fromHex } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'

@@ -3,14 +3,14 @@
 // which hosts want first, and to send. Must send exactly the chosen objects, and no delta without
 // its base earlier in the pack or in a named commit of the receiver.
 
-import { fromHex } from '../../bytes.ts'
+import { asciiText, fromHex } from '../../bytes.ts'
 import { Sha1 } from '../../crypto/sha1.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
 import { inSlices, TimeSlice } from '../../time-slice.ts'
 import type { OutgoingPack } from '../exchange.ts'
 import type { ObjectStore } from '../object-store.ts'
-import type { GitObject, Oid } from '../objects/object.ts'
+import { decodeTree, type GitObject, type Oid } from '../objects/object.ts'
 import { MultiPack } from '../pack/multi-pack.ts'
 import {
   deflate,
@@ -29,7 +29,6 @@ import {
 } from '../pack/pack-writer.ts'
 import { Pack } from '../pack/pack.ts'
 import type { StoreParts } from './store-parts.ts'
-import { findThinBases } from './thin-bases.ts'
 
 /** The most that is packed in RAM, by objects and by bytes. */
 export const fewObjectsMax: number = 10_000
@@ -311,4 +310,47 @@ class Chunks {
 
 function missing(oid: Oid): StoreError {
   return new StoreError('object_missing', `The object ${oid} cannot be sent: it is not stored`)
+}
+
+/**
+ * Maps each tree of `newer` to the tree of `older` at the same path, where they differ. Git calls a
+ * pack with deltas on such trees thin (gitformat-pack, "Deltified representation").
+ */
+function* findThinBases(
+  find: Find,
+  newer: Oid,
+  older: Oid,
+): Generator<undefined, ReadonlyMap<Oid, PackObject>> {
+  const bases = new Map<Oid, PackObject>()
+  const [after, before] = [rootOf(find, newer), rootOf(find, older)]
+  if (after !== undefined && before !== undefined) yield* compare(find, bases, after, before)
+  return bases
+}
+
+function* compare(
+  find: Find,
+  bases: Map<Oid, PackObject>,
+  newer: Oid,
+  older: Oid,
+): Generator<undefined, void> {
+  if (newer === older) return
+  yield
+  const [after, before] = [find(newer), find(older)]
+  if (after?.type !== 'tree' || before?.type !== 'tree') return
+  bases.set(newer, { oid: older, ...before })
+  const olderTrees = subtrees(before)
+  for (const [name, oid] of subtrees(after)) {
+    const counterpart = olderTrees.get(name)
+    if (counterpart !== undefined) yield* compare(find, bases, oid, counterpart)
+  }
+}
+
+function subtrees({ body }: GitObject): ReadonlyMap<string, Oid> {
+  const trees = decodeTree(body).filter(({ mode }) => mode === '40000')
+  return new Map(trees.map(({ name, oid }) => [name, oid]))
+}
+
+function rootOf(find: Find, commit: Oid): Oid | undefined {
+  const body = find(commit)?.body.subarray(0, 45)
+  return body && /^tree ([0-9a-f]{40})/.exec(asciiText(body))?.[1]
 }

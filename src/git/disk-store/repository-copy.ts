@@ -4,8 +4,8 @@
 import { lockWaitMsDefault, purgeWaitMs } from '../../limits.ts'
 import { journalNames } from '../journal/journal-survey.ts'
 import { intentPattern } from '../purge/purge-intent.ts'
+import { checkpointLock } from '../refs/git-file-lock.ts'
 import { checkRepository, makeOwnDirectory, ownDirectoryName } from '../refs/repository.ts'
-import { checkpointLock } from '../refs/store-locks.ts'
 import { type DiskObjectStoreOptions, openStoreParts } from './store-parts.ts'
 
 export interface CopySteps {

@@ -9,9 +9,8 @@ import { lockWaitMsDefault } from '../../limits.ts'
 import { workerPacker } from '../maintenance/pack-worker.ts'
 import type { Packer } from '../pack/packer.ts'
 import { PurgeIntents } from '../purge/purge-intents.ts'
-import type { GitFileLockContext } from '../refs/git-file-lock.ts'
+import { type GitFileLockContext, writerLock } from '../refs/git-file-lock.ts'
 import { repositoryFiles } from '../refs/repository.ts'
-import { writerLock } from '../refs/store-locks.ts'
 import { StoredObjects } from './stored-objects.ts'
 
 export interface DiskObjectStoreOptions {

@@ -50,13 +50,6 @@ const fastSyncBytesMax = 256 * KIBIBYTE
 /** What changed on the disk since the last read: only new frames, or anything else. */
 export type JournalNews = 'nothing' | 'frames' | 'everything'
 
-export interface JournalFileParts {
-  readonly disk: Disk
-  readonly path: string
-  /** Whether no other process can be writing: a write in progress looks like damage. */
-  readonly isQuiet: () => boolean
-}
-
 export class JournalFile {
   readonly #disk: Disk
   readonly #path: string
@@ -84,7 +77,11 @@ export class JournalFile {
   /** In a row. */
   #fastSyncs = 0
 
-  constructor({ disk, path, isQuiet }: JournalFileParts) {
+  /**
+   * `isQuiet`: whether no other process can be writing, since a write in progress looks like
+   * damage.
+   */
+  constructor(disk: Disk, path: string, isQuiet: () => boolean) {
     this.#disk = disk
     this.#path = path
     this.#isQuiet = isQuiet

@@ -13,12 +13,6 @@ import { JournalFile, type JournalNews } from './journal-file.ts'
 import { type Frame, type JournalObject, type NamedObject, saltBytes } from './journal-frame.ts'
 import { journalNames } from './journal-survey.ts'
 
-export interface Sealing {
-  readonly frames: readonly Frame[]
-  /** Whether these are all frames of the journal. */
-  readonly switched: boolean
-}
-
 export interface JournalParts {
   readonly disk: Disk
   /** The store's own directory, `gitlocket/`. */
@@ -45,8 +39,8 @@ export class Journal {
     this.#random = random
     const [a, b] = journalNames
     this.#files = [
-      new JournalFile({ disk, isQuiet, path: `${directory}/${a}` }),
-      new JournalFile({ disk, isQuiet, path: `${directory}/${b}` }),
+      new JournalFile(disk, `${directory}/${a}`, isQuiet),
+      new JournalFile(disk, `${directory}/${b}`, isQuiet),
     ]
   }
 
@@ -139,9 +133,12 @@ export class Journal {
 
   /**
    * Returns the live frames to pack next: those of the older file. If that file is empty, the files
-   * switch first, and new frames go to the other. Undefined without any. Under the writer lock.
+   * switch first (`switched`: these are all frames), and new frames go to the other. Undefined
+   * without any. Under the writer lock.
    */
-  async seal(): Promise<Sealing | undefined> {
+  async seal(): Promise<
+    { readonly frames: readonly Frame[]; readonly switched: boolean } | undefined
+  > {
     const switched = this.#older.frames.length === 0
     if (switched) {
       if (this.#newer.frames.length === 0) return undefined

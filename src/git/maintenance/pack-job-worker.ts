@@ -3,7 +3,6 @@
 
 import { systemDisk } from '../../disk/disk.ts'
 import { doJobs } from '../../worker-threads.ts'
-import { runPackJob } from './pack-job.ts'
-import { decodeRequest, type PackRequest } from './pack-message.ts'
+import { decodeRequest, type PackRequest, runPackJob } from './pack-job.ts'
 
 doJobs((request: PackRequest, watch) => runPackJob(systemDisk, decodeRequest(request), watch))

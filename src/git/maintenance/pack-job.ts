@@ -1,12 +1,14 @@
 // Packing jobs as values, so that the same job runs in this thread, on a given disk, or in a worker
-// thread. Must not decide when a job is due.
+// thread; and their form on the way to one: objects are transferred as two buffers, a table and all
+// bodies, since cloning seven thousand of them would block the main thread. Must not decide when a
+// job is due.
 
 import { unwatched, type WorkWatch } from '../../async.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { assert } from '../../errors.ts'
 import { atOnce } from '../../time-slice.ts'
 import type { ObjectAmount, PackStatus } from '../object-store.ts'
-import type { Oid } from '../objects/object.ts'
+import type { ObjectType, Oid } from '../objects/object.ts'
 import { OidList } from '../objects/oid-list.ts'
 import { type IndexJob, indexIncoming } from '../pack/incoming-pack.ts'
 import type { TemporaryPack } from '../pack/pack-file.ts'
@@ -87,4 +89,60 @@ export async function runPackJob(
   return job.kind === 'stage'
     ? writeTemporaryPack(disk, directory, ordered)
     : writePack(disk, directory, ordered)
+}
+
+/** Per object: type 1, oid 20, length of its body 4. */
+const rowBytes = 25
+const types: readonly ObjectType[] = ['commit', 'tree', 'blob']
+
+interface EncodedObjects {
+  readonly rows: ArrayBuffer
+  readonly bodies: ArrayBuffer
+}
+
+export type PackRequest =
+  | ({ readonly kind: 'write' | 'stage'; readonly directory: string } & EncodedObjects)
+  | Exclude<PackJob, { kind: 'write' | 'stage' }>
+
+/** The buffers to transfer with a request; they are detached here. */
+export function transferOf(request: PackRequest): ArrayBuffer[] {
+  return 'rows' in request ? [request.rows, request.bodies] : []
+}
+
+export function encodeRequest(job: PackJob): PackRequest {
+  if (!('objects' in job)) return job
+  return { kind: job.kind, directory: job.directory, ...encodeObjects(job.objects) }
+}
+
+export function decodeRequest(request: PackRequest): PackJob {
+  if (!('rows' in request)) return request
+  return { kind: request.kind, directory: request.directory, objects: [...decodeObjects(request)] }
+}
+
+function encodeObjects(objects: readonly PackObject[]): EncodedObjects {
+  const bodies = new Uint8Array(objects.reduce((sum, { body }) => sum + body.length, 0))
+  let end = 0
+  const rows = Buffer.from(new ArrayBuffer(objects.length * rowBytes))
+  let at = 0
+  for (const { type, oid, body } of objects) {
+    at = rows.writeUInt8(types.indexOf(type), at)
+    at += rows.write(oid, at, 'hex')
+    at = rows.writeUInt32BE(body.length, at)
+    bodies.set(body, end)
+    end += body.length
+  }
+  return { rows: rows.buffer, bodies: bodies.buffer }
+}
+
+function* decodeObjects({ rows, bodies }: EncodedObjects): Generator<PackObject> {
+  const view = Buffer.from(rows)
+  let start = 0
+  for (let at = 0; at < view.length; at += rowBytes) {
+    const type = types[view.readUInt8(at)]
+    assert(type !== undefined, 'both threads run the same release')
+    const oid = view.toString('hex', at + 1, at + 21)
+    const body = new Uint8Array(bodies, start, view.readUInt32BE(at + 21))
+    start += body.length
+    yield { type, oid, body }
+  }
 }

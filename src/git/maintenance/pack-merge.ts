@@ -5,9 +5,12 @@
 
 import { unwatched, type WorkWatch } from '../../async.ts'
 import type { Disk } from '../../disk/disk.ts'
-import { StoreError } from '../../errors.ts'
-import { packIndexBytesMax } from '../../limits.ts'
+import { FileSweep } from '../../disk/file-sweep.ts'
+import { hasCode, StoreError } from '../../errors.ts'
+import { MEBIBYTE, packIndexBytesMax } from '../../limits.ts'
 import type { PackStatus } from '../object-store.ts'
+import { looseObjectIds, looseObjectPath, readLooseObject } from '../objects/loose-object.ts'
+import type { GitObject, Oid } from '../objects/object.ts'
 import { PackFile, publishPacks, type TemporaryPack } from '../pack/pack-file.ts'
 import {
   type IndexMerge,
@@ -18,8 +21,8 @@ import {
 } from '../pack/pack-index-merge.ts'
 import { MergeSource } from '../pack/pack-merge-source.ts'
 import { removePacks } from '../pack/pack-removal.ts'
+import { type PackObject, writePack } from '../pack/pack-writer.ts'
 import { Pack } from '../pack/pack.ts'
-import { packLooseObjects } from './loose-packing.ts'
 
 /** Each pack has at least this many times as many objects as all smaller ones together. */
 const growth = 2
@@ -182,4 +185,53 @@ function sweepTemporaries(disk: Disk, directory: string, now: number): void {
     const age = now - (disk.stat(`${directory}/${file}`)?.mtimeMs ?? now)
     if (age > temporaryMsMax) disk.remove(`${directory}/${file}`)
   }
+}
+
+/** The most that is held in RAM; a larger object is packed alone. */
+const batchBytesMax = 8 * MEBIBYTE
+
+/**
+ * Packs loose objects, undeltified, so that a repack can copy them from packs; damaged ones and
+ * tags are skipped. `directory` is `objects/pack`. Returns the names of the new packs.
+ */
+async function packLooseObjects(disk: Disk, directory: string): Promise<string[]> {
+  const loose = directory.slice(0, directory.lastIndexOf('/'))
+  const names: string[] = []
+  let batch: PackObject[] = []
+  let bytes = 0
+  const flush = async (): Promise<void> => {
+    if (batch.length === 0) return
+    names.push((await writePack(disk, directory, batch)).name)
+    await removeLoose(disk, loose, batch)
+    batch = []
+    bytes = 0
+  }
+  for (const oid of looseObjectIds(disk, loose)) {
+    const object = readIfSound(disk, loose, oid)
+    if (object === undefined) continue
+    if (bytes + object.body.length > batchBytesMax) await flush()
+    batch.push({ oid, ...object })
+    bytes += object.body.length
+  }
+  await flush()
+  return names
+}
+
+function readIfSound(disk: Disk, directory: string, oid: Oid): GitObject | undefined {
+  try {
+    return readLooseObject(disk, directory, oid)
+  } catch (error) {
+    if (hasCode(error, 'object_corrupt')) return undefined
+    throw error
+  }
+}
+
+async function removeLoose(
+  disk: Disk,
+  directory: string,
+  objects: readonly PackObject[],
+): Promise<void> {
+  const sweep = new FileSweep(disk)
+  for (const { oid } of objects) sweep.removeKnown(looseObjectPath(directory, oid))
+  await sweep.sync()
 }

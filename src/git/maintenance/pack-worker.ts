@@ -11,8 +11,16 @@ import type { IndexJob } from '../pack/incoming-pack.ts'
 import { asTemporaryPack, temporaryPath } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
 import { countIfExact } from './exact-packs.ts'
-import { asAmount, asLinks, type PackJob, type PackResult, runPackJob } from './pack-job.ts'
-import { encodeRequest, type PackRequest, transferOf } from './pack-message.ts'
+import {
+  asAmount,
+  asLinks,
+  encodeRequest,
+  type PackJob,
+  type PackRequest,
+  type PackResult,
+  runPackJob,
+  transferOf,
+} from './pack-job.ts'
 
 /** A thread takes some twenty megabytes: a server that packs many stores at once has them wait. */
 const packThreadsMax = 2

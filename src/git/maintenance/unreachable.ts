@@ -1,7 +1,8 @@
-// Finds unreachable objects: reads every commit and tree from the heads on, and counts what was not
-// reached, or checks that what is to be erased was not. A sync that was cut off, a push that lost a
-// race, or git itself may leave unreachable objects. Counts objects as stored; must not remove
-// anything.
+// Finds unreachable objects: reads every commit and tree from the heads on, and counts the objects
+// that were not reached, or checks that none of those to erase was. A sync that was cut off, a push
+// that lost a race, or git itself may leave unreachable objects. Walks commits by first parent,
+// then their trees, each compared with its successor at the same path, so that common parts are
+// read once. Counts objects as stored; must not write.
 
 import { unwatched, type WorkWatch } from '../../async.ts'
 import { asciiText, fromHex, toHex } from '../../bytes.ts'
@@ -10,14 +11,14 @@ import { StoreError } from '../../errors.ts'
 import { atOnce } from '../../time-slice.ts'
 import type { ObjectAmount } from '../object-store.ts'
 import { looseObjectIds, looseObjectPath, readAnyLooseObject } from '../objects/loose-object.ts'
-import type { Oid } from '../objects/object.ts'
+import { findLinks, type Oid } from '../objects/object.ts'
 import { oidBytes, type OidList } from '../objects/oid-list.ts'
+import { TreeCursor } from '../objects/tree-cursor.ts'
 import { MultiPack } from '../pack/multi-pack.ts'
 import { packNames } from '../pack/pack-inspection.ts'
 import { Pack, type PackedObject } from '../pack/pack.ts'
 import { hasReverseReference } from '../pack/reverse-references.ts'
 import { reachedByHistory } from '../purge/purge-intent.ts'
-import { walkCommits, type WalkSource, walkTrees } from './object-walk.ts'
 
 /** Objects between two progress reports. */
 const tickObjects = 1024
@@ -213,5 +214,117 @@ class StoredSource implements ReachableSource {
 
   #findLoose(number: number): Oid | undefined {
     return this.#loose[number - this.#packed.end]
+  }
+}
+
+/** The trees of a store have five levels; a deeper one was not written by a store. */
+const depthMax = 64
+/** The root of a commit whose tree is missing. */
+const noTree = 0xffff_ffff
+
+/** Objects identified by numbers. */
+interface WalkSource {
+  /** One more than the highest number. */
+  readonly end: number
+  /** The number of different objects. */
+  readonly count: number
+  /** The number of the object with this 20-byte oid. */
+  find(oid: Uint8Array): number | undefined
+  read(number: number): PackedObject
+}
+
+/** Commits by number, newest first, and the root tree of each; 2^32 − 1 if it is missing. */
+interface CommitWalk {
+  readonly commits: Uint32Array
+  readonly roots: Uint32Array
+}
+
+/**
+ * All commits reachable from `heads`: each line of first parents, then the commits merged into it.
+ */
+function walkCommits(
+  source: WalkSource,
+  heads: readonly Uint8Array[],
+  tick: () => void,
+): CommitWalk {
+  const seen = new Uint8Array(source.end)
+  const commits = new Uint32Array(source.count)
+  const roots = new Uint32Array(source.count)
+  const waiting = heads.toReversed()
+  let count = 0
+  for (let oid = waiting.pop(); oid !== undefined; oid = waiting.pop()) {
+    const number = source.find(oid)
+    if (number === undefined || seen[number] === 1) continue
+    seen[number] = 1
+    const { type, body } = source.read(number)
+    if (type !== 'commit') continue
+    const links = findLinks(body)
+    const parents = links?.parents.map(fromHex) ?? []
+    commits[count] = number
+    roots[count] = (links && source.find(fromHex(links.tree))) ?? noTree
+    count += 1
+    // The first parent is next; the others follow when that line has ended.
+    waiting.unshift(...parents.slice(1).toReversed())
+    waiting.push(...parents.slice(0, 1))
+    tick()
+  }
+  return { commits: commits.slice(0, count), roots: roots.slice(0, count) }
+}
+
+/** Receives the objects that a walk through trees finds. */
+interface TreeVisitor {
+  isKnown(number: number): boolean
+  /** Called once for each tree that was not known. */
+  tree(number: number): void
+  /** May be called repeatedly for a blob. */
+  blob(number: number): void
+}
+
+/** Visits the trees of all commits, newest first. */
+function walkTrees(source: WalkSource, roots: Uint32Array, visitor: TreeVisitor): void {
+  const walk = new TreeWalk(source, visitor)
+  let successor: number | undefined
+  for (const root of roots) {
+    if (root === noTree) continue
+    walk.visit(root, successor, 0)
+    successor = root
+  }
+}
+
+class TreeWalk {
+  readonly #source: WalkSource
+  readonly #visitor: TreeVisitor
+
+  constructor(source: WalkSource, visitor: TreeVisitor) {
+    this.#source = source
+    this.#visitor = visitor
+  }
+
+  visit(number: number, successor: number | undefined, depth: number): void {
+    if (depth > depthMax || this.#visitor.isKnown(number)) return
+    const tree = this.#read(number)
+    if (tree === undefined) return
+    const newer = successor === undefined ? undefined : this.#read(successor)
+    this.#visitor.tree(number)
+    this.#compare(tree, newer ?? new Uint8Array(0), depth)
+  }
+
+  /** Visits the entries that `newer` lacks: the others were visited with it. */
+  #compare(older: Uint8Array, newer: Uint8Array, depth: number): void {
+    const left = new TreeCursor(newer)
+    for (const right = new TreeCursor(older); right.valid; right.next()) {
+      while (left.valid && left.compareName(right) < 0) left.next()
+      const same = left.valid && left.compareName(right) === 0
+      if (same && left.hasOidOf(right)) continue
+      const number = this.#source.find(right.oid)
+      if (number === undefined) continue
+      if (!right.isDirectory) this.#visitor.blob(number)
+      else this.visit(number, same ? this.#source.find(left.oid) : undefined, depth + 1)
+    }
+  }
+
+  #read(number: number): Uint8Array | undefined {
+    const { type, body } = this.#source.read(number)
+    return type === 'tree' ? body : undefined
   }
 }

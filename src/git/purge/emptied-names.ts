@@ -5,7 +5,7 @@
 import { FileSweep } from '../../disk/file-sweep.ts'
 import { incomingName } from '../pack/incoming-pack.ts'
 import type { GitFileLockContext } from '../refs/git-file-lock.ts'
-import { checkHasNoLinks } from '../refs/no-links.ts'
+import { checkHasNoLinks } from '../refs/repository.ts'
 
 type Files = Pick<GitFileLockContext, 'disk' | 'directory' | 'ownDirectory'>
 

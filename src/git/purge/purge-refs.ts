@@ -7,8 +7,8 @@ import { atomicWrite, type Disk, targetOf } from '../../disk/disk.ts'
 import { filesBelow, type FileSweep } from '../../disk/file-sweep.ts'
 import type { Oid } from '../objects/object.ts'
 import { branchName } from '../refs/branch.ts'
-import type { GitFileLockContext } from '../refs/git-file-lock.ts'
-import { lockSuffix, looseRefs, type Ref, sweepPackedRefs, textOf } from '../refs/ref-list.ts'
+import { type GitFileLockContext, textOf } from '../refs/git-file-lock.ts'
+import { lockSuffix, looseRefs, type Ref, sweepPackedRefs } from '../refs/ref-list.ts'
 import { evidenceDirectory } from '../refs/tracking-ref.ts'
 
 type IsErased = (oid: Oid) => boolean

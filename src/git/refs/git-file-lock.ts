@@ -1,13 +1,15 @@
 // Replaces a file of the repository by git's own protocol: `<file>.lock` is created exclusively,
 // holds the new content, and is renamed. It is a hard link to a `pending.*` file in `gitlocket/`,
 // so a lock of a dead gitlocket process can be recognised by its inode and removed, and a running
-// git's is kept. Must be called by one gitlocket process at a time per file.
+// git's is kept. Must be called by one gitlocket process at a time per file: under one of the two
+// locks among the processes that have a store open. A checkpoint takes both, its own first.
 
-import { toHex } from '../../bytes.ts'
+import { asciiText, toHex } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Disk } from '../../disk/disk.ts'
-import { isHeldByLive, type LockIdentity, pause } from '../../disk/process-lock.ts'
+import { isHeldByLive, type LockIdentity, pause, ProcessLock } from '../../disk/process-lock.ts'
 import { StoreError } from '../../errors.ts'
+import { lineFileBytesMax } from '../../limits.ts'
 
 export interface GitFileLockContext {
   readonly disk: Disk
@@ -18,6 +20,18 @@ export interface GitFileLockContext {
   readonly random: Random
   /** How long to wait for another git program before `locked`. */
   readonly waitMs: number
+}
+
+/** Held to change the journal, or the list of dead objects; its mark names the last holder. */
+export function writerLock(files: GitFileLockContext): ProcessLock {
+  const mark = `${files.ownDirectory}/last-writer`
+  return new ProcessLock({ ...files, path: `${files.ownDirectory}/lock`, mark, purpose: 'writer' })
+}
+
+/** Held to pack the journal, to merge packs and to erase. */
+export function checkpointLock(files: GitFileLockContext): ProcessLock {
+  const path = `${files.ownDirectory}/checkpoint.lock`
+  return new ProcessLock({ ...files, path, purpose: 'checkpoint' })
 }
 
 /**
@@ -48,6 +62,30 @@ export async function replaceUnderLock(
   }
   disk.remove(pending)
   await disk.syncDirectory(target.slice(0, target.lastIndexOf('/')))
+}
+
+/**
+ * Replaces a text file by its edited text, if that differs. Throws `ref_conflict` if another
+ * program changes it in the meantime.
+ */
+export async function editUnderLock(
+  context: GitFileLockContext,
+  name: string,
+  edit: (text: string) => string,
+): Promise<void> {
+  const read = (): string => textOf(context.disk, `${context.directory}/${name}`)
+  const before = read()
+  const after = edit(before)
+  if (after === before) return
+  await replaceUnderLock(context, name, Buffer.from(after, 'latin1'), () => {
+    if (read() === before) return
+    throw new StoreError('ref_conflict', `Another program changed ${name}: try again`)
+  })
+}
+
+/** As Latin-1, so that bytes of any encoding are preserved; '' if the file is missing. */
+export function textOf(disk: Disk, path: string): string {
+  return asciiText(disk.readFile(path, lineFileBytesMax) ?? new Uint8Array(0))
 }
 
 /**

@@ -3,11 +3,9 @@
 
 import type { Disk } from '../../disk/disk.ts'
 import { filesBelow, FileSweep } from '../../disk/file-sweep.ts'
-import { StoreError } from '../../errors.ts'
-import { lineFileBytesMax } from '../../limits.ts'
 import type { Oid } from '../objects/object.ts'
 import { branchName } from './branch.ts'
-import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
+import { editUnderLock, type GitFileLockContext, textOf } from './git-file-lock.ts'
 
 export const lockSuffix = '.lock'
 const packedName = 'packed-refs'
@@ -59,28 +57,17 @@ export async function sweepPackedRefs(
   files: GitFileLockContext,
   isErasedRef: (ref: Ref) => boolean,
 ): Promise<void> {
-  const { disk, directory } = files
   // Then packed-refs holds only an outdated value of the branch.
-  const isHidden = disk.stat(`${directory}/${branchName}`) !== undefined
-  const read = (): string => textOf(disk, `${directory}/${packedName}`)
-  const before = read()
-  let isKept = true
-  const kept = before.split('\n').filter((line) => {
-    const [, oid, name] = /^([0-9a-f]{40}) (.+)$/.exec(line) ?? []
-    if (oid !== undefined && name !== undefined) {
-      isKept = (name === branchName && !isHidden) || !isErasedRef({ name, oid })
-    } else if (!line.startsWith('^')) isKept = true
-    return isKept
+  const isHidden = files.disk.stat(`${files.directory}/${branchName}`) !== undefined
+  await editUnderLock(files, packedName, (text) => {
+    let isKept = true
+    const kept = text.split('\n').filter((line) => {
+      const [, oid, name] = /^([0-9a-f]{40}) (.+)$/.exec(line) ?? []
+      if (oid !== undefined && name !== undefined) {
+        isKept = (name === branchName && !isHidden) || !isErasedRef({ name, oid })
+      } else if (!line.startsWith('^')) isKept = true
+      return isKept
+    })
+    return kept.join('\n')
   })
-  const after = kept.join('\n')
-  if (after === before) return
-  await replaceUnderLock(files, packedName, Buffer.from(after, 'latin1'), () => {
-    if (read() === before) return
-    throw new StoreError('ref_conflict', 'Another program changed packed-refs: try again')
-  })
-}
-
-/** Decodes as Latin-1, so that bytes of any encoding are preserved. */
-export function textOf(disk: Disk, path: string): string {
-  return Buffer.from(disk.readFile(path, lineFileBytesMax) ?? []).toString('latin1')
 }

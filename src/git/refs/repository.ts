@@ -1,9 +1,10 @@
-// Which repositories can be a store: bare, with SHA-1 objects, refs in files, complete history, and
-// HEAD on refs/heads/main (FORMAT §2, §8.3). Must refuse every other, and every unknown extension:
-// guessing could lose data.
+// The files that make a directory a repository, and a store: bare, with SHA-1 objects, refs in
+// files, complete history, and HEAD on refs/heads/main (FORMAT §2, §8.3). Creates, checks and
+// repairs them. Must refuse every other repository, and every unknown extension: guessing could
+// lose data.
 
 import { dirname } from 'node:path'
-import { asciiText, concatBytes, equalBytes, utf8 } from '../../bytes.ts'
+import { utf8 } from '../../bytes.ts'
 import type { Random } from '../../crypto/random.ts'
 import {
   atomicWrite,
@@ -14,19 +15,17 @@ import {
 } from '../../disk/disk.ts'
 import { LockIdentity } from '../../disk/process-lock.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { lineFileBytesMax } from '../../limits.ts'
 import type { ObjectStore } from '../object-store.ts'
 import { Branch, branchName } from './branch.ts'
 import { findSetting, type GitConfig, parseGitConfig } from './git-config.ts'
-import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
-import { checkHasNoLinks } from './no-links.ts'
+import { editUnderLock, type GitFileLockContext, textOf } from './git-file-lock.ts'
 
 /** The store's own directory in a repository: journal, locks and caches. Git ignores it. */
 export const ownDirectoryName: string = 'gitlocket'
 
 export const headText: string = `ref: ${branchName}\n`
 
-export const newConfig: string = `[core]
+const newConfig = `[core]
 \trepositoryformatversion = 0
 \tfilemode = false
 \tbare = true
@@ -80,8 +79,8 @@ async function initOnce(disk: Disk, directory: string): Promise<void> {
   }
   await makeDurableDirectory(disk, directory)
   for (const name of directories) disk.makeDirectory(`${directory}/${name}`)
-  const config = disk.readFile(`${directory}/config`, lineFileBytesMax) ?? utf8(newConfig)
-  await atomicWrite(disk, `${directory}/config`, withSettings(config) ?? config)
+  const config = textOf(disk, `${directory}/config`) || newConfig
+  await atomicWrite(disk, `${directory}/config`, Buffer.from(withSettings(config), 'latin1'))
   await disk.syncDirectory(`${directory}/objects`)
   await disk.syncDirectory(`${directory}/refs`)
   // Last, because it makes the directory a repository.
@@ -113,12 +112,12 @@ export function checkRepository(disk: Disk, directory: string): void {
   }
   checkHasNoLinks(disk, directory)
   if (exists('commondir')) throw unsupported('it is a linked working tree')
-  if (readText(disk, `${directory}/objects/info/alternates`).trim() !== '') {
+  if (textOf(disk, `${directory}/objects/info/alternates`).trim() !== '') {
     throw unsupported('it borrows objects from another repository; git repack -ad ends that')
   }
-  checkConfig(readConfig(disk, directory))
+  checkConfig(parseGitConfig(textOf(disk, `${directory}/config`)))
   if (exists('shallow') || exists('info/grafts')) throw incomplete()
-  if (readText(disk, `${directory}/HEAD`) !== headText) {
+  if (textOf(disk, `${directory}/HEAD`) !== headText) {
     throw unsupported(`its HEAD is not on ${branchName}`)
   }
 }
@@ -136,19 +135,8 @@ export function repositoryFiles(disk: Disk, directory: string, random: Random): 
 }
 
 /** Adds the settings of a store that the config lacks. Under the writer lock. */
-export async function ensureSettings(context: GitFileLockContext): Promise<void> {
-  const read = (): Uint8Array =>
-    context.disk.readFile(`${context.directory}/config`, lineFileBytesMax) ?? utf8('')
-  const config = read()
-  const wanted = withSettings(config)
-  if (wanted === undefined) return
-  await replaceUnderLock(context, 'config', wanted, () => {
-    if (equalBytes(read(), config)) return
-    throw new StoreError(
-      'ref_conflict',
-      "The repository's config changed in the meantime: try again",
-    )
-  })
+export function ensureSettings(context: GitFileLockContext): Promise<void> {
+  return editUnderLock(context, 'config', withSettings)
 }
 
 /** Like `ensureSettings`, but gives way to another program that is editing the config. */
@@ -181,15 +169,15 @@ function checkExtension(name: string, values: readonly string[]): void {
   throw unsupported(`it uses the extension ${name} with an unknown value`)
 }
 
-/** The config with every missing setting of a store appended; undefined if none is missing. */
-function withSettings(bytes: Uint8Array): Uint8Array | undefined {
-  const config = parseGitConfig(asciiText(bytes))
+/** The config with every missing setting of a store appended. */
+function withSettings(text: string): string {
+  const config = parseGitConfig(text)
   const lines = settings
     .filter(([section, key, value]) => {
       return findSetting(config, `${section}.${key}`.toLowerCase()) !== value
     })
     .map(([section, key, value]) => `[${section}]\n\t${key} = ${value}\n`)
-  return lines.length === 0 ? undefined : concatBytes(bytes, utf8(`\n${lines.join('')}`))
+  return lines.length === 0 ? text : `${text}\n${lines.join('')}`
 }
 
 /**
@@ -209,15 +197,6 @@ function refuseForeignFiles(disk: Disk, directory: string): void {
   )
 }
 
-function readConfig(disk: Disk, directory: string): GitConfig {
-  return parseGitConfig(readText(disk, `${directory}/config`))
-}
-
-function readText(disk: Disk, path: string): string {
-  const bytes = disk.readFile(path, lineFileBytesMax)
-  return bytes === undefined ? '' : asciiText(bytes)
-}
-
 function reasonNotAStore(isWorkingTree: boolean): string {
   return isWorkingTree
     ? 'the directory is a working tree; use a bare clone'
@@ -233,4 +212,116 @@ function incomplete(): StoreError {
     'incomplete_clone',
     'The repository is a shallow, partial or grafted clone: clone it with all of its history',
   )
+}
+
+/** Not read by a store; hosts put links there. */
+const ignored = new Set(['hooks'])
+/** Has thousands of files, which are opened one by one, and nothing below is a directory. */
+const flat = /^objects\/(?:pack|[0-9a-f]{2})$/
+
+/**
+ * Throws `unsupported_repository` if a name that a store uses is a symbolic link. A file is never
+ * opened through one (disk/disk.ts), but a directory that leads elsewhere would have caches written
+ * and erased files removed there, in a directory of the user. The repository itself may lie behind
+ * a link.
+ */
+export function checkHasNoLinks(disk: Disk, directory: string): void {
+  const visit = (below: string): void => {
+    for (const { name, isDirectory, isLink } of disk.entries(`${directory}/${below}`)) {
+      const path = below === '' ? name : `${below}/${name}`
+      if (ignored.has(path)) continue
+      if (isLink) throw linkError(path)
+      if (isDirectory && !flat.test(path)) visit(path)
+    }
+  }
+  visit('')
+}
+
+function linkError(path: string): StoreError {
+  const shown = /^[\w./-]{1,200}$/.test(path) ? path : 'a name in it'
+  return new StoreError(
+    'unsupported_repository',
+    `The repository cannot be a store: ${shown} is a symbolic link, which may lead anywhere; ` +
+      'replace it by what it stands for',
+  )
+}
+
+const setupDirectories = ['objects', 'refs'] as const
+
+export interface SetupFile {
+  readonly name: 'HEAD' | 'config' | 'packed-refs' | (typeof setupDirectories)[number]
+  readonly problem: string
+}
+
+/** Whether a directory is missing; there is nothing to save from it. */
+export function isSetupDirectory({ name }: SetupFile): boolean {
+  return setupDirectories.some((one) => one === name)
+}
+
+/** Which of these files are damaged, in a directory that certainly holds a store. */
+export function damagedSetup(disk: Disk, directory: string): readonly SetupFile[] {
+  const damaged: SetupFile[] = []
+  if (textOf(disk, `${directory}/HEAD`) !== headText) {
+    damaged.push({ name: 'HEAD', problem: 'it does not name refs/heads/main' })
+  }
+  const config = orUndefined(textOf(disk, `${directory}/config`))
+  if (config === undefined || findSetting(config, 'core.bare') !== 'true') {
+    damaged.push({ name: 'config', problem: 'it does not say that the repository is bare' })
+  }
+  const packed = textOf(disk, `${directory}/packed-refs`)
+  if (packed !== readableLines(packed)) {
+    damaged.push({ name: 'packed-refs', problem: 'it has lines that name no commit' })
+  }
+  for (const name of setupDirectories) {
+    if (disk.stat(`${directory}/${name}`) === undefined) {
+      damaged.push({ name, problem: 'the directory is missing' })
+    }
+  }
+  return damaged
+}
+
+/** Durable when it resolves. The caller keeps a copy of the old file. */
+export async function writeSetup(disk: Disk, directory: string, file: SetupFile): Promise<void> {
+  const { name } = file
+  if (name === 'HEAD') return atomicWrite(disk, `${directory}/HEAD`, utf8(headText))
+  if (isSetupDirectory(file)) return makeDurableDirectory(disk, `${directory}/${name}`)
+  if (name === 'packed-refs') {
+    const lines = readableLines(textOf(disk, `${directory}/packed-refs`))
+    return atomicWrite(disk, `${directory}/packed-refs`, Buffer.from(lines, 'latin1'))
+  }
+  const text = textOf(disk, `${directory}/config`)
+  const kept = sectionsOf(text).filter((section) => orUndefined(section) !== undefined)
+  const others = kept.filter((section) => !/^\s*\[core\]/i.test(section)).join('')
+  // As Latin-1: sections may hold UTF-8.
+  const bytes = Buffer.from(`${newConfig}${others}`, 'latin1')
+  await atomicWrite(disk, `${directory}/config`, bytes)
+}
+
+/**
+ * The lines that are valid by gitformat-packed-refs: a header, refs, and peeled tags below a ref.
+ */
+function readableLines(text: string): string {
+  const kept: string[] = []
+  let wasRef = false
+  for (const [index, line] of text.split('\n').entries()) {
+    const isRef = /^[0-9a-f]{40} refs\/\S+$/.test(line)
+    const isPeeled = wasRef && /^\^[0-9a-f]{40}$/.test(line)
+    if (isRef || isPeeled || (index === 0 && line.startsWith('# pack-refs '))) kept.push(line)
+    wasRef = isRef
+  }
+  return kept.map((line) => `${line}\n`).join('')
+}
+
+/** Splits before each section header. */
+function sectionsOf(text: string): readonly string[] {
+  return text.split(/^(?=[ \t]*\[)/m)
+}
+
+function orUndefined(text: string): GitConfig | undefined {
+  try {
+    return parseGitConfig(text)
+  } catch (error) {
+    if (hasCode(error, 'unsupported_repository')) return undefined
+    throw error
+  }
 }

@@ -22,18 +22,24 @@ import { type PackObject, writePack } from '../pack/pack-writer.ts'
 import { asideName, fetchedName } from '../purge/emptied-names.ts'
 import { encodeIntent, openIntent } from '../purge/purge-intent.ts'
 import { Branch, branchName } from '../refs/branch.ts'
-import { type GitFileLockContext, replaceUnderLock } from '../refs/git-file-lock.ts'
-import { checkHasNoLinks } from '../refs/no-links.ts'
+import {
+  checkpointLock,
+  type GitFileLockContext,
+  replaceUnderLock,
+  writerLock,
+} from '../refs/git-file-lock.ts'
 import { removeRef } from '../refs/ref-list.ts'
 import { readRemotes } from '../refs/remotes.ts'
 import {
+  checkHasNoLinks,
+  checkRepository,
   damagedSetup,
   isSetupDirectory,
+  ownDirectoryName,
+  repositoryFiles,
   type SetupFile,
   writeSetup,
-} from '../refs/repository-setup.ts'
-import { checkRepository, ownDirectoryName, repositoryFiles } from '../refs/repository.ts'
-import { checkpointLock, writerLock } from '../refs/store-locks.ts'
+} from '../refs/repository.ts'
 import { readTrackingRef, trackedNames, trackingRefName } from '../refs/tracking-ref.ts'
 import { asideDirectories, type Damage, damageOf, RepositorySurvey } from './repository-survey.ts'
 

@@ -10,7 +10,7 @@
 
 import { dirname } from 'node:path'
 import { concatBytes, equalBytes, type Sealed, utf8, utf8Text } from '../../bytes.ts'
-import { deriveKey } from '../../crypto/derive.ts'
+import { deriveKey } from '../../crypto/digest.ts'
 import type { Random } from '../../crypto/random.ts'
 import { atomicWrite, type Disk, makeDurableDirectory } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'

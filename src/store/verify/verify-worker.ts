@@ -3,8 +3,7 @@
 // checks missing or refused commits again.
 
 import { workerData } from 'node:worker_threads'
-import { loadSodium } from '../../crypto/sodium.ts'
-import { wipe } from '../../crypto/wipe.ts'
+import { loadSodium, wipe } from '../../crypto/sodium.ts'
 import { type EpochKeys, epochKeys, wipeEpoch } from '../../keys/epoch.ts'
 import { doJobs } from '../../worker-threads.ts'
 import { PackedObjects } from './packed-objects.ts'

@@ -20,14 +20,14 @@ const context = utf8('the place')
 const plaintext = fill(48, 200)
 const envelope = sealBytes({ header, salt, key, context, plaintext })
 
-test('an envelope is what the format says, re-made without libsodium', () => {
+test('an envelope follows the format, re-made without libsodium', () => {
   const okm = deriveOkm(key)
   const start = concatBytes(header, salt, okm.slice(32))
   const cipher = xchacha20poly1305(okm.slice(0, 32), salt, start)
   expect(toHex(envelope)).toBe(toHex(concatBytes(start, cipher.encrypt(plaintext))))
 })
 
-test('a salt is what the format says, re-made without libsodium', () => {
+test('a salt follows the format, re-made without libsodium', () => {
   const hedge = fill(32, 9)
   const length = Uint8Array.of(0, context.length)
   const digest = blake2b(plaintext, { dkLen: 32 })

@@ -4,8 +4,7 @@ import { blake2b } from '@noble/hashes/blake2.js'
 import { sha256 as nobleSha256, sha512 as nobleSha512 } from '@noble/hashes/sha2.js'
 import { describe, expect, test } from 'vitest'
 import { toHex, utf8 } from '../../../src/bytes.ts'
-import { deriveKey } from '../../../src/crypto/derive.ts'
-import { hash256, keyedHash, sha256, sha512 } from '../../../src/crypto/digest.ts'
+import { deriveKey, hash256, keyedHash, sha256, sha512 } from '../../../src/crypto/digest.ts'
 
 const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, (_, index) => index & 255)
 const key = bytes(32)

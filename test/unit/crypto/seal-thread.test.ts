@@ -1,4 +1,4 @@
-// What is too large to be sealed where everybody waits is sealed elsewhere, into the same bytes.
+// Large contents are sealed in a thread, into the same bytes.
 
 import { afterEach, expect, test, vi } from 'vitest'
 import { sealInThread as sealBytesInThread } from '../../../src/crypto/seal-thread.ts'

@@ -81,7 +81,7 @@ describe('compactPacks', () => {
     await fc.assert(property, { seed, numRuns: full ? 500 : 10 })
   })
 
-  test('keeps what no commit leads to', async () => {
+  test('keeps objects that no commit reaches', async () => {
     const directory = packDirectory()
     const extra = [object('blob', noise('extra', 100)), object('tree', noise('no tree', 90))]
     await compact(directory, await writeParts(directory, [...objects], extra))

@@ -42,7 +42,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-test('packs and open files stay few', { tags: 'slow' }, async () => {
+test('keeps few packs and open files', { tags: 'slow' }, async () => {
   const opened = new Set<number>()
   const directory = temporaryDirectory()
   const remember = <T extends number | undefined>(fd: T): T => {
@@ -75,7 +75,7 @@ test('packs and open files stay few', { tags: 'slow' }, async () => {
     packs = Math.max(packs, store.status().packs.length)
     handles = Math.max(handles, opened.size)
   }
-  // Those that may come, those of a geometric progression, and what came while they were merged.
+  // Those that may come, those of a geometric progression, and those added while they were merged.
   expect(packs).toBeLessThanOrEqual(30)
   // A merge opens what it reads once more, and its indexes.
   expect(handles).toBeLessThanOrEqual(3 * packs + 8)
@@ -144,7 +144,7 @@ describe('several handles on one store', () => {
     git(['fsck', '--strict', '--no-dangling'], directory)
   })
 
-  test('read what another handle packed or merged meanwhile, without a refresh', async () => {
+  test('read objects that another handle packed or merged, without a refresh', async () => {
     const { directory, store, history } = await fixture()
     await commit(store, history.take(4))
     const other = await open(directory)
@@ -313,7 +313,7 @@ describe('packing', () => {
     git(['fsck', '--strict'], directory)
   })
 
-  test('that fails in the background loses nothing, says so, and succeeds later', async () => {
+  test('that fails in the background loses nothing, and succeeds later', async () => {
     const directory = temporaryDirectory()
     const disk = new FaultyDisk()
     const packer = inlinePacker(disk, directory)

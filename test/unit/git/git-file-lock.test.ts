@@ -55,7 +55,7 @@ describe("replacing a file by git's lock protocol", () => {
     expect(readdirSync(join(directory, 'refs/heads'))).toEqual(['main'])
   })
 
-  test('waits for a foreign lock, then refuses as locked and says which file', async () => {
+  test('waits for a foreign lock, then refuses as locked and names the file', async () => {
     const directory = temporaryDirectory()
     const files = context(directory)
     writeFileSync(join(directory, `${name}.lock`), '')

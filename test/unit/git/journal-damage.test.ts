@@ -1,4 +1,4 @@
-// What is damaged in a journal file is refused and never written over; a write that did not end is
+// Damage in a journal file is refused and never written over; a write that did not end is
 // neither damage nor kept from being written over; one that is under way is not damage either.
 
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -125,7 +125,7 @@ describe('a damaged journal file', () => {
     expect(verdictIn(directory)).toBe('journal_corrupt')
   })
 
-  test('whose start is gone, and whose only append is damaged, is refused', async () => {
+  test('without its start, and whose only append is damaged, is refused', async () => {
     const { directory, path, states } = await appended([1])
     const bytes = flipped(states[0] ?? new Uint8Array(0), 8 * (sectorBytes + batchHeadBytes))
     writeFileSync(path, bytes.fill(0, 0, sectorBytes))
@@ -181,7 +181,7 @@ describe('a damaged journal file', () => {
   )
 
   test(
-    'names what is intact on both sides of the damage, with its bytes',
+    'names the intact batches on both sides of the damage, with its bytes',
     { tags: 'slow' },
     async () => {
       const { states } = await appended([2, 1, 3, 1])
@@ -231,7 +231,7 @@ describe('a damaged journal file', () => {
     next.close()
   })
 
-  test('is looked at twice: what was written meanwhile is no damage', async () => {
+  test('is read twice: a write in progress is not damage', async () => {
     const { directory, path, states, heads } = await appended([2, 2])
     const [, after = new Uint8Array(0)] = states
     writeFileSync(path, flipped(after, 8 * 600))
@@ -266,7 +266,7 @@ describe('a write that did not end', () => {
           writeFileSync(path, mixed)
           const head = verdictIn(directory)
           expect([heads[step - 1], heads[step]]).toContain(head)
-          // What is left of it is gone before anything is written there, and that may tear as well.
+          // The rest of it is removed before anything is written there, and that may tear as well.
           const disk = new FaultyDisk()
           const writes: Uint8Array[] = []
           disk.write = (fd, bytes, position) => {

@@ -33,7 +33,7 @@ function refusal(bytes: Uint8Array): string | undefined {
 describe('a batch', () => {
   const origin = { generation: 3, salt: new Uint8Array(16).fill(7) }
 
-  test('decodes to what was encoded, whatever the objects', { tags: 'slow' }, () => {
+  test('decodes to the encoded frames, whatever the objects', { tags: 'slow' }, () => {
     const bytes = fc.uint8Array({ maxLength: 300 })
     const oid = fc.stringMatching(/^[0-9a-f]{40}$/)
     const type = fc.constantFrom('commit' as const, 'tree' as const)
@@ -52,12 +52,12 @@ describe('a batch', () => {
         const found = findBatch(concatBytes(encoded.bytes, new Uint8Array(9)), 1024)
         const end = 1024 + encoded.bytes.length
         expect(found).toMatchObject({ ...origin, ...place, end, frames: given })
-        // Whoever reads them has not hashed them yet.
+        // The reader has not hashed them yet.
         const asRead = encoded.frames.map(({ objects, ...frame }) => {
           return { ...frame, objects: objects.map((one) => ({ ...one, isVerified: false })) }
         })
         expect(found?.frames).toEqual(asRead)
-        // Elsewhere in the file it is none.
+        // At another position in the file it is not a batch.
         expect(findBatch(encoded.bytes, 512)).toBeUndefined()
       }),
       { seed, numRuns: full ? 5000 : 200 },

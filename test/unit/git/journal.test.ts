@@ -157,7 +157,7 @@ describe('the journal', () => {
     journal.close()
   })
 
-  test('seals one file while the other is written, and both lead to the head', async () => {
+  test('seals one file while the other is written, and both reach the head', async () => {
     const directory = temporaryDirectory()
     const journal = openJournal(directory)
     const history = new TestHistory(4)
@@ -165,7 +165,7 @@ describe('the journal', () => {
     expect((await journal.seal())?.frames).toHaveLength(2)
     await journal.append(history.take(3))
     expect(headIn(directory)).toBe(history.head)
-    // An interrupted checkpoint is picked up where it was: the older file goes first.
+    // An interrupted checkpoint is continued where it stopped: the older file is packed first.
     const again = openJournal(directory)
     again.refresh()
     again.link(undefined)

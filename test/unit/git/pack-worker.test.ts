@@ -85,7 +85,7 @@ async function newThreadNumber(): Promise<number> {
   return threadId
 }
 
-test('the thread counts what no head leads to', async () => {
+test('the thread counts objects that no head reaches', async () => {
   const directory = `${temporaryDirectory()}/objects/pack`
   systemDisk.makeDirectory(dirname(directory))
   systemDisk.makeDirectory(directory)

@@ -143,7 +143,7 @@ describe('a process lock', () => {
     const first = handle(new FaultyDisk(), directory)
     await first.identity.write()
     const lockFile = join(directory, 'lock')
-    // Between reading the dead lock and claiming it, somebody else breaks it and takes the lock.
+    // Between reading the dead lock and claiming it, another process breaks it and takes the lock.
     const slow = new FaultyDisk()
     const link = slow.link.bind(slow)
     let claims = 0
@@ -257,7 +257,7 @@ describe('a lock that a process in another container holds', () => {
     const holder = new ElsewhereDisk()
     await held(holder, directory, async () => holder.die('nothing'))
     const socket = socketIn(directory)
-    // Nothing but ENOENT and ECONNREFUSED says anything: here it is ELOOP.
+    // Only ENOENT and ECONNREFUSED are certain: here it is ELOOP.
     unlinkSync(join(directory, socket))
     symlinkSync(socket, join(directory, socket))
     const attempt = handle(new FaultyDisk(), directory).lock.hold(20, async () => {})

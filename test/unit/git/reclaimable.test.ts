@@ -1,5 +1,5 @@
-// What a repository could do without, compared with what stock git says of the same repository, and
-// with the sizes of the packs that are left once it has gone.
+// Objects that a repository does not need, compared with the answers of stock git, and with the
+// sizes of the packs once they are removed.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ function unreachableIn({ run }: Place): readonly string[] {
 }
 
 describe('reclaimable', () => {
-  test('a store that only gitlocket has written has none', async () => {
+  test('is empty in a store that only gitlocket has written', async () => {
     const place = await prepareStore()
     await opened(place, async (store) => {
       expect(store.reclaimable()).toEqual({ erased: none, repeated: none })
@@ -154,7 +154,7 @@ describe('unreachable objects', () => {
     await opened(place, async (store) => expect(await store.findUnreachable()).toEqual(none))
   })
 
-  test('what is in the journal alone leads on, too', async () => {
+  test('objects that only the journal holds reach others too', async () => {
     const place = await prepareStore()
     const store = await openDiskObjectStore({ ...place, idleMs: Infinity })
     const more = new TestHistory(78, store.head).take(2)

@@ -1,5 +1,5 @@
-// What a writer looks at between two commands: nothing but its mark and the branch while nobody
-// else has held the lock, and everything again as soon as somebody may have.
+// The files that a writer checks between two commands: only its mark and the branch while no other
+// handle has held the lock, and all of them as soon as another may have.
 
 import { linkSync, mkdirSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ async function twoHandles(): Promise<Record<'first' | 'second', ObjectStore> & {
   return { first, second, at: directory }
 }
 
-describe('a writer whom nobody has come between', () => {
+describe('a writer that no other has come between', () => {
   test('makes a commit with seven operations', async () => {
     const { disk, calls } = noted()
     const store = await createDiskObjectStore({ ...options, disk, directory: temporaryDirectory() })
@@ -207,7 +207,7 @@ test('a mark that cannot be taken refuses the write, and lets go of the lock', a
   await second.close().catch(() => undefined)
 })
 
-test('a writer that dies before it has its mark leaves that of nobody', async () => {
+test('a writer that dies before it has its mark leaves no mark', async () => {
   const directory = temporaryDirectory()
   const survivor = await createDiskObjectStore({ ...options, directory })
   await write(survivor)

@@ -2,8 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { fromHex, label, toHex } from '../../../src/bytes.ts'
-import { deriveKey } from '../../../src/crypto/derive.ts'
-import { hash256 } from '../../../src/crypto/digest.ts'
+import { deriveKey, hash256 } from '../../../src/crypto/digest.ts'
 import { signingKeyPair } from '../../../src/crypto/signature.ts'
 import { auditKeys, epochKeys, kidOf } from '../../../src/keys/epoch.ts'
 

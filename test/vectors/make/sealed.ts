@@ -2,7 +2,7 @@
 // commits, §6.
 
 import { asciiText, concatBytes, toHex, utf8 } from '../../../src/bytes.ts'
-import { deriveKey } from '../../../src/crypto/derive.ts'
+import { deriveKey } from '../../../src/crypto/digest.ts'
 import { parseCommit } from '../../../src/format/commit.ts'
 import {
   detailContext,

@@ -134,7 +134,7 @@ const verify: MutantList = {
   ],
   'attack/trees.test.ts': [
     swap(
-      'moveSnapshot',
+      'snapshotAfter',
       ['!== tree) refuseTree(', "=== '') refuseTree("],
       'T12: a root tree with a fault is refused tree_mismatch: a file too many',
     ),

@@ -36,7 +36,6 @@ import {
   type StorePlaces,
 } from './session/open-options.ts'
 import { StoreSession } from './session/session.ts'
-import type { Snapshot } from './snapshot/snapshot.ts'
 
 export interface CreateOptions extends StorePlaces, GuardOptions, StoreEnvironment {
   /** Lets a new device join with a passphrase; at least 8 characters. */
@@ -98,7 +97,8 @@ export async function createStoreAt(
 ): Promise<CreatedStore<string | undefined>> {
   const owners = checkOwners(given)
   const environment = environmentOf(given)
-  const { storeId, epoch, built, snapshot, recoveryKey } = await found(given, owners, environment)
+  const { storeId, epoch, built, recoveryKey } = await found(given, owners, environment)
+  const { snapshot } = built
   const options = { ...given, directory: await place(formatId('store', storeId)) }
   const storage = { directory: options.directory, ...storageOf(options) }
   const objects = await createDiskObjectStore(storage)
@@ -108,7 +108,7 @@ export async function createStoreAt(
       checkIsNew(objects)
       // Genesis has number 1, so the next one is asked for: 1 is never given again.
       await files.anchor.reserve(1, snapshot.head)
-      const transition = { objects: built.objects, expected: undefined, next: built.head.commit }
+      const transition = { objects: built.objects, expected: undefined, next: snapshot.head.commit }
       await objects.commit([transition])
     })
     await objects.checkpoint()
@@ -118,7 +118,8 @@ export async function createStoreAt(
   }
   const { identity, guard } = options
   const epochs = new Map([[epoch.kid, epoch]])
-  const known = { cachedHeight: -1, counted: { commit: snapshot.head.commit, commits: 1 } }
+  const counted = { commit: snapshot.head.commit, commits: 1 }
+  const known = { cachedHeight: -1, counted, kept: undefined }
   const parts = { objects, storeId, identity, epochs, snapshot, guard }
   const session = new StoreSession({ ...parts, ...files, ...known, ...environment })
   const store = new MemoryStore(session)
@@ -169,7 +170,6 @@ async function found(
   readonly recoveryKey: Uint8Array | undefined
   readonly epoch: EpochKeys
   readonly built: BuiltCommit
-  readonly snapshot: Snapshot
 }> {
   const { identity, passphrase, actor, operatorSecret, deviceName: name = '' } = options
   const settings = checkSettings(initialSettings(options))

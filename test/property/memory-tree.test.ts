@@ -11,7 +11,7 @@ import {
   type NewObject,
   newObject,
 } from '../../src/git/objects/object.ts'
-import { findBlob, MemoryTree } from '../../src/store/snapshot/memory-tree.ts'
+import { findBlob, type LiveVersion, MemoryTree } from '../../src/store/snapshot/memory-tree.ts'
 import { atOnce } from '../../src/time-slice.ts'
 import { noise } from '../support/pack-fixtures.ts'
 import { buildRadixTree } from '../support/reference/tree.ts'
@@ -61,19 +61,20 @@ const steps = fc.array(step, { minLength: 1, maxLength: 150, size: 'max' })
 class Trial {
   readonly blobs: Map<string, string>
   readonly trees: Map<string, GitObject>
-  readonly #tree: MemoryTree
+  #tree: MemoryTree
 
   constructor(original?: Trial) {
     this.blobs = new Map(original?.blobs)
     this.trees = new Map(original?.trees)
-    this.#tree = original === undefined ? new MemoryTree() : original.#tree.copy()
+    this.#tree = original === undefined ? MemoryTree.of() : original.#tree
   }
 
   take(taken: Step): void {
     switch (taken.type) {
       case 'set':
         this.blobs.set(taken.memoryId, taken.blob)
-        return this.#tree.set(taken.memoryId, taken.blob)
+        this.#tree = this.#tree.with(versionOf(taken.memoryId, taken.blob))
+        return undefined
       case 'remove':
         return this.#remove(taken.memoryId)
       case 'thin':
@@ -97,17 +98,17 @@ class Trial {
   compareLookups(root: string | undefined): void {
     const objects = { read: (oid: string) => this.trees.get(oid) }
     for (const [id, blob] of this.blobs) {
-      expect(this.#tree.find(id)).toBe(blob)
+      expect(this.#tree.find(id)?.live.blob).toBe(blob)
       expect(findBlob(objects, root ?? '', id)).toBe(blob)
       const near = id.slice(0, -1) + (id.endsWith('0') ? '1' : '0')
-      expect(this.#tree.find(near)).toBe(this.blobs.get(near))
+      expect(this.#tree.find(near)?.live.blob).toBe(this.blobs.get(near))
       expect(findBlob(objects, root ?? '', near)).toBe(this.blobs.get(near))
     }
   }
 
   #remove(id: string): void {
     this.blobs.delete(id)
-    this.#tree.set(id, undefined)
+    this.#tree = this.#tree.without(id)
   }
 }
 
@@ -155,35 +156,42 @@ test('a copy and what it was made from go on apart', { tags: 'slow' }, () => {
   fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
 })
 
+function versionOf(id: string, blob: string): LiveVersion {
+  const versionId = ''
+  const unknown = { versionId, path: '', size: 0, sha256: '', created: 0, updated: 0, kid: '' }
+  return { versionId, operation: 'created', created: 0, live: { memoryId: id, blob, ...unknown } }
+}
+
 /** The tree of the memories as git has it, whose ids it takes from there; and how to set one. */
 function trusting(original: Trial, root: string | undefined) {
-  const [tree, top] = [new MemoryTree(), 'f'.repeat(40)]
-  for (const [id, blob] of original.blobs) tree.set(id, blob)
+  const versions = Array.from(original.blobs, ([id, blob]) => versionOf(id, blob))
+  const top = 'f'.repeat(40)
   const body = encodeTree(root === undefined ? [] : [{ mode: '40000', name: 'm', oid: root }])
   const { oid } = newObject('tree', body)
   original.trees.set(oid, { type: 'tree', body })
-  tree.trust({ read: (wanted) => original.trees.get(wanted) }, original.blobs.size > 0 ? oid : top)
+  const objects = { read: (wanted: string) => original.trees.get(wanted) }
+  let tree = MemoryTree.of(versions).trusting(objects, original.blobs.size > 0 ? oid : top)
   const set = (id: string, blob: string | undefined): void => {
     tree.reveal(id)
-    tree.set(id, blob)
+    tree = blob === undefined ? tree.without(id) : tree.with(versionOf(id, blob))
   }
-  return { tree, set }
+  return { now: () => tree, set }
 }
 
 test('of a tree in git, only what is above a change is encoded', { tags: 'slow' }, () => {
   const property = fc.property(steps, steps, (before, after) => {
     const original = new Trial()
     for (const each of before) original.take(each)
-    const { tree, set } = trusting(original, original.compare())
+    const { now, set } = trusting(original, original.compare())
     for (const each of after) {
       original.take(each)
       if (each.type === 'set') set(each.memoryId, each.blob)
       else if (each.type === 'remove') set(each.memoryId, undefined)
       else
-        for (const id of idsOf(tree, before, after)) {
+        for (const id of idsOf(now(), before, after)) {
           if (!original.blobs.has(id)) set(id, undefined)
         }
-      expect(atOnce(tree.encode([]))).toBe(original.compare())
+      expect(atOnce(now().encode([]))).toBe(original.compare())
     }
   })
   fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
@@ -198,11 +206,11 @@ test('one change in ten thousand memories encodes few trees', { tags: 'slow' }, 
   const original = new Trial()
   const ids = Array.from({ length: 10_000 }, (_, n) => toHex(noise(`memory ${n}`, 16)))
   for (const id of ids) original.take({ type: 'set', memoryId: id, blob: '1'.repeat(40) })
-  const { tree, set } = trusting(original, original.compare())
+  const { now, set } = trusting(original, original.compare())
   const [first = ''] = ids
   set(first, '2'.repeat(40))
   const made: NewObject[] = []
-  const root = atOnce(tree.encode(made))
+  const root = atOnce(now().encode(made))
   original.take({ type: 'set', memoryId: first, blob: '2'.repeat(40) })
   expect(root).toBe(original.compare())
   expect(made.length).toBeLessThan(6)

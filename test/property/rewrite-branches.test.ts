@@ -188,11 +188,8 @@ function recordOf(scratch: Scratch, oid: Oid): string {
 }
 
 function expectedTree({ snapshot }: Node, gone: ReadonlySet<string>): Oid | undefined {
-  const tree = new MemoryTree()
-  for (const [memoryId, { live }] of snapshot.current) {
-    if (live !== undefined && !gone.has(live.versionId)) tree.set(memoryId, live.blob)
-  }
-  return atOnce(tree.encode([]))
+  const left = [...snapshot.current.live()].filter(({ versionId }) => !gone.has(versionId))
+  return atOnce(MemoryTree.of(left).encode([]))
 }
 
 test(

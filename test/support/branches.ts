@@ -14,7 +14,7 @@ import { compareSnapshots, type OpenVersions } from '../../src/store/commits/div
 import type { MergeRow, PlannedRow } from '../../src/store/commits/new-rows.ts'
 import { ContentCache } from '../../src/store/history/content-cache.ts'
 import type { ContentSource } from '../../src/store/history/contents.ts'
-import { Snapshot } from '../../src/store/snapshot/snapshot.ts'
+import type { Snapshot } from '../../src/store/snapshot/snapshot.ts'
 import { verifyHistory } from '../../src/store/verify/verify.ts'
 import { countingRandom } from './forge-seal.ts'
 import { Forge } from './forge.ts'
@@ -111,7 +111,7 @@ export class Branches {
   }
 
   async write(on: Node, step: Step, writes: readonly Write[]): Promise<Node> {
-    const snapshot = copyOf(on.snapshot)
+    const { snapshot } = on
     const planned = writes
       .map((write) => ({ write, row: this.#plan(on, write, step) }))
       .toSorted((a, b) => (a.row.memoryId < b.row.memoryId ? -1 : 1))
@@ -119,7 +119,7 @@ export class Branches {
     const context = this.#context(snapshot, step)
     const built = await buildChange(context, snapshot, rows, authorOf(step))
     const merged = rows.map((row) => ({ ...row, secondBase: zeroId }))
-    const node = this.#add(step, [on], merged, snapshot, built)
+    const node = this.#add(step, [on], merged, built)
     for (const [index, { write }] of planned.entries()) {
       this.#ids.set(write.memory, node.rows[index]?.memoryId ?? '')
     }
@@ -135,7 +135,7 @@ export class Branches {
     more: (ours: Node, theirs: Node) => readonly MergeRow[] = () => [],
   ): Promise<Node | undefined> {
     if (ours.past.has(theirs) || theirs.past.has(ours)) return undefined
-    const snapshot = copyOf(ours.snapshot)
+    const { snapshot } = ours
     const sides = { ours: sideOf(ours, theirs), theirs: sideOf(theirs, ours) }
     const { other, open } = compareSnapshots(snapshot, theirs.snapshot, sides)
     const rows = open
@@ -146,7 +146,7 @@ export class Branches {
     const own = other.devices.get(deviceId) ?? snapshot.devices.get(deviceId)
     const context = this.#context(snapshot, step, own)
     const built = await buildMerge(context, snapshot, other, { rows, author: authorOf(step) })
-    return this.#add(step, [ours, theirs], rows, snapshot, built)
+    return this.#add(step, [ours, theirs], rows, built)
   }
 
   /** A row for a settled memory that a merge makes different. */
@@ -215,8 +215,7 @@ export class Branches {
     { time }: Step,
     parents: readonly Node[],
     rows: readonly MergeRow[],
-    snapshot: Snapshot,
-    { head, objects, versionIds }: BuiltVersions,
+    { snapshot, objects, versionIds }: BuiltVersions,
   ): Node {
     for (const { oid, type, body } of objects) this.#objects.set(oid, { type, body })
     const named = rows.map((row, index) => ({ ...row, versionId: versionIds[index] ?? '' }))
@@ -230,6 +229,7 @@ export class Branches {
       const next = row?.content === undefined ? known : { ...row, content: row.content }
       memories.set(memoryId, live && next && { versionId, path: next.path, content: next.content })
     }
+    const { head } = snapshot
     const place = { oid: head.commit, height: head.height, hash: toHex(head.record), time }
     const past = new Set<Node>(parents.flatMap((parent) => [...parent.past]))
     const { idOf } = this.root
@@ -288,13 +288,4 @@ function rowsOf(rows: readonly WrittenRow[], { current }: Snapshot): readonly Wr
 
 function authorOf({ session = 'agent' }: Step) {
   return { actor: { type: 'session' as const, id: session }, session }
-}
-
-function copyOf(of: Snapshot): Snapshot {
-  const { head, keyring, settings, current, devices, grants, redacted } = of
-  const copy = new Snapshot(head, keyring, settings)
-  const nothing = { keyring: undefined, settings: undefined }
-  copy.apply({ head, memories: new Map(current), devices, grants, ...nothing })
-  for (const versionId of redacted) copy.redacted.add(versionId)
-  return copy
 }

@@ -76,21 +76,23 @@ export class MergeWorld {
   }
 
   /** False if the snapshot does not let it be done. */
-  async change({ identity, snapshot }: Clone, change: Change): Promise<boolean> {
+  async change(clone: Clone, change: Change): Promise<boolean> {
+    const { identity, snapshot } = clone
     const context = this.#contextOf(identity, snapshot)
     const { time: now } = context
     const readContent = (memory: LiveMemory): string => readMemory(this.#contents(), memory)
     const { rows } = await planChanges({ snapshot, now, readContent }, [change])
-    if (rows.length > 0) this.#keep(await buildChange(context, snapshot, rows, author))
+    if (rows.length > 0) this.#keep(clone, await buildChange(context, snapshot, rows, author))
     return rows.length > 0
   }
 
-  async rename({ identity, snapshot }: Clone, name: string): Promise<void> {
+  async rename(clone: Clone, name: string): Promise<void> {
+    const { identity, snapshot } = clone
     const context = this.#contextOf(identity, snapshot)
     const value = { ...snapshot.settings.value, name }
     const settings = { bytes: sealSettings(context, value), value }
     const fields = { kind: 'settings', actor: author.actor } as const
-    this.#keep(await buildAdministration(context, snapshot, fields, { settings }))
+    this.#keep(clone, await buildAdministration(context, snapshot, fields, { settings }))
   }
 
   /** `ours` takes over what `theirs` has. */
@@ -105,13 +107,13 @@ export class MergeWorld {
         return ours.history
       }
       const known = { fill, findLeftFor: () => undefined }
-      ours.snapshot = await followHead(this.source, snapshot, to, known)
+      ours.snapshot = (await followHead(this.source, snapshot, to, known)).snapshot
       return 'moved'
     }
     const { other, open } = compareSnapshots(snapshot, theirs.snapshot, divergence)
     const context = this.#contextOf(ours.identity, snapshot, other)
     const rows = open.map((one) => this.#unite(one))
-    this.#keep(await buildMerge(context, snapshot, other, { rows, author }))
+    this.#keep(ours, await buildMerge(context, snapshot, other, { rows, author }))
     return 'merged'
   }
 
@@ -149,7 +151,8 @@ export class MergeWorld {
     return { ...this.source, cache: this.#cache }
   }
 
-  #keep({ objects }: BuiltCommit): void {
+  #keep(clone: Clone, { objects, snapshot }: BuiltCommit): void {
+    clone.snapshot = snapshot
     for (const { oid, type, body } of objects) this.objects.set(oid, { type, body })
   }
 }

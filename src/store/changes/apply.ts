@@ -47,17 +47,16 @@ export function applyChanges(
     const now = session.nextTime()
     const readContent = (memory: LiveMemory) => readMemory(contents, memory)
     const { rows, paths } = await planChanges({ snapshot, now, readContent }, copies)
-    const memoriesNow = () => paths.map((path) => findInfo(snapshot, path))
     if (rows.length === 0) {
-      return { built: undefined, result: { ...nothingApplied, memories: memoriesNow() } }
+      return { built: undefined, result: { ...nothingApplied, memories: infosAt(snapshot, paths) } }
     }
     await session.checkContents(rows, author)
     const context = await session.commitContext(now, author)
     const built = await buildChange(context, snapshot, rows, author)
     keepText(contents, rows, built)
     const versionIds = built.versionIds.map((id) => formatId('version', id))
-    const { commit } = built.head
-    return { built, result: { commit, versionIds, memories: memoriesNow() } }
+    const { commit } = built.snapshot.head
+    return { built, result: { commit, versionIds, memories: infosAt(built.snapshot, paths) } }
   })
 }
 
@@ -71,9 +70,14 @@ function keepText(
   keepWritten(contents, row.base, { versionId, content: row.content })
 }
 
-function findInfo({ paths }: Snapshot, path: string | undefined): MemoryInfo | undefined {
-  const memory = path === undefined ? undefined : paths.findMemory(path)
-  return memory && describeMemory(memory)
+function infosAt(
+  { paths }: Snapshot,
+  wanted: readonly (string | undefined)[],
+): readonly (MemoryInfo | undefined)[] {
+  return wanted.map((path) => {
+    const memory = path === undefined ? undefined : paths.findMemory(path)
+    return memory && describeMemory(memory)
+  })
 }
 
 function checkChanges(changes: readonly Change[]): readonly Change[] {

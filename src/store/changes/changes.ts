@@ -1,5 +1,5 @@
 // Planning: turns a request into the rows of a commit (docs/ARCHITECTURE.md, the life of a write).
-// Writes nothing. A request that cannot be fulfilled throws and leaves the snapshot unchanged.
+// Writes nothing. A request that cannot be fulfilled throws.
 
 import { sha256OfText } from '../../crypto/digest.ts'
 import { assert, StoreError } from '../../errors.ts'
@@ -130,12 +130,7 @@ async function planRows(
   state: PlannedState,
   build: Generator<undefined, void>,
 ): Promise<readonly PlannedRow[]> {
-  // No other command runs: until `restoreSnapshot`, the snapshot's paths are not the head's.
-  try {
-    await inSlices(build)
-  } finally {
-    await inSlices(state.restoreSnapshot())
-  }
+  await inSlices(build)
   return state.rows()
 }
 

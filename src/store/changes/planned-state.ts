@@ -1,6 +1,5 @@
-// What a plan has made of the memories so far, on the snapshot's own directory tree, so that each
-// change sees the ones before it. Must put the tree back afterwards (`restoreSnapshot`). Knows no
-// kinds of changes.
+// The memories as planned so far, with a directory tree of its own, so that each change sees the
+// ones before it. Knows no kinds of changes.
 
 import { sha256OfText } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
@@ -44,12 +43,16 @@ export class PlannedState {
   /** The number of memories that the plan has created. */
   #created = 0
 
+  #paths: Snapshot['paths']
+
   constructor(context: PlanContext) {
     this.#context = context
+    this.#paths = context.snapshot.paths
   }
 
+  /** The directory tree as planned so far. */
   get paths(): Snapshot['paths'] {
-    return this.#context.snapshot.paths
+    return this.#paths
   }
 
   /** Reads contents before planning, which cannot pause while it handles one memory. */
@@ -99,7 +102,7 @@ export class PlannedState {
   /** `added` memories more than there are now. Throws `store_full`. */
   checkCount(added: number): void {
     const { snapshot } = this.#context
-    const actual = snapshot.count + added
+    const actual = this.#paths.root.count + added
     const limit = snapshot.settings.value.limits.memories
     if (actual <= limit) return
     throw new StoreError('store_full', `The store is full: its limit is ${limit} memories`, {
@@ -123,7 +126,7 @@ export class PlannedState {
   remove(memory: LiveMemory): void {
     const { memoryId } = memory
     if (!this.#before.has(memoryId)) this.#before.set(memoryId, memory)
-    this.paths.remove(memory)
+    this.#paths = this.#paths.without(memory)
     this.#placed.delete(memoryId)
     this.#after.set(memoryId, undefined)
   }
@@ -140,7 +143,7 @@ export class PlannedState {
     const { memoryId } = draft
     if (!this.#before.has(memoryId)) this.#before.set(memoryId, undefined)
     const standIn = standInFor(draft)
-    this.paths.add(standIn)
+    this.#paths = this.#paths.with(standIn)
     this.#placed.set(memoryId, standIn)
     this.#after.set(memoryId, draft)
   }
@@ -155,17 +158,6 @@ export class PlannedState {
     }
     checkRowCount(rows.length)
     return rows
-  }
-
-  *restoreSnapshot(): Generator<undefined, void> {
-    for (const memory of this.#placed.values()) {
-      this.paths.remove(memory)
-      yield
-    }
-    for (const memory of this.#before.values()) {
-      if (memory !== undefined) this.paths.add(memory)
-      yield
-    }
   }
 
   #row(memoryId: string): PlannedRow | undefined {

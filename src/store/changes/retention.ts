@@ -153,7 +153,7 @@ async function expireSome(
     withReason,
   )
   const versionIds = built.versionIds.map((id) => formatId('version', id))
-  return { built, result: { commit: built.head.commit, versionIds, expired } }
+  return { built, result: { commit: built.snapshot.head.commit, versionIds, expired } }
 }
 
 function checkRule({ unchangedFor, unreadFor, path }: ExpiryRule): void {

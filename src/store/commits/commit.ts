@@ -1,6 +1,6 @@
 // Builds the git objects of one commit from a plan: seals blobs, detail and record, signs, encodes
-// trees (FORMAT §5, §6). Moves the snapshot, writes nothing to disk. A write passes through here
-// between planning (changes.ts) and the object store (writer.ts).
+// trees (FORMAT §5, §6). Writes nothing to disk. A write passes through here between planning
+// (changes.ts) and the object store (writer.ts).
 
 import { compareBytes, fromHex, type Sealed } from '../../bytes.ts'
 import { hash256 } from '../../crypto/digest.ts'
@@ -29,28 +29,28 @@ import { encodeRoot } from '../snapshot/root-tree.ts'
 import {
   authorState,
   beforeGenesis,
-  type Head,
   type KeyringState,
   type SettingsState,
   Snapshot,
-  type Undo,
 } from '../snapshot/snapshot.ts'
 import type { Author, CommitContext, OtherParent } from './commit-context.ts'
+import type { Epochs } from './decoded-commit.ts'
 import { parentsOf, type RecordFields, type SignedRecord, signNext } from './new-record.ts'
 import { type MergeRow, newRows, type PlannedRow } from './new-rows.ts'
 
 /** A larger content is sealed in another thread; for a smaller one that is slower. */
 const inlineBytesMax = contentBytesDefault
 
-/** The objects of a commit. The snapshot has moved to it; `undo` moves it back. */
+/** The objects of a commit, and the snapshot after it. */
 export interface BuiltCommit {
-  readonly head: Head
+  readonly snapshot: Snapshot
+  /** With the epoch that the commit begins. */
+  readonly epochs?: Epochs
   /** The only parent; undefined if the head is no single commit on top of the one before. */
   readonly onto?: Oid | undefined
   readonly objects: readonly NewObject[]
   /** Objects that the commit erases (FORMAT §10). */
   readonly dead?: Oids
-  readonly undo: Undo
 }
 
 /** A commit of versions, with their ids in the order of the planned rows. */
@@ -94,13 +94,9 @@ export async function buildMerge(
 ): Promise<BuiltVersions> {
   const rows = inParentOrder(snapshot, other, planned)
   const built = await buildRows(context, snapshot, { rows, author, other })
-  const added = [...other.redacted].filter((versionId) => !snapshot.redacted.has(versionId))
-  for (const versionId of added) snapshot.redacted.add(versionId)
-  const undo = (): void => {
-    for (const versionId of added) snapshot.redacted.delete(versionId)
-    built.undo()
-  }
-  return { ...built, undo }
+  if (other.redacted.size === 0) return built
+  const redacted = new Set([...snapshot.redacted, ...other.redacted])
+  return { ...built, snapshot: built.snapshot.with({ redacted }) }
 }
 
 /** Orders the bases of each row as the parents: the smaller record hash first. */
@@ -118,7 +114,7 @@ function inParentOrder(
 
 /**
  * Runs in time slices: a change of ten thousand memories is one commit. No other command runs
- * before it is done, and the snapshot moves only after everything is sealed.
+ * before it is done.
  */
 async function buildRows(
   context: CommitContext,
@@ -232,18 +228,14 @@ export async function buildGenesis(
   keyring: BroughtKeyring,
   settings: Required<Replaced>['settings'],
   actor: Actor | undefined,
-): Promise<NewStore> {
-  const snapshot = new Snapshot(
-    beforeGenesis,
-    {
-      oid: '',
-      record: zeroHash,
-      kid: keyring.epoch.kid,
-      archived: [],
-      directory: keyring.directory,
-    },
-    { oid: '', value: settings.value, record: zeroHash, height: -1, updated: 0, created: 0 },
-  )
+): Promise<{ readonly storeId: string; readonly built: BuiltCommit }> {
+  const { directory, epoch } = keyring
+  const none = { oid: '', record: zeroHash }
+  const snapshot = Snapshot.of({
+    head: beforeGenesis,
+    keyring: { ...none, kid: epoch.kid, archived: [], directory },
+    settings: { ...none, value: settings.value, height: -1, updated: 0, created: 0 },
+  })
   const replaced = { keyring, settings }
   const fields = { kind: 'genesis', actor, directoryNumber: 0, ...hashesOf(replaced) } as const
   // Genesis names no memory or version, so that its record needs no id yet.
@@ -251,13 +243,7 @@ export async function buildGenesis(
   const storeId = storeIdOf(signed.hash)
   const built = await bringBlobs({ ...nameless, storeId }, snapshot, signed, replaced)
   const files = [readmeFile, storeFile(storeId)].map((file) => newObject('blob', file))
-  return { storeId, built: { ...built, objects: [...files, ...built.objects] }, snapshot }
-}
-
-interface NewStore {
-  readonly storeId: string
-  readonly built: BuiltCommit
-  readonly snapshot: Snapshot
+  return { storeId, built: { ...built, objects: [...files, ...built.objects] } }
 }
 
 interface Parts {
@@ -297,7 +283,7 @@ async function newBlob(isLarge: boolean, sealing: Sealing): Promise<NewObject> {
   return { type: 'blob', ...(await sealInThread(...sealing)) }
 }
 
-/** Moves the snapshot and encodes the changed trees and the commit. */
+/** Encodes the changed trees and the commit. */
 async function finish(
   context: CommitContext,
   snapshot: Snapshot,
@@ -313,17 +299,12 @@ async function finish(
   const settings = parts.settings ?? other?.settings
   const grants = other?.grants ?? new Map()
   const effect = { head, memories, devices, grants, keyring, settings }
-  const undo = await inSlices(snapshot.applying(effect))
-  try {
-    const tree = await inSlices(encodeRoot(context.storeId, snapshot, objects))
-    const commit = push(objects, newCommit(context, parts, tree, parents)).oid
-    snapshot.head = { commit, record: hash, height: record.height, tree }
-    const onto = other === undefined ? head.commit : undefined
-    return { head: snapshot.head, onto, objects, undo }
-  } catch (error) {
-    undo()
-    throw error
-  }
+  const next = await inSlices(snapshot.applying(effect))
+  const tree = await inSlices(encodeRoot(context.storeId, next, objects))
+  const commit = push(objects, newCommit(context, parts, tree, parents)).oid
+  const after = { commit, record: hash, height: record.height, tree }
+  const onto = other === undefined ? head.commit : undefined
+  return { snapshot: next.with({ head: after }), onto, objects }
 }
 
 /** Throws `change_too_large`. */
@@ -345,11 +326,11 @@ function newCommit(
 }
 
 /**
- * A cached snapshot builds its radix tree only now. It must be the head's: of the memories, what is
- * beside a change is compared when it is made, so that a wrong cache cannot get into the history.
+ * A wrong cache must not get into the history: its tree must be the head's. The memories next to a
+ * change are compared when it is made.
  */
 async function checkTree(storeId: string, snapshot: Snapshot): Promise<void> {
-  if (snapshot.hasTree || snapshot.head === beforeGenesis) return
+  if (!snapshot.isCached) return
   if ((await inSlices(encodeRoot(storeId, snapshot, []))) === snapshot.head.tree) return
   throw new StoreError(
     'tree_mismatch',

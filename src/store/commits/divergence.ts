@@ -10,7 +10,6 @@ import { writesVersions } from '../../format/record-rules.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import type { AuditKeys } from '../../keys/epoch.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import type { CurrentVersions } from '../snapshot/current-versions.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
 import type { DeviceState, GrantState, SettingsState, Snapshot } from '../snapshot/snapshot.ts'
 import type { OtherParent } from './commit-context.ts'
@@ -42,14 +41,6 @@ export interface OneSide extends Touched {
 export interface Divergence<Side extends Touched = OneSide> {
   readonly ours: Side
   readonly theirs: Side
-}
-
-/** The state at the other head, at least of all that its side touched. A snapshot fits. */
-export interface OtherTip extends Pick<Snapshot, 'head' | 'keyring' | 'settings'> {
-  readonly current: Pick<CurrentVersions, 'get'>
-  readonly devices: ReadonlyMap<string, DeviceState>
-  readonly grants: ReadonlyMap<string, GrantState>
-  readonly redacted: ReadonlySet<string>
 }
 
 /** A memory that both sides changed independently: the merge has a row for it. */
@@ -146,7 +137,7 @@ export function newestCommon(
  */
 export function compareSnapshots(
   ours: Snapshot,
-  theirs: OtherTip,
+  theirs: Snapshot,
   divergence: Divergence<Touched>,
 ): { readonly other: OtherParent; readonly open: readonly OpenVersions[] } {
   const { hasKeyring } = divergence.theirs
@@ -170,14 +161,19 @@ export function compareSnapshots(
     keyring: hasKeyring ? theirs.keyring : undefined,
     areKeyringsApart,
     settings: isLater(theirs.settings, ours.settings) ? theirs.settings : undefined,
-    redacted: new Set([...theirs.redacted].filter((id) => !ours.redacted.has(id))),
+    redacted: added(ours.redacted, theirs.redacted),
   }
   return { other, open: open.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1)) }
 }
 
+function added(known: ReadonlySet<string>, all: ReadonlySet<string>): ReadonlySet<string> {
+  // Snapshots of one verification share the set, once for each merge.
+  return new Set(all === known ? [] : [...all].filter((id) => !known.has(id)))
+}
+
 function mergeDevices(
-  ours: ReadonlyMap<string, DeviceState>,
-  theirs: ReadonlyMap<string, DeviceState>,
+  ours: Snapshot['devices'],
+  theirs: Snapshot['devices'],
   divergence: Divergence<Touched>,
 ): ReadonlyMap<string, DeviceState> {
   const merged = new Map<string, DeviceState>()
@@ -194,8 +190,8 @@ function mergeDevices(
 
 /** FORMAT §12: a grant has ended if either side ended it, or if both began it apart. */
 function mergeGrants(
-  ours: ReadonlyMap<string, GrantState>,
-  theirs: ReadonlyMap<string, GrantState>,
+  ours: Snapshot['grants'],
+  theirs: Snapshot['grants'],
   divergence: Divergence<Touched>,
 ): ReadonlyMap<string, GrantState> {
   const merged = new Map<string, GrantState>()

@@ -143,12 +143,7 @@ export async function changeEpoch(
   const known = { stretch, lastRecordOf: lastRecords(snapshot.devices) }
   const next = await startEpoch(await openToChange(session), { ...known, ...changes }, random)
   const built = await extendKeyring(session, next, author)
-  const forget = session.addEpoch(next.epoch)
-  const undo = (): void => {
-    forget()
-    built.undo()
-  }
-  return { ...built, undo }
+  return { ...built, epochs: new Map([...session.epochs, [next.epoch.kid, next.epoch]]) }
 }
 
 /**
@@ -204,7 +199,7 @@ async function buildKeyring(
   const built = await buildAdministration(context, session.snapshot, fields, { keyring: next })
   const { objects, seenRemotes } = session
   // Until a remote has it, who may open the store is not settled.
-  if (objects.exchange.remotes().length > 0) await seenRemotes.notePending(built.head)
+  if (objects.exchange.remotes().length > 0) await seenRemotes.notePending(built.snapshot.head)
   return built
 }
 
@@ -247,6 +242,6 @@ export function updateSettings(
   return session.writing(async () => {
     const built = await changeSettings(session, change, author)
     if (built === undefined) return { built, result: nothingApplied }
-    return { built, result: { commit: built.head.commit, versionIds: [] } }
+    return { built, result: { commit: built.snapshot.head.commit, versionIds: [] } }
   })
 }

@@ -334,5 +334,5 @@ function getActive({ keyring }: Snapshot, deviceId: string): DeviceEntry {
 }
 
 function appliedBy(built: BuiltCommit): Applied {
-  return { commit: built.head.commit, versionIds: [] }
+  return { commit: built.snapshot.head.commit, versionIds: [] }
 }

@@ -142,8 +142,7 @@ function* stateAfter(
   tips: readonly KnownTip[],
 ): Generator<undefined, PastState> {
   const { shown, redacted, displaced } = yield* memoriesAt(history, resolved)
-  const paths = new PathTree<PastMemory>()
-  for (const memory of shown) paths.add(memory)
+  const paths = PathTree.of(shown)
   const { oid: commit } = resolved.commit
   const time = placedTime(history, resolved.commit)
   return { paths, redacted, displaced, tips, commit, time }

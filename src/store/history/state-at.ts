@@ -120,10 +120,10 @@ export function* memoriesAt(
   }
   // Only where clones had diverged can the paths of two memories conflict.
   if (resolved.tips.length < 2) return { shown: live, deleted, redacted, displaced: [] }
-  const paths = new PathTree<PastMemory>()
+  let paths = PathTree.of<PastMemory>()
   const shown = live.toSorted(byAge).filter((memory) => {
     if (paths.findOccupant(memory.path) !== undefined) return false
-    paths.add(memory)
+    paths = paths.with(memory)
     return true
   })
   const isShown = new Set(shown)

@@ -35,6 +35,7 @@ export interface LocalFilesParts {
   readonly cachedHeight: number
   /** From the cache, or from a verification of the whole history. */
   readonly counted: CommitCount | undefined
+  readonly kept: Snapshot | undefined
 }
 
 /** The contents of the caches on disk; nothing is read from git. */
@@ -49,12 +50,14 @@ export class LocalFiles {
   #cachedHeight: number
   #counted: CommitCount | undefined
   #countIsNew = false
+  #kept: Snapshot | undefined
 
   constructor(parts: LocalFilesParts) {
     this.#parts = parts
     this.reads = new Reads(parts.caches, parts.cacheDirectory, parts.clock)
     this.#cachedHeight = parts.cachedHeight
     this.#counted = parts.counted
+    this.#kept = parts.kept
   }
 
   /** Sets the known count, which the next snapshot cache stores. */
@@ -186,7 +189,7 @@ export class LocalFiles {
     }
     // Counting on from the known commit now is cheap.
     const counted = await this.findCount(commit)
-    await writeState(caches, path, { snapshot, counted })
+    this.#kept = await writeState(caches, path, { snapshot, counted }, this.#kept)
     this.#cachedHeight = snapshot.head.height
     this.#countIsNew = false
   }

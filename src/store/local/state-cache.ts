@@ -6,13 +6,14 @@
 import { ByteReader, ByteWriter, concatBytes, fromHex, toHex, utf8, utf8Text } from '../../bytes.ts'
 import { removeTemporary } from '../../disk/disk.ts'
 import { operations } from '../../format/record.ts'
-import { TimeSlice } from '../../time-slice.ts'
+import { inSlices, TimeSlice } from '../../time-slice.ts'
 import type { CommitCount } from '../commits/commit-count.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
+import { memoriesBelow } from '../snapshot/path-tree.ts'
 import {
   type DeviceState,
   type GrantState,
-  type Kept,
+  type Head,
   type KeyringState,
   type SettingsRecord,
   type SettingsState,
@@ -30,6 +31,8 @@ import {
 type DeviceRow = [id: string, sequence: number, record: string, time: number, forked: boolean]
 /** With the key in hex. */
 type GrantRow = readonly [id: string, Omit<GrantState, 'key'> & { readonly key: string }]
+
+type MemoryRow = readonly [memoryId: string, CurrentVersion]
 
 const VERSION = 7
 
@@ -109,43 +112,45 @@ export function findWritten(
   return (continues(changes, base) ? changes : base).head
 }
 
-/** The cached snapshot, or undefined without one. */
+/** The cached snapshot, and as `kept` what the file of all memories has; undefined without one. */
 export async function findState(
   owner: CacheOwner,
   path: string,
   reader: StateReader,
-): Promise<CachedState | undefined> {
+): Promise<(CachedState & { readonly kept: Snapshot }) | undefined> {
   const files = await findFiles(owner, path)
   if (files === undefined) return undefined
   const { base, header, rows } = files
   const keyring = reader.readKeyring(header.keyring.oid, fromHex(header.keyring.record))
-  const head = { ...header.head, record: fromHex(header.head.record) }
   const { oid, ...brought } = header.settings
   const record = fromHex(brought.record)
   const settings = reader.readSettings(oid, { ...brought, record })
-  const snapshot = new Snapshot(head, keyring, settings)
-  for (const row of header.devices) snapshot.devices.set(row[0], fromDeviceRow(row))
-  for (const [id, { key, ...grant }] of header.grants) {
-    snapshot.grants.set(id, { ...grant, key: fromHex(key) })
-  }
-  const changes = new Map<string, CurrentVersion>()
-  for (const part of files.changes) {
-    for (const [memoryId, version] of readMemories(part, header.kids))
-      changes.set(memoryId, version)
-  }
+  const memories: MemoryRow[] = []
+  const redacted = new Set<string>()
   const slice = new TimeSlice()
   for (const part of rows) {
-    snapshot.fill(withChanges(readMemories(part, base.kids), changes))
-    for (const versionId of readRedacted(part)) snapshot.redacted.add(versionId)
+    for (const row of readMemories(part, base.kids)) memories.push(row)
+    for (const versionId of readRedacted(part)) redacted.add(versionId)
     if (slice.isOver()) await slice.next()
   }
-  snapshot.fill([...changes].filter(([id]) => snapshot.current.get(id) === undefined))
-  keep(snapshot, base.head.commit, changes.keys())
-  return { snapshot, counted: header.counted }
+  const kept = Snapshot.of({ head: headOf(base), keyring, settings }, { memories, redacted })
+  const changes = new Map<string, CurrentVersion>()
+  for (const part of files.changes) {
+    for (const [memoryId, version] of readMemories(part, header.kids)) {
+      changes.set(memoryId, version)
+    }
+  }
+  const devices = new Map(header.devices.map((row) => [row[0], fromDeviceRow(row)]))
+  const grants = new Map(
+    header.grants.map(([id, { key, ...grant }]) => [id, { ...grant, key: fromHex(key) }]),
+  )
+  const effect = { head: headOf(header), memories: changes, devices, grants, keyring, settings }
+  const snapshot = (await inSlices(kept.applying(effect))).with({ isCached: true })
+  return { snapshot, counted: header.counted, kept }
 }
 
-function keep(snapshot: Snapshot, base: string, changed: Iterable<string>): void {
-  snapshot.kept = { base, redacted: snapshot.redacted.size, changed: new Set(changed) }
+function headOf({ head }: StateHeader): Head {
+  return { ...head, record: fromHex(head.record) }
 }
 
 interface StateFiles {
@@ -174,16 +179,6 @@ function continues(changes: StateHeader | undefined, base: StateHeader): changes
   return changes !== undefined && changes.base === base.head.commit
 }
 
-function* withChanges(
-  rows: Iterable<readonly [memoryId: string, CurrentVersion]>,
-  changes: ReadonlyMap<string, CurrentVersion>,
-): Generator<readonly [memoryId: string, CurrentVersion]> {
-  for (const row of rows) {
-    const changed = changes.get(row[0])
-    yield changed === undefined ? row : [row[0], changed]
-  }
-}
-
 /** Undefined for another release's file. */
 function readHeader(part: Uint8Array | undefined): StateHeader | undefined {
   if (part?.[0] !== VERSION) return undefined
@@ -192,42 +187,58 @@ function readHeader(part: Uint8Array | undefined): StateHeader | undefined {
   return header
 }
 
-/** Writes the changes since all memories were written, if they are few. */
+/** Writes the changes since `kept`, if they are few. Returns what the file of all memories has. */
 export async function writeState(
   owner: CacheOwner,
   path: string,
   state: CachedState,
-): Promise<void> {
-  const { snapshot } = state
-  const { kept, current } = snapshot
-  if (kept !== undefined && isContinued(owner, path, snapshot, kept)) {
-    const rows = [...kept.changed].flatMap((id): [string, CurrentVersion][] => {
-      const version = current.get(id)
-      return version === undefined ? [] : [[id, version]]
-    })
-    await writeParts(owner, changesOf(path), partsOf(state, rows, [], kept.base))
-    return
+  kept: Snapshot | undefined,
+): Promise<Snapshot> {
+  const changes = kept && findChanges(owner, path, state.snapshot, kept)
+  if (kept !== undefined && changes !== undefined) {
+    await writeParts(owner, changesOf(path), partsOf(state, changes, [], kept.head.commit))
+    return kept
   }
-  await writeParts(owner, placeOf(path), partsOf(state, current, snapshot.redacted))
-  const changes = changesOf(path).path
-  owner.disk.remove(changes)
-  removeTemporary(owner.disk, changes)
-  keep(snapshot, snapshot.head.commit, [])
+  await writeParts(
+    owner,
+    placeOf(path),
+    partsOf(state, rowsOf(state.snapshot), state.snapshot.redacted),
+  )
+  const { path: changesFile } = changesOf(path)
+  owner.disk.remove(changesFile)
+  removeTemporary(owner.disk, changesFile)
+  return state.snapshot
 }
 
-function isContinued(
+/** Live memories in the order of the directory tree, which is built faster of such a list. */
+function rowsOf({ current, paths }: Snapshot): readonly MemoryRow[] {
+  const live = Array.from(memoriesBelow(paths.root), ({ memoryId }): MemoryRow[] => {
+    const version = current.get(memoryId)
+    return version === undefined ? [] : [[memoryId, version]]
+  })
+  return [...live.flat(), ...[...current].filter(([, version]) => version.live === undefined)]
+}
+
+/** Undefined if all memories must be written. */
+function findChanges(
   owner: CacheOwner,
   path: string,
-  { count, redacted }: Snapshot,
-  { base, redacted: known, changed }: Kept,
-): boolean {
-  if (redacted.size !== known || changed.size > count * CHANGED_SHARE) return false
-  return readHeader(findFirstPart(owner, placeOf(path)))?.head.commit === base
+  { count, current, redacted }: Snapshot,
+  kept: Snapshot,
+): readonly MemoryRow[] | undefined {
+  if (redacted.size !== kept.redacted.size) return undefined
+  if (readHeader(findFirstPart(owner, placeOf(path)))?.head.commit !== kept.head.commit)
+    return undefined
+  const changes: MemoryRow[] = []
+  for (const row of current.changesSince(kept.current)) {
+    if (changes.push(row) > count * CHANGED_SHARE) return undefined
+  }
+  return changes
 }
 
 function* partsOf(
   { snapshot, counted }: CachedState,
-  rows: Iterable<readonly [memoryId: string, CurrentVersion]>,
+  rows: Iterable<MemoryRow>,
   redacted: Iterable<string>,
   base?: string,
 ): Generator<Uint8Array> {
@@ -319,10 +330,7 @@ function writeMemory(
     .raw(path)
 }
 
-function* readMemories(
-  part: Uint8Array,
-  kids: readonly string[],
-): Generator<readonly [memoryId: string, CurrentVersion]> {
+function* readMemories(part: Uint8Array, kids: readonly string[]): Generator<MemoryRow> {
   const reader = new ByteReader(part, otherRelease)
   if (reader.u8() !== MEMORIES) return
   while (reader.remaining > 0) {

@@ -1,7 +1,7 @@
 // Builds the single transition of a redaction: deletes or overwrites live memories whose current
 // version will be erased, if requested, since tree(X) of FORMAT §6.4 holds every current version;
 // rewrites the history without the erased versions, and adds redact records on top. Moves the
-// snapshot; `undo` moves it back. Must not commit.
+// session step by step. Must not commit.
 
 import type { WorkOptions } from '../../async.ts'
 import { assert, StoreError } from '../../errors.ts'
@@ -23,7 +23,7 @@ import type { VersionEntry } from '../history/history-rows.ts'
 import type { History } from '../history/history.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
-import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
+import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import type { ErasedVersion } from './erased-spans.ts'
 import { currentError, type RedactionRequest } from './redaction-plan.ts'
 import { erasedVersion, lowestOf, rewrite, type Rewritten } from './rewrite.ts'
@@ -66,37 +66,24 @@ export async function buildStep(
   step: RedactionStep,
   options: WorkOptions,
 ): Promise<{ readonly built: BuiltCommit; readonly outcome: Outcome }> {
+  const oldHead = session.snapshot.head.commit
+  const clearings: Clearing[] = []
+  for await (const clearing of clearCurrent(session, step)) clearings.push(clearing)
+  const erased = [...step.entries.map(erasedVersion), ...deletions(history, clearings)]
+  const change = { erased, clearings }
+  const { rewritten, objects } = await rewriteCleared(session, history, change, options)
+  session.moveTo(afterRewrite(session.snapshot, rewritten, erased))
+  await session.seenRemotes.noteRewrite(lowestOf(history, rewritten))
+  const heads: Head[] = []
+  const time = session.nextTime()
+  for await (const built of buildRecords(session, erased, step, time)) {
+    objects.push(...built.objects)
+    heads.push(built.snapshot.head)
+  }
   const { snapshot } = session
-  const oldHead = snapshot.head.commit
-  const undos: Undo[] = []
-  const undo = (): void => {
-    for (const one of undos.toReversed()) one()
-  }
-  try {
-    const clearings: Clearing[] = []
-    for await (const clearing of clearCurrent(session, step)) {
-      clearings.push(clearing)
-      undos.push(clearing.built.undo)
-    }
-    const erased = [...step.entries.map(erasedVersion), ...deletions(history, clearings)]
-    const change = { erased, clearings }
-    const { rewritten, objects } = await rewriteCleared(session, history, change, options)
-    undos.push(moveTo(snapshot, rewritten, erased))
-    await session.seenRemotes.noteRewrite(lowestOf(history, rewritten))
-    const heads: Head[] = []
-    const time = session.nextTime()
-    for await (const built of buildRecords(session, erased, step, time)) {
-      undos.push(built.undo)
-      objects.push(...built.objects)
-      heads.push(built.head)
-    }
-    const { head } = snapshot
-    const outcome = { oldHead, newHead: head.commit, rewritten, erased, heads, time }
-    return { built: { head, objects, dead: rewritten.dead, undo }, outcome }
-  } catch (error) {
-    undo()
-    throw error
-  }
+  const newHead = snapshot.head.commit
+  const outcome = { oldHead, newHead, rewritten, erased, heads, time }
+  return { built: { snapshot, objects, dead: rewritten.dead }, outcome }
 }
 
 /** The deletions that cleared current versions: they repeat the paths, so they are erased too. */
@@ -111,7 +98,7 @@ function deletions(history: History, clearings: readonly Clearing[]): readonly E
   })
 }
 
-/** Builds the redact records on the rewritten head; each moves the snapshot. */
+/** Builds the redact records on the rewritten head; each moves the session. */
 async function* buildRecords(
   session: StoreSession,
   erased: readonly ErasedVersion[],
@@ -120,7 +107,9 @@ async function* buildRecords(
 ): AsyncGenerator<BuiltCommit> {
   for (const rows of redactRows(erased)) {
     const context = await session.commitContext(time, author)
-    yield await buildRedaction(context, session.snapshot, { rows, reason }, author)
+    const built = await buildRedaction(context, session.snapshot, { rows, reason }, author)
+    session.moveTo(built.snapshot)
+    yield built
   }
 }
 
@@ -138,7 +127,7 @@ async function rewriteCleared(
   const cleared = change.clearings.flatMap(({ built }) => built.objects)
   const made = new Map(cleared.map((object) => [object.oid, object]))
   const tail = change.clearings.map(({ built, rows }) => {
-    return { oid: built.head.commit, bases: new Set(rows.map((row) => row.base)) }
+    return { oid: built.snapshot.head.commit, bases: new Set(rows.map((row) => row.base)) }
   })
   const newest = tail.at(-1)?.oid ?? history.head?.oid
   assert(newest === session.snapshot.head.commit, 'the history reaches the head')
@@ -163,15 +152,14 @@ async function rewriteCleared(
   return { rewritten, objects: [...kept, ...waiting] }
 }
 
-/** Moves the snapshot to the rewritten head, which has the same records and live memories. */
-function moveTo(snapshot: Snapshot, rewritten: Rewritten, erased: readonly ErasedVersion[]): Undo {
-  const { head } = snapshot
-  snapshot.head = { ...head, commit: rewritten.head, tree: rewritten.tree }
-  for (const { versionId } of erased) snapshot.redacted.add(versionId)
-  return () => {
-    snapshot.head = head
-    for (const { versionId } of erased) snapshot.redacted.delete(versionId)
-  }
+/** The snapshot at the rewritten head, which has the same records and live memories. */
+function afterRewrite(
+  snapshot: Snapshot,
+  { head: commit, tree }: Rewritten,
+  erased: readonly ErasedVersion[],
+): Snapshot {
+  const redacted = new Set([...snapshot.redacted, ...erased.map(({ versionId }) => versionId)])
+  return snapshot.with({ head: { ...snapshot.head, commit, tree }, redacted })
 }
 
 /** The rows of the redact records, at most `rowsMax` for each. */
@@ -199,7 +187,9 @@ async function* clearCurrent(
     const rows = await planClearing(session, now, current.slice(start, start + rowsMax), request)
     const context = await session.commitContext(now, author)
     // Without the caller's reason, which may repeat the secret.
-    const built = await buildChange(context, snapshot, rows, { ...author, reason: undefined })
+    const by = { ...author, reason: undefined }
+    const built = await buildChange(context, session.snapshot, rows, by)
+    session.moveTo(built.snapshot)
     yield { built, rows }
   }
 }

@@ -71,7 +71,7 @@ export async function revert(
     const reason = checked.reason ?? note
     const built = await buildChange(context, session.snapshot, rows, { ...checked, reason })
     const versionIds = built.versionIds.map((id) => formatId('version', id))
-    return { built, result: { commit: built.head.commit, versionIds, steps, left } }
+    return { built, result: { commit: built.snapshot.head.commit, versionIds, steps, left } }
   }
   return session.writing(write, true)
 }

@@ -17,7 +17,7 @@ import type { ContentSource } from '../history/contents.ts'
 import type { History } from '../history/history.ts'
 import { LocalFiles, type LocalFilesParts } from '../local/local-files.ts'
 import type { RemoteStateFile } from '../local/remote-state-file.ts'
-import type { KeyringState, Snapshot, Undo } from '../snapshot/snapshot.ts'
+import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 import { followHead } from './follow.ts'
 import { HeldHistory } from './held-history.ts'
 import type { HeldTexts } from './held-texts.ts'
@@ -31,6 +31,14 @@ export interface StateParts extends LocalFilesParts {
   readonly cacheBudget: CacheBudget
 }
 
+/** A verified snapshot, and the epochs that open it. */
+interface VerifiedState {
+  readonly snapshot: Snapshot
+  readonly epochs: Epochs
+}
+
+type MovedState = Pick<VerifiedState, 'snapshot'> & Partial<VerifiedState>
+
 export class CurrentState {
   readonly objects: ObjectStore
   readonly storeId: string
@@ -41,8 +49,7 @@ export class CurrentState {
   readonly #held: HeldHistory
   readonly #cache: ContentCache
   readonly #texts: HeldTexts[] = []
-  #epochs: Epochs
-  #snapshot: Snapshot
+  #now: VerifiedState
   #rewrites = 0
   /** Objects of the batch that is being written: a command may build on those of one before it. */
   #batch: Map<Oid, NewObject> = new Map()
@@ -53,19 +60,22 @@ export class CurrentState {
     this.identity = parts.identity
     this.seenRemotes = parts.seenRemotes
     this.#cache = new ContentCache(parts.cacheBudget)
-    this.#epochs = parts.epochs
-    this.#snapshot = parts.snapshot
+    this.#now = { snapshot: parts.snapshot, epochs: parts.epochs }
     this.local = new LocalFiles(parts)
     this.#held = new HeldHistory({
       read: (into, signal) => this.local.loadHistory(into, signal),
       alone: (work) => this.alone(work),
-      write: (what) => this.local.keepHistory(this.#snapshot, what),
+      write: (what) => this.local.keepHistory(this.snapshot, what),
     })
+  }
+
+  get now(): VerifiedState {
+    return this.#now
   }
 
   /** The newest snapshot. Between turns it may be ahead of the disk by a batch. */
   get snapshot(): Snapshot {
-    return this.#snapshot
+    return this.#now.snapshot
   }
 
   /** Whether a turn is taken or waited for. */
@@ -75,11 +85,16 @@ export class CurrentState {
 
   /** Whether the snapshot is that of the newest durable head. */
   get isCurrent(): boolean {
-    return this.objects.head === this.#snapshot.head.commit
+    return this.objects.head === this.snapshot.head.commit
   }
 
   get epochs(): Epochs {
-    return this.#epochs
+    return this.#now.epochs
+  }
+
+  /** In a turn. Keeps the epochs by default. */
+  moveTo({ snapshot, epochs = this.epochs }: MovedState): void {
+    this.#now = { snapshot, epochs }
   }
 
   /** How often the history below the head was rewritten: objects read before may be erased. */
@@ -142,14 +157,12 @@ export class CurrentState {
     // Kept only once the head that brought them is accepted (FORMAT §7.1).
     const epochs = await this.#epochsOf(head)
     const source = { objects, storeId, epochs }
-    const before = this.#snapshot
-    // The snapshot moves before these are called.
-    const { commit } = before.head
-    const fill = () => this.historyUpTo(commit, {})
+    const { snapshot: before } = this
+    const fill = () => this.historyUpTo(before.head.commit, {})
     const findLeftFor = (record: Uint8Array) => this.seenRemotes.findLeftFor(record)
-    this.#snapshot = await followHead(source, before, head, { fill, findLeftFor })
-    if (this.#snapshot !== before) this.forgetAll()
-    this.#epochs = epochs
+    const { snapshot, isRewritten } = await followHead(source, before, head, { fill, findLeftFor })
+    this.moveTo({ snapshot, epochs })
+    if (isRewritten) this.forgetAll()
   }
 
   /** The history up to a head. */
@@ -168,29 +181,9 @@ export class CurrentState {
     return this.#held.upTo(this.contents, head, options, isWanted)
   }
 
-  /** Adds an epoch that our own keyring begins; returns an undo. */
-  addEpoch(epoch: EpochKeys): Undo {
-    const before = this.#epochs
-    this.#epochs = new Map([...before, [epoch.kid, epoch]])
-    return () => {
-      this.#epochs = before
-    }
-  }
-
-  /** Replaces the snapshot by another verified one of this store; returns how to go back. */
-  adopt(snapshot: Snapshot, epochs: Epochs): Undo {
-    const [before, epochsBefore] = [this.#snapshot, this.#epochs]
-    this.#snapshot = snapshot
-    this.#epochs = epochs
-    return () => {
-      this.#snapshot = before
-      this.#epochs = epochsBefore
-    }
-  }
-
   /** The epoch that new records are sealed under. */
-  currentEpoch(keyring: KeyringState = this.#snapshot.keyring): EpochKeys {
-    const epoch = this.#epochs.get(keyring.kid)
+  currentEpoch(keyring: KeyringState = this.snapshot.keyring): EpochKeys {
+    const epoch = this.epochs.get(keyring.kid)
     if (epoch !== undefined) return epoch
     throw new StoreError('wrong_key', 'The identity of this machine has no key for new writes')
   }
@@ -226,9 +219,9 @@ export class CurrentState {
 
   /** Opening a keyring is slow compared with a command, so only a new one is opened. */
   async #epochsOf(head: Oid): Promise<Epochs> {
-    const { oid, kid } = this.#snapshot.keyring
-    const isSame = findKeyring(this.objects, head) === oid && this.#epochs.has(kid)
-    if (isSame) return this.#epochs
+    const { oid, kid } = this.snapshot.keyring
+    const isSame = findKeyring(this.objects, head) === oid && this.epochs.has(kid)
+    if (isSame) return this.epochs
     const unlock = { type: 'identity', identity: this.identity } as const
     return (await openHeadKeyring(this.objects, this.storeId, unlock, head)).epochs
   }

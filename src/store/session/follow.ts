@@ -21,22 +21,24 @@ interface Known {
 }
 
 /**
- * Returns the snapshot at `head`: `snapshot`, moved, or a new one. Throws `rolled_back` if the
- * head does not contain the known head, or what verification throws; nothing has moved then.
+ * Returns the snapshot at `head`, and whether the history below the known head was rewritten.
+ * Throws `rolled_back` if the head does not contain the known head, or what verification throws.
  */
 export async function followHead(
   source: HistorySource,
   snapshot: Snapshot,
   head: Oid,
   { fill, findLeftFor }: Known,
-): Promise<Snapshot> {
-  if (await verifyDescent(source, snapshot, head)) return snapshot
+): Promise<{ readonly snapshot: Snapshot; readonly isRewritten: boolean }> {
+  const descended = await verifyDescent(source, snapshot, head)
+  if (descended !== undefined) return { snapshot: descended, isRewritten: false }
   const filled = await tryToFill(fill)
   const known = { head: snapshot.head, leftFor: findLeftFor(snapshot.head.record) }
-  return replace(source, known, filled, (options) => {
+  const replaced = await replace(source, known, filled, (options) => {
     if (filled === undefined) return verifyHistory(source, head, options)
     return verifyRewritten(source, filled, head, options)
   })
+  return { snapshot: replaced, isRewritten: true }
 }
 
 /** Undefined if a redaction has erased the known head. */

@@ -53,6 +53,7 @@ export interface Verified {
   readonly snapshot: Snapshot
   readonly cachedHeight: number
   readonly counted: CommitCount | undefined
+  readonly kept: Snapshot | undefined
 }
 
 /**
@@ -70,12 +71,11 @@ async function resume(
       readSettings: (oid, record) => readSettingsState(source, oid, record),
     })
     if (found === undefined) return undefined
-    const { snapshot, counted } = found
-    snapshot.trustTrees(source.objects)
-    const { commit, height } = snapshot.head
-    const known = { snapshot, cachedHeight: height, counted }
-    if (commit === head) return known
-    return (await verifyDescent(source, snapshot, head, options)) ? known : undefined
+    const { counted, kept } = found
+    const cached = found.snapshot.trusting(source.objects)
+    const { commit, height } = cached.head
+    const snapshot = commit === head ? cached : await verifyDescent(source, cached, head, options)
+    return snapshot && { snapshot, cachedHeight: height, counted, kept }
   } catch (error) {
     // The cache proves nothing about the store: the verification from genesis decides.
     if (error instanceof StoreError && error.code !== 'cancelled') return undefined
@@ -85,5 +85,5 @@ async function resume(
 
 async function startOver(source: StoreSource, head: Oid, options: OpenOptions): Promise<Verified> {
   const { snapshot, commits } = await verifyHistory(source, head, options)
-  return { snapshot, cachedHeight: -1, counted: { commit: head, commits } }
+  return { snapshot, cachedHeight: -1, counted: { commit: head, commits }, kept: undefined }
 }

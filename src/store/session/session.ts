@@ -35,7 +35,7 @@ import type { History } from '../history/history.ts'
 import type { LocalFiles } from '../local/local-files.ts'
 import type { Reads } from '../local/reads.ts'
 import type { LeftLate, RemoteStateFile } from '../local/remote-state-file.ts'
-import type { Head, KeyringState, Snapshot, Undo } from '../snapshot/snapshot.ts'
+import type { Head, KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 import { CurrentState, type StateParts } from './current-state.ts'
 import type { HeldTexts } from './held-texts.ts'
 import { Upkeep } from './upkeep.ts'
@@ -130,14 +130,12 @@ export class StoreSession {
     return this.#state.history.commits
   }
 
-  /** Adds an epoch that our own keyring begins; returns an undo. */
-  addEpoch(epoch: EpochKeys): Undo {
-    return this.#state.addEpoch(epoch)
-  }
-
-  /** Replaces the snapshot by another verified one of this store; returns how to go back. */
-  adopt(snapshot: Snapshot, epochs: Epochs): Undo {
-    return this.#state.adopt(snapshot, epochs)
+  /**
+   * Moves to a verified snapshot of this store on which the same command builds more commits. Call
+   * while writing alone: if the command or its write fails, the store is as it was before.
+   */
+  moveTo(snapshot: Snapshot, epochs?: Epochs): void {
+    this.#state.moveTo({ snapshot, ...(epochs && { epochs }) })
   }
 
   /** Runs a synchronous read on the snapshot of the newest durable head. */

@@ -25,7 +25,7 @@ export class Upkeep {
   written(commits: readonly BuiltCommit[]): void {
     if (commits.length === 0) return
     const { local, snapshot } = this.#state
-    for (const { onto, head } of commits) local.countOne(onto, head.commit)
+    for (const built of commits) local.countOne(built.onto, built.snapshot.head.commit)
     this.#durable = snapshot.head
     clearTimeout(this.#timer)
     if (this.#isStopped) return

@@ -114,30 +114,38 @@ export class Writer {
     const accepted: Command[] = []
     const made: BuiltCommit[] = []
     const transitions: Transition[] = []
+    const before = this.#state.now
     let bytes = 0
     const slice = new TimeSlice()
     while (accepted.length < BATCH_MAX && bytes < BATCH_BYTES_MAX) {
       const command = this.#next(accepted)
       if (command === undefined) break
       if (slice.isOver()) await slice.next()
-      const expected = this.#state.snapshot.head.commit
+      const { now } = this.#state
       try {
         const built = await command.run()
         if (built !== undefined) {
           made.push(built)
+          this.#state.moveTo(built)
           this.#state.addToBatch(built.objects)
-          const { objects, dead } = built
-          const next = built.head.commit
+          const { objects, dead, snapshot } = built
+          const expected = now.snapshot.head.commit
+          const next = snapshot.head.commit
           transitions.push({ objects, expected, next, ...(dead && { dead }) })
           bytes += sizeOf(built.objects)
         }
         accepted.push(command)
       } catch (error) {
+        // A command of several commits may have moved the state by some of them.
+        this.#state.moveTo(now)
         command.reject(error)
       }
     }
     try {
-      await this.#store(transitions, made, accepted)
+      await this.#store(transitions, made, accepted).catch((error: unknown) => {
+        this.#state.moveTo(before)
+        for (const command of accepted) command.reject(error)
+      })
     } finally {
       this.#state.endBatch()
     }
@@ -164,13 +172,7 @@ export class Writer {
     made: readonly BuiltCommit[],
     accepted: readonly Command[],
   ): Promise<void> {
-    try {
-      if (transitions.length > 0) await this.#state.objects.commit(transitions)
-    } catch (error) {
-      for (const built of made.toReversed()) built.undo()
-      for (const command of accepted) command.reject(error)
-      return
-    }
+    if (transitions.length > 0) await this.#state.objects.commit(transitions)
     for (const command of accepted) command.resolve()
     this.#upkeep.written(made)
   }

@@ -1,86 +1,108 @@
-// The current version of every memory that ever existed, by memory id (cur of FORMAT §6.4). In an
-// old store most of them are deletions, which are kept as compact records.
+// The current version of every memory that ever existed, by memory id (cur of FORMAT §6.4).
+// Immutable. In an old store most of them are deletions, which are kept as compact texts.
 
 import { operations } from '../../format/record.ts'
-import { IdIndex } from '../tables/id-index.ts'
-import { code, f64, hex, Table } from '../tables/table.ts'
-import type { CurrentVersion, LiveMemory } from './live-memory.ts'
+import type { Oid } from '../../git/objects/object.ts'
+import type { ObjectSource } from './git-reads.ts'
+import type { CurrentVersion } from './live-memory.ts'
+import { type LiveVersion, MemoryTree } from './memory-tree.ts'
+import { SharedMap } from './shared-map.ts'
 
-/** A version without content; it has no operation if its memory has a live version now. */
-const otherFields = { versionId: hex(16), created: f64, operation: code(operations) }
+type Entry = readonly [memoryId: string, version: CurrentVersion]
 
-type LiveVersion = CurrentVersion & { readonly live: LiveMemory }
+const TIME_AT = 16
+const PACKED_BYTES = 24
 
-export class CurrentVersions implements Iterable<readonly [memoryId: string, CurrentVersion]> {
-  readonly #live: Map<string, LiveVersion> = new Map()
-  #ids: IdIndex = new IdIndex()
-  #others = new Table(otherFields)
+export class CurrentVersions implements Iterable<Entry> {
+  readonly tree: MemoryTree
+  /** The others, packed, by packed memory id. */
+  readonly #others: SharedMap<string>
 
-  /** An independent copy. */
-  copy(): CurrentVersions {
-    const copy = new CurrentVersions()
-    for (const [memoryId, version] of this.#live) copy.#live.set(memoryId, version)
-    copy.#ids = this.#ids.prefix(this.#ids.size)
-    copy.#others = this.#others.copy()
-    return copy
+  private constructor(tree: MemoryTree, others: SharedMap<string>) {
+    this.tree = tree
+    this.#others = others
+  }
+
+  static of(entries: Iterable<Entry> = []): CurrentVersions {
+    const live: LiveVersion[] = []
+    const others: [string, string][] = []
+    for (const [memoryId, version] of entries) {
+      if (isLive(version)) live.push(version)
+      else others.push([packId(memoryId), pack(version)])
+    }
+    return new CurrentVersions(MemoryTree.of(live), SharedMap.of(others))
   }
 
   get(memoryId: string): CurrentVersion | undefined {
-    const version = this.#live.get(memoryId)
-    if (version !== undefined) return version
-    const number = this.#ids.find(memoryId)
-    return number === undefined ? undefined : this.#otherAt(number)
+    const live = this.tree.find(memoryId)
+    if (live !== undefined || this.#others.size === 0) return live
+    const packed = this.#others.get(packId(memoryId))
+    return packed === undefined ? undefined : unpack(packed)
   }
 
-  set(memoryId: string, version: CurrentVersion): void {
+  with(memoryId: string, version: CurrentVersion): CurrentVersions {
     if (isLive(version)) {
-      this.#forgetOther(memoryId)
-      this.#live.set(memoryId, version)
-      return
+      return new CurrentVersions(this.tree.with(version), this.#others.without(packId(memoryId)))
     }
-    this.#live.delete(memoryId)
-    const number = this.#ids.add(memoryId)
-    if (number === this.#others.length) this.#others.add()
-    const { columns } = this.#others
-    columns.versionId.set(number, version.versionId)
-    columns.created.set(number, version.created)
-    columns.operation.set(number, version.operation)
+    const others = this.#others.with(packId(memoryId), pack(version))
+    return new CurrentVersions(this.tree.without(memoryId), others)
   }
 
-  delete(memoryId: string): void {
-    this.#live.delete(memoryId)
-    this.#forgetOther(memoryId)
-  }
-
-  /** The live versions first. */
-  *[Symbol.iterator](): Generator<readonly [memoryId: string, CurrentVersion]> {
-    yield* this.#live
-    for (let number = 0; number < this.#ids.size; number += 1) {
-      const version = this.#otherAt(number)
-      if (version !== undefined) yield [this.#ids.idAt(number), version]
-    }
+  /** The same versions, with the ids of a verified tree in git: see `MemoryTree`. */
+  trusting(objects: ObjectSource, root: Oid): CurrentVersions {
+    return new CurrentVersions(this.tree.trusting(objects, root), this.#others)
   }
 
   /** The versions of the live memories. */
   live(): Iterable<LiveVersion> {
-    return this.#live.values()
+    return this.tree
   }
 
-  #otherAt(number: number): CurrentVersion | undefined {
-    const { columns } = this.#others
-    const operation = columns.operation.get(number)
-    if (operation === undefined) return undefined
-    const versionId = columns.versionId.get(number)
-    return { versionId, operation, created: columns.created.get(number), live: undefined }
+  /** The versions that an earlier state, with which this one shares parts, does not have. */
+  *changesSince(earlier: CurrentVersions): Generator<Entry, undefined> {
+    for (const version of this.tree.changesSince(earlier.tree)) {
+      yield [version.live.memoryId, version]
+    }
+    for (const [id, packed] of this.#others.changesSince(earlier.#others)) {
+      yield [unpackId(id), unpack(packed)]
+    }
+    return undefined
   }
 
-  #forgetOther(memoryId: string): void {
-    if (this.#ids.size === 0) return
-    const number = this.#ids.find(memoryId)
-    if (number !== undefined) this.#others.columns.operation.set(number, undefined)
+  /** The live versions first. */
+  *[Symbol.iterator](): Generator<Entry, undefined> {
+    for (const version of this.tree) yield [version.live.memoryId, version]
+    for (const [id, packed] of this.#others) yield [unpackId(id), unpack(packed)]
+    return undefined
   }
 }
 
 function isLive(version: CurrentVersion): version is LiveVersion {
   return version.live !== undefined
+}
+
+/** A character for each byte. */
+function packId(id: string): string {
+  return Buffer.from(id, 'hex').toString('latin1')
+}
+
+function unpackId(packed: string): string {
+  return Buffer.from(packed, 'latin1').toString('hex')
+}
+
+/** The 16 bytes of the version id, one for the operation, 7 for the time. */
+function pack({ versionId, created, operation }: CurrentVersion): string {
+  const bytes = Buffer.alloc(PACKED_BYTES)
+  bytes.write(versionId, 'hex')
+  bytes.writeBigUInt64BE(BigInt(created), TIME_AT)
+  bytes[TIME_AT] = operations.indexOf(operation)
+  return bytes.toString('latin1')
+}
+
+function unpack(packed: string): CurrentVersion {
+  const bytes = Buffer.from(packed, 'latin1')
+  const operation = operations[bytes[TIME_AT] ?? 0] ?? 'deleted'
+  bytes[TIME_AT] = 0
+  const created = Number(bytes.readBigUInt64BE(TIME_AT))
+  return { versionId: bytes.toString('hex', 0, TIME_AT), operation, created, live: undefined }
 }

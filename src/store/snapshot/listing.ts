@@ -1,6 +1,6 @@
 // Directory listings, as plain values for callers.
 
-import { type PathNode, type PathTree, type PlacedMemory, sortedChildren } from './path-tree.ts'
+import type { PathNode, PathTree, PlacedMemory } from './path-tree.ts'
 
 /** A file or a directory, with the entries below it up to the requested depth. */
 export interface DirectoryListing {
@@ -29,7 +29,9 @@ function describe(node: PathNode<PlacedMemory>, path: string, depth: number): Di
   const children =
     depth <= 0
       ? []
-      : sortedChildren(node).map((child) => describe(child, `${below}/${child.name}`, depth - 1))
+      : Array.from(node.children.values(), (child) => {
+          return describe(child, `${below}/${child.name}`, depth - 1)
+        })
   const type = node.memory === undefined ? 'directory' : 'file'
   return { type, name: node.name, path, sizeBytes: node.bytes, children }
 }

@@ -1,9 +1,9 @@
-// The radix tree below `m/` (FORMAT §2.1) as git trees. Its shape depends only on the set of memory
-// ids. Only directories above a changed memory are encoded again; of a verified tree, the ids of
-// the others are read from git.
+// The live memories as the radix tree below `m/` (FORMAT §2.1). Its shape depends only on the set
+// of memory ids. Immutable: a change shares all directories except those above it, and only those
+// are encoded again. Of a verified tree, the ids of the others are read from git.
 
 import { equalBytes } from '../../bytes.ts'
-import { assert, StoreError } from '../../errors.ts'
+import { StoreError } from '../../errors.ts'
 import {
   encodeTree,
   findTreeEntry,
@@ -14,58 +14,62 @@ import {
 } from '../../git/objects/object.ts'
 import { atOnce } from '../../time-slice.ts'
 import { getTreeBody, type ObjectSource } from './git-reads.ts'
+import type { CurrentVersion, LiveMemory } from './live-memory.ts'
 
 /** A directory with more memories below it is split. */
 export const FLAT_MAX = 16
+const DIGIT_0 = '0'.charCodeAt(0)
+const LETTER_A = 'a'.charCodeAt(0)
 const DIGITS = '0123456789abcdef'.split('')
 /** `40000 <digit>`, a zero byte and the 20 bytes of an oid. */
 const ENTRY_OID_AT = 8
 const ENTRY_LENGTH = 28
-/** `100644 `, a zero byte and the 20 bytes of an oid; between them the rest of a memory id. */
-const FILE_MODE_LENGTH = 7
-const FILE_FRAME_LENGTH = 28
+
+/** The current version of a live memory. */
+export type LiveVersion = CurrentVersion & { readonly live: LiveMemory }
 
 interface Directory {
-  count: number
-  /** The git tree; undefined once something below has changed. */
+  readonly count: number
+  /** Undefined for a split directory. */
+  readonly memories: readonly LiveVersion[] | undefined
+  /** By next digit; undefined for a flat directory. */
+  readonly directories: readonly (Directory | undefined)[] | undefined
+  /** The git tree, once it was encoded or read from git. */
   oid: Oid | undefined
-  /** The blobs by full memory id; undefined for a split directory. */
-  files: Map<string, Oid> | undefined
-  /** The directories by next digit; undefined for a flat directory. */
-  directories: Map<string, Directory> | undefined
-  /** The encoded tree while its names are the same; that of a flat directory is up to date. */
-  body: Buffer | undefined
+  /** Whether the tree is known to have these memories. */
+  isChecked: boolean
 }
 
 export class MemoryTree {
-  #root: Directory = newDirectory()
+  readonly #root: Directory
   /** Where the trees are that were not encoded here. */
-  #objects: ObjectSource | undefined
+  readonly #objects: ObjectSource | undefined
 
-  /** An independent copy, which keeps the ids of encoded trees. */
-  copy(): MemoryTree {
-    const copy = new MemoryTree()
-    copy.#root = copyOf(this.#root)
-    copy.#objects = this.#objects
-    return copy
-  }
-
-  /** Takes the ids of a verified root tree in git, whose memories these are. */
-  trust(objects: ObjectSource, root: Oid): void {
-    const body = readTree(objects, root)
-    this.#root.oid = body && findTreeEntry(body, '40000', 'm')
+  private constructor(root: Directory, objects: ObjectSource | undefined) {
+    this.#root = root
     this.#objects = objects
   }
 
+  static of(versions: readonly LiveVersion[] = []): MemoryTree {
+    return new MemoryTree(directoryOf(versions, 0), undefined)
+  }
+
+  /** The same tree, with the ids of a verified root tree in git, whose memories these are. */
+  trusting(objects: ObjectSource, root: Oid): MemoryTree {
+    const body = readTree(objects, root)
+    const oid = body && findTreeEntry(body, '40000', 'm')
+    return new MemoryTree({ ...this.#root, oid }, objects)
+  }
+
   /**
-   * Call before `set`: reads the ids next to the path of a memory, so that it need not
-   * be encoded. Changes nothing. Throws `tree_mismatch` if git has other memories next to it.
+   * Call before a change: reads the ids next to the path of a memory, so that it need not be
+   * encoded. Throws `tree_mismatch` if git has other memories next to it.
    */
   reveal(memoryId: string): void {
     let directory: Directory | undefined = this.#root
     for (let depth = 0; directory?.oid !== undefined && this.#objects !== undefined; depth += 1) {
       revealIn(this.#objects, directory, directory.oid, depth)
-      directory = directory.directories?.get(digitAt(memoryId, depth))
+      directory = directory.directories?.[digitAt(memoryId, depth)]
     }
   }
 
@@ -73,24 +77,38 @@ export class MemoryTree {
     return this.#root.count
   }
 
-  find(memoryId: string): Oid | undefined {
+  find(memoryId: string): LiveVersion | undefined {
     let directory: Directory | undefined = this.#root
-    for (let depth = 0; directory !== undefined; depth += 1) {
-      if (directory.files !== undefined) return directory.files.get(memoryId)
-      directory = directory.directories?.get(digitAt(memoryId, depth))
+    for (let depth = 0; directory?.directories !== undefined; depth += 1) {
+      directory = directory.directories[digitAt(memoryId, depth)]
+    }
+    return directory?.memories?.find(({ live }) => live.memoryId === memoryId)
+  }
+
+  with(version: LiveVersion): MemoryTree {
+    return new MemoryTree(put(this.#root, 0, version), this.#objects)
+  }
+
+  without(memoryId: string): MemoryTree {
+    if (this.find(memoryId) === undefined) return this
+    return new MemoryTree(remove(this.#root, 0, memoryId) ?? directoryOf([], 0), this.#objects)
+  }
+
+  [Symbol.iterator](): Generator<LiveVersion, undefined> {
+    return versionsIn(this.#root)
+  }
+
+  /** The versions that an earlier tree, with which this one shares directories, does not have. */
+  *changesSince(earlier: MemoryTree): Generator<LiveVersion, undefined> {
+    for (const version of changedIn(this.#root, earlier.#root)) {
+      if (earlier.find(version.live.memoryId) !== version) yield version
     }
     return undefined
   }
 
-  /** Sets the blob of a memory, or removes the memory if `blob` is undefined. */
-  set(memoryId: string, blob: Oid | undefined): void {
-    if (blob !== undefined) put(this.#root, 0, memoryId, blob)
-    else if (this.find(memoryId) !== undefined) remove(this.#root, 0, memoryId)
-  }
-
   /**
    * The oid of the tree `m`, undefined when empty. Adds newly encoded trees to `into` and yields
-   * after each. `set` must not be called in the meantime.
+   * after each.
    */
   *encode(into: NewObject[]): Generator<undefined, Oid | undefined> {
     return this.#root.count === 0 ? undefined : yield* encode(this.#root, 0, into)
@@ -104,25 +122,27 @@ export function findBlob(objects: ObjectSource, root: Oid, memoryId: string): Oi
     const body = getTreeBody(objects, tree)
     const file = findTreeEntry(body, '100644', memoryId.slice(depth))
     if (file !== undefined) return file
-    tree = findTreeEntry(body, '40000', digitAt(memoryId, depth))
+    tree = findTreeEntry(body, '40000', memoryId.charAt(depth))
   }
   return undefined
 }
 
 /** A tree that cannot be read leaves its directory to be encoded from its contents. */
 function revealIn(objects: ObjectSource, directory: Directory, oid: Oid, depth: number): void {
-  const { files, directories } = directory
-  if (files !== undefined && directory.body === undefined) {
-    if (newObject('tree', encodeFiles(directory, files, depth)).oid !== oid) throw otherTree()
+  const { memories, directories } = directory
+  if (directory.isChecked) return
+  if (memories !== undefined) {
+    if (newObject('tree', encodeFiles(memories, depth)).oid !== oid) throw otherTree()
+  } else if (directories !== undefined) {
+    const body = readTree(objects, oid)
+    if (body === undefined) return
+    for (const [digit, child] of directories.entries()) {
+      if (child !== undefined) child.oid ??= findTreeEntry(body, '40000', DIGITS[digit] ?? '')
+    }
+    const expected = atOnce(encodeSplit(directories, depth, []))
+    if (!equalBytes(expected, body)) throw otherTree()
   }
-  const children = [...(directories?.values() ?? [])]
-  if (children.every((child) => child.oid !== undefined)) return
-  const body = readTree(objects, oid)
-  if (body === undefined || directories === undefined) return
-  for (const [digit, child] of directories) child.oid ??= findTreeEntry(body, '40000', digit)
-  directory.body = undefined
-  const expected = atOnce(encodeSplit(directory, directories, depth, []))
-  if (!equalBytes(expected, body)) throw otherTree()
+  directory.isChecked = true
 }
 
 /** The tree of an id, which its bytes must have. */
@@ -140,87 +160,83 @@ function otherTree(): StoreError {
   return new StoreError('tree_mismatch', 'The memories are not those of the tree')
 }
 
-function newDirectory(): Directory {
-  return { count: 0, oid: undefined, files: new Map(), directories: undefined, body: undefined }
-}
-
-/** A copy without the bodies, which are changed in place. */
-function copyOf({ count, oid, files, directories }: Directory): Directory {
-  const children = directories && [...directories]
-  return {
-    count,
-    oid,
-    files: files && new Map(files),
-    directories: children && new Map(children.map(([digit, child]) => [digit, copyOf(child)])),
-    body: undefined,
+/** A directory of memories whose ids are equal up to `depth`. */
+function directoryOf(versions: readonly LiveVersion[], depth: number): Directory {
+  if (versions.length <= FLAT_MAX) return flat(versions)
+  const groups: (LiveVersion[] | undefined)[] = DIGITS.map(() => undefined)
+  for (const version of versions) {
+    const digit = digitAt(version.live.memoryId, depth)
+    const group = groups[digit]
+    if (group === undefined) groups[digit] = [version]
+    else group.push(version)
   }
+  return split(groups.map((group) => group && directoryOf(group, depth + 1)))
 }
 
-function put(directory: Directory, depth: number, memoryId: string, blob: Oid): void {
-  directory.oid = undefined
-  const { files } = directory
-  if (files !== undefined) {
-    if (files.has(memoryId)) patchFile(files, directory.body, memoryId, depth, blob)
-    else directory.body = undefined
-    files.set(memoryId, blob)
-    directory.count = files.size
-    if (directory.count > FLAT_MAX) split(directory, depth)
-    return
-  }
-  const child = childFor(directory, digitAt(memoryId, depth))
-  const before = child.count
-  put(child, depth + 1, memoryId, blob)
-  directory.count += child.count - before
+/** Those that were read from a cache are in another order. */
+function inOrder(memories: readonly LiveVersion[]): readonly LiveVersion[] {
+  const isSorted = memories.every(({ live }, at) => {
+    return at === 0 || (memories[at - 1]?.live.memoryId ?? '') < live.memoryId
+  })
+  if (isSorted) return memories
+  return memories.toSorted((a, b) => (a.live.memoryId < b.live.memoryId ? -1 : 1))
 }
 
-function remove(directory: Directory, depth: number, memoryId: string): void {
-  directory.oid = undefined
-  directory.count -= 1
-  if (directory.files !== undefined) {
-    directory.files.delete(memoryId)
-    directory.body = undefined
-    return
+function flat(memories: readonly LiveVersion[]): Directory {
+  const { length: count } = memories
+  return { count, memories, directories: undefined, oid: undefined, isChecked: false }
+}
+
+function split(directories: readonly (Directory | undefined)[]): Directory {
+  const count = directories.reduce((sum, child) => sum + (child?.count ?? 0), 0)
+  return { count, memories: undefined, directories, oid: undefined, isChecked: false }
+}
+
+function put(directory: Directory | undefined, depth: number, version: LiveVersion): Directory {
+  const { memoryId } = version.live
+  if (directory?.directories === undefined) {
+    const memories = inOrder(directory?.memories ?? [])
+    const above = memories.findIndex(({ live }) => live.memoryId >= memoryId)
+    const at = above === -1 ? memories.length : above
+    const replaced = memories[at]?.live.memoryId === memoryId ? 1 : 0
+    const changed = memories.toSpliced(at, replaced, version)
+    return changed.length > FLAT_MAX ? directoryOf(changed, depth) : flat(changed)
   }
   const digit = digitAt(memoryId, depth)
-  const child = childFor(directory, digit)
-  remove(child, depth + 1, memoryId)
-  if (child.count === 0) {
-    directory.directories?.delete(digit)
-    directory.body = undefined
-  }
-  if (directory.count <= FLAT_MAX) flatten(directory)
+  const child = put(directory.directories[digit], depth + 1, version)
+  return split(directory.directories.with(digit, child))
 }
 
-function split(directory: Directory, depth: number): void {
-  const files = directory.files ?? new Map<string, Oid>()
-  directory.files = undefined
-  directory.directories = new Map()
-  for (const [memoryId, blob] of files) {
-    put(childFor(directory, digitAt(memoryId, depth)), depth + 1, memoryId, blob)
+/** Removes a memory that is there; undefined if it was the only one. */
+function remove(directory: Directory, depth: number, memoryId: string): Directory | undefined {
+  const { count, memories, directories } = directory
+  if (count === 1) return undefined
+  if (directories === undefined) {
+    return flat((memories ?? []).filter(({ live }) => live.memoryId !== memoryId))
   }
+  const digit = digitAt(memoryId, depth)
+  const child = directories[digit]
+  const rest = split(directories.with(digit, child && remove(child, depth + 1, memoryId)))
+  return rest.count <= FLAT_MAX ? flat([...versionsIn(rest)]) : rest
 }
 
-function flatten(directory: Directory): void {
-  const files = new Map<string, Oid>()
-  for (const child of directory.directories?.values() ?? []) {
-    // A child of a directory with few memories has few itself, so it is flat.
-    assert(child.files !== undefined, 'a small directory is flat')
-    for (const [memoryId, blob] of child.files) files.set(memoryId, blob)
-  }
-  directory.files = files
-  directory.directories = undefined
-  directory.body = undefined
+function* versionsIn({ memories, directories }: Directory): Generator<LiveVersion, undefined> {
+  if (memories !== undefined) yield* memories
+  for (const child of directories ?? []) if (child !== undefined) yield* versionsIn(child)
+  return undefined
 }
 
-function childFor(directory: Directory, digit: string): Directory {
-  assert(directory.directories !== undefined, 'only a split directory has children')
-  let child = directory.directories.get(digit)
-  if (child === undefined) {
-    child = newDirectory()
-    directory.directories.set(digit, child)
-    directory.body = undefined
+/** The versions in the directories that are not shared. */
+function* changedIn(
+  directory: Directory,
+  earlier: Directory | undefined,
+): Generator<LiveVersion, undefined> {
+  if (directory === earlier) return undefined
+  if (directory.memories !== undefined) yield* directory.memories
+  for (const [digit, child] of (directory.directories ?? []).entries()) {
+    if (child !== undefined) yield* changedIn(child, earlier?.directories?.[digit])
   }
-  return child
+  return undefined
 }
 
 function* encode(
@@ -228,72 +244,45 @@ function* encode(
   depth: number,
   into: NewObject[],
 ): Generator<undefined, Oid> {
-  if (directory.oid !== undefined) return directory.oid
-  const { files, directories } = directory
+  const { oid, memories, directories } = directory
+  if (oid !== undefined) return oid
   const body =
     directories === undefined
-      ? encodeFiles(directory, files ?? new Map<string, Oid>(), depth)
-      : yield* encodeSplit(directory, directories, depth, into)
+      ? encodeFiles(memories ?? [], depth)
+      : yield* encodeSplit(directories, depth, into)
   const tree = newObject('tree', body)
   into.push(tree)
   directory.oid = tree.oid
+  directory.isChecked = true
   yield
   return tree.oid
 }
 
-function encodeFiles(
-  directory: Directory,
-  files: ReadonlyMap<string, Oid>,
-  depth: number,
-): Uint8Array {
-  if (directory.body === undefined) {
-    const entries = Array.from(files, ([memoryId, oid]): TreeEntry => {
-      return { mode: '100644', name: memoryId.slice(depth), oid }
-    })
-    directory.body = Buffer.from(encodeTree(entries))
-  }
-  return new Uint8Array(directory.body)
+function encodeFiles(memories: readonly LiveVersion[], depth: number): Uint8Array {
+  const entries = memories.map(({ live }): TreeEntry => {
+    return { mode: '100644', name: live.memoryId.slice(depth), oid: live.blob }
+  })
+  return encodeTree(entries)
 }
 
-/** Writes a changed blob id into the encoded tree: the common case of one changed file. */
-function patchFile(
-  files: ReadonlyMap<string, Oid>,
-  body: Buffer | undefined,
-  memoryId: string,
-  depth: number,
-  blob: Oid,
-): void {
-  if (body === undefined) return
-  let index = 0
-  for (const other of files.keys()) if (other < memoryId) index += 1
-  const nameLength = memoryId.length - depth
-  const start = index * (FILE_FRAME_LENGTH + nameLength)
-  body.write(blob, start + FILE_MODE_LENGTH + nameLength + 1, 'hex')
-}
-
-/** Encodes a split directory, patching only the ids of changed children: usually one. */
 function* encodeSplit(
-  directory: Directory,
-  directories: ReadonlyMap<string, Directory>,
+  directories: readonly (Directory | undefined)[],
   depth: number,
   into: NewObject[],
 ): Generator<undefined, Uint8Array> {
-  const isNew = directory.body === undefined
-  const body = directory.body ?? Buffer.alloc(directories.size * ENTRY_LENGTH)
+  const body = Buffer.alloc(DIGITS.length * ENTRY_LENGTH)
   let at = 0
-  for (const digit of DIGITS) {
-    const child = directories.get(digit)
+  for (const [digit, child] of directories.entries()) {
     if (child === undefined) continue
-    if (isNew) body.write(`40000 ${digit}\0`, at, 'latin1')
-    if (isNew || child.oid === undefined) {
-      body.write(yield* encode(child, depth + 1, into), at + ENTRY_OID_AT, 'hex')
-    }
+    body.write(`40000 ${DIGITS[digit]}\0`, at, 'latin1')
+    body.write(yield* encode(child, depth + 1, into), at + ENTRY_OID_AT, 'hex')
     at += ENTRY_LENGTH
   }
-  directory.body = body
-  return new Uint8Array(body)
+  return new Uint8Array(body.buffer, body.byteOffset, at)
 }
 
-function digitAt(memoryId: string, depth: number): string {
-  return memoryId.charAt(depth)
+/** The number of a hex digit. */
+function digitAt(memoryId: string, depth: number): number {
+  const code = memoryId.charCodeAt(depth)
+  return code < LETTER_A ? code - DIGIT_0 : code - LETTER_A + 10
 }

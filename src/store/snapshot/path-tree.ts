@@ -1,9 +1,10 @@
 // The directory tree of memories, current or past: path → memory, occupancy, and the sizes of
-// directories. A directory exists only while a memory is below it. Kept in RAM only and never
-// written.
+// directories. Immutable: a change shares all other directories with the tree before it. A
+// directory exists only while a memory is below it. Kept in RAM only and never written.
 
 import { StoreError } from '../../errors.ts'
 import type { LiveMemory } from './live-memory.ts'
+import { SharedMap } from './shared-map.ts'
 
 export interface PlacedMemory {
   readonly path: string
@@ -15,22 +16,26 @@ export interface PlacedMemory {
 export interface PathNode<Memory extends PlacedMemory = LiveMemory> {
   readonly name: string
   /** Memories at or below this node. */
-  count: number
+  readonly count: number
   /** Sum of their contents in bytes of UTF-8. */
-  bytes: number
-  memory: Memory | undefined
-  readonly children: Map<string, PathNode<Memory>>
+  readonly bytes: number
+  readonly memory: Memory | undefined
+  /** By name, in code-unit order. */
+  readonly children: SharedMap<PathNode<Memory>>
 }
 
 export class PathTree<Memory extends PlacedMemory = LiveMemory> {
   readonly root: PathNode<Memory>
 
-  constructor(root: PathNode<Memory> = newNode('')) {
+  private constructor(root: PathNode<Memory>) {
     this.root = root
   }
 
-  copy(): PathTree<Memory> {
-    return new PathTree(copyOf(this.root))
+  /** Throws if two paths overlap (FORMAT §5.2). */
+  static of<Memory extends PlacedMemory = LiveMemory>(
+    memories: Iterable<Memory> = [],
+  ): PathTree<Memory> {
+    return new PathTree(directoryOf('', [...memories], 1))
   }
 
   find(path: string): PathNode<Memory> | undefined {
@@ -51,12 +56,8 @@ export class PathTree<Memory extends PlacedMemory = LiveMemory> {
    * the Memory Stores API).
    */
   findOccupant(path: string): Memory | undefined {
-    return this.#findOccupant(segmentsOf(path))
-  }
-
-  #findOccupant(names: readonly string[]): Memory | undefined {
     let node: PathNode<Memory> | undefined = this.root
-    for (const name of names) {
+    for (const name of segmentsOf(path)) {
       node = node.children.get(name)
       if (node === undefined) return undefined
       if (node.memory !== undefined) return node.memory
@@ -64,44 +65,19 @@ export class PathTree<Memory extends PlacedMemory = LiveMemory> {
     return memoriesBelow(node).next().value
   }
 
-  /** Adds a memory. Throws, with nothing changed, if its path is not free (FORMAT §5.2). */
-  add(memory: Memory): void {
-    const names = segmentsOf(memory.path)
-    if (this.#findOccupant(names) !== undefined) {
-      throw new StoreError('row_path_conflict', 'A change puts two memories at overlapping paths')
-    }
-    let node = this.root
-    grow(node, memory)
-    for (const name of names) {
-      let child = node.children.get(name)
-      if (child === undefined) {
-        child = newNode(name)
-        node.children.set(name, child)
-      }
-      grow(child, memory)
-      node = child
-    }
-    node.memory = memory
+  /** Throws if the path of the memory is not free (FORMAT §5.2). */
+  with(memory: Memory): PathTree<Memory> {
+    return new PathTree(added(this.root, segmentsOf(memory.path), 0, memory))
   }
 
-  /** Removes a memory that was added. */
-  remove(memory: Memory): void {
-    let node = this.root
-    shrink(node, memory)
-    for (const name of segmentsOf(memory.path)) {
-      const child = node.children.get(name)
-      if (child === undefined) return
-      shrink(child, memory)
-      if (child.count === 0) {
-        node.children.delete(name)
-        return
-      }
-      node = child
-    }
+  /** The tree without a memory that is in it. */
+  without(memory: Memory): PathTree<Memory> {
+    const root = removed(this.root, segmentsOf(memory.path), 0, memory)
+    return root === undefined ? PathTree.of<Memory>() : new PathTree(root)
   }
 }
 
-/** All memories at or below a node, in no particular order. */
+/** All memories at or below a node. */
 export function* memoriesBelow<Memory extends PlacedMemory>(
   node: PathNode<Memory>,
 ): Generator<Memory, undefined> {
@@ -110,32 +86,93 @@ export function* memoriesBelow<Memory extends PlacedMemory>(
   return undefined
 }
 
-/** Children in code-unit order. */
-export function sortedChildren<Memory extends PlacedMemory>(
-  node: PathNode<Memory>,
-): readonly PathNode<Memory>[] {
-  return [...node.children.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
-}
-
 function segmentsOf(path: string): readonly string[] {
   return path === '/' ? [] : path.slice(1).split('/')
 }
 
-function newNode<Memory extends PlacedMemory>(name: string): PathNode<Memory> {
-  return { name, count: 0, bytes: 0, memory: undefined, children: new Map() }
+/** A directory of memories whose paths are equal up to `start`, where the next name begins. */
+function directoryOf<Memory extends PlacedMemory>(
+  name: string,
+  memories: readonly Memory[],
+  start: number,
+): PathNode<Memory> {
+  const files: PathNode<Memory>[] = []
+  const below = new Map<string, Memory[]>()
+  for (const memory of memories) {
+    const end = memory.path.indexOf('/', start)
+    if (end === -1) files.push(fileOf(memory.path.slice(start), memory))
+    else {
+      const child = memory.path.slice(start, end)
+      const known = below.get(child)
+      if (known === undefined) below.set(child, [memory])
+      else known.push(memory)
+    }
+  }
+  const directories = Array.from(below, ([child, some]) => {
+    return directoryOf(child, some, start + child.length + 1)
+  })
+  const nodes = [...files, ...directories]
+  const names = nodes.map((node) => node.name)
+  const children = SharedMap.ofLists(names, nodes)
+  if (children.size < nodes.length) throw pathConflict()
+  const bytes = nodes.reduce((sum, node) => sum + node.bytes, 0)
+  return { name, count: memories.length, bytes, memory: undefined, children }
 }
 
-function copyOf<Memory extends PlacedMemory>(node: PathNode<Memory>): PathNode<Memory> {
-  const children = [...node.children].map(([name, child]) => [name, copyOf(child)] as const)
-  return { ...node, children: new Map(children) }
+function fileOf<Memory extends PlacedMemory>(name: string, memory: Memory): PathNode<Memory> {
+  return { name, count: 1, bytes: memory.size, memory, children: noChildren }
 }
 
-function grow(node: PathNode<PlacedMemory>, memory: PlacedMemory): void {
-  node.count += 1
-  node.bytes += memory.size
+function added<Memory extends PlacedMemory>(
+  node: PathNode<Memory> | undefined,
+  names: readonly string[],
+  at: number,
+  memory: Memory,
+): PathNode<Memory> {
+  const name = names[at - 1] ?? ''
+  if (node?.memory !== undefined) throw pathConflict()
+  if (at === names.length) {
+    if (node !== undefined) throw pathConflict()
+    return fileOf(name, memory)
+  }
+  const { count, bytes, children } = node ?? emptyDirectory<Memory>()
+  const next = names[at] ?? ''
+  const child = added(children.get(next), names, at + 1, memory)
+  return {
+    name,
+    count: count + 1,
+    bytes: bytes + memory.size,
+    memory: undefined,
+    children: children.with(next, child),
+  }
 }
 
-function shrink(node: PathNode<PlacedMemory>, memory: PlacedMemory): void {
-  node.count -= 1
-  node.bytes -= memory.size
+/** Undefined if no memory is left below the node. */
+function removed<Memory extends PlacedMemory>(
+  node: PathNode<Memory>,
+  names: readonly string[],
+  at: number,
+  memory: Memory,
+): PathNode<Memory> | undefined {
+  if (node.count === 1) return undefined
+  const name = names[at] ?? ''
+  const child = node.children.get(name)
+  if (child === undefined) return node
+  const rest = removed(child, names, at + 1, memory)
+  const children = rest === undefined ? node.children.without(name) : node.children.with(name, rest)
+  return { ...node, count: node.count - 1, bytes: node.bytes - memory.size, children }
+}
+
+function emptyDirectory<Memory extends PlacedMemory>(): Pick<
+  PathNode<Memory>,
+  'count' | 'bytes' | 'children'
+> {
+  return { count: 0, bytes: 0, children: noChildren }
+}
+
+/** Shared by all files. */
+const noChildren: SharedMap<never> = SharedMap.of()
+
+function pathConflict(): StoreError {
+  return new StoreError('row_path_conflict', 'A change puts two memories at overlapping paths')
 }

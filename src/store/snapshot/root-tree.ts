@@ -16,8 +16,7 @@ export function* encodeRoot(
   snapshot: Snapshot,
   into: NewObject[],
 ): Generator<undefined, Oid> {
-  const tree = yield* snapshot.tree()
-  const memories = yield* tree.encode(into)
+  const memories = yield* snapshot.current.tree.encode(into)
   const { keyring, settings } = snapshot
   const entries = rootEntries(storeId, { keyring: keyring.oid, settings: settings.oid, memories })
   const root = newObject('tree', encodeTree(entries))

@@ -1,7 +1,7 @@
 // The state at a verified head, decrypted, in RAM: the current version of every memory, the
-// directory tree, the radix tree, and what the next record must continue (FORMAT §6.4). `apply`
-// moves it by one commit and returns an undo, because a batch that fails to reach the disk must
-// leave no trace.
+// directory tree, and what the next record must continue (FORMAT §6.4). Immutable: `apply` gives
+// the state after one more commit, which shares all unchanged parts; a caller that keeps the
+// earlier state can go back to it.
 
 import type { ChangeRecord, GrantTerms } from '../../format/change-record.ts'
 import type { LastRecord } from '../../format/directory-succession.ts'
@@ -12,8 +12,8 @@ import { atOnce } from '../../time-slice.ts'
 import { CurrentVersions } from './current-versions.ts'
 import type { ObjectSource } from './git-reads.ts'
 import type { CurrentVersion } from './live-memory.ts'
-import { MemoryTree } from './memory-tree.ts'
 import { PathTree } from './path-tree.ts'
+import { SharedMap } from './shared-map.ts'
 
 /** The newest record of one device in the past of the head. */
 export interface DeviceState {
@@ -87,7 +87,7 @@ export interface Effect {
 
 /** The last records that a removal names (FORMAT §7.1): none of a device that is forked. */
 export function lastRecords(
-  devices: ReadonlyMap<string, DeviceState>,
+  devices: SharedMap<DeviceState>,
 ): (deviceId: string) => LastRecord | undefined {
   return (deviceId) => {
     const state = devices.get(deviceId)
@@ -106,59 +106,64 @@ export function authorState(
 
 const noDevices: ReadonlyMap<string, DeviceState> = new Map()
 
-export type Undo = () => void
-
-/** What the cached snapshot of a device has of this one. */
-export interface Kept {
-  /** Its head, when all memories were written. */
-  readonly base: Oid
-  /** How many redacted versions it has. */
-  readonly redacted: number
-  /** The memories that may have changed since. */
-  readonly changed: Set<string>
+/** What a snapshot consists of. */
+interface Parts {
+  readonly head: Head
+  readonly keyring: KeyringState
+  readonly settings: SettingsState
+  readonly current: CurrentVersions
+  readonly devices: SharedMap<DeviceState>
+  readonly grants: SharedMap<GrantState>
+  /** Every version that a redact record names (R of FORMAT §8.1). */
+  readonly redacted: ReadonlySet<string>
+  readonly paths: PathTree
+  /** Whether it was read from a cache, and its tree not compared with the head's yet. */
+  readonly isCached: boolean
 }
 
-export class Snapshot {
-  head: Head
-  keyring: KeyringState
-  settings: SettingsState
+interface Contents extends Partial<Pick<Parts, 'devices' | 'grants' | 'redacted'>> {
+  readonly memories?: Iterable<readonly [memoryId: string, CurrentVersion]>
+}
+
+export class Snapshot implements Parts {
+  readonly head: Head
+  readonly keyring: KeyringState
+  readonly settings: SettingsState
   readonly current: CurrentVersions
-  readonly devices: Map<string, DeviceState>
-  readonly grants: Map<string, GrantState>
-  /** Every version that a redact record names (R of FORMAT §8.1). */
-  readonly redacted: Set<string>
+  readonly devices: SharedMap<DeviceState>
+  readonly grants: SharedMap<GrantState>
+  readonly redacted: ReadonlySet<string>
   readonly paths: PathTree
-  /** Undefined if it is not cached. */
-  kept: Kept | undefined
-  #tree: MemoryTree | undefined
-  /** The root tree that was verified with these contents, until they change. */
-  #verified: { readonly objects: ObjectSource; readonly tree: Oid } | undefined
+  readonly isCached: boolean
 
-  /** A snapshot without contents, or with those of another one. */
-  constructor(head: Head, keyring: KeyringState, settings: SettingsState, contents?: Snapshot) {
-    this.head = head
-    this.keyring = keyring
-    this.settings = settings
-    this.current = contents?.current.copy() ?? new CurrentVersions()
-    this.devices = new Map(contents?.devices)
-    this.grants = new Map(contents?.grants)
-    this.redacted = new Set(contents?.redacted)
-    this.paths = contents?.paths.copy() ?? new PathTree()
-    const kept = contents?.kept
-    this.kept = kept && { ...kept, changed: new Set(kept.changed) }
+  readonly #parts: Parts
+
+  private constructor(parts: Parts) {
+    this.#parts = parts
+    this.head = parts.head
+    this.keyring = parts.keyring
+    this.settings = parts.settings
+    this.current = parts.current
+    this.devices = parts.devices
+    this.grants = parts.grants
+    this.redacted = parts.redacted
+    this.paths = parts.paths
+    this.isCached = parts.isCached
   }
 
-  /** An independent copy. */
-  copy(): Snapshot {
-    const copy = new Snapshot(this.head, this.keyring, this.settings, this)
-    copy.#tree = this.#tree?.copy()
-    copy.#verified = this.#verified
-    return copy
-  }
-
-  /** Call where `head` is verified: of its trees, only those that change are encoded. */
-  trustTrees(objects: ObjectSource): void {
-    this.#verified = { objects, tree: this.head.tree }
+  /**
+   * Without contents by default. Fast if the memories are in the order of the directory tree.
+   * Throws if the paths of two overlap.
+   */
+  static of(
+    state: Pick<Parts, 'head' | 'keyring' | 'settings'>,
+    { memories = [], ...others }: Contents = {},
+  ): Snapshot {
+    const all = [...memories]
+    const current = CurrentVersions.of(all)
+    const paths = PathTree.of(all.flatMap(([, { live }]) => live ?? []))
+    const nothing = { devices: noStates, grants: noStates, redacted: noVersions, isCached: false }
+    return new Snapshot({ ...nothing, ...others, ...state, current, paths })
   }
 
   /** The number of live memories. */
@@ -166,118 +171,53 @@ export class Snapshot {
     return this.paths.root.count
   }
 
-  /** Whether the radix tree was built; a snapshot from a cache starts without one. */
-  get hasTree(): boolean {
-    return this.#tree !== undefined
+  /** For a verified head: of its trees, only those that change are encoded. */
+  trusting(objects: ObjectSource): Snapshot {
+    return this.with({ current: this.current.trusting(objects, this.head.tree) })
   }
 
-  /** The radix tree, built in steps when it is first needed: reading does not need it. */
-  *tree(): Generator<undefined, MemoryTree> {
-    if (this.#tree !== undefined) return this.#tree
-    const tree = new MemoryTree()
-    for (const { live } of this.current.live()) {
-      tree.set(live.memoryId, live.blob)
-      yield
-    }
-    if (this.#verified !== undefined) tree.trust(this.#verified.objects, this.#verified.tree)
-    this.#tree = tree
-    return tree
+  /** The snapshot with other parts, which must fit the rest. */
+  with(parts: Partial<Parts>): Snapshot {
+    return new Snapshot({ ...this.#parts, ...parts })
   }
 
-  /** Adds versions of memories that it does not have, from the cache of a verified head. */
-  fill(versions: Iterable<readonly [memoryId: string, CurrentVersion]>): void {
-    for (const [memoryId, version] of versions) {
-      if (version.live !== undefined) this.paths.add(version.live)
-      this.current.set(memoryId, version)
-    }
-  }
-
-  apply(effect: Effect): Undo {
+  apply(effect: Effect): Snapshot {
     return atOnce(this.applying(effect))
   }
 
-  /** `apply` in steps, one for each memory. The snapshot must not be read before the last step. */
-  *applying(effect: Effect): Generator<undefined, Undo> {
-    const { head, keyring, settings } = this
-    // Without a tree by now, the one that is built later is of another head.
-    this.#verified = undefined
-    const before = yield* this.#replacing(effect.memories)
-    const devices = replaceIn(this.devices, effect.devices)
-    const grants = replaceIn(this.grants, effect.grants)
-    this.head = effect.head
-    this.keyring = effect.keyring ?? keyring
-    this.settings = effect.settings ?? settings
-    return () => {
-      atOnce(this.#replacing(before))
-      replaceIn(this.devices, devices)
-      replaceIn(this.grants, grants)
-      this.head = head
-      this.keyring = keyring
-      this.settings = settings
-    }
-  }
-
-  /** Sets the current versions and returns the previous ones; undefined removes a memory. */
-  *#replacing(
-    versions: ReadonlyMap<string, CurrentVersion | undefined>,
-  ): Generator<undefined, Map<string, CurrentVersion | undefined>> {
-    const before = new Map<string, CurrentVersion | undefined>()
-    for (const memoryId of versions.keys()) {
-      this.#tree?.reveal(memoryId)
-      this.kept?.changed.add(memoryId)
-    }
-    for (const memoryId of versions.keys()) {
-      const old = this.current.get(memoryId)
-      before.set(memoryId, old)
-      if (old?.live !== undefined) this.paths.remove(old.live)
+  /** `apply` in steps, two for each memory. */
+  *applying(effect: Effect): Generator<undefined, Snapshot> {
+    let { current, paths } = this
+    for (const memoryId of effect.memories.keys()) {
+      current.tree.reveal(memoryId)
+      const old = current.get(memoryId)?.live
+      if (old !== undefined) paths = paths.without(old)
       yield
     }
-    try {
-      for (const [memoryId, version] of versions) {
-        if (version?.live !== undefined) this.paths.add(version.live)
-        restore(this.current, memoryId, version)
-        this.#tree?.set(memoryId, version?.live?.blob)
-        yield
-      }
-    } catch (error) {
-      this.#putBack(before)
-      throw error
+    for (const [memoryId, version] of effect.memories) {
+      if (version.live !== undefined) paths = paths.with(version.live)
+      current = current.with(memoryId, version)
+      yield
     }
-    return before
-  }
-
-  /** Restores every memory of a change that was refused half-way. */
-  #putBack(before: ReadonlyMap<string, CurrentVersion | undefined>): void {
-    for (const [memoryId, old] of before) {
-      const now = this.current.get(memoryId)
-      if (now !== old && now?.live !== undefined) this.paths.remove(now.live)
-    }
-    for (const [memoryId, old] of before) {
-      if (old?.live !== undefined) this.paths.add(old.live)
-      restore(this.current, memoryId, old)
-      this.#tree?.set(memoryId, old?.live?.blob)
-    }
+    return new Snapshot({
+      head: effect.head,
+      keyring: effect.keyring ?? this.keyring,
+      settings: effect.settings ?? this.settings,
+      current,
+      devices: withAll(this.devices, effect.devices),
+      grants: withAll(this.grants, effect.grants),
+      redacted: this.redacted,
+      paths,
+      isCached: false,
+    })
   }
 }
 
-/** Sets values and returns the previous ones; undefined removes a key. */
-function replaceIn<K, V>(
-  map: Map<K, V>,
-  values: ReadonlyMap<K, V | undefined>,
-): ReadonlyMap<K, V | undefined> {
-  const before = new Map<K, V | undefined>()
-  for (const [key, value] of values) {
-    before.set(key, map.get(key))
-    restore(map, key, value)
-  }
-  return before
-}
+const noStates: SharedMap<never> = SharedMap.of()
+const noVersions: ReadonlySet<string> = new Set()
 
-function restore<K, V>(
-  map: { set(key: K, value: V): unknown; delete(key: K): unknown },
-  key: K,
-  value: V | undefined,
-): void {
-  if (value === undefined) map.delete(key)
-  else map.set(key, value)
+function withAll<V>(map: SharedMap<V>, added: ReadonlyMap<string, V>): SharedMap<V> {
+  let all = map
+  for (const [key, value] of added) all = all.with(key, value)
+  return all
 }

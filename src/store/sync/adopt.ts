@@ -48,9 +48,7 @@ export async function adopt(candidate: Candidate, author: Author): Promise<Adopt
   const head = theirs.snapshot.head.commit
   let done: Omit<Adopted, 'late'> = { reconciled: nothingMoved, head: undefined, merged: undefined }
   for (;;) {
-    const tip = await session.reading(({ head: ours, keyring, grants }) => {
-      return { head: ours, keyring, grants: new Map(grants) }
-    })
+    const tip = await session.reading((snapshot) => snapshot)
     const source = sourceWith(session, theirs)
     const keepsOurs = keepsOwnKeyring(session, tip, options)
     const how = { keepsOurs, signal: options.signal }
@@ -65,8 +63,7 @@ export async function adopt(candidate: Candidate, author: Author): Promise<Adopt
     done = {
       reconciled: addResult(done.reconciled, reconciled),
       head: seenAs(part),
-      // Without a merge the session has adopted this snapshot, so it must not be reused.
-      merged: reconciled.merge === undefined ? done.merged : part.snapshot,
+      merged: part.snapshot,
     }
     if (part === theirs) return { ...done, late: done.reconciled.leftLate }
   }
@@ -126,7 +123,7 @@ async function acceptObjects({ session, incoming }: Candidate, head: Oid): Promi
 async function reconcileOrErase(
   { session, theirs, incoming, options }: Candidate,
   part: RemoteHead,
-  tip: Pick<Snapshot, 'head' | 'keyring' | 'grants'>,
+  tip: Snapshot,
   author: Author,
 ): Promise<ReconcileResult | undefined> {
   try {

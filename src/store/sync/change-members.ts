@@ -138,8 +138,7 @@ async function takeBack(session: StoreSession, commit: Oid): Promise<boolean> {
     const common = { oid, height, record: before.head.record }
     await session.noteLeft({ records: [record], common, head: before.head })
     await session.seenRemotes.notePending(undefined)
-    const undo = session.adopt(before, session.epochs)
-    return { built: { head: before.head, objects: [], undo }, result: true }
+    return { built: { snapshot: before, objects: [] }, result: true }
   }
   return session.writing(write, true)
 }

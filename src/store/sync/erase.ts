@@ -77,7 +77,7 @@ export async function buildErasure(
     }
   }
   if (dead.size === 0) return undefined
-  return { head: session.snapshot.head, objects: [], dead, undo: () => undefined }
+  return { snapshot: session.snapshot, objects: [], dead }
 }
 
 /** The objects that a head has and would not have after our redactions. */

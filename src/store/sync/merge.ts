@@ -20,7 +20,7 @@ import type { History, HistorySource } from '../history/history.ts'
 import { planMerge } from '../merge/plan.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
-import type { Snapshot, Undo } from '../snapshot/snapshot.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { SyncOptions } from './options.ts'
 import {
   checkMayMerge,
@@ -47,8 +47,6 @@ export interface BothHeads {
   readonly objects: ObjectSource
   /** Receives new objects until the transition is on disk. */
   readonly made: Map<Oid, NewObject>
-  /** Receives what takes back the changes of the session. */
-  readonly undos: Undo[]
   /** The head of theirs, as it was received. */
   readonly head: Oid
   /** Whether an owner has decided to merge what a former owner redacted or set. */
@@ -62,7 +60,7 @@ export interface HeadsToMerge extends BothHeads {
 
 export interface MergedHeads extends Pick<ReconcileResult, 'outcomes'> {
   /** The newest commit, with the objects of all. */
-  readonly built: Pick<BuiltCommit, 'head' | 'objects'>
+  readonly built: Pick<BuiltCommit, 'snapshot' | 'objects'>
 }
 
 /** One merge, of their head or of one of its ancestors. */
@@ -76,7 +74,7 @@ interface Merging {
 interface Merged extends MergedHeads, Pick<Merging, 'past'> {}
 
 /**
- * Moves the session's snapshot to the merge. Throws `record_late`, `keyring_conflict`,
+ * Moves the session to the merge. Throws `record_late`, `keyring_conflict`,
  * `merge_held` or `permission_denied`; `change_too_large` if not even an ancestor of theirs is
  * small enough.
  */
@@ -110,7 +108,7 @@ export async function mergeAncestors(
 function concat(before: MergedHeads | undefined, { built, outcomes }: MergedHeads): MergedHeads {
   const objects = [...(before?.built.objects ?? []), ...built.objects]
   return {
-    built: { head: built.head, objects },
+    built: { snapshot: built.snapshot, objects },
     outcomes: [...(before?.outcomes ?? []), ...outcomes],
   }
 }
@@ -188,14 +186,11 @@ async function tryMerge(
   divergence: Divergence,
   keepsOurs: boolean,
 ): Promise<MergedHeads | undefined> {
-  const { undos } = merging.heads
-  const before = undos.length
   try {
     return await mergeOnce(merging, part, divergence, keepsOurs)
   } catch (error) {
-    if (!hasCode(error, 'change_too_large')) throw error
-    for (const undo of undos.splice(before).toReversed()) undo()
-    return undefined
+    if (hasCode(error, 'change_too_large')) return undefined
+    throw error
   }
 }
 
@@ -206,7 +201,7 @@ async function mergeOnce(
   keepsOurs: boolean,
 ): Promise<MergedHeads> {
   const { heads, author } = merging
-  const { session, undos } = heads
+  const { session } = heads
   const ours = session.snapshot
   const { other, open } = compareSnapshots(ours, theirs, divergence)
   if (other.areKeyringsApart) throw keyringConflictError(sourceOf(heads), divergence, false)
@@ -224,7 +219,7 @@ async function mergeOnce(
   await session.checkContents([], author)
   const context = await session.commitContext(time, author, other)
   const built = await buildMerge(context, ours, other, { rows, author })
-  undos.push(built.undo)
+  session.moveTo(built.snapshot)
   keepMerge(heads, built, rows, time)
   return { built, outcomes }
 }
@@ -251,7 +246,7 @@ function checkHeld(
 /** Notes a merge, on which another may be built. */
 function keepMerge(
   { made, theirs }: HeadsToMerge,
-  { objects, head, versionIds }: BuiltVersions,
+  { objects, snapshot: { head }, versionIds }: BuiltVersions,
   rows: readonly MergeRow[],
   time: number,
 ): void {

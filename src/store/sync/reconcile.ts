@@ -15,7 +15,7 @@ import { findRecord } from '../history/known-commit.ts'
 import { lowestOf, rewriteHead, type Rewritten } from '../redaction/rewrite.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
-import type { Head } from '../snapshot/snapshot.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import { buildErasure } from './erase.ts'
 import { type MergedHeads, mergeHeads } from './merge.ts'
 import type { SyncOptions } from './options.ts'
@@ -23,8 +23,8 @@ import { notCanonicalError } from './refusals.ts'
 import { compareSettings, includesRecord, isBuiltOnRedacted } from './remote-head.ts'
 import {
   type AppliedRedactions,
+  afterRewrite,
   loadTheirs,
-  moveToRewritten,
   type RemoteHead,
   RemoteHistory,
 } from './remote-history.ts'
@@ -54,7 +54,7 @@ export async function reconcile(
     if (findRecord(session, history, theirs.snapshot.head) !== undefined) {
       return { built: await buildErasure(session, [theirs], options), result: nothingMoved }
     }
-    return buildOrUndo(beginWork(session, history, theirs, options), author)
+    return reconcileHeads(beginWork(session, history, theirs, options), author)
   }
   const reconciled = await session.writing(write, true)
   if (reconciled !== undefined && reconciled.erased > 0) session.forgetAll()
@@ -75,8 +75,8 @@ function adoptSuccessor(
     received: records.size,
     hasMerges,
   } as const
-  const undo = session.adopt(snapshot, new Map([...session.epochs, ...epochs]))
-  return { built: { head: snapshot.head, objects: [], undo }, result }
+  const both = new Map([...session.epochs, ...epochs])
+  return { built: { snapshot, epochs: both, objects: [] }, result }
 }
 
 type ReconcileOptions = Pick<
@@ -104,25 +104,14 @@ function beginWork(
   const head = theirs.snapshot.head.commit
   const takesHeld = options.mergeHeld === head
   const source = { objects, storeId, epochs }
-  const heads = { session, history, theirs, objects, made, undos: [], head, takesHeld, options }
+  const heads = { session, history, theirs, objects, made, head, takesHeld, options }
   return { ...heads, source, dead: new Set() }
 }
 
-interface Built {
-  readonly built: BuiltCommit
-  readonly result: ReconcileResult
-}
-
-async function buildOrUndo(work: Work, author: Author): Promise<Built> {
-  try {
-    return await reconcileHeads(work, author)
-  } catch (error) {
-    undoAll(work)
-    throw error
-  }
-}
-
-async function reconcileHeads(work: Work, author: Author): Promise<Built> {
+async function reconcileHeads(
+  work: Work,
+  author: Author,
+): Promise<{ readonly built: BuiltCommit; readonly result: ReconcileResult }> {
   const { session, theirs, history } = work
   const compared = compare(work)
   const { oursIsPast, redactedByThem, redactedByUs } = compared
@@ -133,30 +122,27 @@ async function reconcileHeads(work: Work, author: Author): Promise<Built> {
   const redacts = redactedByThem.size > 0
   if (oursIsPast) {
     assert(redactedByUs.size === 0, 'a history has the redactions of what it contains')
-    const { head } = theirs.snapshot
-    work.undos.push(session.adopt(theirs.snapshot, work.source.epochs))
+    session.moveTo(theirs.snapshot, work.source.epochs)
     const received = countReceived(history, theirs)
-    return { built: transition(work, redacts, head), result: { ...compared.result, received } }
+    return { built: transition(work, redacts), result: { ...compared.result, received } }
   }
-  const divergence = await findDivergence(
-    work.source,
-    session.snapshot.head.commit,
-    theirs.snapshot.head.commit,
-    work.options.signal,
-  )
+  const { snapshot = theirs.snapshot } = theirsApplied ?? {}
+  const onto = { ...work, theirs: { ...theirs, snapshot } }
+  const [our, their] = [session.snapshot.head.commit, snapshot.head.commit]
+  const divergence = await findDivergence(work.source, our, their, work.options.signal)
   const received = divergence.theirs.commits.length
   const result = { ...compared.result, received }
   if (leaving === undefined) {
-    const { built, outcomes } = await merge(work, theirsApplied, divergence, author)
+    const { built, outcomes } = await merge(onto, theirsApplied, divergence, author)
     const theirsIntactBelow = theirsApplied?.intactBelow
     return {
-      built: transition(work, redacts, built.head, built.objects),
-      result: { ...result, merge: built.head.commit, outcomes, theirsIntactBelow },
+      built: transition(work, redacts, built.objects),
+      result: { ...result, merge: built.snapshot.head.commit, outcomes, theirsIntactBelow },
     }
   }
   const apart = { divergence, oursApplied, theirHistory: theirsApplied?.history }
-  const { head, objects, ...taken } = await takeTheirs(work, apart, leaving, author)
-  return { built: transition(work, redacts, head, objects), result: { ...result, ...taken } }
+  const { objects, ...taken } = await takeTheirs(onto, apart, leaving, author)
+  return { built: transition(work, redacts, objects), result: { ...result, ...taken } }
 }
 
 function merge(
@@ -166,7 +152,7 @@ function merge(
   author: Author,
 ): Promise<MergedHeads> {
   const { session, theirs, options, source } = work
-  work.undos.push(session.adopt(session.snapshot, source.epochs))
+  session.moveTo(session.snapshot, source.epochs)
   const loadRemoteHistory = async (): Promise<RemoteHistory> =>
     applied?.past ?? new RemoteHistory(await loadTheirs(session, theirs, options))
   return mergeHeads({ ...work, loadRemoteHistory }, author, divergence)
@@ -236,7 +222,7 @@ async function rewriteOurs(
   const { head, tree, commits } = rewritten
   const record = toHex(snapshot.head.record)
   if (isPast && theirs.records.get(record) !== head) throw notCanonicalError()
-  work.undos.push(moveToRewritten(snapshot, { commit: head, tree }, versionIds))
+  session.moveTo(afterRewrite(snapshot, { commit: head, tree }, versionIds))
   return { commits, versionIds }
 }
 
@@ -245,6 +231,7 @@ interface RewrittenTheirs {
   /** As it was before. */
   readonly history: History
   readonly past: RemoteHistory
+  readonly snapshot: Snapshot
   /** The height from which on commits were rewritten. */
   readonly intactBelow: number
 }
@@ -255,14 +242,14 @@ async function rewriteTheirs(
   versionIds: ReadonlySet<string>,
 ): Promise<RewrittenTheirs | undefined> {
   if (versionIds.size === 0) return undefined
-  const { session, theirs, options, undos } = work
+  const { session, theirs, options } = work
   const history = await loadTheirs(session, theirs, options)
   const rewritten = await rewrite(work, history, versionIds)
   if (rewritten === undefined) return undefined
   const { head, tree, commits } = rewritten
-  undos.push(moveToRewritten(theirs.snapshot, { commit: head, tree }, versionIds))
+  const snapshot = afterRewrite(theirs.snapshot, { commit: head, tree }, versionIds)
   const past = new RemoteHistory(history, { commits, versionIds })
-  return { history, past, intactBelow: lowestOf(history, rewritten) }
+  return { history, past, snapshot, intactBelow: lowestOf(history, rewritten) }
 }
 
 async function rewrite(
@@ -295,17 +282,12 @@ function isRoot(tree: Uint8Array): boolean {
   return findTreeEntry(tree, '100644', 'keyring') !== undefined
 }
 
+/** The move of the branch to where the session is now. */
 function transition(
-  work: Work,
+  { session, dead }: Work,
   redacts: boolean,
-  head: Head,
   objects: readonly NewObject[] = [],
 ): BuiltCommit {
-  const { dead } = work
-  const undo = (): void => undoAll(work)
-  return { head, objects, undo, ...((redacts || dead.size > 0) && { dead }) }
-}
-
-function undoAll({ undos }: Work): void {
-  for (const undo of undos.splice(0).toReversed()) undo()
+  const { snapshot } = session
+  return { snapshot, objects, ...((redacts || dead.size > 0) && { dead }) }
 }

@@ -64,11 +64,11 @@ async function verifyHead(
   options: RemoteHeadOptions,
 ): Promise<RemoteHead> {
   const { source, how, found } = await beginWith(from, head, options)
-  const copyAt = (commit: Oid): Promise<Snapshot | undefined> =>
-    from.session.reading((now) => (now.head.commit === commit ? now.copy() : undefined))
+  const findAt = (commit: Oid): Promise<Snapshot | undefined> =>
+    from.session.reading((now) => (now.head.commit === commit ? now : undefined))
   const { snapshot, base } =
     (await verifyFromMerged(source, history, head, how)) ??
-    (await verifyRewritten(source, history, head, how, copyAt))
+    (await verifyRewritten(source, history, head, how, findAt))
   const { oid = '', height = 0 } = (base === -1 ? undefined : history.commits.at(base)) ?? {}
   const common = oid === '' ? undefined : { oid, height }
   return { ...found(), snapshot, base: common, isSuccessor: false }
@@ -85,9 +85,10 @@ export function verifySuccessor(
 ): Promise<RemoteHead | undefined> {
   return onOneState(from.session, async () => {
     const { source, how, found } = await beginWith(from, head, options)
-    const snapshot = await from.session.reading((now) => now.copy())
-    const { commit: oid, height } = snapshot.head
-    if (!(await verifyDescent(source, snapshot, head, how))) return undefined
+    const ours = await from.session.reading((now) => now)
+    const { commit: oid, height } = ours.head
+    const snapshot = await verifyDescent(source, ours, head, how)
+    if (snapshot === undefined) return undefined
     return { ...found(), snapshot, base: { oid, height }, isSuccessor: true }
   })
 }
@@ -137,8 +138,8 @@ async function verifyFromMerged(
   if (merged === undefined) return undefined
   const known = history.findCommit(merged.head.commit, merged.head.height)
   if (known === undefined) return undefined
-  const isDescent = await verifyDescent(source, merged, head, how)
-  return isDescent ? { snapshot: merged, base: known.position } : undefined
+  const snapshot = await verifyDescent(source, merged, head, how)
+  return snapshot && { snapshot, base: known.position }
 }
 
 /** Whether their head contains what the remote has shown before, except late commits. */

@@ -25,7 +25,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { CurrentVersion, LiveMemory } from '../snapshot/live-memory.ts'
 import type { PathTree } from '../snapshot/path-tree.ts'
-import type { Head, Snapshot, Undo } from '../snapshot/snapshot.ts'
+import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
 
@@ -91,8 +91,7 @@ export class RemoteHistory {
     const snapshot = await inSlices(snapshotAt(source, past, newest), options.signal)
     if (this.#redactions === undefined) return snapshot
     const tree = treeOf(readCommitBytes(source.objects, oid))
-    moveToRewritten(snapshot, { commit: oid, tree }, this.#redactions.versionIds)
-    return snapshot
+    return afterRewrite(snapshot, { commit: oid, tree }, this.#redactions.versionIds)
   }
 
   /** The same once an ancestor is merged into ours. */
@@ -128,11 +127,11 @@ export class RemoteHistory {
 }
 
 /** The records at a rewritten head are the same, and erased versions are not live. */
-export function moveToRewritten(
+export function afterRewrite(
   snapshot: Snapshot,
   head: Pick<Head, 'commit' | 'tree'>,
   versionIds: ReadonlySet<string>,
-): Undo {
+): Snapshot {
   const memories = new Map<string, CurrentVersion>()
   for (const version of snapshot.current.live()) {
     if (!versionIds.has(version.versionId)) continue
@@ -144,13 +143,9 @@ export function moveToRewritten(
     keyring: undefined,
     settings: undefined,
   }
-  const undo = snapshot.apply({ head: { ...snapshot.head, ...head }, memories, ...unchanged })
-  const added = [...versionIds].filter((id) => !snapshot.redacted.has(id))
-  for (const versionId of added) snapshot.redacted.add(versionId)
-  return () => {
-    undo()
-    for (const versionId of added) snapshot.redacted.delete(versionId)
-  }
+  const redacted = new Set([...snapshot.redacted, ...versionIds])
+  const rewritten = { head: { ...snapshot.head, ...head }, memories, ...unchanged }
+  return snapshot.with({ redacted }).apply(rewritten)
 }
 
 interface NewVersion {

@@ -29,7 +29,7 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
-import type { Head, Snapshot } from '../snapshot/snapshot.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
 import { type BothHeads, type HeadsToMerge, mergeAncestors } from './merge.ts'
 import type { SyncOptions } from './options.ts'
 import { type LeftLine, planRepeats } from './redo.ts'
@@ -141,25 +141,24 @@ export interface TakenTheirs extends Pick<
   ReconcileResult,
   'merge' | 'outcomes' | 'settings' | 'hasRepeated' | 'leftLate'
 > {
-  readonly head: Head
   readonly objects: readonly NewObject[]
 }
 
-/** Moves to theirs, with what of ours can be merged into it; the caller undoes all on failure. */
+/** Moves to theirs, with what of ours can be merged into it. */
 export async function takeTheirs(
   heads: FollowingHeads,
   { divergence, oursApplied, theirHistory }: Apart,
   leaving: Leaving,
   author: Author,
 ): Promise<TakenTheirs> {
-  const { session, source, history: ours, theirs, undos, options } = heads
+  const { session, source, history: ours, theirs, options } = heads
   const { settings } = session.snapshot
   const { deviceId } = session.identity
   const leftLate = describeLeft(source, leaving, deviceId)
   await noteDropped(heads, leaving.left, divergence)
   const history = theirHistory ?? (await loadTheirs(session, theirs, options))
   const swapped = swap(heads, history, oursApplied, leaving.commits)
-  undos.push(session.adopt(theirs.snapshot, source.epochs))
+  session.moveTo(theirs.snapshot, source.epochs)
   const merged = await mergeAncestors(swapped, author, leaving.parts)
   const objects = [...(merged?.built.objects ?? [])]
   for (const object of objects) heads.made.set(object.oid, object)
@@ -169,9 +168,8 @@ export async function takeTheirs(
   const repeated = leaving.repeats ? await writeAgain({ ...heads, line }, deviceId, author) : []
   const isSame = equalBytes(settings.record, session.snapshot.settings.record)
   return {
-    head: session.snapshot.head,
     objects: [...objects, ...repeated],
-    merge: merged?.built.head.commit,
+    merge: merged?.built.snapshot.head.commit,
     outcomes: merged?.outcomes ?? [],
     settings: isSame ? undefined : 'replaced',
     hasRepeated: repeated.length > 0,
@@ -235,14 +233,14 @@ async function noteDropped(
 }
 
 /** Where changes are written again, on the session's snapshot. */
-interface WritingAgain extends Pick<HeadsToMerge, 'session' | 'made' | 'undos'> {
+interface WritingAgain extends Pick<HeadsToMerge, 'session' | 'made'> {
   readonly line: LeftLine
   readonly options: Pick<SyncOptions, 'signal'>
 }
 
 /** Writes again what one device wrote on a line that is left, in as few commits as it needs. */
 async function writeAgain(
-  { session, made, undos, line, options }: WritingAgain,
+  { session, made, line, options }: WritingAgain,
   deviceId: string,
   author: Author,
 ): Promise<readonly NewObject[]> {
@@ -258,7 +256,7 @@ async function writeAgain(
     if (rows.length === 0) continue
     const context = await session.commitContext(now, by)
     const built = await buildChange(context, snapshot, rows, by)
-    undos.push(built.undo)
+    session.moveTo(built.snapshot)
     for (const object of built.objects) {
       made.set(object.oid, object)
       objects.push(object)
@@ -298,7 +296,7 @@ export async function writeAllAgain(
     const contents = { ...session.contents, objects: { read }, epochs: source.epochs }
     const followed = await session.historyNow(options)
     const line = { history, followed, positions, contents }
-    const built = await buildAgain({ session, made, undos: [], line, options }, inForce, author)
+    const built = await buildAgain({ session, made, line, options }, inForce, author)
     return { built, result: inForce.map((deviceId) => formatId('device', deviceId)) }
   }
   return session.writing(write, true)
@@ -311,17 +309,9 @@ async function buildAgain(
   author: Author,
 ): Promise<BuiltCommit | undefined> {
   const objects: NewObject[] = []
-  const undo = (): void => {
-    for (const one of writing.undos.splice(0).toReversed()) one()
-  }
-  try {
-    for (const deviceId of deviceIds) objects.push(...(await writeAgain(writing, deviceId, author)))
-  } catch (error) {
-    undo()
-    throw error
-  }
-  const { head } = writing.session.snapshot
-  return objects.length === 0 ? undefined : { head, objects, undo }
+  for (const deviceId of deviceIds) objects.push(...(await writeAgain(writing, deviceId, author)))
+  const { snapshot } = writing.session
+  return objects.length === 0 ? undefined : { snapshot, objects }
 }
 
 /** For the note: the newest commit of the device, and why it is not in the history. */

@@ -15,6 +15,7 @@ import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { getBlob, getEntry, getTree } from '../snapshot/git-reads.ts'
 import type { CurrentVersion } from '../snapshot/live-memory.ts'
+import { SharedMap } from '../snapshot/shared-map.ts'
 import { authorState, type DeviceState, type GrantState, Snapshot } from '../snapshot/snapshot.ts'
 import { comparison } from '../snapshot/tree-diff.ts'
 
@@ -39,28 +40,27 @@ export function* snapshotAt(
     )
   const keyring = lastOf(bringsKeyring)
   const settings = lastOf((kind) => kind === 'genesis' || kind === 'settings')
-  const snapshot = new Snapshot(
+  const state = {
     head,
-    readKeyringState(source, entryOf(source, keyring, 'keyring'), keyring.hash),
-    readSettingsState(source, entryOf(source, settings, 'settings'), {
+    keyring: readKeyringState(source, entryOf(source, keyring, 'keyring'), keyring.hash),
+    settings: readSettingsState(source, entryOf(source, settings, 'settings'), {
       record: settings.hash,
       height: settings.record.height,
       updated: settings.record.time,
       created: history.commits.at(0)?.time ?? 0,
     }),
-  )
+  }
   const kidOf = yield* sealedUnder(source, history, position)
   const blobs = yield* blobsOf(source, last)
   const memories = yield* currentVersions(history, position, blobs, kidOf)
-  const devices = yield* deviceStates(source, history, position)
-  const grants = yield* grantStates(source, history, position)
-  const effect = { head, memories, devices, grants, keyring: undefined, settings: undefined }
-  yield* snapshot.applying(effect)
+  const devices = SharedMap.of(yield* deviceStates(source, history, position))
+  const grants = SharedMap.of(yield* grantStates(source, history, position))
+  const redacted = new Set<string>()
   for (const { redacts } of history.commits.range(0, position + 1)) {
-    for (const versionId of redacts) snapshot.redacted.add(versionId)
+    for (const versionId of redacts) redacted.add(versionId)
     yield
   }
-  return snapshot
+  return Snapshot.of(state, { memories, devices, grants, redacted })
 }
 
 /** The epoch that a commit is sealed under: that of the newest keyring in its past. */

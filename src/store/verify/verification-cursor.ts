@@ -1,14 +1,14 @@
-// The position of the snapshot while a history is verified, and the commits that are kept because
-// not all later ones descend from them: the snapshot moves back to one to begin another branch, and
-// a merge compares its parents with them. In a linear history only the newest commit is kept.
+// The verified commits that are kept because not all later ones descend from them: another branch
+// begins at the snapshot of one, and a merge compares its parents with them. In a linear history
+// only the newest commit is kept.
 
 import { compareBytes } from '../../bytes.ts'
 import type { Directory } from '../../format/directory.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { heldOf, lateOf, type SideCommit } from '../access/lateness.ts'
-import { compareSnapshots, type OtherTip, type Touched } from '../commits/divergence.ts'
+import { compareSnapshots, type Touched } from '../commits/divergence.ts'
 import { Frontier } from '../commits/frontier.ts'
-import { beforeGenesis, type Head, type Snapshot, type Undo } from '../snapshot/snapshot.ts'
+import { beforeGenesis, type Head, type Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from './checked-commit.ts'
 import type { Cursor, OwnPart, Verified } from './verify-commit.ts'
 import type { MergeContext, Merging } from './verify-rows.ts'
@@ -23,106 +23,86 @@ interface Node {
   readonly directory: Directory
   /** The number of children that are not verified yet. */
   childrenLeft: number
-}
-
-/** A commit that the snapshot has passed, and how to undo that. */
-interface Passed {
-  readonly node: Node
-  readonly undo: Undo
+  /** Undefined once all children are verified. */
+  snapshot: Snapshot | undefined
 }
 
 /** At most this many commits are kept before unneeded ones are looked for. */
 const KEPT_MIN = 32
 
 export class VerificationCursor implements Cursor {
-  readonly #snapshot: Snapshot
+  /** At the newest commit. */
+  #snapshot: Snapshot
   readonly #children: ReadonlyMap<Oid, number>
-  /** From the oldest commit that the snapshot may go back to, to its current one. */
-  readonly #path: Passed[] = []
-  readonly #mayRewind: boolean
+  /** The commits with children that are not verified yet, the newest last. */
+  #open: readonly Node[] = []
   readonly #nodes: Map<Oid, Node> = new Map()
   #keptMax = KEPT_MIN
-  /** The number of commits with children that are not verified yet. */
-  #open = 0
   #elsewhere: { readonly at: Oid; readonly versionIds: ReadonlySet<string> } | undefined
 
   /**
    * Begins at the snapshot's head. `children` has the number of children of each commit that does
-   * not have exactly one. With `mayRewind`, `rewind` can undo everything.
+   * not have exactly one.
    */
-  constructor(snapshot: Snapshot, children: ReadonlyMap<Oid, number>, mayRewind: boolean) {
+  constructor(snapshot: Snapshot, children: ReadonlyMap<Oid, number>) {
     this.#snapshot = snapshot
     this.#children = children
-    this.#mayRewind = mayRewind
-    const { head } = snapshot
-    if (head !== beforeGenesis) this.#advance(head, noChanges, [], () => undefined)
+    if (snapshot.head !== beforeGenesis) this.#keep(snapshot, noChanges, [])
+  }
+
+  get snapshot(): Snapshot {
+    return this.#snapshot
   }
 
   /**
-   * Moves the snapshot to the parent of a commit, or to the parent of a merge that was verified
-   * last. Without such a parent the snapshot does not move, and the commit is refused later.
+   * The snapshot of the parent of a commit, or of the parent of a merge that was verified last. A
+   * commit without such a parent gets the newest one, and is refused later.
    */
-  enter(commit: CheckedCommit): MergeContext {
-    const { parents } = commit
-    const at = this.#path.findLastIndex(({ node }) => parents.includes(node.head.commit))
-    if (at !== -1) this.#goBackTo(at)
-    const isElsewhere = (versionId: string): boolean => this.#isElsewhere(versionId)
+  enter({ parents }: CheckedCommit): MergeContext & { readonly snapshot: Snapshot } {
+    const parent = this.#open.findLast(({ head }) => parents.includes(head.commit))
+    const snapshot = parent?.snapshot ?? this.#snapshot
+    const here = snapshot.head.commit
+    const isElsewhere = (versionId: string): boolean => this.#isElsewhere(here, versionId)
     const [one, two] = parents
-    if (at === -1 || one === undefined || two === undefined) return { isElsewhere }
-    const here = this.#snapshot.head.commit
+    if (parent === undefined || one === undefined || two === undefined) {
+      return { snapshot, isElsewhere }
+    }
     const merging = this.#merge(this.#nodes.get(here), this.#nodes.get(here === one ? two : one))
-    return { isElsewhere, merging }
+    return { snapshot, isElsewhere, merging }
   }
 
-  /** Notes that the snapshot has moved to a commit. */
-  add(commit: CheckedCommit, { own, undo }: Verified): void {
+  add(commit: CheckedCommit, { own, snapshot }: Verified): void {
     const parents: Node[] = []
     for (const oid of commit.parents) {
-      const onPath = this.#path.at(-1)?.node
-      const node = onPath?.head.commit === oid ? onPath : this.#nodes.get(oid)
+      const node = this.#open.find(({ head }) => head.commit === oid)
       if (node === undefined) continue
       node.childrenLeft -= 1
-      if (node.childrenLeft === 0) this.#open -= 1
+      if (node.childrenLeft === 0) {
+        node.snapshot = undefined
+        this.#open = this.#open.filter((other) => other !== node)
+      }
       if (this.#nodes.has(oid)) parents.push(node)
     }
-    this.#advance(this.#snapshot.head, own, parents, undo)
-    this.#dropUnneeded()
+    this.#snapshot = snapshot
+    this.#keep(snapshot, own, parents)
+    if (this.#nodes.size > this.#keptMax) this.#dropCommonAncestors()
   }
 
-  /** Moves the snapshot back to where the cursor began. */
-  rewind(): void {
-    for (const { undo } of this.#path.splice(0).toReversed()) undo()
-  }
-
-  #advance(head: Head, own: OwnPart, parents: readonly Node[], undo: Undo): void {
+  #keep(snapshot: Snapshot, own: OwnPart, parents: readonly Node[]): void {
+    const { head, keyring } = snapshot
     const childrenLeft = this.#children.get(head.commit) ?? 1
-    const { directory } = this.#snapshot.keyring
-    const node = { head, parents, own, directory, childrenLeft }
-    if (childrenLeft > 0) this.#open += 1
-    this.#path.push({ node, undo })
-    if (this.#open > 1) this.#nodes.set(head.commit, node)
+    const node = { head, parents, own, directory: keyring.directory, childrenLeft, snapshot }
+    if (childrenLeft > 0) this.#open = [...this.#open, node]
+    if (this.#open.length > 1) this.#nodes.set(head.commit, node)
     // Not each time: V8 keeps a chain of the tables of a map that is cleared often.
     else if (this.#nodes.size > 0) this.#nodes.clear()
-  }
-
-  #goBackTo(at: number): void {
-    for (const { undo } of this.#path.splice(at + 1).toReversed()) undo()
-  }
-
-  /** Drops what no later commit needs. */
-  #dropUnneeded(): void {
-    // The last one is the snapshot's commit; the others serve to go back.
-    while (!this.#mayRewind && this.#path.length > 1 && this.#path[0]?.node.childrenLeft === 0) {
-      this.#path.shift()
-    }
-    if (this.#nodes.size > this.#keptMax) this.#dropCommonAncestors()
   }
 
   /** Drops the ancestors of every commit with children to come: no two of these differ in them. */
   #dropCommonAncestors(): void {
     const tips = [...this.#nodes.values()].filter(({ childrenLeft }) => childrenLeft > 0)
     // Otherwise one of them is not kept, and is an ancestor of all that are.
-    if (tips.length === this.#open) {
+    if (tips.length === this.#open.length) {
       const pasts = tips.map((tip) => pastOf(tip))
       const [first = new Set<Node>(), ...others] = pasts
       const common = [...first].filter((node) => others.every((past) => past.has(node)))
@@ -134,10 +114,9 @@ export class VerificationCursor implements Cursor {
     this.#keptMax = Math.max(KEPT_MIN, 2 * this.#nodes.size)
   }
 
-  /** Whether a version was written by a commit outside the past of the snapshot. */
-  #isElsewhere(versionId: string): boolean {
+  /** Whether a version was written by a commit outside the past of `commit`. */
+  #isElsewhere(commit: Oid, versionId: string): boolean {
     if (this.#nodes.size === 0) return false
-    const { commit } = this.#snapshot.head
     if (this.#elsewhere?.at !== commit) {
       const here = this.#nodes.get(commit)
       const past = here === undefined ? new Set<Node>() : pastOf(here)
@@ -149,13 +128,12 @@ export class VerificationCursor implements Cursor {
 
   /** Undefined if one parent is an ancestor of the other. */
   #merge(ours: Node | undefined, theirs: Node | undefined): Merging | undefined {
-    if (ours === undefined || theirs === undefined) return undefined
+    if (ours?.snapshot === undefined || theirs?.snapshot === undefined) return undefined
     const sides = divergenceOf(ours, theirs)
     if (sides.ours.length === 0 || sides.theirs.length === 0) return undefined
     const divergence = { ours: touchedBy(sides.ours), theirs: touchedBy(sides.theirs) }
-    const tip = tipOf(theirs.head, inOrder(sides.theirs), this.#snapshot)
-    const { other, open } = compareSnapshots(this.#snapshot, tip, divergence)
-    const after = (other.keyring ?? this.#snapshot.keyring).directory
+    const { other, open } = compareSnapshots(ours.snapshot, theirs.snapshot, divergence)
+    const after = (other.keyring ?? ours.snapshot.keyring).directory
     const ofSide = { ours: commitsOf(sides.ours), theirs: commitsOf(sides.theirs) }
     const judgings = {
       ours: { before: ours.directory, after, other: ofSide.theirs },
@@ -237,27 +215,6 @@ function touchedBy(nodes: readonly Node[]): Touched {
     hasKeyring: nodes.some(({ own }) => own.keyring !== undefined),
   }
 }
-
-/** The state at a head of all that these commits touched: the last write is the newest. */
-function tipOf(head: Head, nodes: readonly Node[], { keyring, settings }: Snapshot): OtherTip {
-  return {
-    head,
-    current: new Map(nodes.flatMap(({ own }) => [...own.memories])),
-    devices: new Map(nodes.flatMap(({ own }) => [...own.devices])),
-    grants: new Map(nodes.flatMap(({ own }) => [...own.grants])),
-    keyring: lastOf(nodes, ({ own }) => own.keyring) ?? keyring,
-    settings: lastOf(nodes, ({ own }) => own.settings) ?? settings,
-    redacted: noVersions,
-  }
-}
-
-function lastOf<T>(nodes: readonly Node[], find: (node: Node) => T | undefined): T | undefined {
-  const last = nodes.findLast((node) => find(node) !== undefined)
-  return last && find(last)
-}
-
-/** Redacted versions belong to the whole head, not to its branches (FORMAT §8.1). */
-const noVersions: ReadonlySet<string> = new Set()
 
 const noChanges: OwnPart = {
   side: { author: undefined, isOwners: false, ends: [] },

@@ -1,4 +1,4 @@
-// Checks one commit against the history before it and moves the snapshot to it: the second half of
+// Checks one commit against the history before it and applies it to a snapshot: the second half of
 // FORMAT §8, except for the rows (verify-rows.ts). Each check throws its own error code; none
 // returns a boolean.
 
@@ -30,7 +30,6 @@ import {
   lastRecords,
   type SettingsState,
   type Snapshot,
-  type Undo,
 } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from './checked-commit.ts'
 import {
@@ -51,32 +50,27 @@ export interface OwnPart extends Pick<Effect, 'memories' | 'keyring' | 'settings
   readonly grants: ReadonlyMap<string, GrantState>
 }
 
-/** The result of verifying a commit, to which the snapshot has moved. */
+/** The result of verifying a commit, with the snapshot after it. */
 export interface Verified {
   readonly own: OwnPart
-  readonly undo: Undo
+  readonly snapshot: Snapshot
 }
 
-/** Moves a snapshot from commit to commit. */
+/** Has the snapshots of the commits that were verified and are still needed. */
 export interface Cursor {
-  /** Moves the snapshot to a verified parent of the commit, if there is one. */
-  enter(commit: CheckedCommit): MergeContext
-  /** Called once the snapshot has moved to the commit. */
+  /** The snapshot of a verified parent of the commit, if there is one. */
+  enter(commit: CheckedCommit): MergeContext & { readonly snapshot: Snapshot }
   add(commit: CheckedCommit, verified: Verified): void
 }
 
-/**
- * Verifies a commit after its parents and moves the snapshot to it. Runs in steps, a few for each
- * row; the snapshot must not be read before the last one.
- */
+/** Verifies a commit after its parents. Runs in steps, a few for each row. */
 export function* verifyChecked(
   context: VerifyContext,
-  snapshot: Snapshot,
   commit: CheckedCommit,
   cursor: Cursor,
 ): Generator<undefined, void> {
   try {
-    const mergeContext = cursor.enter(commit)
+    const { snapshot, ...mergeContext } = cursor.enter(commit)
     cursor.add(commit, yield* verifyInOrder(context, snapshot, commit, mergeContext))
   } catch (error) {
     if (!(error instanceof StoreError) || error.details.commit !== undefined) throw error
@@ -123,7 +117,7 @@ function* verifyInOrder(
   const grants = new Map([...ended, ...begun])
   const side = sideOf(record, past)
   const own = { side, memories, devices, grants, keyring, settings }
-  return { own, undo: yield* moveSnapshot(context, snapshot, commit, own, merging) }
+  return { own, snapshot: yield* snapshotAfter(context, snapshot, commit, own, merging) }
 }
 
 /** Devices and grants in the past of a commit. */
@@ -247,34 +241,27 @@ function checkDeviceChain(before: DeviceState | undefined, commit: CheckedCommit
 }
 
 /** tree = tree(X): encodes the trees from the snapshot and compares the root. */
-function* moveSnapshot(
+function* snapshotAfter(
   context: VerifyContext,
   snapshot: Snapshot,
   commit: CheckedCommit,
   own: OwnPart,
   merging: Merging | undefined,
-): Generator<undefined, Undo> {
+): Generator<undefined, Snapshot> {
   const { record, hash, oid, tree } = commit
   const head = { commit: oid, record: hash, height: record.height, tree }
   const effect = { head, ...(merging === undefined ? own : joined(merging, own)) }
-  // Built from parts that were verified before, whose trees need not be encoded again.
-  yield* snapshot.tree()
-  const undo = yield* snapshot.applying(effect)
-  try {
-    if (record.kind === 'genesis') checkPublicFiles(context, getTree(context.objects, tree))
-    const trees: NewObject[] = []
-    const root = yield* encodeRoot(context.storeId, snapshot, trees)
-    if (root !== tree) refuseTree(context, snapshot, tree)
-    // The trees were encoded, not read: a missing one would go unnoticed.
-    for (const { oid: made } of trees) {
-      if (!hasObject(context.objects, made)) refuse('object_missing', `The tree ${made} is missing`)
-      yield
-    }
-    return undo
-  } catch (error) {
-    undo()
-    throw error
+  const next = yield* snapshot.applying(effect)
+  if (record.kind === 'genesis') checkPublicFiles(context, getTree(context.objects, tree))
+  const trees: NewObject[] = []
+  const root = yield* encodeRoot(context.storeId, next, trees)
+  if (root !== tree) refuseTree(context, next, tree)
+  // The trees were encoded, not read: a missing one would go unnoticed.
+  for (const { oid: made } of trees) {
+    if (!hasObject(context.objects, made)) refuse('object_missing', `The tree ${made} is missing`)
+    yield
   }
+  return next
 }
 
 /** The changes of the other parent, and on top those of the merge. */

@@ -20,7 +20,7 @@ export interface VerifiedAgain {
 }
 
 /**
- * `copyAt` gives a verified snapshot of the commit that all new ones descend from, if the caller
+ * `findAt` gives a verified snapshot of the commit that all new ones descend from, if the caller
  * has one. Throws what verification throws.
  */
 export async function verifyRewritten(
@@ -28,7 +28,7 @@ export async function verifyRewritten(
   history: History,
   head: Oid,
   options: VerifyOptions = {},
-  copyAt: (commit: Oid) => Promise<Snapshot | undefined> = async () => undefined,
+  findAt: (commit: Oid) => Promise<Snapshot | undefined> = async () => undefined,
 ): Promise<VerifiedAgain> {
   const isCut = (oid: Oid, height: number): boolean => {
     return history.findCommit(oid, height)?.isCut === true
@@ -40,17 +40,17 @@ export async function verifyRewritten(
     const { snapshot } = await verifyHistory(source, head, options)
     return { snapshot, base: -1 }
   }
-  const snapshot =
-    (await copyAt(below)) ?? (await inSlices(snapshotAt(source, history, base), options.signal))
+  const known =
+    (await findAt(below)) ?? (await inSlices(snapshotAt(source, history, base), options.signal))
   checkBelow(history, base, found.redacted)
-  for (const versionId of found.redacted) snapshot.redacted.add(versionId)
+  const redacted = new Set([...known.redacted, ...found.redacted])
   const findMemory = (versionId: string): string | undefined => {
     const entry = history.find(versionId)
     return entry === undefined || entry.commit.position > base ? undefined : entry.memoryId
   }
   const versions = new VersionMap({ findMemory })
-  const context = { ...source, redacted: snapshot.redacted, versions }
-  await verifyForward(context, snapshot, found, options)
+  const context = { ...source, redacted, versions }
+  const snapshot = await verifyForward(context, known.with({ redacted }), found, options)
   return { snapshot, base }
 }
 

@@ -70,11 +70,10 @@ async function verifyAll(
     const found = await findNewCommits(source, head, isNeverKnown, -1, { ...options, onPassed })
     const { oids, redacted, children } = found ?? noNewCommits
     const versions = new VersionMap()
-    const snapshot = new Snapshot(beforeGenesis, unknownKeyring, unknownSettings)
-    for (const versionId of redacted) snapshot.redacted.add(versionId)
+    const state = { head: beforeGenesis, keyring: unknownKeyring, settings: unknownSettings }
     const context = { ...source, redacted, versions }
-    const cursor = new VerificationCursor(snapshot, children, false)
-    await verifyWith(checkers, context, { snapshot, cursor, oids }, options)
+    const cursor = new VerificationCursor(Snapshot.of(state, { redacted }), children)
+    const snapshot = await verifyWith(checkers, context, { cursor, oids }, options)
     return { snapshot, versions, commits: oids.length }
   } finally {
     await checkers.close()
@@ -82,38 +81,33 @@ async function verifyAll(
 }
 
 /**
- * Verifies the commits between the snapshot's head and `head`, and moves the snapshot there.
- * Returns false, with nothing changed, if not all of them descend from the snapshot's head, or if
- * one redacts: a redaction rewrites the past, and only the whole history shows whether it did
- * (FORMAT §8.1). Nothing is changed either when it throws.
+ * Verifies the commits between the snapshot's head and `head`; returns the snapshot there.
+ * Undefined if not all of them descend from the snapshot's head, or if one redacts: a redaction
+ * rewrites the past, and only the whole history shows whether it did (FORMAT §8.1).
  */
 export async function verifyDescent(
   source: CommitSource,
   snapshot: Snapshot,
   head: Oid,
   options: VerifyOptions = {},
-): Promise<boolean> {
+): Promise<Snapshot | undefined> {
   const { commit, height } = snapshot.head
   const isKnown = (oid: Oid): boolean => oid === commit
   const found = await findNewCommits(source, head, isKnown, height, options)
-  if (found?.base === undefined || found.redacted.size > 0) return false
+  if (found?.base === undefined || found.redacted.size > 0) return undefined
   const { objects, storeId, epochs, identity } = source
   const versions = new VersionMap()
   const context = { objects, storeId, epochs, identity, redacted: snapshot.redacted, versions }
-  await verifyForward(context, snapshot, found, options)
-  return true
+  return verifyForward(context, snapshot, found, options)
 }
 
-/**
- * Verifies commits that descend from the snapshot's head and moves the snapshot along. The
- * snapshot returns to its head if a commit is refused.
- */
+/** Verifies commits that descend from the snapshot's head; returns the snapshot at the last one. */
 export function verifyForward(
   context: VerifyContext,
   snapshot: Snapshot,
   commits: Pick<NewCommits, 'oids' | 'children'>,
   options: VerifyOptions,
-): Promise<void> {
+): Promise<Snapshot> {
   return withPacks(context, commits.oids.length, (packed) => {
     return verifyOnward(packed, snapshot, commits, options)
   })
@@ -124,14 +118,11 @@ async function verifyOnward(
   snapshot: Snapshot,
   { oids, children }: Pick<NewCommits, 'oids' | 'children'>,
   options: VerifyOptions,
-): Promise<void> {
+): Promise<Snapshot> {
   const checkers = new CommitCheckers(context, oids.at(-1) ?? '', oids.length, options.threads)
-  const cursor = new VerificationCursor(snapshot, children, true)
+  const cursor = new VerificationCursor(snapshot, children)
   try {
-    await verifyWith(checkers, context, { snapshot, cursor, oids }, options)
-  } catch (error) {
-    cursor.rewind()
-    throw error
+    return await verifyWith(checkers, context, { cursor, oids }, options)
   } finally {
     await checkers.close()
   }
@@ -154,7 +145,6 @@ async function withPacks<Source extends CommitSource, T>(
 }
 
 interface VerifyTask {
-  readonly snapshot: Snapshot
   readonly cursor: VerificationCursor
   /** The commits, in the order in which they are checked. */
   readonly oids: readonly Oid[]
@@ -163,16 +153,15 @@ interface VerifyTask {
 async function verifyWith(
   checkers: CommitCheckers,
   context: VerifyContext,
-  { snapshot, cursor, oids }: VerifyTask,
+  { cursor, oids }: VerifyTask,
   options: VerifyOptions,
-): Promise<void> {
+): Promise<Snapshot> {
   let done = 0
   const slice = new TimeSlice(options.signal)
   try {
     for await (const batch of checkers.inOrder(oids)) {
       for (const commit of batch) {
-        // Never cancelled within a commit, while the snapshot moves.
-        await inSlices(verifyChecked(context, snapshot, commit, cursor))
+        await inSlices(verifyChecked(context, commit, cursor))
         options.onCommit?.(commit)
         done += 1
         if (slice.isOver()) await slice.next()
@@ -180,6 +169,7 @@ async function verifyWith(
       options.progress?.(done, oids.length)
       await slice.next()
     }
+    return cursor.snapshot
   } catch (error) {
     if (hasCode(error, ...duplicateCodes)) refuseDuplicate(context, oids)
     throw error

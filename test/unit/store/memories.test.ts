@@ -94,11 +94,11 @@ test('a tree is walked in the byte order of paths, from any path on', () => {
   })
   const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => `/${names.join('/')}`)
   const property = fc.property(fc.array(path, { maxLength: 30 }), path, (all, after) => {
-    const tree = new PathTree<PlacedMemory>()
+    let tree = PathTree.of<PlacedMemory>()
     const added = new Set<string>()
     for (const one of all) {
       if (tree.findOccupant(one) !== undefined) continue
-      tree.add({ path: one, size: 0 })
+      tree = tree.with({ path: one, size: 0 })
       added.add(one)
     }
     const sorted = [...added].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))

@@ -18,13 +18,11 @@ const start = Date.UTC(2026, 0, 1, 12)
 function snapshotOf(memories: readonly (readonly [path: string, day: number])[]): {
   readonly paths: PathTree
 } {
-  const paths = new PathTree()
-  for (const [path, day] of memories) {
-    const unknown = { versionId: '', sha256: '', blob: '', kid: '', size: 0, created: 0 }
-    const memory: LiveMemory = { memoryId: path, path, updated: day * DAY, ...unknown }
-    paths.add(memory)
-  }
-  return { paths }
+  const unknown = { versionId: '', sha256: '', blob: '', kid: '', size: 0, created: 0 }
+  const live = memories.map(([path, day]): LiveMemory => {
+    return { memoryId: path, path, updated: day * DAY, ...unknown }
+  })
+  return { paths: PathTree.of(live) }
 }
 
 describe('planExpiry', () => {

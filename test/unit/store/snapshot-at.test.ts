@@ -53,7 +53,7 @@ describe('the snapshot at a height', () => {
       const { snapshot } = await verifyHistory(source, oid)
       const made = atOnce(snapshotAt(source, history, height))
       expect(valuesOf(made)).toEqual(valuesOf(snapshot))
-      const oidOf = (one: Snapshot) => atOnce(atOnce(one.tree()).encode([]))
+      const oidOf = (one: Snapshot) => atOnce(one.current.tree.encode([]))
       expect(oidOf(made)).toBe(oidOf(snapshot))
     }
     await source.objects.close()

@@ -13,7 +13,9 @@ import {
   findWritten,
   writeState,
 } from '../../../src/store/local/state-cache.ts'
-import type { CurrentVersion } from '../../../src/store/snapshot/live-memory.ts'
+import type { CurrentVersion, LiveMemory } from '../../../src/store/snapshot/live-memory.ts'
+import { memoriesBelow } from '../../../src/store/snapshot/path-tree.ts'
+import { SharedMap } from '../../../src/store/snapshot/shared-map.ts'
 import { type Effect, Snapshot } from '../../../src/store/snapshot/snapshot.ts'
 import { author, newStore, reopen } from '../../support/stores.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
@@ -77,7 +79,7 @@ test('a snapshot is read as it was written', async () => {
   const path = `${temporaryDirectory()}/cache/state`
   const written = sampleSnapshot()
   const counted = { commit: 'cd'.repeat(20), commits: 12 }
-  await writeState(owner, path, { snapshot: written, counted })
+  await writeState(owner, path, { snapshot: written, counted }, undefined)
   const { keyring, settings } = written
   const reader = { readKeyring: () => keyring, readSettings: () => settings }
   const found = await findState(owner, path, reader)
@@ -85,8 +87,8 @@ test('a snapshot is read as it was written', async () => {
   expect(found?.snapshot.head).toEqual(written.head)
   expect(found?.snapshot.devices).toEqual(written.devices)
   expect(found?.snapshot.redacted).toEqual(written.redacted)
-  expect([...(found?.snapshot.current ?? [])]).toEqual([...written.current])
-  expect(found?.snapshot.paths).toEqual(written.paths)
+  expect(new Map(found?.snapshot.current)).toEqual(new Map(written.current))
+  expect(pathsOf(found?.snapshot)).toEqual(pathsOf(written))
   expect(findWritten(owner, path)).toMatchObject({ commit: written.head.commit, height: 11 })
   const cached = await findCachedHead(owner, path)
   expect(cached).toEqual({ commit: written.head.commit, redacted: [...written.redacted] })
@@ -101,18 +103,16 @@ test(
   async () => {
     const owner = await ownerOf('5'.repeat(32))
     const path = `${temporaryDirectory()}/cache/state`
-    const snapshot = sampleSnapshot()
-    await writeState(owner, path, { snapshot, counted: undefined })
+    const before = sampleSnapshot()
+    const kept = await writeState(owner, path, { snapshot: before, counted: undefined }, undefined)
     const whole = readFileSync(path)
-    const memories = changesOf(snapshot)
-    changeTo(snapshot, 'bc'.repeat(20), memories)
-    await writeState(owner, path, { snapshot, counted: undefined })
+    const snapshot = changeTo(before, 'bc'.repeat(20), changesOf(before))
+    await writeState(owner, path, { snapshot, counted: undefined }, kept)
     expect(readFileSync(path)).toEqual(whole)
     const found = await readBack(owner, path, snapshot)
     expect(found?.head.commit).toBe('bc'.repeat(20))
     expect(new Map(found?.current)).toEqual(new Map(snapshot.current))
-    expect(found?.paths).toEqual(snapshot.paths)
-    expect(found?.kept).toEqual(snapshot.kept)
+    expect(pathsOf(found)).toEqual(pathsOf(snapshot))
     expect(findWritten(owner, path)?.commit).toBe('bc'.repeat(20))
     expect((await findCachedHead(owner, path))?.commit).toBe('bc'.repeat(20))
 
@@ -121,7 +121,7 @@ test(
     writeFileSync(path, changes)
     expect(await readBack(owner, path, snapshot)).toBeUndefined()
     const other = sampleSnapshot('dc'.repeat(20))
-    await writeState(owner, path, { snapshot: other, counted: undefined })
+    await writeState(owner, path, { snapshot: other, counted: undefined }, undefined)
     expect(existsSync(`${path}-changes`)).toBe(false)
     writeFileSync(`${path}-changes`, changes)
     expect((await readBack(owner, path, snapshot))?.head.commit).toBe('dc'.repeat(20))
@@ -129,17 +129,26 @@ test(
   },
 )
 
-test.each<[string, (snapshot: Snapshot, path: string) => void]>([
+test.each<[string, (snapshot: Snapshot, path: string) => Snapshot]>([
   ['many memories', (snapshot) => changeTo(snapshot, 'bc'.repeat(20), allOf(snapshot))],
-  ['a redaction', (snapshot) => snapshot.redacted.add('0'.repeat(32))],
-  ['the file', (_, path) => rmSync(path)],
+  [
+    'a redaction',
+    (snapshot) => snapshot.with({ redacted: new Set([...snapshot.redacted, '0'.repeat(32)]) }),
+  ],
+  [
+    'the file',
+    (snapshot, path) => {
+      rmSync(path)
+      return snapshot
+    },
+  ],
 ])('all memories are written again when %s changed', async (_, change) => {
   const owner = await ownerOf('5'.repeat(32))
   const path = `${temporaryDirectory()}/cache/state`
-  const snapshot = sampleSnapshot()
-  await writeState(owner, path, { snapshot, counted: undefined })
-  change(snapshot, path)
-  await writeState(owner, path, { snapshot, counted: undefined })
+  const before = sampleSnapshot()
+  const kept = await writeState(owner, path, { snapshot: before, counted: undefined }, undefined)
+  const snapshot = change(before, path)
+  await writeState(owner, path, { snapshot, counted: undefined }, kept)
   expect(existsSync(`${path}-changes`)).toBe(false)
   const found = await readBack(owner, path, snapshot)
   expect(found?.redacted).toEqual(snapshot.redacted)
@@ -189,10 +198,14 @@ function allOf({ current }: Snapshot): Versions {
   return new Map(rows)
 }
 
-function changeTo(snapshot: Snapshot, commit: string, memories: Versions): void {
+function pathsOf(snapshot: Snapshot | undefined): readonly LiveMemory[] {
+  return snapshot === undefined ? [] : [...memoriesBelow(snapshot.paths.root)]
+}
+
+function changeTo(snapshot: Snapshot, commit: string, memories: Versions): Snapshot {
   const head = { ...snapshot.head, commit, height: snapshot.head.height + 1 }
   const nothing = { devices: new Map(), grants: new Map() }
-  snapshot.apply({ head, memories, ...nothing, keyring: undefined, settings: undefined })
+  return snapshot.apply({ head, memories, ...nothing, keyring: undefined, settings: undefined })
 }
 
 async function readBack(
@@ -226,8 +239,9 @@ function sampleSnapshot(commit: string = 'ab'.repeat(20)): Snapshot {
   const value = { name: '', description: '', metadata: {}, archivedAt: undefined, limits }
   const oid = 'ad'.repeat(20)
   const settings = { oid, value, record, height: 1, updated: 2, created: 1 }
-  const snapshot = new Snapshot(head, keyring, settings)
-  snapshot.devices.set('9'.repeat(32), device)
+  const devices = SharedMap.of([['9'.repeat(32), device] as const])
+  const memories: [string, CurrentVersion][] = []
+  const redacted = new Set<string>()
   for (let n = 0; n < 1200; n += 1) {
     const memoryId = n.toString(16).padStart(32, '0')
     const versionId = n.toString(16).padStart(32, 'f')
@@ -237,14 +251,8 @@ function sampleSnapshot(commit: string = 'ab'.repeat(20)): Snapshot {
     const live = { ...ids, ...text, created, updated: created + n, kid }
     const operation = (['created', 'modified', 'deleted'] as const)[n % 3] ?? 'deleted'
     const isGone = operation === 'deleted' || n % 5 === 0
-    snapshot.current.set(memoryId, {
-      versionId,
-      operation,
-      created,
-      live: isGone ? undefined : live,
-    })
-    if (!isGone) snapshot.paths.add(live)
-    if (n % 2 === 0) snapshot.redacted.add(versionId)
+    memories.push([memoryId, { versionId, operation, created, live: isGone ? undefined : live }])
+    if (n % 2 === 0) redacted.add(versionId)
   }
-  return snapshot
+  return Snapshot.of({ head, keyring, settings }, { memories, devices, redacted })
 }

@@ -42,6 +42,7 @@ import type { SyncReport } from './sync/report.ts'
 
 /** Few programs change members or keys. */
 const deviceChanges = () => import('./devices/device-changes.ts')
+type DeviceChanges = Awaited<ReturnType<typeof deviceChanges>>
 
 export class StoreWriter {
   readonly #session: StoreSession
@@ -181,11 +182,13 @@ export class StoreWriter {
 export class DeviceWriter {
   readonly #session: StoreSession
   readonly #author: Author
+  readonly #change: ReturnType<typeof changesOnline>
 
   /** @internal */
   constructor(session: StoreSession, author: Author) {
     this.#session = session
     this.#author = author
+    this.#change = changesOnline(session, author)
   }
 
   /**
@@ -200,13 +203,8 @@ export class DeviceWriter {
   ): Promise<DeviceAdded & MembersChanged> {
     const { fingerprint, name } = checkOptions(options)
     checkText(card, 'A device card')
-    return this.#change(options, async () =>
-      (await deviceChanges()).addDeviceByCard(
-        this.#session,
-        card,
-        { role, fingerprint, name },
-        this.#author,
-      ),
+    return this.#change(options, (changes) =>
+      changes.addDeviceByCard(this.#session, card, { role, fingerprint, name }, this.#author),
     )
   }
 
@@ -217,8 +215,8 @@ export class DeviceWriter {
     options: MemberOptions = {},
   ): Promise<KeysChanged & MembersChanged> {
     const id = checkText(deviceId, 'A device id')
-    return this.#change(options, async () =>
-      (await deviceChanges()).changeRole(this.#session, id, role, this.#author),
+    return this.#change(options, (changes) =>
+      changes.changeRole(this.#session, id, role, this.#author),
     )
   }
 
@@ -235,10 +233,11 @@ export class DeviceWriter {
     const { passphrase, whenOnline = false } = checkOptions(options)
     if (passphrase !== undefined) checkPassphrase(passphrase)
     const session = this.#session
-    const remove = async (): Promise<DevicesRemoved> =>
-      (await deviceChanges()).removeDevices(session, ids, options, this.#author)
     try {
-      return { ...(await this.#change(options, remove)), waits: false }
+      const removed = await this.#change(options, ({ removeDevices }) => {
+        return removeDevices(session, ids, options, this.#author)
+      })
+      return { ...removed, waits: false }
     } catch (error) {
       const { isFailureOfRemote } = await import('./sync/report.ts')
       if (!whenOnline || !isFailureOfRemote(error)) throw error
@@ -255,27 +254,22 @@ export class DeviceWriter {
   ): Promise<Applied & MembersChanged> {
     const id = checkText(deviceId, 'A device id')
     const checked = checkNewDeviceName(name)
-    return this.#change(options, async () =>
-      (await deviceChanges()).nameOfDevice(this.#session, id, checked, this.#author),
+    return this.#change(options, (changes) =>
+      changes.nameOfDevice(this.#session, id, checked, this.#author),
     )
-  }
-
-  #change<T extends Applied>(
-    options: MemberOptions,
-    change: () => Promise<T>,
-  ): Promise<T & MembersChanged> {
-    return changeOnline(this.#session, this.#author, options, change)
   }
 }
 
 export class KeyWriter {
   readonly #session: StoreSession
   readonly #author: Author
+  readonly #change: ReturnType<typeof changesOnline>
 
   /** @internal */
   constructor(session: StoreSession, author: Author) {
     this.#session = session
     this.#author = author
+    this.#change = changesOnline(session, author)
   }
 
   /**
@@ -287,8 +281,8 @@ export class KeyWriter {
     options: MemberOptions = {},
   ): Promise<KeysChanged & MembersChanged> {
     checkPassphrase(passphrase)
-    return this.#change(options, async () =>
-      (await deviceChanges()).changePassphrase(this.#session, passphrase, this.#author),
+    return this.#change(options, (changes) =>
+      changes.changePassphrase(this.#session, passphrase, this.#author),
     )
   }
 
@@ -300,8 +294,8 @@ export class KeyWriter {
     options: RecoveryKeyOptions & MemberOptions = {},
   ): Promise<RecoveryKeyMade & MembersChanged> {
     const checked = checkOptions(options)
-    return this.#change(options, async () =>
-      (await deviceChanges()).makeRecoveryKey(this.#session, checked, this.#author),
+    return this.#change(options, (changes) =>
+      changes.makeRecoveryKey(this.#session, checked, this.#author),
     )
   }
 
@@ -310,8 +304,8 @@ export class KeyWriter {
     devices: number,
     options: MemberOptions = {},
   ): Promise<Applied & MembersChanged> {
-    return this.#change(options, async () =>
-      (await deviceChanges()).changePassphraseQuota(this.#session, devices, this.#author),
+    return this.#change(options, (changes) =>
+      changes.changePassphraseQuota(this.#session, devices, this.#author),
     )
   }
 
@@ -325,16 +319,11 @@ export class KeyWriter {
   ): Promise<KeysRotated & MembersChanged> {
     const { reseal = false } = checkOptions(options)
     const session = this.#session
-    const { resealAll, rotateKeys } = await deviceChanges()
-    const rotated = await this.#change(options, () => rotateKeys(session, { reseal }, this.#author))
+    const rotated = await this.#change(options, ({ rotateKeys }) => {
+      return rotateKeys(session, { reseal }, this.#author)
+    })
+    const { resealAll } = await deviceChanges()
     return { ...rotated, resealed: reseal ? await resealAll(session, this.#author) : 0 }
-  }
-
-  #change<T extends Applied>(
-    options: MemberOptions,
-    change: () => Promise<T>,
-  ): Promise<T & MembersChanged> {
-    return changeOnline(this.#session, this.#author, options, change)
   }
 }
 
@@ -362,19 +351,20 @@ async function noteRemovals(
   )
 }
 
-/** Imported there: a store without remotes needs nothing of it. */
-async function changeOnline<T extends Applied>(
-  session: StoreSession,
-  author: Author,
-  options: MemberOptions,
-  change: () => Promise<T>,
-): Promise<T & MembersChanged> {
-  const { access, only, signal, alone } = checkOptions(options)
-  if (alone === true || session.objects.exchange.remotes().length === 0) {
-    return { ...(await change()), pending: undefined }
+/** Makes changes of members or keys between a sync and a push, if the store has a remote. */
+function changesOnline(session: StoreSession, author: Author) {
+  return async <T extends Applied>(
+    options: MemberOptions,
+    change: (changes: DeviceChanges) => Promise<T>,
+  ): Promise<T & MembersChanged> => {
+    const { access, only, signal, alone } = checkOptions(options)
+    const make = async (): Promise<T> => change(await deviceChanges())
+    if (alone === true || session.objects.exchange.remotes().length === 0) {
+      return { ...(await make()), pending: undefined }
+    }
+    const { changeMembers } = await import('./sync/change-members.ts')
+    return changeMembers(session, author, { access, only, signal }, make)
   }
-  const { changeMembers } = await import('./sync/change-members.ts')
-  return changeMembers(session, author, { access, only, signal }, change)
 }
 
 export class SettingsWriter {

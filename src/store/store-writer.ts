@@ -32,8 +32,7 @@ import {
   checkText,
 } from './request-check.ts'
 import type { RestoreRequest, Revert, RollbackRequest } from './revert/restore.ts'
-import type { RevertSource } from './revert/revert-plan.ts'
-import type { revert, RevertOptions } from './revert/revert.ts'
+import { revert, type RevertOptions } from './revert/revert.ts'
 import type { UndoRequest } from './revert/undo.ts'
 import type { StoreSession } from './session/session.ts'
 import type { MemberOptions, MembersChanged } from './sync/change-members.ts'
@@ -102,20 +101,18 @@ export class StoreWriter {
 
   /** Puts one memory, also a deleted one, back into a state of its past: a change as any other. */
   restore(request: RestoreRequest, options: RevertOptions = {}): Promise<Revert> {
-    const plan = async (source: RevertSource) => {
+    return this.#revert(async (source) => {
       const { planRestore } = await import('./revert/restore.ts')
       return planRestore(source, checkRestore(request))
-    }
-    return this.#revert(plan, options)
+    }, options)
   }
 
   /** Puts all memories, or those below a path, back into a state of the past, in one commit. */
   rollback(request: RollbackRequest, options: RevertOptions = {}): Promise<Revert> {
-    const plan = async (source: RevertSource) => {
+    return this.#revert(async (source) => {
       const { planRollback } = await import('./revert/restore.ts')
       return planRollback(source, checkRollback(request))
-    }
-    return this.#revert(plan, options)
+    }, options)
   }
 
   /**
@@ -123,11 +120,10 @@ export class StoreWriter {
    * What cannot be told apart is left and listed.
    */
   undo(request: UndoRequest, options: RevertOptions = {}): Promise<Revert> {
-    const plan = async (source: RevertSource) => {
+    return this.#revert(async (source) => {
       const { planUndo } = await import('./revert/undo.ts')
       return planUndo(source, checkObject(request, 'An undo'))
-    }
-    return this.#revert(plan, options)
+    }, options)
   }
 
   /**
@@ -174,7 +170,7 @@ export class StoreWriter {
   }
 
   async #revert(plan: Parameters<typeof revert>[1], options: RevertOptions): Promise<Revert> {
-    const { revert } = await import('./revert/revert.ts')
+    // Not imported here: commands run in the order of their calls.
     return revert(this.#session, plan, this.#author, checkOptions(options))
   }
 }

@@ -3,26 +3,28 @@
 // to standard output. Leaves signals and the end of the process to main.ts.
 
 import { systemClock } from '../clock.ts'
-import { hasCode, StoreError } from '../errors.ts'
+import { StoreError, hasCode } from '../errors.ts'
+import type { MemoryStore } from '../store/memory-store.ts'
 import { visible } from '../text/visible.ts'
 import {
+  CommandError,
   type Answer,
   type Command,
-  CommandError,
   type Context,
   type Input,
   type Interrupts,
   usageError,
 } from './call/command.ts'
-import { type Environment, readEnvironment, wantsDebugging } from './call/environment.ts'
+import { readEnvironment, type Environment, wantsDebugging } from './call/environment.ts'
 import { commandHelp, overview } from './help.ts'
 import { refuseForeignRoot } from './machine/foreign-owner.ts'
 import { packageVersion } from './own-package.ts'
-import { type Invocation, parseCommandLine, wantsJson } from './parse.ts'
-import { withStorePaths } from './store/tool-paths.ts'
+import { parseCommandLine, type Invocation, wantsJson } from './parse.ts'
 import { loadCommands, loadGroups } from './table.ts'
 import { answerText, errorText, exitCodeOf } from './terminal/output.ts'
 import { withPager } from './terminal/pager.ts'
+import { askLine, canAsk } from './terminal/prompt.ts'
+import { composedPath, findToolPath, storePath } from './text/store-path.ts'
 import { answerJson } from './text/wire.ts'
 
 /** Returns the exit code. Signals are listened for only once there is a command to run. */
@@ -94,8 +96,8 @@ async function print(answer: Answer, json: boolean, context?: Context): Promise<
   for (const error of answer.failures ?? []) {
     process.stderr.write(errorText(error, json, undefined, process.stderr.isTTY))
   }
-  const notes = [answer.note, ...(context?.notices ?? [])].filter((note) => note !== undefined)
-  if (!json) for (const note of notes) process.stderr.write(visible(`${note}\n`))
+  const notes = json ? [] : [answer.note ?? '', ...(context?.notices ?? [])]
+  for (const note of notes) if (note !== '') process.stderr.write(visible(`${note}\n`))
   return answer.exitCode ?? 0
 }
 
@@ -116,4 +118,73 @@ function findStorePlace(environment: Environment | undefined): string | undefine
     if (error instanceof StoreError) return undefined
     throw error
   }
+}
+
+// Paths that mean another one of the store. `/memories/foo.md`, as the memory tool writes it,
+// copied from a transcript, means `/foo.md`, unless the store has such a path itself;
+// `memories/foo.md`, without a slash in front, always means the store's own. A decomposed name
+// (NFD), as macOS completes it, means the composed one, unless the store has it as it is.
+
+/** The call, in which every path is one of the store. */
+async function withStorePaths(context: Context, command: Command, input: Input): Promise<Input> {
+  const typed = input.paths(command).filter((path) => {
+    return findToolPath(path) !== undefined || path.normalize('NFC') !== path
+  })
+  if (typed.length === 0) return input
+  // Loaded on demand: help and typing errors remain fast.
+  const { withStore } = await import('./store/open-store.ts')
+  const meant = await withStore(context, async (store) => {
+    const found = new Map<string, string>()
+    for (const path of typed) found.set(path, await meaningOf(context, store, path))
+    return found
+  })
+  return input.withPaths(command, (path) => meant.get(path) ?? path)
+}
+
+async function meaningOf(context: Context, store: MemoryStore, typed: string): Promise<string> {
+  const own = await spelt(store, typed)
+  const toolPath = findToolPath(typed)
+  if (toolPath === undefined) return own
+  const tool = await spelt(store, toolPath)
+  const [isOwn, isTool] = [await typeAt(store, own), await typeAt(store, tool)]
+  if (isTool === undefined && isOwn !== undefined) return own
+  const mayBeOwn = isOwn !== undefined || (await typeAt(store, '/memories')) === 'directory'
+  if (!mayBeOwn || (isTool !== undefined && isOwn === undefined)) return tool
+  if (!canAsk(context)) throw ambiguous(own, tool)
+  return choose(context, own, tool)
+}
+
+/** Another program of a member may have given the path as it is typed (FORMAT §5.2). */
+async function spelt(store: MemoryStore, typed: string): Promise<string> {
+  const composed = composedPath(typed)
+  const exact = storePath(typed)
+  if (composed === exact) return exact
+  return (await typeAt(store, exact)) === undefined ? composed : exact
+}
+
+async function typeAt(store: MemoryStore, path: string): Promise<'file' | 'directory' | undefined> {
+  return (await store.list(path, { depth: 0 }))?.type
+}
+
+function ambiguous(own: string, tool: string): CommandError {
+  return new CommandError(
+    'invalid_input',
+    `${own} may mean ${tool}, as the memory tool calls it, or the path ${own} of the store`,
+    `Write ${own.slice(1)}, without the first slash, for the path of the store, and ${tool} for ` +
+      'the other',
+    { facts: { paths: [tool, own] } },
+  )
+}
+
+async function choose(context: Context, own: string, tool: string): Promise<string> {
+  process.stderr.write(
+    visible(
+      `${own} may mean\n  1  ${tool}, as the memory tool calls it\n` +
+        `  2  ${own}, the path of the store\n`,
+    ),
+  )
+  const answer = await askLine(context, 'Which one? [1/2]')
+  if (answer === '1') return tool
+  if (answer === '2') return own
+  throw usageError('The answer must be 1 or 2; nothing was done')
 }

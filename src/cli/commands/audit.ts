@@ -14,9 +14,9 @@ import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { holderText } from '../report/wording.ts'
 import { auditHere } from '../store/open-store.ts'
 import { deviceText, namesInTrail, type DeviceNames } from '../text/device-text.ts'
-import { countText } from '../text/sizes.ts'
-import { parseTime, timeFormat, type TimeFormat } from '../text/times.ts'
+import { spanOf, timeFormat, type TimeFormat } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
+import { countText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -65,10 +65,7 @@ async function audit(context: Context, input: Input): Promise<Answer> {
 }
 
 function filterOf(context: Context, input: Input): (entry: AuditEntry) => boolean {
-  const [since, until] = ['since', 'until'].map((option) => {
-    const text = input.text(option)
-    return text === undefined ? undefined : parseTime(option, text, context.clock())
-  })
+  const { since, until } = spanOf(context, input)
   const actor = input.text('actor')
   const session = input.text('session')
   const device = input.text('device')

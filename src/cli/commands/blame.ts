@@ -8,10 +8,10 @@ import { withStore } from '../store/open-store.ts'
 import { loadHistory, pointOf } from '../store/points.ts'
 import { inkOf, type Ink } from '../terminal/ink.ts'
 import { shortDeviceTexts, type DeviceNames } from '../text/device-text.ts'
-import { shortId } from '../text/short-id.ts'
 import { storePath } from '../text/store-path.ts'
 import { authorText, shortDate } from '../text/versions-text.ts'
 import { namedVersionJson } from '../text/wire.ts'
+import { shortId } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {

@@ -1,6 +1,6 @@
 // `certificate verify`: whether a certificate of a redaction can be believed: because the history
 // of a store here proves it, for a member or an auditor, or because the reader knows the key.
-// Without either it says so, and does not exit with 0.
+// Without either it reports that, and does not exit with 0.
 
 import { verifyCertificate } from '../../store/audit/verify-certificate.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
@@ -15,9 +15,8 @@ import {
 } from '../call/command.ts'
 import { readCertificateFile, readKey } from '../machine/files.ts'
 import { auditing, isStoreHere, withStoreOrTrail } from '../store/open-store.ts'
-import { builtOnRedactedJson, builtOnRedactedLines } from '../text/built-on-redacted.ts'
-import { listOf } from '../text/lists.ts'
-import { countText } from '../text/sizes.ts'
+import { builtOnRedactedJson, builtOnRedactedLines } from '../text/redactions.ts'
+import { countText, listOf } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {

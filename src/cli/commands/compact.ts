@@ -6,8 +6,8 @@ import type { Answer, Command, Context } from '../call/command.ts'
 import { withStore } from '../store/open-store.ts'
 import { foreignListsParagraph } from '../store/residue.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { countText, sizeText } from '../text/sizes.ts'
 import { wire } from '../text/wire.ts'
+import { countText, sizeText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -24,13 +24,10 @@ export const commands: readonly Command[] = [
 type Storage = StoreStatus['storage']
 
 function compact(context: Context): Promise<Answer> {
-  const { signal } = context.interrupts
   return withStore(context, async (store) => {
     const ending = 'Ended; the packs are unchanged'
     const { before, after } = await context.interrupts.patiently(ending, () =>
-      withProgress(context, 'Compacting', (progress) =>
-        store.maintenance.compact({ progress, signal }),
-      ),
+      withProgress(context, 'Compacting', (options) => store.maintenance.compact(options)),
     )
     return {
       text: [

@@ -16,10 +16,10 @@ import {
 import { withStore } from '../store/open-store.ts'
 import { markSeen, readSeen } from '../store/seen-conflicts.ts'
 import { deviceText, type DeviceNames } from '../text/device-text.ts'
-import { countText } from '../text/sizes.ts'
 import { timeFormat, type TimeFormat } from '../text/times.ts'
 import { resolveVersion } from '../text/versions-text.ts'
 import { wire } from '../text/wire.ts'
+import { countText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -59,7 +59,7 @@ function conflicts(context: Context, input: Input): Promise<Answer> {
     const text = found.map((conflict) => conflictText(conflict, names, format)).join('\n')
     const data = found.map((one) => conflictJson(one, names, seen.has(one.versionId)))
     const note = noteOf(found.length, all.length)
-    return { text, json: pageJson(data), ...(note !== undefined && { note }) }
+    return { text, json: pageJson(data), note }
   })
 }
 

@@ -1,6 +1,7 @@
 // `console`: the store in a browser of this machine, until it is locked or stopped. Prints the
 // address once; nothing else is told.
 
+import { spawn } from 'node:child_process'
 import { auditorSubject } from '../../api/console/auditor.ts'
 import { memberSubject, onlySubject, type ConsoleSubject } from '../../api/console/subject.ts'
 import { openConsole, type WebConsole } from '../../console/console.ts'
@@ -13,7 +14,6 @@ import { textsOutside } from '../machine/scratch-directory.ts'
 import { pageDirectory } from '../own-package.ts'
 import { auditHere, getIdentity, withStoreOrTrail } from '../store/open-store.ts'
 import { markSeen, readSeen } from '../store/seen-conflicts.ts'
-import { openBrowser } from '../terminal/browser.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -107,4 +107,19 @@ function stopped(signal: AbortSignal): Promise<Ending> {
     signal.addEventListener('abort', () => resolve('stopped'), { once: true })
     if (signal.aborted) resolve('stopped')
   })
+}
+
+/** What opens an address, by platform; another one is taken for a desktop of freedesktop.org. */
+const openers: Readonly<Record<string, readonly string[]>> = {
+  darwin: ['open'],
+  // `start` of the shell would read the address as commands.
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+/** Never fails: the address is printed, too. */
+export function openBrowser(address: string): void {
+  const [program = '', ...first] = openers[process.platform] ?? ['xdg-open']
+  const opened = spawn(program, [...first, address], { stdio: 'ignore', detached: true })
+  opened.on('error', () => undefined)
+  opened.unref()
 }

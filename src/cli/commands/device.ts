@@ -32,17 +32,19 @@ import { auditHere, withStore, withStoreOrTrail } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askYes, canAsk } from '../terminal/prompt.ts'
 import { deviceText } from '../text/device-text.ts'
-import { joinAddress, onlineOptions, pendingPart } from '../text/members.ts'
 import {
+  joinAddress,
+  onlineOptions,
+  pendingPart,
   rekeyedJson,
   rekeyedLines,
   residualAccessJson,
   residualAccessLines,
   withoutContents,
-} from '../text/rekeyed.ts'
-import { countText } from '../text/sizes.ts'
+} from '../text/members.ts'
 import { timeAgo } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
+import { countText } from '../text/words.ts'
 
 export const epochNote: string =
   'The store gets new keys, which protect everything written from then on. Earlier content ' +
@@ -268,10 +270,7 @@ export function cancelled(): CommandError {
 }
 
 export function readDevices(context: Context, store: MemoryStore): Promise<readonly Device[]> {
-  const { signal } = context.interrupts
-  return withProgress(context, 'Reading the history', (progress) =>
-    store.devices.list({ progress, signal }),
-  )
+  return withProgress(context, 'Reading the history', (options) => store.devices.list(options))
 }
 
 /** The full id of a device given by its fingerprint or an unambiguous beginning of it. */

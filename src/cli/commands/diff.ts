@@ -12,17 +12,18 @@ import { getNamedVersion } from '../store/path-history.ts'
 import { getPoint, loadHistory, pointJson, pointOf } from '../store/points.ts'
 import { inkOf, plainInk, type Ink } from '../terminal/ink.ts'
 import {
+  findBase,
   nameOf,
   paintPatch,
   patchText,
   patchesText,
   statText,
   type TextChange,
+  versionPatch,
 } from '../text/patch-text.ts'
-import { countText } from '../text/sizes.ts'
 import { storePath } from '../text/store-path.ts'
-import { findBase, versionPatch } from '../text/version-patch.ts'
 import { versionJson, wire } from '../text/wire.ts'
+import { countText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -91,7 +92,7 @@ async function betweenVersions(store: MemoryStore, ink: Ink, input: Input): Prom
     },
     inked: true,
     paged: true,
-    ...(label === undefined ? {} : { note: label }),
+    note: label,
   }
 }
 
@@ -131,7 +132,7 @@ async function betweenPoints(
     },
     inked: true,
     paged: true,
-    ...(notes.length === 0 ? {} : { note: notes.join('\n') }),
+    note: notes.join('\n'),
   }
 }
 

@@ -11,10 +11,10 @@ import { authorOf, authorOptions, dryRunOption, yesOption } from '../call/option
 import { withStore } from '../store/open-store.ts'
 import { loadHistory } from '../store/points.ts'
 import { confirm } from '../terminal/prompt.ts'
-import { pendingDeviceJson, pendingDeviceParagraph } from '../text/pending-devices.ts'
-import { countText } from '../text/sizes.ts'
+import { pendingDeviceJson, pendingDeviceParagraph } from '../text/redactions.ts'
 import { storePath } from '../text/store-path.ts'
 import { parseDuration } from '../text/times.ts'
+import { countText } from '../text/words.ts'
 import { redacting } from './redact.ts'
 
 export const commands: readonly Command[] = [
@@ -107,7 +107,7 @@ async function planErasure(
   return store.history.planRedaction(request)
 }
 
-/** Asks once about all that goes. */
+/** Asks once about everything that would be deleted or erased. */
 async function agree(
   context: Context,
   input: Input,

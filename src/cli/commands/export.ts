@@ -29,9 +29,8 @@ import {
 } from '../machine/memory-files.ts'
 import { withReader } from '../store/past.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { listOf } from '../text/lists.ts'
-import { countText } from '../text/sizes.ts'
 import { storePath } from '../text/store-path.ts'
+import { countText, listOf } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -90,7 +89,7 @@ async function exportStore(context: Context, input: Input): Promise<Answer> {
         left_out: leftOut,
         dry_run: input.flag('dry-run'),
       },
-      ...(note === '' ? {} : { note }),
+      note,
     }
   })
 }
@@ -147,9 +146,8 @@ async function writeAll(
   directory: string,
   paths: readonly string[],
 ): Promise<void> {
-  const { signal } = context.interrupts
   attempt('make a directory', directory, () => makeDirectory(directory))
-  await withProgress(context, 'Exporting', async (progress) => {
+  await withProgress(context, 'Exporting', async ({ progress, signal }) => {
     for (const [index, path] of paths.entries()) {
       signal.throwIfAborted()
       const memory = await store.read(path)
@@ -189,7 +187,7 @@ function makeRealDirectories(directory: string, below: string): void {
   }
 }
 
-/** Names what is left out. */
+/** Names the memories that are left out. */
 function refuse(verdicts: ReadonlyMap<string, Verdict>, leftOut: readonly string[]): CommandError {
   const of = (kind: Verdict['kind']): readonly string[] =>
     leftOut.filter((path) => verdicts.get(path)?.kind === kind)

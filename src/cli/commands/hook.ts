@@ -65,7 +65,7 @@ async function greet(context: Context, signal: AbortSignal): Promise<Answer> {
   const json = {
     hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: text },
   }
-  return { text: `${JSON.stringify(json)}\n`, json, ...(note !== undefined && { note }) }
+  return { text: `${JSON.stringify(json)}\n`, json, note }
 }
 
 /** Notes whose session this is. Returns a remark if it cannot: the memories are shown anyway. */

@@ -59,8 +59,7 @@ function importMemories(context: Context, input: Input): Promise<Answer> {
   return context.interrupts.patiently(ending, async () => {
     const found = await find(context, input)
     return withStore(context, async (store) => {
-      const { signal } = context.interrupts
-      const plan = await withProgress(context, 'Checking', (progress) =>
+      const plan = await withProgress(context, 'Checking', ({ progress, signal }) =>
         planImport(store, found, { onConflict: onConflictOf(input), signal, progress }),
       )
       checkPlan(input.flag('skip-unsuitable') ? { ...plan, unsuitable: [] } : plan)
@@ -69,8 +68,8 @@ function importMemories(context: Context, input: Input): Promise<Answer> {
       const session = given.session ?? `import-${from}-${stamp(context.clock())}`
       const author = { reason: `Imported from ${from}`, ...given, session }
       const dryRun = input.flag('dry-run')
-      const commits = await withProgress(context, 'Importing', (progress) =>
-        writeJobs(store, dryRun ? [] : plan.jobs, author, { signal, progress }),
+      const commits = await withProgress(context, 'Importing', (options) =>
+        writeJobs(store, dryRun ? [] : plan.jobs, author, options),
       )
       return importAnswer({
         plan,

@@ -25,7 +25,7 @@ import { noteStoreHere } from '../store/vanished.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askLine, askYes, canAsk } from '../terminal/prompt.ts'
 import { deviceText, nameLines, namesInTrail, namesakeLines } from '../text/device-text.ts'
-import { countText } from '../text/sizes.ts'
+import { countText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -174,13 +174,12 @@ function joining<T>(
 ): Promise<T> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   const acceptRolledBack = input.flag('accept-rolled-back')
-  const { signal } = context.interrupts
   const ask = canAsk(context)
     ? (found: FirstContact): Promise<boolean> => confirm(context, found)
     : undefined
   const trustFirstContact = input.flag('trust-first-contact') ? async () => true : ask
   return context.interrupts.patiently('Ended; nothing was joined', () =>
-    withProgress(context, 'Joining', (progress) => {
+    withProgress(context, 'Joining', ({ progress, signal }) => {
       const transfer = transferProgress(progress)
       const access = remoteAccess(context)
       const places = { directory, stateDirectory, acceptRolledBack, trustFirstContact }

@@ -15,9 +15,8 @@ import { findOperatorSecret, getNewPassphrase } from '../machine/secrets.ts'
 import { auditHere, getIdentity, withStore, withStoreOrTrail } from '../store/open-store.ts'
 import { confirm, type Destruction } from '../terminal/prompt.ts'
 import { namesInTrail } from '../text/device-text.ts'
-import { onlineOptions, pendingPart } from '../text/members.ts'
-import { rekeyedJson, rekeyedLines } from '../text/rekeyed.ts'
-import { countText } from '../text/sizes.ts'
+import { onlineOptions, pendingPart, rekeyedJson, rekeyedLines } from '../text/members.ts'
+import { countText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {

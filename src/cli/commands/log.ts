@@ -14,10 +14,9 @@ import { loadHistory } from '../store/points.ts'
 import { inkOf, type Ink } from '../terminal/ink.ts'
 import { type Write, withPager } from '../terminal/pager.ts'
 import type { DeviceNames } from '../text/device-text.ts'
-import { paintPatch } from '../text/patch-text.ts'
+import { findVersionPatch, paintPatch } from '../text/patch-text.ts'
 import { storePath } from '../text/store-path.ts'
-import { parseTime } from '../text/times.ts'
-import { findVersionPatch } from '../text/version-patch.ts'
+import { spanOf } from '../text/times.ts'
 import { resolveVersion, versionLine, versionText } from '../text/versions-text.ts'
 import { namedVersionJson } from '../text/wire.ts'
 
@@ -76,7 +75,7 @@ interface LogRequest {
   readonly now: number | undefined
 }
 
-/** What is printed also names devices. */
+/** The printed text also names devices. */
 interface NamingRequest extends LogRequest {
   readonly names: DeviceNames
 }
@@ -165,17 +164,12 @@ function requestOf(context: Context, input: Input): LogRequest {
 function filterOf(context: Context, input: Input): VersionFilter {
   const path = input.findArgument(0)
   const operation = input.text('operation')
-  const time = (option: string): number | undefined => {
-    const text = input.text(option)
-    return text === undefined ? undefined : parseTime(option, text, context.clock())
-  }
   return {
     path: path === undefined ? undefined : storePath(path),
     actorId: input.text('actor'),
     session: input.text('session'),
     operation: isOperation(operation) ? operation : undefined,
-    since: time('since'),
-    until: time('until'),
+    ...spanOf(context, input),
     redacted: input.flag('redacted') ? true : undefined,
     order: input.flag('reverse') ? 'oldest' : 'newest',
   }
@@ -185,7 +179,7 @@ function isOperation(text: string | undefined): text is 'created' | 'modified' |
   return text === 'created' || text === 'modified' || text === 'deleted'
 }
 
-/** Adds what only the store knows: full ids, and the memory that is at the path now. */
+/** Adds full ids, and the memory that is at the path now: only the store knows them. */
 async function filterIn(
   store: MemoryStore,
   input: Input,

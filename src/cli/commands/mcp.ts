@@ -1,5 +1,5 @@
 // `mcp`: the store for one client of the Model Context Protocol, on standard input and output,
-// until either ends. Nothing but the protocol goes to standard output.
+// until either ends. Standard output carries the protocol only.
 
 import { systemRandom } from '../../crypto/random.ts'
 import { serveMcp } from '../../mcp/mcp.ts'
@@ -66,7 +66,7 @@ function optionsOf({ clock, environment }: Context, input: Input): McpOptions {
     version: packageVersion(),
     access: input.flag('read-only') ? 'read_only' : 'read_write',
     path: path === undefined ? '/' : storePath(path),
-    // An author is checked at the start: no call is to be refused for what --session says.
+    // An author is checked at the start: no call must be refused because of --session.
     ...(session === undefined
       ? { session: () => findAgentSession(environment, agents) }
       : { author: { actor: { type: 'session', id: session } } as const }),

@@ -11,10 +11,10 @@ import type { Memory } from '../../store/snapshot/memory-info.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { atOption } from '../call/options.ts'
 import { withReader } from '../store/past.ts'
-import { numbered } from '../text/numbered.ts'
-import { sizeText } from '../text/sizes.ts'
+import { numbered } from '../text/memories.ts'
 import { storePath } from '../text/store-path.ts'
 import { listingJson, memoryJson } from '../text/wire.ts'
+import { sizeText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {

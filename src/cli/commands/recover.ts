@@ -62,13 +62,12 @@ function openWith(
   enrolment: Secret | Pick<OpenOptions, 'deviceName'>,
 ): Promise<MemoryStore> {
   const { storeDirectory: directory, stateDirectory } = context.environment
-  return withProgress(context, 'Verifying the history', (progress) =>
+  return withProgress(context, 'Verifying the history', (options) =>
     openStore({
       directory,
       stateDirectory,
       identity,
-      progress,
-      signal: context.interrupts.signal,
+      ...options,
       ...enrolment,
     }),
   )

@@ -71,8 +71,8 @@ export function patternOf(input: Input): RegExp | undefined {
 }
 
 /**
- * The pattern in the text of a file. What may not be meant is refused: a pattern that finds less
- * than its user thinks leaves a secret behind. Throws `invalid_input`.
+ * The pattern in the text of a file. An ambiguous one is refused: a pattern that finds less than
+ * its user thinks leaves a secret behind. Throws `invalid_input`.
  */
 function patternIn(text: string): string {
   const [line = '', ...more] = text.split(/\r\n?|\n/).filter((one) => one.trim() !== '')

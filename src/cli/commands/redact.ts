@@ -34,12 +34,10 @@ import {
 import { plainInk } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askLine, canAsk, checkCanConfirm, declined } from '../terminal/prompt.ts'
-import { fewOf, listOf } from '../text/lists.ts'
-import { pendingDeviceJson, pendingDeviceParagraph } from '../text/pending-devices.ts'
-import { shortId } from '../text/short-id.ts'
-import { countText } from '../text/sizes.ts'
+import { pendingDeviceJson, pendingDeviceParagraph } from '../text/redactions.ts'
 import { versionLine } from '../text/versions-text.ts'
 import { versionJson } from '../text/wire.ts'
+import { countText, fewOf, listOf, shortId } from '../text/words.ts'
 import { checkSelects, selectionIn } from './redact-selection.ts'
 
 export const commands: readonly Command[] = [
@@ -156,9 +154,8 @@ function planned(
   store: MemoryStore,
   request: RedactionRequest,
 ): Promise<RedactionPlan> {
-  const { signal } = context.interrupts
-  return withProgress(context, 'Searching', (progress) =>
-    store.history.planRedaction(request, { progress, signal }),
+  return withProgress(context, 'Searching', (options) =>
+    store.history.planRedaction(request, options),
   )
 }
 
@@ -217,22 +214,21 @@ async function agree(
   throw declined({ preview })
 }
 
-/** Redacts. An interruption leaves the old state or the new one, and the error says which. */
+/** Redacts. An interruption leaves the old state or the new one, and the error names it. */
 export async function redacting(
   context: Context,
   store: MemoryStore,
   request: RedactionRequest,
   author: Author,
 ): Promise<Redaction> {
-  const { signal } = context.interrupts
   // A redact record has no field for the text of a reason.
   const { actor, session } = author
   const before = (await store.status()).head
   const ending = 'Ended in the old state or the new one; `gitlocket log --redacted` shows which'
   try {
     return await context.interrupts.patiently(ending, () =>
-      withProgress(context, 'Redacting', (progress) =>
-        store.as({ actor, session }).redact(request, { progress, signal }),
+      withProgress(context, 'Redacting', (options) =>
+        store.as({ actor, session }).redact(request, options),
       ),
     )
   } catch (error) {
@@ -343,7 +339,7 @@ const warnings =
   'forget the old one.\nThe settings of the store (its name, description and metadata) are not ' +
   'part of any redaction.'
 
-/** What stays and may repeat an erased text. */
+/** Versions that are kept and may repeat an erased text. */
 function copyLines({ sameText, builtOn }: RedactionPlan): readonly string[] {
   const later = countText(builtOn.length, 'later version was', 'later versions were')
   return [

@@ -75,7 +75,7 @@ async function remoteList(context: Context): Promise<Answer> {
   const width = Math.max(0, ...remotes.map(({ name }) => name.length))
   const text = remotes.map(({ name, url }) => `${name.padEnd(width)}  ${url}\n`).join('')
   const note = remotes.length === 0 ? 'No remote; `gitlocket remote add` names one' : undefined
-  return { text, json: pageJson(remotes.map(remoteJson)), ...(note !== undefined && { note }) }
+  return { text, json: pageJson(remotes.map(remoteJson)), note }
 }
 
 function remoteSetMembership(context: Context, input: Input): Promise<Answer> {

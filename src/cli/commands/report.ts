@@ -40,7 +40,7 @@ import {
   withStoreOrTrail,
 } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { parseTime, timeFormat, type TimeFormat } from '../text/times.ts'
+import { spanOf, timeFormat, type TimeFormat } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
 
 const columnsText = Object.entries(csvColumns)
@@ -124,23 +124,20 @@ const leftNote =
   'Something is left of redacted versions, or may be: `gitlocket verify --absence` names it'
 
 function requestOf(context: Context, input: Input): ReportOptions {
-  const [since, until] = ['since', 'until'].map((option) => {
-    const text = input.text(option)
-    return text === undefined ? undefined : parseTime(option, text, context.clock())
-  })
-  return { since, until, certificates: input.texts('certificate').map(readCertificateFile) }
+  return {
+    ...spanOf(context, input),
+    certificates: input.texts('certificate').map(readCertificateFile),
+  }
 }
 
 function makeReport(context: Context, request: ReportOptions): Promise<AuditReport> {
-  const { signal } = context.interrupts
   return withStoreOrTrail(
     context,
     (store) =>
-      withProgress(context, 'Verifying', (progress) =>
+      withProgress(context, 'Verifying', (options) =>
         store.maintenance.report({
           ...request,
-          progress,
-          signal,
+          ...options,
           textsOutside: textsOutside(context.environment, store),
         }),
       ),

@@ -33,13 +33,12 @@ import { pointOf } from '../store/points.ts'
 import { inkOf, type Ink } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { askYes, canAsk, declined } from '../terminal/prompt.ts'
-import { listOf } from '../text/lists.ts'
 import { didYouMean } from '../text/near-names.ts'
 import { nameOf, patchesText } from '../text/patch-text.ts'
-import { countText } from '../text/sizes.ts'
 import { storePath } from '../text/store-path.ts'
-import { parseTime } from '../text/times.ts'
+import { spanOf } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
+import { countText, listOf } from '../text/words.ts'
 import { changeJson } from './diff.ts'
 
 const oneCommit =
@@ -171,16 +170,7 @@ async function revertOf(
 
 function undoRequestOf(context: Context, input: Input): UndoRequest {
   const [actorId, session] = [input.text('actor'), input.text('session')]
-  const [since, until] = ['since', 'until'].map((option) => {
-    const text = input.text(option)
-    return text === undefined ? undefined : parseTime(option, text, context.clock())
-  })
-  return {
-    ...(actorId === undefined ? {} : { actorId }),
-    ...(session === undefined ? {} : { session }),
-    ...(since === undefined ? {} : { since }),
-    ...(until === undefined ? {} : { until }),
-  }
+  return { actorId, session, ...spanOf(context, input) }
 }
 
 /** Throws `not_found`, with similar names, if the actor or session has never written anything. */
@@ -209,9 +199,8 @@ function withOptions(
   title: string,
   revert: (options: RevertOptions) => Promise<Revert>,
 ): RunRevert {
-  const { signal } = context.interrupts
   return (dryRun) =>
-    withProgress(context, title, (progress) => revert({ dryRun, signal, progress }))
+    withProgress(context, title, ({ progress, signal }) => revert({ dryRun, signal, progress }))
 }
 
 /** Shows what would be done. Throws unless the user agrees. */
@@ -240,7 +229,7 @@ function answerOf(ink: Ink, revert: Revert, dryRun: boolean): Answer {
     },
     inked: true,
     ...(dryRun ? { paged: true } : {}),
-    ...(left.length === 0 ? {} : { exitCode: LEFT_ALONE }),
+    exitCode: left.length === 0 ? 0 : LEFT_ALONE,
   }
 }
 

@@ -12,9 +12,9 @@ import { withStore } from '../store/open-store.ts'
 import { pointOf } from '../store/points.ts'
 import { inkOf, type Ink } from '../terminal/ink.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { shortId } from '../text/short-id.ts'
 import { storePath } from '../text/store-path.ts'
 import { authorText, shortDate } from '../text/versions-text.ts'
+import { shortId } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -54,8 +54,8 @@ function search(context: Context, input: Input): Promise<Answer> {
   const ink = inkOf(context, input)
   return withStore(context, async (store) => {
     const query = await queryOf(context, input, store)
-    const { data, nextPage } = await withProgress(context, 'Searching', (progress) =>
-      store.search({ ...query, progress, signal: context.interrupts.signal }),
+    const { data, nextPage } = await withProgress(context, 'Searching', (options) =>
+      store.search({ ...query, ...options }),
     )
     const found: Found[] = []
     for (const hit of data) {
@@ -71,19 +71,18 @@ function search(context: Context, input: Input): Promise<Answer> {
       ),
       inked: true,
       paged: true,
-      ...(note === undefined ? {} : { note }),
+      note,
     }
   })
 }
 
 async function queryOf(context: Context, input: Input, store: MemoryStore): Promise<SearchQuery> {
-  const path = input.text('path')
   return {
     query: input.arguments(0).join(' '),
     prefix: !input.flag('whole-words'),
     fuzzy: input.flag('fuzzy'),
     regex: input.flag('regex'),
-    path: path === undefined ? undefined : storePath(path),
+    path: input.parsed('path', storePath),
     at: await pointOf(context, input, 'at', store),
     allVersions: input.flag('all-versions'),
     limit: input.integer('limit', 1, LIMIT_MAX),

@@ -11,7 +11,7 @@ import { actorOptions, authorOf } from '../call/options.ts'
 import { findOperatorSecret } from '../machine/secrets.ts'
 import { placeOptions, withAdministration, withServerPlace } from '../store/server.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { countText } from '../text/sizes.ts'
+import { countText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -68,18 +68,16 @@ function serveRestore(context: Context, input: Input): Promise<Answer> {
 }
 
 async function serveRotateOperator(context: Context, input: Input): Promise<Answer> {
-  const { signal } = context.interrupts
   const { actor } = authorOf(context, input)
   return withAdministration(context, input, async (host) => {
     const operatorSecret = findOperatorSecret(context) ?? (await nearIdentity(context))
-    const report = await withProgress(context, 'Rotating', (progress) =>
+    const report = await withProgress(context, 'Rotating', (options) =>
       rotateOperator({
         storeIds: host.stores().map(({ storeId }) => storeId),
         use: (storeId, rotate) => host.use(storeId, rotate),
         operatorSecret,
         actor,
-        progress,
-        signal,
+        ...options,
       }),
     )
     const { rotated, unchanged, failed } = report
@@ -92,7 +90,7 @@ async function serveRotateOperator(context: Context, input: Input): Promise<Answ
         left.join(''),
       json: { rotated, unchanged, failed: failed.map(({ storeId }) => storeId) },
       failures: failed.map(({ error }) => error),
-      ...(failed.length > 0 && { exitCode: INCOMPLETE }),
+      exitCode: failed.length > 0 ? INCOMPLETE : 0,
     }
   })
 }
@@ -112,9 +110,9 @@ async function reporting(
     text: `${done}: ${countText(stores, 'store', 'stores')}\n${lost.join('')}`,
     json: { stores, failed },
     failures,
-    ...(failed.length > 0 && { exitCode: INCOMPLETE }),
+    exitCode: failed.length > 0 ? INCOMPLETE : 0,
   }
 }
 
-/** As for a history that is damaged: what is listed is not there. */
+/** As for a damaged history: the listed stores are missing. */
 const INCOMPLETE = 11

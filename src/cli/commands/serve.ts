@@ -150,7 +150,7 @@ function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof Se
     maxOpen: input.integer('max-open', 1, 100_000) ?? OPEN,
     maxBytes,
     storeLimits: storeLimitsOf(input),
-    ...(syncEveryMs !== undefined && { syncEveryMs }),
+    ...(syncEveryMs && { syncEveryMs }),
     acceptRolledBack: input.flag('accept-rolled-back'),
     clock: context.clock,
     routes: [mcpRoute({ version: packageVersion() })],

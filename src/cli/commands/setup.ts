@@ -12,7 +12,7 @@ import { inTurn } from '../setup/turns.ts'
 import { checkWritable, replaceUserFile, tidy } from '../setup/user-file.ts'
 import { getIdentity, isStoreHere } from '../store/open-store.ts'
 import { exitCodeOf } from '../terminal/output.ts'
-import { countText } from '../text/sizes.ts'
+import { countText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {

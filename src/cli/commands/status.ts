@@ -13,9 +13,9 @@ import { auditHere, withStoreOrTrail } from '../store/open-store.ts'
 import { deviceText, namesInTrail } from '../text/device-text.ts'
 import { joinAddress } from '../text/members.ts'
 import { erasedText, reclaimableJson, repeatedText } from '../text/reclaimable.ts'
-import { countText, numberText, sizeText } from '../text/sizes.ts'
 import { clockText, timeFormat } from '../text/times.ts'
 import { wire } from '../text/wire.ts'
+import { countText, numberText, sizeText } from '../text/words.ts'
 import { packedBytes, storageJson } from './compact.ts'
 import { guardText, settingsJson } from './settings.ts'
 
@@ -76,7 +76,7 @@ function statusText(context: Context, found: StoreStatus): string {
   ].join('\n')
 }
 
-/** What this device knows of its remotes; contacts none. */
+/** The remotes as this device knows them; contacts none. */
 function remoteLines(remotes: readonly RemoteStatus[]): readonly string[] {
   if (remotes.length === 0) return ['Remotes    none; `gitlocket remote add` names one']
   return remotes.map((remote, index) => {
@@ -84,7 +84,7 @@ function remoteLines(remotes: readonly RemoteStatus[]): readonly string[] {
   })
 }
 
-/** What has not reached the remote that changes of devices and keys go to. */
+/** Changes of devices and keys that have not reached their remote. */
 function memberLines(found: StoreStatus): readonly string[] {
   const { remotes, membershipRemote: name, membershipPending, waitingRemovals } = found
   const remote = name ?? 'none chosen; `gitlocket remote set-membership` does'

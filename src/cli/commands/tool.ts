@@ -40,7 +40,7 @@ export const commands: readonly Command[] = [
   },
 ]
 
-/** Of a line; as of standard input where it is one text. */
+/** The limit of a line, as of a whole standard input. */
 const LINE_BYTES_MAX = contentBytesFormatMax
 const NEWLINE = 0x0a
 

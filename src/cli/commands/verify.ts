@@ -6,7 +6,7 @@ import { readCertificateFile } from '../machine/files.ts'
 import { withStore } from '../store/open-store.ts'
 import { residueExitCode, residueJson, residueLines, searchResidue } from '../store/residue.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { countText } from '../text/sizes.ts'
+import { countText } from '../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -28,12 +28,11 @@ export const commands: readonly Command[] = [
 ]
 
 function verify(context: Context, input: Input): Promise<Answer> {
-  const { signal } = context.interrupts
   const acceptRolledBack = input.flag('accept-rolled-back')
   const certificate = certificateOf(input)
   const work = async (store: MemoryStore): Promise<Answer> => {
-    const report = await withProgress(context, 'Verifying', (progress) =>
-      store.maintenance.verify({ progress, signal }),
+    const report = await withProgress(context, 'Verifying', (options) =>
+      store.maintenance.verify(options),
     )
     const { commits, versions, memories, head } = report
     const absence = input.flag('absence')

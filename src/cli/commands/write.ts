@@ -18,10 +18,9 @@ import { authorOf, authorOptions } from '../call/options.ts'
 import { readStandardInput, readTextFile } from '../machine/files.ts'
 import { withStore } from '../store/open-store.ts'
 import { canAsk } from '../terminal/prompt.ts'
-import { changedAnswer } from '../text/changed.ts'
-import { numbered } from '../text/numbered.ts'
-import { countText } from '../text/sizes.ts'
+import { changedAnswer, numbered } from '../text/memories.ts'
 import { storePath } from '../text/store-path.ts'
+import { countText } from '../text/words.ts'
 
 const dashNote = 'With -, the text comes from standard input.'
 const contentOptions: OptionTexts = {

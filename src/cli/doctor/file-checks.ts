@@ -1,15 +1,15 @@
 // The checks of `doctor` on the file system: who else can read the secrets, whether the file system
 // suits a store, whether an interrupted `edit` left plaintext. Reads only.
 
-import { lstatSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { lstatSync, readdirSync, statSync, statfsSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { hasCode } from '../../errors.ts'
 import { findIdentity } from '../../home/identity-file.ts'
 import type { Environment } from '../call/environment.ts'
 import { findForeignFiles } from '../machine/foreign-owner.ts'
 import { isInRam, leftScratchDirectories } from '../machine/scratch-directory.ts'
-import { countText, sizeText } from '../text/sizes.ts'
-import { fail, failed, type Finding, ok, warn } from './finding.ts'
+import { countText, sizeText } from '../text/words.ts'
+import { fail, failed, ok, type Finding, warn } from './finding.ts'
 
 /** `f_type` of statfs(2) of file systems whose locks or fsync are unreliable. */
 const networkFileSystems: ReadonlyMap<number, string> = new Map([

@@ -4,10 +4,10 @@
 
 import { mendStore } from '../../api/error-surface.ts'
 import { systemDisk } from '../../disk/disk.ts'
-import { framesOf, type JournalSurvey, surveyJournals } from '../../git/journal/journal-survey.ts'
+import { framesOf, surveyJournals, type JournalSurvey } from '../../git/journal/journal-survey.ts'
 import { ownDirectoryName } from '../../git/refs/repository.ts'
 import type { Environment } from '../call/environment.ts'
-import { countText } from '../text/sizes.ts'
+import { countText } from '../text/words.ts'
 import { fail, type Finding } from './finding.ts'
 
 const JOURNAL_DAMAGED = 17

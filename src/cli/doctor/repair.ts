@@ -10,8 +10,8 @@ import type { Answer, Context, Input } from '../call/command.ts'
 import { remoteAccess, transferProgress } from '../machine/remote-access.ts'
 import { checkIsDirectory, getIdentity } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { countText } from '../text/sizes.ts'
 import { wire } from '../text/wire.ts'
+import { countText } from '../text/words.ts'
 
 const DAMAGED: ExitCode = 11
 const BEHIND: ExitCode = 12
@@ -24,7 +24,7 @@ export async function repair(context: Context, input: Input): Promise<Answer> {
   checkIsDirectory(directory)
   const identity = getIdentity(environment)
   const [from, dryRun] = [input.text('from'), input.flag('dry-run')]
-  const report = await withProgress(context, 'Reading the store', (progress) =>
+  const report = await withProgress(context, 'Reading the store', ({ progress }) =>
     repairStore({
       directory,
       stateDirectory,

@@ -22,8 +22,8 @@ import {
   repeatedText,
   unreachableText,
 } from '../text/reclaimable.ts'
-import { countText, sizeText } from '../text/sizes.ts'
 import { clockText } from '../text/times.ts'
+import { countText, sizeText } from '../text/words.ts'
 import { fail, failed, ok, type Finding, warn } from './finding.ts'
 import { checkForeignFiles, findForeignFiles } from './foreign-files.ts'
 import { checkJournals } from './journal-checks.ts'
@@ -133,8 +133,8 @@ const inUse = { error: new StoreError('locked', 'another process holds a lock of
 async function findUnreachable(context: Context, store: MemoryStore): Promise<Unreachable> {
   const { signal } = context.interrupts
   try {
-    return await withProgress(context, 'Looking for unreachable objects', (progress) =>
-      store.maintenance.unreachable({ progress, signal }),
+    return await withProgress(context, 'Looking for unreachable objects', (options) =>
+      store.maintenance.unreachable(options),
     )
   } catch (error) {
     if (!(error instanceof StoreError) || signal.aborted) throw error

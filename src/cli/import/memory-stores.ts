@@ -33,7 +33,7 @@ export async function findMemoryStore(context: Context, input: Input): Promise<F
     signal: context.interrupts.signal,
   }
   const listing = new Listing()
-  await withProgress(context, 'Fetching', async (progress) => {
+  await withProgress(context, 'Fetching', async ({ progress }) => {
     let cursor: string | undefined
     do {
       const page = cursor === undefined ? '' : `&page=${encodeURIComponent(cursor)}`

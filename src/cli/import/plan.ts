@@ -22,7 +22,7 @@ import type { ListedMemory } from '../../store/memories.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { CommandError } from '../call/command.ts'
-import { countText } from '../text/sizes.ts'
+import { countText } from '../text/words.ts'
 import { UnsuitableError, type Candidate, type Found, type LeftOut } from './source.ts'
 
 /** What to do if a path is taken by something else than the same text. */

@@ -3,8 +3,7 @@
 import { findingsText } from '../../store/guard/guard.ts'
 import { visibleLine } from '../../text/visible.ts'
 import { CommandError, type Answer } from '../call/command.ts'
-import { listOf } from '../text/lists.ts'
-import { countText, numberText } from '../text/sizes.ts'
+import { countText, listOf, numberText } from '../text/words.ts'
 import type { Held, Plan } from './plan.ts'
 import type { LeftOut } from './source.ts'
 

@@ -1,7 +1,7 @@
 // The rule for every writer of plain files whose names come from memories: which of them may be
 // written into a directory, judged together with what the directory holds already. An agent chooses
 // the names, and other programs find their configuration by name: git takes any directory with the
-// right three names for a repository, and runs what its `config` says. Pure: names in, verdicts
+// right three names for a repository, and runs programs that its `config` names. Pure: names in, verdicts
 // out.
 
 import { exportProblem, nameKey } from './memory-files.ts'

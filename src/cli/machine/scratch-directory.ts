@@ -1,8 +1,8 @@
 // A directory in RAM for plaintext that an editor needs as a file: 0700, on a tmpfs, and removed
 // however the process ends, but for `kill -9`: then the next one removes it, and until then it is
-// plaintext that proofs of absence must count. The directory says which store its text is of, and
-// which processes use it. A tmpfs can be swapped out, and an editor may copy what it edits
-// elsewhere; docs/CLI.md says both.
+// plaintext that proofs of absence must count. The directory names the store of its text, and the
+// processes that use it. A tmpfs can be swapped out, and an editor may copy what it edits
+// elsewhere; docs/CLI.md explains both.
 
 import {
   appendFileSync,

@@ -4,7 +4,7 @@ import { actorJson, timestamp, type Wire } from '../../api/wire.ts'
 import type { AccessEvent, Authorship, ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction, WriteCount } from '../../store/report/audit-report.ts'
 import { searchedJson } from '../store/residue.ts'
-import { pendingDeviceJson } from '../text/pending-devices.ts'
+import { pendingDeviceJson } from '../text/redactions.ts'
 import { wire } from '../text/wire.ts'
 import { limitsOf } from './wording.ts'
 

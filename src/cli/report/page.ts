@@ -6,7 +6,7 @@ import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { AccessEvent, ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'
 import { visible } from '../../text/visible.ts'
-import { countText, numberText } from '../text/sizes.ts'
+import { countText, numberText } from '../text/words.ts'
 import { absenceText, actionText, actorText, holderText, limitsOf } from './wording.ts'
 
 /** Only the tag `markup` makes it, and `STYLE`, which is constant. */

@@ -3,8 +3,8 @@
 // of bounded length, in which nothing can pass for a sentence of ours. Pure.
 
 import type { MemoryInfo } from '../../store/snapshot/memory-info.ts'
-import { countText, sizeText } from '../text/sizes.ts'
 import { timeAgo } from '../text/times.ts'
+import { countText, sizeText } from '../text/words.ts'
 
 /** Bytes of the list. */
 const CONTEXT_MAX = 4000

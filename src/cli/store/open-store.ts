@@ -46,19 +46,18 @@ export function isStoreHere({ environment }: Context): boolean {
 export async function withStore<T>(
   context: Context,
   work: (store: MemoryStore) => Promise<T>,
-  options: Pick<OpenOptions, 'acceptRolledBack'> = {},
+  accepting: Pick<OpenOptions, 'acceptRolledBack'> = {},
 ): Promise<T> {
-  const { environment, interrupts } = context
+  const { environment } = context
   checkIsHere(environment)
   const identity = getIdentity(environment)
-  const store = await withProgress(context, 'Verifying the history', (progress) =>
+  const store = await withProgress(context, 'Verifying the history', (options) =>
     openStore({
       directory: environment.storeDirectory,
       stateDirectory: environment.stateDirectory,
       identity,
-      progress,
-      signal: interrupts.signal,
       ...options,
+      ...accepting,
     }),
   ).catch((error: unknown) => {
     throw explained(error)
@@ -103,15 +102,14 @@ export async function auditing<T>(
   context: Context,
   work: (options: AuditOptions) => Promise<T>,
 ): Promise<T> {
-  const { environment, interrupts } = context
+  const { environment } = context
   const identity = getIdentity(environment)
-  return withProgress(context, 'Verifying the trail', (progress) =>
+  return withProgress(context, 'Verifying the trail', (options) =>
     work({
       directory: environment.storeDirectory,
       stateDirectory: environment.stateDirectory,
       identity,
-      progress,
-      signal: interrupts.signal,
+      ...options,
     }),
   ).catch((error: unknown) => {
     throw explained(error)

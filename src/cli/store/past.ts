@@ -7,7 +7,7 @@ import type { PastView } from '../../store/history/past.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Context, Input } from '../call/command.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { countText } from '../text/sizes.ts'
+import { countText } from '../text/words.ts'
 import { withStore } from './open-store.ts'
 import { pointOf } from './points.ts'
 
@@ -25,7 +25,7 @@ export function withReader(
     return {
       ...answer,
       json: withFacts(answer.json, past),
-      ...(notes.length === 0 ? {} : { note: notes.join('\n') }),
+      note: notes.join('\n'),
     }
   })
 }
@@ -37,10 +37,7 @@ async function findPast(
 ): Promise<PastView | undefined> {
   const point = await pointOf(context, input, 'at', store)
   if (point === undefined) return undefined
-  const { signal } = context.interrupts
-  return withProgress(context, 'Reading the history', (progress) =>
-    store.at(point, { progress, signal }),
-  )
+  return withProgress(context, 'Reading the history', (options) => store.at(point, options))
 }
 
 function noteOf({ redacted, displaced }: PastView): string | undefined {

@@ -33,9 +33,8 @@ export async function getPoint(
 
 /** The history is decrypted when it is first asked for; a long one takes a moment. */
 export async function loadHistory(context: Context, store: MemoryStore): Promise<void> {
-  const { signal } = context.interrupts
-  await withProgress(context, 'Reading the history', (progress) =>
-    store.history.versions({ limit: 1 }, { progress, signal }),
+  await withProgress(context, 'Reading the history', (options) =>
+    store.history.versions({ limit: 1 }, options),
   )
 }
 

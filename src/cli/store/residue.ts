@@ -7,10 +7,9 @@ import type { ResidueReport } from '../../store/redaction/residue.ts'
 import type { Context } from '../call/command.ts'
 import { textsOutside } from '../machine/scratch-directory.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { builtOnRedactedJson, builtOnRedactedLines } from '../text/built-on-redacted.ts'
-import { listOf } from '../text/lists.ts'
-import { countText, sizeText } from '../text/sizes.ts'
+import { builtOnRedactedJson, builtOnRedactedLines } from '../text/redactions.ts'
 import { wire } from '../text/wire.ts'
+import { countText, listOf, sizeText } from '../text/words.ts'
 
 /** The exit code of any failed verification. */
 const FOUND = 11
@@ -21,10 +20,9 @@ export function searchResidue(
   store: MemoryStore,
   certificate: string | RedactionCertificate | undefined,
 ): Promise<ResidueReport> {
-  const { signal } = context.interrupts
   const outside = textsOutside(context.environment, store)
-  return withProgress(context, 'Searching for redacted versions', (progress) =>
-    store.maintenance.findResidue({ progress, signal, certificate, textsOutside: outside }),
+  return withProgress(context, 'Searching for redacted versions', (options) =>
+    store.maintenance.findResidue({ ...options, certificate, textsOutside: outside }),
   )
 }
 

@@ -81,7 +81,7 @@ const none = async (): Promise<DeviceNames> => new Map()
 
 interface Turn {
   readonly sync: (options: StoreSyncOptions) => Promise<SyncReport>
-  /** What is known of the remotes here; undefined for an auditor. */
+  /** The remotes as this device knows them; undefined for an auditor. */
   readonly status: (() => Promise<readonly RemoteStatus[]>) | undefined
   /** Those of the devices; an auditor's reports name none but new ones. */
   readonly names: () => Promise<DeviceNames>
@@ -155,7 +155,7 @@ async function mayMerge(
   return askYes(context, question)
 }
 
-/** Syncs with all remotes, then sends what came from later ones to the earlier ones. */
+/** Syncs with all remotes, then sends the changes of later ones to the earlier ones. */
 async function syncAll(
   context: Context,
   turn: Turn,
@@ -204,10 +204,9 @@ function syncWith(
   { sync: syncOne, only, repair }: Turn,
   remote: string | undefined,
 ): Promise<SyncReport> {
-  const { signal } = context.interrupts
   const ending = 'Ended; local work is safe, and the next sync continues'
   return context.interrupts.patiently(ending, () =>
-    withProgress(context, 'Synchronising', (progress) => {
+    withProgress(context, 'Synchronising', ({ progress, signal }) => {
       const transfer = transferProgress(progress)
       const access = remoteAccess(context)
       return syncOne({ remote, only, repair, access, transfer, progress, signal })

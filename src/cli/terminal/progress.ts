@@ -9,13 +9,14 @@ const QUIET_MS = 400
 const REDRAW_MS = 100
 const BAR_CELLS = 24
 
-/** Runs `work` with a callback that draws, and leaves the line empty afterwards. */
+/** Runs `work` with a callback that draws, and the signal of Ctrl-C. Empties the line afterwards. */
 export async function withProgress<T>(
   context: Context,
   title: string,
-  work: (progress: Progress) => Promise<T>,
+  work: (options: { readonly progress: Progress; readonly signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
-  if (!context.environment.terminal.errors) return work(() => undefined)
+  const { signal } = context.interrupts
+  if (!context.environment.terminal.errors) return work({ progress: () => undefined, signal })
   const { clock } = context
   const start = clock()
   let phase = { start, done: 0 }
@@ -30,7 +31,7 @@ export async function withProgress<T>(
     process.stderr.write(`\r${line.slice(0, context.environment.terminal.columns - 1)}\u001b[K`)
   }
   try {
-    return await work(progress)
+    return await work({ progress, signal })
   } finally {
     if (drawn !== 0) process.stderr.write('\r\u001b[K')
   }

@@ -4,7 +4,7 @@
 import type { AuditEntry } from '../../store/audit/audit-trail.ts'
 import type { Device } from '../../store/devices/devices.ts'
 import { listReportedDevices, type ReportedDevice } from '../../store/report/access-events.ts'
-import { shortId } from './short-id.ts'
+import { shortId } from './words.ts'
 
 /** The names of devices by their ids, `dev_…`. */
 export type DeviceNames = ReadonlyMap<string, string>

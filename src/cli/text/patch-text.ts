@@ -1,7 +1,10 @@
-// The difference between two states of memories as git patches, which `git apply` accepts, and in
-// the short forms --stat and --name-only. Pure, except for a limit on the time of a comparison.
+// The difference between two versions, or two states of memories, as git patches, which `git apply`
+// accepts, and in the short forms --stat and --name-only.
 
-import { formatPatch, type StructuredPatch, structuredPatch } from 'diff'
+import { formatPatch, structuredPatch, type StructuredPatch } from 'diff'
+import { StoreError } from '../../errors.ts'
+import type { FullVersion, Version } from '../../store/history/versions.ts'
+import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Ink } from '../terminal/ink.ts'
 
 export interface TextChange {
@@ -30,7 +33,7 @@ export interface Labels {
 /**
  * One patch of files for all changes together, in the order of their paths. `git apply` applies the
  * patches of a file one after the other, but takes the source of a rename from before all of them,
- * so each path is in one patch only. Memories that swapped paths become edits, and a rename stays
+ * so each path is in one patch only. Memories that swapped paths become edits, and a rename remains
  * one only if no other memory had its new path or takes its old one.
  */
 export function patchesText(ink: Ink, changes: readonly TextChange[]): string {
@@ -170,4 +173,42 @@ function countLines({ hunks }: StructuredPatch): LineCounts {
     if (line.startsWith('-')) removed += 1
   }
   return { added, removed }
+}
+
+/** Undefined for the first version of a memory. */
+export async function findBase(
+  store: MemoryStore,
+  { baseVersionId }: Version,
+): Promise<FullVersion | undefined> {
+  return baseVersionId === undefined ? undefined : store.history.version(baseVersionId)
+}
+
+/** The patch of a version; undefined if a redaction leaves nothing to compare. */
+export async function findVersionPatch(
+  store: MemoryStore,
+  version: Version,
+): Promise<string | undefined> {
+  const full = await store.history.version(version.versionId)
+  const base = await findBase(store, version)
+  if (isRedacted(full) || isRedacted(base)) return undefined
+  return versionPatch(base, full)
+}
+
+/** Throws `redacted`. */
+export function versionPatch(from: FullVersion | undefined, to: FullVersion): string {
+  if (isRedacted(from) || isRedacted(to)) {
+    throw new StoreError('redacted', 'One of the two versions was redacted')
+  }
+  const labels = { after: to.versionId, ...(from === undefined ? {} : { before: from.versionId }) }
+  return patchText({ before: sideOf(from), after: sideOf(to) }, labels)
+}
+
+function isRedacted(version: FullVersion | undefined): boolean {
+  return version?.redactedAt !== undefined
+}
+
+/** Undefined before a creation and after a deletion. */
+function sideOf(version: FullVersion | undefined): TextChange['before'] {
+  const { content, path } = version ?? {}
+  return content === undefined || path === undefined ? undefined : { path, content }
 }

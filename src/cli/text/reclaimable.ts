@@ -3,7 +3,7 @@
 
 import type { ObjectAmount } from '../../git/object-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
-import { countText, sizeText } from './sizes.ts'
+import { countText, sizeText } from './words.ts'
 
 type Reclaimable = StoreStatus['reclaimable']
 

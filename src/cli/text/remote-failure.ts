@@ -6,7 +6,7 @@ import { StoreError, hasCode } from '../../errors.ts'
 import type { RemoteStatus } from '../../store/sync/remote-state.ts'
 import { isFailureOfRemote, isVerdict } from '../../store/sync/report.ts'
 import { CommandError } from '../call/command.ts'
-import { countText } from './sizes.ts'
+import { countText } from './words.ts'
 
 /** The circumstances of a failed sync. */
 export interface FailedSync {

@@ -1,6 +1,6 @@
 // Store paths as users type them: `notes.md` means `/notes.md`, and a shell that completes
 // directory names may leave one slash at the end. Nothing else is corrected here (FORMAT §5.2):
-// tool-paths.ts does so for paths of the memory tool, and for decomposed names.
+// program.ts does so for paths of the memory tool, and for decomposed names.
 
 import { checkPath } from '../../format/path.ts'
 

@@ -6,12 +6,15 @@ import type { Conflict } from '../../store/history/conflicts.ts'
 import type { MergeOutcome } from '../../store/merge/plan.ts'
 import type { NewDevice, SettingsOutcome, SyncReport } from '../../store/sync/report.ts'
 import { visible } from '../../text/visible.ts'
-import { builtOnRedactedJson, builtOnRedactedLines } from './built-on-redacted.ts'
-import { type DeviceNames, deviceText } from './device-text.ts'
-import { listOf } from './lists.ts'
-import { pendingDeviceJson, pendingDeviceLines } from './pending-devices.ts'
-import { countText, sizeText } from './sizes.ts'
+import { deviceText, type DeviceNames } from './device-text.ts'
+import {
+  builtOnRedactedJson,
+  builtOnRedactedLines,
+  pendingDeviceJson,
+  pendingDeviceLines,
+} from './redactions.ts'
 import { wire } from './wire.ts'
+import { countText, listOf, sizeText } from './words.ts'
 
 const kinds: Readonly<Record<MergeOutcome['kind'], string>> = {
   merged: 'edits of both sides merged',

@@ -27,6 +27,16 @@ export function parseTime(option: string, text: string, now: number): number {
   )
 }
 
+/** The times of --since and --until. */
+export function spanOf(
+  { clock }: Context,
+  input: Input,
+): { readonly since: number | undefined; readonly until: number | undefined } {
+  const time = (option: string): number | undefined =>
+    input.parsed(option, (text) => parseTime(option, text, clock()))
+  return { since: time('since'), until: time('until') }
+}
+
 /** Like `parseTime`, but undefined for any other text. */
 export function findTime(text: string, now: number): number | undefined {
   const duration = findDuration(text)

@@ -6,9 +6,9 @@ import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'
 import type { Ink } from '../terminal/ink.ts'
-import { type DeviceNames, deviceText } from './device-text.ts'
-import { shortId } from './short-id.ts'
+import { deviceText, type DeviceNames } from './device-text.ts'
 import { localTime, timeAgo } from './times.ts'
+import { shortId } from './words.ts'
 
 const PREFIX = 'memver_'
 const ID_DIGITS = 26

@@ -11,7 +11,6 @@ import {
 } from '../../../src/cli/machine/memory-files.ts'
 import { parseCommandLine, wantsJson } from '../../../src/cli/parse.ts'
 import { progressLine } from '../../../src/cli/terminal/progress.ts'
-import { numberText, sizeText } from '../../../src/cli/text/sizes.ts'
 import { storePath } from '../../../src/cli/text/store-path.ts'
 import {
   findTime,
@@ -20,6 +19,7 @@ import {
   parseTime,
   timeAgo,
 } from '../../../src/cli/text/times.ts'
+import { numberText, sizeText } from '../../../src/cli/text/words.ts'
 import { temporaryDirectory } from '../../support/temporary.ts'
 
 test('a local time is one that options take, to the second', () => {

@@ -1,5 +1,7 @@
-// The answer of a command that changed memories.
+// The answer of a command that changed memories, and the lines of one as the memory tool shows them.
 
+import type { Lines } from '../../api/actions.ts'
+import { renderSnippet } from '../../memory-tool/render.ts'
 import type { Applied } from '../../store/changes/apply.ts'
 import type { Answer } from '../call/command.ts'
 
@@ -13,4 +15,8 @@ export function changedAnswer(done: string, path: string, applied: Applied): Ans
 /** The answer of a command after which nothing had to change. */
 export function unchangedAnswer(path: string): Answer {
   return changedAnswer('', path, { commit: undefined, versionIds: [] })
+}
+
+export function numbered(lines: Lines): string {
+  return lines.lines.length === 0 ? '' : `${renderSnippet(lines)}\n`
 }

@@ -1,10 +1,14 @@
-// Devices that have not acknowledged a redaction yet, as text and as JSON.
+// Redactions that other devices have not taken over, as text and as JSON: devices that have not
+// acknowledged one, and versions that may hold a redacted text.
 
 import { timestamp, type Wire } from '../../api/wire.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
+import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
+import { visible } from '../../text/visible.ts'
 import { deviceText } from './device-text.ts'
 import { timeAgo } from './times.ts'
 import { wire } from './wire.ts'
+import { countText, listOf } from './words.ts'
 
 const cannotBeKnown =
   'These may not write, so that it cannot be known whether they have taken redactions over:'
@@ -50,4 +54,27 @@ function pendingText(
 export function pendingDeviceJson(device: PendingDevice): Wire {
   const { deviceId, name, role, lastRecord: lastRecordAt, canAcknowledge } = device
   return wire({ deviceId, name, role, lastRecordAt, canAcknowledge })
+}
+
+/** At most this many redacted versions are named in the command. */
+const NAMED_MAX = 8
+
+/** None without such versions. */
+export function builtOnRedactedLines(found: readonly BuiltOnRedacted[]): readonly string[] {
+  if (found.length === 0) return []
+  const count = countText(found.length, 'version was', 'versions were')
+  const may = found.length === 1 ? 'may hold its text' : 'may hold their texts'
+  const lines = found.map(({ versionId, path = '(redacted)' }) => `${versionId}  ${visible(path)}`)
+  const redacted = [...new Set(found.flatMap((one) => one.redactedVersionIds))]
+  const named = redacted.slice(0, NAMED_MAX).join(' ')
+  return [
+    `${count} written on redacted ones by devices that did not know of that, and ${may}:`,
+    ...listOf(lines).split('\n'),
+    `To redact them as well: \`gitlocket redact --with-copies ${named}\``,
+  ]
+}
+
+export function builtOnRedactedJson(found: BuiltOnRedacted): Wire {
+  const { memoryId, versionId, path, redactedVersionIds } = found
+  return wire({ memoryId, versionId, path, redactedVersionIds })
 }

@@ -1,8 +1,8 @@
 // The rule for every writer of plain files whose names come from memories: which of them may be
 // written into a directory, judged together with what the directory holds already. An agent chooses
 // the names, and other programs find their configuration by name: git takes any directory with the
-// right three names for a repository, and runs programs that its `config` names. Pure: names in, verdicts
-// out.
+// right three names for a repository, and runs programs that its `config` names. Pure: names in,
+// verdicts out.
 
 import { exportProblem, nameKey } from './memory-files.ts'
 

@@ -1,4 +1,4 @@
-// The answer of a command that changed memories, and the lines of one as the memory tool shows them.
+// The answer of a command that changed memories, and lines of one as the memory tool shows them.
 
 import type { Lines } from '../../api/actions.ts'
 import { renderSnippet } from '../../memory-tool/render.ts'

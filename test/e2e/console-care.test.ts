@@ -24,7 +24,7 @@ async function opened(path: string, options: Parameters<typeof openedConsole>[1]
 
 describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
   test('erases a text in four steps and offers the certificate', async () => {
-    const { page, store, problems } = await opened('/redaction')
+    const { page, store } = await opened('/redaction')
     await page.getByLabel('Contains the text').fill('payment team')
     await page.getByRole('button', { name: 'Review what will be erased' }).click()
     await page.getByRole('heading', { name: 'In use' }).waitFor()
@@ -51,11 +51,10 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
       .waitFor()
     expect((await contentsOf(store))['/todo.md']).not.toContain('payment')
     await expectAccessible(page)
-    expect(problems).toEqual([])
   })
 
   test('adds a device by its card and fingerprint, and removes it', async () => {
-    const { page, store, problems } = await opened('/devices')
+    const { page, store } = await opened('/devices')
     const identity = await generateIdentity()
     await page.getByRole('button', { name: 'Add a device…' }).click()
     await page.getByLabel('Its card').fill(formatDeviceCard(identity, { name: 'phone' }))
@@ -71,22 +70,20 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     await row.getByText('was reader').waitFor()
     const found = (await store.devices.list()).find(({ name }) => name === 'phone')
     expect(found?.removed).toBeDefined()
-    expect(problems).toEqual([])
   })
 
   test('reports a sync and shows the words of the head', async () => {
-    const { page, store, problems } = await opened('/sync')
+    const { page, store } = await opened('/sync')
     const { headFingerprint } = await store.status()
     await page.getByText(headFingerprint.join(' ')).waitFor()
     await page.getByRole('button', { name: 'Sync now' }).click()
     await page.getByRole('heading', { name: 'Synced with origin' }).waitFor()
     await page.getByText('has all commits').waitFor()
     await expectAccessible(page)
-    expect(problems).toEqual([])
   })
 
   test('verifies every commit and reports on screen and as CSV', async () => {
-    const { page, problems } = await opened('/audit')
+    const { page } = await opened('/audit')
     await page.getByRole('button', { name: 'Verify every commit' }).click()
     await page.getByText('all of it holds').waitFor()
     await page.getByRole('button', { name: 'Make the report' }).click()
@@ -98,11 +95,10 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     await expectAccessible(page)
     await page.emulateMedia({ media: 'print' })
     expect(await page.getByRole('navigation', { name: 'Views' }).isVisible()).toBe(false)
-    expect(problems).toEqual([])
   })
 
   test('changes settings, turns the guard on and lets a text through', async () => {
-    const { page, store, problems } = await opened('/settings')
+    const { page, store } = await opened('/settings')
     await page.getByLabel('Description').fill('of our agents')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('of our agents').or(page.getByText('Saved')).first().waitFor()
@@ -123,11 +119,10 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     expect(settings.description).toBe('of our agents')
     expect(Object.keys(settings.metadata)).toHaveLength(1)
     await expectAccessible(page)
-    expect(problems).toEqual([])
   })
 
   test('offers nothing that writes if the console is read-only', async () => {
-    const { page, problems } = await opened('/', { access: 'read_only' })
+    const { page } = await opened('/', { access: 'read_only' })
     await page.getByText('read-only').waitFor()
     await page.getByRole('treeitem', { name: 'todo.md' }).click()
     await page.getByRole('tab', { name: 'Read' }).waitFor()
@@ -142,7 +137,6 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
       const writes = page.getByRole('button', { name: /Add|Remove|Sync now|Save|Turn the guard/ })
       expect([view, await writes.count()]).toEqual([view, 0])
     }
-    expect(problems).toEqual([])
   })
 
   test('shows devices and proofs to an auditor', async () => {
@@ -156,7 +150,7 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     const subject = auditorSubject({ places, clock: Date.now })
     const shown = await openedConsole(store, { subject })
     const address = shown.newAddress().replace('/#', '/audit#')
-    const { page, problems } = await consolePage(await browser(), address)
+    const { page } = await consolePage(await browser(), address)
     await page.getByRole('button', { name: 'Verify every commit' }).click()
     await page.getByText('all of it holds').waitFor()
     await expectAccessible(page)
@@ -164,6 +158,5 @@ describe.skipIf(missing)(`care in a browser${note}`, { tags: ['slow'] }, () => {
     await page.getByRole('link', { name: 'Devices', exact: true }).click()
     await page.getByText('this device').waitFor()
     expect(await page.content()).not.toMatch(/secret|canary/)
-    expect(problems).toEqual([])
   })
 })

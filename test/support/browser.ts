@@ -1,5 +1,5 @@
-// Debian's chromium, headless, with a page of the console in it. Whatever goes wrong in the page, a
-// refusal by its policy or a request to another place fails the test.
+// Debian's chromium, headless, with a page of the console in it. An error in the page, a refusal by
+// its policy or a request to another place fails the test when it ends.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -23,8 +23,6 @@ export interface View {
 export interface ConsolePage {
   readonly page: Page
   readonly context: BrowserContext
-  /** What went wrong so far, and what was asked of other places. */
-  readonly problems: readonly string[]
 }
 
 /** One browser for all tests of a file; call it at its top. */
@@ -64,13 +62,14 @@ export async function consolePage(
 export async function pageIn(
   context: BrowserContext,
   address: string,
-): Promise<{ readonly page: Page; readonly problems: string[] }> {
+): Promise<{ readonly page: Page }> {
   const page = await context.newPage()
   const problems = watched(page, new URL(address).origin)
+  onTestFinished(() => expect(problems).toEqual([]))
   await page.goto(address)
   // Until the token is traded nothing is drawn, and following a link would leave the page for ever.
   await page.locator('#page > *').first().waitFor({ state: 'attached' })
-  return { page, problems }
+  return { page }
 }
 
 /** Fills as things happen. */

@@ -19,7 +19,7 @@ import { jsonOf, trusted } from '../../src/console/client/core/trusted.ts'
 import { type ConsoleOptions, openConsole, type WebConsole } from '../../src/console/console.ts'
 import { readPageFiles } from '../../src/console/page-files.ts'
 import type { MemoryStore } from '../../src/index.ts'
-import { author } from './stores.ts'
+import { author, newStore } from './stores.ts'
 
 const pageFiles = readPageFiles(new URL('../../dist/console/client/', import.meta.url))
 
@@ -48,6 +48,12 @@ export function askerOf(subject: ConsoleSubject) {
     name: Name,
     input: InputOf<Name>,
   ): Promise<ResultOf<Name>> => trusted(await subject.ask(name, input, {}))
+}
+
+/** A store, and questions to its console without a page. */
+export async function newConsole(options?: Parameters<typeof newStore>[0]) {
+  const { store, place } = await newStore(options)
+  return { store, place, ask: askerOf(memberSubject(consoleUser(store))) }
 }
 
 export interface OpenedConsole extends WebConsole {

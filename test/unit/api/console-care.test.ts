@@ -3,24 +3,20 @@
 
 import { describe, expect, test } from 'vitest'
 import { auditorSubject } from '../../../src/api/console/auditor.ts'
-import { memberSubject } from '../../../src/api/console/subject.ts'
 import { sha256OfText } from '../../../src/crypto/digest.ts'
 import { formatId } from '../../../src/format/id.ts'
-import { formatDeviceCard, generateIdentity, type MemoryStore } from '../../../src/index.ts'
+import { formatDeviceCard, generateIdentity } from '../../../src/index.ts'
 import { alone, bareRemote } from '../../support/clones.ts'
-import { askerOf, consoleUser } from '../../support/console.ts'
-import { author, newStore } from '../../support/stores.ts'
-
-function asker(store: MemoryStore) {
-  return askerOf(memberSubject(consoleUser(store)))
-}
+import { askerOf, newConsole } from '../../support/console.ts'
+import { author } from '../../support/stores.ts'
 
 async function secretStore() {
-  const { store, place } = await newStore()
+  const made = await newConsole()
+  const { store } = made
   await store.as(author).write('/a.md', 'the key-1 (of) x')
   await store.as(author).write('/b.md', 'the key-1 (of) x')
   await store.as(author).write('/a.md', 'clean')
-  return { store, place, ask: asker(store) }
+  return made
 }
 
 describe('redaction', () => {
@@ -90,8 +86,7 @@ describe('redaction', () => {
 
 describe('devices', () => {
   test('are added by card and fingerprint, changed and removed', async () => {
-    const { store } = await newStore()
-    const ask = asker(store)
+    const { ask } = await newConsole()
     const identity = await generateIdentity()
     const card = formatDeviceCard(identity, { name: 'laptop' })
     const fingerprint = formatId('device', identity.deviceId)
@@ -113,8 +108,7 @@ describe('devices', () => {
 
 describe('sync', () => {
   test('names remotes, syncs with one, and forgets it', { tags: 'slow' }, async () => {
-    const { store } = await newStore()
-    const ask = asker(store)
+    const { ask } = await newConsole()
     const url = bareRemote()
     await ask('remotes.add', { name: 'origin', url })
     expect((await ask('sync.remotes', {})).remotes).toMatchObject([
@@ -143,8 +137,7 @@ describe('audit', () => {
 
 describe('settings', () => {
   test('are changed one by one, the guard among them', async () => {
-    const { store } = await newStore()
-    const ask = asker(store)
+    const { ask } = await newConsole()
     await ask('settings.update', { name: 'ours', reason: 'new name' })
     await ask('settings.update', { description: 'text', memories: 5 })
     await ask('settings.update', { guard: true })

@@ -4,16 +4,12 @@ import { describe, expect, test } from 'vitest'
 import { memberSubject } from '../../../src/api/console/subject.ts'
 import type { MemoryStore } from '../../../src/index.ts'
 import { bareRemote, firstClone, joinClone, sync } from '../../support/clones.ts'
-import { askerOf, consoleUser } from '../../support/console.ts'
-import { author, contentsOf, newStore } from '../../support/stores.ts'
+import { askerOf, consoleUser, newConsole } from '../../support/console.ts'
+import { author, contentsOf } from '../../support/stores.ts'
 
 const DAY = 24 * 3600 * 1000
 /** Noon in UTC. */
 const NOON = Date.UTC(2026, 4, 10, 12)
-
-function asker(store: MemoryStore) {
-  return askerOf(memberSubject(consoleUser(store)))
-}
 
 function session(store: MemoryStore, id: string) {
   return store.as({ actor: { type: 'session', id }, session: id })
@@ -22,7 +18,7 @@ function session(store: MemoryStore, id: string) {
 /** Two sessions and a user, over two days. */
 async function history() {
   let now = NOON
-  const { store } = await newStore({ clock: () => now })
+  const { store, ask } = await newConsole({ clock: () => now })
   const step = (by = 1000): void => {
     now += by
   }
@@ -37,7 +33,7 @@ async function history() {
   await session(store, 's-1').write('/c.md', 'c')
   step()
   await store.as({ actor: { type: 'user', id: 'anna' } }).delete('/b.md')
-  return { store, ask: asker(store), step }
+  return { store, ask }
 }
 
 const all = { filter: {}, timeZone: 'UTC' }
@@ -235,7 +231,7 @@ describe('merges', () => {
     await second.store.as(author).write('/a.md', 'one\ntwo\nTHREE\n')
     await sync(first)
     await sync(second)
-    const ask = asker(second.store)
+    const ask = askerOf(memberSubject(consoleUser(second.store)))
     const { merges } = await ask('merges.list', {})
     expect(merges).toMatchObject([{ path: '/a.md', isSeen: false, combination: 'combined' }])
     expect((await ask('merges.unseen', {})).count).toBe(1)

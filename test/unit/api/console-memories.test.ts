@@ -2,17 +2,12 @@
 
 import { describe, expect, test } from 'vitest'
 import type { ResultOf } from '../../../src/api/console/contract.ts'
-import { memberSubject } from '../../../src/api/console/subject.ts'
-import type { MemoryStore } from '../../../src/index.ts'
-import { askerOf, consoleUser } from '../../support/console.ts'
-import { author, newStore } from '../../support/stores.ts'
+import { type askerOf, newConsole } from '../../support/console.ts'
+import { author } from '../../support/stores.ts'
 
-function asker(store: MemoryStore) {
-  return askerOf(memberSubject(consoleUser(store)))
-}
-
-/** The commit after each change. */
-async function written(store: MemoryStore): Promise<Readonly<Record<string, string>>> {
+/** A store with some changes, and the commit after each of them. */
+async function written() {
+  const { store, ask } = await newConsole()
   const me = store.as({ ...author, reason: 'why' })
   const at = async (): Promise<string> => (await store.status()).head
   await me.write('/notes/a.md', 'one\ntwo\n')
@@ -23,24 +18,23 @@ async function written(store: MemoryStore): Promise<Readonly<Record<string, stri
   const moved = await at()
   await me.write('/c.md', 'c')
   await me.delete('/c.md')
-  return { created, edited, moved, deleted: await at() }
+  const [memoryId, gone] = [await idOf(ask, '/b.md'), await idOf(ask, '/c.md')]
+  return { store, ask, created, edited, moved, deleted: await at(), memoryId, gone }
 }
 
-async function idOf(store: MemoryStore, path: string, at?: string): Promise<string> {
-  const { memories } = await asker(store)('memories.tree', { at })
-  return memories.find((memory) => memory.path === path)?.memoryId ?? ''
+async function idOf(ask: ReturnType<typeof askerOf>, path: string): Promise<string> {
+  const { memories, deleted } = await ask('memories.tree', { deleted: true })
+  return [...memories, ...deleted].find((memory) => memory.path === path)?.memoryId ?? ''
 }
 
 describe('the tree', () => {
   test('is that of its moment, by path, with the deleted ones on request', async () => {
-    const { store } = await newStore()
-    const { created, moved } = await written(store)
-    const ask = asker(store)
+    const { ask, created, moved } = await written()
     const paths = async (at?: string): Promise<readonly string[]> =>
       (await ask('memories.tree', { at })).memories.map(({ path }) => path)
     expect(await paths()).toEqual(['/b.md'])
     expect(await paths(created)).toEqual(['/notes/a.md'])
-    expect(await paths(created?.slice(0, 10))).toEqual(['/notes/a.md'])
+    expect(await paths(created.slice(0, 10))).toEqual(['/notes/a.md'])
     expect(await paths(moved)).toEqual(['/b.md'])
     const { deleted } = await ask('memories.tree', { deleted: true })
     expect(deleted.map(({ path }) => path)).toEqual(['/c.md'])
@@ -48,10 +42,7 @@ describe('the tree', () => {
   })
 
   test('counts what is redacted, and names it nowhere', async () => {
-    const { store } = await newStore()
-    const { created } = await written(store)
-    const memoryId = await idOf(store, '/b.md')
-    const ask = asker(store)
+    const { store, ask, memoryId, created } = await written()
     const { data } = await ask('memory.versions', { memoryId })
     const first = data.at(-1)?.versionId ?? ''
     await store.as(author).redact({ select: { versionIds: [first] }, reason: 'legal' })
@@ -68,10 +59,7 @@ describe('the tree', () => {
 
 describe('a memory', () => {
   test('is shown as it was', async () => {
-    const { store } = await newStore()
-    const { created, edited, deleted } = await written(store)
-    const ask = asker(store)
-    const memoryId = await idOf(store, '/b.md')
+    const { ask, memoryId, gone, created, edited, deleted } = await written()
     expect(await ask('memory.show', { memoryId })).toMatchObject({
       state: 'live',
       path: '/b.md',
@@ -84,7 +72,6 @@ describe('a memory', () => {
       content: 'one\ntwo\n',
       number: 1,
     })
-    const gone = (await ask('memories.tree', { deleted: true })).deleted[0]?.memoryId ?? ''
     expect(await ask('memory.show', { memoryId: gone })).toMatchObject({
       state: 'deleted',
       path: '/c.md',
@@ -104,10 +91,7 @@ describe('a memory', () => {
   })
 
   test('has its versions numbered, across paths, with the lines that each changed', async () => {
-    const { store } = await newStore()
-    const { edited } = await written(store)
-    const ask = asker(store)
-    const memoryId = await idOf(store, '/b.md')
+    const { ask, memoryId, gone, edited } = await written()
     const { data, total, nextPage } = await ask('memory.versions', { memoryId })
     expect([total, nextPage]).toEqual([3, undefined])
     expect(data.map(({ number, path, added, removed }) => [number, path, added, removed])).toEqual([
@@ -128,7 +112,6 @@ describe('a memory', () => {
       after = page.nextPage
     }
     expect(pages).toEqual([3, 2, 1])
-    const gone = (await ask('memories.tree', { deleted: true })).deleted[0]?.memoryId ?? ''
     const [removal] = (await ask('memory.versions', { memoryId: gone })).data
     expect(removal).toMatchObject({ operation: 'deleted', added: 0, removed: 1 })
     const stranger = { memoryId: gone, after: data[0]?.versionId }
@@ -136,10 +119,7 @@ describe('a memory', () => {
   })
 
   test('says of each line which version it came from', async () => {
-    const { store } = await newStore()
-    await written(store)
-    const ask = asker(store)
-    const memoryId = await idOf(store, '/b.md')
+    const { ask, memoryId } = await written()
     const { lines, versions } = await ask('memory.blame', { memoryId })
     expect(lines.map(({ line }) => line)).toEqual(['one', '2', 'three'])
     const numbers = lines.map(({ version }) => versions[version]?.versionId)
@@ -148,8 +128,7 @@ describe('a memory', () => {
   })
 
   test('is created, changed and deleted in the name of the user, with a reason', async () => {
-    const { store } = await newStore()
-    const ask = asker(store)
+    const { ask } = await newConsole()
     const made = await ask('memory.create', { path: '/x.md', content: 'x', reason: 'first' })
     const { memoryId, sha256 } = made
     const moved = {
@@ -178,9 +157,7 @@ describe('a memory', () => {
 
 describe('moments', () => {
   test('are a line: each commit has a place, and a place a commit', async () => {
-    const { store } = await newStore()
-    await written(store)
-    const ask = asker(store)
+    const { store, ask } = await written()
     const { commits } = await store.status()
     for (let position = 1; position <= commits; position += 1) {
       const found = await ask('moment.find', { position })
@@ -196,9 +173,8 @@ describe('moments', () => {
   })
 
   test.each([1, 2, 3, 100])('in %i stretches are all commits, once', async (most) => {
-    const { store } = await newStore()
-    await written(store)
-    const { commits, stretches } = await asker(store)('moment.density', { stretches: most })
+    const { store, ask } = await written()
+    const { commits, stretches } = await ask('moment.density', { stretches: most })
     expect(commits).toBe((await store.status()).commits)
     expect(stretches.length).toBe(Math.min(most, commits))
     let next = 1
@@ -212,10 +188,8 @@ describe('moments', () => {
   })
 
   test('are compared by path and text', async () => {
-    const { store } = await newStore()
-    const { created, edited } = await written(store)
-    const ask = asker(store)
-    expect((await ask('moment.compare', { from: created ?? '', to: edited })).changes).toEqual([
+    const { ask, created, edited } = await written()
+    expect((await ask('moment.compare', { from: created, to: edited })).changes).toEqual([
       {
         memoryId: expect.any(String),
         before: '/notes/a.md',
@@ -223,7 +197,7 @@ describe('moments', () => {
         textDiffers: true,
       },
     ])
-    expect((await ask('moment.compare', { from: edited ?? '' })).changes).toEqual([
+    expect((await ask('moment.compare', { from: edited })).changes).toEqual([
       { memoryId: expect.any(String), before: '/notes/a.md', after: '/b.md', textDiffers: false },
     ])
   })
@@ -231,9 +205,8 @@ describe('moments', () => {
 
 describe('the overview', () => {
   test('says whose store it is, and what this user may', async () => {
-    const { store } = await newStore()
-    await written(store)
-    const found = await asker(store)('store.overview', {})
+    const { store, ask } = await written()
+    const found = await ask('store.overview', {})
     expect(found).toMatchObject({
       storeId: store.id,
       audience: 'member',
@@ -249,9 +222,7 @@ describe('the overview', () => {
 
 describe('the search', () => {
   test('finds what a moment had, page by page', async () => {
-    const { store } = await newStore()
-    const { created } = await written(store)
-    const ask = asker(store)
+    const { ask, created } = await written()
     const found = async (input: object): Promise<readonly string[]> =>
       (await ask('memories.search', { query: 'three', ...input })).data.map(
         ({ memory }) => memory.path,
@@ -269,11 +240,10 @@ describe('an edit of a memory that others have changed', () => {
   const base = 'one\ntwo\nthree\n'
 
   test('is merged with what is there, whose hash a save then expects', async () => {
-    const { store } = await newStore()
+    const { store, ask } = await newConsole()
     await store.as(author).write('/a.md', base)
-    const memoryId = await idOf(store, '/a.md')
+    const memoryId = await idOf(ask, '/a.md')
     const { sha256 } = (await store.as(author).append('/a.md', 'theirs')).memories[0] ?? {}
-    const ask = asker(store)
     const content = base.replace('one', 'mine')
     const { theirs, parts } = await ask('memory.merge', { memoryId, base, content })
     expect(parts).toEqual([{ text: 'mine\ntwo\nthree\ntheirs\n' }])
@@ -284,11 +254,11 @@ describe('an edit of a memory that others have changed', () => {
   })
 
   test('has nothing to be merged with once the memory is deleted', async () => {
-    const { store } = await newStore()
+    const { store, ask } = await newConsole()
     await store.as(author).write('/a.md', base)
-    const memoryId = await idOf(store, '/a.md')
+    const memoryId = await idOf(ask, '/a.md')
     await store.as(author).delete('/a.md')
-    const merged = asker(store)('memory.merge', { memoryId, base, content: 'mine' })
+    const merged = ask('memory.merge', { memoryId, base, content: 'mine' })
     await expect(merged).rejects.toMatchObject({ code: 'not_found' })
   })
 })

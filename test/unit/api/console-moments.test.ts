@@ -2,14 +2,13 @@
 // one.
 
 import { expect, test } from 'vitest'
-import { memberSubject } from '../../../src/api/console/subject.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { memoryAt, stateAt } from '../../../src/store/history/state-at.ts'
 import { atOnce } from '../../../src/time-slice.ts'
 import { historyAt, thenOf } from '../../support/apart.ts'
 import { Branches, type Node } from '../../support/branches.ts'
-import { askerOf, consoleUser } from '../../support/console.ts'
-import { author, newStore } from '../../support/stores.ts'
+import { newConsole } from '../../support/console.ts'
+import { author } from '../../support/stores.ts'
 
 async function clash() {
   const branches = await Branches.start(3)
@@ -56,10 +55,9 @@ test('of two memories with conflicting paths the older one is shown', async () =
 })
 
 test('lines are not counted against a redacted version', async () => {
-  const { store } = await newStore()
+  const { store, ask } = await newConsole()
   const me = store.as(author)
   for (const text of ['one\n', 'secret\n', 'three\n']) await me.write('/a.md', text)
-  const ask = askerOf(memberSubject(consoleUser(store)))
   const [row] = (await ask('memories.tree', {})).memories
   const { memoryId = '' } = row ?? {}
   const second = (await ask('memory.versions', { memoryId })).data[1]?.versionId ?? ''
@@ -74,8 +72,7 @@ test('lines are not counted against a redacted version', async () => {
 })
 
 test('an update to what is there writes nothing; one without a change is refused', async () => {
-  const { store } = await newStore()
-  const ask = askerOf(memberSubject(consoleUser(store)))
+  const { store, ask } = await newConsole()
   const { memoryId, versionId, sha256 } = await ask('memory.create', { path: '/a', content: 'a' })
   const { head } = await store.status()
   const same = { memoryId, content: 'a', path: '/a', expectedSha256: sha256 }
@@ -91,8 +88,7 @@ test('an update to what is there writes nothing; one without a change is refused
 })
 
 test('of two edits of one text at once, one is refused', async () => {
-  const { store } = await newStore()
-  const ask = askerOf(memberSubject(consoleUser(store)))
+  const { ask } = await newConsole()
   const { memoryId, sha256 } = await ask('memory.create', { path: '/a', content: 'a' })
   const edit = (content: string) =>
     ask('memory.update', { memoryId, content, path: `/${content}`, expectedSha256: sha256 })

@@ -26,6 +26,7 @@ export type ResultOf<Name extends QuestionName> = operation.ResultOf<Operations[
 
 export type Tree = ResultOf<'memories.tree'>
 export type MemoryView = ResultOf<'memory.show'>
+export type LiveMemory = Extract<MemoryView, { readonly state: 'live' }>
 export type VersionRow = ResultOf<'memory.versions'>['data'][number]
 export type Blame = ResultOf<'memory.blame'>
 export type MergedEdit = ResultOf<'memory.merge'>

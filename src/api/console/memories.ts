@@ -27,8 +27,6 @@ import {
   writing,
 } from './operation.ts'
 
-type Tree = Omit<StateAt, 'commit' | 'time'>
-
 /** `added` and `removed` count lines. */
 export interface VersionRow extends NumberedVersion, Partial<LineCounts> {
   /** For people; may be empty. */
@@ -38,7 +36,7 @@ export interface VersionRow extends NumberedVersion, Partial<LineCounts> {
 export const memoriesOperations = {
   'memories.tree': reading(
     { ...atField, deleted: z.boolean().optional() },
-    async ({ store, work }, { at, deleted = false }): Promise<Tree> => {
+    async ({ store, work }, { at, deleted = false }): Promise<Omit<StateAt, 'commit' | 'time'>> => {
       // The present is in RAM; the history is read first, which takes a while.
       if (at === undefined && !deleted) {
         const memories = (await store.current()).map(describeRow)

@@ -59,14 +59,10 @@ export interface Plan {
   readonly limit: number
 }
 
-interface Options extends WorkOptions {
-  readonly onConflict: OnConflict
-}
-
 export async function planImport(
   store: MemoryStore,
   { candidates, unsuitable }: Found,
-  { onConflict, signal, progress }: Options,
+  { onConflict, signal, progress }: WorkOptions & { readonly onConflict: OnConflict },
 ): Promise<Plan> {
   const { settings } = await store.status()
   const planner = new Planner(store, settings, onConflict)

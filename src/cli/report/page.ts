@@ -16,8 +16,6 @@ interface Markup {
 
 type Value = Markup | readonly Markup[] | string | number
 
-type Devices = readonly ReportedDevice[]
-
 /** More ids of versions are counted: JSON has them all. */
 const IDS_MAX = 12
 
@@ -130,7 +128,7 @@ function searched(absence: NonNullable<AuditReport['absence']>): Markup {
   </p>`
 }
 
-function card(redaction: ReportedRedaction, devices: Devices): Markup {
+function card(redaction: ReportedRedaction, devices: readonly ReportedDevice[]): Markup {
   const { absence, certificate, reason = 'unspecified', versionIds } = redaction
   const versions = countText(versionIds.length, 'version', 'versions')
   const badgeKind = absence === 'nothing_found' ? 'good' : absence === 'found' ? 'bad' : 'warn'
@@ -154,7 +152,7 @@ function card(redaction: ReportedRedaction, devices: Devices): Markup {
   </article>`
 }
 
-function unconfirmed(redaction: ReportedRedaction, devices: Devices): Value {
+function unconfirmed(redaction: ReportedRedaction, devices: readonly ReportedDevice[]): Value {
   const all = [
     ...redaction.unconfirmedDevices.map((pending) => pendingDevice(pending, devices)),
     ...redaction.unconfirmedRemotes.map((remote) => {
@@ -164,7 +162,7 @@ function unconfirmed(redaction: ReportedRedaction, devices: Devices): Value {
   return all.length === 0 ? 'no one: every other active device has confirmed it' : list(all)
 }
 
-function pendingDevice(pending: PendingDevice, devices: Devices): Markup {
+function pendingDevice(pending: PendingDevice, devices: readonly ReportedDevice[]): Markup {
   const { deviceId, role, canAcknowledge, lastRecord } = pending
   const written =
     lastRecord === undefined ? 'has written nothing' : markup`last wrote ${time(lastRecord)}`
@@ -198,7 +196,7 @@ function accessTable({ access, devices }: AuditReport): Markup {
   return table('Changes of devices, passphrases and keys, oldest first', heads, rows)
 }
 
-function subjectOf({ action }: AccessEvent, devices: Devices): Value {
+function subjectOf({ action }: AccessEvent, devices: readonly ReportedDevice[]): Value {
   if ('grantId' in action) {
     return markup`${code(action.grantId)} as ${action.role} until ${time(action.expiresAt)}`
   }
@@ -239,7 +237,7 @@ function named(text: string): Markup {
 }
 
 /** By its name and its id, which alone identifies it. */
-function device(id: string, devices: Devices): Markup {
+function device(id: string, devices: readonly ReportedDevice[]): Markup {
   const { name = '' } = devices.find(({ deviceId }) => deviceId === id) ?? {}
   return name === '' ? code(id) : markup`${named(name)} (${code(id)})`
 }

@@ -20,7 +20,7 @@ import { SettingsPage } from '../views/settings/settings-page.tsx'
 import { SyncPage } from '../views/sync/sync-page.tsx'
 import { TimelinePage } from '../views/timeline/timeline-page.tsx'
 
-interface View {
+interface ViewEntry {
   readonly name: ViewName
   /** Opens it after `g`. */
   readonly key: string
@@ -32,7 +32,7 @@ interface View {
 
 const ofMemories = ['', 'memory', 'new', 'search', 'restore']
 
-export const views: readonly View[] = [
+export const views: readonly ViewEntry[] = [
   { name: 'memories', key: 'm', icon: '▤', label: 'Memories', also: ofMemories },
   { name: 'timeline', key: 't', icon: '◷', label: 'Timeline', also: ['compare', 'rollback'] },
   { name: 'sessions', key: 's', icon: '↶', label: 'Sessions' },
@@ -78,17 +78,17 @@ export function Rail() {
   )
 }
 
-interface Ids {
+interface PageIds {
   readonly versionId: string
   readonly memoryId: string
   readonly commit: string
 }
 
 // One component each, whatever is drawn: a new one would begin the view anew.
-const UndoSession = ({ versionId }: Ids) => <UndoPage versionId={versionId} by="session" />
-const UndoActor = ({ versionId }: Ids) => <UndoPage versionId={versionId} by="actor" />
+const UndoSession = ({ versionId }: PageIds) => <UndoPage versionId={versionId} by="session" />
+const UndoActor = ({ versionId }: PageIds) => <UndoPage versionId={versionId} by="actor" />
 
-const pages: Readonly<Record<string, ComponentType<Ids>>> = {
+const pages: Readonly<Record<string, ComponentType<PageIds>>> = {
   '/': MemoriesPage,
   '/memories': MemoriesPage,
   '/search': SearchPage,

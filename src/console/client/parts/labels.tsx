@@ -4,6 +4,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Version } from '../../../store/history/versions.ts'
 import type { AskFailure } from '../core/ask.ts'
+import type { Progress } from '../core/use-action.ts'
 
 interface HeadingProps {
   readonly title: ComponentChildren
@@ -21,12 +22,10 @@ export function Heading({ title, children }: HeadingProps) {
   )
 }
 
-type Operation = 'created' | 'modified' | 'deleted'
-
 const CLASSES = { created: 'op cre', modified: 'op mod', deleted: 'op rem' } as const
 const LETTERS = { created: 'C', modified: 'M', deleted: 'D' } as const
 
-export function OperationBadge({ operation }: { readonly operation: Operation }) {
+export function OperationBadge({ operation }: { readonly operation: Version['operation'] }) {
   return (
     <span class={CLASSES[operation]} role="img" aria-label={operation} title={operation}>
       {LETTERS[operation]}
@@ -48,11 +47,6 @@ export function Writer({ version }: { readonly version: Written }) {
       <b>{writerOf(version)}</b> {type !== undefined && <span class="tag">{type}</span>}
     </>
   )
-}
-
-export interface Progress {
-  readonly done: number
-  readonly total: number
 }
 
 /** A bar for work whose end is known. */

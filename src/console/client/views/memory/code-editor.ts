@@ -27,7 +27,7 @@ export interface EditorOptions {
   readonly onSave: () => void
 }
 
-export interface MergeOptions extends EditorOptions {
+export interface MergeEditorOptions extends EditorOptions {
   /** The current text, shown next to it, which cannot be edited. */
   readonly theirs: string
 }
@@ -45,7 +45,7 @@ export function showEditor(parent: HTMLElement, options: EditorOptions): Shown {
 }
 
 /** Both texts, of which the right one is edited. */
-export function showMerge(parent: HTMLElement, options: MergeOptions): Shown {
+export function showMerge(parent: HTMLElement, options: MergeEditorOptions): Shown {
   const readOnly = [
     ...shared('Current text'),
     EditorState.readOnly.of(true),

@@ -2,40 +2,29 @@
 // before it is saved; if the same lines were changed, the user chooses. The store merges.
 
 import { useState } from 'preact/hooks'
-import type { MemoryView, MergedEdit } from '../../../../api/console/contract.ts'
+import type { LiveMemory, MergedEdit } from '../../../../api/console/contract.ts'
 import { ask, AskFailure } from '../../core/ask.ts'
 import { notice } from '../../core/state.ts'
-import { type Action, useAction } from '../../core/use-action.ts'
+import { useAction } from '../../core/use-action.ts'
 import { Field, submitting } from '../../parts/field.tsx'
 import { Failure, Writer } from '../../parts/labels.tsx'
 import { type Draft, drafts, keepDraft, reasonIn } from './drafts.ts'
 import { Editor } from './editor.tsx'
 
-type LiveView = Extract<MemoryView, { readonly state: 'live' }>
-
 interface EditFormProps {
   /** The memory as it is, which others may change at any time. */
-  readonly now: LiveView
+  readonly now: LiveMemory
   readonly draft: Draft
   readonly onDone: () => void
 }
 
-interface Edit {
-  /** The newest merge, if there was one. */
-  readonly merged: MergedEdit | undefined
-  /** Whether it has places for which nothing is chosen yet. */
-  readonly isOpen: boolean
-  readonly choose: (text: string) => void
-  readonly save: () => void
-  readonly action: Pick<Action<void>, 'isRunning' | 'failure'>
-}
-
-function useEdit({ now, draft }: EditFormProps, reason: string, done: () => void): Edit {
+/** `isOpen`: a merge has places for which nothing is chosen yet. */
+function useEdit({ now, draft }: EditFormProps, reason: string, done: () => void) {
   const { memoryId } = now
   const [merged, setMerged] = useState<MergedEdit>()
   const [isOpen, setOpen] = useState(false)
   const { run, ...action } = useAction<void>()
-  const take = (text: string, { content: base, sha256: expectedSha256 }: LiveView): void => {
+  const take = (text: string, { content: base, sha256: expectedSha256 }: LiveMemory): void => {
     keepDraft(memoryId, { text, isChanged: true, base, expectedSha256 })
     setOpen(false)
   }
@@ -100,7 +89,7 @@ export function EditForm(props: EditFormProps) {
 }
 
 interface OthersProps {
-  readonly now: LiveView
+  readonly now: LiveMemory
   readonly merged: MergedEdit | undefined
   readonly draft: Draft
 }
@@ -129,13 +118,13 @@ function textOf({ parts }: MergedEdit): string {
   return parts.map((part) => ('text' in part ? part.text : '')).join('')
 }
 
-type Side = 'both' | 'ours' | 'theirs'
-
-const sides: readonly (readonly [Side, string])[] = [
+const sides = [
   ['both', 'Keep both'],
   ['ours', 'Keep yours'],
   ['theirs', 'Keep theirs'],
-]
+] as const
+
+type Choice = (typeof sides)[number][0]
 
 type Overlap = Exclude<MergedEdit['parts'][number], { readonly text: string }>
 
@@ -156,7 +145,7 @@ interface OverlapsProps {
  * first both are kept, so that no line is dropped unseen.
  */
 function Overlaps({ path, merged, onChosen, onDiscard }: OverlapsProps) {
-  const [chosen, choose] = useState<ReadonlyMap<number, Side>>(new Map())
+  const [chosen, choose] = useState<ReadonlyMap<number, Choice>>(new Map())
   const { parts, theirs } = merged
   const places = parts.flatMap((part, index) => ('text' in part ? [] : [{ part, index }]))
   return (
@@ -207,7 +196,7 @@ function Overlaps({ path, merged, onChosen, onDiscard }: OverlapsProps) {
   )
 }
 
-function chosenText(part: MergedEdit['parts'][number], side: Side): string {
+function chosenText(part: MergedEdit['parts'][number], side: Choice): string {
   if ('text' in part) return part.text
   return side === 'both' ? joined([part.theirs, part.ours]) : part[side]
 }

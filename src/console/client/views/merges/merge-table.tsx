@@ -100,12 +100,7 @@ function isFold(before: MergeLine | undefined, { inputs, result }: MergeLine): b
   )
 }
 
-interface LineProps {
-  readonly line: MergeLine
-  readonly isAfterFold: boolean
-}
-
-function Line({ line, isAfterFold }: LineProps) {
+function Line({ line, isAfterFold }: { readonly line: MergeLine; readonly isAfterFold: boolean }) {
   const { result, inputs } = line
   const isNew = !isEqualLine(line)
   return (

@@ -56,12 +56,7 @@ function asTreeChange({ memoryId, before, after, textDiffers }: MomentChange) {
   } as const
 }
 
-interface MomentDiffProps {
-  readonly memoryId: string
-  readonly commit: string
-}
-
-function MomentDiff({ memoryId, commit }: MomentDiffProps) {
+function MomentDiff({ memoryId, commit }: { readonly memoryId: string; readonly commit: string }) {
   const then = useAsk('memory.show', { memoryId, at: commit })
   const now = useAsk('memory.show', { memoryId })
   const failure = then.failure ?? now.failure

@@ -32,7 +32,7 @@ export interface Revert {
   readonly run: (reason: string) => Promise<void>
 }
 
-interface State {
+interface RevertState {
   readonly key: string
   readonly plan?: RevertPlan | undefined
   readonly isDone: boolean
@@ -43,7 +43,7 @@ interface State {
 
 export function useRevert(of: RevertInput): Revert {
   const key = JSON.stringify(of)
-  const [held, hold] = useState<State>(begin(key))
+  const [held, hold] = useState<RevertState>(begin(key))
   const [progress, setProgress] = useState<Progress>()
   const state = held.key === key ? held : begin(key)
   usePlanning(of, state, hold, setProgress)
@@ -72,8 +72,8 @@ export function useRevert(of: RevertInput): Revert {
 /** Asks for the plan, and again when the store changes or a run was refused. */
 function usePlanning(
   { kind, input }: RevertInput,
-  state: State,
-  hold: (state: State) => void,
+  state: RevertState,
+  hold: (state: RevertState) => void,
   setProgress: (progress: Progress | undefined) => void,
 ): void {
   // An answer applies to the newest state, not to the one when it was asked for.
@@ -101,19 +101,19 @@ function usePlanning(
   }, [state.key, now, isAsking])
 }
 
-function begin(key: string): State {
+function begin(key: string): RevertState {
   return { key, isDone: false, isRunning: false }
 }
 
 /** A plan that is not the one that was shown has news for the user. */
-function planned(state: State, plan: RevertPlan): State {
+function planned(state: RevertState, plan: RevertPlan): RevertState {
   if (state.plan === undefined) return { ...state, plan, failure: undefined }
   if (state.plan.plan === plan.plan) return { ...state, plan }
   return { ...state, plan, news: state.news ?? 'changed' }
 }
 
 /** `precondition_failed`: the plan is another by now, and is asked for again. */
-function refused(state: State, failure: AskFailure): State {
+function refused(state: RevertState, failure: AskFailure): RevertState {
   if (failure.code !== 'precondition_failed') return { ...state, isRunning: false, failure }
   return { ...begin(state.key), news: 'refused' }
 }

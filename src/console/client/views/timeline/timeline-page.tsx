@@ -117,12 +117,7 @@ function Devices({ deviceIds }: { readonly deviceIds: readonly string[] }) {
   )
 }
 
-interface ByProps {
-  readonly filter: TimelineFilter
-  readonly words: string
-}
-
-function By({ filter, words }: ByProps) {
+function By({ filter, words }: { readonly filter: TimelineFilter; readonly words: string }) {
   return (
     <button type="button" class="by" title="Filter by this" onClick={() => filterBy(filter)}>
       {words}

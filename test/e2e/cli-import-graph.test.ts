@@ -73,7 +73,7 @@ describe('a file that a program of Windows has written', () => {
   })
 })
 
-test('a second run changes nothing, and only what has grown is a conflict', async () => {
+test('changes nothing in a second run, and refuses an entity that has grown', async () => {
   const home = await newHomeWithStore()
   const lines = [entity('Ada', 'one'), entity('ada', 'two'), relation('Ada', 'is not', 'ada')]
   withGraph(home, ...lines)
@@ -108,7 +108,7 @@ test('damaged lines are refused by number, or left out; their text is not shown'
   })
 })
 
-test('hostile names stay inside, and the real name is kept', async () => {
+test('keeps hostile names below the place, and the real name in the text', async () => {
   const home = await newHomeWithStore()
   const names = ['../../escape', '/etc/passwd', 'a\nb', '', 'x'.repeat(5000), 'relations', 'NUL']
   withGraph(home, ...names.map((name) => entity(name, 'text')))

@@ -1,5 +1,5 @@
 // An import as a process that ends in the middle: by Ctrl-C, and by kill -9 again and again. The
-// same command goes on. Every single write is test/fault/import-crash.test.ts's.
+// same command continues it. Every single write is test/fault/import-crash.test.ts's.
 
 import type { ChildProcess } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
@@ -45,7 +45,7 @@ async function expectWhole(home: Home): Promise<number> {
   return sizes.length
 }
 
-test('Ctrl-C says how to go on', { tags: 'slow' }, async () => {
+test('reports after Ctrl-C how to continue', { tags: 'slow' }, async () => {
   const home = await homeWithNotes()
   const { exitCode, stderr } = await startAndEnd(home, 'SIGINT')
   expect(exitCode).toBe(130)
@@ -57,7 +57,7 @@ test('Ctrl-C says how to go on', { tags: 'slow' }, async () => {
   expect(rest).toMatchObject({ unchanged: Number(before), imported: COUNT - Number(before) })
 })
 
-test('killed again and again, it comes to its end', { tags: 'slow' }, async () => {
+test('completes after being killed again and again', { tags: 'slow' }, async () => {
   const home = await homeWithNotes()
   let before = 0
   for (let round = 0; round < 3; round += 1) {

@@ -1,4 +1,4 @@
-// `import --from` of notes in Markdown: what other programs keep next to them stays there.
+// `import --from` of notes in Markdown, without the other files of the programs that keep them.
 // @module-tag slow
 
 import { execFileSync } from 'node:child_process'
@@ -257,7 +257,7 @@ describe('claude-code', () => {
       expect(await imported()).toContain('/local/local.md')
     })
 
-    test('of a project leads to no place outside of it', async () => {
+    test('of a project cannot name a place outside of it', async () => {
       const home = await homeWithDefault()
       setting(home, 'app/.claude/settings.json', '~/users')
       const refused = await within(home, 'app', ...words)

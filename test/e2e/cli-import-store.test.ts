@@ -64,7 +64,7 @@ describe('a server of memory stores', () => {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A server that does what a test says. Returns its address and the requests that it got. */
+/** A server with the answers of a test. Returns its address and the requests that it got. */
 async function hostile(handle: Handler): Promise<{ url: string; asked: IncomingMessage[] }> {
   const asked: IncomingMessage[] = []
   const server: Server = createServer((request, response) => {
@@ -184,16 +184,20 @@ describe('a hostile server', () => {
     expect(thief.asked).toHaveLength(0)
   })
 
-  test('an address where nobody listens, a connection that ends', { tags: 'slow' }, async () => {
-    const home = await newHomeWithStore()
-    const nobody = await run(home, 'http://127.0.0.1:1', KEY)
-    expect(nobody.stderr).toContain('The server cannot be reached. Nothing was imported')
-    const { url, asked } = await hostile((request, response) => {
-      if (asked.length > 1) json(response, one)
-      else request.socket.destroy()
-    })
-    expect((await run(home, url, KEY)).stdout).toMatch(/^Imported 1 memory\n/)
-  })
+  test(
+    'reports an address without a listener, and retries a connection that ends',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      const nobody = await run(home, 'http://127.0.0.1:1', KEY)
+      expect(nobody.stderr).toContain('The server cannot be reached. Nothing was imported')
+      const { url, asked } = await hostile((request, response) => {
+        if (asked.length > 1) json(response, one)
+        else request.socket.destroy()
+      })
+      expect((await run(home, url, KEY)).stdout).toMatch(/^Imported 1 memory\n/)
+    },
+  )
 
   test('a wrong hash is refused by path, or left out', async () => {
     const home = await newHomeWithStore()

@@ -1,5 +1,5 @@
-// `import` of plain files: what all sources share. What cannot be a memory, what is there already,
-// what the guard finds, and that nothing of the source changes.
+// `import` of plain files, for the rules that all sources share: unsuitable texts, existing
+// memories, findings of the guard, and a source that is only read.
 // @module-tag slow
 
 import { execFileSync } from 'node:child_process'
@@ -199,7 +199,7 @@ test('what the guard finds is held back and listed, and the rest is imported', a
   })
 })
 
-test('the next import takes what an owner has let through meanwhile', async () => {
+test('the next import takes a text that an owner has since let through', async () => {
   const home = await newGuardedHome()
   home.file('in/leak.md', `token ${token}\n`)
   home.file('in/other.md', `token ${token}`)
@@ -285,7 +285,7 @@ test('an empty directory, a missing one and no source at all', async () => {
   expect((await home.call(['import'])).stderr).toContain('needs <directory-or-file>')
 })
 
-test('a name with a newline adds no line to what is told', { tags: 'slow' }, async () => {
+test('a name with a newline adds no line to the output', { tags: 'slow' }, async () => {
   const home = await newHomeWithStore()
   home.file('in/a\nImported 9 memories.md', 'x')
   const { stderr } = await home.run(['import', 'in'])

@@ -1,5 +1,5 @@
-// `report` and `report verify` on the built command: the files, what is never replaced, and whom
-// the signature convinces.
+// `report` and `report verify` on the built command: the files, which never replace others, and who
+// accepts the signature.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -44,7 +44,7 @@ describe('report', () => {
     expect(page).not.toMatch(/key\.md|sk-live/)
   })
 
-  test('goes to standard output without --out, in each form', { tags: 'slow' }, async () => {
+  test('is written to standard output without --out, in each form', { tags: 'slow' }, async () => {
     const home = await homeWithReport()
     expect(await home.ok('report')).toMatch(/^<!doctype html>/)
     expect(await home.ok('report', '--format', 'csv')).toMatch(/^type,time,[^]*\r\nredaction,/)
@@ -93,7 +93,7 @@ describe('report', () => {
 
 describe('report verify', () => {
   test(
-    'believes the devices of the store, a given key, and nobody else',
+    'accepts the devices of the store and a given key, and no other signer',
     { tags: 'slow' },
     async () => {
       const home = await homeWithReport()
@@ -114,7 +114,7 @@ describe('report verify', () => {
     },
   )
 
-  test('refuses a file that is not what was signed, and finds the signature', async () => {
+  test('refuses a file that differs from the signed one, and finds the signature', async () => {
     const home = await homeWithReport()
     home.file('other.html', read(home, 'report.html').replace('Verified', 'Certified'))
     home.file('same.html', read(home, 'report.html'))
@@ -131,7 +131,7 @@ describe('report verify', () => {
     expect((await home.call(['report', 'verify', 'same.html'])).exitCode).toBe(2)
   })
 
-  test('says what to do with one about another store', async () => {
+  test('reports how to verify one about another store', async () => {
     const [home, other] = [await homeWithReport(), await newHomeWithStore()]
     for (const name of ['report.html', 'report.html.sig']) other.file(name, read(home, name))
     const { exitCode, stdout, stderr } = await other.call(['report', 'verify', 'report.html'])

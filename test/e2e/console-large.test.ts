@@ -1,4 +1,4 @@
-// The console of a large store: what is drawn does not grow with it. FULL=1 has 100,000 commits,
+// The console of a large store: the drawn page does not grow with it. FULL=1 has 100,000 commits,
 // and prints how long a user waits, which no test asserts.
 
 import type { Page } from 'playwright-core'
@@ -16,7 +16,7 @@ const { missing, note } = chromiumHere
 
 const MEMORIES = 10_000
 const COMMITS = full ? 100_000 : 500
-/** At once: they share what is synced to the disk. */
+/** At once: they share their syncs to the disk. */
 const WRITERS = 32
 
 const pathOf = (index: number): string => `/team-${index % 20}/note-${index}.md`

@@ -80,7 +80,7 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     await editor.waitFor()
     await page.keyboard.type('# Things\n')
     expect((await contentsOf(store))['/todo.md']).toBe('- [ ] call the payment team\n')
-    // What was typed stays while another view is shown.
+    // The typed text is kept while another view is shown.
     await page.getByRole('link', { name: 'Settings' }).click()
     await page.goBack()
     await editor.getByText('# Things').waitFor()
@@ -121,7 +121,7 @@ describe.skipIf(missing)(`memories in a browser${note}`, { tags: ['slow'] }, () 
     expect((await contentsOf(store))['/todo.md']).toBe(after.join('\n'))
   })
 
-  test('lines that two have changed are chosen one by one, and both stay at first', async () => {
+  test('asks for each place that two have changed, and keeps both at first', async () => {
     const { page, store } = await opened()
     await openMemory(page, 'todo.md')
     await page.getByRole('button', { name: 'Edit' }).click()

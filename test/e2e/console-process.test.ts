@@ -8,7 +8,7 @@ import { ended, newHome } from './cli-process.ts'
 const browser = browserOfFile()
 const { missing, note } = chromiumHere
 
-describe.skipIf(missing)(`a console beside other processes${note}`, { tags: ['slow'] }, () => {
+describe.skipIf(missing)(`a console next to other processes${note}`, { tags: ['slow'] }, () => {
   test('shows what they write, and nothing that they erase', async () => {
     const home = newHome()
     await home.ok('init', '--no-passphrase')

@@ -102,7 +102,7 @@ async function importOn(name: string, disk: FaultyDisk): Promise<void> {
 
 describe('an import', () => {
   test.each(deaths)(
-    'dies $moment each operation, losing $loss, and goes on',
+    'dies $moment each operation, losing $loss, and continues',
     { tags: 'slow' },
     async (death) => {
       const counting = new FaultyDisk()
@@ -137,7 +137,7 @@ describe('an import', () => {
     rmSync(`${root}/stopped`, { recursive: true })
   })
 
-  test('whose file changes meanwhile, or whose path is taken, leaves the rest whole', async () => {
+  test('leaves the rest whole if a file changes or a path is taken in between', async () => {
     copyDirectory(`${root}/base`, `${root}/changed`)
     const store = await open('changed')
     const plan = await planImport(

@@ -16,7 +16,7 @@ const axeCode = readFileSync(createRequire(import.meta.url).resolve('axe-core/ax
 export interface View {
   readonly width?: number
   readonly colorScheme?: 'light' | 'dark'
-  /** Of the user: `--user-data-dir`; a temporary one if left out. */
+  /** The user's `--user-data-dir`; a temporary one if left out. */
   readonly profile?: string
 }
 

@@ -20,7 +20,7 @@ async function secretStore() {
 }
 
 describe('redaction', () => {
-  test('shows what goes, what is in the way, and where it cannot reach', async () => {
+  test('plans the versions to erase, those in use, and the copies out of reach', async () => {
     const { store, ask } = await secretStore()
     const url = bareRemote()
     await ask('remotes.add', { name: 'origin', url })
@@ -38,7 +38,7 @@ describe('redaction', () => {
     expect(copies.versions).toHaveLength(3)
   })
 
-  test('erases what was confirmed, and proves it', { tags: 'slow' }, async () => {
+  test('erases the confirmed versions, and proves it', { tags: 'slow' }, async () => {
     const { store, ask } = await secretStore()
     const select = { text: 'key-1' }
     const { versions } = await ask('redaction.plan', { select })

@@ -68,7 +68,7 @@ describe('the timeline', () => {
     await expect(wrong).rejects.toMatchObject({ code: 'invalid_input' })
   })
 
-  test('goes on page by page, also if a group has grown', async () => {
+  test('continues page by page, even if a group has grown', async () => {
     const { store, ask } = await history()
     const first = await ask('timeline.groups', { ...all, limit: 2 })
     const rest = await ask('timeline.groups', { ...all, limit: 2, after: first.nextPage })
@@ -129,7 +129,7 @@ describe('the timeline', () => {
     ])
   })
 
-  test('a group says how much each memory hides after it', async () => {
+  test('counts the hidden characters of each memory of a group', async () => {
     const { store, ask } = await history()
     const me = session(store, 's-3')
     await me.write('/hides.md', 'Milk\u200b and\u202e e\u{e0041}ggs ❤️\r\n')
@@ -221,7 +221,7 @@ describe('restore', () => {
 })
 
 describe('merges', () => {
-  test('are listed until they were looked at, with both inputs', { tags: 'slow' }, async () => {
+  test('are listed until they are reviewed, with both inputs', { tags: 'slow' }, async () => {
     const url = bareRemote()
     const first = await firstClone(url)
     await first.store.as(author).write('/a.md', 'one\ntwo\nthree\n')

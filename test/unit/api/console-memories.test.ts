@@ -41,7 +41,7 @@ describe('the tree', () => {
     expect((await ask('memories.tree', { deleted: true, at: created })).deleted).toEqual([])
   })
 
-  test('counts what is redacted, and names it nowhere', async () => {
+  test('counts redacted memories without naming them', async () => {
     const { store, ask, memoryId, created } = await written()
     const { data } = await ask('memory.versions', { memoryId })
     const first = data.at(-1)?.versionId ?? ''
@@ -118,7 +118,7 @@ describe('a memory', () => {
     await expect(ask('memory.versions', stranger)).rejects.toMatchObject({ code: 'invalid_input' })
   })
 
-  test('says of each line which version it came from', async () => {
+  test('names the version that each line came from', async () => {
     const { ask, memoryId } = await written()
     const { lines, versions } = await ask('memory.blame', { memoryId })
     expect(lines.map(({ line }) => line)).toEqual(['one', '2', 'three'])
@@ -204,7 +204,7 @@ describe('moments', () => {
 })
 
 describe('the overview', () => {
-  test('says whose store it is, and what this user may', async () => {
+  test('names the store, and the rights of its user', async () => {
     const { store, ask } = await written()
     const found = await ask('store.overview', {})
     expect(found).toMatchObject({
@@ -239,7 +239,7 @@ describe('the search', () => {
 describe('an edit of a memory that others have changed', () => {
   const base = 'one\ntwo\nthree\n'
 
-  test('is merged with what is there, whose hash a save then expects', async () => {
+  test('is merged with the current text, whose hash a save then expects', async () => {
     const { store, ask } = await newConsole()
     await store.as(author).write('/a.md', base)
     const memoryId = await idOf(ask, '/a.md')

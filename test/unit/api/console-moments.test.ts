@@ -1,5 +1,5 @@
-// What the console is told of a moment when clones had diverged, and of versions beside a redacted
-// one.
+// The console's answers about a point where clones had diverged, and about versions next to a
+// redacted one.
 
 import { expect, test } from 'vitest'
 import { formatId } from '../../../src/format/id.ts'
@@ -71,7 +71,7 @@ test('lines are not counted against a redacted version', async () => {
   expect(data[1]?.redactedAt).toBeTypeOf('number')
 })
 
-test('an update to what is there writes nothing; one without a change is refused', async () => {
+test('an update to the current text writes nothing; one without a change is refused', async () => {
   const { store, ask } = await newConsole()
   const { memoryId, versionId, sha256 } = await ask('memory.create', { path: '/a', content: 'a' })
   const { head } = await store.status()

@@ -1,5 +1,5 @@
-// A report as HTML, CSV and JSON: what members have named cannot break any of them, and the page
-// needs nothing besides itself and can be read without seeing it.
+// A report as HTML, CSV and JSON: no name that a member chose can break any of them; the page needs
+// no other file and can be read aloud.
 
 import { describe, expect, test } from 'vitest'
 import { csvColumns, reportCsv } from '../../../src/api/report-csv.ts'
@@ -45,7 +45,7 @@ function writes(count: Partial<WriteCount>): WriteCount {
   return { day: '2026-03-04', actor, session, ...none, ...count }
 }
 
-/** A report in which somebody has named the store, the devices and the remote. */
+/** A report with one name for the store, the devices and the remote. */
 function reportOn(name: string): AuditReport {
   const added = { deviceId: 'dev_1', role: 'reader', name } as const
   const pending = { deviceId: 'dev_1', role: 'reader', name } as const
@@ -128,7 +128,7 @@ describe('the page', () => {
     expect(page).not.toMatch(/[\u202a-\u202e\u2066-\u2069\ud800-\udfff]/)
   })
 
-  test('names what is hidden, and isolates names', () => {
+  test('marks hidden characters, and isolates names', () => {
     expect(reportPage(reportOn('a\u202eb'), at)).toContain('<bdi>a‹U+202E›b</bdi>')
     expect(reportPage(reportOn('a\ud800b'), at)).toContain('<bdi>a\ufffdb</bdi>')
   })
@@ -179,7 +179,7 @@ describe('the page', () => {
     expect(regions).toHaveLength(tables.length)
   })
 
-  test('says what was found, what is open, and what it cannot prove', () => {
+  test('lists findings, missing confirmations and its limits', () => {
     const page = reportPage(reportOn('x'), at).replaceAll(/\s+/g, ' ')
     expect(page).toContain('badge bad">FOUND: something is left')
     expect(page).toContain(
@@ -204,7 +204,7 @@ function tagsOf(page: string): readonly string[] {
 }
 
 describe('the rows', () => {
-  test('have the documented columns, and end as RFC 4180 says', () => {
+  test('have the documented columns, and the line ends of RFC 4180', () => {
     const text = reportCsv(reportOn('x'), at)
     const lines = text.split('\r\n')
     expect(lines.pop()).toBe('')

@@ -15,7 +15,7 @@ function drawn(lines: readonly MergeLine[]): readonly string[] {
 }
 
 describe('lines of a merge', () => {
-  it('stand beside those of the inputs that they came from', () => {
+  it('stand next to those of the inputs that they came from', () => {
     expect(drawn(mergeLines('a\nb\nc', ['a\nb', 'a\nc']))).toEqual([
       '1 a | 1 a | 1 a',
       '2 b |  | 2 b',

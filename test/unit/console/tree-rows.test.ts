@@ -28,7 +28,7 @@ describe('rows of a tree of memories', () => {
     ])
   })
 
-  it('leave out what is in a closed folder, and no other of that name', () => {
+  it('leave out the contents of a closed folder, and of no other with its name', () => {
     const changes = [change('m1', '/a/a/x.md'), change('m2', '/a/y.md')]
     expect(drawn(changes, ['/a/a'])).toEqual(['1.1/1 a/ (2)', '2.1/2 a/ (1)', '2.2/2 y.md m2'])
     expect(drawn(changes, ['/a'])).toEqual(['1.1/1 a/ (2)'])

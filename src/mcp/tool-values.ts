@@ -1,11 +1,10 @@
-// What the tools answer as values, and the JSON Schemas of those values. Paths are those that the
-// caller knows.
+// What the tools answer as values: one table per kind has the JSON Schema of each field, and how it
+// is made. Paths are those that the caller knows.
 
+import type { ReadResult } from '../api/path-operations.ts'
 import type { ObjectSchema } from '../api/schemas.ts'
 import { timestamp, type Wire } from '../api/wire.ts'
 import { assert } from '../errors.ts'
-import type { Mount } from '../memory-tool/mount.ts'
-import type { ToolSpace } from '../memory-tool/tool-space.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
 import type { RevertStep } from '../store/revert/revert-plan.ts'
@@ -19,6 +18,7 @@ const REASON_MAX = 200
 export const text: Wire = { type: 'string' }
 const textOrNull: Wire = { type: ['string', 'null'] }
 const number: Wire = { type: 'integer' }
+const operation: Wire = { enum: ['created', 'modified', 'deleted'] }
 
 /** All properties are always there. */
 export function object(properties: Readonly<Record<string, Wire>>): ObjectSchema {
@@ -29,135 +29,124 @@ export function pageSchema(items: Wire): ObjectSchema {
   return object({ data: { type: 'array', items }, next_page: textOrNull })
 }
 
-export function pageOf<T>(
-  data: readonly T[],
-  nextPage?: string,
-): { readonly data: readonly T[]; readonly next_page: string | null } {
-  return { data, next_page: nextPage ?? null }
+type Field<Item> = readonly [schema: Wire, of: (item: Item, at: At) => unknown]
+
+export interface ValueKind<Item> {
+  readonly properties: Readonly<Record<string, Wire>>
+  readonly schema: ObjectSchema
+  readonly of: (item: Item, at: At) => Wire
 }
 
-const memoryFields = {
-  memory_id: text,
-  version_id: text,
-  sha256: text,
-  size_bytes: number,
-  updated_at: text,
+function kindOf<Item>(fields: Readonly<Record<string, Field<Item>>>): ValueKind<Item> {
+  const entries = Object.entries(fields)
+  const properties = Object.fromEntries(entries.map(([name, [schema]]) => [name, schema]))
+  return {
+    properties,
+    schema: object(properties),
+    of: (item, at) => Object.fromEntries(entries.map(([name, [, of]]) => [name, of(item, at)])),
+  }
 }
 
-export const memorySchema: ObjectSchema = object({ path: text, ...memoryFields })
+export function shown({ space, mount }: At, path: string): string {
+  return space.shown(mount, path)
+}
+
+function shownOrNull(at: At, path: string | undefined): string | null {
+  return path === undefined ? null : shown(at, path)
+}
+
+const info = kindOf<MemoryInfo>({
+  memory_id: [text, ({ memoryId }) => memoryId],
+  version_id: [text, ({ versionId }) => versionId],
+  sha256: [text, ({ sha256 }) => sha256],
+  size_bytes: [number, ({ sizeBytes }) => sizeBytes],
+  updated_at: [text, ({ updatedAt }) => timestamp(updatedAt)],
+})
+
+export const memorySchema: ObjectSchema = object({ path: text, ...info.properties })
+
+/** What a change of one memory leaves is there. */
+export function memoryOf(memory: MemoryInfo | undefined, at: At): Wire {
+  assert(memory !== undefined, 'a change of one memory leaves it')
+  return { path: shown(at, memory.path), ...info.of(memory, at) }
+}
 
 /** A directory has a path alone. */
 export const itemSchema: ObjectSchema = {
   type: 'object',
-  properties: { path: text, type: { enum: ['memory', 'directory'] }, ...memoryFields },
+  properties: { path: text, type: { enum: ['memory', 'directory'] }, ...info.properties },
   required: ['path', 'type'],
 }
 
-export const readSchema: ObjectSchema = object({
-  path: text,
-  content: text,
-  memory_id: text,
-  version_id: text,
-  sha256: { type: 'string', description: 'The SHA-256 of the whole text' },
-  updated_at: text,
-  offset: number,
-  next_offset: {
-    type: ['integer', 'null'],
-    description: 'Where the rest begins; null at the end of the text',
-  },
-  length: { type: 'integer', description: 'The length of the whole text, in UTF-16 units' },
-})
-
-export const versionSchema: ObjectSchema = object({
-  version_id: text,
-  memory_id: text,
-  operation: { enum: ['created', 'modified', 'deleted'] },
-  path: { type: ['string', 'null'], description: 'Null once it is erased' },
-  moved_from: textOrNull,
-  sha256: textOrNull,
-  size_bytes: { type: ['integer', 'null'] },
-  created_at: text,
-  created_by: textOrNull,
-  session: textOrNull,
-  reason: textOrNull,
-  redacted: { type: 'boolean' },
-})
-
-export const stepSchema: ObjectSchema = object({
-  memory_id: text,
-  operation: { enum: ['created', 'modified', 'deleted'] },
-  path: text,
-})
-
-/** What a change of one memory leaves is there. */
-export function memoryOf(at: At, memory: MemoryInfo | undefined): Wire {
-  assert(memory !== undefined, 'a change of one memory leaves it')
-  return { path: at.space.shown(at.mount, memory.path), ...infoOf(memory) }
-}
-
-export function itemOf(at: At, item: ListedMemory | MemoryPrefix): Wire {
-  const path = at.space.shown(at.mount, item.path)
+export function itemOf(item: ListedMemory | MemoryPrefix, at: At): Wire {
+  const path = shown(at, item.path)
   if (item.type === 'memory_prefix') return { path, type: 'directory' }
-  return { path, type: 'memory', ...infoOf(item) }
+  return { path, type: 'memory', ...info.of(item, at) }
 }
 
-export function mountItem(
-  space: ToolSpace,
-  mount: Mount,
-): { readonly path: string; readonly type: 'directory' } {
-  return { path: `${space.directoryOf(mount)}/`, type: 'directory' }
+export const hitKind: ValueKind<SearchHit> = kindOf({
+  path: [text, ({ memory }, at) => shown(at, memory.path)],
+  line: [{ type: ['integer', 'null'] }, ({ line }) => line ?? null],
+  snippet: [text, snippetOf],
+  sha256: [text, ({ memory }) => memory.sha256],
+})
+
+/** Where only the path matches, the snippet is that of the store. */
+export function snippetOf({ memory, line, snippet }: SearchHit, at: At): string {
+  return line === undefined ? shown(at, memory.path) : snippet
 }
 
-export function hitOf(
-  at: At,
-  { memory, line, snippet }: SearchHit,
-): { readonly path: string; readonly line: number | null; readonly snippet: string } & Wire {
-  const path = at.space.shown(at.mount, memory.path)
-  // Where only the path matches, the snippet is that of the store.
-  const shown = line === undefined ? path : snippet
-  return { path, line: line ?? null, snippet: shown, sha256: memory.sha256 }
-}
+export const readKind: ValueKind<ReadResult> = kindOf({
+  path: [text, ({ path }, at) => shown(at, path)],
+  content: [text, ({ content }) => content],
+  memory_id: [text, ({ memoryId }) => memoryId],
+  version_id: [text, ({ versionId }) => versionId],
+  sha256: [
+    { type: 'string', description: 'The SHA-256 of the whole text' },
+    ({ sha256 }) => sha256,
+  ],
+  updated_at: [text, ({ updatedAt }) => timestamp(updatedAt)],
+  offset: [number, ({ offset }) => offset],
+  next_offset: [
+    {
+      type: ['integer', 'null'],
+      description: 'Where the rest begins; null at the end of the text',
+    },
+    ({ nextOffset }) => nextOffset ?? null,
+  ],
+  length: [
+    { type: 'integer', description: 'The length of the whole text, in UTF-16 units' },
+    ({ length }) => length,
+  ],
+})
 
-interface VersionValue extends Wire {
-  readonly version_id: string
-  readonly operation: string
-  readonly path: string | null
-  readonly created_at: string
-  readonly session: string | null
-}
+export const versionKind: ValueKind<Version> = kindOf({
+  version_id: [text, ({ versionId }) => versionId],
+  memory_id: [text, ({ memoryId }) => memoryId],
+  operation: [operation, (version) => version.operation],
+  path: [
+    { type: ['string', 'null'], description: 'Null once it is erased' },
+    ({ path }, at) => shownOrNull(at, path),
+  ],
+  moved_from: [textOrNull, ({ movedFrom }, at) => shownOrNull(at, movedFrom)],
+  sha256: [textOrNull, ({ sha256 }) => sha256 ?? null],
+  size_bytes: [{ type: ['integer', 'null'] }, ({ sizeBytes }) => sizeBytes ?? null],
+  created_at: [text, ({ createdAt }) => timestamp(createdAt)],
+  created_by: [
+    textOrNull,
+    ({ createdBy: actor }) => (actor === undefined ? null : `${actor.type}:${actor.id}`),
+  ],
+  session: [textOrNull, ({ session }) => session ?? null],
+  reason: [textOrNull, ({ reason }) => reason?.slice(0, REASON_MAX).toWellFormed() ?? null],
+  redacted: [{ type: 'boolean' }, ({ redactedAt }) => redactedAt !== undefined],
+})
 
-export function versionOf({ space, mount }: At, version: Version): VersionValue {
-  const { path, movedFrom, createdBy, reason } = version
-  return {
-    version_id: version.versionId,
-    memory_id: version.memoryId,
-    operation: version.operation,
-    path: path === undefined ? null : space.shown(mount, path),
-    moved_from: movedFrom === undefined ? null : space.shown(mount, movedFrom),
-    sha256: version.sha256 ?? null,
-    size_bytes: version.sizeBytes ?? null,
-    created_at: timestamp(version.createdAt),
-    created_by: createdBy === undefined ? null : `${createdBy.type}:${createdBy.id}`,
-    session: version.session ?? null,
-    reason: reason?.slice(0, REASON_MAX).toWellFormed() ?? null,
-    redacted: version.redactedAt !== undefined,
-  }
-}
+export const stepKind: ValueKind<RevertStep> = kindOf({
+  memory_id: [text, ({ memoryId }) => memoryId],
+  operation: [operation, (step) => step.operation],
+  path: [text, stepPath],
+})
 
-export function stepOf(
-  { space, mount }: At,
-  { memoryId, operation, before, after }: RevertStep,
-): { readonly operation: string; readonly path: string } & Wire {
-  const path = (after ?? before)?.path ?? mount.root
-  return { memory_id: memoryId, operation, path: space.shown(mount, path) }
-}
-
-function infoOf({ memoryId, versionId, sha256, sizeBytes, updatedAt }: MemoryInfo): Wire {
-  return {
-    memory_id: memoryId,
-    version_id: versionId,
-    sha256,
-    size_bytes: sizeBytes,
-    updated_at: timestamp(updatedAt),
-  }
+export function stepPath({ before, after }: RevertStep, at: At): string {
+  return shown(at, (after ?? before)?.path ?? at.mount.root)
 }

@@ -4,28 +4,28 @@
 import type { Effect } from '../api/operation.ts'
 import * as operations from '../api/path-operations.ts'
 import type { ObjectSchema } from '../api/schemas.ts'
-import { timestamp, type Wire } from '../api/wire.ts'
+import { pageJson, timestamp, type Wire } from '../api/wire.ts'
 import { commands } from '../memory-tool/commands.ts'
 import { formatSize } from '../memory-tool/render.ts'
 import { commandOf } from '../memory-tool/run-command.ts'
 import { memoryToolDescription, memoryToolSchema } from '../memory-tool/schema.ts'
-import { runAt, type Tool, toolOf } from './tool-call.ts'
+import type { SearchHit } from '../store/search/search-query.ts'
+import { type At, runAt, type Tool, toolOf, type ToolResult } from './tool-call.ts'
 import {
-  hitOf,
+  hitKind,
   itemOf,
   itemSchema,
   memoryOf,
   memorySchema,
-  mountItem,
   object,
-  pageOf,
   pageSchema,
-  readSchema,
-  stepOf,
-  stepSchema,
+  readKind,
+  shown,
+  snippetOf,
+  stepKind,
+  stepPath,
   text,
-  versionOf,
-  versionSchema,
+  versionKind,
 } from './tool-values.ts'
 
 const list = toolOf(operations.listPaths, {
@@ -34,19 +34,20 @@ const list = toolOf(operations.listPaths, {
   description: 'Lists the memories and directories in a directory, with their sizes and hashes.',
   outputSchema: pageSchema(itemSchema),
   present: ({ data, nextPage }, at) => {
-    const value = pageOf(
-      data.map((item) => itemOf(at, item)),
-      nextPage,
-    )
     const rows = data.map((item) => {
       const size = item.type === 'memory' ? formatSize(item.sizeBytes) : '-'
-      return `${size}\t${at.space.shown(at.mount, item.path)}`
+      return `${size}\t${shown(at, item.path)}`
     })
-    return { text: withNext(rows, nextPage, 'There is nothing in it'), value }
+    const values = data.map((item) => itemOf(item, at))
+    return page(rows, values, nextPage, 'There is nothing in it')
   },
   nowhere: async (space) => {
-    const items = space.mounts.map((mount) => mountItem(space, mount))
-    return { text: items.map(({ path }) => `-\t${path}`).join('\n'), value: pageOf(items) }
+    const paths = space.mounts.map((mount) => `${space.directoryOf(mount)}/`)
+    const values = paths.map((path) => ({ path, type: 'directory' }))
+    return page(
+      paths.map((path) => `-\t${path}`),
+      values,
+    )
   },
 })
 
@@ -56,12 +57,10 @@ const search = toolOf(operations.searchPaths, {
   description:
     'Finds memories by words in their texts and paths, the best first: path, line and the text ' +
     'around it. Use it before you write, to find facts that are already known.',
-  outputSchema: pageSchema(
-    object({ path: text, line: { type: ['integer', 'null'] }, snippet: text, sha256: text }),
-  ),
+  outputSchema: pageSchema(hitKind.schema),
   present: ({ data, nextPage }, at) =>
     presentHits(
-      data.map((hit) => hitOf(at, hit)),
+      data.map((hit) => ({ hit, at })),
       nextPage,
     ),
   nowhere: async (space, place, input) => {
@@ -69,11 +68,11 @@ const search = toolOf(operations.searchPaths, {
       const at = { space, mount, shown: place.shown }
       const where = { mount, path: mount.root, shown: at.shown, isRoot: true }
       const { data } = await runAt(operations.searchPaths, where, { ...input, page: undefined })
-      return data.map((hit) => ({ score: hit.score, hit: hitOf(at, hit) }))
+      return data.map((hit) => ({ hit, at }))
     })
     // Of several stores the best of each: none is read on.
-    const all = (await Promise.all(found)).flat().toSorted((a, b) => b.score - a.score)
-    return presentHits(all.slice(0, input.limit).map(({ hit }) => hit))
+    const all = (await Promise.all(found)).flat().toSorted((a, b) => b.hit.score - a.hit.score)
+    return presentHits(all.slice(0, input.limit))
   },
 })
 
@@ -83,15 +82,8 @@ const read = toolOf(operations.readPath, {
   description:
     'Gives the exact text of a memory, or of an earlier version of it, with the hash that a ' +
     'change of it can expect. A long text comes in parts.',
-  outputSchema: readSchema,
-  present: (result, at) => {
-    const { content, offset, nextOffset, length, sha256, versionId, memoryId } = result
-    const path = at.space.shown(at.mount, result.path)
-    const updated = { updated_at: timestamp(result.updatedAt) }
-    const ids = { memory_id: memoryId, version_id: versionId, sha256, ...updated }
-    const part = { offset, next_offset: nextOffset ?? null, length }
-    return { text: content, value: { path, content, ...ids, ...part } }
-  },
+  outputSchema: readKind.schema,
+  present: (result, at) => ({ text: result.content, value: readKind.of(result, at) }),
 })
 
 const write = toolOf(operations.writePath, {
@@ -103,7 +95,7 @@ const write = toolOf(operations.writePath, {
   isNew: true,
   present: ({ memories: [memory], versionIds }, at) => {
     const done = versionIds.length === 0 ? 'It has this text already' : 'Written'
-    return { text: `${done}: ${at.shown}`, value: memoryOf(at, memory) }
+    return { text: `${done}: ${at.shown}`, value: memoryOf(memory, at) }
   },
 })
 
@@ -115,7 +107,7 @@ const edit = toolOf(operations.editPath, {
   hints: { destructiveHint: true, idempotentHint: false },
   present: ({ memories: [memory] }, at) => ({
     text: `Edited: ${at.shown}`,
-    value: memoryOf(at, memory),
+    value: memoryOf(memory, at),
   }),
 })
 
@@ -139,16 +131,14 @@ const history = toolOf(operations.historyOfPath, {
   description:
     'Lists the versions at a path or below it, the newest first: by whom, when and why. ' +
     'memory_read shows a version, memory_restore brings it back.',
-  outputSchema: pageSchema(versionSchema),
+  outputSchema: pageSchema(versionKind.schema),
   present: ({ data, nextPage }, at) => {
-    const versions = data.map((version) => versionOf(at, version))
-    const rows = versions.map(({ version_id, operation, path, created_at, session }) => {
-      return [version_id, created_at, operation, path ?? '(erased)', session ?? ''].join('\t')
+    const rows = data.map(({ versionId, createdAt, operation, path, session = '' }) => {
+      const where = path === undefined ? '(erased)' : shown(at, path)
+      return [versionId, timestamp(createdAt), operation, where, session].join('\t')
     })
-    return {
-      text: withNext(rows, nextPage, 'Nothing was written there'),
-      value: pageOf(versions, nextPage),
-    }
+    const values = data.map((version) => versionKind.of(version, at))
+    return page(rows, values, nextPage, 'Nothing was written there')
   },
 })
 
@@ -158,11 +148,11 @@ const restore = toolOf(operations.restorePath, {
   description:
     'Brings a memory back to one of its versions or to its state at a time; without either, a ' +
     'deleted one to its last text. It is a change like any other, which can be taken back.',
-  outputSchema: object({ steps: { type: 'array', items: stepSchema } }),
+  outputSchema: object({ steps: { type: 'array', items: stepKind.schema } }),
   hints: { destructiveHint: true, idempotentHint: true },
   present: ({ steps }, at) => {
-    const value = { steps: steps.map((step) => stepOf(at, step)) }
-    const rows = value.steps.map(({ operation, path }) => `${operation}\t${path}`)
+    const rows = steps.map((step) => `${step.operation}\t${stepPath(step, at)}`)
+    const value = { steps: steps.map((step) => stepKind.of(step, at)) }
     return { text: rows.join('\n') || 'It is in that state already', value }
   },
 })
@@ -171,19 +161,26 @@ const restore = toolOf(operations.restorePath, {
 export const tools: readonly Tool[] = [list, search, read, write, edit, remove, history, restore]
 
 function presentHits(
-  hits: readonly ReturnType<typeof hitOf>[],
+  hits: readonly { readonly hit: SearchHit; readonly at: At }[],
   nextPage?: string,
-): { readonly text: string; readonly value: ReturnType<typeof pageOf> } {
-  const rows = hits.map(({ path, line, snippet }) => {
-    return `${path}${line === null ? '' : `:${line}`}\t${snippet}`
+): ToolResult {
+  const rows = hits.map(({ hit, at }) => {
+    const { memory, line } = hit
+    return `${shown(at, memory.path)}${line === undefined ? '' : `:${line}`}\t${snippetOf(hit, at)}`
   })
-  return { text: withNext(rows, nextPage, 'Nothing was found'), value: pageOf(hits, nextPage) }
+  const values = hits.map(({ hit, at }) => hitKind.of(hit, at))
+  return page(rows, values, nextPage, 'Nothing was found')
 }
 
-function withNext(rows: readonly string[], nextPage: string | undefined, empty: string): string {
-  if (rows.length === 0) return empty
+function page(
+  rows: readonly string[],
+  values: readonly Wire[],
+  nextPage?: string,
+  empty = '',
+): ToolResult {
   const next = nextPage === undefined ? [] : [`[There is more: page ${JSON.stringify(nextPage)}]`]
-  return [...rows, ...next].join('\n')
+  const text = rows.length === 0 ? empty : [...rows, ...next].join('\n')
+  return { text, value: pageJson(values, nextPage) }
 }
 
 const title = 'Memory'

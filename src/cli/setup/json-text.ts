@@ -1,6 +1,8 @@
 // Adds one value to the text of a JSON file that belongs to a user, with or without comments:
-// nothing else of the text changes, not a byte. It refuses what it cannot add to. Pure, and its
-// messages show no value of the file, which may be a secret of another program.
+// nothing else of the text changes, not a byte. It refuses what it cannot add to. `modify` of
+// jsonc-parser reformats the entry before the new one, moves that entry's comment behind the new
+// one, spreads a file of one line, adds to a file that is cut off, and overlooks a name that occurs
+// twice. Pure, and its messages show no value of the file, which may be a secret of another program.
 
 import { createScanner, getNodeValue, type Node, type ParseError, parseTree } from 'jsonc-parser'
 import { assert, StoreError } from '../../errors.ts'
@@ -41,11 +43,9 @@ function addToBody(what: string, text: string, wanted: Wanted): Addition | undef
 }
 
 /** The text of a file that was empty or absent. */
-function newText(text: string, { path, name, value }: Wanted): Addition {
-  const inner = name === undefined ? [value] : { [name]: value }
-  const whole = path.reduceRight<Json>((held, key) => ({ [key]: held }), inner)
-  const lines = JSON.stringify(whole, undefined, 2).split('\n')
-  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+function newText(text: string, wanted: Wanted): Addition {
+  const lines = JSON.stringify(heldBelow(wanted, 0), undefined, 2).split('\n')
+  const eol = eolOf(text)
   return { text: lines.join(eol) + eol, lines }
 }
 
@@ -82,10 +82,7 @@ function findPlace(what: string, root: Node, wanted: Wanted): Place | undefined 
     const isLast = index === path.length - 1
     const found = findProperty(what, container, key)
     if (found === undefined) {
-      const rest = path.slice(index + 1)
-      const inner = name === undefined ? [value] : { [name]: value }
-      const held = rest.reduceRight<Json>((deeper, one) => ({ [one]: deeper }), inner)
-      return { container, name: key, value: held }
+      return { container, name: key, value: heldBelow(wanted, index + 1) }
     }
     const type = isLast && name === undefined ? 'array' : 'object'
     if (found.type !== type) {
@@ -96,6 +93,12 @@ function findPlace(what: string, root: Node, wanted: Wanted): Place | undefined 
   const isThere =
     name === undefined ? hasItem(what, container, wanted) : hasProperty(what, container, wanted)
   return isThere ? undefined : { container, name, value }
+}
+
+/** The value in the objects that hold it, from a part of its path on. */
+function heldBelow({ path, name, value }: Wanted, from: number): Json {
+  const inner = name === undefined ? [value] : { [name]: value }
+  return path.slice(from).reduceRight<Json>((held, key) => ({ [key]: held }), inner)
 }
 
 /** Of two properties with one name, programs take either. */
@@ -124,17 +127,11 @@ function hasItem(what: string, container: Node, { judge }: Wanted): boolean {
 export function holds(found: unknown, wanted: Json): boolean {
   if (Array.isArray(wanted)) {
     const items: readonly Json[] = wanted
-    return (
-      Array.isArray(found) &&
-      found.length === items.length &&
-      items.every((item, index) => holds(found[index], item))
-    )
+    const isAsLong = Array.isArray(found) && found.length === items.length
+    return isAsLong && items.every((item, index) => holds(found[index], item))
   }
   if (!isObject(wanted)) return found === wanted
-  if (!isObject(found)) return false
-  return Object.entries(wanted).every(([key, value]) => {
-    return holds(found[key], value)
-  })
+  return isObject(found) && Object.entries(wanted).every(([key, value]) => holds(found[key], value))
 }
 
 function insert(text: string, place: Place): Addition {
@@ -142,11 +139,12 @@ function insert(text: string, place: Place): Addition {
   const last = container.children?.at(-1)
   const after = last === undefined ? container.offset + 1 : endOf(last)
   const tail = readTail(text, after, endOf(container) - 1)
-  const style = styleOf(text)
   const isOnLines =
     text.slice(container.offset, endOf(container)).includes('\n') ||
-    (last === undefined && (style.isOnLines || text.trim() === '{}'))
-  const lines = memberLines(place, isOnLines ? style.unit : undefined)
+    (last === undefined && (text.trim().includes('\n') || text.trim() === '{}'))
+  const unit = /\n([ \t]+)"/.exec(text)?.[1] ?? '  '
+  const eol = eolOf(text)
+  const lines = memberLines(place, isOnLines ? unit : undefined)
   const comma = last === undefined || tail.hasComma ? '' : ','
   const before = text.slice(0, after) + comma + text.slice(after, tail.end)
   const behind = text.slice(tail.end)
@@ -155,9 +153,9 @@ function insert(text: string, place: Place): Addition {
   }
   const outer = indentAt(text, container.offset)
   const isBelow = last !== undefined && startsLine(text, last.offset)
-  const indent = isBelow ? indentAt(text, last.offset) : outer + style.unit
-  const closes = /^[ \t]*\r?\n/.test(behind) ? '' : style.eol + outer
-  const block = lines.map((line) => style.eol + indent + line).join('')
+  const indent = isBelow ? indentAt(text, last.offset) : outer + unit
+  const closes = /^[ \t]*\r?\n/.test(behind) ? '' : eol + outer
+  const block = lines.map((line) => eol + indent + line).join('')
   return { text: before + block + closes + behind, lines }
 }
 
@@ -166,41 +164,25 @@ function memberLines({ name, value }: Place, unit: string | undefined): readonly
   return (start + JSON.stringify(value, undefined, unit)).split('\n')
 }
 
-interface Tail {
-  /** Behind the last comma or comment, or where it began. */
-  readonly end: number
-  readonly hasComma: boolean
-}
-
-/** What stands between the last member of an object or a list and its end. */
-function readTail(text: string, from: number, to: number): Tail {
+/**
+ * Reads from the last member of an object or a list to its end: `end` is behind the last comma or
+ * comment, or where it began.
+ */
+function readTail(text: string, from: number, to: number): { end: number; hasComma: boolean } {
   const scanner = createScanner(text, false)
   scanner.setPosition(from)
-  let tail: Tail = { end: from, hasComma: false }
+  let [end, hasComma] = [from, false]
   for (scanner.scan(); scanner.getTokenOffset() < to; scanner.scan()) {
     const token = text.slice(scanner.getTokenOffset(), scanner.getPosition())
     if (token.trim() === '') continue
-    tail = {
-      end: scanner.getPosition(),
-      hasComma: tail.hasComma || token === ',',
-    }
+    end = scanner.getPosition()
+    hasComma ||= token === ','
   }
-  return tail
+  return { end, hasComma }
 }
 
-interface Style {
-  readonly eol: string
-  /** One level of indentation. */
-  readonly unit: string
-  readonly isOnLines: boolean
-}
-
-function styleOf(text: string): Style {
-  return {
-    eol: text.includes('\r\n') ? '\r\n' : '\n',
-    unit: /\n([ \t]+)"/.exec(text)?.[1] ?? '  ',
-    isOnLines: text.trim().includes('\n'),
-  }
+function eolOf(text: string): string {
+  return text.includes('\r\n') ? '\r\n' : '\n'
 }
 
 function startsLine(text: string, offset: number): boolean {

@@ -1,29 +1,8 @@
 // The exit codes of the command line, stable from release to release. `error-surface.ts` gives one
 // to each error code; docs/ERRORS.md lists both.
 
-export type ExitCode =
-  | 0
-  | 1
-  | 2
-  | 3
-  | 4
-  | 5
-  | 6
-  | 7
-  | 8
-  | 9
-  | 10
-  | 11
-  | 12
-  | 13
-  | 14
-  | 15
-  | 16
-  | 17
-  | 130
-
 /** The meaning of each exit code, in ascending order. */
-export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
+const meanings = [
   [0, 'Done, or nothing had to change'],
   [1, 'Unexpected: a bug in the program'],
   [2, 'Usage: an argument, a parameter, a path or a text is not valid'],
@@ -43,7 +22,11 @@ export const exitCodes: ReadonlyMap<ExitCode, string> = new Map([
   [16, 'With `--exit-code`, a merge combined what both sides had changed; `conflicts` lists it'],
   [17, 'Journal damaged: the intact part was kept, nothing was overwritten; `doctor` names it'],
   [130, 'Cancelled'],
-])
+] as const
+
+export type ExitCode = (typeof meanings)[number][0]
+
+export const exitCodes: ReadonlyMap<ExitCode, string> = new Map(meanings)
 
 /** The exit codes of `--exit-code` for a sync that did not fail; no error has these. */
 export const syncExitCodes: Readonly<Record<'upToDate' | 'conflictsKept', ExitCode>> = {

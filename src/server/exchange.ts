@@ -1,15 +1,21 @@
 // One request, from its headers to its answer. The order matters: nothing of a body or a resource
 // is looked at before the credential.
 
-import { errorAnswer } from '../api/error-envelope.ts'
 import { checkMayCall, type HostedCall, type HostedRoute } from '../api/hosted.ts'
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller } from '../hosting/credentials.ts'
 import type { Host } from '../hosting/host.ts'
 import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
-import { type Answer, type Connection, jsonAnswer, newRequestId, whenSent } from './answer.ts'
-import type { KeyLimits, Stay } from './key-limits.ts'
+import {
+  type Answer,
+  type Connection,
+  errorAnswer,
+  jsonAnswer,
+  newRequestId,
+  whenSent,
+} from './answer.ts'
+import type { KeyLimits, Lease } from './key-limits.ts'
 import {
   authenticate,
   checkDoorway,
@@ -50,7 +56,7 @@ export interface ExchangeContext {
 /** The caller, as soon as it is known. */
 interface Found {
   caller?: Caller
-  stay?: Stay
+  lease?: Lease
   /** What went wrong behind an answer that does not say so. */
   fault?: unknown
 }
@@ -104,16 +110,16 @@ async function answerTo(
   checkDoorway(request, doorways)
   const caller = authenticate(request.headers, host)
   found.caller = caller
-  const stay = limits.enter(caller.keyId, caller.actor.id)
-  found.stay = stay
+  const lease = limits.enter(caller.keyId, caller.actor.id)
+  found.lease = lease
   if (route === undefined) throw new StoreError('not_found', 'There is no such route')
-  if ('handle' in route) return answerOfGuest(context, request, route, { caller, stay, found })
+  if ('handle' in route) return answerOfGuest(context, request, route, { caller, lease, found })
   checkHeaders(request.headers, caller, route.beta)
   const { operation, body } = route
   checkMayCall(caller, operation, parameters['memory_store_id'])
   const query = readQuery(request.url, route.query)
   const ofBody = body === undefined ? 0 : sentBytes(request.headers, bodyBytesMax)
-  await stay.hold(ofBody + (route.query.includes('limit') ? PAGE_BYTES : ANSWER_BYTES))
+  await lease.hold(ofBody + (route.query.includes('limit') ? PAGE_BYTES : ANSWER_BYTES))
   const fields = body === undefined ? {} : await readBody(request, body, bodyBytesMax)
   // Names are of one place each; if not, the path counts most.
   const input = { ...fields, ...query, ...parameters }
@@ -125,17 +131,21 @@ async function answerOfGuest(
   { host, bodyBytesMax }: ExchangeContext,
   request: Request,
   route: HostedRoute,
-  { caller, stay, found }: { readonly caller: Caller; readonly stay: Stay; readonly found: Found },
+  {
+    caller,
+    lease,
+    found,
+  }: { readonly caller: Caller; readonly lease: Lease; readonly found: Found },
 ): Promise<Answer> {
   const { method, url, headers } = request
   const hasBody = method !== 'GET' && method !== 'HEAD'
-  await stay.hold((hasBody ? sentBytes(headers, bodyBytesMax) : 0) + PAGE_BYTES)
+  await lease.hold((hasBody ? sentBytes(headers, bodyBytesMax) : 0) + PAGE_BYTES)
   const body = hasBody ? await readBytes(request, bodyBytesMax) : null
   const received = new Request(url, { method, headers, body })
   const tell = (error: unknown): void => {
     found.fault ??= error
   }
-  const searcher = searcherOf(caller, stay, body?.length ?? 0)
+  const searcher = searcherOf(caller, lease, body?.length ?? 0)
   const response = await route.handle({ host, caller, request: received, searcher, tell })
   const own = Object.fromEntries(response.headers)
   return { ...jsonAnswer(response.status, '', own), body: await response.text() }
@@ -148,10 +158,10 @@ async function answerOfGuest(
  */
 function searcherOf(
   { keyId, actor }: Caller,
-  stay: Stay,
+  lease: Lease,
   bodyBytes: number,
 ): HostedCall['searcher'] {
-  const { checkMatching, matched, holdOnly } = stay
+  const { checkMatching, matched, holdOnly } = lease
   return {
     key: keyId,
     session: actor.id,
@@ -168,10 +178,10 @@ function searcherOf(
 }
 
 /** An answer that the client does not read takes memory as long as it waits. */
-function keepUntilSent({ stay }: Found, { body }: Answer, connection: Connection): void {
-  if (stay === undefined) return
-  stay.holdOnly(body.length)
-  const { leave } = stay
+function keepUntilSent({ lease }: Found, { body }: Answer, connection: Connection): void {
+  if (lease === undefined) return
+  lease.holdOnly(body.length)
+  const { leave } = lease
   whenSent(connection, leave)
 }
 

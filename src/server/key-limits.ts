@@ -8,7 +8,9 @@ import { FairQueue } from '../fair-queue.ts'
 export interface KeyLimitOptions {
   readonly inFlightPerKey: number
   readonly requestsPerSecondPerKey: number
+  /** Bodies and answers of its requests, together: what needs more waits. */
   readonly heldBytesPerKey: number
+  /** How long regular expressions of its requests may take in a minute, in threads of their own. */
   readonly matchingMsPerMinutePerKey: number
 }
 
@@ -20,7 +22,7 @@ interface Use {
 }
 
 /** A request that was let in. */
-export interface Stay {
+export interface Lease {
   /** Sets bytes aside for it: waits until the others of its key have left enough. Once. */
   readonly hold: (bytes: number) => Promise<void>
   /** It holds this number from now on, instead. */
@@ -44,7 +46,7 @@ export class KeyLimits {
   }
 
   /** For a session of a key, or the key itself. Throws `rate_limited`. */
-  enter(keyId: string, session: string): Stay {
+  enter(keyId: string, session: string): Lease {
     const now = this.#clock()
     const use = this.#uses.get(keyId) ?? this.#newUse(now)
     this.#uses.set(keyId, use)
@@ -53,7 +55,7 @@ export class KeyLimits {
     }
     use.requests.use(1)
     use.inFlight += 1
-    return stayOf(use, session, this.#clock)
+    return leaseOf(use, session, this.#clock)
   }
 
   #newUse(now: number): Use {
@@ -67,7 +69,7 @@ export class KeyLimits {
   }
 }
 
-function stayOf(use: Use, session: string, clock: Clock): Stay {
+function leaseOf(use: Use, session: string, clock: Clock): Lease {
   let held = 0
   const holdOnly = (bytes: number): void => {
     const before = held

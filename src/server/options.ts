@@ -4,8 +4,9 @@ import type { HostedRoute } from '../api/hosted.ts'
 import type { Clock } from '../clock.ts'
 import { MEBIBYTE } from '../limits.ts'
 import type { LogLine } from './exchange.ts'
+import type { KeyLimitOptions } from './key-limits.ts'
 
-export interface ServerLimits {
+export interface ServerLimits extends KeyLimitOptions {
   /** The most that one request may send: more is refused, and not read. */
   readonly bodyBytes: number
   readonly headerBytes: number
@@ -19,12 +20,6 @@ export interface ServerLimits {
   readonly stillMs: number
   /** How long requests may take to end once the server closes. */
   readonly closeMs: number
-  readonly inFlightPerKey: number
-  readonly requestsPerSecondPerKey: number
-  /** Bodies and answers of its requests, together: what needs more waits. */
-  readonly heldBytesPerKey: number
-  /** How long regular expressions of its requests may take in a minute, in threads of their own. */
-  readonly matchingMsPerMinutePerKey: number
 }
 
 export interface HttpOptions {

@@ -1,8 +1,8 @@
 // Answers to what failed (Memory Stores API §2): what they say, and what they must not.
 
 import { expect, test } from 'vitest'
-import { errorAnswer } from '../../../src/api/error-envelope.ts'
 import { type ErrorCode, type ErrorDetails, StoreError } from '../../../src/errors.ts'
+import { errorAnswer } from '../../../src/server/answer.ts'
 
 const answer = (code: ErrorCode, details: ErrorDetails = {}) =>
   errorAnswer(new StoreError(code, 'What failed', { details }), 'req_1')

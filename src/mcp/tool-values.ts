@@ -47,12 +47,12 @@ function kindOf<Item>(fields: Readonly<Record<string, Field<Item>>>): ValueKind<
   }
 }
 
-export function shown({ space, mount }: At, path: string): string {
+export function shownPath({ space, mount }: At, path: string): string {
   return space.shown(mount, path)
 }
 
 function shownOrNull(at: At, path: string | undefined): string | null {
-  return path === undefined ? null : shown(at, path)
+  return path === undefined ? null : shownPath(at, path)
 }
 
 const info = kindOf<MemoryInfo>({
@@ -68,7 +68,7 @@ export const memorySchema: ObjectSchema = object({ path: text, ...info.propertie
 /** What a change of one memory leaves is there. */
 export function memoryOf(memory: MemoryInfo | undefined, at: At): Wire {
   assert(memory !== undefined, 'a change of one memory leaves it')
-  return { path: shown(at, memory.path), ...info.of(memory, at) }
+  return { path: shownPath(at, memory.path), ...info.of(memory, at) }
 }
 
 /** A directory has a path alone. */
@@ -79,13 +79,13 @@ export const itemSchema: ObjectSchema = {
 }
 
 export function itemOf(item: ListedMemory | MemoryPrefix, at: At): Wire {
-  const path = shown(at, item.path)
+  const path = shownPath(at, item.path)
   if (item.type === 'memory_prefix') return { path, type: 'directory' }
   return { path, type: 'memory', ...info.of(item, at) }
 }
 
 export const hitKind: ValueKind<SearchHit> = kindOf({
-  path: [text, ({ memory }, at) => shown(at, memory.path)],
+  path: [text, ({ memory }, at) => shownPath(at, memory.path)],
   line: [{ type: ['integer', 'null'] }, ({ line }) => line ?? null],
   snippet: [text, snippetOf],
   sha256: [text, ({ memory }) => memory.sha256],
@@ -93,11 +93,11 @@ export const hitKind: ValueKind<SearchHit> = kindOf({
 
 /** Where only the path matches, the snippet is that of the store. */
 export function snippetOf({ memory, line, snippet }: SearchHit, at: At): string {
-  return line === undefined ? shown(at, memory.path) : snippet
+  return line === undefined ? shownPath(at, memory.path) : snippet
 }
 
 export const readKind: ValueKind<ReadResult> = kindOf({
-  path: [text, ({ path }, at) => shown(at, path)],
+  path: [text, ({ path }, at) => shownPath(at, path)],
   content: [text, ({ content }) => content],
   memory_id: [text, ({ memoryId }) => memoryId],
   version_id: [text, ({ versionId }) => versionId],
@@ -148,5 +148,5 @@ export const stepKind: ValueKind<RevertStep> = kindOf({
 })
 
 export function stepPath({ before, after }: RevertStep, at: At): string {
-  return shown(at, (after ?? before)?.path ?? at.mount.root)
+  return shownPath(at, (after ?? before)?.path ?? at.mount.root)
 }

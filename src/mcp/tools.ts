@@ -20,7 +20,7 @@ import {
   object,
   pageSchema,
   readKind,
-  shown,
+  shownPath,
   snippetOf,
   stepKind,
   stepPath,
@@ -36,7 +36,7 @@ const list = toolOf(operations.listPaths, {
   present: ({ data, nextPage }, at) => {
     const rows = data.map((item) => {
       const size = item.type === 'memory' ? formatSize(item.sizeBytes) : '-'
-      return `${size}\t${shown(at, item.path)}`
+      return `${size}\t${shownPath(at, item.path)}`
     })
     const values = data.map((item) => itemOf(item, at))
     return page(rows, values, nextPage, 'There is nothing in it')
@@ -134,7 +134,7 @@ const history = toolOf(operations.historyOfPath, {
   outputSchema: pageSchema(versionKind.schema),
   present: ({ data, nextPage }, at) => {
     const rows = data.map(({ versionId, createdAt, operation, path, session = '' }) => {
-      const where = path === undefined ? '(erased)' : shown(at, path)
+      const where = path === undefined ? '(erased)' : shownPath(at, path)
       return [versionId, timestamp(createdAt), operation, where, session].join('\t')
     })
     const values = data.map((version) => versionKind.of(version, at))
@@ -166,7 +166,7 @@ function presentHits(
 ): ToolResult {
   const rows = hits.map(({ hit, at }) => {
     const { memory, line } = hit
-    return `${shown(at, memory.path)}${line === undefined ? '' : `:${line}`}\t${snippetOf(hit, at)}`
+    return `${shownPath(at, memory.path)}${line === undefined ? '' : `:${line}`}\t${snippetOf(hit, at)}`
   })
   const values = hits.map(({ hit, at }) => hitKind.of(hit, at))
   return page(rows, values, nextPage, 'Nothing was found')
@@ -179,8 +179,8 @@ function page(
   empty = '',
 ): ToolResult {
   const next = nextPage === undefined ? [] : [`[There is more: page ${JSON.stringify(nextPage)}]`]
-  const text = rows.length === 0 ? empty : [...rows, ...next].join('\n')
-  return { text, value: pageJson(values, nextPage) }
+  const answer = rows.length === 0 ? empty : [...rows, ...next].join('\n')
+  return { text: answer, value: pageJson(values, nextPage) }
 }
 
 const title = 'Memory'

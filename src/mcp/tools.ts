@@ -166,7 +166,8 @@ function presentHits(
 ): ToolResult {
   const rows = hits.map(({ hit, at }) => {
     const { memory, line } = hit
-    return `${shownPath(at, memory.path)}${line === undefined ? '' : `:${line}`}\t${snippetOf(hit, at)}`
+    const where = line === undefined ? '' : `:${line}`
+    return `${shownPath(at, memory.path)}${where}\t${snippetOf(hit, at)}`
   })
   const values = hits.map(({ hit, at }) => hitKind.of(hit, at))
   return page(rows, values, nextPage, 'Nothing was found')

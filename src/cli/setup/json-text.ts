@@ -2,7 +2,7 @@
 // nothing else of the text changes, not a byte. It refuses what it cannot add to. `modify` of
 // jsonc-parser reformats the entry before the new one, moves that entry's comment behind the new
 // one, spreads a file of one line, adds to a file that is cut off, and overlooks a name that occurs
-// twice. Pure, and its messages show no value of the file, which may be a secret of another program.
+// twice. Pure. Messages show no value of the file, which may be a secret of another program.
 
 import { createScanner, getNodeValue, type Node, type ParseError, parseTree } from 'jsonc-parser'
 import { assert, StoreError } from '../../errors.ts'

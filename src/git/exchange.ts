@@ -37,11 +37,6 @@ export interface OutgoingPack {
   close(): void
 }
 
-/** A pack of every object that one commit reaches. */
-export interface WholePack extends OutgoingPack {
-  readonly commits: number
-}
-
 /**
  * The objects that a remote has sent and no one has accepted yet. Only the holder of this value
  * reads them, together with those of the store. Once it is accepted or dropped, it reads the store
@@ -106,12 +101,6 @@ export interface PackExchange {
    * may be deltas of trees there. Throws `object_missing`. Not inside `exclusive`.
    */
   pack(oids: Iterable<Oid | undefined>, atReceiver?: Oid): Promise<OutgoingPack>
-  /**
-   * A pack of all that `head` reaches, where the packs hold nothing else and much of it: their
-   * files are sent as they are. Undefined elsewhere, or if that is in doubt: `pack` chooses.
-   * Throws `cancelled`, or the code of what is damaged. Not inside `exclusive`.
-   */
-  packWhole(head: Oid, signal?: AbortSignal): Promise<WholePack | undefined>
   /**
    * The commit of refs/remotes/<remote>/main, or of evidence (`leftOutName`). Throws
    * `invalid_input` for a name git refuses.

@@ -4,8 +4,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Disk } from '../../src/disk/disk.ts'
-import { countIfExact } from '../../src/git/maintenance/exact-packs.ts'
-import { asAmount, asLinks, runPackJob } from '../../src/git/maintenance/pack-job.ts'
+import { asAmount, runPackJob } from '../../src/git/maintenance/pack-job.ts'
 import { asTemporaryPack } from '../../src/git/pack/pack-file.ts'
 import type { Packer } from '../../src/git/pack/packer.ts'
 
@@ -44,10 +43,6 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
     async measureUnreachable(names, heads) {
       return asAmount(await runPackJob(disk, { kind: 'unreachable', directory, names, heads }))
     },
-    async countIfExact(names, head) {
-      const job = { kind: 'links', directory, names, head, part: 0, parts: 1 } as const
-      return countIfExact([asLinks(await runPackJob(disk, job))])
-    },
   }
 }
 
@@ -63,7 +58,6 @@ export function joiningPacker(disk: Disk, repository: string): Packer {
     compact: (names, options) => packer().compact(names, options),
     measureUnreachable: (names, heads, options) =>
       packer().measureUnreachable(names, heads, options),
-    countIfExact: (names, head, options) => packer().countIfExact(names, head, options),
   }
 }
 

@@ -50,9 +50,6 @@ export class VolatileExchange implements PackExchange {
     return { ids: () => [], read: () => undefined, close() {} }
   }
 
-  /** It has no files. */
-  async packWhole(): Promise<undefined> {}
-
   async pack(oids: Iterable<Oid>, atReceiver?: Oid): Promise<OutgoingPack> {
     this.#assertOpen()
     const objects = Array.from(new Set(oids), (oid) => {

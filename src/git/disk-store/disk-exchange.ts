@@ -2,23 +2,13 @@
 // slow, and become part of the store under the writer lock; refs move under it too. Must not know
 // what the journal holds: it asks for objects, and for a checkpoint before it sends many.
 
-import { equalBytes } from '../../bytes.ts'
-import { Sha1 } from '../../crypto/sha1.ts'
-import { KIBIBYTE } from '../../limits.ts'
-import type { Evidence, OutgoingPack, PackExchange, Remote, WholePack } from '../exchange.ts'
+import type { Evidence, OutgoingPack, PackExchange, Remote } from '../exchange.ts'
 import type { ObjectStore } from '../object-store.ts'
 import type { Oid } from '../objects/object.ts'
-import {
-  corruptPack,
-  encodePackHeader,
-  packHeaderBytes,
-  packTrailerBytes,
-} from '../pack/pack-entry.ts'
-import type { Pack } from '../pack/pack.ts'
 import { addRemote, getRemote, readRemotes, removeRemote } from '../refs/remotes.ts'
 import { readTrackingRef, writeTrackingRef } from '../refs/tracking-ref.ts'
 import { DiskIncoming } from './disk-incoming.ts'
-import { fewObjectsMax, makeOutgoingPack, openPacks } from './outgoing-pack.ts'
+import { makeOutgoingPack } from './outgoing-pack.ts'
 import { findRefused, hasRefused, openRefused, removeRefused } from './refused-head.ts'
 import type { StoreParts } from './store-parts.ts'
 
@@ -62,31 +52,6 @@ export class DiskExchange implements PackExchange {
     return makeOutgoingPack(this.#parts, this.#store, oids, atReceiver)
   }
 
-  async packWhole(head: Oid, signal?: AbortSignal): Promise<WholePack | undefined> {
-    const { objects, packer } = this.#parts
-    objects.packs.rescan()
-    const now = objects.packs.packs()
-    const count = now.reduce((sum, pack) => sum + pack.objects, 0)
-    // Fewer are packed anew, as small as they get.
-    if (count <= fewObjectsMax) return undefined
-    const largestFirst = now.toSorted((a, b) => b.objects - a.objects)
-    const names = largestFirst.map(({ name }) => name)
-    // Opened before they are looked into: another process may remove them in the meantime.
-    const packs = openPacks(this.#parts, names)
-    const close = (): void => packs.forEach((pack) => pack.close())
-    try {
-      const commits = await packer.countIfExact(names, head, { signal })
-      if (commits !== undefined && packs.length === names.length) {
-        return new WholePacks(packs, commits)
-      }
-    } catch (error) {
-      close()
-      throw error
-    }
-    close()
-    return undefined
-  }
-
   tracked(remote: string): Oid | undefined {
     const { disk, directory } = this.#parts.files
     return readTrackingRef(disk, directory, remote)
@@ -124,67 +89,5 @@ export class DiskExchange implements PackExchange {
       removeRefused(files, name)
       await removeRemote(files, name)
     })
-  }
-}
-
-const chunkBytes = 128 * KIBIBYTE
-
-/**
- * The packs of a store as one pack, copied as they are while it is sent: the entries of each follow
- * those of the one before, so that every delta keeps its distance. Must only be given packs that
- * hold nothing but the objects to send, each once.
- */
-class WholePacks implements WholePack {
-  readonly commits: number
-  readonly #packs: readonly Pack[]
-
-  /** Takes ownership of the packs. */
-  constructor(packs: readonly Pack[], commits: number) {
-    this.#packs = packs
-    this.commits = commits
-  }
-
-  get objects(): number {
-    return this.#packs.reduce((sum, { index }) => sum + index.count, 0)
-  }
-
-  get bytes(): number {
-    const ends = packHeaderBytes + packTrailerBytes
-    return this.#packs.reduce((sum, { bytes }) => sum + bytes - ends, ends)
-  }
-
-  /** Throws `pack_corrupt` before the receiver could take the pack for whole. */
-  async *chunks(): AsyncGenerator<Uint8Array> {
-    const sha1 = new Sha1()
-    const header = encodePackHeader(this.objects)
-    sha1.update(header)
-    yield header
-    for (const pack of this.#packs) {
-      for (const chunk of entriesOf(pack)) {
-        sha1.update(chunk)
-        yield chunk
-      }
-    }
-    yield sha1.digest()
-  }
-
-  close(): void {
-    for (const pack of this.#packs) pack.close()
-  }
-}
-
-/** The bytes between header and trailer. Throws `pack_corrupt` if they do not match the trailer. */
-function* entriesOf(pack: Pack): Generator<Uint8Array> {
-  const sha1 = new Sha1().update(pack.readHeader())
-  const end = pack.bytes - packTrailerBytes
-  for (let at = packHeaderBytes; at < end;) {
-    const chunk = pack.readRaw(at, chunkBytes)
-    if (chunk.length === 0) throw corruptPack('it ends too early')
-    sha1.update(chunk)
-    at += chunk.length
-    yield chunk
-  }
-  if (!equalBytes(sha1.digest(), pack.index.packChecksum)) {
-    throw corruptPack('its checksum is wrong')
   }
 }

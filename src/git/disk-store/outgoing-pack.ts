@@ -31,7 +31,7 @@ import { Pack } from '../pack/pack.ts'
 import type { StoreParts } from './store-parts.ts'
 
 /** The most that is packed in RAM, by objects and by bytes. */
-export const fewObjectsMax: number = 10_000
+const fewObjectsMax = 10_000
 const fewBytesMax = 8 * MEBIBYTE
 const chunkBytes = 64 * KIBIBYTE
 
@@ -102,7 +102,7 @@ async function readFew(find: Find, oids: Iterable<Oid>): Promise<PackObject[] | 
 }
 
 /** Those of the packs that are still there. */
-export function openPacks({ files, objects }: StoreParts, names: readonly string[]): Pack[] {
+function openPacks({ files, objects }: StoreParts, names: readonly string[]): Pack[] {
   return names.flatMap((name) => {
     const pack = Pack.openBounded(files.disk, objects.packDirectory, name)
     return pack === undefined ? [] : [pack]

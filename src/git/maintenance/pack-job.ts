@@ -15,7 +15,6 @@ import type { TemporaryPack } from '../pack/pack-file.ts'
 import { filterPacks } from '../pack/pack-filter.ts'
 import { orderForPack } from '../pack/pack-order.ts'
 import { type PackObject, writePack, writeTemporaryPack } from '../pack/pack-writer.ts'
-import { type LinksJob, type PackLinks, readPackLinks } from './exact-packs.ts'
 import { compactPacks, mergePacks } from './pack-merge.ts'
 import { checkUnreached, measureUnreachableInPacks, type UnreachableJob } from './unreachable.ts'
 
@@ -45,12 +44,11 @@ export type PackJob =
       readonly heads: readonly Oid[]
     }
   | (UnreachableJob & { readonly kind: 'unreachable' })
-  | (LinksJob & { readonly kind: 'links' })
   /** Checks and indexes a pack that was received under temporary names. */
   | (IndexJob & { readonly kind: 'index' })
 
-/** The new pack, or what `unreachable` measured or `links` found. */
-export type PackResult = PackStatus | TemporaryPack | ObjectAmount | PackLinks | undefined
+/** The new pack, or what `unreachable` measured. */
+export type PackResult = PackStatus | TemporaryPack | ObjectAmount | undefined
 
 /** The result of an `unreachable` job. */
 export function asAmount(result: PackResult): ObjectAmount {
@@ -58,15 +56,9 @@ export function asAmount(result: PackResult): ObjectAmount {
   return { objects: result.objects, bytes: result.bytes }
 }
 
-/** The result of a `links` job. */
-export function asLinks(result: PackResult): PackLinks | undefined {
-  assert(result === undefined || 'named' in result, 'a job for links returns them')
-  return result
-}
-
 /**
  * Returns the new pack; undefined if there was nothing to merge, and after a `filter`. The long
- * jobs use `watch`: `compact`, `index`, `links` and `unreachable`.
+ * jobs use `watch`: `compact`, `index` and `unreachable`.
  */
 export async function runPackJob(
   disk: Disk,
@@ -77,7 +69,6 @@ export async function runPackJob(
   if (job.kind === 'merge') return mergePacks(disk, directory, job.names, { watch })
   if (job.kind === 'compact') return compactPacks(disk, directory, job.names, watch)
   if (job.kind === 'unreachable') return measureUnreachableInPacks(disk, job, watch)
-  if (job.kind === 'links') return readPackLinks(disk, job, watch)
   if (job.kind === 'index') return indexIncoming(disk, job, watch)
   if (job.kind === 'filter') {
     const dead = new OidList(job.dead)

@@ -10,10 +10,8 @@ import type { Arrival } from '../pack/arrival.ts'
 import type { IndexJob } from '../pack/incoming-pack.ts'
 import { asTemporaryPack, temporaryPath } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
-import { countIfExact } from './exact-packs.ts'
 import {
   asAmount,
-  asLinks,
   encodeRequest,
   type PackJob,
   type PackRequest,
@@ -78,13 +76,6 @@ export function workerPacker(directory: string): Packer {
       return asAmount(
         await runWhereFaster({ kind: 'unreachable', directory, names, heads }, options),
       )
-    },
-    async countIfExact(names, head, options) {
-      const job = { kind: 'links', directory, names, head } as const
-      const work = Array.from({ length: packThreadsMax }, async (_, part) => {
-        return asLinks(await runWhereFaster({ ...job, part, parts: packThreadsMax }, options))
-      })
-      return countIfExact(await Promise.all(work))
     },
   }
 }

@@ -28,15 +28,6 @@ export interface Packer {
     options: CompactOptions,
   ): Promise<ObjectAmount>
   /**
-   * The number of commits that `head` reaches, if these packs hold all objects that it reaches,
-   * each once, and no others; else undefined. They are searched in this order.
-   */
-  countIfExact(
-    names: readonly string[],
-    head: Oid,
-    options: CompactOptions,
-  ): Promise<number | undefined>
-  /**
    * Checks a pack that was received in another directory, under temporary names; indexes it. With
    * `arrival` it may begin while the pack still comes.
    */

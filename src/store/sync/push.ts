@@ -209,10 +209,6 @@ export class Sender {
   ): Promise<{ readonly pack: OutgoingPack; readonly commits: number }> {
     const { objects } = this.#peer.session
     const { exchange } = objects
-    if (there.length === 0) {
-      const pack = await exchange.packWhole(head.commit, this.#peer.options.signal)
-      if (pack !== undefined) return { pack, commits: pack.commits }
-    }
     const commits = await findOutgoing(objects, head.commit, there)
     const pack = await exchange.pack(objectsOf(objects, commits, there), atReceiver)
     return { pack, commits: commits.length }

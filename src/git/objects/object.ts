@@ -89,19 +89,8 @@ export function findLinks(body: Uint8Array): CommitLinks | undefined {
 export function findAllLinks(body: Uint8Array): CommitLinks | undefined {
   const links = findLinks(body)
   if (links === undefined) return undefined
-  const at = linkBytes(links)
+  const at = treeLineBytes + links.parents.length * parentLineBytes
   return asciiText(body.subarray(at, at + parentPrefix.length)) === parentPrefix ? undefined : links
-}
-
-/** Like `findAllLinks`, of the first bytes of a body; undefined if they may not hold all links. */
-export function findLinksInStart(start: Uint8Array): CommitLinks | undefined {
-  const links = findAllLinks(start)
-  const isWhole = links !== undefined && linkBytes(links) + parentPrefix.length <= start.length
-  return isWhole ? links : undefined
-}
-
-function linkBytes({ parents }: CommitLinks): number {
-  return treeLineBytes + parents.length * parentLineBytes
 }
 
 /** Encodes a tree; entries may be in any order. */

@@ -117,11 +117,11 @@ export class OidProbe {
     }
   }
 
-  /** Whether the list has the oid that starts at `at`. */
-  has(bytes: Uint8Array, at: number): boolean {
-    const bit = this.#bitOf(bytes, at)
+  /** `oid` has 20 bytes. */
+  has(oid: Uint8Array): boolean {
+    const bit = this.#bitOf(oid, 0)
     const isLikely = ((this.#bits[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0
-    return isLikely && this.#list.has(bytes.subarray(at, at + oidBytes))
+    return isLikely && this.#list.has(oid)
   }
 
   /** The first bits of an oid, which is a hash. */

@@ -65,6 +65,10 @@ export class MultiPack {
     return undefined
   }
 
+  oidOf(number: number): Uint8Array {
+    return this.#partOf(number).oidOf(number)
+  }
+
   /** Whether the number is a repeated copy, which `find` never returns. */
   isRepeated(number: number): boolean {
     return this.#partOf(number).isRepeated(number)

@@ -2,7 +2,7 @@
 // Pure. Reads hostile bytes: sizes are bounded before anything is inflated, and inflation stops at
 // the declared size.
 
-import { constants, deflateSync, Inflate, inflateSync } from 'node:zlib'
+import { deflateSync, Inflate, inflateSync } from 'node:zlib'
 import { concatBytes, fromHex } from '../../bytes.ts'
 import { assert, StoreError } from '../../errors.ts'
 import { objectBytesMax } from '../../limits.ts'
@@ -34,7 +34,6 @@ const inflationWork = 1024
 const noBytes = new Uint8Array(0)
 /** Two bytes of zlib, one that starts the last block, its length and the complement of that. */
 const storedHeaderBytes = 7
-const startBytesMax = 1024
 /** The Adler-32 checksum. */
 const storedTrailerBytes = 4
 /** The first bytes of zlib at level 0. */
@@ -173,23 +172,6 @@ export function deflatedBytesMax(size: number): number {
  */
 export function inflate(deflated: Uint8Array, size: number): Uint8Array | undefined {
   return readStored(deflated, size) ?? inflateStream(deflated, size)?.body
-}
-
-/**
- * The start of what a zlib stream holds, from its first bytes alone; undefined if these are damaged
- * or hold more than a few kilobytes.
- */
-export function inflateStart(deflated: Uint8Array): Uint8Array | undefined {
-  try {
-    const finishFlush = constants.Z_SYNC_FLUSH
-    return inflateSync(deflated, {
-      finishFlush,
-      chunkSize: startBytesMax,
-      maxOutputLength: startBytesMax,
-    })
-  } catch {
-    return undefined
-  }
 }
 
 export interface Inflated {

@@ -4,7 +4,6 @@ import { hasCode } from '../../../src/errors.ts'
 import {
   decodeTree,
   encodeTree,
-  findLinksInStart,
   findTreeEntry,
   newObject,
   type TreeEntry,
@@ -114,15 +113,4 @@ describe('findTreeEntry', () => {
       expect(findTreeEntry(encodeTree([file('a')]).subarray(0, end), '100644', 'a')).toBeUndefined()
     }
   })
-})
-
-test('the first bytes of a commit give its links only if they hold them all', () => {
-  const parents = [1, 2, 3].map((n) => String(n).repeat(40))
-  const lines = parents.map((parent) => `parent ${parent}\n`).join('')
-  const body = utf8(`tree ${oid}\n${lines}author a <a@b> 1 +0000\n\nx\n`)
-  const enough = body.indexOf('a'.charCodeAt(0), `tree ${oid}\n${lines}`.length) + 7
-  for (let end = 0; end <= body.length; end += 1) {
-    const links = end < enough ? undefined : { tree: oid, parents }
-    expect(findLinksInStart(body.subarray(0, end))).toEqual(links)
-  }
 })

@@ -21,8 +21,7 @@ export function inlinePacker(disk: Disk, repository: string): Packer {
     async merge(names) {
       await runPackJob(disk, { kind: 'merge', directory, names })
     },
-    async index(place, token, { arrival, signal, progress }) {
-      await arrival?.whole
+    async index(place, token, { signal, progress }) {
       const watch = {
         isCancelled: () => signal?.aborted === true,
         progress: (done: number, total: number) => progress?.(done, total),

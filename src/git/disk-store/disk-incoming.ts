@@ -6,11 +6,9 @@
 import { fromHex } from '../../bytes.ts'
 import type { Disk } from '../../disk/disk.ts'
 import { StoreError } from '../../errors.ts'
-import { MEBIBYTE } from '../../limits.ts'
 import type { Incoming, ReceivedPack, ReceiveOptions } from '../exchange.ts'
 import type { ObjectStore } from '../object-store.ts'
 import type { GitObject, Oid, SizeLimit } from '../objects/object.ts'
-import type { Arrival } from '../pack/arrival.ts'
 import {
   deadIncoming,
   IncomingPack,
@@ -32,9 +30,6 @@ import { PagedIndex } from '../pack/paged-index.ts'
 import { makeOwnDirectory } from '../refs/repository.ts'
 import { keepRefused } from './refused-head.ts'
 import type { StoreParts } from './store-parts.ts'
-
-/** A smaller pack is checked faster than a thread starts. */
-const earlyBytesMin = MEBIBYTE
 
 export class DiskIncoming implements Incoming {
   readonly #parts: StoreParts
@@ -85,31 +80,27 @@ export class DiskIncoming implements Incoming {
     chunks: AsyncIterable<Uint8Array>,
     options: ReceiveOptions = {},
   ): Promise<ReceivedPack> {
-    const { files } = this.#parts
+    const { files, packer } = this.#parts
     const limits = { ...receiveLimits, ...options.limits }
     await makeOwnDirectory(files)
     await files.identity.write()
     await this.#sweepDead()
     this.#disk.makeDirectory(this.#place)
     const pack = new IncomingPack(this.#disk, this.#place, limits)
-    let early: EarlyCheck | undefined
     try {
       for await (const chunk of chunks) {
         refuseIfAborted(options.signal)
-        early?.throwIfRefused()
         pack.append(chunk)
-        if (pack.bytes >= earlyBytesMin) early ??= this.#beginCheck(pack, options)
       }
       const objects = await pack.finish()
       if (objects > 0) {
-        const checked = await (early?.done ?? this.#index(pack.token, options))
+        const { signal, progress } = options
+        const checked = await packer.index(this.#place, pack.token, { signal, progress })
         await this.#install(checked, options)
       } else pack.abandon()
       return { objects, bytes: pack.bytes }
     } catch (error) {
       pack.abandon()
-      await early?.settled()
-      discardTemporaryPack(this.#disk, this.#place, pack.token)
       throw refusal(error)
     }
   }
@@ -150,22 +141,6 @@ export class DiskIncoming implements Incoming {
     const dead = await deadIncoming(this.#disk, ownDirectory)
     if (dead.length === 0) return
     await this.#store.exclusive(() => sweepIncoming(this.#disk, ownDirectory))
-  }
-
-  #beginCheck({ token, arrival }: IncomingPack, options: ReceiveOptions): EarlyCheck {
-    const progress = (done: number, total: number): void => {
-      // Until then the caller sees the objects that arrive.
-      if (arrival.isWhole) options.progress?.(done, total)
-    }
-    return new EarlyCheck(this.#index(token, { ...options, progress }, arrival))
-  }
-
-  #index(
-    token: string,
-    { signal, progress }: ReceiveOptions,
-    arrival?: Arrival,
-  ): Promise<TemporaryPack> {
-    return this.#parts.packer.index(this.#place, token, { arrival, signal, progress })
   }
 
   async #install(temporary: TemporaryPack, { signal, tip }: ReceiveOptions): Promise<void> {
@@ -215,29 +190,6 @@ export class DiskIncoming implements Incoming {
 
   get #disk(): Disk {
     return this.#parts.files.disk
-  }
-}
-
-/** The check of a pack that still comes. */
-class EarlyCheck {
-  readonly done: Promise<TemporaryPack>
-  #refusal: { readonly error: unknown } | undefined
-
-  constructor(done: Promise<TemporaryPack>) {
-    this.done = done
-    done.catch((error: unknown) => {
-      this.#refusal = { error }
-    })
-  }
-
-  /** Nothing more need come. */
-  throwIfRefused(): void {
-    if (this.#refusal !== undefined) throw this.#refusal.error
-  }
-
-  /** Resolves when its thread has let go of the files; never throws. */
-  async settled(): Promise<void> {
-    await this.done.catch(() => undefined)
   }
 }
 

@@ -6,8 +6,6 @@ import { systemDisk } from '../../disk/disk.ts'
 import { KIBIBYTE } from '../../limits.ts'
 import { findWorker, type JobOptions, JobPool } from '../../worker-threads.ts'
 import type { CompactOptions } from '../object-store.ts'
-import type { Arrival } from '../pack/arrival.ts'
-import type { IndexJob } from '../pack/incoming-pack.ts'
 import { asTemporaryPack, temporaryPath } from '../pack/pack-file.ts'
 import type { Packer } from '../pack/packer.ts'
 import {
@@ -45,10 +43,6 @@ const inlineBytesMax = 512 * KIBIBYTE
 /** A hostile pack takes up to half a second however small it is, so fewer are checked here. */
 const inlineIndexBytesMax = 64 * KIBIBYTE
 
-/** Packs that are checked while they come: a slow remote must not hold the other threads. */
-const earlyMax = 1
-let early = 0
-
 /** A packer for the system's disk. `directory` is `objects/pack`. */
 export function workerPacker(directory: string): Packer {
   return {
@@ -63,8 +57,7 @@ export function workerPacker(directory: string): Packer {
     },
     async index(place, token, options) {
       const job = { kind: 'index', directory: place, token } as const
-      const checked = options.arrival && (await indexEarly(job, options.arrival, options))
-      return asTemporaryPack(checked ?? (await runWhereFaster(job, options)))
+      return asTemporaryPack(await runWhereFaster(job, options))
     },
     async filter(dead, heads) {
       await runWhereFaster({ kind: 'filter', directory, dead: dead.bytes, heads })
@@ -100,25 +93,6 @@ function optionsOf(request: PackRequest, options: CompactOptions): JobOptions {
   // removed by its receiver.
   const cancelMs = request.kind === 'index' ? cancelMsMax : undefined
   return { ...options, cancelMs, transfer: transferOf(request) }
-}
-
-/** Checks a pack while it comes; undefined, once it is there, if another one is checked so. */
-async function indexEarly(
-  job: IndexJob & { readonly kind: 'index' },
-  { shared, whole }: Arrival,
-  options: CompactOptions,
-): Promise<PackResult> {
-  const entry = findEntry()
-  if (entry === undefined || early >= earlyMax) {
-    await whole
-    return undefined
-  }
-  early += 1
-  try {
-    return await pool.runApart(entry, { ...job, arrival: shared }, optionsOf(job, options))
-  } finally {
-    early -= 1
-  }
 }
 
 function findEntry(): URL | undefined {

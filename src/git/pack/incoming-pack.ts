@@ -13,7 +13,6 @@ import { hasCode, StoreError } from '../../errors.ts'
 import { packBytesMax, packObjectsMax } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
 import type { ReceiveLimits } from '../exchange.ts'
-import { Arrival, awaitArrival, type SharedArrival } from './arrival.ts'
 import { corruptPack, decodePackHeader, packHeaderBytes, packTrailerBytes } from './pack-entry.ts'
 import {
   discardTemporaryPack,
@@ -23,8 +22,6 @@ import {
   writeTemporaryIndex,
 } from './pack-file.ts'
 import { checkPack } from './pack-resolve.ts'
-import type { PackBytes } from './pack-scan.ts'
-import { WorkBudget } from './work-budget.ts'
 
 /** The name of a directory of incoming packs, with the token of the receiving handle. */
 const incomingPattern = /^([0-9a-f]{32})_[0-9a-f]{16}$/
@@ -82,7 +79,6 @@ export class PackStream {
 export class IncomingPack {
   // Not secret: the name must only differ from that of any other pack.
   readonly token: string = toHex(systemRandom(8))
-  readonly arrival: Arrival = new Arrival()
   readonly #disk: Disk
   readonly #directory: string
   readonly #stream: PackStream
@@ -105,13 +101,11 @@ export class IncomingPack {
     const at = this.#stream.bytes
     this.#stream.add(chunk)
     this.#disk.write(this.#fd, chunk, at)
-    this.arrival.reached(this.#stream.bytes)
   }
 
   /** Makes the bytes durable; resolves to the declared number of objects. */
   async finish(): Promise<number> {
     const count = this.#stream.finish()
-    this.arrival.end('whole')
     await this.#disk.sync(this.#fd)
     this.#close()
     return count
@@ -119,7 +113,6 @@ export class IncomingPack {
 
   /** Removes the files. */
   abandon(): void {
-    this.arrival.end('gone')
     this.#close()
     discardTemporaryPack(this.#disk, this.#directory, this.token)
   }
@@ -154,35 +147,23 @@ export async function deadIncoming(disk: Disk, ownDirectory: string): Promise<re
 }
 
 /**
- * Checks a received pack and writes its index. With `arrival`, it begins before all of the pack is
- * there, and blocks its thread while it waits. Throws `pack_corrupt` or `cancelled`.
+ * Checks a received pack and writes its index. Throws `pack_corrupt` or `cancelled`.
  */
 export async function indexIncoming(
   disk: Disk,
-  { directory, token, arrival }: IndexJob,
+  { directory, token }: IndexJob,
   watch: WorkWatch,
 ): Promise<TemporaryPack> {
   const fd = disk.openExisting(temporaryPath(directory, 'pack', token), 'r')
   if (fd === undefined) throw purgedMeanwhile()
-  const sizeFor = (wanted: number): number => {
-    return arrival === undefined
-      ? disk.size(fd)
-      : awaitArrival(arrival, wanted, () => watch.isCancelled())
-  }
-  const bytes: PackBytes = {
-    get size() {
-      return sizeFor(Infinity)
-    },
-    sizeFor,
-    read: (into, position) => disk.read(fd, into, position),
-  }
+  const size = disk.size(fd)
+  const read = (into: Uint8Array, position: number): number => disk.read(fd, into, position)
   try {
-    const budget = new WorkBudget(sizeFor, watch)
-    const { objects, encodeIndex } = await inSlices(checkPack(bytes, { watch, budget }))
+    const { objects, encodeIndex } = await inSlices(checkPack({ size, read }, { watch }))
     const checksum = new Uint8Array(packTrailerBytes)
-    disk.read(fd, checksum, bytes.size - packTrailerBytes)
+    disk.read(fd, checksum, size - packTrailerBytes)
     await writeTemporaryIndex(disk, directory, token, encodeIndex(checksum))
-    return { name: packNameOf(checksum), objects, bytes: bytes.size, token }
+    return { name: packNameOf(checksum), objects, bytes: size, token }
   } finally {
     disk.close(fd)
   }
@@ -192,7 +173,6 @@ export interface IndexJob {
   /** One of `incomingDirectory`. */
   readonly directory: string
   readonly token: string
-  readonly arrival?: SharedArrival | undefined
 }
 
 export function purgedMeanwhile(): StoreError {

@@ -33,13 +33,9 @@ const wasteBytesMax = 64 * KIBIBYTE
 const headerBytesMax = 32
 const tickObjects = 1024
 
-/** The bytes of a pack, in RAM or in a file, which may still be growing. */
+/** The bytes of a pack, in RAM or in a file. */
 export interface PackBytes {
   readonly size: number
-  /**
-   * The available bytes, if they are at least `wanted` or all: while the pack arrives, it waits.
-   */
-  readonly sizeFor?: ((wanted: number) => number) | undefined
   /** Returns the number of bytes read: fewer than requested only at the end. */
   read(into: Uint8Array, position: number): number
 }
@@ -96,11 +92,10 @@ export class PackScan {
 
   /** Reads all entries, one in each step. Throws `pack_corrupt` or `cancelled`. */
   *read(): Generator<undefined, void> {
+    const end = endOf(this.#bytes)
     let at = packHeaderBytes
     for (let rank = 0; rank < this.count; rank += 1) {
-      if (at >= endFor(this.#bytes, at + 1)) {
-        throw corruptPack('it has fewer entries than it declares')
-      }
+      if (at >= end) throw corruptPack('it has fewer entries than it declares')
       const { header, data, length } = this.reader.entry(at)
       this.offsets[rank] = at
       this.checksums[rank] = this.reader.checksum(at, length)
@@ -108,7 +103,7 @@ export class PackScan {
       at += length
       yield
     }
-    if (at !== endFor(this.#bytes)) throw corruptPack('bytes follow its last entry')
+    if (at !== end) throw corruptPack('bytes follow its last entry')
   }
 
   /** Undefined for a delta. */
@@ -260,7 +255,7 @@ export class EntryReader {
   #view(at: number, length: number): Uint8Array {
     const windowEnd = this.#windowAt + this.#window.length
     if (at < this.#windowAt || at + length > windowEnd) {
-      const end = endFor(this.#bytes, at + length)
+      const end = endOf(this.#bytes)
       if (at < this.#windowAt || Math.min(at + length, end) > windowEnd) this.#move(at, length, end)
     }
     return this.#window.subarray(at - this.#windowAt)
@@ -278,19 +273,19 @@ export class EntryReader {
 
 const objectTypes: readonly ObjectType[] = ['commit', 'tree', 'blob']
 
-/** Where the entries end, as far as they are there: at least at `wanted`, or after the last one. */
-function endFor(bytes: PackBytes, wanted: number = Infinity): number {
-  return (bytes.sizeFor?.(wanted + packTrailerBytes) ?? bytes.size) - packTrailerBytes
+/** Where the entries end. */
+function endOf({ size }: PackBytes): number {
+  return size - packTrailerBytes
 }
 
-/** The declared number of objects, once there is room for them. */
+/** The declared number of objects. */
 function countOf(bytes: PackBytes): number {
   const header = new Uint8Array(packHeaderBytes)
-  if (endFor(bytes, packHeaderBytes) < packHeaderBytes) throw corruptPack('it is too short')
+  if (endOf(bytes) < packHeaderBytes) throw corruptPack('it is too short')
   bytes.read(header, 0)
   const count = decodePackHeader(header)
   const least = packHeaderBytes + count * entryBytesMin
-  if (count > packObjectsMax || endFor(bytes, least) < least) {
+  if (count > packObjectsMax || endOf(bytes) < least) {
     throw corruptPack('it declares more entries than it has room for')
   }
   return count

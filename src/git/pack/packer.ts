@@ -4,13 +4,8 @@
 import type { CompactOptions, ObjectAmount } from '../object-store.ts'
 import type { Oid } from '../objects/object.ts'
 import type { OidList } from '../objects/oid-list.ts'
-import type { Arrival } from './arrival.ts'
 import type { TemporaryPack } from './pack-file.ts'
 import type { PackObject } from './pack-writer.ts'
-
-export interface IndexOptions extends CompactOptions {
-  readonly arrival?: Arrival | undefined
-}
 
 /** Writes and merges packs in the store's pack directory; results are durable. */
 export interface Packer {
@@ -28,10 +23,9 @@ export interface Packer {
     options: CompactOptions,
   ): Promise<ObjectAmount>
   /**
-   * Checks a pack that was received in another directory, under temporary names; indexes it. With
-   * `arrival` it may begin while the pack still comes.
+   * Checks a pack that was received in another directory, under temporary names; indexes it.
    */
-  index(directory: string, token: string, options: IndexOptions): Promise<TemporaryPack>
+  index(directory: string, token: string, options: CompactOptions): Promise<TemporaryPack>
   /**
    * Erases objects from every pack. Throws `journal_corrupt`, with nothing erased, if one of them
    * is reachable from `heads`.

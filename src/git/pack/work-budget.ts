@@ -11,21 +11,14 @@ import { corruptPack } from './pack-entry.ts'
 const tickBytes = MEBIBYTE
 
 export class WorkBudget {
+  readonly bytesMax: number
   readonly #watch: WorkWatch
-  readonly #sizeFor: ((wanted: number) => number) | undefined
-  #bytesMax: number
   #spent = 0
   #asked = 0
 
-  /** For a pack of `packBytes` bytes, or for one that comes (see `PackBytes.sizeFor`). */
-  constructor(packBytes: number | ((wanted: number) => number), watch: WorkWatch) {
-    this.#sizeFor = typeof packBytes === 'number' ? undefined : packBytes
-    this.#bytesMax = boundOf(typeof packBytes === 'number' ? packBytes : 0)
+  constructor(packBytes: number, watch: WorkWatch) {
+    this.bytesMax = Math.max(packWorkBytesMin, packBytes * packWorkMax)
     this.#watch = watch
-  }
-
-  get bytesMax(): number {
-    return this.#bytesMax
   }
 
   get spent(): number {
@@ -36,19 +29,9 @@ export class WorkBudget {
   spend(bytes: number): void {
     assert(bytes >= 0, 'work is never given back')
     this.#spent += bytes
-    if (this.#spent > this.#bytesMax) this.#raise()
+    if (this.#spent > this.bytesMax) throw corruptPack('it takes more work than any history')
     if (this.#spent - this.#asked < tickBytes) return
     this.#asked = this.#spent
     if (this.#watch.isCancelled()) throw new StoreError('cancelled', 'The check was cancelled')
   }
-
-  /** Waits for as much of the pack as allows the work: the verdict must not depend on its pace. */
-  #raise(): void {
-    this.#bytesMax = boundOf(this.#sizeFor?.(Math.ceil(this.#spent / packWorkMax)) ?? 0)
-    if (this.#spent > this.#bytesMax) throw corruptPack('it takes more work than any history')
-  }
-}
-
-function boundOf(packBytes: number): number {
-  return Math.max(packWorkBytesMin, packBytes * packWorkMax)
 }

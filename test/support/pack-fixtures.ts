@@ -8,9 +8,9 @@ import { gitHash } from '../../src/crypto/sha1.ts'
 import { systemDisk } from '../../src/disk/disk.ts'
 import type { PackStatus } from '../../src/git/object-store.ts'
 import { encodeTree, type ObjectType, type TreeEntry } from '../../src/git/objects/object.ts'
-import { PackOutput } from '../../src/git/pack/pack-output.ts'
+import { PackFile, publishPacks } from '../../src/git/pack/pack-file.ts'
 import { PackSet } from '../../src/git/pack/pack-set.ts'
-import { type PackInput, writePack } from '../../src/git/pack/pack-writer.ts'
+import { type PackInput, PackOutput, writePack } from '../../src/git/pack/pack-writer.ts'
 import { git } from './temporary.ts'
 
 /** Incompressible bytes that depend on `seed` and nothing else. */
@@ -82,11 +82,15 @@ export async function assemblePack(
   directory: string,
   entries: readonly RawEntry[],
 ): Promise<PackStatus> {
-  const output = new PackOutput(systemDisk, directory, entries.length)
-  for (const { oid, header, deflated } of entries) {
-    output.add(Buffer.from(oid, 'hex'), header, deflated)
-  }
-  return output.finish()
+  const pack = await PackFile.write(systemDisk, directory, entries.length, (file) => {
+    const output = new PackOutput(file, entries.length)
+    for (const { oid, header, deflated } of entries) {
+      output.add(Buffer.from(oid, 'hex'), header, deflated)
+    }
+    return output.finish()
+  })
+  await publishPacks(systemDisk, directory, [pack])
+  return pack
 }
 
 /** Which of `expected` a set of packs does not hold, or holds with other bytes. */

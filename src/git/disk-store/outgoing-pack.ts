@@ -12,10 +12,10 @@ import type { OutgoingPack } from '../exchange.ts'
 import type { ObjectStore } from '../object-store.ts'
 import { decodeTree, type GitObject, type Oid } from '../objects/object.ts'
 import { MultiPack } from '../pack/multi-pack.ts'
+import { copyEntries } from '../pack/pack-copy.ts'
 import {
   deflate,
   encodeEntryHeader,
-  encodeOffsetDeltaHeader,
   encodePackHeader,
   packHeaderBytes,
   packTrailerBytes,
@@ -240,17 +240,11 @@ class PackCopy implements OutgoingPack {
 
   /** Everything but the trailer. The next part overwrites the previous one. */
   async *#parts(): AsyncGenerator<Uint8Array> {
-    const placed = new Float64Array(this.#source.end).fill(NaN)
     yield encodePackHeader(this.objects)
-    let at = packHeaderBytes
     const slice = new TimeSlice()
-    for (let number = 0; number < placed.length; number += 1) {
-      if (this.#chosen[number] === 0) continue
-      const entry = this.#entry(number, { at, placed })
-      placed[number] = at
-      at += entry.header.length + entry.deflated.length
-      yield entry.header
-      yield entry.deflated
+    for (const { header, deflated } of copyEntries(this.#source, (n) => this.#chosen[n] === 1)) {
+      yield header
+      yield deflated
       if (slice.isOver()) await slice.next()
     }
     for (const oid of this.#others) {
@@ -260,24 +254,6 @@ class PackCopy implements OutgoingPack {
       yield deflate(object.body, 0)
       if (slice.isOver()) await slice.next()
     }
-  }
-
-  #entry(
-    number: number,
-    { at, placed }: { readonly at: number; readonly placed: Float64Array },
-  ): { readonly header: Uint8Array; readonly deflated: Uint8Array } {
-    const { header, headerBytes, deflated } = this.#source.entry(number)
-    if (header.type !== 'offsetDelta' && header.type !== 'refDelta') {
-      return { header: headerBytes, deflated }
-    }
-    const base = this.#source.baseOf(number, header)
-    const baseAt = base === undefined ? NaN : (placed[base] ?? NaN)
-    if (!Number.isNaN(baseAt)) {
-      return { header: encodeOffsetDeltaHeader(header.size, at - baseAt), deflated }
-    }
-    const { type, body } = this.#source.read(number)
-    const level = type === 'blob' ? 0 : 1
-    return { header: encodeEntryHeader(type, body.length), deflated: deflate(body, level) }
   }
 }
 

@@ -130,16 +130,12 @@ async function writeMerged(
 ): Promise<TemporaryPack> {
   const indexes = packs.map(({ index }) => index)
   const merge = mergeIndexes(indexes)
-  const file = new PackFile(disk, directory, merge.count)
-  try {
+  return PackFile.write(disk, directory, merge.count, (file) => {
     const values = copyPacks(file, packs, merge, watch)
-    return await file.finishWith((index, checksum) => {
+    return file.finishWith((index, checksum) => {
       writeMergedIndex(index, { indexes, merge }, values, checksum)
     })
-  } catch (error) {
-    file.abandon()
-    throw error
-  }
+  })
 }
 
 /** Copies the packs; returns the new offset and checksum of every row. */

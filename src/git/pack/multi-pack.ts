@@ -69,6 +69,11 @@ export class MultiPack {
     return this.#partOf(number).oidOf(number)
   }
 
+  /** The position of the object in the index of its pack. */
+  positionOf(number: number): number {
+    return this.#partOf(number).positionOf(number)
+  }
+
   /** Whether the number is a repeated copy, which `find` never returns. */
   isRepeated(number: number): boolean {
     return this.#partOf(number).isRepeated(number)
@@ -161,7 +166,11 @@ class Part {
   }
 
   oidOf(number: number): Uint8Array {
-    return this.pack.index.oidAt(this.#layout.positionOf(number - this.start))
+    return this.pack.index.oidAt(this.positionOf(number))
+  }
+
+  positionOf(number: number): number {
+    return this.#layout.positionOf(number - this.start)
   }
 
   offsetOf(number: number): number {
@@ -178,8 +187,7 @@ class Part {
   entry(number: number): RawEntry {
     const start = this.offsetOf(number)
     const bytes = this.#bytes(start, this.offsetOf(number + 1) - start)
-    const position = this.#layout.positionOf(number - this.start)
-    if (crc32(bytes) !== this.pack.index.checksumAt(position)) {
+    if (crc32(bytes) !== this.pack.index.checksumAt(this.positionOf(number))) {
       throw corruptPack('an entry does not match its checksum')
     }
     const header = decodeEntryHeader(bytes)

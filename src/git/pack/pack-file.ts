@@ -26,8 +26,27 @@ export class PackFile {
   readonly #token: string
   readonly #file: HashedFile
 
-  /** A pack of `count` objects in `directory`. */
-  constructor(disk: Disk, directory: string, count: number) {
+  /**
+   * Writes a pack of `count` objects: `fill` appends the entries and finishes it. Removes the files
+   * after a failure.
+   */
+  static async write(
+    disk: Disk,
+    directory: string,
+    count: number,
+    fill: (file: PackFile) => Promise<TemporaryPack>,
+  ): Promise<TemporaryPack> {
+    const file = new PackFile(disk, directory, count)
+    try {
+      return await fill(file)
+    } catch (error) {
+      file.#file.close()
+      discardTemporaryPack(disk, directory, file.#token)
+      throw error
+    }
+  }
+
+  private constructor(disk: Disk, directory: string, count: number) {
     this.#disk = disk
     this.#directory = directory
     this.#count = count
@@ -66,12 +85,6 @@ export class PackFile {
         file.close()
       }
     })
-  }
-
-  /** Removes the files. */
-  abandon(): void {
-    this.#file.close()
-    discardTemporaryPack(this.#disk, this.#directory, this.#token)
   }
 
   async #finish(writeIndex: (checksum: Uint8Array) => Promise<void>): Promise<TemporaryPack> {

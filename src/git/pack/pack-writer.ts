@@ -2,6 +2,7 @@
 // base, commits deflated, blobs stored, since ciphertext does not compress. Must not choose objects
 // or bases: callers that know the history do.
 
+import { crc32 } from 'node:zlib'
 import { fromHex } from '../../bytes.ts'
 import { gitHash } from '../../crypto/sha1.ts'
 import type { Disk } from '../../disk/disk.ts'
@@ -16,8 +17,8 @@ import {
   encodeOffsetDeltaHeader,
   encodeRefDeltaHeader,
 } from './pack-entry.ts'
-import type { TemporaryPack } from './pack-file.ts'
-import { PackOutput, writeTemporaryWithOutput, writeWithOutput } from './pack-output.ts'
+import { discardTemporaryPack, PackFile, publishPacks, type TemporaryPack } from './pack-file.ts'
+import { PackIndexBuilder } from './pack-index.ts'
 
 /** The limit of `git gc`: a reader applies at most this many deltas for one object. */
 const depthMax = 50
@@ -44,22 +45,54 @@ export async function writePack(
   directory: string,
   objects: readonly PackInput[],
 ): Promise<PackStatus> {
-  const unique = withoutRepetitions(objects)
-  return writeWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
-    atOnce(writeObjects(output, unique))
-  })
+  const pack = await writeTemporaryPack(disk, directory, objects)
+  try {
+    await publishPacks(disk, directory, [pack])
+  } catch (error) {
+    discardTemporaryPack(disk, directory, pack.token)
+    throw error
+  }
+  return { name: pack.name, objects: pack.objects, bytes: pack.bytes }
 }
 
 /** Like `writePack`, but the pack remains invisible until `publishPacks`. */
-export async function writeTemporaryPack(
+export function writeTemporaryPack(
   disk: Disk,
   directory: string,
   objects: readonly PackInput[],
 ): Promise<TemporaryPack> {
   const unique = withoutRepetitions(objects)
-  return writeTemporaryWithOutput(new PackOutput(disk, directory, unique.length), (output) => {
+  return PackFile.write(disk, directory, unique.length, (file) => {
+    const output = new PackOutput(file, unique.length)
     atOnce(writeObjects(output, unique))
+    return output.finish()
   })
+}
+
+/** Writes entries to a pack and to its index. */
+export class PackOutput implements EntrySink {
+  readonly #file: PackFile
+  readonly #index: PackIndexBuilder
+
+  /** Exactly `count` entries must follow. */
+  constructor(file: PackFile, count: number) {
+    this.#file = file
+    this.#index = new PackIndexBuilder(count)
+  }
+
+  get offset(): number {
+    return this.#file.offset
+  }
+
+  add(oid: Uint8Array, header: Uint8Array, deflated: Uint8Array): void {
+    this.#index.add(oid, this.offset, crc32(deflated, crc32(header)))
+    this.#file.append(header)
+    this.#file.append(deflated)
+  }
+
+  finish(): Promise<TemporaryPack> {
+    return this.#file.finish((checksum) => this.#index.encode(checksum))
+  }
 }
 
 function withoutRepetitions(objects: readonly PackInput[]): readonly PackInput[] {
@@ -71,6 +104,7 @@ function withoutRepetitions(objects: readonly PackInput[]): readonly PackInput[]
 export interface EntrySink {
   /** The offset of the next entry in the pack. */
   readonly offset: number
+  /** `oid` has 20 bytes. */
   add(oid: Uint8Array, header: Uint8Array, deflated: Uint8Array): void
 }
 

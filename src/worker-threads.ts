@@ -147,7 +147,8 @@ export class JobPool<Job, Result> {
   /** A thread that is not kept ends with its job, which may have taken much memory. */
   run(entry: URL, job: Job, options: JobOptions = {}, isKept: boolean = true): Promise<Result> {
     return this.#turns.run(async () => {
-      const thread = this.#takeIdle() ?? this.#start(entry)
+      const thread =
+        this.#takeIdle() ?? new JobThread(entry, { resourceLimits: this.#resourceLimits })
       try {
         return await thread.run(job, options)
       } finally {
@@ -155,20 +156,6 @@ export class JobPool<Job, Result> {
         else void thread.end()
       }
     })
-  }
-
-  /** The same in a thread of its own, even if all of the pool are busy. */
-  async runApart(entry: URL, job: Job, options: JobOptions): Promise<Result> {
-    const thread = this.#start(entry)
-    try {
-      return await thread.run(job, options)
-    } finally {
-      void thread.end()
-    }
-  }
-
-  #start(entry: URL): JobThread<Job, Result> {
-    return new JobThread(entry, { resourceLimits: this.#resourceLimits })
   }
 
   #takeIdle(): JobThread<Job, Result> | undefined {

@@ -1,5 +1,5 @@
-// T22: a large pack is checked in a thread once it is received. No matter why it is refused, no file
-// remains.
+// T22: a large pack is checked in a thread once it is received. No matter why it is refused, no
+// file remains.
 
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

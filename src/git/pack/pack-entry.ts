@@ -100,19 +100,6 @@ export function entryTypeAt(bytes: Uint8Array, at: number): EntryType | undefine
   return types[((bytes[at] ?? 0) >> 4) & 7]
 }
 
-/** The distance to the base of the `offsetDelta` that starts at `at`. */
-export function deltaDistanceAt(bytes: Uint8Array, at: number): number {
-  let next = at
-  while ((bytes[next] ?? 0) >= 0x80) next += 1
-  let byte = byteAt(bytes, (next += 1))
-  let distance = byte & 0x7f
-  while (byte >= 0x80) {
-    byte = byteAt(bytes, (next += 1))
-    distance = (distance + 1) * 128 + (byte & 0x7f)
-  }
-  return distance
-}
-
 /** Decodes the header at the start of `bytes`. Throws `pack_corrupt`. */
 export function decodeEntryHeader(bytes: Uint8Array): EntryHeader {
   const first = byteAt(bytes, 0)

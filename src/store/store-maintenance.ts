@@ -46,7 +46,7 @@ export class StoreMaintenance {
   async verifyCertificate(
     certificate: string | RedactionCertificate,
   ): Promise<RedactionCertificate> {
-    const { verifyCertificateHere } = await import('./redaction/certificate-trail.ts')
+    const { verifyCertificateHere } = await import('./redaction/certificate-check.ts')
     return verifyCertificateHere(this.#session, certificate)
   }
 

@@ -10,8 +10,7 @@ import type { ObjectStore } from '../../src/git/object-store.ts'
 import type { MemoryStore } from '../../src/index.ts'
 import { openHeadKeyring } from '../../src/store/access/authority.ts'
 import { catchUp } from '../../src/store/history/catch-up.ts'
-import { ContentCache } from '../../src/store/history/content-cache.ts'
-import type { ContentSource } from '../../src/store/history/contents.ts'
+import { ContentCache, type ContentSource } from '../../src/store/history/contents.ts'
 import type {
   CommitEntry,
   NewCommit,

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { CacheBudget } from '../../src/cache-budget.ts'
 import { DeltaBaseCache } from '../../src/git/pack/delta-base-cache.ts'
-import { ContentCache } from '../../src/store/history/content-cache.ts'
+import { ContentCache } from '../../src/store/history/contents.ts'
 import { author, newStore } from '../support/stores.ts'
 
 const text = 'x'.repeat(900)

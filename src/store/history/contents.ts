@@ -1,17 +1,19 @@
 // Reads decrypted contents: of a live memory from the blob that the snapshot names, of an old
-// version from its commit's tree.
+// version from its commit's tree. Caches a bounded number of them in RAM, by version: an agent
+// reads and edits the same few memories repeatedly.
 
 import { toHex, utf8, utf8Text } from '../../bytes.ts'
+import { type CacheBudget, cachesOfProcess, type CacheShare } from '../../cache-budget.ts'
 import { StoreError } from '../../errors.ts'
 import { treeOf } from '../../format/commit.ts'
 import { memoryContext, openEnvelope, readKid } from '../../format/envelope.ts'
 import { decodeMemoryBlob, type MemoryBlob } from '../../format/memory-blob.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import { MEBIBYTE } from '../../limits.ts'
 import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import { getBlob, getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import type { ContentCache } from './content-cache.ts'
 import type { CommitEntry, VersionEntry } from './history-rows.ts'
 
 export interface ContentSource {
@@ -103,4 +105,82 @@ function openMemory(
     toHex(memory.sha256) === expected.sha256
   if (matches) return memory
   throw new StoreError('memory_mismatch', 'A memory blob belongs to another version')
+}
+
+/** A unit of UTF-16 takes two bytes, or one if the whole text is Latin. */
+const BYTES_MAX = 8 * MEBIBYTE
+/** A larger text would evict too many others. */
+const CONTENT_BYTES_MAX = BYTES_MAX / 4
+/** What an entry takes next to its text. */
+const ENTRY_BYTES = 200
+const COMMITS_MAX = 16
+
+export class ContentCache {
+  readonly #share: CacheShare
+  /** Oldest first: a Map keeps the order of insertion. */
+  readonly #contents: Map<string, string> = new Map()
+  /** Commit to tree, oldest first: a search reads many versions of one commit in a row. */
+  readonly #memories: Map<Oid, Oid | undefined> = new Map()
+
+  constructor(budget: CacheBudget = cachesOfProcess) {
+    this.#share = budget.share((bytes) => this.#shed(bytes))
+  }
+
+  find(versionId: string): string | undefined {
+    const content = this.#contents.get(versionId)
+    if (content === undefined) return undefined
+    this.#share.touch()
+    this.#contents.delete(versionId)
+    this.#contents.set(versionId, content)
+    return content
+  }
+
+  add(versionId: string, content: string): void {
+    const bytes = bytesOf(content)
+    if (bytes > CONTENT_BYTES_MAX || this.#contents.has(versionId)) return
+    this.#shed(this.#share.bytes + bytes - BYTES_MAX)
+    while (!this.#share.grow(bytes)) {
+      if (this.#contents.size === 0) return
+      this.#shed(bytes)
+    }
+    this.#contents.set(versionId, content)
+  }
+
+  remove(versionId: string): void {
+    const content = this.#contents.get(versionId)
+    if (content === undefined) return
+    this.#contents.delete(versionId)
+    this.#share.shrink(bytesOf(content))
+  }
+
+  /** The tree `m` of a commit, read by `find` unless it is cached. */
+  memoriesOf(commit: Oid, find: (commit: Oid) => Oid | undefined): Oid | undefined {
+    const memories = this.#memories
+    const tree = memories.has(commit) ? memories.get(commit) : find(commit)
+    memories.delete(commit)
+    memories.set(commit, tree)
+    const [oldest] = memories.keys()
+    if (memories.size > COMMITS_MAX && oldest !== undefined) memories.delete(oldest)
+    return tree
+  }
+
+  clear(): void {
+    this.#contents.clear()
+    this.#memories.clear()
+    this.#share.shrink(this.#share.bytes)
+  }
+
+  #shed(bytes: number): void {
+    let kept = bytes
+    for (const [oldest, content] of this.#contents) {
+      if (kept <= 0) return
+      this.#contents.delete(oldest)
+      this.#share.shrink(bytesOf(content))
+      kept -= bytesOf(content)
+    }
+  }
+}
+
+function bytesOf(content: string): number {
+  return ENTRY_BYTES + 2 * content.length
 }

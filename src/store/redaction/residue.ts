@@ -19,7 +19,7 @@ import type { StoreSession } from '../session/session.ts'
 import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { compareDistantTrees } from '../snapshot/tree-diff.ts'
 import { listBuiltOnRedacted, type BuiltOnRedacted } from './built-on.ts'
-import { verifyCertificateHere } from './certificate-trail.ts'
+import { verifyCertificateHere } from './certificate-check.ts'
 import type { RedactionCertificate } from './certificate.ts'
 
 export interface ResidueOptions extends WorkOptions {

@@ -2,7 +2,7 @@
 // of which may have megabytes.
 
 import { expect, test, vi } from 'vitest'
-import { ContentCache } from '../../../src/store/history/content-cache.ts'
+import { ContentCache } from '../../../src/store/history/contents.ts'
 
 type Find = (commit: string) => string | undefined
 

@@ -3,7 +3,7 @@
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parseId } from '../../../../src/format/id.ts'
-import { ContentCache } from '../../../../src/store/history/content-cache.ts'
+import { ContentCache } from '../../../../src/store/history/contents.ts'
 import { put, sync } from '../../../support/clones.ts'
 import { expectInStep, pairsOfClones, redact } from '../../../support/hostile-remotes.ts'
 

@@ -24,7 +24,7 @@ import type { MemoryStore } from './memory-store.ts'
 import { openStore } from './open.ts'
 import { checkPlaces, checkText } from './request-check.ts'
 import { localFiles, type StorePlaces, unlockOf } from './session/open-options.ts'
-import type { StoreSyncOptions } from './sync/options.ts'
+import type { StoreSyncOptions } from './sync/report.ts'
 
 /** Other machines that join at the same moment may win so often. */
 const ATTEMPTS = 5

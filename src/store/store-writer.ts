@@ -35,9 +35,8 @@ import type { RestoreRequest, Revert, RollbackRequest } from './revert/restore.t
 import { revert, type RevertOptions } from './revert/revert.ts'
 import type { UndoRequest } from './revert/undo.ts'
 import type { StoreSession } from './session/session.ts'
-import type { MemberOptions, MembersChanged } from './sync/change-members.ts'
-import { membershipRemote, type StoreSyncOptions } from './sync/options.ts'
-import type { SyncReport } from './sync/report.ts'
+import { membershipRemote, type StoreSyncOptions, type SyncReport } from './sync/report.ts'
+import type { MemberOptions, MembersChanged } from './sync/sync.ts'
 
 /** Few programs change members or keys. */
 const deviceChanges = () => import('./devices/device-changes.ts')
@@ -358,7 +357,7 @@ function changesOnline(session: StoreSession, author: Author) {
     if (alone === true || session.objects.exchange.remotes().length === 0) {
       return { ...(await make()), pending: undefined }
     }
-    const { changeMembers } = await import('./sync/change-members.ts')
+    const { changeMembers } = await import('./sync/sync.ts')
     return changeMembers(session, author, { access, only, signal }, make)
   }
 }

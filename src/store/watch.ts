@@ -6,7 +6,7 @@ import { hasCode, StoreError } from '../errors.ts'
 import type { Operation } from '../format/change-record.ts'
 import { formatId } from '../format/id.ts'
 import { writesVersions } from '../format/record-rules.ts'
-import { decodeCommit, readCommitBytes } from './commits/decoded-commit.ts'
+import { decodeAt } from './access/post-revocation.ts'
 import { findDivergence } from './commits/divergence.ts'
 import type { StoreSession } from './session/session.ts'
 import type { Head } from './snapshot/snapshot.ts'
@@ -115,8 +115,8 @@ async function findNewVersions(
   }
 }
 
-function rowsOf({ objects, storeId, epochs }: StoreSession, oid: string): readonly string[] {
-  const { record } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+function rowsOf(session: StoreSession, oid: string): readonly string[] {
+  const { record } = decodeAt(session, oid)
   return writesVersions(record) ? record.rows.map(({ versionId }) => versionId) : []
 }
 

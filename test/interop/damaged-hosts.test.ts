@@ -4,7 +4,7 @@
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { StoreSyncOptions } from '../../src/store/sync/options.ts'
+import type { StoreSyncOptions } from '../../src/store/sync/report.ts'
 import { bareRemote, type Clone, firstClone, joinClone } from '../support/clones.ts'
 import { environment } from '../support/faulty-remotes.ts'
 import { startGitServer } from '../support/git-server.ts'

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import type { SyncReport } from '../../src/index.ts'
-import type { StoreSyncOptions } from '../../src/store/sync/options.ts'
+import type { StoreSyncOptions } from '../../src/store/sync/report.ts'
 import type { TransferProgress } from '../../src/transport/remote-access.ts'
 import { bareRemote, type Clone, firstClone, headOf, joinClone, put } from '../support/clones.ts'
 import { failureOf } from '../support/faulty-remotes.ts'

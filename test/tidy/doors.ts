@@ -99,16 +99,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'writer-clock',
   ],
   'store/clone': ['clone-remote', 'staged-clone'],
-  'store/sync': [
-    'change-members',
-    'options',
-    'refusals',
-    'refused-head',
-    'remote-head',
-    'remote-state',
-    'report',
-    'sync',
-  ],
+  'store/sync': ['refusals', 'refused-head', 'remote-head', 'remote-state', 'report', 'sync'],
   'store/verify': [
     'checked-commit',
     'context-free-check',

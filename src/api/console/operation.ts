@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.ts'
 import type { Point } from '../../store/history/points.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
-import type { SyncOptions } from '../../store/sync/options.ts'
+import type { SyncOptions } from '../../store/sync/report.ts'
 import type { Access, Operation } from '../operation.ts'
 import type { FieldsOf } from '../schemas.ts'
 

@@ -36,10 +36,15 @@ import { localFiles, storageOf } from '../session/open-options.ts'
 import { checkIsHead, onSteadyHead } from '../session/steady-head.ts'
 import { checkExpected, getHead, readStoreId } from '../session/store-id.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
-import { chooseRemote } from '../sync/options.ts'
 import { findFault } from '../sync/refused-head.ts'
 import { checkStoreId } from '../sync/remote-head.ts'
-import { findNewDevices, nothingSent, nothingTaken, type SyncReport } from '../sync/report.ts'
+import {
+  chooseRemote,
+  findNewDevices,
+  nothingSent,
+  nothingTaken,
+  type SyncReport,
+} from '../sync/report.ts'
 import { type VerifiedTrail, verifyTrail } from './audit-trail.ts'
 import { type Audit, type AuditOptions, withAudit } from './audit.ts'
 import {

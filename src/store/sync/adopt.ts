@@ -6,22 +6,26 @@ import { hasCode } from '../../errors.ts'
 import type { Incoming } from '../../git/exchange.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { isOwner } from '../access/lateness.ts'
-import { findLateHead, type LateHead } from '../access/post-revocation.ts'
+import { decodeAt, findLateHead, type LateHead } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { eraseRejected, noteFetches } from './erase.ts'
-import type { SyncOptions } from './options.ts'
 import { reconcile } from './reconcile.ts'
 import { redoLeft } from './redo.ts'
 import { inOrderOfWeight, type LateChange, readLateChanges } from './refusals.ts'
 import { verifyRemoteHead } from './remote-head.ts'
-import type { RemoteHead } from './remote-history.ts'
-import { addResult, isVerdict, nothingMoved, type ReconcileResult } from './report.ts'
+import { type RemoteHead, sourceWith } from './remote-history.ts'
+import {
+  type SyncOptions,
+  addResult,
+  isVerdict,
+  nothingMoved,
+  type ReconcileResult,
+} from './report.ts'
 import { writeAllAgain } from './take-theirs.ts'
 
 export interface Adopted {
@@ -170,18 +174,10 @@ async function rejectLate(
   return changes
 }
 
-function sourceWith(
-  { storeId, epochs }: StoreSession,
-  { objects, epochs: theirs }: RemoteHead,
-): HistorySource {
-  return { objects, storeId, epochs: new Map([...epochs, ...theirs]) }
-}
-
 /** Whether our history has the record of a commit, under whichever commit id. */
 function isOfOurs(source: HistorySource, history: History): (oid: Oid) => boolean {
-  const { storeId, epochs, objects } = source
   return (oid) => {
-    const { record, hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+    const { record, hash } = decodeAt(source, oid)
     return findRecord(source, history, { height: record.height, record: hash }) !== undefined
   }
 }

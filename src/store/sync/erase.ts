@@ -19,10 +19,9 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import { getTree } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import type { SyncOptions } from './options.ts'
 import { verifyRemoteHead } from './remote-head.ts'
-import { loadTheirs, type RemoteHead } from './remote-history.ts'
-import { isVerdict } from './report.ts'
+import { loadTheirs, type RemoteHead, sourceWith } from './remote-history.ts'
+import { type SyncOptions, isVerdict } from './report.ts'
 
 /**
  * Erases what these heads hold of it, durably when it resolves. In one transition: a purge between
@@ -90,8 +89,7 @@ async function redactedOf(
   const known = theirs.snapshot.redacted
   const versionIds = new Set([...redacted].filter((id) => !known.has(id)))
   if (versionIds.size === 0) return []
-  const { objects, storeId, epochs } = session
-  const source = { objects, storeId, epochs: new Map([...epochs, ...theirs.epochs]) }
+  const source = sourceWith(session, { ...theirs, objects: session.objects })
   const history = await loadTheirs(session, theirs, options)
   const rewritten = await rewriteHead({ source, history, versionIds, emit: drop, ...options })
   return rewritten?.dead ?? []

@@ -10,10 +10,10 @@ import type { NewObject, Oid } from '../../git/objects/object.ts'
 import { rowsMax } from '../../limits.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { isOwner } from '../access/lateness.ts'
-import { type Meeting, meetingOf } from '../access/post-revocation.ts'
+import { decodeAt, type Meeting, meetingOf } from '../access/post-revocation.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildMerge, type BuiltCommit, type BuiltVersions } from '../commits/commit.ts'
-import { type CommitSource, decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import type { CommitSource } from '../commits/decoded-commit.ts'
 import { compareSnapshots, type Divergence, findDivergence } from '../commits/divergence.ts'
 import type { MergeRow } from '../commits/new-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
@@ -21,7 +21,6 @@ import { planMerge } from '../merge/plan.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import type { SyncOptions } from './options.ts'
 import {
   checkMayMerge,
   heldError,
@@ -35,7 +34,7 @@ import {
   type RemoteHead,
   type RemoteHistory,
 } from './remote-history.ts'
-import type { ReconcileResult } from './report.ts'
+import type { SyncOptions, ReconcileResult } from './report.ts'
 
 /** Both heads, and the parts of one transition as they are made. */
 export interface BothHeads {
@@ -314,8 +313,7 @@ async function findSteps(
   // The newest commit is the head itself.
   for (const oid of theirs.commits.slice(1).toReversed()) {
     if (slice.isOver()) await slice.next()
-    const { objects, storeId, epochs } = source
-    const { record } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
+    const { record } = decodeAt(source, oid)
     const rows = writesVersions(record) ? record.rows : []
     for (const { memoryId } of rows) if (ours.memories.has(memoryId)) open.add(memoryId)
     if (late.has(oid)) continue

@@ -9,7 +9,7 @@ import { MEBIBYTE } from '../../limits.ts'
 import { inSlices } from '../../time-slice.ts'
 import { connectPush } from '../../transport/push.ts'
 import type { PushConnection, TransferProgress } from '../../transport/remote-access.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
+import { decodeAt } from '../access/post-revocation.ts'
 import { findOutgoing, objectsOf, type OutgoingCommit } from '../commits/outgoing.ts'
 import { beginningOf, checkNotRewritten, hasMoved } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
@@ -180,11 +180,11 @@ export class Sender {
   ): Promise<Oid | undefined> {
     const last = step.at(-1)
     if (last === undefined) return expected
-    const { objects, storeId, epochs } = this.#peer.session
+    const { session } = this.#peer
+    const { objects } = session
     const there = expected === undefined ? [] : [expected]
     const atReceiver = takesThin(connection) ? expected : undefined
     const { oid, height } = last
-    const { hash } = decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid))
     const pack = await objects.exchange.pack(objectsOf(objects, step, there), atReceiver)
     try {
       this.#peer.options.willSend?.()
@@ -192,7 +192,7 @@ export class Sender {
     } finally {
       pack.close()
     }
-    await this.#peer.known.note({ oid, height, record: hash }, mark)
+    await this.#peer.known.note({ oid, height, record: decodeAt(session, oid).hash }, mark)
     this.#count(step.length, pack.bytes)
     return oid
   }
@@ -277,7 +277,7 @@ function* findEnds(
   let oldestParent = commits.length
   for (let position = commits.length - 1; position > 0; position -= 1) {
     const commit = commits[position]
-    if (commit === undefined || kindOf(session, commit.oid) === 'redact') return ends
+    if (commit === undefined || decodeAt(session, commit.oid).record.kind === 'redact') return ends
     for (const parent of commit.parents) {
       oldestParent = Math.min(oldestParent, positions.get(parent) ?? -1)
     }
@@ -285,10 +285,6 @@ function* findEnds(
     yield
   }
   return ends
-}
-
-function kindOf({ objects, storeId, epochs }: StoreSession, oid: Oid): string {
-  return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).record.kind
 }
 
 /** How many bytes each commit brings, with its objects. */

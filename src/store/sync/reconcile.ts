@@ -18,7 +18,6 @@ import type { Build } from '../session/writer.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { buildErasure } from './erase.ts'
 import { type MergedHeads, mergeHeads } from './merge.ts'
-import type { SyncOptions } from './options.ts'
 import { notCanonicalError } from './refusals.ts'
 import { compareSettings, includesRecord, isBuiltOnRedacted } from './remote-head.ts'
 import {
@@ -28,7 +27,7 @@ import {
   type RemoteHead,
   RemoteHistory,
 } from './remote-history.ts'
-import { nothingMoved, type ReconcileResult } from './report.ts'
+import { type SyncOptions, nothingMoved, type ReconcileResult } from './report.ts'
 import { decideLeaving, type FollowingHeads, type Leaving, takeTheirs } from './take-theirs.ts'
 /**
  * The branch has moved durably when it resolves. Undefined, with nothing done, if the keyring or an

@@ -25,8 +25,8 @@ import { redact } from '../redaction/redaction.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
-import type { Redo, SyncOptions } from './options.ts'
 import { isTaken } from './remote-history.ts'
+import type { Redo, SyncOptions } from './report.ts'
 
 /** The line that is dropped: its commits, parents before children. */
 interface DroppedLine {

@@ -36,12 +36,12 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 import { checkDecodedAlone } from '../verify/context-free-check.ts'
 import { snapshotAt } from '../verify/snapshot-at.ts'
 import {
-  findKnown,
   type RemoteHeadOptions,
   type RemoteSource,
   rolledBackError,
   verifyRemoteHead,
 } from './remote-head.ts'
+import { findKnown } from './remote-history.ts'
 import { isVerdict } from './report.ts'
 
 /** A commit that the remote shows and we do not have. */

@@ -4,7 +4,6 @@
 import type { WorkOptions } from '../../async.ts'
 import { compareBytes, toHex } from '../../bytes.ts'
 import { hasCode, StoreError } from '../../errors.ts'
-import { parseLinks } from '../../format/commit.ts'
 import { decodeKeyring } from '../../format/keyring.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -13,7 +12,7 @@ import { openHeadKeyring, readHeadKeyring } from '../access/authority.ts'
 import { areLostCommitsLate } from '../access/post-revocation.ts'
 import { readForeignStoreId } from '../clone/clone-remote.ts'
 import { containsRecord } from '../commits/ancestors.ts'
-import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
+import type { Epochs } from '../commits/decoded-commit.ts'
 import type { CommitEntry } from '../history/history-rows.ts'
 import type { History, HistorySource } from '../history/history.ts'
 import { findRecord } from '../history/known-commit.ts'
@@ -23,9 +22,9 @@ import type { StoreSession } from '../session/session.ts'
 import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CheckedCommit } from '../verify/checked-commit.ts'
-import { type VerifiedAgain, verifyRewritten } from '../verify/verify-rewritten.ts'
+import { verifyRewritten } from '../verify/verify-rewritten.ts'
 import { verifyDescent, type VerifyOptions } from '../verify/verify.ts'
-import { NewVersions, type RemoteHead } from './remote-history.ts'
+import { NewVersions, type RemoteHead, sourceWith } from './remote-history.ts'
 import type { SettingsOutcome } from './report.ts'
 
 /** This store, and the place where a head is read: outside the store until it is accepted. */
@@ -66,12 +65,24 @@ async function verifyHead(
   const { source, how, found } = await beginWith(from, head, options)
   const findAt = (commit: Oid): Promise<Snapshot | undefined> =>
     from.session.reading((now) => (now.head.commit === commit ? now : undefined))
+  // Otherwise a clone that loses many races would verify the same commits with each attempt.
+  const { merged, ...others } = how
+  const known = merged && history.findCommit(merged.head.commit, merged.head.height)
+  const descended =
+    merged === undefined || known === undefined
+      ? undefined
+      : await verifyDescent(source, merged, head, others)
   const { snapshot, base } =
-    (await verifyFromMerged(source, history, head, how)) ??
-    (await verifyRewritten(source, history, head, how, findAt))
-  const { oid = '', height = 0 } = (base === -1 ? undefined : history.commits.at(base)) ?? {}
-  const common = oid === '' ? undefined : { oid, height }
-  return { ...found(), snapshot, base: common, isSuccessor: false }
+    descended === undefined || known === undefined
+      ? await verifyRewritten(source, history, head, others, findAt)
+      : { snapshot: descended, base: known.position }
+  const common = base === -1 ? undefined : history.commits.at(base)
+  return {
+    ...found(),
+    snapshot,
+    base: common && { oid: common.oid, height: common.height },
+    isSuccessor: false,
+  }
 }
 
 /**
@@ -124,24 +135,6 @@ async function beginWith(
   }
 }
 
-/**
- * Verifies only the commits above the head that was merged last; undefined if our history does not
- * contain that head any more, or `head` does not descend from it. A clone that loses many races
- * for the branch would otherwise verify the same commits with each attempt.
- */
-async function verifyFromMerged(
-  source: HistorySource,
-  history: History,
-  head: Oid,
-  { merged, ...how }: RemoteHeadOptions & VerifyOptions,
-): Promise<VerifiedAgain | undefined> {
-  if (merged === undefined) return undefined
-  const known = history.findCommit(merged.head.commit, merged.head.height)
-  if (known === undefined) return undefined
-  const snapshot = await verifyDescent(source, merged, head, how)
-  return snapshot && { snapshot, base: known.position }
-}
-
 /** Whether their head contains what the remote has shown before, except late commits. */
 export async function containsSeen(
   session: StoreSession,
@@ -150,19 +143,7 @@ export async function containsSeen(
   seen: SeenHead,
 ): Promise<boolean> {
   if (includesRecord(session, history, theirs, seen)) return true
-  const { storeId } = session
-  const epochs = new Map([...session.epochs, ...theirs.epochs])
-  const { objects, snapshot } = theirs
-  return lacksOnlyLateOf(seen, { objects, storeId, epochs }, history, snapshot.head.commit)
-}
-
-/** The entry of a head in our own history; undefined if it is not there. */
-export function findKnown(
-  objects: ObjectSource,
-  history: History,
-  head: Oid,
-): CommitEntry | undefined {
-  return history.findCommit(head, parseLinks(readCommitBytes(objects, head)).height)
+  return lacksOnlyLateOf(seen, sourceWith(session, theirs), history, theirs.snapshot.head.commit)
 }
 
 /** As `containsSeen`, for a successor of our head; false if only our history shows it. */
@@ -195,10 +176,8 @@ async function lacksOnlyLateOf(
   history: History,
   head: Oid,
 ): Promise<boolean> {
-  const { objects, storeId, epochs } = source
   const oid = findRecord(source, history, seen)?.oid ?? seen.oid
-  if (objects.read(oid) === undefined) return false
-  return areLostCommitsLate({ objects, storeId, epochs }, oid, head)
+  return source.objects.read(oid) !== undefined && areLostCommitsLate(source, oid, head)
 }
 
 /** Whether one of our records is in their history, under whichever commit id. */

@@ -11,8 +11,9 @@ import { parentPaths } from '../../format/path.ts'
 import { zeroId } from '../../format/record.ts'
 import type { Oid } from '../../git/objects/object.ts'
 import { inSlices } from '../../time-slice.ts'
+import { decodeAt } from '../access/post-revocation.ts'
 import type { OtherParent } from '../commits/commit-context.ts'
-import { decodeCommit, type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
+import { type Epochs, readCommitBytes } from '../commits/decoded-commit.ts'
 import type { Divergence, OpenVersions } from '../commits/divergence.ts'
 import type { MergeRow } from '../commits/new-rows.ts'
 import { catchUp } from '../history/catch-up.ts'
@@ -49,6 +50,23 @@ export interface RemoteHead {
 /** Our redactions that were applied to their history. */
 export interface AppliedRedactions extends Pick<Rewritten, 'commits'> {
   readonly versionIds: ReadonlySet<string>
+}
+
+/** Reads the commits of either side. */
+export function sourceWith(
+  { storeId, epochs }: StoreSession,
+  { objects, epochs: theirs }: Pick<RemoteHead, 'objects' | 'epochs'>,
+): HistorySource {
+  return { objects, storeId, epochs: new Map([...epochs, ...theirs]) }
+}
+
+/** The entry of a commit in a history; undefined if it is not there. */
+export function findKnown(
+  objects: ObjectSource,
+  history: History,
+  oid: Oid,
+): CommitEntry | undefined {
+  return history.findCommit(oid, parseLinks(readCommitBytes(objects, oid)).height)
 }
 
 /** The history of a verified head, which must be part of the store. */
@@ -119,7 +137,7 @@ export class RemoteHistory {
     const position = this.#positions.get(oid)
     const entry =
       position === undefined
-        ? this.#history.findCommit(oid, parseLinks(readCommitBytes(objects, oid)).height)
+        ? findKnown(objects, this.#history, oid)
         : this.#history.commits.at(position)
     assert(entry !== undefined, 'an ancestor is in the history')
     return entry
@@ -183,7 +201,11 @@ export class NewVersions {
   /** The same from a history that has the commit. */
   addKnown(source: HistorySource, entry: VersionEntry): void {
     const { versionId, bases, commit, operation, path } = entry
-    const place = { oid: commit.oid, time: commit.time, record: () => readHash(source, commit) }
+    const place = {
+      oid: commit.oid,
+      time: commit.time,
+      record: () => decodeAt(source, commit.oid).hash,
+    }
     this.#versions.set(versionId, {
       bases: bases.map((base) => base.versionId),
       place,
@@ -259,12 +281,8 @@ export class NewVersions {
     if (known === undefined) return this.#versions.get(versionId)?.place
     const { commit } = known
     const { oid, time } = commit
-    return { oid, time, record: () => readHash(source, commit) }
+    return { oid, time, record: () => decodeAt(source, commit.oid).hash }
   }
-}
-
-function readHash({ objects, storeId, epochs }: HistorySource, { oid }: CommitEntry): Uint8Array {
-  return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).hash
 }
 
 export interface MergeSides {

@@ -13,7 +13,7 @@ import { findRecord } from '../history/known-commit.ts'
 import type { SeenHead } from '../local/remote-state-file.ts'
 import { onOneState } from '../session/one-state.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { SyncOptions } from './options.ts'
+import type { SyncOptions } from './report.ts'
 
 /** One sync with one remote. */
 export interface Peer {

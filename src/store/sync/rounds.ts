@@ -14,12 +14,12 @@ import type { StoreSession } from '../session/session.ts'
 import type { Head, Snapshot } from '../snapshot/snapshot.ts'
 import { adopt, type Adopted } from './adopt.ts'
 import { findSettled } from './erase.ts'
-import { type Fetched, fetchHead } from './fetch.ts'
-import type { SyncOptions } from './options.ts'
+import { type Fetched, fetchHead, verifyFetched } from './fetch.ts'
 import type { Sender } from './push.ts'
 import type { LateChange } from './refusals.ts'
 import type { Peer } from './remote-state.ts'
 import {
+  type SyncOptions,
   addResult,
   type Moved,
   nothingMoved,
@@ -27,7 +27,6 @@ import {
   type ReconcileResult,
   type SyncReport,
 } from './report.ts'
-import { verifyFetched } from './verify.ts'
 
 /** The number of rounds: other clones may win the race for the branch in all but the last. */
 const ATTEMPTS = 16
@@ -55,24 +54,13 @@ interface Progress {
   readonly reconciled: ReconcileResult
   /** By commit: another round may find the same ones again. */
   readonly late: ReadonlyMap<Oid, LateChange>
-  /** The snapshot of their head that was merged last. */
+  /** The snapshot of their head that was merged last: the next round verifies from there. */
   readonly merged: Snapshot | undefined
 }
 
-/** How a round ended. */
-type Round =
-  | { readonly kind: 'done'; readonly moved: Moved }
-  | {
-      readonly kind: 'failed'
-      readonly progress: Progress
-      readonly error: unknown
-      /** Whether another round cannot help. */
-      readonly isFinal: boolean
-    }
-
 /** Returns the sum of all rounds. Throws as `syncStore`. */
 export async function receiveAndSend(peer: Peer, sender: Sender, author: Author): Promise<Moved> {
-  const { session } = peer
+  const { session, options } = peer
   const before = await session.reading(({ head }) => head)
   let progress: Progress = {
     received: { commits: 0, bytes: 0 },
@@ -84,75 +72,54 @@ export async function receiveAndSend(peer: Peer, sender: Sender, author: Author)
   try {
     for (let attempt = 1; ; attempt += 1) {
       const beginning = beginningOf(session)
-      const round = await runRound(peer, sender, { author, before, progress })
-      if (round.kind === 'done') return round.moved
-      const { error, isFinal } = round
-      const isLost = hasCode(error, 'remote_moved')
-      if (isFinal || attempt >= attemptsFor(error)) throw error
-      if (!(await hasMoved(session, beginning, error))) throw error
-      if (isLost) goOn ??= session.holdBack(HOLD_MS)
-      await wait(session.random(1)[0] ?? 0, isLost && attempt <= ATTEMPTS_SOON ? 1 : attempt)
-      progress = round.progress
+      let isReceived = false
+      try {
+        const received = await receive(peer, author, progress.merged)
+        isReceived = true
+        progress = addReceived(progress, received)
+        const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
+        return await sumOf(peer, before, progress, sent)
+      } catch (error) {
+        const isLost = hasCode(error, 'remote_moved')
+        // A push alone adopts nothing, so another round cannot help if the remote has moved.
+        if (isLost && !isReceived && options.only === 'push') throw error
+        if (attempt >= attemptsFor(error)) throw error
+        if (!(await hasMoved(session, beginning, error))) throw error
+        // After a failure, verification starts from the common history again.
+        if (!isReceived) progress = { ...progress, merged: undefined }
+        if (isLost) goOn ??= session.holdBack(HOLD_MS)
+        await wait(session.random(1)[0] ?? 0, isLost && attempt <= ATTEMPTS_SOON ? 1 : attempt)
+      }
     }
   } finally {
     goOn?.()
   }
 }
 
-interface Start {
-  readonly author: Author
-  /** Our head before the first round. */
-  readonly before: Head
-  readonly progress: Progress
+async function sumOf(
+  { session, options }: Peer,
+  before: Head,
+  { received, reconciled, late }: Progress,
+  sent: Moved['sent'],
+): Promise<Moved> {
+  const { hasMerges, merge, outcomes, settings, builtOnRedacted, erased, hasRepeated } = reconciled
+  const mergedElsewhere = hasMerges ? await findMergedElsewhere(session, before, options) : []
+  const taken = { merge, outcomes, mergedElsewhere, settings, builtOnRedacted, erased, hasRepeated }
+  return { received, ...taken, late: [...late.values()], sent }
 }
 
-async function runRound(
-  peer: Peer,
-  sender: Sender,
-  { author, before, progress }: Start,
-): Promise<Round> {
-  const { session, options } = peer
-  let received: Received
-  try {
-    received = await receive(peer, author, progress.merged)
-  } catch (error) {
-    // A push alone adopts nothing, so another round cannot help if the remote has moved.
-    const isFinal = options.only === 'push' && hasCode(error, 'remote_moved')
-    // After a failure, verification starts from the common history again.
-    return { kind: 'failed', progress: { ...progress, merged: undefined }, error, isFinal }
-  }
-  const next = addReceived(progress, received)
-  try {
-    const sent = options.only === 'pull' ? nothingSent : await sender.send(received.head)
-    const { hasMerges, merge, outcomes, settings, builtOnRedacted, erased, hasRepeated } =
-      next.reconciled
-    const mergedElsewhere = hasMerges ? await findMergedElsewhere(session, before, options) : []
-    const made = {
-      merge,
-      outcomes,
-      mergedElsewhere,
-      settings,
-      builtOnRedacted,
-      erased,
-      hasRepeated,
-    }
-    const late = [...next.late.values()]
-    return { kind: 'done', moved: { received: next.received, ...made, late, sent } }
-  } catch (error) {
-    return { kind: 'failed', progress: next, error, isFinal: false }
-  }
-}
-
-function addReceived(progress: Progress, { bytes, reconciled, late, merged }: Received): Progress {
-  const { received } = progress
+function addReceived(
+  { received, reconciled, late }: Progress,
+  { bytes, ...more }: Received,
+): Progress {
   return {
     received: {
-      commits: received.commits + reconciled.received,
+      commits: received.commits + more.reconciled.received,
       bytes: received.bytes + bytes,
     },
-    reconciled: addResult(progress.reconciled, reconciled),
-    late: new Map([...progress.late, ...late.map((change) => [change.commit, change] as const)]),
-    merged,
+    reconciled: addResult(reconciled, more.reconciled),
+    late: new Map([...late, ...more.late.map((change) => [change.commit, change] as const)]),
+    merged: more.merged,
   }
 }
 
@@ -161,13 +128,6 @@ interface Received extends Omit<Adopted, 'head'> {
   /** The remote's head; undefined for an empty remote. */
   readonly head: Oid | undefined
   readonly bytes: number
-}
-
-const nothingReceived: Omit<Received, 'head'> = {
-  bytes: 0,
-  reconciled: nothingMoved,
-  late: [],
-  merged: undefined,
 }
 
 /** Adopts the head of the remote, after which no refused one is kept. */
@@ -180,8 +140,11 @@ async function receive(
   const mark = known.mark()
   const incoming = session.objects.exchange.incoming()
   try {
-    const fetched = await fetchHead(peer, incoming)
-    const received = await adoptFetched(peer, fetched, { author, merged, mark })
+    const received = await adoptFetched(peer, await fetchHead(peer, incoming), {
+      author,
+      merged,
+      mark,
+    })
     // A repair replaces the head that was refused, and has not yet.
     if (received.head !== undefined && options.repair !== true) await known.forgetRefused()
     return received
@@ -190,33 +153,30 @@ async function receive(
   }
 }
 
+/** `mark`: since when the fetch runs. */
 async function adoptFetched(
   peer: Peer,
   fetched: Fetched,
-  { author, merged, mark }: Pick<Start, 'author'> & Pick<Progress, 'merged'> & Marked,
+  { author, merged, mark }: { author: Author; merged: Snapshot | undefined; mark: number },
 ): Promise<Received> {
-  if (fetched.kind === 'empty') return { ...nothingReceived, head: undefined }
-  if (fetched.kind === 'seen') return { ...nothingReceived, head: fetched.head }
+  const nothing = { bytes: 0, reconciled: nothingMoved, late: [], merged: undefined }
+  if (fetched.kind === 'empty') return { ...nothing, head: undefined }
+  if (fetched.kind === 'seen') return { ...nothing, head: fetched.head }
   if (fetched.kind === 'ours') {
     await settle(peer, fetched.head, mark)
-    return { ...nothingReceived, head: fetched.head.oid }
+    return { ...nothing, head: fetched.head.oid }
   }
   const { head, bytes, incoming } = fetched
   const verified = await verifyFetched(peer, fetched, merged)
   if (verified.kind !== 'accepted') {
     await settle(peer, verified.kind === 'known' ? verified.head : undefined, mark)
-    return { ...nothingReceived, head, bytes }
+    return { ...nothing, head, bytes }
   }
   const { session, options } = peer
   const adopted = await adopt({ session, options, incoming, theirs: verified.theirs }, author)
   const intactBelow = adopted.reconciled.theirsIntactBelow
   await settle(peer, adopted.head && { ...adopted.head, intactBelow }, mark)
   return { ...adopted, head, bytes }
-}
-
-interface Marked {
-  /** Since when the fetch runs. */
-  readonly mark: number
 }
 
 /** Notes the head that the remote has shown, and forgets the fetches that are done with. */

@@ -4,7 +4,6 @@
 
 import { equalBytes } from '../../bytes.ts'
 import { assert } from '../../errors.ts'
-import { parseLinks } from '../../format/commit.ts'
 import { formatId } from '../../format/id.ts'
 import type { NewObject, Oid } from '../../git/objects/object.ts'
 import { rowsMax } from '../../limits.ts'
@@ -20,7 +19,6 @@ import {
 import { planChanges } from '../changes/changes.ts'
 import type { Author } from '../commits/commit-context.ts'
 import { buildChange, type BuiltCommit } from '../commits/commit.ts'
-import { decodeCommit, readCommitBytes } from '../commits/decoded-commit.ts'
 import { type Divergence, newestCommon } from '../commits/divergence.ts'
 import { catchUp } from '../history/catch-up.ts'
 import { readMemory } from '../history/contents.ts'
@@ -31,7 +29,6 @@ import type { ObjectSource } from '../snapshot/git-reads.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import { type BothHeads, type HeadsToMerge, mergeAncestors } from './merge.ts'
-import type { SyncOptions } from './options.ts'
 import { type LeftLine, planRepeats } from './redo.ts'
 import {
   inOrderOfWeight,
@@ -41,8 +38,14 @@ import {
   readLateChanges,
   waitsError,
 } from './refusals.ts'
-import { type AppliedRedactions, loadTheirs, NewVersions, RemoteHistory } from './remote-history.ts'
-import type { ReconcileResult } from './report.ts'
+import {
+  type AppliedRedactions,
+  findKnown,
+  loadTheirs,
+  NewVersions,
+  RemoteHistory,
+} from './remote-history.ts'
+import type { SyncOptions, ReconcileResult } from './report.ts'
 
 /** How ours is left for theirs. */
 export interface Leaving {
@@ -210,8 +213,7 @@ function positionsIn(
     commits.map((oid) => {
       const known = rewritten.get(oid)
       if (known !== undefined) return known
-      const { height } = parseLinks(readCommitBytes(objects, oid))
-      const entry = history.findCommit(oid, height)
+      const entry = findKnown(objects, history, oid)
       assert(entry !== undefined, 'our history has our commits')
       return entry.position
     }),
@@ -224,10 +226,7 @@ async function noteDropped(
   left: readonly Oid[],
   { ours }: Divergence,
 ): Promise<void> {
-  const { storeId, epochs, objects } = source
-  const records = left.map((oid) => {
-    return decodeCommit(storeId, epochs, oid, readCommitBytes(objects, oid)).hash
-  })
+  const records = left.map((oid) => decodeAt(source, oid).hash)
   const common = newestCommon(source, ours)
   await session.noteLeft({ records, common, head: theirs.snapshot.head })
 }
@@ -282,10 +281,7 @@ export async function writeAllAgain(
 ): Promise<readonly string[]> {
   const history = new History()
   await catchUp(history, source, head, options)
-  const commits = left.flatMap((oid) => {
-    const { height } = parseLinks(readCommitBytes(source.objects, oid))
-    return history.findCommit(oid, height) ?? []
-  })
+  const commits = left.flatMap((oid) => findKnown(source.objects, history, oid) ?? [])
   const positions = new Set(commits.map(({ position }) => position))
   const authors = new Set(commits.map(({ deviceId }) => deviceId))
   const write: Build<readonly string[]> = async () => {

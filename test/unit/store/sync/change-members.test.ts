@@ -39,6 +39,13 @@ async function card(): Promise<string> {
 const rotate = ({ store }: Clone, options = {}) => store.as(author).keys.rotate(options)
 const devicesOf = async ({ store }: Clone): Promise<number> => (await store.devices.list()).length
 
+/** Gives a clone another remote in place of its first. */
+async function moveTo({ store }: Clone, name: string, url: string): Promise<void> {
+  await store.remotes.add(name, url)
+  await store.remotes.setMembership(name)
+  await store.remotes.remove('origin')
+}
+
 describe('a change of the keyring', () => {
   test('is at the remote when it resolves', async () => {
     const { a, b, remote } = await pair()
@@ -94,9 +101,7 @@ describe('a change of the keyring', () => {
   test('of which nothing was sent is taken back, and made anew once the host serves', async () => {
     const { a, remote } = await pair()
     const before = await headOf(a)
-    await a.store.remotes.add('far', `ssh://host.example${remote}`)
-    await a.store.remotes.setMembership('far')
-    await a.store.remotes.remove('origin')
+    await moveTo(a, 'far', `ssh://host.example${remote}`)
     // The last argument is the command at the host: a fetch is served, and no push.
     const readOnly = program(
       'for last; do :; done; case "$last" in *receive-pack*) exit 255;; esac; sh -c "$last"',
@@ -131,6 +136,26 @@ describe('a change of the keyring', () => {
     expect((await again.store.status()).membershipPending).toBe(false)
     await sync(b)
     expect(await headOf(b)).toBe(await headOf(again))
+  })
+
+  test('that another one has overtaken is made again on top of it', async () => {
+    const { a, b, remote } = await pair()
+    const faster = bareRemote()
+    await moveTo(b, 'faster', faster)
+    await b.store.as(author).devices.add(await card(), 'reader')
+    await moveTo(a, 'far', `ssh://host.example${remote}`)
+    // The other change arrives between the fetch and the push of this one.
+    const overtaken = program(
+      'for last; do :; done; case "$last" in ' +
+        `*receive-pack*) git -C '${remote}' fetch -q '${faster}' main:main;; esac; sh -c "$last"`,
+    )
+    const access = { environment: { ...environment, GIT_SSH_COMMAND: overtaken } }
+    const { commit = '', pending } = await rotate(a, { access })
+    expect(pending).toBeUndefined()
+    expect([branchOf(remote), await headOf(a)]).toEqual([commit, commit])
+    expect(git(['rev-parse', `${commit}^@`], remote).trim()).toBe(branchOf(faster))
+    expect(await devicesOf(a)).toBe(3)
+    await a.store.maintenance.verify()
   })
 
   test('asks every remote, unless told to go on with one', async () => {

@@ -2,8 +2,7 @@
 
 import type { WorkOptions } from '../async.ts'
 import { parseOperatorSecret } from '../keys/identity.ts'
-import { type Device, listDevices, namesEver, namesIn } from './devices/devices.ts'
-import { isRecoveredBy } from './devices/secrets.ts'
+import { type Device, listDevices, namesEver, namesIn, isRecoveredBy } from './devices/devices.ts'
 import type { History } from './history/history.ts'
 import { readConsistently } from './history/read-consistently.ts'
 import { checkText } from './request-check.ts'

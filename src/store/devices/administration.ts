@@ -1,31 +1,33 @@
-// Builds the commits that change the keyring or the settings: kinds 4 and 5 (FORMAT §6.1, §7). They
-// must not touch memories.
+// Builds the commits that change the keyring or the settings: kinds 4 and 5 (FORMAT §6.1, §7). Also
+// seals live memories again under the epoch in force, each as a new version with the same path and
+// content: holders of older keys alone cannot open those (§7.3). Archived and deleted versions keep
+// the keys of their time.
 
 import { equalBytes, type Sealed } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
-import type { DeviceKeys } from '../../format/device-keys.ts'
-import { byOwner, type DeviceEntry, grades } from '../../format/directory.ts'
+import { grades } from '../../format/directory.ts'
 import { recordContext, sealEnvelope } from '../../format/envelope.ts'
 import { recoveryIdOf } from '../../format/id.ts'
 import { zeroHash } from '../../format/record.ts'
 import { checkSettings, encodeSettings, pairsOf, type Settings } from '../../format/settings.ts'
 import {
   addDevice,
-  addRecoveryKey,
   type EpochChanges,
   type NewKeyring,
   type OpenedKeyring,
-  renameDevice,
-  setQuota,
   startEpoch,
 } from '../../keys/keyring.ts'
+import { MEBIBYTE } from '../../limits.ts'
 import { checkMayWrite, openHeadKeyring, roleOf } from '../access/authority.ts'
 import { type Applied, nothingApplied } from '../changes/apply.ts'
 import type { Author, CommitContext } from '../commits/commit-context.ts'
-import { buildAdministration, type BuiltCommit } from '../commits/commit.ts'
+import { buildAdministration, type BuiltCommit, buildChange } from '../commits/commit.ts'
+import type { PlannedRow } from '../commits/new-rows.ts'
 import { deviceNameTexts, settingsTexts } from '../guard/guard.ts'
+import { readMemory } from '../history/contents.ts'
 import type { StoreSession } from '../session/session.ts'
-import { lastRecords } from '../snapshot/snapshot.ts'
+import type { LiveMemory } from '../snapshot/live-memory.ts'
+import { lastRecords, type Snapshot } from '../snapshot/snapshot.ts'
 
 export function sealSettings(
   { epoch, random }: Pick<CommitContext, 'epoch' | 'random'>,
@@ -84,50 +86,16 @@ async function writeSettings(
   return buildAdministration(context, snapshot, fields, { settings: { bytes, value } })
 }
 
-/** Adds a device; keeps the epoch. */
-export async function admitDevice(
+/** Changes the keyring in force, keeping the epoch; `name` is a device's, which becomes permanent. */
+export async function changeKeyring(
   session: StoreSession,
-  device: DeviceKeys,
-  admission: Pick<DeviceEntry, 'role' | 'name'>,
   author: Author,
+  change: (opened: OpenedKeyring) => Promise<NewKeyring>,
+  name?: string,
 ): Promise<BuiltCommit> {
   const opened = await openToChange(session)
-  await session.checkPermanent(deviceNameTexts(admission.name))
-  const next = await addDevice(opened, device, { ...admission, ...byOwner })
-  return extendKeyring(session, next, author)
-}
-
-/** Gives a device another name; keeps the epoch. */
-export async function nameDevice(
-  session: StoreSession,
-  deviceId: string,
-  name: string,
-  author: Author,
-): Promise<BuiltCommit> {
-  const opened = await openToChange(session)
-  await session.checkPermanent(deviceNameTexts(name))
-  return extendKeyring(session, await renameDevice(opened, deviceId, name), author)
-}
-
-/** Changes how many devices a passphrase may admit; keeps the epoch. */
-export async function changeQuota(
-  session: StoreSession,
-  quota: number,
-  author: Author,
-): Promise<BuiltCommit> {
-  const opened = await openToChange(session)
-  return extendKeyring(session, await setQuota(opened, quota), author)
-}
-
-/** Adds a recovery key; keeps the epoch. */
-export async function admitRecoveryKey(
-  session: StoreSession,
-  recoveryKey: Uint8Array,
-  author: Author,
-): Promise<BuiltCommit> {
-  const opened = await openToChange(session)
-  const next = await addRecoveryKey(opened, recoveryKey, session.random)
-  return extendKeyring(session, next, author)
+  if (name !== undefined) await session.checkPermanent(deviceNameTexts(name))
+  return extendKeyring(session, await change(opened), author)
 }
 
 /**
@@ -203,7 +171,7 @@ async function buildKeyring(
   return built
 }
 
-/** Builds the commit of a keyring, signed by this device. */
+/** The commit of a keyring, signed by this device. */
 async function extendKeyring(
   session: StoreSession,
   next: NewKeyring,
@@ -244,4 +212,60 @@ export function updateSettings(
     if (built === undefined) return { built, result: nothingApplied }
     return { built, result: { commit: built.snapshot.head.commit, versionIds: [] } }
   })
+}
+
+/** One commit seals at most this much again, so that other writers need not wait long. */
+const MEMORIES_PER_COMMIT = 512
+const BYTES_PER_COMMIT = 8 * MEBIBYTE
+
+/** Throws `store_archived`. */
+export function checkCanReseal({ settings }: Snapshot): void {
+  if (settings.value.archivedAt === undefined) return
+  throw new StoreError(
+    'store_archived',
+    'The store is archived: its memories cannot be sealed again, only its keys be rotated',
+  )
+}
+
+/** Returns the number of memories that were sealed again, in one or more commits. */
+export async function resealMemories(session: StoreSession, author: Author): Promise<number> {
+  for (let resealed = 0; ;) {
+    const count = await resealSome(session, author)
+    if (count === 0) return resealed
+    resealed += count
+  }
+}
+
+function resealSome(session: StoreSession, author: Author): Promise<number> {
+  return session.writing(async () => {
+    const { snapshot, contents, identity } = session
+    checkMayWrite(snapshot, identity.deviceId, 'change')
+    checkCanReseal(snapshot)
+    const memories = nextMemories(snapshot)
+    if (memories.length === 0) return { built: undefined, result: 0 }
+    const rows = memories.map((memory): PlannedRow => {
+      const { memoryId, versionId: base, path, size, sha256, created } = memory
+      const content = readMemory(contents, memory)
+      return { memoryId, base, operation: 'modified', path, content, size, sha256, created }
+    })
+    // The texts have passed the guard when they were written.
+    await session.checkContents([], author)
+    const context = await session.commitContext(session.nextTime(), author)
+    const reason = author.reason ?? 'sealed again under new keys'
+    const built = await buildChange(context, snapshot, rows, { ...author, reason })
+    return { built, result: rows.length }
+  }, true)
+}
+
+/** Some live memories that are sealed under an older epoch, by id; none if all are done. */
+function nextMemories({ current, keyring }: Snapshot): readonly LiveMemory[] {
+  const found: LiveMemory[] = []
+  let bytes = 0
+  for (const { live } of current.live()) {
+    if (live.kid === keyring.kid) continue
+    if (found.length > 0 && bytes + live.size > BYTES_PER_COMMIT) break
+    bytes += live.size
+    if (found.push(live) === MEMORIES_PER_COMMIT) break
+  }
+  return found.toSorted((a, b) => (a.memoryId < b.memoryId ? -1 : 1))
 }

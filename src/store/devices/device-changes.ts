@@ -6,6 +6,7 @@ import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { parseDeviceCard } from '../../format/device-card.ts'
 import {
+  byOwner,
   checkRole,
   type DeviceEntry,
   findDevice,
@@ -15,7 +16,13 @@ import {
 } from '../../format/directory.ts'
 import { formatId, parseId } from '../../format/id.ts'
 import { formatRecoveryKey, generateRecoveryKey, parseOperatorSecret } from '../../keys/identity.ts'
-import type { EpochChanges } from '../../keys/keyring.ts'
+import {
+  addDevice,
+  addRecoveryKey,
+  type EpochChanges,
+  renameDevice,
+  setQuota,
+} from '../../keys/keyring.ts'
 import { nextOperatorKey } from '../../keys/recovery.ts'
 import { checkMayWrite } from '../access/authority.ts'
 import { type Applied, nothingApplied } from '../changes/apply.ts'
@@ -25,14 +32,13 @@ import type { StoreSession } from '../session/session.ts'
 import type { Build } from '../session/writer.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import {
-  admitDevice,
-  admitRecoveryKey,
   changeEpoch,
-  changeQuota,
-  nameDevice,
+  changeKeyring,
   resealSettings,
+  checkCanReseal,
+  resealMemories,
 } from './administration.ts'
-import { checkCanReseal, resealMemories } from './reseal.ts'
+import { countSecrets, type Secrets } from './devices.ts'
 import {
   keysOfDevices,
   keysOfMember,
@@ -40,7 +46,6 @@ import {
   readKeyrings,
   type ResidualAccess,
 } from './residual-access.ts'
-import { countSecrets, type Secrets } from './secrets.ts'
 
 export interface DeviceAdded extends Applied {
   /** `dev_…` */
@@ -84,8 +89,13 @@ export async function addDeviceByCard(
   }
   checkRole(role)
   return session.writing(async () => {
-    const admission = { role, name: name ?? device.name }
-    const built = await admitDevice(session, device, admission, author)
+    const admission = { role, name: name ?? device.name, ...byOwner }
+    const built = await changeKeyring(
+      session,
+      author,
+      (opened) => addDevice(opened, device, admission),
+      admission.name,
+    )
     const deviceId = formatId('device', device.deviceId)
     return { built, result: { ...appliedBy(built), deviceId } }
   })
@@ -169,10 +179,8 @@ export async function nameOfDevice(
 ): Promise<Applied> {
   const id = parseId('device', deviceId)
   return session.writing(async () => {
-    if (getActive(session.snapshot, id).name === name) {
-      return { built: undefined, result: nothingApplied }
-    }
-    const built = await nameDevice(session, id, name, author)
+    if (getActive(session.snapshot, id).name === name) return nothingBuilt
+    const built = await changeKeyring(session, author, (now) => renameDevice(now, id, name), name)
     return { built, result: appliedBy(built) }
   })
 }
@@ -184,10 +192,8 @@ export async function changePassphraseQuota(
   author: Author,
 ): Promise<Applied> {
   return session.writing(async () => {
-    if (session.snapshot.keyring.directory.quota === quota) {
-      return { built: undefined, result: nothingApplied }
-    }
-    const built = await changeQuota(session, quota, author)
+    if (session.snapshot.keyring.directory.quota === quota) return nothingBuilt
+    const built = await changeKeyring(session, author, (opened) => setQuota(opened, quota))
     return { built, result: appliedBy(built) }
   })
 }
@@ -250,7 +256,9 @@ export async function makeRecoveryKey(
   if (keepOld) {
     return session.writing(async () => {
       const secret = await secretFor()
-      const built = await admitRecoveryKey(session, secret, author)
+      const built = await changeKeyring(session, author, (opened) =>
+        addRecoveryKey(opened, secret, session.random),
+      )
       const recoveryKey = formatRecoveryKey(session.storeId, secret)
       return { built, result: { ...appliedBy(built), residualAccess: undefined, recoveryKey } }
     }, operator !== undefined)
@@ -332,6 +340,8 @@ function getActive({ keyring }: Snapshot, deviceId: string): DeviceEntry {
   const state = wasRemoved ? 'was removed before' : 'is not one of the store'
   throw new StoreError('invalid_input', `The device ${formatId('device', deviceId)} ${state}`)
 }
+
+const nothingBuilt = { built: undefined, result: nothingApplied }
 
 function appliedBy(built: BuiltCommit): Applied {
   return { commit: built.snapshot.head.commit, versionIds: [] }

@@ -1,13 +1,18 @@
 // Lists the devices of a store for users: role, time added and removed, unacknowledged redactions,
-// and the residual access of removed ones (FORMAT §7.1, §7.3). Must not change anything.
+// and the residual access of removed ones (FORMAT §7.1, §7.3); counts the secrets that open a store
+// without a device. Must not change anything.
 
+import { equalBytes } from '../../bytes.ts'
 import {
   type AdmittedBy,
   type DeviceEntry,
   findRemoved,
   type Role,
+  type RecoveryEntry,
 } from '../../format/directory.ts'
+import type { Seeded } from '../../format/envelope.ts'
 import { formatId } from '../../format/id.ts'
+import { operatorSigningKeys } from '../../keys/recovery.ts'
 import type { ContentSource } from '../history/contents.ts'
 import type { History } from '../history/history.ts'
 import { findUnacknowledged, mayStillWrite } from '../redaction/acknowledgement.ts'
@@ -127,4 +132,31 @@ function everyDevice(
 
 function eventOf({ commit }: Pick<KeyringEvent, 'commit'>): DeviceEvent {
   return { commit: commit.oid, time: commit.time }
+}
+
+/** The number of passphrases and recovery keys. */
+export interface Secrets {
+  readonly passphrases: number
+  readonly recoveryKeys: number
+}
+
+export function countSecrets({ keyring }: Pick<Snapshot, 'keyring'>): Secrets {
+  const count = (type: RecoveryEntry['type']): number => {
+    return keyring.directory.recovery.filter((entry) => entry.type === type).length
+  }
+  return { passphrases: count('passphrase'), recoveryKeys: count('recovery') }
+}
+
+/** Whether there are recovery keys, and all of them follow from an operator secret. */
+export function isRecoveredBy(
+  store: Seeded,
+  { keyring }: Pick<Snapshot, 'keyring'>,
+  operatorSecret: Uint8Array,
+): boolean {
+  const entries = keyring.directory.recovery.filter(({ type }) => type === 'recovery')
+  const own = operatorSigningKeys(store, operatorSecret)
+  const follows = ({ signingKey }: RecoveryEntry): boolean => {
+    return own.some((key) => equalBytes(key, signingKey))
+  }
+  return entries.length > 0 && entries.every(follows)
 }

@@ -86,7 +86,7 @@ async function writeSettings(
   return buildAdministration(context, snapshot, fields, { settings: { bytes, value } })
 }
 
-/** Changes the keyring in force, keeping the epoch; `name` is a device's, which becomes permanent. */
+/** Changes the keyring in force, keeping the epoch; `name` of a device becomes permanent. */
 export async function changeKeyring(
   session: StoreSession,
   author: Author,

@@ -1,5 +1,5 @@
 // Adopts a verified head: all of it or, if a removed device went on writing, the part from before
-// its revocation (FORMAT §7.4). What was fetched becomes part of the store once some of it is
+// its revocation (FORMAT §7.4). The fetched objects become part of the store once some are
 // adopted; the rest must not bring back redacted versions. Must only be given a verified head.
 
 import { hasCode } from '../../errors.ts'

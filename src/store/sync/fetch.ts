@@ -1,7 +1,7 @@
 // The fetch of a sync, and the verification of the head (FORMAT §8, §9): the objects come into a
-// place of their own, and the head is accepted if it verifies and contains what its remote has shown
-// before. Nothing of it is part of the store yet; a refused head changes nothing here, except that
-// its pack is kept. Must not send anything.
+// place of their own, and the head is accepted if it verifies and contains the head that its remote
+// has shown before. Nothing of it is part of the store yet; a refused head changes nothing here,
+// except that its pack is kept. Must not send anything.
 
 import { StoreError, hasCode } from '../../errors.ts'
 import { parseLinks } from '../../format/commit.ts'
@@ -99,7 +99,7 @@ async function fetchMissing(
 }
 
 /** Fetches every object of the head, even those that are here. */
-export async function fetchAll(peer: Peer, { head, incoming: into }: FetchedHead): Promise<void> {
+async function fetchAll(peer: Peer, { head, incoming: into }: FetchedHead): Promise<void> {
   const connection = await connectFetch(accessOf(peer))
   try {
     if (connection.refs.head !== head) throw movedError()

@@ -1,7 +1,7 @@
 // `device remove`: removes devices, and replaces the secrets that their users may know.
 
 import type { DevicesRemoved, SecretsReplaced } from '../../store/devices/device-changes.ts'
-import type { Secrets } from '../../store/devices/secrets.ts'
+import type { Secrets } from '../../store/devices/devices.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { authorOf, memberOptions, yesOption } from '../call/options.ts'
 import { getNewPassphrase } from '../machine/secrets.ts'

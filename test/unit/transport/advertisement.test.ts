@@ -46,7 +46,7 @@ describe('a list of refs', () => {
     expect(await readRefs(reader(['']), [])).toMatchObject({ head: undefined, others: 0 })
   })
 
-  test('without an end is none', async () => {
+  test('without an end is refused', async () => {
     expect(await readRefs(reader(whole.slice(0, -1)), [])).toBeUndefined()
     expect(await readRefs(reader([]), [])).toBeUndefined()
   })

@@ -66,7 +66,7 @@ test('a hook behind a link', async () => {
   expect(await switchedOff(path)).toEqual(['hook.x.enabled'])
 })
 
-test("a hook of the user's own configuration, also where no repository is", async () => {
+test("a hook of the user's own configuration, even without a repository", async () => {
   const directory = temporaryDirectory()
   nameHook(directory, 'mine')
   const environment = { ...cleanEnvironment(), GIT_CONFIG_GLOBAL: `${directory}/config` }
@@ -85,7 +85,7 @@ test('one process reads the configuration of one repository', async () => {
   expect(readFileSync(`${directory}/log`, 'utf8')).toBe('run\n')
 })
 
-test('nothing is started for a name that is no UTF-8', async () => {
+test('nothing is started for a name that is not UTF-8', async () => {
   const path = bareRemote()
   nameHook(path, Uint8Array.of(0x61, 0xff, 0x62))
   expect(await failureOf(switchedOff(path))).toMatchObject({ code: 'remote_protocol' })

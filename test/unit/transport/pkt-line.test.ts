@@ -34,7 +34,7 @@ describe('PacketReader', () => {
     await expect(packetsOf(text, 100)).rejects.toMatchObject({ code })
   })
 
-  test('hands over what it has read ahead', async () => {
+  test('returns the bytes that it has read ahead', async () => {
     const reader = new PacketReader(inChunks(Buffer.from('0009hello rest of it'), 7))
     await reader.read()
     const parts: Uint8Array[] = []

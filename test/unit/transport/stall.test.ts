@@ -38,7 +38,7 @@ describe('the wait for the next sign of life', () => {
     expect(endurance.leftOf(now)).toBe(1000)
   })
 
-  test('begins anew with what is sent meanwhile', () => {
+  test('begins anew with each piece that is sent', () => {
     const endurance = newEndurance()
     now = 900
     endurance.moved(1)

@@ -1,5 +1,5 @@
 // What crosses between us, programs, hosts and people, as text: command lines, environments, words
-// of a server, and what they are taken for.
+// of a server, and their meanings.
 
 import { describe, expect, test } from 'vitest'
 import type { StoreError } from '../../../src/errors.ts'
@@ -29,7 +29,7 @@ test('quoteWord makes one word for a shell', () => {
   expect(quoteWord(`it's $(x)`)).toBe(`'it'\\''s $(x)'`)
 })
 
-test('childEnvironment keeps what is the user’s, and nothing that redirects git or is ours', () => {
+test('childEnvironment drops the variables that redirect git and ours', () => {
   const kept = childEnvironment({
     PATH: '/bin',
     SSH_AUTH_SOCK: '/s',
@@ -78,7 +78,7 @@ describe('harmless', () => {
   })
 })
 
-describe('what a program says', () => {
+describe('the messages of programs', () => {
   const remote = parseRemoteUrl('ssh://git@host/secret/place.git')
   const meaningOf = (stderr: string, code: number | undefined = 128): [string, string] => {
     if (remote.kind !== 'ssh') throw new Error('unreachable')
@@ -110,7 +110,7 @@ describe('what a program says', () => {
     expect(meaningOf('sh: 1: git-upload-pack: not found', 127)[0]).toBe('remote_protocol')
   })
 
-  test('what is not known is quoted', () => {
+  test('an unknown message is quoted', () => {
     expect(meaningOf('at /secret/place.git \u0007odd')[1]).toBe(
       'The remote process ended with: at … odd',
     )

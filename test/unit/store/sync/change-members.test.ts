@@ -1,5 +1,5 @@
-// Changes of the keyring, online: each takes over first what the remote has, and is there when it
-// resolves, or nothing has changed; what is not known is pending.
+// Changes of the keyring, online: each first adopts the head of the remote, and is there when it
+// resolves, or nothing has changed; a change that may not have arrived is pending.
 // @module-tag slow
 
 import { renameSync } from 'node:fs'
@@ -169,13 +169,13 @@ describe('a change of the keyring', () => {
     expect(branchOf(remote)).toBe(await headOf(a))
   })
 
-  test('of a removed device goes nowhere', async () => {
+  test('of a removed device is refused', async () => {
     const { a, b } = await pair()
     await a.store.as(author).devices.remove([idOf(b)])
     expect(await failureOf(rotate(b))).toMatchObject({ code: 'wrong_key' })
   })
 
-  test('goes to the remote that was chosen, and must be one', async () => {
+  test('is pushed to the chosen remote, which must exist', async () => {
     const { a, remote } = await pair()
     const stick = bareRemote()
     await a.store.remotes.add('stick', stick)

@@ -1,5 +1,5 @@
-// Stores with grants (FORMAT §12) in the clones of others: what a holder writes arrives, also in a
-// merge and in a clone that opens from its cache; what is late is left out; an auditor sees it all.
+// Stores with grants (FORMAT §12) in the clones of others: the versions of a holder arrive, even in
+// a merge and in a clone that opens from its cache; late ones are left out; an auditor sees all.
 
 import { beforeEach, expect, test } from 'vitest'
 import { formatId } from '../../../../src/format/id.ts'
@@ -37,7 +37,7 @@ function sync(name = 'origin'): Promise<unknown> {
   return clone.store.as(author).sync({ remote: name })
 }
 
-test('what a holder writes arrives, also where the clone opens from its cache', async () => {
+test('versions of a holder reach a clone that opens from its cache', async () => {
   await clone.store.close()
   const store = await reopen(clone.place)
   forge.change([nextRow], byHolder)

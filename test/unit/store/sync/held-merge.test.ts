@@ -40,7 +40,7 @@ async function redactFirst({ store }: Clone): Promise<string> {
   return versionId
 }
 
-test('a former owner keeps its redaction to itself, and goes on writing', async () => {
+test('a former owner keeps its redaction to itself and can still write', async () => {
   const { a, b } = await lowered()
   await redactFirst(b)
   await put(b, '/of-b.md', 'b\n')
@@ -88,7 +88,7 @@ test('an owner sees which versions it would erase, and merges them with one comm
   expect(redacted.map((version) => version.versionId)).toEqual([versionId])
 })
 
-test('what both a removed owner and the remote have redacted holds nobody up', async () => {
+test('a redaction by both a removed owner and the remote holds no merge', async () => {
   const { a, b, c } = await lowered()
   await syncAll([a])
   const fork = bareRemote()

@@ -1,5 +1,5 @@
-// Syncs that end between fetch and takeover: a redaction made elsewhere meanwhile erases what they
-// fetched, though it was never in the history of this clone.
+// Syncs that end between fetch and takeover: a concurrent redaction elsewhere erases the versions
+// that they fetched, though those were never in the history of this clone.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreSession } from '../../../../src/store/session/session.ts'
@@ -12,8 +12,8 @@ import { copyDirectory, git, temporaryDirectory } from '../../../support/tempora
 const newWorld = pairsOfClones()
 
 /**
- * Ends where the merge would be written: what was fetched is part of the store by then. Returns the
- * clone, opened again.
+ * Ends where the merge would be written: the fetched objects are part of the store by then. Returns
+ * the clone, opened again.
  */
 async function interruptedSync({ place, store }: Clone): Promise<Clone> {
   await store.close()
@@ -34,23 +34,19 @@ async function leakTo(a: Clone): Promise<string> {
   return secret
 }
 
-test(
-  'what was fetched is erased when a redaction of it comes with a later head',
-  { tags: 'slow' },
-  async () => {
-    let { remote, a, b } = await newWorld()
-    const secret = await leakTo(a)
-    await put(b, '/b.md')
-    b = await interruptedSync(b)
-    await redact(a, secret)
-    await sync(a)
-    await sync(b)
-    const { found, pending } = await b.store.maintenance.findResidue({})
-    expect({ found, pending }).toEqual({ found: [], pending: 0 })
-    await sync(a)
-    await expectInStep(remote, [a, b])
-  },
-)
+test('fetched versions are erased when a later head redacts them', { tags: 'slow' }, async () => {
+  let { remote, a, b } = await newWorld()
+  const secret = await leakTo(a)
+  await put(b, '/b.md')
+  b = await interruptedSync(b)
+  await redact(a, secret)
+  await sync(a)
+  await sync(b)
+  const { found, pending } = await b.store.maintenance.findResidue({})
+  expect({ found, pending }).toEqual({ found: [], pending: 0 })
+  await sync(a)
+  await expectInStep(remote, [a, b])
+})
 
 test('what several of them have fetched, one after the other', { tags: 'slow' }, async () => {
   let { remote, a, b } = await newWorld()
@@ -69,23 +65,19 @@ test('what several of them have fetched, one after the other', { tags: 'slow' },
   await expectInStep(remote, [a, b])
 })
 
-test(
-  'the redaction may come long after, with what was taken over in the end',
-  { tags: 'slow' },
-  async () => {
-    let { remote, a, b } = await newWorld()
-    const secret = await leakTo(a)
-    await put(b, '/b.md')
-    b = await interruptedSync(b)
-    await sync(b)
-    await redact(b, secret)
-    await sync(b)
-    await sync(a)
-    for (const { store } of [a, b])
-      expect((await store.maintenance.findResidue({})).found).toEqual([])
-    await expectInStep(remote, [a, b])
-  },
-)
+test('the redaction may come long after the head was adopted', { tags: 'slow' }, async () => {
+  let { remote, a, b } = await newWorld()
+  const secret = await leakTo(a)
+  await put(b, '/b.md')
+  b = await interruptedSync(b)
+  await sync(b)
+  await redact(b, secret)
+  await sync(b)
+  await sync(a)
+  for (const { store } of [a, b])
+    expect((await store.maintenance.findResidue({})).found).toEqual([])
+  await expectInStep(remote, [a, b])
+})
 
 test('several heads above the common commits', { tags: 'slow' }, async () => {
   let { remote, a, b } = await newWorld()
@@ -114,7 +106,7 @@ test('a head that is not settled yet is checked again', { tags: 'slow' }, async 
   const secret = await leakTo(a)
   await put(b, '/b.md')
   b = await interruptedSync(b)
-  // The remote is put back meanwhile, and comes on again with the redaction.
+  // The remote is put back, and later shows the redaction again.
   const other = bareRemote()
   git(['push', '--quiet', other, 'main~2:refs/heads/main'], remote)
   await b.store.remotes.add('other', other)
@@ -125,7 +117,7 @@ test('a head that is not settled yet is checked again', { tags: 'slow' }, async 
   expect((await b.store.maintenance.findResidue({})).found).toEqual([])
 })
 
-/** Runs before the next writes of this process, as if what comes before them took so long. */
+/** Runs before the next writes of this process, as if the steps before them took long. */
 function beforeWrites(work: (session: StoreSession) => Promise<unknown>): () => void {
   // oxlint-disable-next-line typescript/unbound-method -- called with the session
   const { writing } = StoreSession.prototype
@@ -206,36 +198,32 @@ test(
   },
 )
 
-test(
-  'what is left of a head is erased, too, after a redaction of what it builds on',
-  { tags: 'slow' },
-  async () => {
-    let { remote, a, b } = await newWorld()
-    const early = await put(a, '/early.txt', 'sk-early')
-    await put(a, '/early.txt', 'revoked')
-    await sync(a)
-    await sync(b)
-    const secret = await leakTo(a)
-    await put(b, '/b.md')
-    b = await interruptedSync(b)
-    await redact(b, early)
-    await redact(a, secret)
-    await put(a, '/a.md')
-    await sync(a)
-    // oxlint-disable-next-line typescript/unbound-method -- called with the session
-    const { loadHistory } = StoreSession.prototype
-    const loads = vi.spyOn(StoreSession.prototype, 'loadHistory')
-    onTestFinished(() => loads.mockRestore())
-    loads.mockImplementation(async function (this: StoreSession, options) {
-      // Brought again and marked dead again is what the head builds on that was noted.
-      await this.objects.checkpoint()
-      return loadHistory.call(this, options)
-    })
-    await sync(b)
-    loads.mockRestore()
-    await expectNothingLeft(remote, [a, b])
-  },
-)
+test('the rest of a head is erased after a redaction of its base', { tags: 'slow' }, async () => {
+  let { remote, a, b } = await newWorld()
+  const early = await put(a, '/early.txt', 'sk-early')
+  await put(a, '/early.txt', 'revoked')
+  await sync(a)
+  await sync(b)
+  const secret = await leakTo(a)
+  await put(b, '/b.md')
+  b = await interruptedSync(b)
+  await redact(b, early)
+  await redact(a, secret)
+  await put(a, '/a.md')
+  await sync(a)
+  // oxlint-disable-next-line typescript/unbound-method -- called with the session
+  const { loadHistory } = StoreSession.prototype
+  const loads = vi.spyOn(StoreSession.prototype, 'loadHistory')
+  onTestFinished(() => loads.mockRestore())
+  loads.mockImplementation(async function (this: StoreSession, options) {
+    // Brought again and marked dead again is what the head builds on that was noted.
+    await this.objects.checkpoint()
+    return loadHistory.call(this, options)
+  })
+  await sync(b)
+  loads.mockRestore()
+  await expectNothingLeft(remote, [a, b])
+})
 
 /**
  * Where the files are that a process leaves if it is killed between a merge, which marks the head
@@ -256,7 +244,7 @@ async function killedBeforePurge({ place, store }: Clone): Promise<TestPlace> {
   return left
 }
 
-test('a purge may take what was brought before it is merged', { tags: 'slow' }, async () => {
+test('a purge may erase fetched objects before they are merged', { tags: 'slow' }, async () => {
   const { remote, a, b } = await newWorld()
   await redactBelow(a, b)
   const place = await killedBeforePurge(b)

@@ -70,21 +70,17 @@ describe('joining', () => {
     },
   )
 
-  test(
-    'goes on from where the machine itself left off, if it loses its store',
-    { tags: 'slow' },
-    async () => {
-      const { first, remote } = await hosted()
-      const { recoveryKey: _, ...place } = first.place
-      const { id: storeId } = first.store
-      await first.store.close()
-      const directory = `${dirname(place.directory)}/again`
-      const again = await joinStore({ ...place, directory, storeId, url: remote, author })
-      await again.as(author).apply([{ type: 'create', path: '/b.md', content: 'b' }])
-      await again.maintenance.verify()
-      expect(await contentsOf(again)).toEqual({ '/a.md': 'a', '/b.md': 'b' })
-    },
-  )
+  test('continues the sequence of a machine that lost its store', { tags: 'slow' }, async () => {
+    const { first, remote } = await hosted()
+    const { recoveryKey: _, ...place } = first.place
+    const { id: storeId } = first.store
+    await first.store.close()
+    const directory = `${dirname(place.directory)}/again`
+    const again = await joinStore({ ...place, directory, storeId, url: remote, author })
+    await again.as(author).apply([{ type: 'create', path: '/b.md', content: 'b' }])
+    await again.maintenance.verify()
+    expect(await contentsOf(again)).toEqual({ '/a.md': 'a', '/b.md': 'b' })
+  })
 })
 
 describe('joining again on a machine that has verified more than the remote shows', () => {
@@ -101,7 +97,7 @@ describe('joining again on a machine that has verified more than the remote show
     return { first, options: { ...place, url: remote, storeId: first.store.id, author } }
   }
 
-  test('is refused, says what to do, and leaves nothing behind', { tags: 'slow' }, async () => {
+  test('is refused with advice and leaves nothing behind', { tags: 'slow' }, async () => {
     const { options } = await lostStore()
     const head = git(['rev-parse', 'main'], options.url)
     await expect(joinStore(options)).rejects.toMatchObject({
@@ -112,7 +108,7 @@ describe('joining again on a machine that has verified more than the remote show
     expect(git(['rev-parse', 'main'], options.url)).toBe(head)
   })
 
-  test('goes on without what was never sent, once that is accepted', { tags: 'slow' }, async () => {
+  test('continues without unsent changes once that is accepted', { tags: 'slow' }, async () => {
     const { first, options } = await lostStore()
     const store = await joinStore({ ...options, acceptRolledBack: true })
     await store.as(author).apply([{ type: 'create', path: '/again.md', content: '' }])
@@ -148,7 +144,7 @@ describe('joining leaves nothing behind', () => {
     expect(git(['rev-parse', 'main'], remote)).toBe(head)
   })
 
-  test('with an empty remote, and says what to do', async () => {
+  test('with an empty remote, with advice', async () => {
     const remote = bareRemote()
     const root = temporaryDirectory()
     const at = { directory: `${root}/store`, stateDirectory: `${root}/state` }

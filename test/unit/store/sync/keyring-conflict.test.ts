@@ -1,5 +1,5 @@
 // Keyrings that changed apart (FORMAT §7.2, §9.3): nothing joins them. A member follows the remote,
-// an owner keeps what is here, each with one command; memories of both sides stay.
+// an owner keeps its own side, each with one command; memories of both are kept.
 // @module-tag slow
 
 import { describe, expect, test } from 'vitest'
@@ -57,7 +57,7 @@ async function apart(): ReturnType<typeof members> {
 }
 
 describe('keyrings that changed apart', () => {
-  test('are told, with what each side did and the commands; writing goes on', async () => {
+  test('are reported with the changes of each side; writes still work', async () => {
     const { a, b, remote } = await apart()
     const before = await headOf(b)
     const { code, message } = await failureOf(sync(b))
@@ -161,7 +161,7 @@ describe('a redaction on the line that is left', () => {
     expect(again.data[0]?.redactedAt).toBeUndefined()
   })
 
-  test('before the keyring changed stays in force', async () => {
+  test('before the keyring changed is kept in force', async () => {
     const { a, b } = await members()
     await put(b, '/notes.md', 'clean\n')
     const { data } = await b.store.history.versions({ path: '/notes.md', order: 'oldest' })

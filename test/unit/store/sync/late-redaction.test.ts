@@ -1,5 +1,5 @@
 // Redactions by a removed owner that others have taken over before they knew of the removal (FORMAT
-// §7.4): nothing is taken over silently, and the error says how to continue.
+// §7.4): nothing is adopted silently, and the error explains how to continue.
 
 import { expect, test } from 'vitest'
 import type { Role } from '../../../../src/index.ts'

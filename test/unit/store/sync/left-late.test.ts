@@ -23,7 +23,7 @@ import { sample } from '../../../support/seed.ts'
 import { author, contentsOf, reopen, type TestPlace } from '../../../support/stores.ts'
 import { git, temporaryDirectory } from '../../../support/temporary.ts'
 
-/** Of the second device that uses the clone. */
+/** Options of the second device that uses the clone. */
 const identity = await generateIdentity()
 
 const worlds = worldsOf(async (url) => {
@@ -45,7 +45,7 @@ async function removal({ isBehind }: { readonly isBehind: boolean }): Promise<Re
   await create(clone, '/kept.md')
   await syncAll(isBehind ? [clone, removed] : [clone, owner, removed])
   await owner.store.as(author).devices.remove([idOf(removed)], alone)
-  // More than the owner has meanwhile: a height alone does not tell what is newer.
+  // More commits than the owner has: a height alone does not show which head is newer.
   for (const path of ['/late.md', '/later.md', '/latest.md']) await create(removed, path)
   await sync(removed)
   return world
@@ -93,7 +93,7 @@ async function beside({ place }: Clone): Promise<MemoryStore> {
 }
 
 test(
-  'another process goes on after a sync has dropped late commits',
+  'another process still works after a sync has dropped late commits',
   { tags: 'slow' },
   async () => {
     const { clone } = await withLate()
@@ -185,7 +185,7 @@ describe('a process that has it as its newest', () => {
   )
 
   test(
-    'goes on after one sync has dropped late commits and brought a redaction',
+    'still works after one sync has dropped late commits and brought a redaction',
     { tags: 'slow' },
     async () => {
       const { owner, clone } = await withRedaction()
@@ -205,7 +205,7 @@ describe('a process that has it as its newest', () => {
 })
 
 describe('a second device that uses the clone', () => {
-  /** It has verified what is late. */
+  /** It has verified the late commits. */
   async function behind(isBehind = false): Promise<Removal & { readonly place: TestPlace }> {
     const found = await takenOver({ isBehind })
     const stateDirectory = `${temporaryDirectory()}/state`
@@ -251,18 +251,22 @@ test('a remote that had shown it may show it redacted as well', { tags: 'slow' }
   expect(await contentsOf(clone.store)).toEqual(kept)
 })
 
-test('a remote that still shows it loses it, and what was redacted', { tags: 'slow' }, async () => {
-  const { owner, clone, remote } = await takenOver()
-  const second = copyRemote(remote)
-  await clone.store.remotes.add('second', second)
-  await clone.store.as(author).sync({ remote: 'second' })
-  await redactLeaked(owner)
-  await sync(owner)
-  await clone.store.as(author).sync({ remote: 'origin' })
-  await clone.store.maintenance.checkpoint()
-  const { late, head } = await clone.store.as(author).sync({ remote: 'second' })
-  expect(late).toHaveLength(3)
-  expect(head).toBe(branchOf(second))
-  expect(await contentsOf(clone.store)).toEqual(kept)
-  expect((await clone.store.maintenance.findResidue()).found).toEqual([])
-})
+test(
+  'a remote that still shows it loses it and the redacted versions',
+  { tags: 'slow' },
+  async () => {
+    const { owner, clone, remote } = await takenOver()
+    const second = copyRemote(remote)
+    await clone.store.remotes.add('second', second)
+    await clone.store.as(author).sync({ remote: 'second' })
+    await redactLeaked(owner)
+    await sync(owner)
+    await clone.store.as(author).sync({ remote: 'origin' })
+    await clone.store.maintenance.checkpoint()
+    const { late, head } = await clone.store.as(author).sync({ remote: 'second' })
+    expect(late).toHaveLength(3)
+    expect(head).toBe(branchOf(second))
+    expect(await contentsOf(clone.store)).toEqual(kept)
+    expect((await clone.store.maintenance.findResidue()).found).toEqual([])
+  },
+)

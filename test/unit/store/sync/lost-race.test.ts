@@ -1,4 +1,4 @@
-// Clones that push while another pushes: the loser goes on from what it has verified.
+// Clones that push while another pushes: the loser continues from the head that it has verified.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { DiskExchange } from '../../../../src/git/disk-store/disk-exchange.ts'
@@ -32,7 +32,7 @@ interface Race {
   ) => Promise<void>
 }
 
-/** The fast one has pushed so many commits that the slow one has not seen. */
+/** The fast one has pushed this number of commits that the slow one has not seen. */
 async function newRace(commits: number): Promise<Race> {
   const repository = bareRemote()
   const server = await startGitServer({ repository })
@@ -74,7 +74,7 @@ async function verifiedBy({ store }: Clone): Promise<readonly number[]> {
   return totals
 }
 
-test('each further round verifies what came since, and no more', { tags: 'slow' }, async () => {
+test('each further round verifies only the new commits', { tags: 'slow' }, async () => {
   const { slow, fast, overtake } = await newRace(30)
   await overtake([1, 2, 3].map((number) => () => put(fast, `/late/${number}.md`)))
   await put(slow, '/slow.md')
@@ -133,7 +133,7 @@ test('a redaction of what an earlier round took over is followed', { tags: 'slow
 })
 
 test(
-  'a redaction of ours that renames what was merged starts from the beginning',
+  'a redaction of ours that renames merged commits starts from the beginning',
   { tags: 'slow' },
   async () => {
     const { slow, fast, overtake, repository } = await newRace(3)
@@ -256,7 +256,7 @@ test('writes do not wait for a remote that does not answer', { tags: 'slow' }, a
   server.fault = async (request, response) => {
     const isPush = request.method === 'POST' && request.url?.includes('git-receive-pack') === true
     if (isPush) pushes += 1
-    // The answer to the second push comes after a write that was begun meanwhile.
+    // The answer to the second push comes after a concurrent write.
     if (isPush && pushes === 2) await put(slow, '/meanwhile.md')
     return (await overtaken?.(request, response)) ?? false
   }
@@ -266,7 +266,7 @@ test('writes do not wait for a remote that does not answer', { tags: 'slow' }, a
 })
 
 test(
-  'what no race explains ends a sync, though files move meanwhile',
+  'an error that no race explains ends a sync, though files move concurrently',
   { tags: 'slow' },
   async () => {
     const { slow, repository, server } = await newRace(1)

@@ -86,7 +86,7 @@ describe('what the remote has shown since is taken over by', () => {
   })
 })
 
-test('what another process has erased meanwhile is not asked for', { tags: 'slow' }, async () => {
+test('objects that another process has erased are not requested', { tags: 'slow' }, async () => {
   const { a, remote } = await pairOfClones()
   await create(a, '/key.md', 'secret')
   await edit(a, '/key.md', 'clean')

@@ -10,7 +10,7 @@ import { git } from '../../../support/temporary.ts'
 interface World {
   readonly clone: Clone
   readonly repository: string
-  /** What was asked of the host since the last call. */
+  /** The requests to the host since the last call. */
   readonly asked: () => readonly string[]
   /** The next push waits for `meanwhile`. */
   readonly holdNext: (meanwhile: () => Promise<void>) => void

@@ -24,7 +24,7 @@ import { git } from '../../../support/temporary.ts'
 const worldOf = pairsOfClones()
 
 interface Blobs {
-  /** Of a memory version that is redacted. */
+  /** The blob of a memory version that is redacted. */
   readonly erased: string
   /** Of no store. */
   readonly other: string
@@ -102,7 +102,7 @@ describe('a pack with a redacted version is not kept', () => {
   })
 })
 
-describe('a pack that cannot be searched for what is redacted is not kept', () => {
+describe('a pack that cannot be searched for redacted versions is not kept', () => {
   const redacted = new Set([idOf('a version that is redacted')])
 
   test('with a detail that does not open', async () => {

@@ -58,7 +58,7 @@ test(
   },
 )
 
-test('names the repository that keeps what was refused', { tags: 'slow' }, async () => {
+test('names the repository that keeps the refused pack', { tags: 'slow' }, async () => {
   const url = bareRemote()
   const first = await firstClone(url)
   await sync(first)

@@ -109,7 +109,7 @@ test(
 )
 
 test(
-  'who took over late work and whom it let in follows a repair elsewhere',
+  'a device that adopted late work, and those it let in, follow a repair elsewhere',
   { tags: 'slow' },
   async () => {
     const { first, removed, third } = await threeOwners()
@@ -128,7 +128,7 @@ test(
 )
 
 describe('a redaction here renames what the remote has in common with it', () => {
-  test('a sync ends, and tells what came too late', { tags: 'slow' }, async () => {
+  test('a sync ends and reports the late changes', { tags: 'slow' }, async () => {
     const { first, removed, third } = await threeOwners()
     await first.store.as(author).devices.remove([idOf(removed)], alone)
     await replaceAndRedact(first, '/notes.md', 'clean\n')
@@ -147,7 +147,7 @@ describe('a redaction here renames what the remote has in common with it', () =>
     }
   })
 
-  test('keyrings that changed apart beside it are left', { tags: 'slow' }, async () => {
+  test('keyrings that changed apart from it are left', { tags: 'slow' }, async () => {
     const { first, third } = await threeOwners()
     await admit(first, 'reader')
     await replaceAndRedact(third, '/notes.md', 'clean\n')

@@ -70,7 +70,7 @@ test('both clones seal again, and one follows the other', { tags: 'slow' }, asyn
 })
 
 test(
-  'an edit that was sealed again is an edit, and so is what may be one',
+  'an edit that was sealed again is an edit, and so is a possible one',
   { tags: 'slow' },
   async () => {
     const { first, second } = await pair()

@@ -45,16 +45,12 @@ function write({ store }: Clone, path: string): Promise<unknown> {
   return store.as(author).apply([{ type: 'create', path, content: 'text\n' }])
 }
 
-test(
-  'news for a remote that nobody has moved go out in one conversation',
-  { tags: 'slow' },
-  async () => {
-    const { clone, asked } = await synced()
-    await write(clone, '/b.md')
-    expect((await sync(clone)).sent.commits).toBe(1)
-    expect(asked()).toEqual(['GET git-receive-pack', 'POST git-receive-pack'])
-  },
-)
+test('new commits for an unmoved remote take one conversation', { tags: 'slow' }, async () => {
+  const { clone, asked } = await synced()
+  await write(clone, '/b.md')
+  expect((await sync(clone)).sent.commits).toBe(1)
+  expect(asked()).toEqual(['GET git-receive-pack', 'POST git-receive-pack'])
+})
 
 test('where nothing is new here, the remote is only asked to read', { tags: 'slow' }, async () => {
   const { clone, asked } = await synced()
@@ -63,7 +59,7 @@ test('where nothing is new here, the remote is only asked to read', { tags: 'slo
 })
 
 test(
-  'what another machine has sent meanwhile is merged before anything is sent',
+  'commits of another machine are merged before anything is sent',
   { tags: 'slow' },
   async () => {
     const { clone, other } = await synced()
@@ -78,7 +74,7 @@ test(
   },
 )
 
-test('a remote that lets nobody push can still be read', { tags: 'slow' }, async () => {
+test('a remote that denies pushes can still be read', { tags: 'slow' }, async () => {
   const { server, clone, other } = await synced()
   await write(other, '/theirs.md')
   await sync(other)

@@ -32,13 +32,13 @@ describe('a memory that another clone changed while it was redacted here', () =>
     const named = (await sync(b)).builtOnRedacted
     expect(named.map(({ path }) => path)).toEqual(['/key.md', '/key.md'])
     expect((await sync(a)).builtOnRedacted).toEqual(named)
-    // It is what the report says it may be.
+    // It repeats the redacted text, as the report warns.
     expect((await a.store.read('/key.md'))?.content).toContain(secret)
     expect((await sync(a)).builtOnRedacted).toEqual([])
   })
 
   test(
-    'is not named if nobody has changed it, or who redacts has written it anew',
+    'is not named if it is unchanged or rewritten by the redacting device',
     { tags: 'slow' },
     async () => {
       const { a, b, erase } = await start()

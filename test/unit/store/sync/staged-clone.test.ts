@@ -1,5 +1,5 @@
 // A sync while the same store is written, synced and administered: it sees one state of it, never
-// commits that are not on the disk yet, and goes by who may write when it merges, not before.
+// commits that are not on the disk yet, and applies the rights in force when it merges, not before.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreSession } from '../../../../src/store/session/session.ts'
@@ -76,7 +76,7 @@ test(
 )
 
 test(
-  'counts as received what came, and not what is written here meanwhile',
+  'reports the fetched commits as received, without concurrent writes here',
   { tags: 'slow' },
   async () => {
     const remote = bareRemote()
@@ -114,7 +114,7 @@ test(
 )
 
 test(
-  'does not take over what a device wrote that is removed here meanwhile',
+  'does not adopt commits of a device that is concurrently removed here',
   { tags: 'slow' },
   async () => {
     const remote = bareRemote()

@@ -29,7 +29,7 @@ async function expectSame(a: Clone, b: Clone): Promise<void> {
 
 describe('a sync', () => {
   test(
-    'brings the changes of one machine to another, and says what moved',
+    'brings the changes of one machine to another and reports them',
     { tags: 'slow' },
     async () => {
       const { a, b } = await pair()
@@ -43,30 +43,34 @@ describe('a sync', () => {
     },
   )
 
-  test('merges edits of different lines, and lists what was merged', { tags: 'slow' }, async () => {
-    const { a, b } = await pair()
-    await write(a, edit('/notes.md', 'one', 'eins'))
-    await write(b, edit('/notes.md', 'three', 'drei'), {
-      type: 'create',
-      path: '/b.md',
-      content: 'b',
-    })
-    await sync(a)
-    const merged = await sync(b)
-    expect(merged.merge).toMatch(/^[0-9a-f]{40}$/)
-    expect(merged.outcomes).toMatchObject([{ kind: 'merged', path: '/notes.md' }])
-    await sync(a)
-    expect(await contentsOf(a.store)).toEqual({ '/notes.md': 'eins\ntwo\ndrei\n', '/b.md': 'b' })
-    const [conflict] = await a.store.history.conflicts()
-    expect(conflict).toMatchObject({ path: '/notes.md', combination: 'combined' })
-    const inputs = await Promise.all(
-      conflict?.inputs.map((id) => a.store.history.version(id)) ?? [],
-    )
-    expect(new Set(inputs.map(({ content }) => content))).toEqual(
-      new Set(['eins\ntwo\nthree\n', 'one\ntwo\ndrei\n']),
-    )
-    await expectSame(a, b)
-  })
+  test(
+    'merges edits of different lines and lists the merged memories',
+    { tags: 'slow' },
+    async () => {
+      const { a, b } = await pair()
+      await write(a, edit('/notes.md', 'one', 'eins'))
+      await write(b, edit('/notes.md', 'three', 'drei'), {
+        type: 'create',
+        path: '/b.md',
+        content: 'b',
+      })
+      await sync(a)
+      const merged = await sync(b)
+      expect(merged.merge).toMatch(/^[0-9a-f]{40}$/)
+      expect(merged.outcomes).toMatchObject([{ kind: 'merged', path: '/notes.md' }])
+      await sync(a)
+      expect(await contentsOf(a.store)).toEqual({ '/notes.md': 'eins\ntwo\ndrei\n', '/b.md': 'b' })
+      const [conflict] = await a.store.history.conflicts()
+      expect(conflict).toMatchObject({ path: '/notes.md', combination: 'combined' })
+      const inputs = await Promise.all(
+        conflict?.inputs.map((id) => a.store.history.version(id)) ?? [],
+      )
+      expect(new Set(inputs.map(({ content }) => content))).toEqual(
+        new Set(['eins\ntwo\nthree\n', 'one\ntwo\ndrei\n']),
+      )
+      await expectSame(a, b)
+    },
+  )
 
   test('leaves a remote that stock git clones, checks and verifies', { tags: 'slow' }, async () => {
     const { a, b, remote } = await pair()
@@ -119,7 +123,7 @@ describe('a redaction', () => {
   const reason = 'leaked_secret' as const
 
   test(
-    'reaches a clone, which erases it too and goes on with what it wrote',
+    'reaches a clone, which erases it too and keeps its own writes',
     { tags: 'slow' },
     async () => {
       const { a, b } = await pair()
@@ -137,7 +141,7 @@ describe('a redaction', () => {
     },
   )
 
-  test('sends again only what it has made again', { tags: 'slow' }, async () => {
+  test('sends only the rewritten commits again', { tags: 'slow' }, async () => {
     const { a, b } = await pair()
     for (let n = 0; n < 20; n += 1) {
       await write(a, { type: 'create', path: `/${n}.md`, content: `${n}` })

@@ -58,7 +58,7 @@ async function expectAccepted(auditor: TrailOptions, member: Clone): Promise<voi
   checkWithGit(auditor.directory)
 }
 
-/** What only members can see is forged, an auditor takes over, and they replace it. */
+/** A forgery that only members can see is adopted by an auditor and replaced by members. */
 async function replacedForgery(): Promise<{ auditor: TrailOptions; member: Clone; url: string }> {
   const { forge, writer } = await standardHistory('replaced forgery')
   const identity = await forge.join('auditor')
@@ -78,7 +78,7 @@ async function replacedForgery(): Promise<{ auditor: TrailOptions; member: Clone
   return { auditor, member, url }
 }
 
-describe('an auditor goes on, once that is accepted, without', () => {
+describe('an auditor continues without it once that is accepted', () => {
   test(
     'a forged commit that only members could see, and have replaced',
     { tags: 'slow' },
@@ -165,7 +165,7 @@ test(
 )
 
 test(
-  'what is redacted is erased, also where something else is left out',
+  'redacted versions are erased even if other commits are left out',
   { tags: 'slow' },
   async () => {
     const remote = bareRemote()

@@ -54,7 +54,7 @@ function copyOf({ directory, stateDirectory, identity }: TrailOptions): TrailOpt
   return copy
 }
 
-/** In which call a lock is taken: other stores of this process take theirs meanwhile. */
+/** The call in which a lock is taken: other stores of this process take theirs concurrently. */
 const overtaken = new AsyncLocalStorage<boolean>()
 
 /**

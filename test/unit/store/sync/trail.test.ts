@@ -1,4 +1,4 @@
-// The clone of an auditor: made from a remote, kept current, and never ahead of what is verified.
+// The clone of an auditor: made from a remote, kept current, and never ahead of its verified head.
 
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -87,7 +87,7 @@ describe('an auditor who joins', () => {
     },
   )
 
-  test('is erased what was redacted elsewhere', { tags: 'slow' }, async () => {
+  test('erases versions that were redacted elsewhere', { tags: 'slow' }, async () => {
     const { writer, remote, auditor } = await audited()
     const versionId = await leak(writer)
     await sync(writer)
@@ -122,7 +122,7 @@ describe('an auditor who joins', () => {
     await auditStore(auditor)
   })
 
-  test('takes what it had cloned with git for seen', { tags: 'slow' }, async () => {
+  test('treats a clone made with git as seen', { tags: 'slow' }, async () => {
     const { writer, remote, auditor } = await audited()
     const old = branchOf(remote)
     await create(writer, '/more.md')

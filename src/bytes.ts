@@ -18,7 +18,6 @@ export type OwnedBytes = Uint8Array & { readonly buffer: ArrayBuffer }
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The UTF-8 bytes of a well-formed string. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text)
 }
@@ -103,7 +102,6 @@ export function fromBase64(text: string): Uint8Array | undefined {
   return bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined
 }
 
-/** Most outputs are small. */
 const INITIAL_LENGTH = 256
 const TWO_TO_32 = 2 ** 32
 
@@ -205,24 +203,20 @@ export class ByteReader {
     return value
   }
 
-  /** A copy of the next `length` bytes. */
   raw(length: number): Uint8Array {
     const start = this.#take(length)
     return this.#bytes.slice(start, start + length)
   }
 
-  /** The next `length` bytes as a view. */
   view(length: number): Uint8Array {
     const start = this.#take(length)
     return this.#bytes.subarray(start, start + length)
   }
 
-  /** Throws if bytes remain. */
   end(): void {
     if (this.remaining !== 0) throw this.#fail('bytes follow the end')
   }
 
-  /** At most four bytes. */
   #integer(start: number, length: number): number {
     let value = 0
     for (let at = start; at < start + length; at += 1) value = value * 256 + (this.#bytes[at] ?? 0)

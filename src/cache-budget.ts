@@ -14,7 +14,6 @@ export class CacheBudget {
     this.#bytesMax = bytesMax
   }
 
-  /** What all caches hold. */
   get bytes(): number {
     return this.#bytes
   }
@@ -43,7 +42,6 @@ export class CacheBudget {
     return true
   }
 
-  /** For the shares. */
   giveBack(share: CacheShare, bytes: number): void {
     this.#bytes -= bytes
     if (share.bytes === 0) this.#holding.delete(share)
@@ -58,7 +56,6 @@ export class CacheBudget {
   }
 }
 
-/** What one cache holds of a budget. */
 export class CacheShare {
   readonly #budget: CacheBudget
   readonly #shed: (bytes: number) => void

@@ -2,7 +2,6 @@
 // with many requests waits for its own and others do not wait for them. Knows no credential: any
 // two texts do.
 
-/** The caller in whose turn something is done. */
 export interface TurnOwner {
   readonly key: string
   readonly session: string
@@ -22,7 +21,6 @@ export class FairQueue<T> {
     items.push(item)
   }
 
-  /** The item whose turn it is. */
   peek(): T | undefined {
     const [sessions] = this.#keys.values()
     const [items] = sessions?.values() ?? []

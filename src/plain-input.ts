@@ -5,7 +5,6 @@
 
 import { utf8Text } from './bytes.ts'
 
-/** The byte-order mark. */
 export const MARK = '\u{feff}'
 
 /**
@@ -21,7 +20,6 @@ export function decodePlain(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Throws a TypeError. */
 function decode(bytes: Uint8Array): string {
   const [first, second] = bytes
   if (first === 0xff && second === 0xfe) return utf16('utf-16le', bytes)

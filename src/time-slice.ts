@@ -34,7 +34,6 @@ export class TimeSlice {
   }
 }
 
-/** Throws `cancelled` if the signal is aborted. */
 export function checkNotCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw cancelledError(signal)
 }
@@ -51,7 +50,6 @@ export class SharedSlice {
   /** When the first task of this slice began. */
   #began: number | undefined
 
-  /** Returns true if `next` is due. */
   isOver(): boolean {
     if (this.#began !== undefined) return performance.now() - this.#began >= sliceMs
     this.#began = performance.now()

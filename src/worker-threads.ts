@@ -47,7 +47,6 @@ export interface JobOptions extends WorkOptions {
 interface Waiting<Result> {
   readonly resolve: (result: Result) => void
   readonly reject: (error: Error) => void
-  /** The thread has ended. */
   readonly fail: (cause: unknown) => void
   readonly progress: WorkOptions['progress']
 }
@@ -55,7 +54,6 @@ interface Waiting<Result> {
 /** One thread. Keeps the process alive only while it has jobs. */
 export class JobThread<Job, Result> {
   readonly #worker: Worker
-  /** In the order of the jobs. */
   readonly #waiting: Waiting<Result>[] = []
   #isEnded = false
 
@@ -71,7 +69,6 @@ export class JobThread<Job, Result> {
     this.#worker.once('exit', () => this.#fail(undefined))
   }
 
-  /** The number of jobs that have no result yet. */
   get jobs(): number {
     return this.#waiting.length
   }
@@ -135,7 +132,6 @@ export class JobPool<Job, Result> {
   readonly #turns: Turns
   readonly #idleMs: number
   readonly #resourceLimits: ResourceLimits
-  /** With the timer that ends the thread. */
   readonly #idle: Map<JobThread<Job, Result>, NodeJS.Timeout> = new Map()
 
   constructor(threadsMax: number, idleMs: number, resourceLimits: ResourceLimits = {}) {

@@ -165,7 +165,6 @@ interface LargeCiphertext {
   readonly additional: Uint8Array
   /** 24 bytes. */
   readonly nonce: Uint8Array
-  /** 32 bytes. */
   readonly key: Uint8Array
 }
 

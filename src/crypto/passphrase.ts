@@ -35,12 +35,10 @@ export async function stretchPassphrase(
   )
 }
 
-/** FORMAT §7.5. */
 export function isStretchAllowed({ passes, memoryKiB }: StretchParameters): boolean {
   return isWithin(passes, argon2.passes) && isWithin(memoryKiB, argon2.memoryKiB)
 }
 
-/** Throws `weak_key_parameters`. */
 function checkStretchParameters(parameters: StretchParameters): void {
   if (isStretchAllowed(parameters)) return
   throw new StoreError(

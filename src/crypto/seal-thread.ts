@@ -12,7 +12,6 @@ export interface SealJob extends SaltInput, Omit<SealInput, 'salt'> {
   readonly plaintext: OwnedBytes
 }
 
-/** The envelope, and its oid as a git blob. */
 export interface SealedBlob {
   readonly body: Sealed
   readonly oid: string

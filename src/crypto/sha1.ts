@@ -4,7 +4,6 @@
 
 import { createHash, hash } from 'node:crypto'
 
-/** SHA-1 of everything given to `update`, in order. */
 export class Sha1 {
   readonly #hash = createHash('sha1')
 

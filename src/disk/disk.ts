@@ -165,7 +165,6 @@ function openError(path: string, problem: string): StoreError {
   return new StoreError('storage_failed', `Could not open ${file} of the store: ${problem}`)
 }
 
-/** The real file system. */
 export const systemDisk: Disk = {
   open(path, mode) {
     return attempt('open a file', () => openRegular(path, mode))

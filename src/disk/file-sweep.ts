@@ -12,7 +12,6 @@ export class FileSweep {
     this.#disk = disk
   }
 
-  /** Removes a file if it exists. */
   remove(path: string): void {
     const directory = path.slice(0, path.lastIndexOf('/'))
     // A removal costs a sync of the directory, so check for the file first.
@@ -36,7 +35,6 @@ export class FileSweep {
     this.#changed.add(directory)
   }
 
-  /** Makes the removals durable. */
   async sync(): Promise<void> {
     for (const directory of this.#changed) await this.#syncOf(directory)
     this.#changed.clear()

@@ -37,7 +37,6 @@ export async function listenAt(path: string): Promise<Listener | undefined> {
   return { close: () => server.close() }
 }
 
-/** Undefined if there is no file at `path`. */
 export async function askAt(path: string): Promise<Life | undefined> {
   try {
     const call = await withShortPath(path, connected)

@@ -183,7 +183,6 @@ export class ProcessLock {
     await this.#turns.run(async () => {})
   }
 
-  /** The current holder. */
   holder(): ProcessOwner | undefined {
     return readHolder(this.#disk, this.#path)?.owner
   }

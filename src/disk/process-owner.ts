@@ -9,7 +9,6 @@ import { askAt, type Life } from './life-socket.ts'
 /** Fields are '' where the platform does not provide them. */
 export interface ProcessOwner {
   readonly pid: number
-  /** In clock ticks after boot. */
   readonly startTime: string
   readonly bootId: string
   /** The process id namespace: another container's process ids mean nothing here. */
@@ -18,7 +17,6 @@ export interface ProcessOwner {
 
 let self: ProcessOwner | undefined
 
-/** The identity of this process; read once. */
 export function thisProcess(): ProcessOwner {
   self ??= {
     pid,
@@ -47,7 +45,6 @@ export async function lifeOf(owner: ProcessOwner, socket: string | undefined): P
   return isListed(owner) ? 'living' : 'ended'
 }
 
-/** Whether the process is listed in this container. */
 function isListed(owner: ProcessOwner): boolean {
   if (thisProcess().startTime !== '') return startTimeOf(String(owner.pid)) === owner.startTime
   try {

@@ -81,7 +81,6 @@ export class Checkpointer {
     return found
   }
 
-  /** Releases the lock if an earlier release failed. */
   abandon(): void {
     this.#lock.abandon()
   }

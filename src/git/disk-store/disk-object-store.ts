@@ -21,7 +21,6 @@ import { type DiskObjectStoreOptions, openStoreParts, type StoreParts } from './
 import { closedError, type StoredObjects } from './stored-objects.ts'
 import { WriterTurn } from './writer-turn.ts'
 
-/** Creates a repository and opens it. Throws `store_exists` or `not_a_store`. */
 export async function createDiskObjectStore(options: DiskObjectStoreOptions): Promise<ObjectStore> {
   await initRepository(options.disk ?? systemDisk, resolve(options.directory))
   return openDiskObjectStore(options)

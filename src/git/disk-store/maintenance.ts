@@ -25,9 +25,7 @@ export class Maintenance {
   readonly #checkpointer: Checkpointer
   readonly #closing = new AbortController()
   #timer: NodeJS.Timeout | undefined
-  /** The checkpoint in the background. */
   #running: Promise<void> | undefined
-  /** Repacks and measurements. */
   #asked: Promise<void> = Promise.resolve()
   #error: StoreError | undefined
   /** Live frames after the last attempt: the next one is due only after more have been added. */
@@ -42,7 +40,6 @@ export class Maintenance {
     this.#checkpointer = new Checkpointer(parts, writer)
   }
 
-  /** Why the last attempt in the background failed. */
   get error(): StoreError | undefined {
     return this.#error
   }

@@ -85,7 +85,6 @@ async function takeFirst(oids: Iterator<Oid | undefined>): Promise<ReadonlySet<O
   return first
 }
 
-/** Undefined if they are too large together. */
 async function readFew(find: Find, oids: Iterable<Oid>): Promise<PackObject[] | undefined> {
   const objects: PackObject[] = []
   const slice = new TimeSlice()
@@ -262,7 +261,6 @@ class Chunks {
   #buffer = new Uint8Array(chunkBytes)
   #filled = 0
 
-  /** Adds a part; returns the chunks that are full. */
   add(part: Uint8Array): Uint8Array[] {
     const full: Uint8Array[] = []
     for (let done = 0; done < part.length;) {

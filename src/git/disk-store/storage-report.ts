@@ -94,7 +94,6 @@ function measureRepeated(
   )
 }
 
-/** Measures the files of chosen loose objects. */
 function measureLoose(
   disk: Disk,
   directory: string,

@@ -32,7 +32,6 @@ export interface DiskObjectStoreOptions {
 
 export interface StoreParts {
   readonly files: GitFileLockContext
-  /** The writer lock. */
   readonly lock: ProcessLock
   readonly lockWaitMs: number
   readonly objects: StoredObjects

@@ -31,7 +31,6 @@ export class WriterTurn {
     return this.#wrote
   }
 
-  /** Runs `work` under the writer lock, after a refresh. */
   async exclusive<T>(work: () => Promise<T>): Promise<T> {
     const { files, objects, lock, lockWaitMs, intents } = this.#parts
     if (!this.#hasDirectory) await makeOwnDirectory(files)
@@ -165,7 +164,6 @@ class Staging {
     return this.#packs
   }
 
-  /** Makes the packs visible and forgets them. */
   async publish(packs: readonly TemporaryPack[]): Promise<void> {
     await publishPacks(this.#parts.files.disk, this.#parts.objects.packDirectory, packs)
     this.#packs = []

@@ -96,7 +96,6 @@ export class JournalFile {
     return this.#frames
   }
 
-  /** The position after the last batch. */
   get bytes(): number {
     return this.#end
   }
@@ -287,7 +286,6 @@ export class JournalFile {
     }
   }
 
-  /** Classifies what follows the last batch. */
   #classifyRest(): void {
     const rest = this.#readAt(this.#end, Math.max(0, this.#size() - this.#end))
     this.#rest = classifyRest(rest, this.#end)

@@ -46,7 +46,6 @@ export interface JournalObject extends NamedObject {
   isVerified: boolean
 }
 
-/** One transition in a journal file. */
 export interface Frame {
   readonly expected: Oid | undefined
   readonly next: Oid
@@ -61,7 +60,6 @@ export interface Origin {
 }
 
 export interface BatchHead extends Origin {
-  /** Bytes of the frames. */
   readonly length: number
   readonly durable: number
 }

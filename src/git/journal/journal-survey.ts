@@ -49,7 +49,6 @@ export interface JournalSurvey {
   readonly damage: { readonly start: number; readonly end: number } | undefined
 }
 
-/** Classifies the bytes of a whole file. */
 export function surveyJournal(bytes: Uint8Array): JournalSurvey {
   const before: Batch[] = []
   let end = 0

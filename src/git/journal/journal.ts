@@ -53,7 +53,6 @@ export class Journal {
     return this.#live
   }
 
-  /** Bytes in the file that is being written. */
   get bytes(): number {
     return this.#newer.bytes
   }

@@ -25,7 +25,6 @@ const tickObjects = 1024
 export interface UnreachableJob {
   /** `objects/pack`, absolute. */
   readonly directory: string
-  /** All packs. */
   readonly names: readonly string[]
   /** The commits of the refs and the journal. */
   readonly heads: readonly Oid[]
@@ -270,11 +269,8 @@ const depthMax = 64
 /** The root of a commit whose tree is missing. */
 const noTree = 0xffff_ffff
 
-/** Objects identified by numbers. */
 interface WalkSource {
-  /** One more than the highest number. */
   readonly end: number
-  /** The number of different objects. */
   readonly count: number
   /** The number of the object with this 20-byte oid. */
   find(oid: Uint8Array): number | undefined
@@ -328,7 +324,6 @@ interface TreeVisitor {
   blob(number: number): void
 }
 
-/** Visits the trees of all commits, newest first. */
 function walkTrees(source: WalkSource, roots: Uint32Array, visitor: TreeVisitor): void {
   const walk = new TreeWalk(source, visitor)
   let successor: number | undefined

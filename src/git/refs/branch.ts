@@ -26,7 +26,6 @@ export class Branch {
     this.#packed = `${directory}/packed-refs`
   }
 
-  /** The commit as of the last `load`; undefined if the branch does not exist. */
   get value(): Oid | undefined {
     return this.#value
   }

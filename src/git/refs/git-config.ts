@@ -32,7 +32,6 @@ export function parseGitConfig(text: string): GitConfig {
   return values
 }
 
-/** The effective value: the last one. */
 export function findSetting(config: GitConfig, name: string): string | undefined {
   return config.get(name)?.at(-1)
 }

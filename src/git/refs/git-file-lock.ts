@@ -13,7 +13,6 @@ import { lineFileBytesMax } from '../../limits.ts'
 
 export interface GitFileLockContext {
   readonly disk: Disk
-  /** The repository. */
   readonly directory: string
   readonly ownDirectory: string
   readonly identity: LockIdentity

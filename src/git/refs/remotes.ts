@@ -13,7 +13,6 @@ type Repository = Pick<GitFileLockContext, 'disk' | 'directory'>
 /** What fits on one quoted line of a config file. */
 const URL_TEXT = /^\P{Cc}{1,2048}$/u
 
-/** In the order of the config. */
 export function readRemotes({ disk, directory }: Repository): Remote[] {
   const remotes: Remote[] = []
   for (const [key, values] of parseGitConfig(textOf(disk, `${directory}/config`))) {
@@ -41,7 +40,6 @@ export async function addRemote(context: GitFileLockContext, remote: Remote): Pr
   })
 }
 
-/** Throws `not_found`. */
 export function getRemote(context: Repository, name: string): Remote {
   const found = readRemotes(context).find((remote) => remote.name === name)
   if (found !== undefined) return found
@@ -58,7 +56,6 @@ export async function removeRemote(context: GitFileLockContext, name: string): P
   await editUnderLock(context, 'config', (text) => withoutSection(text, name))
 }
 
-/** Removes every section of the remote. */
 function withoutSection(text: string, name: string): string {
   let inside = false
   const kept = text.split('\n').filter((line) => {

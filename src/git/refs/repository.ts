@@ -312,7 +312,6 @@ function readableLines(text: string): string {
   return kept.map((line) => `${line}\n`).join('')
 }
 
-/** Splits before each section header. */
 function sectionsOf(text: string): readonly string[] {
   return text.split(/^(?=[ \t]*\[)/m)
 }

@@ -12,7 +12,6 @@ import { type GitFileLockContext, replaceUnderLock } from './git-file-lock.ts'
 import { removeRef } from './ref-list.ts'
 
 const remotesDirectory = 'refs/remotes'
-/** Of evidence. */
 export const evidenceDirectory = 'refs/gitlocket'
 const leftOut = 'left-out'
 /** A subset of what git allows in a ref, so that it is a valid file name too. */
@@ -56,7 +55,6 @@ function isName(name: string): boolean {
   return remotePattern.test(name)
 }
 
-/** Throws `invalid_input`. */
 export function checkRemoteName(remote: string): void {
   if (isName(remote)) return
   throw new StoreError(

@@ -1,6 +1,6 @@
 import { readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
 import { StoreError } from '../../../src/errors.ts'
 import {
@@ -87,42 +87,7 @@ test('keeps few packs and open files', { tags: 'slow' }, async () => {
   expect(files.length).toBeLessThanOrEqual(2 * 8)
 })
 
-test('without being told to, the thread never waits for the device', async () => {
-  const fd = systemDisk.open(join(temporaryDirectory(), 'file'), 'wx')
-  // As fast as can be.
-  const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
-  try {
-    for (let n = 0; n < 3; n += 1) {
-      systemDisk.write(fd, new Uint8Array(10), n * 10)
-      const synced = vi.fn<() => void>()
-      const sync = systemDisk.sync(fd).then(synced)
-      for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
-      expect(synced).not.toHaveBeenCalled()
-      await sync
-    }
-  } finally {
-    clock.mockRestore()
-    systemDisk.close(fd)
-  }
-})
-
 describe('several handles on one store', () => {
-  test('see each other’s commits after a refresh, from journal and pack', async () => {
-    const { directory, store, history } = await fixture()
-    const other = await open(directory)
-    await commit(store, history.take(3))
-    other.refresh()
-    expect(other.head).toBe(history.head)
-    expectAllReadable(other, history.transitions)
-    await store.checkpoint()
-    await commit(store, history.take(2))
-    other.refresh()
-    expect(other.head).toBe(history.head)
-    expectAllReadable(other, history.transitions)
-    await other.close()
-    await store.close()
-  })
-
   test('write in turns on top of each other, through checkpoints and closings', async () => {
     const { directory, store, history } = await fixture()
     let handles = [store, await open(directory), await open(directory)]
@@ -286,17 +251,6 @@ describe('packing', () => {
     await until(() => store.status().journalFrames < 1000)
     await commit(store, history.take(1))
     expect(store.status().checkpointError).toBeUndefined()
-    expectAllReadable(store, history.transitions)
-    await store.close()
-  })
-
-  test('keeps the number of packs logarithmic', { tags: 'slow' }, async () => {
-    const { store, history } = await fixture()
-    for (let round = 0; round < 40; round += 1) {
-      await commit(store, history.take(1))
-      await store.checkpoint()
-    }
-    expect(store.status().packs.length).toBeLessThanOrEqual(8)
     expectAllReadable(store, history.transitions)
     await store.close()
   })

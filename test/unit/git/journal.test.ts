@@ -34,20 +34,6 @@ function headIn(directory: string): string | undefined {
 }
 
 describe('the journal', () => {
-  test('gives another handle the same frames and objects', async () => {
-    const { directory, transitions } = await written(3)
-    const journal = openJournal(directory)
-    expect(journal.refresh()).toBe('everything')
-    expect(journal.link(undefined)).toBe(true)
-    expect(journal.refresh()).toBe('nothing')
-    expect(journal.link(undefined)).toBe(true)
-    expect(journal.head).toBe(transitions.at(-1)?.next)
-    for (const { oid, type, body } of transitions.flatMap(({ objects }) => objects)) {
-      expect(journal.find(oid)).toEqual({ oid, type, body: new Uint8Array(body) })
-    }
-    journal.close()
-  })
-
   test('does not take its own frames for those of others before they are durable', async () => {
     const directory = temporaryDirectory()
     const journal = openJournal(directory)

@@ -19,17 +19,6 @@ test('the thread writes the pack that this one would, and takes no buffer away',
   expect(objects.every(({ body }) => body.length > 0)).toBe(true)
 })
 
-test('the thread merges packs', { tags: 'slow' }, async () => {
-  const directory = temporaryDirectory()
-  const names: string[] = []
-  for (const part of [objects.slice(0, 30), objects.slice(30)]) {
-    names.push((await writePack(systemDisk, directory, part)).name)
-  }
-  const merged = await packInWorker({ kind: 'merge', directory, names })
-  expect(merged).toMatchObject({ objects: objects.length })
-  expect(await packInWorker({ kind: 'merge', directory, names })).toBeUndefined()
-})
-
 test('an error keeps its code and its sentence on the way back', async () => {
   const blob = object('blob', noise('blob', 9))
   const wrong = objects.with(3, { ...blob, body: noise('other', 9) })

@@ -53,7 +53,7 @@ test.each(['claude-code', 'claude-desktop', 'cursor', 'vscode'])(
 )
 
 test(
-  'the file of a project starts what is on the PATH, and says so if there is nothing',
+  'the file of a project starts the program on the PATH, and reports a missing one',
   slow,
   async () => {
     const { home, env } = machine()
@@ -72,7 +72,7 @@ test(
   },
 )
 
-test('a store that cannot be opened shows: what the server says is passed on', slow, async () => {
+test('passes on the message of the server if the store cannot be opened', slow, async () => {
   const home = await newHomeWithStore()
   writeFileSync(join(home.store, 'gitlocket', 'format'), 'x')
   writeFileSync(join(home.store, 'HEAD'), 'x')

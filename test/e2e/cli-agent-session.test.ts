@@ -88,7 +88,7 @@ describe('the session', () => {
   test('of another process is not taken', { tags: 'slow' }, async () => {
     const home = await newHomeWithStore()
     const words = [process.execPath, mainFile, 'hook', 'session-start']
-    // The shell stays, as another agent program would.
+    // The shell keeps running, as another agent program would.
     const child = spawn('/bin/sh', ['-c', '"$@"; exit 0', 'sh', ...words], {
       env: home.environment(),
       stdio: 'pipe',
@@ -163,14 +163,10 @@ test.each(strange)('given %s it lists the memories, and notes nothing', slow, as
   expect(sessionOf(home)).toBeUndefined()
 })
 
-test(
-  'without a store it says nothing to the agent, and exits with 0',
-  { tags: 'slow' },
-  async () => {
-    const { stdout, stderr, exitCode } = await hook(newHome(), start(id))
-    expect([exitCode, stdout, stderr]).toEqual([0, '', 'gitlocket: There is no store yet\n'])
-  },
-)
+test('without a store it tells the agent nothing, and exits with 0', { tags: 'slow' }, async () => {
+  const { stdout, stderr, exitCode } = await hook(newHome(), start(id))
+  expect([exitCode, stdout, stderr]).toEqual([0, '', 'gitlocket: There is no store yet\n'])
+})
 
 test(
   'with a damaged store, or without a place for its note, it exits with 0',
@@ -188,7 +184,7 @@ test(
   },
 )
 
-test('it does not wait for whoever leaves its input open', slow, async () => {
+test('it does not wait for a caller that leaves its input open', slow, async () => {
   const home = await newHomeWithStore()
   const child = home.start(['hook', 'session-start'])
   child.stdin?.write('{"session_id":')

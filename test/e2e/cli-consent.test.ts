@@ -54,7 +54,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
   })
 })
 
-test('rm of a directory says how many memories went, and takes -r', async () => {
+test('rm of a directory counts the deleted memories, and takes -r', async () => {
   const home = await newHomeWithStore()
   for (const path of ['d/a.md', 'd/b/c.md', 'e.md']) await home.ok('create', path, '--text', 'x')
   expect(await home.ok('rm', '-r', 'd/')).toBe('Deleted /d/ with 2 memories\n')
@@ -62,7 +62,7 @@ test('rm of a directory says how many memories went, and takes -r', async () => 
 })
 
 test.skipIf(terminal.missing)(
-  `expire spares what was changed since it asked${terminal.note}`,
+  `expire spares memories that were changed since it asked${terminal.note}`,
   { tags: 'slow' },
   async () => {
     const home = newHome()

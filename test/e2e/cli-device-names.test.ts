@@ -23,7 +23,7 @@ describe('the name of a device', () => {
     expect(await namesIn(named)).toEqual(['anna-laptop'])
   })
 
-  test('that is given and is none is refused, before anything is made', async () => {
+  test('an invalid name is refused before anything is made', async () => {
     const home = newHome()
     for (const words of [['init'], ['device', 'card'], ['join', '/nowhere'], ['recover']]) {
       const { exitCode, stdout, stderr } = await home.call([...words, '--name', 'a\u202eb'])
@@ -74,29 +74,33 @@ describe('the name of a device', () => {
 describe('a name that another device has', () => {
   const told = '\nAnother device is called anna too. An owner changes that with\n`gitlocket device'
 
-  test('is told to whoever joins, unless that one was removed', { tags: 'slow' }, async () => {
-    const url = bareRemote()
-    const { home, recoveryKey } = await firstMachine(url)
-    const address = await pinned(home, url)
-    const [second, third, fourth, fifth] = [newHome(), newHome(), newHome(), newHome()]
-    const env = { GITLOCKET_RECOVERY_KEY_FILE: home.file('key', recoveryKey) }
-    await second.call(['join', address, '--name', 'anna'], env)
-    const joined = await third.call(['join', address, '--name', 'anna'], env)
-    expect(joined).toMatchObject({ stdout: expect.stringContaining(told), stderr: '' })
-    const recover = ['recover', '--store', third.store, '--name', 'anna']
-    expect((await fourth.call(recover, env)).stdout).toContain(told)
-    const id = String((await third.json('key', 'show'))['device_id'])
-    await third.ok('device', 'rename', id, 'berta')
-    const { data } = await third.json('device', 'list')
-    const others = Array.from(Object.values(Object(data)), (device) => Object(device))
-      .filter(({ name }) => name === 'anna')
-      .map((device) => String(device.id))
-    await third.call(['device', 'remove', ...others, '--yes'])
-    expect(await fifth.call(recover, env)).toMatchObject({
-      exitCode: 0,
-      stdout: expect.not.stringContaining('Another device'),
-    })
-  })
+  test(
+    'is reported to a device that joins, unless the other one was removed',
+    { tags: 'slow' },
+    async () => {
+      const url = bareRemote()
+      const { home, recoveryKey } = await firstMachine(url)
+      const address = await pinned(home, url)
+      const [second, third, fourth, fifth] = [newHome(), newHome(), newHome(), newHome()]
+      const env = { GITLOCKET_RECOVERY_KEY_FILE: home.file('key', recoveryKey) }
+      await second.call(['join', address, '--name', 'anna'], env)
+      const joined = await third.call(['join', address, '--name', 'anna'], env)
+      expect(joined).toMatchObject({ stdout: expect.stringContaining(told), stderr: '' })
+      const recover = ['recover', '--store', third.store, '--name', 'anna']
+      expect((await fourth.call(recover, env)).stdout).toContain(told)
+      const id = String((await third.json('key', 'show'))['device_id'])
+      await third.ok('device', 'rename', id, 'berta')
+      const { data } = await third.json('device', 'list')
+      const others = Array.from(Object.values(Object(data)), (device) => Object(device))
+        .filter(({ name }) => name === 'anna')
+        .map((device) => String(device.id))
+      await third.call(['device', 'remove', ...others, '--yes'])
+      expect(await fifth.call(recover, env)).toMatchObject({
+        exitCode: 0,
+        stdout: expect.not.stringContaining('Another device'),
+      })
+    },
+  )
 })
 
 describe('the name of a device is shown', () => {

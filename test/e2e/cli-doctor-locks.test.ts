@@ -45,7 +45,7 @@ async function doctor(home: Home): Promise<Readonly<Record<string, Check>>> {
 }
 
 test(
-  'doctor says whether the holder of the lock runs, is stopped or has ended',
+  'doctor reports whether the holder of the lock runs, is stopped or has ended',
   { tags: 'slow' },
   async () => {
     const home = await newHomeWithStore()
@@ -77,7 +77,7 @@ test(
 )
 
 test.skipIf(containers.missing)(
-  `doctor says the same of a process in another container${containers.note}`,
+  `doctor reports the same of a process in another container${containers.note}`,
   { tags: 'slow' },
   async () => {
     const home = await newHomeWithStore()

@@ -136,7 +136,7 @@ describe('doctor', () => {
   )
 
   test(
-    'names a damaged journal, and what is intact on both sides of the damage',
+    'names a damaged journal, and the intact commits on both sides of the damage',
     { tags: 'slow' },
     async () => {
       const home = await newHomeWithStore()

@@ -29,7 +29,7 @@ import {
 
 const anyText = ['--text', 'a']
 
-/** Nothing on standard output; on standard error the sentence, and a line that says what to do. */
+/** Standard output is empty; standard error has the sentence, and a line with the next step. */
 function refusal(exitCode: number, sentence: RegExp): Ended {
   const form = new RegExp(`^(?=[^]*${sentence.source})gitlocket: [^\\n]+\\n[^]*hint: [^\\n]+\\n$`)
   return { exitCode, stdout: '', stderr: expect.stringMatching(form) }

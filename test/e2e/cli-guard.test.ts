@@ -94,7 +94,7 @@ describe('guard allow', () => {
     expect(JSON.parse(inPath.stderr).error.sha256).toBeUndefined()
   })
 
-  test('is taken back by guard revoke, and what was written stays', async () => {
+  test('is taken back by guard revoke, and written texts are kept', async () => {
     const home = await newHomeWithTexts()
     await home.ok('guard', 'allow', sha256.toUpperCase())
     await home.ok('create', 'a.md', '--file', 'text')

@@ -132,7 +132,7 @@ describe('key passwd', () => {
     },
   )
 
-  test('--remove where there is none says so, asks nothing and writes nothing', async () => {
+  test('--remove without a passphrase reports that, asks nothing and writes nothing', async () => {
     const home = await newHomeWithStore()
     expect(await home.ok('key', 'passwd', '--remove')).toBe('There is no passphrase\n')
     const json = await home.json('key', 'passwd', '--remove', '--yes')
@@ -302,7 +302,7 @@ describe('key rotate, quota and operator', () => {
     expect(stderr).toContain('a number of devices from 0 to 250')
   })
 
-  test('operator makes a secret that recovers what is made with it', { tags: 'slow' }, async () => {
+  test('operator makes a secret that recovers stores made with it', { tags: 'slow' }, async () => {
     const home = newHome()
     const secret = String((await home.json('key', 'operator'))['operator_secret'])
     expect(secret).toMatch(/^GLKO1-(?:\w{7}-){7}\w{7}$/)

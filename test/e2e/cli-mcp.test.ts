@@ -73,7 +73,7 @@ describe.each(eras)('the official client in the protocol %s', { tags: 'slow' }, 
   })
 })
 
-test('what was asked before the input ended is answered', { tags: 'slow' }, async () => {
+test('answers requests that came before the input ended', { tags: 'slow' }, async () => {
   const home = await newHomeWithStore()
   const many = Array.from({ length: 200 }, (_, index) =>
     call(index + 1, 'memory_write', { path: `/memories/${index}.md`, content: `${index}` }),
@@ -206,7 +206,7 @@ test('--session names the session, and --json has no meaning', { tags: 'slow' },
 })
 
 describe('--sync', { tags: 'slow' }, () => {
-  test('sends what was written, at the end at the latest', async () => {
+  test('sends new commits, at the end at the latest', async () => {
     const home = await newHomeWithStore()
     await home.ok('remote', 'add', 'origin', bareRemote())
     const input = opening + call(1, 'memory_write', { path: '/memories/a.md', content: 'a' })
@@ -217,7 +217,7 @@ describe('--sync', { tags: 'slow' }, () => {
     expect(remotes[0]).toMatchObject({ unsent_commits: 0 })
   })
 
-  test('tells a remote that fails, and goes on', async () => {
+  test('reports a remote that fails, and continues', async () => {
     const home = await newHomeWithStore()
     const url = bareRemote()
     await home.ok('remote', 'add', 'origin', url)

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { newHomeWithStore } from './cli-process.ts'
 
 describe('restore', () => {
-  test('without --to brings back the last content of what was deleted', async () => {
+  test('without --to restores the last content of a deleted memory', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one\n')
     await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'two')
@@ -52,7 +52,7 @@ describe('show', () => {
 })
 
 describe('log', () => {
-  test('calls a move a move, and says where the memory of an old path is', async () => {
+  test('calls a move a move, and names the new path of a memory', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'a.md', '--text', 'one\n')
     await home.ok('mv', 'a.md', 'd/b.md')
@@ -70,7 +70,7 @@ describe('log', () => {
     expect(stderr).toBe('/a.md moved to /d/b.md: `gitlocket log /d/b.md` continues there\n')
   })
 
-  test('says where a directory has moved, and nothing about what is deleted', async () => {
+  test('names the new path of a directory, and nothing for deleted memories', async () => {
     const home = await newHomeWithStore()
     await home.ok('create', 'd/a.md', '--text', 'one\n')
     await home.ok('mv', 'd', 'e/f')

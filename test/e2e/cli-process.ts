@@ -86,7 +86,7 @@ export class Home {
     return { ...base, ...this.variables, ...env }
   }
 
-  /** A file in the home, outside the store, that nobody else can read. */
+  /** A file in the home, outside the store, that no one else can read. */
   file(name: string, content: string | Uint8Array): string {
     const path = join(this.directory, name)
     mkdirSync(join(path, '..'), { recursive: true })

@@ -54,7 +54,7 @@ async function expectWhole(home: Home): Promise<void> {
 
 describe('redact', () => {
   test(
-    'erases one version: the row stays, and the text is proven absent',
+    'erases one version: the row is kept, and the text is proven absent',
     { tags: 'slow' },
     async () => {
       const home = await homeWithLeak()
@@ -116,7 +116,7 @@ describe('redact', () => {
     expect(again).toBe('Nothing to redact\n')
   })
 
-  test('a repeated call changes nothing and says so', async () => {
+  test('a repeated call changes nothing and reports that', async () => {
     const home = await homeWithLeak()
     await home.call(['redact', '--session', 's1', '--yes'])
     const { head } = await home.json('status')
@@ -318,7 +318,7 @@ test('a list of another identity is named, and left to it', { tags: 'slow' }, as
   const asked = await home.call(['redact', '--matching', 'nowhere', '--yes', '--json'], other)
   expect(JSON.parse(asked.stdout)).toMatchObject({ objects_to_erase: 0, foreign_lists: 1 })
   expect(stockGit(['cat-file', '-t', dead], home.store)).toBe('blob\n')
-  // As the text says: its own identity erases it.
+  // As the text promises: its own identity erases it.
   expect(await home.ok('compact')).not.toMatch(waits)
   expect(existsSync(list)).toBe(false)
   const found = stockGit(['cat-file', '--batch-check'], home.store, `${dead}\n`)

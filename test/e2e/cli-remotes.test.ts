@@ -109,7 +109,7 @@ describe('an auditor', () => {
     )
   })
 
-  test('that becomes a reader can read what was written before', { tags: 'slow' }, async () => {
+  test('that becomes a reader can read earlier texts', { tags: 'slow' }, async () => {
     const { owner, id, card } = await machines()
     await owner.ok('device', 'add', card, '--role', 'auditor', '--fingerprint', id)
     expect(await owner.ok('device', 'role', id, 'reader')).toContain('with earlier content')
@@ -164,7 +164,7 @@ describe('an https remote', () => {
   const user = { username: 'me', password: 'secret' }
 
   test.skipIf(openssl.missing)(
-    `says which variable names certificates, then which the token${openssl.note}`,
+    `names the variable for certificates, then the one for the token${openssl.note}`,
     { tags: 'slow' },
     async () => {
       const home = await newHomeWithStore()
@@ -200,7 +200,7 @@ describe('an https remote', () => {
 })
 
 describe('join, before the card of this machine has come to the remote,', () => {
-  test('says who has to sync, and leaves nothing', { tags: 'slow' }, async () => {
+  test('names the owner that must sync, and leaves no files', { tags: 'slow' }, async () => {
     const { owner, other, id, card, remote } = await machines()
     const early = await other.call(['join', await pinned(owner, remote)])
     expect(early).toMatchObject({
@@ -220,7 +220,7 @@ describe('join, before the card of this machine has come to the remote,', () => 
   })
 
   test.skipIf(terminal.missing)(
-    `says so before it asks for a secret${terminal.note}`,
+    `reports that before it asks for a secret${terminal.note}`,
     { tags: 'slow' },
     async () => {
       const { owner, other, remote } = await machines()

@@ -134,35 +134,39 @@ describe('undo', () => {
     },
   )
 
-  test('leaves what cannot be separated, says so, and exits with 4', { tags: 'slow' }, async () => {
-    const home = await newHomeWithStore()
-    await home.ok('create', 'a.md', '--text', 'one\n')
-    await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'evil', '--actor', 'mallory')
-    await home.ok('create', 'trap.md', '--text', 'evil', '--actor', 'mallory')
-    await home.ok('str-replace', 'a.md', '--old', 'evil', '--new', 'evil indeed')
-    const plan = await home.call(['undo', '--actor', 'mallory', '--dry-run', '--json'])
-    expect(plan.exitCode).toBe(4)
-    expect(JSON.parse(plan.stdout)).toMatchObject({
-      dry_run: true,
-      changed: false,
-      steps: [{ path_before: '/trap.md', path_after: null }],
-      left: [{ path: '/a.md', reason: 'overlap' }],
-    })
-    const done = await home.call(['undo', '--actor', 'mallory'])
-    expect(done).toEqual({
-      exitCode: 4,
-      stdout:
-        'Changed 1 memory\n  deleted   /trap.md\n' +
-        'Left 1 memory unchanged:\n' +
-        '  left      /a.md: later edits by others touch the same lines\n' +
-        'Next: `gitlocket blame /a.md` shows who wrote which line; edit the memory, or restore ' +
-        'an earlier version of it\n',
-      stderr: '',
-    })
-    const again = await home.call(['undo', '--actor', 'mallory'])
-    expect([again.exitCode, again.stdout]).toEqual([4, expect.stringMatching(/^Left 1 memory/)])
-    expect(await home.ok('cat', 'a.md')).toBe('evil indeed\n')
-  })
+  test(
+    'leaves memories that cannot be separated, lists them, and exits with 4',
+    { tags: 'slow' },
+    async () => {
+      const home = await newHomeWithStore()
+      await home.ok('create', 'a.md', '--text', 'one\n')
+      await home.ok('str-replace', 'a.md', '--old', 'one', '--new', 'evil', '--actor', 'mallory')
+      await home.ok('create', 'trap.md', '--text', 'evil', '--actor', 'mallory')
+      await home.ok('str-replace', 'a.md', '--old', 'evil', '--new', 'evil indeed')
+      const plan = await home.call(['undo', '--actor', 'mallory', '--dry-run', '--json'])
+      expect(plan.exitCode).toBe(4)
+      expect(JSON.parse(plan.stdout)).toMatchObject({
+        dry_run: true,
+        changed: false,
+        steps: [{ path_before: '/trap.md', path_after: null }],
+        left: [{ path: '/a.md', reason: 'overlap' }],
+      })
+      const done = await home.call(['undo', '--actor', 'mallory'])
+      expect(done).toEqual({
+        exitCode: 4,
+        stdout:
+          'Changed 1 memory\n  deleted   /trap.md\n' +
+          'Left 1 memory unchanged:\n' +
+          '  left      /a.md: later edits by others touch the same lines\n' +
+          'Next: `gitlocket blame /a.md` shows who wrote which line; edit the memory, or restore ' +
+          'an earlier version of it\n',
+        stderr: '',
+      })
+      const again = await home.call(['undo', '--actor', 'mallory'])
+      expect([again.exitCode, again.stdout]).toEqual([4, expect.stringMatching(/^Left 1 memory/)])
+      expect(await home.ok('cat', 'a.md')).toBe('evil indeed\n')
+    },
+  )
 
   test('takes a span of time', async () => {
     const home = await newHomeWithStore()

@@ -107,7 +107,7 @@ test('an auditor with a restored clone is told how to accept it', { tags: 'slow'
 })
 
 test(
-  'a damaged list of what is left out is replaced as the hint says',
+  'a damaged list of left-out records is replaced by the hinted command',
   { tags: 'slow' },
   async () => {
     const { second } = await demotedMachine()

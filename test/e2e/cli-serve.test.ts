@@ -111,7 +111,7 @@ describe('serve', { tags: 'slow' }, () => {
     )
   })
 
-  test('goes on without a reader of its log', async () => {
+  test('continues without a reader of its log', async () => {
     const home = newHome()
     const server = await serve(home)
     server.child.stderr?.destroy()
@@ -279,7 +279,7 @@ describe('a server refuses', { tags: 'slow' }, () => {
     },
   )
 
-  test('to start on stores whose identity is gone, and takes that as a variable', async () => {
+  test('to start on stores whose identity is missing, and takes one from a variable', async () => {
     const home = newHome()
     await newKey(home)
     const text = readFileSync(home.identityFile, 'utf8')

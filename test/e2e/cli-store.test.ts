@@ -80,7 +80,7 @@ describe('compact', () => {
 
 describe('expire', () => {
   test(
-    'deletes what was not changed for long, as an ordinary change',
+    'deletes memories that were not changed for long, as an ordinary change',
     { tags: 'slow' },
     async () => {
       const home = await newHomeWithStore()

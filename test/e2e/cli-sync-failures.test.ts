@@ -78,7 +78,7 @@ describe('a remote that holds another store', () => {
     },
   )
 
-  test('push says to pull first', { tags: 'slow' }, async () => {
+  test('push asks to pull first', { tags: 'slow' }, async () => {
     const { home, remote, before } = await beforeAnother()
     const { exitCode, stderr } = await home.call(['push'])
     expect([exitCode, stderr]).toEqual([
@@ -150,7 +150,7 @@ describe('a remote that was tampered with', () => {
   })
 
   test(
-    'a foreign commit is kept beside redactions too, if it holds nothing of them',
+    'a foreign commit is kept in addition to redactions, if it holds none of their texts',
     { tags: 'slow' },
     async () => {
       const { first, remote } = await newPair()
@@ -287,7 +287,7 @@ describe('a missing remote or store', () => {
     expect([exitCode, stderr]).toEqual([NOT_FOUND, expect.stringContaining(`hint: ${hint}\n`)])
   })
 
-  test('joining an empty remote says what to send and from where', async () => {
+  test('joining an empty remote names the commands that send the store', async () => {
     const home = newHome()
     const { recovery_key: made, memory_store_id: id } = await newHome().json('init')
     const key = String(made)

@@ -59,7 +59,7 @@ describe('row 8: a second machine', () => {
   )
 
   test(
-    'by passphrase needs the id of the store where nobody can confirm it',
+    'by passphrase needs the id of the store where no one can confirm it',
     { tags: 'slow' },
     async () => {
       const second = newHome()
@@ -94,7 +94,7 @@ describe('sync', () => {
     expect(await first.ok('push')).toContain('nothing to do')
   })
 
-  test('--exit-code says whether anything moved', { tags: 'slow' }, async () => {
+  test('--exit-code reports whether anything moved', { tags: 'slow' }, async () => {
     const { first, second } = await newPair()
     expect((await first.run(detailed)).exitCode).toBe(NOTHING_TO_DO)
     await second.ok('create', 'more.md', '--text', 'more')
@@ -112,7 +112,7 @@ describe('sync', () => {
   })
 
   test(
-    'keeps both sides of an edit, lists it, and --exit-code says so',
+    'keeps both sides of an edit, lists it, and --exit-code reports it',
     { tags: 'slow' },
     async () => {
       const { first, second } = await newPair()
@@ -221,7 +221,7 @@ describe('sync', () => {
   )
 
   test(
-    'with an unreachable remote says offline, and local work continues',
+    'with an unreachable remote reports offline, and local work continues',
     { tags: 'slow' },
     async () => {
       const { first } = await newPair()
@@ -235,7 +235,7 @@ describe('sync', () => {
   )
 
   test(
-    'of a redaction that the remote refuses says what to do, and loses nothing',
+    'of a redaction that the remote refuses names the next step, and loses nothing',
     { tags: 'slow' },
     async () => {
       const { first: home, remote } = await newPair()

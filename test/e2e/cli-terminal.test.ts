@@ -20,7 +20,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
   })
 
   test(
-    'log goes through the pager, which gets the text through a pipe and writes no file',
+    'log uses the pager, which gets the text through a pipe and writes no file',
     { tags: 'slow' },
     () => {
       const script = 'echo "$LESSHISTFILE $LESSSECURE $LESS" > pager-saw; cat >> pager-saw'

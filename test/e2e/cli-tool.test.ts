@@ -105,7 +105,7 @@ describe('a stream', { tags: 'slow' }, () => {
     expect([stderr, exitCode]).toEqual(['', 0])
   })
 
-  test('goes on after a line that is too long', async () => {
+  test('continues after a line that is too long', async () => {
     const home = await newHomeWithStore()
     const bridge = streaming(home)
     const long = create('a', 'x'.repeat(16 * 2 ** 20))
@@ -151,7 +151,7 @@ describe('a stream', { tags: 'slow' }, () => {
     },
   )
 
-  test('keeps what it answered when it is killed, or its reader goes away', async () => {
+  test('keeps answered changes when it is killed, or its reader ends', async () => {
     const home = await newHomeWithStore()
     const killed = streaming(home)
     expect(await killed.ask(create('a'))).toBe(created('a'))

@@ -32,7 +32,7 @@ describe('two owners who change the keyring', () => {
     expect((await first.json('status'))['head']).toBe((await second.json('status'))['head'])
   })
 
-  /** Has the remote show what it is now again, and back. */
+  /** Has the remote show its present state again, and back. */
   function hider(remote: string): () => void {
     const old = `${remote}.old`
     cpSync(remote, old, { recursive: true })
@@ -64,7 +64,7 @@ describe('two owners who change the keyring', () => {
     expect((await first.json('status'))['head']).toBe((await second.json('status'))['head'])
   })
 
-  test('apart, keep what is here and have the other’s devices added again', async () => {
+  test('apart, keep the local side and have the other’s devices added again', async () => {
     const { first, second, remote } = await newPair()
     const card = await newCard(first)
     const swap = hider(remote)

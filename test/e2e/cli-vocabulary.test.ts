@@ -95,7 +95,7 @@ const calls: readonly Call[] = [
   ['--store elsewhere join URL#STORE --trust-first-contact', 'join'],
 ]
 
-test('every answer is a page or says its type', { tags: 'slow' }, async () => {
+test('every answer is a page or has a type', { tags: 'slow' }, async () => {
   const [home, other] = [newHome(), newHome()]
   const card = await other.json('device', 'card')
   const filled: Record<string, string> = {
@@ -123,7 +123,7 @@ test('every answer is a page or says its type', { tags: 'slow' }, async () => {
 
 test('every command is among them', async () => {
   const called = calls.map(([words]) => words.replace(/^--store \S+ /, ''))
-  // One speaks a protocol, the other says its address first (cli-console.test.ts).
+  // One speaks a protocol, the other prints its address first (cli-console.test.ts).
   const others = new Set(['mcp', 'console'])
   const answering = (await loadCommands()).filter(({ name }) => !others.has(name))
   const missing = answering.filter(({ name }) => !called.some((one) => isCallOf(one, name)))

@@ -134,7 +134,7 @@ describe.skipIf(terminal.missing)(`on a terminal${terminal.note}`, () => {
   )
 
   test(
-    'create of a path that is taken says so before the editor opens',
+    'create refuses a path that is taken before the editor opens',
     { tags: 'slow' },
     async () => {
       const home = await newHomeWithStore()

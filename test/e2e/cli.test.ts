@@ -24,7 +24,7 @@ describe('the first five minutes', () => {
     expect(statSync(home.store).mode & 0o777).toBe(0o700)
   })
 
-  test('init again changes nothing and says so', async () => {
+  test('init again changes nothing and reports that', async () => {
     const home = await newHomeWithStore()
     const identity = readFileSync(home.identityFile, 'utf8')
     const head = (await home.json('status'))['head']

@@ -9,7 +9,7 @@ const QUIET_MS = 400
 const REDRAW_MS = 100
 const BAR_CELLS = 24
 
-/** Runs `work` with a callback that draws, and the signal of Ctrl-C. Empties the line at the end. */
+/** Runs `work` with a callback that draws, and the signal of Ctrl-C. Clears the line at the end. */
 export async function withProgress<T>(
   context: Context,
   title: string,

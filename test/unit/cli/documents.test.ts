@@ -11,7 +11,7 @@ import { git } from '../../support/temporary.ts'
 
 const commands = await loadCommands()
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-/** Without what is made of the table, and the format, which shows subjects of commits. */
+/** Without the generated CLI.md, and the format, which shows subjects of commits. */
 const documents = git(['ls-files', '-z', '*.md'], root)
   .split('\0')
   .filter((path) => !['', 'docs/CLI.md', 'docs/FORMAT.md'].includes(path))
@@ -24,7 +24,7 @@ function wordsOf(command: string): readonly string[] {
   return words.map((word) => word.replaceAll(/^['"]|['"]$/g, '')).slice(1)
 }
 
-/** What the command line says against it; undefined if it takes it. */
+/** Why the command line refuses it; undefined if it takes it. */
 async function problemOf(command: string): Promise<string | undefined> {
   try {
     await parseCommandLine(wordsOf(command))

@@ -5,7 +5,7 @@ import { repeat } from '../../../src/cli/machine/repeat.ts'
 
 const SECONDS = 60
 
-/** When turns begin, ms after the first; `well` says for each turn whether it succeeds. */
+/** When turns begin, ms after the first; `well` tells for each turn whether it succeeds. */
 async function startsOf(well: readonly boolean[], random: number): Promise<readonly number[]> {
   const controller = new AbortController()
   const { signal } = controller

@@ -28,7 +28,7 @@ test('versions that may hold a text are named, and are no success', () => {
   })
 })
 
-test('an object that is left is named beside them', () => {
+test('a remaining object is named in addition to them', () => {
   const left = { place: 'object', objectId: 'ab', versionId: 'memver_0' } as const
   const text = residueLines({ ...nothing, found: [left], builtOnRedacted: [suspect] }).join('\n')
   expect(text).toMatch(/FOUND in 1 place\n {2}object ab memver_0\n1 version was written on/)

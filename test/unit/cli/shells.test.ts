@@ -1,4 +1,4 @@
-// What is made from the table of commands for shells and terminals: help and completion.
+// Help and completion, which are made from the table of commands.
 
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

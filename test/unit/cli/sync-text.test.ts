@@ -38,7 +38,7 @@ const change: LateChange = {
   versions: [version],
 }
 
-test('a sync without changes says only that', () => {
+test('a sync without changes reports only that', () => {
   expect(reportText(quiet)).toBe('origin: nothing to do\n  words one two\n')
   expect(reportJson(quiet)).toMatchObject({ pending_devices: [], late_changes: [] })
 })

@@ -1,4 +1,4 @@
-// Answers and messages are well-formed Unicode, also where they repeat half a surrogate pair.
+// Answers and messages are well-formed Unicode, even if they repeat half a surrogate pair.
 
 import { expect, test } from 'vitest'
 import { memoryTool } from '../../../src/anthropic/memory-tool.ts'
@@ -25,7 +25,7 @@ test('an error repeats no half pair, in its message, its details and its hint', 
   expect(strings.filter((text) => !text.isWellFormed())).toEqual([])
 })
 
-test('a JSON answer has none', () => {
+test('a JSON answer has no lone surrogate', () => {
   const text = answerText({ text: '', json: { data: [{ path: half }] } }, true, false)
   expect(JSON.parse(text)).toEqual({ data: [{ path: 'a\ufffdb' }] })
 })

@@ -4,8 +4,7 @@
 
 import { expect, test } from 'vitest'
 import { utf8 } from '../../src/bytes.ts'
-import { parseGraph } from '../../src/cli/import/knowledge-graph.ts'
-import { entityFiles } from '../../src/cli/import/mcp-memory.ts'
+import { entityFiles, parseGraph } from '../../src/cli/import/mcp-memory.ts'
 import { importAnswer } from '../../src/cli/import/report.ts'
 
 const MANY = 200_000

@@ -9,11 +9,10 @@ import { listReportedDevices } from '../../store/report/access-events.ts'
 import { type AuditReport, reportAsAuditor } from '../../store/report/audit-report.ts'
 import type { Operation } from '../operation.ts'
 import { reportCsv } from '../report-csv.ts'
-import { reportFields } from './audit.ts'
 import type { InputOf, QuestionName, ResultOf } from './contract.ts'
 import type { ListedDevice } from './devices.ts'
 import { readingIn } from './operation.ts'
-import type { Overview } from './store.ts'
+import { type Overview, reportFields } from './store.ts'
 import { type ConsoleSubject, answer } from './subject.ts'
 
 /** Where the trail is, and who audits it. */

@@ -1,6 +1,5 @@
 // The catalogue of the console: everything that a member's console answers.
 
-import { auditOperations } from './audit.ts'
 import { devicesOperations } from './devices.ts'
 import { historyOperations } from './history.ts'
 import { memoriesOperations } from './memories.ts'
@@ -15,5 +14,4 @@ export const operations = {
   ...revertsOperations,
   ...redactionOperations,
   ...devicesOperations,
-  ...auditOperations,
 }

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { utf8 } from '../../../src/bytes.ts'
-import { parseGraph } from '../../../src/cli/import/knowledge-graph.ts'
+import { parseGraph } from '../../../src/cli/import/mcp-memory.ts'
 
 const ada = { type: 'entity', name: 'Ada', entityType: 'person', observations: ['writes'] }
 const knows = { type: 'relation', from: 'Ada', to: 'Bob', relationType: 'knows' }

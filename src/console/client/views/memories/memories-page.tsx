@@ -5,8 +5,8 @@ import { isPast, overview } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { Heading, writerOf } from '../../parts/labels.tsx'
 import { countOf, relativeTime, sizeText } from '../../parts/times.ts'
-import { outcomeOf } from '../merges/outcome.ts'
-import { timeZone } from '../timeline/filter.ts'
+import { outcomeOf } from '../merges/merges-page.tsx'
+import { timeZone } from '../timeline/filter.tsx'
 
 const MERGES_SHOWN = 5
 const GROUPS_SHOWN = 8

@@ -11,7 +11,6 @@ import { ListTable } from '../../parts/list-table.tsx'
 import { Slices } from '../../parts/pager.tsx'
 import { absoluteTime, relativeTime } from '../../parts/times.ts'
 import { MergeTable } from './merge-table.tsx'
-import { outcomeOf } from './outcome.ts'
 
 /** More are not listed: the history of a memory shows each merge, too. */
 const MERGES_MAX = 1000
@@ -167,4 +166,21 @@ function Texts({ view }: { readonly view: MergeView }) {
 function lackOf({ redactedAt, content }: MergeView['inputs'][number]): string {
   if (redactedAt !== undefined) return ', redacted'
   return content === undefined ? ', deleted' : ''
+}
+
+const WORDS: Readonly<Record<MergeRow['combination'], string>> = {
+  combined: 'Both texts were combined',
+  kept: 'One of the texts was kept',
+  deleted: 'Both sides had deleted it',
+  redacted: 'The text is redacted',
+}
+
+/** The effect of a merge on a memory, in words. */
+export function outcomeOf({ combination, inputs, joined, movedFrom }: MergeRow): string {
+  const parts = [
+    inputs.length < 2 && combination === 'kept' ? undefined : WORDS[combination],
+    joined === undefined ? undefined : 'Another memory of the same path was joined into it',
+    movedFrom === undefined ? undefined : `Moved aside from ${movedFrom}, which was taken`,
+  ]
+  return parts.filter((part) => part !== undefined).join('. ')
 }

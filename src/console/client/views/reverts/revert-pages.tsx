@@ -8,7 +8,7 @@ import { useAsk } from '../../core/use-ask.ts'
 import { Field, submitting, TimeFields, type TimeSpan } from '../../parts/field.tsx'
 import { Heading } from '../../parts/labels.tsx'
 import { absoluteTime } from '../../parts/times.ts'
-import { timelineFilter } from '../timeline/filter.ts'
+import { timelineFilter } from '../timeline/filter.tsx'
 import { RevertView } from './revert-view.tsx'
 
 interface UndoPageProps {

@@ -10,7 +10,7 @@ import { Failure, Heading } from '../../parts/labels.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Pager, usePages } from '../../parts/pager.tsx'
 import { longSpanText } from '../../parts/times.ts'
-import { timelineFilter, writerFilter } from '../timeline/filter.ts'
+import { timelineFilter, writerFilter } from '../timeline/filter.tsx'
 
 type By = 'session' | 'actor'
 

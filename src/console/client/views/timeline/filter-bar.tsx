@@ -4,8 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { TimelineFilter } from '../../../../api/console/contract.ts'
 import { Choice, Field, submitting, TimeFields } from '../../parts/field.tsx'
 import { absoluteTime } from '../../parts/times.ts'
-import { useDeviceNames } from './device-names.tsx'
-import { filterBy, timelineFilter } from './filter.ts'
+import { filterBy, timelineFilter, useDeviceNames } from './filter.tsx'
 
 export function FilterBar() {
   return (

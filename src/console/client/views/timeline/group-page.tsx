@@ -8,9 +8,8 @@ import { ChangeTree } from '../../parts/change-tree.tsx'
 import { Heading, Pending } from '../../parts/labels.tsx'
 import { countOf, dayText, spanText } from '../../parts/times.ts'
 import { VersionsDiff } from '../../parts/versions-diff.tsx'
-import { useDeviceNames } from './device-names.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { effectiveFilter, timelineFilter, timeZone } from './filter.ts'
+import { effectiveFilter, timeZone, timelineFilter, useDeviceNames } from './filter.tsx'
 
 export function GroupPage({ versionId }: { readonly versionId: string }) {
   const filter = effectiveFilter.value

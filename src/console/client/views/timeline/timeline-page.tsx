@@ -8,9 +8,15 @@ import { isPast } from '../../core/state.ts'
 import { Failure, Heading, writerOf } from '../../parts/labels.tsx'
 import { Pager, usePages } from '../../parts/pager.tsx'
 import { countOf, dayText, spanText } from '../../parts/times.ts'
-import { DeviceNames, useDeviceNames } from './device-names.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { effectiveFilter, filterBy, timeZone, writerFilter } from './filter.ts'
+import {
+  DeviceNames,
+  effectiveFilter,
+  filterBy,
+  timeZone,
+  useDeviceNames,
+  writerFilter,
+} from './filter.tsx'
 import { GroupPage } from './group-page.tsx'
 
 const GROUPS_A_PAGE = 50

@@ -2,9 +2,12 @@
 // comes back: sessions, paths and actors never enter an address.
 
 import { computed, signal } from '@preact/signals'
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext } from 'preact/hooks'
 import type { Actor, TimelineFilter } from '../../../../api/console/contract.ts'
 import { forgetAtEnd } from '../../core/session.ts'
 import { moment } from '../../core/state.ts'
+import { useAsk } from '../../core/use-ask.ts'
 
 export const timelineFilter = signal<TimelineFilter>({})
 
@@ -35,4 +38,34 @@ export function writerFilter(
   actor: Actor | undefined,
 ): TimelineFilter {
   return session === undefined ? { actorId: actor?.id } : { session }
+}
+
+interface Names {
+  readonly deviceIds: readonly string[]
+  /** The name of a device, or its id. */
+  readonly nameOf: (deviceId: string) => string
+}
+
+const Context = createContext<Names>({ deviceIds: [], nameOf: shortId })
+
+/** The names of devices, for people: rows have their ids. Asked for once for a whole view. */
+export function DeviceNames({ children }: { readonly children: ComponentChildren }) {
+  const { data } = useAsk('devices.list', {})
+  const names = new Map(data?.devices.map(({ deviceId, name }) => [deviceId, name]))
+  const nameOf = (deviceId: string): string => {
+    const name = names.get(deviceId) ?? ''
+    return name === '' ? shortId(deviceId) : name
+  }
+  return (
+    <Context.Provider value={{ deviceIds: [...names.keys()], nameOf }}>{children}</Context.Provider>
+  )
+}
+
+export function useDeviceNames(): Names {
+  return useContext(Context)
+}
+
+/** Its last digits tell ids apart; the first ones are often alike. */
+function shortId(id: string): string {
+  return `…${id.slice(-6)}`
 }

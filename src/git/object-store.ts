@@ -6,7 +6,7 @@ import type { ProcessOwner } from '../disk/process-owner.ts'
 import { assert, StoreError } from '../errors.ts'
 import type { PackExchange } from './exchange.ts'
 import type { GitObject, NewObject, Oid, SizeLimit } from './objects/object.ts'
-import type { Oids } from './objects/oid-set.ts'
+import type { Oids } from './objects/oid-list.ts'
 
 /** One move of the branch and every object that the new commit needs and the store lacks. */
 export interface Transition {

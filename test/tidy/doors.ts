@@ -15,7 +15,6 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'object-store',
     'objects/object',
     'objects/oid-list',
-    'objects/oid-set',
     'pack/pack-set',
     'pack/packer',
     'refs/branch',

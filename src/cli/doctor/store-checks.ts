@@ -3,8 +3,11 @@
 
 import { spawnSync } from 'node:child_process'
 import { mendStore } from '../../api/error-surface.ts'
+import { systemDisk } from '../../disk/disk.ts'
 import { StoreError, hasCode } from '../../errors.ts'
+import { framesOf, type JournalSurvey, surveyJournals } from '../../git/journal/journal-survey.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'
+import { ownDirectoryName } from '../../git/refs/repository.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { Context } from '../call/command.ts'
@@ -26,11 +29,11 @@ import { clockText } from '../text/times.ts'
 import { countText, sizeText } from '../text/words.ts'
 import { fail, failed, ok, type Finding, warn } from './finding.ts'
 import { checkForeignFiles, findForeignFiles } from './foreign-files.ts'
-import { checkJournals } from './journal-checks.ts'
 import { checkLocks } from './lock-checks.ts'
 
 const NOT_A_STORE = 7
 const TAMPERED = 11
+const JOURNAL_DAMAGED = 17
 const PACKS_MANY = 50
 /** Reclaimable space is a warning if it reaches both this size and this share of the packs. */
 const RECLAIMABLE_BYTES = 10_000_000
@@ -269,4 +272,32 @@ function runGit(
       LC_ALL: 'C',
     },
   })
+}
+
+/**
+ * One finding for each damaged journal. Only for a store that was refused for that: a journal in
+ * use by a writer looks damaged too.
+ */
+function checkJournals({ storeDirectory }: Environment): readonly Finding[] {
+  const surveys = surveyJournals(systemDisk, `${storeDirectory}/${ownDirectoryName}`)
+  return [...surveys].flatMap(([name, survey]) => {
+    if (survey.damage === undefined) return []
+    return [fail('Journal', damageText(name, survey, survey.damage), mendStore, JOURNAL_DAMAGED)]
+  })
+}
+
+function damageText(
+  name: string,
+  { before, after }: JournalSurvey,
+  { start, end }: { readonly start: number; readonly end: number },
+): string {
+  const where = end > start ? `bytes ${start} to ${end}` : `cut off at byte ${start}`
+  return (
+    `${ownDirectoryName}/${name} is damaged (${where}); intact are ` +
+    `${commandsText(before)} before that and ${commandsText(after)} after it`
+  )
+}
+
+function commandsText(batches: JournalSurvey['before']): string {
+  return countText(framesOf(batches).length, 'command', 'commands')
 }

@@ -17,10 +17,9 @@ import type { GitFileLockContext } from '../refs/git-file-lock.ts'
 import { listRefs } from '../refs/ref-list.ts'
 import { checkHasNoLinks } from '../refs/repository.ts'
 import { sweepAside } from './emptied-names.ts'
-import { sweepBrokenPacks, sweepFiles } from './purge-files.ts'
 import { type PurgeIntent, reachedByHistory } from './purge-intent.ts'
 import type { PurgeIntents } from './purge-intents.ts'
-import { sweepRefs } from './purge-refs.ts'
+import { sweepBrokenPacks, sweepFiles, sweepRefs } from './purge-sweep.ts'
 
 /** How long a running git may take between writing the two files of a pack. */
 const renameMsMax = 100

@@ -16,8 +16,7 @@ import {
   type Oid,
   type TreeEntry,
 } from '../../git/objects/object.ts'
-import { OidCollector } from '../../git/objects/oid-list.ts'
-import { OidSet } from '../../git/objects/oid-set.ts'
+import { OidCollector, OidSet } from '../../git/objects/oid-list.ts'
 import { KIBIBYTE, MEBIBYTE } from '../../limits.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { decodeCommit, openDetail, readCommitBytes } from '../commits/decoded-commit.ts'

@@ -1,10 +1,12 @@
-// Describes lost changes and objects for users: time, device and paths, as far as the keys of the
-// store open them; an object that does not open has its id alone. Must not write.
+// Opens commits of a damaged store as far as its keys do: describes lost changes and objects for
+// users, with the id alone if they do not open, and finds redactions. Must not write.
 
+import { toHex } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { treeOf } from '../../format/commit.ts'
 import { formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
+import type { Erased } from '../../git/repair/repair-site.ts'
 import {
   decodeCommit,
   type DecodedCommit,
@@ -14,7 +16,7 @@ import {
 } from '../commits/decoded-commit.ts'
 import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import type { MissingObject } from './object-closure.ts'
+import { closureOf, findCommit, type MissingObject } from './object-closure.ts'
 import type { LostChange, LostObject } from './report.ts'
 
 export interface OpenSource {
@@ -54,6 +56,40 @@ export function* redactedIn(
     for (const { versionId } of record.rows) found.add(versionId)
   }
   return found
+}
+
+/**
+ * Finds the commits that redactions have rewritten, by a record that the history has too, and the
+ * objects that only they reach. `commits` are all readable commits, `kept` the objects that the
+ * head reaches.
+ */
+export async function findErased(
+  source: OpenSource,
+  commits: readonly Oid[],
+  kept: ReadonlySet<Oid>,
+  signal: AbortSignal | undefined,
+): Promise<Erased> {
+  const records = new Set(commits.flatMap((oid) => (kept.has(oid) ? hashOf(source, oid) : [])))
+  const rewritten = [...new Set(commits)].filter((oid) => {
+    return !kept.has(oid) && hashOf(source, oid).some((record) => records.has(record))
+  })
+  const tips = new Set(rewritten)
+  for (const oid of rewritten) {
+    for (const parent of findCommit(source.objects, oid)?.parents ?? []) tips.delete(parent)
+  }
+  const dead = new Set<Oid>()
+  for (const tip of tips) {
+    for (const oid of (await closureOf(source.objects, tip, signal)).oids) {
+      if (!kept.has(oid)) dead.add(oid)
+    }
+  }
+  return { commits: rewritten, dead }
+}
+
+/** The record hash in hex; empty for a commit that cannot be opened. */
+function hashOf(source: OpenSource, oid: Oid): readonly string[] {
+  const opened = open(source, oid)
+  return opened === undefined ? [] : [toHex(opened.hash)]
 }
 
 function open(source: OpenSource, oid: Oid): DecodedCommit | undefined {

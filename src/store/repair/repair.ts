@@ -18,10 +18,9 @@ import type { Epochs } from '../commits/decoded-commit.ts'
 import { journalSecretOf } from '../local/sealed-cache.ts'
 import type { StoreEnvironment, StorePlaces } from '../session/open-options.ts'
 import { isVerdict } from '../sync/report.ts'
-import { erasedBeside } from './erased.ts'
 import { type ChosenHead, HeadSearch, nothingReadable } from './heads.ts'
 import { findKnownStore, LocalState } from './local-state.ts'
-import { describeChange, describeMissing, type OpenSource, redactedIn } from './lost.ts'
+import { describeChange, describeMissing, findErased, type OpenSource, redactedIn } from './lost.ts'
 import { findCommit, type ObjectClosure, closureOf } from './object-closure.ts'
 import type { AnchorFate, LostChange, RepairReport } from './report.ts'
 import { type CopyOptions, openCopy, RepairSource } from './sources.ts'
@@ -228,7 +227,7 @@ class Repair {
     const { epochs } = chosen.sound
     const source = { objects: this.#objects.here, storeId: this.#storeId, epochs }
     const commits = await this.#objects.here.commitIds(this.#options.signal)
-    const erased = await erasedBeside(source, commits, reach.oids, this.#options.signal)
+    const erased = await findErased(source, commits, reach.oids, this.#options.signal)
     await this.#site.replaceIntents(chosen.oid, erased, reach.oids)
     return erased.dead.size
   }

@@ -1,5 +1,5 @@
-// The store as a whole: the overview that the frame of the page shows, the proofs, its remotes and a
-// sync, its settings, and the guard, which refuses texts that seem to hold a secret.
+// The store as a whole: the overview that the frame of the page shows, the proofs, its remotes and
+// a sync, its settings, and the guard, which refuses texts that seem to hold a secret.
 
 import { z } from 'zod'
 import type { Role } from '../../format/directory.ts'

@@ -1,6 +1,6 @@
-// The MCP memory server's knowledge graph (modelcontextprotocol/servers, src/memory): an entity or a
-// relation a line, in JSON. Each entity becomes a memory in Markdown with its relations; relations
-// between other entities share one. A damaged line is reported by its number, without its text.
+// The MCP memory server's knowledge graph (modelcontextprotocol/servers, src/memory): an entity or
+// a relation a line, in JSON. Each entity becomes a memory in Markdown with its relations; the
+// relations between other entities share one. A damaged line is reported by its number only.
 
 import { isUtf8 } from 'node:buffer'
 import { utf8, utf8Text } from '../../bytes.ts'

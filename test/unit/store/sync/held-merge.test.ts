@@ -1,5 +1,5 @@
 // What a former owner redacted or set on an older state waits for an owner, who sees it first
-// (FORMAT §7.4); nobody's writes wait for that.
+// (FORMAT §7.4); no writes wait for that.
 // @module-tag slow
 
 import { expect, test } from 'vitest'

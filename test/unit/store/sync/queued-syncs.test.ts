@@ -1,5 +1,5 @@
 // Syncs that are asked for while one runs: they wait for one more, however many they are, and each
-// has sent what was acknowledged before it was asked for.
+// has sent every write acknowledged before it.
 
 import { expect, test } from 'vitest'
 import { bareRemote, type Clone, firstClone, headOf, put, sync } from '../../../support/clones.ts'

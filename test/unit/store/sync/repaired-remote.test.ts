@@ -1,5 +1,5 @@
 // `sync --repair` and the objects of a remote at a path: the push restores missing ones, and the
-// error says what to delete where some are damaged.
+// error names the files to delete where some are damaged.
 
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// One clone seals all memories again under new keys while another one works: that is no change of
+// One clone seals all memories again under new keys while another one works: this is no edit of
 // its own, so the other clone's changes win without a conflict.
 
 import { expect, test } from 'vitest'

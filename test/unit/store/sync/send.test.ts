@@ -1,5 +1,5 @@
 // The requests with which a machine sends new commits: as few as possible, and never over commits
-// that others have sent meanwhile.
+// that others have sent since.
 
 import { expect, test } from 'vitest'
 import {

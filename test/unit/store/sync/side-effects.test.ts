@@ -1,5 +1,5 @@
-// What a sync reports besides its merge: settings that others replaced, and changes of a version
-// that was redacted meanwhile, which may repeat its text.
+// The report of a sync apart from its merge: settings of others, and changes of a version
+// that was redacted since, which may repeat its text.
 
 import { describe, expect, test } from 'vitest'
 import { allowedTexts, withAllowed } from '../../../../src/store/guard/guard.ts'

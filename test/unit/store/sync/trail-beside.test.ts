@@ -58,8 +58,8 @@ function copyOf({ directory, stateDirectory, identity }: TrailOptions): TrailOpt
 const overtaken = new AsyncLocalStorage<boolean>()
 
 /**
- * A sync that is overtaken: before it takes a lock, holding none, for the `number`th time, somebody
- * else does his work. Undefined if it takes no lock so often.
+ * A sync that is overtaken: before it takes a lock, holding none, for the `number`th time, another
+ * process does its work. Undefined if it takes no lock so often.
  */
 async function syncOvertaken(
   options: TrailOptions,

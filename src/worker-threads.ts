@@ -10,7 +10,7 @@ import { Turns, type WorkOptions, type WorkWatch } from './async.ts'
 import { type ErrorCode, StoreError } from './errors.ts'
 import { cancelledError } from './time-slice.ts'
 
-interface Task<Job> {
+interface JobMessage<Job> {
   readonly job: Job
   /** One shared number: not 0 once the job is cancelled. */
   readonly cancelled: Int32Array<SharedArrayBuffer>
@@ -44,7 +44,7 @@ export interface JobOptions extends WorkOptions {
   readonly cancelMs?: number | undefined
 }
 
-interface Waiting<Result> {
+interface PendingJob<Result> {
   readonly resolve: (result: Result) => void
   readonly reject: (error: Error) => void
   readonly fail: (cause: unknown) => void
@@ -54,7 +54,7 @@ interface Waiting<Result> {
 /** One thread. Keeps the process alive only while it has jobs. */
 export class JobThread<Job, Result> {
   readonly #worker: Worker
-  readonly #waiting: Waiting<Result>[] = []
+  readonly #waiting: PendingJob<Result>[] = []
   #isEnded = false
 
   /**
@@ -81,7 +81,7 @@ export class JobThread<Job, Result> {
   async run(job: Job, options: JobOptions = {}): Promise<Result> {
     const { transfer = [], signal, progress, cancelMs } = options
     if (this.#isEnded) throw stopped(undefined)
-    const task: Task<Job> = { job, cancelled: new Int32Array(new SharedArrayBuffer(4)) }
+    const task: JobMessage<Job> = { job, cancelled: new Int32Array(new SharedArrayBuffer(4)) }
     let timer: NodeJS.Timeout | undefined
     const cancel = (): void => {
       Atomics.store(task.cancelled, 0, 1)
@@ -172,17 +172,17 @@ export class JobPool<Job, Result> {
   }
 }
 
-type Work<Job, Result> = (job: Job, watch: WorkWatch) => Result | Promise<Result>
+type JobFunction<Job, Result> = (job: Job, watch: WorkWatch) => Result | Promise<Result>
 
 /** Called by the module of a thread. `buffersOf` are those of a result that are moved. */
 export function doJobs<Job, Result>(
-  work: Work<Job, Result>,
+  work: JobFunction<Job, Result>,
   buffersOf: (result: Result) => readonly ArrayBuffer[] = () => [],
 ): void {
   const post = (reply: Reply<Result>, transfer: readonly ArrayBuffer[] = []): void => {
     parentPort?.postMessage(reply, transfer)
   }
-  const doJob = async ({ job, cancelled }: Task<Job>): Promise<void> => {
+  const doJob = async ({ job, cancelled }: JobMessage<Job>): Promise<void> => {
     try {
       const result = await work(job, {
         isCancelled: () => Atomics.load(cancelled, 0) !== 0,
@@ -196,7 +196,7 @@ export function doJobs<Job, Result>(
     }
   }
   let last = Promise.resolve()
-  parentPort?.on('message', (task: Task<Job>) => {
+  parentPort?.on('message', (task: JobMessage<Job>) => {
     last = last.then(() => doJob(task))
   })
 }

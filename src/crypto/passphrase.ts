@@ -48,16 +48,11 @@ function checkStretchParameters(parameters: StretchParameters): void {
   )
 }
 
-interface Bounds {
-  readonly floor: number
-  readonly ceiling: number
-}
-
-function isWithin(value: number, { floor, ceiling }: Bounds): boolean {
+function isWithin(value: number, { floor, ceiling }: typeof argon2.passes): boolean {
   return Number.isInteger(value) && value >= floor && value <= ceiling
 }
 
-function range({ floor, ceiling }: Bounds): string {
+function range({ floor, ceiling }: typeof argon2.passes): string {
   return `${floor} to ${ceiling}`
 }
 

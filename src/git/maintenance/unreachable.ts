@@ -170,18 +170,8 @@ function reachedFrom(source: ReachableSource, heads: readonly Oid[], watch: Work
   return reached
 }
 
-interface Tip {
-  readonly oid: Uint8Array
-  readonly number: number
-  readonly type: PackedObject['type']
-}
-
 /** Marks a ref's tags and returns what they reach; undefined if it is missing. */
-function behindTags(
-  source: ReachableSource,
-  head: Uint8Array,
-  mark: (number: number) => void,
-): Tip | undefined {
+function behindTags(source: ReachableSource, head: Uint8Array, mark: (number: number) => void) {
   for (let oid: Uint8Array | undefined = head; oid !== undefined;) {
     const number = source.find(oid)
     if (number === undefined) return undefined
@@ -316,7 +306,7 @@ function walkCommits(
 }
 
 /** Receives the objects that a walk through trees finds. */
-interface TreeVisitor {
+interface ObjectVisitor {
   isKnown(number: number): boolean
   /** Called once for each tree that was not known. */
   tree(number: number): void
@@ -324,7 +314,7 @@ interface TreeVisitor {
   blob(number: number): void
 }
 
-function walkTrees(source: WalkSource, roots: Uint32Array, visitor: TreeVisitor): void {
+function walkTrees(source: WalkSource, roots: Uint32Array, visitor: ObjectVisitor): void {
   const walk = new TreeWalk(source, visitor)
   let successor: number | undefined
   for (const root of roots) {
@@ -336,9 +326,9 @@ function walkTrees(source: WalkSource, roots: Uint32Array, visitor: TreeVisitor)
 
 class TreeWalk {
   readonly #source: WalkSource
-  readonly #visitor: TreeVisitor
+  readonly #visitor: ObjectVisitor
 
-  constructor(source: WalkSource, visitor: TreeVisitor) {
+  constructor(source: WalkSource, visitor: ObjectVisitor) {
     this.#source = source
     this.#visitor = visitor
   }

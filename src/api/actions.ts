@@ -8,7 +8,7 @@ import { checkNewPath, checkPath } from '../format/path.ts'
 import { viewLinesMax } from '../limits.ts'
 import type { Applied, AppliedChanges } from '../store/changes/apply.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
-import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
+import type { MemoryInfo } from '../store/snapshot/live-memory.ts'
 import type { StoreWriter } from '../store/store-writer.ts'
 import {
   countLines,

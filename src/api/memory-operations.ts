@@ -11,7 +11,7 @@ import type { AppliedChanges } from '../store/changes/apply.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
-import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
+import type { MemoryInfo } from '../store/snapshot/live-memory.ts'
 import { storeOperation } from './hosted.ts'
 import { type FieldsOf, parameters, pathText, text } from './schemas.ts'
 import {

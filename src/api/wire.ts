@@ -6,7 +6,7 @@ import type { HostedStore } from '../hosting/catalogue.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
 import type { SearchHit } from '../store/search/search-query.ts'
-import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
+import type { MemoryInfo } from '../store/snapshot/live-memory.ts'
 
 export type Wire = Readonly<Record<string, unknown>>
 

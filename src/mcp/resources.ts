@@ -13,7 +13,7 @@ import type { Mount } from '../memory-tool/mount.ts'
 import { Refusal } from '../memory-tool/refusal.ts'
 import type { Place, ToolSpace } from '../memory-tool/tool-space.ts'
 import type { ListedMemory } from '../store/memories.ts'
-import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
+import type { MemoryInfo } from '../store/snapshot/live-memory.ts'
 
 const SCHEME = 'memory://'
 const PAGE = 100

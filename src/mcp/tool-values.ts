@@ -9,7 +9,7 @@ import type { Version } from '../store/history/versions.ts'
 import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
 import type { RevertStep } from '../store/revert/revert-plan.ts'
 import type { SearchHit } from '../store/search/search-query.ts'
-import type { MemoryInfo } from '../store/snapshot/memory-info.ts'
+import type { MemoryInfo } from '../store/snapshot/live-memory.ts'
 import type { At } from './tool-call.ts'
 
 /** The most characters of a reason that are shown. */

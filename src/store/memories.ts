@@ -8,9 +8,8 @@ import { readMemory } from './history/contents.ts'
 import { isAtOrBelow } from './history/versions.ts'
 import { checkObject } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
-import type { LiveMemory } from './snapshot/live-memory.ts'
-import { describeMemory, type MemoryInfo } from './snapshot/memory-info.ts'
-import { type PathEntry, pathsInOrder } from './snapshot/path-order.ts'
+import { type PathEntry, pathsInOrder } from './snapshot/listing.ts'
+import { type LiveMemory, describeMemory, type MemoryInfo } from './snapshot/live-memory.ts'
 import type { Snapshot } from './snapshot/snapshot.ts'
 
 /** A memory as a list has it. */

@@ -17,8 +17,12 @@ import type { SearchHit, SearchQuery } from './search/search-query.ts'
 import type { StoreSearch } from './search/search.ts'
 import type { StoreSession } from './session/session.ts'
 import { type DirectoryListing, listDirectory } from './snapshot/listing.ts'
-import type { LiveMemory } from './snapshot/live-memory.ts'
-import { describeMemory, type Memory, type MemoryInfo } from './snapshot/memory-info.ts'
+import {
+  type LiveMemory,
+  describeMemory,
+  type Memory,
+  type MemoryInfo,
+} from './snapshot/live-memory.ts'
 import { StoreDevices } from './store-devices.ts'
 import { StoreHistory } from './store-history.ts'
 import { StoreMaintenance } from './store-maintenance.ts'

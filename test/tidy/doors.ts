@@ -36,7 +36,6 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'decoded-commit',
     'divergence',
     'frontier',
-    'height-queue',
     'new-rows',
     'outgoing',
   ],
@@ -85,9 +84,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'store/revert': ['restore', 'revert', 'revert-plan', 'undo'],
   'store/search': ['query-words', 'regex-turns', 'search', 'search-query', 'snippet'],
   'store/session': [
-    'current-head',
     'freshness',
-    'held-texts',
     'one-state',
     'open-options',
     'open-session',

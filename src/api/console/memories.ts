@@ -12,7 +12,7 @@ import type {
 import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { mergeEdits } from '../../store/merge/content-merge.ts'
-import type { MemoryInfo } from '../../store/snapshot/memory-info.ts'
+import type { MemoryInfo } from '../../store/snapshot/live-memory.ts'
 import { type LineCounts, countChangedLines } from '../../text/line-counts.ts'
 import { checkNotCancelled } from '../../time-slice.ts'
 import {

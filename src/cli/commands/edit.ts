@@ -11,7 +11,7 @@ import { attempt, textOf, writeSecretFile } from '../../home/files.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { mergeEdits } from '../../store/merge/content-merge.ts'
-import type { Memory } from '../../store/snapshot/memory-info.ts'
+import type { Memory } from '../../store/snapshot/live-memory.ts'
 import type { MergePart } from '../../text/text-merge.ts'
 import {
   CommandError,

@@ -2,7 +2,7 @@
 // use them. Names come from agents and from other machines: they are shown as quoted data in a text
 // of bounded length, in which nothing can pass for a sentence of ours. Pure.
 
-import type { MemoryInfo } from '../../store/snapshot/memory-info.ts'
+import type { MemoryInfo } from '../../store/snapshot/live-memory.ts'
 import { timeAgo } from '../text/times.ts'
 import { countText, sizeText } from '../text/words.ts'
 

@@ -4,7 +4,7 @@
 import { actorJson, timestamp, type Wire } from '../../api/wire.ts'
 import type { Version } from '../../store/history/versions.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
-import type { Memory } from '../../store/snapshot/memory-info.ts'
+import type { Memory } from '../../store/snapshot/live-memory.ts'
 import type { DeviceNames } from './device-text.ts'
 
 /** Fields that Anthropic's API names in another way than ours does. */

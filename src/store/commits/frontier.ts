@@ -2,7 +2,7 @@
 // the past of both. Visits the commits that only one head has, and the few common commits of the
 // same heights.
 
-import { HeightQueue } from './height-queue.ts'
+import { countLeading } from './count-leading.ts'
 
 /** The head that a commit was reached from. */
 export type Reach = 'ours' | 'theirs' | 'both'
@@ -37,5 +37,29 @@ export class Frontier<Commit> {
     this.#reached.delete(commit)
     if (reach !== 'both') this.#oneSided -= 1
     return { commit, reach }
+  }
+}
+
+interface WaitingCommit<Commit> {
+  readonly commit: Commit
+  readonly height: number
+}
+
+/** The highest commit comes first, so that a walk visits all children of a commit before it. */
+export class HeightQueue<Commit> {
+  /** Ascending by height, so that the next is the last. */
+  readonly #waiting: WaitingCommit<Commit>[] = []
+
+  get size(): number {
+    return this.#waiting.length
+  }
+
+  add(commit: Commit, height: number): void {
+    const index = countLeading(this.#waiting, (one) => one.height < height)
+    this.#waiting.splice(index, 0, { commit, height })
+  }
+
+  take(): Commit | undefined {
+    return this.#waiting.pop()?.commit
   }
 }

@@ -6,9 +6,17 @@ import { utf8 } from '../../bytes.ts'
 import { sha256OfText } from '../../crypto/digest.ts'
 import { checkRowCount } from '../changes/change-refusals.ts'
 import type { MergeRow } from '../commits/new-rows.ts'
-import { type Draft, openDraft, type OutcomeKind, settledDraft } from './draft.ts'
-import { joinSamePaths } from './joining.ts'
-import type { MergeInput } from './merge-input.ts'
+import { mergeContents } from './content-merge.ts'
+import {
+  byPrecedence,
+  contentLimit,
+  type Draft,
+  readNothing,
+  openDraft,
+  type OutcomeKind,
+  settledDraft,
+} from './draft.ts'
+import { inOrder, type MergeInput } from './merge-input.ts'
 import { placeApart } from './placement.ts'
 
 /** One decision; a memory can have several. Ids are hex digits. */
@@ -75,4 +83,33 @@ function outcomesOf(drafts: readonly Draft[]): readonly MergeOutcome[] {
 function compare(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1
+}
+
+/** Afterwards no two live drafts have the same path, except that of a fixed one. */
+function joinSamePaths(input: MergeInput, drafts: readonly Draft[]): void {
+  const byPath = new Map<string, Draft>()
+  for (const draft of drafts.filter(({ isLive }) => isLive).toSorted(byPrecedence)) {
+    const older = byPath.get(draft.path)
+    if (older === undefined) byPath.set(draft.path, draft)
+    else join(input, older, draft)
+  }
+}
+
+function join(input: MergeInput, into: Draft, other: Draft): void {
+  const [first, second] = [
+    { versionId: into.newest.versionId, draft: into },
+    { versionId: other.newest.versionId, draft: other },
+  ]
+  const [older, newer] = inOrder(first, second, input.isLater)
+  // No common base: neither side can have deleted lines of the other.
+  const sides = { base: '', older: older.draft.read(), newer: newer.draft.read() }
+  const { content, how } = mergeContents(sides, contentLimit(input))
+  if (into.isFixed && into.settled?.sha256 !== sha256OfText(content)) return
+  into.read = () => content
+  into.inputs = [...older.draft.inputs, ...newer.draft.inputs]
+  into.outcomes.push('joined')
+  if (how === 'newer_kept') into.outcomes.push(how)
+  other.isLive = false
+  other.read = readNothing
+  other.outcomes.length = 0
 }

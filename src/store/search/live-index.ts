@@ -5,7 +5,6 @@
 import { Gate } from '../../async.ts'
 import type { CacheBudget, CacheShare } from '../../cache-budget.ts'
 import type { TimeSlice } from '../../time-slice.ts'
-import type { HeldTexts } from '../session/held-texts.ts'
 import type { LiveMemory } from '../snapshot/live-memory.ts'
 import type { Collection } from './sources.ts'
 import { slotsMax, TermIndex } from './term-index.ts'
@@ -18,7 +17,7 @@ const GONE_MIN = 1024
  */
 class IndexLost extends Error {}
 
-export class LiveIndex implements Collection<LiveMemory>, HeldTexts {
+export class LiveIndex implements Collection<LiveMemory> {
   readonly #share: CacheShare
   readonly #gate = new Gate()
   /** False once it was emptied: texts read for it may be redacted by now. */

@@ -12,7 +12,7 @@ import type { Point } from '../history/points.ts'
 import { isAtOrBelow } from '../history/versions.ts'
 import type { StoreSession } from '../session/session.ts'
 import type { DirectoryListing } from '../snapshot/listing.ts'
-import type { MemoryInfo } from '../snapshot/memory-info.ts'
+import type { MemoryInfo } from '../snapshot/live-memory.ts'
 import type { Collection, SearchSource } from './sources.ts'
 import type { Searchable } from './term-index.ts'
 

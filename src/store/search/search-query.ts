@@ -7,7 +7,7 @@ import { hash256 } from '../../crypto/digest.ts'
 import { StoreError } from '../../errors.ts'
 import { checkPath } from '../../format/path.ts'
 import type { Point } from '../history/points.ts'
-import type { MemoryInfo } from '../snapshot/memory-info.ts'
+import type { MemoryInfo } from '../snapshot/live-memory.ts'
 import type { HitPlace } from './ranking.ts'
 import type { Searcher } from './regex-turns.ts'
 

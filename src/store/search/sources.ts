@@ -9,8 +9,7 @@ import { inSlices, TimeSlice } from '../../time-slice.ts'
 import { readOnce } from '../history/contents.ts'
 import { isAtOrBelow } from '../history/versions.ts'
 import type { StoreSession } from '../session/session.ts'
-import type { LiveMemory } from '../snapshot/live-memory.ts'
-import { describeMemory, type MemoryInfo } from '../snapshot/memory-info.ts'
+import { type LiveMemory, describeMemory, type MemoryInfo } from '../snapshot/live-memory.ts'
 import type { Searchable } from './term-index.ts'
 
 /** A set of documents. */

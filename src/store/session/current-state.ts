@@ -19,7 +19,6 @@ import type { RemoteStateFile } from '../local/remote-state-file.ts'
 import type { KeyringState, Snapshot } from '../snapshot/snapshot.ts'
 import { followHead } from './follow.ts'
 import { HeldHistory } from './held-history.ts'
-import type { HeldTexts } from './held-texts.ts'
 
 export interface StateParts extends LocalFilesParts {
   readonly storeId: string
@@ -28,6 +27,17 @@ export interface StateParts extends LocalFilesParts {
   readonly snapshot: Snapshot
   readonly seenRemotes: RemoteStateFile
   readonly cacheBudget: CacheBudget
+}
+
+/**
+ * A cache of decrypted texts in RAM. It is cleared together with the session's own: after a
+ * redaction, and when the store is closed.
+ */
+export interface HeldTexts {
+  /** The versions of which it has a text or a part of one, ids in hex. */
+  readonly versionIds: readonly string[]
+  /** Forgets all of them, at once. */
+  clear(): void
 }
 
 /** A verified snapshot, and the epochs that open it. */

@@ -1,6 +1,8 @@
-// Directory listings, as plain values for callers.
+// Lists directories: as a tree of plain values to some depth, or in pages in the byte order of
+// paths, in which a directory sorts as its path with a trailing `/`.
 
-import type { PathNode, PathTree, PlacedMemory } from './path-tree.ts'
+import { compareBytes, utf8 } from '../../bytes.ts'
+import type { PathNode, PlacedMemory, PathTree } from './path-tree.ts'
 
 /** A file or a directory, with the entries below it up to the requested depth. */
 export interface DirectoryListing {
@@ -34,4 +36,56 @@ function describe(node: PathNode<PlacedMemory>, path: string, depth: number): Di
         })
   const type = node.memory === undefined ? 'directory' : 'file'
   return { type, name: node.name, path, sizeBytes: node.bytes, children }
+}
+
+/** A memory, or a directory that is not entered: its path ends in `/`. */
+export type PathEntry<Memory extends PlacedMemory> =
+  | { readonly path: string; readonly memory: Memory }
+  | { readonly path: string; readonly memory: undefined }
+
+/**
+ * The entries at or below a node with the path `path` that sort after the path `after`. With
+ * `shallow`, directories are listed instead of entered.
+ */
+export function* pathsInOrder<Memory extends PlacedMemory>(
+  node: PathNode<Memory>,
+  path: string,
+  {
+    after = '',
+    shallow = false,
+  }: { readonly after?: string | undefined; readonly shallow?: boolean },
+): Generator<PathEntry<Memory>, undefined> {
+  if (node.memory !== undefined) {
+    if (isAfter(path, after)) yield { path, memory: node.memory }
+    return undefined
+  }
+  const directory = path === '/' ? '' : path
+  for (const { child, key } of childrenInOrder(node, `${directory}/`)) {
+    if (child.memory === undefined && shallow) {
+      if (isAfter(key, after)) yield { path: key, memory: undefined }
+    } else if (after.startsWith(key) || isAfter(key, after)) {
+      yield* pathsInOrder(child, `${directory}/${child.name}`, { after })
+    }
+  }
+  return undefined
+}
+
+interface KeyedChild<Memory extends PlacedMemory> {
+  readonly child: PathNode<Memory>
+  readonly key: string
+}
+
+function childrenInOrder<Memory extends PlacedMemory>(
+  node: PathNode<Memory>,
+  prefix: string,
+): readonly KeyedChild<Memory>[] {
+  const children = [...node.children.values()].map((child) => {
+    const key = child.memory === undefined ? `${prefix}${child.name}/` : prefix + child.name
+    return { child, key, bytes: utf8(key) }
+  })
+  return children.toSorted((a, b) => compareBytes(a.bytes, b.bytes))
+}
+
+function isAfter(path: string, after: string): boolean {
+  return compareBytes(utf8(path), utf8(after)) > 0
 }

@@ -13,7 +13,7 @@ import {
   readCommitBytes,
   verifyDecodedCommit,
 } from '../commits/decoded-commit.ts'
-import { HeightQueue } from '../commits/height-queue.ts'
+import { HeightQueue } from '../commits/frontier.ts'
 
 export interface NewCommits {
   /** In the order to verify them in. */

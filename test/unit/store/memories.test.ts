@@ -4,7 +4,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { MemoryStore } from '../../../src/index.ts'
-import { pathsInOrder } from '../../../src/store/snapshot/path-order.ts'
+import { pathsInOrder } from '../../../src/store/snapshot/listing.ts'
 import { PathTree, type PlacedMemory } from '../../../src/store/snapshot/path-tree.ts'
 import { full, seed } from '../../support/seed.ts'
 import { author, newStore } from '../../support/stores.ts'

@@ -20,7 +20,7 @@ import {
   packHeaderBytes,
   packTrailerBytes,
 } from './pack-entry.ts'
-import { encodePackIndex, PackIndex } from './pack-index.ts'
+import { PackIndex, PackIndexBuilder } from './pack-index.ts'
 import { EntryReader, type PackBytes } from './pack-scan.ts'
 import { Pack } from './pack.ts'
 import { WorkBudget } from './work-budget.ts'
@@ -212,13 +212,11 @@ class Naming {
   }
 }
 
+/** The checksums are never read, since this index is never written. */
 function indexOf(named: ReadonlyMap<Oid, number>): PackIndex {
-  const rows = [...named].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  const oids = Buffer.concat(rows.map(([oid]) => fromHex(oid)))
-  const offsets = Float64Array.from(rows, ([, offset]) => offset)
-  // The checksums are never read, since this index is never written.
-  const checksums = Buffer.alloc(rows.length * 4)
-  return new PackIndex(encodePackIndex({ oids, checksums, offsets }, new Uint8Array(oidBytes)))
+  const builder = new PackIndexBuilder(named.size)
+  for (const [oid, offset] of named) builder.add(fromHex(oid), offset, 0)
+  return new PackIndex(builder.encode(new Uint8Array(oidBytes)))
 }
 
 /** Ends the work when its budget is spent. */

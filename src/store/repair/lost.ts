@@ -2,7 +2,6 @@
 // users, with the id alone if they do not open, and finds redactions. Must not write.
 
 import { toHex } from '../../bytes.ts'
-import { StoreError } from '../../errors.ts'
 import { treeOf } from '../../format/commit.ts'
 import { formatId } from '../../format/id.ts'
 import type { Oid } from '../../git/objects/object.ts'
@@ -16,7 +15,7 @@ import {
 } from '../commits/decoded-commit.ts'
 import { getTree, type ObjectSource } from '../snapshot/git-reads.ts'
 import { findBlob } from '../snapshot/memory-tree.ts'
-import { closureOf, findCommit, type MissingObject } from './object-closure.ts'
+import { closureOf, findCommit, type MissingObject, orUndefined } from './object-closure.ts'
 import type { LostChange, LostObject } from './report.ts'
 
 export interface OpenSource {
@@ -120,13 +119,4 @@ function pathOf(source: OpenSource, commit: DecodedCommit, blob: Oid): string | 
     })
     return found?.[1]
   })
-}
-
-function orUndefined<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof StoreError) return undefined
-    throw error
-  }
 }

@@ -132,7 +132,8 @@ function entriesOf(body: Uint8Array): readonly TreeEntry[] | undefined {
   return orUndefined(() => decodeTree(body))
 }
 
-function orUndefined<T>(work: () => T): T | undefined {
+/** Undefined if the work fails as it does on damage. */
+export function orUndefined<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {

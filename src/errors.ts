@@ -1,6 +1,7 @@
-// The one error class of the product and the closed list of its codes. `api/error-surface.ts` maps
-// each code to HTTP status, exit code, retryability and advice; a code without a row there does not
-// compile. Messages never hold plaintext of a memory, key material or host paths.
+// The one error class of the product and the closed list of its codes.
+// `operations/error-surface.ts` maps each code to HTTP status, exit code, retryability and advice;
+// a code without a row there does not compile. Messages never hold plaintext of a memory, key
+// material or host paths.
 
 /** What the caller asked for cannot be done; nothing was changed. */
 export type RequestCode =

@@ -78,11 +78,21 @@ describe('a planted violation is found', () => {
     ['layers', 'src/store/merge/a.ts', "import '../sync/a.ts'", /comes after store\/merge/],
     ['layers', 'src/cli/text/a.ts', "import '../store/a.ts'", /comes after cli\/text/],
     ['layers', 'src/format/a.ts', "export * from '../keys/a.ts'", /format may not import keys/],
-    ['layers', 'src/store/a.ts', "const a = await import('../api/a.ts')", /not import api/],
+    [
+      'layers',
+      'src/store/a.ts',
+      "const a = await import('../operations/a.ts')",
+      /not import operations/,
+    ],
     ['layers', 'src/limits.ts', "import '../src/crypto/a.ts'", /base may not import crypto/],
     ['layers', 'src/git/a.ts', "import { a } from '../crypto/aead.ts'", /digest.ts, src\/crypto/],
-    ['layers', 'src/api/a.ts', "import { a } from '../../test/a.ts'", /nothing outside src/],
-    ['layers', 'src/api/a.ts', "import {\n  a,\n} from 'node:fs/promises'", /not import node:fs/],
+    ['layers', 'src/operations/a.ts', "import { a } from '../../test/a.ts'", /nothing outside src/],
+    [
+      'layers',
+      'src/operations/a.ts',
+      "import {\n  a,\n} from 'node:fs/promises'",
+      /not import node:fs/,
+    ],
     ['layers', 'src/keys/a.ts', "import { hash } from 'node:crypto'", /not import node:crypto/],
     ['layers', 'src/disk/disk.ts', "import { a } from 'node:child_process'", /child_process/],
     ['layers', 'src/store/a.ts', "import { z } from 'zod'", /store may not import zod/],
@@ -128,8 +138,8 @@ describe('a planted violation is found', () => {
 
 describe('what only looks like a violation is not one', () => {
   test.each<[law: string, path: string, text: string]>([
-    ['layers', 'src/store/a.ts', "// import { a } from '../api/a.ts'"],
-    ['layers', 'src/store/a.ts', 'const a = `import { a } from "../api/a.ts"`'],
+    ['layers', 'src/store/a.ts', "// import { a } from '../operations/a.ts'"],
+    ['layers', 'src/store/a.ts', 'const a = `import { a } from "../operations/a.ts"`'],
     ['layers', 'src/anthropic/a.ts', "import type { A } from '@anthropic-ai/sdk/a'"],
     ['layers', 'src/anthropic/a.ts', "await import('@anthropic-ai/sdk/a')"],
     ['layers', 'src/format/a.ts', "import { a } from '../errors.ts'\nimport { b } from './b.ts'"],
@@ -141,7 +151,7 @@ describe('what only looks like a violation is not one', () => {
     ['ambient', 'src/store/a.ts', "const a = 'process.env' // Date.now()"],
     ['ambient', 'src/store/a.ts', String.raw`const a = /['"]/.test(b) ? c / d : 'Date.now()'`],
     ['ambient', 'src/store/a.ts', 'const a = `${f({ b: 1 })} Date.now() ${c}`'],
-    ['ambient', 'src/api/a.ts', 'new Date(ms).toISOString()'],
+    ['ambient', 'src/operations/a.ts', 'new Date(ms).toISOString()'],
     ['sealed', 'src/store/a.ts', 'function f(a: Sealed): Sealed { return a }'],
     ['banned', 'src/a.ts', '// oxlint-disable-next-line no-console -- this is the console'],
     ['banned', 'src/a.ts', 'const a = String.raw`\\u00ad\\u{1f600}\\p{L}${b}`'],
@@ -240,7 +250,7 @@ describe('lists that must agree', () => {
     expect(codes.items.length).toBe(read('src/errors.ts').match(/^ {2}\| '/gm)?.length)
   })
 
-  const surface = 'src/api/error-surface.ts'
+  const surface = 'src/operations/error-surface.ts'
   test.runIf(tree.has(surface))('every error code has a row in error-surface.ts', () => {
     expect(agreementLaw(codes, { name: surface, items: surfaceCodesOf(read(surface)) })).toEqual([])
   })

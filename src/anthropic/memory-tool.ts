@@ -2,7 +2,6 @@
 // `betaMemoryTool`, and the whole tool for `client.beta.messages.toolRunner`. The types are written
 // out here, so that they fit every generation of the SDK and need none of them.
 
-import type { Access } from '../api/operation.ts'
 import { StoreError } from '../errors.ts'
 import type { CommandName } from '../memory-tool/commands.ts'
 import {
@@ -15,9 +14,10 @@ import { renderPrompt } from '../memory-tool/prompt.ts'
 import { type Refusal, refusalOf } from '../memory-tool/refusal.ts'
 import { commandOf, commandRunner, type RunCommand } from '../memory-tool/run-command.ts'
 import { ToolSpace } from '../memory-tool/tool-space.ts'
+import type { Access } from '../operations/operation.ts'
 import type { Author } from '../store/commits/commit-context.ts'
 
-export type { Access } from '../api/operation.ts'
+export type { Access } from '../operations/operation.ts'
 export { agentDefaults } from './agent-defaults.ts'
 export type {
   AgentBeta,

@@ -1,6 +1,6 @@
 // Help texts, made from the table of commands alone.
 
-import { exitCodes } from '../api/exit-codes.ts'
+import { exitCodes } from '../operations/exit-codes.ts'
 import type { Command } from './call/command.ts'
 import { variables } from './call/environment.ts'
 import { globalOptions } from './call/options.ts'

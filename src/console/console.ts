@@ -1,8 +1,8 @@
 // `gitlocket console`: a page for people on this machine, until it is locked. Carries what the page
-// asks to a subject (api/console/) and decides nothing.
+// asks to a subject (operations/console/) and decides nothing.
 
-import type { ConsoleSubjects } from '../api/console/subject.ts'
 import type { Clock } from '../clock.ts'
+import type { ConsoleSubjects } from '../operations/console/subject.ts'
 import { type Connection, whenSent } from '../server/answer.ts'
 import { Listener } from '../server/listener.ts'
 import { limitsDefault } from '../server/options.ts'

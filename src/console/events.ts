@@ -1,8 +1,8 @@
 // What happens in the store, told to every tab: one watch for all of them. A tab that was away asks
 // for the number of changes so far, and knows whether it has missed one.
 
-import type { ConsoleEvent } from '../api/console/contract.ts'
-import type { ConsoleSubject } from '../api/console/subject.ts'
+import type { ConsoleEvent } from '../operations/console/contract.ts'
+import type { ConsoleSubject } from '../operations/console/subject.ts'
 
 interface Tab {
   readonly tell: (event: ConsoleEvent) => void

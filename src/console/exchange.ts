@@ -2,14 +2,14 @@
 // is known, and nothing at all before the doorway. No answer is kept, framed, guessed or shared;
 // the page runs only its own files.
 
-import type { AnswerLine, AskError } from '../api/console/contract.ts'
-import type { ConsoleSubject, ConsoleSubjects } from '../api/console/subject.ts'
-import { surfaceOf } from '../api/error-surface.ts'
 import { toBase64, utf8Text } from '../bytes.ts'
 import type { Clock } from '../clock.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { StoreError } from '../errors.ts'
 import { contentBytesFormatMax, KIBIBYTE } from '../limits.ts'
+import type { AnswerLine, AskError } from '../operations/console/contract.ts'
+import type { ConsoleSubject, ConsoleSubjects } from '../operations/console/subject.ts'
+import { surfaceOf } from '../operations/error-surface.ts'
 import { readBytes } from '../server/request.ts'
 import { checkDoorway } from './doorway.ts'
 import type { StoreEvents } from './events.ts'

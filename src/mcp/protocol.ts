@@ -11,10 +11,10 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { Effect } from '../api/operation.ts'
-import type { Wire } from '../api/wire.ts'
 import { errorContentOf, isFault, refusalOf } from '../memory-tool/refusal.ts'
 import type { ToolSpace } from '../memory-tool/tool-space.ts'
+import type { Effect } from '../operations/operation.ts'
+import type { Wire } from '../operations/wire.ts'
 import { listResources, readResource, resourceTemplate } from './resources.ts'
 import type { Tool } from './tool-call.ts'
 import { effectOf, memoryCommand, tools } from './tools.ts'

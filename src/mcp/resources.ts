@@ -7,11 +7,11 @@ import type {
   ResourceTemplateType,
   TextResourceContents,
 } from '@modelcontextprotocol/server'
-import { timestamp } from '../api/wire.ts'
 import { hasCode } from '../errors.ts'
 import type { Mount } from '../memory-tool/mount.ts'
 import { Refusal } from '../memory-tool/refusal.ts'
 import type { Place, ToolSpace } from '../memory-tool/tool-space.ts'
+import { timestamp } from '../operations/wire.ts'
 import type { ListedMemory } from '../store/memories.ts'
 import type { MemoryInfo } from '../store/snapshot/live-memory.ts'
 

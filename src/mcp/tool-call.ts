@@ -1,16 +1,16 @@
-// How a tool runs: its input is parsed, its path finds a mount, and an operation of api/ does the
-// work. Must not decide anything that an operation decides.
+// How a tool runs: its input is parsed, its path finds a mount, and an operation of operations/
+// does the work. Must not decide anything that an operation decides.
 
 import type { Tool as Definition } from '@modelcontextprotocol/server'
-import { type Effect, type Operation, runOperation } from '../api/operation.ts'
-import type { PathContext } from '../api/path-operations.ts'
-import { inputSchemaOf, type ObjectSchema, parseInput } from '../api/schemas.ts'
-import type { Wire } from '../api/wire.ts'
 import { StoreError } from '../errors.ts'
 import type { Mount } from '../memory-tool/mount.ts'
 import { Refusal } from '../memory-tool/refusal.ts'
 import { toolRoot } from '../memory-tool/tool-path.ts'
 import type { Nowhere, Place, ToolSpace } from '../memory-tool/tool-space.ts'
+import { type Effect, type Operation, runOperation } from '../operations/operation.ts'
+import type { PathContext } from '../operations/path-operations.ts'
+import { inputSchemaOf, type ObjectSchema, parseInput } from '../operations/schemas.ts'
+import type { Wire } from '../operations/wire.ts'
 
 /** What a tool answers: for old clients as text, for others as a value, too. */
 export interface ToolResult {

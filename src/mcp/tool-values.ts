@@ -1,10 +1,10 @@
 // What the tools answer as values: one table per kind has the JSON Schema of each field, and how it
 // is made. Paths are those that the caller knows.
 
-import type { ReadResult } from '../api/path-operations.ts'
-import type { ObjectSchema } from '../api/schemas.ts'
-import { timestamp, type Wire } from '../api/wire.ts'
 import { assert } from '../errors.ts'
+import type { ReadResult } from '../operations/path-operations.ts'
+import type { ObjectSchema } from '../operations/schemas.ts'
+import { timestamp, type Wire } from '../operations/wire.ts'
 import type { Version } from '../store/history/versions.ts'
 import type { ListedMemory, MemoryPrefix } from '../store/memories.ts'
 import type { RevertStep } from '../store/revert/revert-plan.ts'

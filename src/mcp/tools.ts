@@ -1,14 +1,14 @@
 // The tools in addition to the six commands of the memory tool: their names, descriptions and
-// answers. The operations behind them are in api/.
+// answers. The operations behind them are in operations/.
 
-import type { Effect } from '../api/operation.ts'
-import * as operations from '../api/path-operations.ts'
-import type { ObjectSchema } from '../api/schemas.ts'
-import { pageJson, timestamp, type Wire } from '../api/wire.ts'
 import { commands } from '../memory-tool/commands.ts'
 import { formatSize } from '../memory-tool/render.ts'
 import { commandOf } from '../memory-tool/run-command.ts'
 import { memoryToolDescription, memoryToolSchema } from '../memory-tool/schema.ts'
+import type { Effect } from '../operations/operation.ts'
+import * as operations from '../operations/path-operations.ts'
+import type { ObjectSchema } from '../operations/schemas.ts'
+import { pageJson, timestamp, type Wire } from '../operations/wire.ts'
 import type { SearchHit } from '../store/search/search-query.ts'
 import { type At, runAt, type Tool, toolOf, type ToolResult } from './tool-call.ts'
 import {

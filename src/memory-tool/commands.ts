@@ -2,17 +2,17 @@
 // texts for success and for the failures that it words itself (docs/MEMORY-TOOL.md). Must not
 // decide anything that an operation decides.
 
-import * as actions from '../api/actions.ts'
+import { StoreError } from '../errors.ts'
+import * as actions from '../operations/actions.ts'
 import {
   checkAccess,
   type Effect,
   type Operation,
   type OperationContext,
   runOperation,
-} from '../api/operation.ts'
-import * as operations from '../api/operations.ts'
-import { parseInput } from '../api/schemas.ts'
-import { StoreError } from '../errors.ts'
+} from '../operations/operation.ts'
+import * as operations from '../operations/operations.ts'
+import { parseInput } from '../operations/schemas.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 import type { Mount } from './mount.ts'
 import { Refusal } from './refusal.ts'

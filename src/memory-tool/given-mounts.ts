@@ -1,9 +1,9 @@
 // What a program gives the memory tool to work with: one store, or several as directories. Checked
 // when it is given; what the stores say of themselves is asked for later.
 
-import type { Access } from '../api/operation.ts'
 import { StoreError } from '../errors.ts'
 import { sessionInstructionsCharactersMax } from '../limits.ts'
+import type { Access } from '../operations/operation.ts'
 import type { Author } from '../store/commits/commit-context.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { checkMountName, checkMounts, chooseNames, type Mount, type MountInfo } from './mount.ts'

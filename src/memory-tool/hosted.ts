@@ -1,15 +1,15 @@
 // The stores of a server that a caller reaches through the memory tool. A store is held open for
 // one command and no longer.
 
-import { hostOperation } from '../api/hosted.ts'
-import { objectField, parameters } from '../api/schemas.ts'
-import { idField } from '../api/wire-fields.ts'
 import { StoreError } from '../errors.ts'
 import type { HostedStore } from '../hosting/catalogue.ts'
 import type { Caller } from '../hosting/credentials.ts'
 import type { Host } from '../hosting/host.ts'
 import { mountNames } from '../hosting/mount-names.ts'
 import { sessionStoresMax } from '../limits.ts'
+import { hostOperation } from '../operations/hosted.ts'
+import { objectField, parameters } from '../operations/schemas.ts'
+import { idField } from '../operations/wire-fields.ts'
 import type { Mount } from './mount.ts'
 import { isFault } from './refusal.ts'
 import { answerTool, commandRunner } from './run-command.ts'

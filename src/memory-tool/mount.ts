@@ -1,11 +1,11 @@
 // A store that an agent reaches through the memory tool, and how it is reached. Anyone who makes
 // one decides whether the store is held open or opened for each command.
 
-import { checkNewStorePath } from '../api/actions.ts'
-import type { Access, OperationContext } from '../api/operation.ts'
 import { hasCode, StoreError } from '../errors.ts'
 import { mountNames } from '../hosting/mount-names.ts'
 import { sessionStoresMax } from '../limits.ts'
+import { checkNewStorePath } from '../operations/actions.ts'
+import type { Access, OperationContext } from '../operations/operation.ts'
 import type { MemoryStore } from '../store/memory-store.ts'
 import { isHidden } from './render.ts'
 

@@ -1,8 +1,8 @@
 // The message that the model gets when a command fails. Texts of foreign errors must not get into
 // it.
 
-import { surfaceOf } from '../api/error-surface.ts'
 import { StoreError } from '../errors.ts'
+import { surfaceOf } from '../operations/error-surface.ts'
 
 /** A failure, worded for the model. */
 export class Refusal extends Error {

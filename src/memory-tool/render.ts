@@ -2,7 +2,7 @@
 // sizes, directory listings. Pure; decides only which names are hidden and where a long file is
 // truncated.
 
-import type { Lines, ViewResult } from '../api/actions.ts'
+import type { Lines, ViewResult } from '../operations/actions.ts'
 import type { DirectoryListing } from '../store/snapshot/listing.ts'
 
 const NUMBER_WIDTH = 6

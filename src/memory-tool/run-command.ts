@@ -1,6 +1,6 @@
 // Runs the commands of one memory tool, in the order in which its calls are made.
 
-import type { Effect } from '../api/operation.ts'
+import type { Effect } from '../operations/operation.ts'
 import { type CommandName, commands } from './commands.ts'
 import { errorContentOf, Refusal } from './refusal.ts'
 import type { ToolSpace } from './tool-space.ts'

@@ -1,6 +1,6 @@
 // The memory tool as JSON Schema, for loops that do not know `memory_20250818`: the commands and
 // their parameters. One flat object, since not every model's API accepts alternatives. Must not
-// check inputs: the schemas of api/ do.
+// check inputs: the schemas of operations/ do.
 
 import type { CommandName } from './commands.ts'
 

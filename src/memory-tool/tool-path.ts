@@ -1,8 +1,8 @@
 // The paths of the memory tool: strips `/memories`, collapses alternative spellings, and refuses
 // traversal (docs/MEMORY-TOOL.md, "Paths"). Nothing is decoded or repaired.
 
-import { checkStorePath } from '../api/actions.ts'
 import { StoreError } from '../errors.ts'
+import { checkStorePath } from '../operations/actions.ts'
 import { escapedLine } from '../text/visible.ts'
 import { Refusal } from './refusal.ts'
 

@@ -2,7 +2,7 @@
 // Finds the store and the store path that a path means. No path may reach two stores, or anything
 // that is not mounted.
 
-import { checkNewStorePath, checkStorePath } from '../api/actions.ts'
+import { checkNewStorePath, checkStorePath } from '../operations/actions.ts'
 import { checkMounts, type Mount, type MountInfo } from './mount.ts'
 import { parseToolPath, toolRoot } from './tool-path.ts'
 

@@ -3,11 +3,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { surfaceOf } from '../api/error-surface.ts'
-import type { Wire } from '../api/wire.ts'
 import { toHex } from '../bytes.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { type ErrorDetails, StoreError } from '../errors.ts'
+import { surfaceOf } from '../operations/error-surface.ts'
+import type { Wire } from '../operations/wire.ts'
 
 export interface Answer {
   readonly status: number

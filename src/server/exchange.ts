@@ -1,12 +1,12 @@
 // One request, from its headers to its answer. The order matters: nothing of a body or a resource
 // is looked at before the credential.
 
-import { checkMayCall, type HostedCall, type HostedRoute } from '../api/hosted.ts'
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller } from '../hosting/credentials.ts'
 import type { Host } from '../hosting/host.ts'
 import { KIBIBYTE, MEBIBYTE } from '../limits.ts'
+import { checkMayCall, type HostedCall, type HostedRoute } from '../operations/hosted.ts'
 import {
   type Answer,
   type Connection,

@@ -1,8 +1,8 @@
 // The options of a server, and their defaults.
 
-import type { HostedRoute } from '../api/hosted.ts'
 import type { Clock } from '../clock.ts'
 import { MEBIBYTE } from '../limits.ts'
+import type { HostedRoute } from '../operations/hosted.ts'
 import type { LogLine } from './exchange.ts'
 import type { KeyLimitOptions } from './key-limits.ts'
 

@@ -2,10 +2,10 @@
 // that are not in the path travel in the query or the body. All else that a request sends is
 // ignored.
 
-import * as host from '../api/host-operations.ts'
-import { inStore, onHost, type RoutedOperation } from '../api/hosted.ts'
-import * as memories from '../api/memory-operations.ts'
 import { runMemoryTool } from '../memory-tool/hosted.ts'
+import * as host from '../operations/host-operations.ts'
+import { inStore, onHost, type RoutedOperation } from '../operations/hosted.ts'
+import * as memories from '../operations/memory-operations.ts'
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE'

@@ -2,9 +2,9 @@
 // their results into answers; decides nothing.
 
 import { Hono } from 'hono'
-import type { HostedRoute } from '../api/hosted.ts'
 import { systemClock } from '../clock.ts'
 import { type Host, type HostOptions, openHost } from '../hosting/host.ts'
+import type { HostedRoute } from '../operations/hosted.ts'
 import { type Connection, jsonAnswer, newRequestId, refusalOf, send } from './answer.ts'
 import { exchange, type ExchangeContext } from './exchange.ts'
 import { KeyLimits } from './key-limits.ts'
@@ -17,7 +17,7 @@ export {
   type NewHostedStore,
   openHostAdministration,
 } from '../hosting/administration.ts'
-export type { HostedRoute } from '../api/hosted.ts'
+export type { HostedRoute } from '../operations/hosted.ts'
 export type { HostedStore, Workspace } from '../hosting/catalogue.ts'
 export type { ApiKey } from '../hosting/credentials.ts'
 export type { HostNotice, HostPlaces } from '../hosting/data-directory.ts'

@@ -3,8 +3,8 @@
 // shown, or not at all.
 
 import { describe, expect, test } from 'vitest'
-import { operations } from '../../src/api/console/operations.ts'
-import { memberSubject } from '../../src/api/console/subject.ts'
+import { operations } from '../../src/operations/console/operations.ts'
+import { memberSubject } from '../../src/operations/console/subject.ts'
 import { admit, bareRemote, firstClone, joinClone, sync } from '../support/clones.ts'
 import { askerOf, consoleUser } from '../support/console.ts'
 import { author, contentsOf, newStore } from '../support/stores.ts'

@@ -3,7 +3,7 @@
 // @module-tag slow
 
 import { describe, expect, test } from 'vitest'
-import { memberSubject } from '../../src/api/console/subject.ts'
+import { memberSubject } from '../../src/operations/console/subject.ts'
 import { consoleUser, openedConsole, tokenIn } from '../support/console.ts'
 import { author, newStore } from '../support/stores.ts'
 

@@ -3,7 +3,6 @@
 // an auditor names a path, a setting or a reason, and none by a member shows content.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import { reportCsv } from '../../src/api/report-csv.ts'
 import { utf8 } from '../../src/bytes.ts'
 import { reportJson } from '../../src/cli/report/json.ts'
 import { reportPage } from '../../src/cli/report/page.ts'
@@ -16,6 +15,7 @@ import {
   generateIdentity,
   type Identity,
 } from '../../src/index.ts'
+import { reportCsv } from '../../src/operations/report-csv.ts'
 import { type AuditReport, collectReport } from '../../src/store/report/audit-report.ts'
 import { signReport, verifyReport } from '../../src/store/report/report-signature.ts'
 import { atOnce } from '../../src/time-slice.ts'

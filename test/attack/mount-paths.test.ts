@@ -3,10 +3,10 @@
 // above the mounted part of a store. The honest twin of each path is accepted.
 
 import { describe, expect, test } from 'vitest'
-import type { Access } from '../../src/api/operation.ts'
 import type { Mount } from '../../src/memory-tool/mount.ts'
 import { answerTool, commandRunner, type RunCommand } from '../../src/memory-tool/run-command.ts'
 import { ToolSpace } from '../../src/memory-tool/tool-space.ts'
+import type { Access } from '../../src/operations/operation.ts'
 import type { MemoryStore } from '../../src/store/memory-store.ts'
 import { author, contentsOf, newStore } from '../support/stores.ts'
 

@@ -3,12 +3,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { exitCodes } from '../../src/api/exit-codes.ts'
 import { type Command, type OptionTexts, optionsOf } from '../../src/cli/call/command.ts'
 import { variables } from '../../src/cli/call/environment.ts'
 import { globalOptions } from '../../src/cli/call/options.ts'
 import { usageOf } from '../../src/cli/help.ts'
 import { loadGroups } from '../../src/cli/table.ts'
+import { exitCodes } from '../../src/operations/exit-codes.ts'
 
 const commandGroups = await loadGroups()
 const commands = commandGroups.flatMap((group) => group.commands)

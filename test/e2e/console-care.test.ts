@@ -3,10 +3,10 @@
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { auditorSubject } from '../../src/api/console/auditor.ts'
 import { sha256OfText } from '../../src/crypto/digest.ts'
 import { formatId } from '../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity } from '../../src/index.ts'
+import { auditorSubject } from '../../src/operations/console/auditor.ts'
 import { browserOfFile, chromiumHere, consolePage, expectAccessible } from '../support/browser.ts'
 import { storeToLookAt } from '../support/console-store.ts'
 import { openedConsole } from '../support/console.ts'

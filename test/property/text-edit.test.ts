@@ -3,10 +3,10 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type OperationContext, runOperation } from '../../src/api/operation.ts'
-import { insert, strReplace } from '../../src/api/operations.ts'
-import { parseInput } from '../../src/api/schemas.ts'
 import { StoreError } from '../../src/errors.ts'
+import { type OperationContext, runOperation } from '../../src/operations/operation.ts'
+import { insert, strReplace } from '../../src/operations/operations.ts'
+import { parseInput } from '../../src/operations/schemas.ts'
 import { full, seed } from '../support/seed.ts'
 import { author, newStore } from '../support/stores.ts'
 

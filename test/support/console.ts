@@ -2,23 +2,23 @@
 // and a clock that the test moves; and what a page does to ask it, or an attacker in its place.
 
 import { onTestFinished } from 'vitest'
+import { jsonOf, trusted } from '../../src/console/client/core/trusted.ts'
+import { type ConsoleOptions, openConsole, type WebConsole } from '../../src/console/console.ts'
+import { readPageFiles } from '../../src/console/page-files.ts'
+import type { MemoryStore } from '../../src/index.ts'
 import type {
   AnswerLine,
   AskError,
   InputOf,
   QuestionName,
   ResultOf,
-} from '../../src/api/console/contract.ts'
+} from '../../src/operations/console/contract.ts'
 import {
   type ConsoleSubject,
   type ConsoleUser,
   memberSubject,
   onlySubject,
-} from '../../src/api/console/subject.ts'
-import { jsonOf, trusted } from '../../src/console/client/core/trusted.ts'
-import { type ConsoleOptions, openConsole, type WebConsole } from '../../src/console/console.ts'
-import { readPageFiles } from '../../src/console/page-files.ts'
-import type { MemoryStore } from '../../src/index.ts'
+} from '../../src/operations/console/subject.ts'
 import { author, newStore } from './stores.ts'
 
 const pageFiles = readPageFiles(new URL('../../dist/console/client/', import.meta.url))

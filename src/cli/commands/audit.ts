@@ -1,7 +1,7 @@
 // `audit`: verifies the trail and lists who did what when, with the identity of an auditor or any
 // other device. Reads neither contents nor paths, even if the identity could.
 
-import { actorJson, pageJson, type Wire } from '../../api/wire.ts'
+import { actorJson, pageJson, type Wire } from '../../operations/wire.ts'
 import type {
   AccessChange,
   AuditEntry,

@@ -1,6 +1,6 @@
 // `blame`: which version each line of a memory came from, and who wrote it.
 
-import { pageJson } from '../../api/wire.ts'
+import { pageJson } from '../../operations/wire.ts'
 import type { BlameLine } from '../../store/history/blame.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { atOption, colourOption } from '../call/options.ts'

@@ -1,6 +1,6 @@
 // `compact`: merges everything into one pack. Drops only objects that redactions have condemned.
 
-import type { Wire } from '../../api/wire.ts'
+import type { Wire } from '../../operations/wire.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { Answer, Command, Context } from '../call/command.ts'
 import { withStore } from '../store/open-store.ts'

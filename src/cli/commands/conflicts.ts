@@ -1,7 +1,7 @@
 // `conflicts`: lists what merges have combined, and from which versions, until the user of this
 // device has marked it as looked at.
 
-import { pageJson, type Wire } from '../../api/wire.ts'
+import { pageJson, type Wire } from '../../operations/wire.ts'
 import type { Conflict } from '../../store/history/conflicts.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { visible } from '../../text/visible.ts'

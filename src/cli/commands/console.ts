@@ -2,10 +2,14 @@
 // address once; nothing else is told.
 
 import { spawn } from 'node:child_process'
-import { auditorSubject } from '../../api/console/auditor.ts'
-import { memberSubject, onlySubject, type ConsoleSubject } from '../../api/console/subject.ts'
 import { openConsole, type WebConsole } from '../../console/console.ts'
 import { readPageFiles } from '../../console/page-files.ts'
+import { auditorSubject } from '../../operations/console/auditor.ts'
+import {
+  memberSubject,
+  onlySubject,
+  type ConsoleSubject,
+} from '../../operations/console/subject.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { actorOptions, authorOf } from '../call/options.ts'

@@ -2,12 +2,12 @@
 // A card travels over untrusted channels, so the user confirms its fingerprint before anything is
 // changed. The store decides what each change means.
 
-import { pageJson, type Wire } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
 import { checkRole, type Role } from '../../format/directory.ts'
 import { formatId } from '../../format/id.ts'
 import { withIdentityFile } from '../../home/identity-file.ts'
+import { pageJson, type Wire } from '../../operations/wire.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import type { Device } from '../../store/devices/devices.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'

@@ -1,6 +1,6 @@
 // `diff`: compares two versions, or all memories at two points in time.
 
-import { pageJson, type Wire } from '../../api/wire.ts'
+import { pageJson, type Wire } from '../../operations/wire.ts'
 import type { Difference, PointDifference } from '../../store/history/history-diff.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'

@@ -4,10 +4,10 @@
 
 import { closeSync, constants, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import type { MemoryReader } from '../../api/operation.ts'
 import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt, capitalised, makeDirectory } from '../../home/files.ts'
+import type { MemoryReader } from '../../operations/operation.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import {
   CommandError,

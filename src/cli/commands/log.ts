@@ -1,8 +1,8 @@
 // `log` and `show`: versions as git prints commits, a page at a time, so that the first lines of a
 // long history appear immediately.
 
-import { pageJson, type Wire } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
+import { pageJson, type Wire } from '../../operations/wire.ts'
 import type { FullVersion, Version, VersionFilter } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'

@@ -1,11 +1,11 @@
 // `view`, `ls` and `cat`: print a directory or a memory of the store, current or past. `view` shows
 // it as the memory tool does.
 
-import { type ViewResult, viewPath } from '../../api/actions.ts'
-import type { MemoryReader } from '../../api/operation.ts'
-import { pageJson } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
 import { formatSize } from '../../memory-tool/render.ts'
+import { type ViewResult, viewPath } from '../../operations/actions.ts'
+import type { MemoryReader } from '../../operations/operation.ts'
+import { pageJson } from '../../operations/wire.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import type { Memory } from '../../store/snapshot/live-memory.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'

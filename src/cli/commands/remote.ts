@@ -2,8 +2,8 @@
 // shows too. All but the choice for members need no keys: they work for an auditor, and if the
 // store does not open.
 
-import { pageJson, type Wire } from '../../api/wire.ts'
 import { hasCode } from '../../errors.ts'
+import { pageJson, type Wire } from '../../operations/wire.ts'
 import { addRemote, listRemotes, removeRemote } from '../../store/clone-remotes.ts'
 import {
   CommandError,

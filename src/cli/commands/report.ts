@@ -3,10 +3,10 @@
 // user asked; no other file has, not even briefly.
 
 import { rmSync } from 'node:fs'
-import { csvColumns, reportCsv } from '../../api/report-csv.ts'
 import { utf8 } from '../../bytes.ts'
 import { StoreError } from '../../errors.ts'
 import { attempt } from '../../home/files.ts'
+import { csvColumns, reportCsv } from '../../operations/report-csv.ts'
 import {
   type AuditReport,
   reportAsAuditor,

@@ -1,6 +1,6 @@
 // `search`: which memories say what, a line for each as of `grep`, with who wrote it and when.
 
-import { actorJson, hitObject, pageJson } from '../../api/wire.ts'
+import { actorJson, hitObject, pageJson } from '../../operations/wire.ts'
 import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { parseQuery } from '../../store/search/query-words.ts'

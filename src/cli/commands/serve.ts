@@ -1,14 +1,14 @@
 // `serve`: the server of many stores, until it is stopped. Prints the address once, on standard
 // output, and a line of JSON for each request, on standard error.
 
-import { hostedSubjects } from '../../api/console/hosted.ts'
-import { timestamp } from '../../api/wire.ts'
 import { openConsole, type WebConsole } from '../../console/console.ts'
 import { readPageFiles } from '../../console/page-files.ts'
 import { StoreError } from '../../errors.ts'
 import type { HostNotice } from '../../hosting/data-directory.ts'
 import { type Host, openHost, type Operator } from '../../hosting/host.ts'
 import { mcpRoute } from '../../mcp/mcp.ts'
+import { hostedSubjects } from '../../operations/console/hosted.ts'
+import { timestamp } from '../../operations/wire.ts'
 import { serveHost, type Server, type ServerOptions } from '../../server/server.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { authorOf } from '../call/options.ts'

@@ -1,9 +1,9 @@
 // `settings`: shows and changes the settings of the store. The library checks that an owner changes
 // them.
 
-import type { Wire } from '../../api/wire.ts'
 import type { Settings } from '../../format/settings.ts'
 import { contentBytesFormatMax, memoriesMax } from '../../limits.ts'
+import type { Wire } from '../../operations/wire.ts'
 import { isGuardOn, withGuard } from '../../store/guard/guard.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { actorOptions, authorOf } from '../call/options.ts'

@@ -1,6 +1,6 @@
 // `status`: the state of the store; for an auditor, who cannot open it, the verified trail.
 
-import { timestamp, type Wire } from '../../api/wire.ts'
+import { timestamp, type Wire } from '../../operations/wire.ts'
 import type { Audit } from '../../store/audit/audit.ts'
 import { listRemotes } from '../../store/clone-remotes.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'

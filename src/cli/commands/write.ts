@@ -1,9 +1,9 @@
 // `create`, `write`, `append`, `str-replace`, `insert`, `rm` and `mv`: one change, one commit,
-// durable before the answer. What agents can do too is in api/actions.ts.
+// durable before the answer. What agents can do too is in operations/actions.ts.
 
-import * as actions from '../../api/actions.ts'
-import type { OperationContext } from '../../api/operation.ts'
 import { StoreError } from '../../errors.ts'
+import * as actions from '../../operations/actions.ts'
+import type { OperationContext } from '../../operations/operation.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import {

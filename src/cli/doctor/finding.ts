@@ -1,7 +1,7 @@
 // One finding of `doctor`: the check, its result, and what to do about it.
 
-import { surfaceOf } from '../../api/error-surface.ts'
 import { StoreError } from '../../errors.ts'
+import { surfaceOf } from '../../operations/error-surface.ts'
 import { CommandError } from '../call/command.ts'
 
 export interface Finding {

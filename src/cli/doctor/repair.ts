@@ -1,9 +1,9 @@
 // `doctor --repair`: repairs the store from its own remains and a copy, and reports what was
 // damaged, what was saved from where, and what is lost. Decides nothing: store/repair/ does.
 
-import { afterBackup, surfaceOf } from '../../api/error-surface.ts'
-import type { ExitCode } from '../../api/exit-codes.ts'
-import { timestamp, type Wire } from '../../api/wire.ts'
+import { afterBackup, surfaceOf } from '../../operations/error-surface.ts'
+import type { ExitCode } from '../../operations/exit-codes.ts'
+import { timestamp, type Wire } from '../../operations/wire.ts'
 import { repairStore } from '../../store/repair/repair.ts'
 import type { LostChange, LostObject, RepairReport } from '../../store/repair/report.ts'
 import type { Answer, Context, Input } from '../call/command.ts'

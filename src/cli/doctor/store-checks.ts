@@ -2,12 +2,12 @@
 // what stock git says about it. The locks are in lock-checks.ts.
 
 import { spawnSync } from 'node:child_process'
-import { mendStore } from '../../api/error-surface.ts'
 import { systemDisk } from '../../disk/disk.ts'
 import { StoreError, hasCode } from '../../errors.ts'
 import { framesOf, type JournalSurvey, surveyJournals } from '../../git/journal/journal-survey.ts'
 import type { ObjectAmount } from '../../git/object-store.ts'
 import { ownDirectoryName } from '../../git/refs/repository.ts'
+import { mendStore } from '../../operations/error-surface.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { StoreStatus } from '../../store/store-report.ts'
 import type { Context } from '../call/command.ts'

@@ -1,6 +1,6 @@
 // A report as JSON, in the vocabulary of all answers. Pure.
 
-import { actorJson, timestamp, type Wire } from '../../api/wire.ts'
+import { actorJson, timestamp, type Wire } from '../../operations/wire.ts'
 import type { AccessEvent, Authorship, ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction, WriteCount } from '../../store/report/audit-report.ts'
 import { searchedJson } from '../store/residue.ts'

@@ -1,7 +1,7 @@
 // A report as one HTML page: no script, no other file, no network. For people, screen readers and
 // paper. A template escapes every value that is not markup itself. Pure.
 
-import { timestamp } from '../../api/wire.ts'
+import { timestamp } from '../../operations/wire.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { AccessEvent, ReportedDevice } from '../../store/report/access-events.ts'
 import type { AuditReport, ReportedRedaction } from '../../store/report/audit-report.ts'

@@ -1,8 +1,8 @@
 // `--at`: reads the store as it was at a point. Verbs that only read go through here, and work the
 // same on the current state and on a past one.
 
-import type { MemoryReader } from '../../api/operation.ts'
-import { timestamp } from '../../api/wire.ts'
+import type { MemoryReader } from '../../operations/operation.ts'
+import { timestamp } from '../../operations/wire.ts'
 import type { PastView } from '../../store/history/past.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Context, Input } from '../call/command.ts'

@@ -1,7 +1,7 @@
 // Parses points of the history: a time, a version or a commit.
 
-import { timestamp } from '../../api/wire.ts'
 import { StoreError, assert } from '../../errors.ts'
+import { timestamp } from '../../operations/wire.ts'
 import type { Point } from '../../store/history/points.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Context, Input } from '../call/command.ts'

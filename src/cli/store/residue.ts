@@ -1,6 +1,6 @@
 // The search for residue of redacted versions, which `verify --absence` and `redact --prove` share.
 
-import type { Wire } from '../../api/wire.ts'
+import type { Wire } from '../../operations/wire.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RedactionCertificate } from '../../store/redaction/certificate.ts'
 import type { ResidueReport } from '../../store/redaction/residue.ts'

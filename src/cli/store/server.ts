@@ -3,7 +3,6 @@
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { errorSurface, plainMessage } from '../../api/error-surface.ts'
 import { StoreError, type ErrorCode } from '../../errors.ts'
 import { ensureOperatorSecret, findIdentity, withIdentityFile } from '../../home/identity-file.ts'
 import { openHostAdministration, type HostAdministration } from '../../hosting/administration.ts'
@@ -15,6 +14,7 @@ import {
   memoriesDefault,
   memoriesMax,
 } from '../../limits.ts'
+import { errorSurface, plainMessage } from '../../operations/error-surface.ts'
 import type { CreateOptions } from '../../store/create.ts'
 import { CommandError, type Context, type Input, type OptionTexts } from '../call/command.ts'
 import { readPlainFile } from '../machine/files.ts'

@@ -1,9 +1,9 @@
 // Syncs with one remote, or with all of them one after the other, as a member or an auditor. A
 // failing remote does not stop the others.
 
-import { syncExitCodes } from '../../api/exit-codes.ts'
-import { pageJson } from '../../api/wire.ts'
 import { StoreError, hasCode, type ErrorDetails } from '../../errors.ts'
+import { syncExitCodes } from '../../operations/exit-codes.ts'
+import { pageJson } from '../../operations/wire.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { RemoteStatus } from '../../store/sync/remote-state.ts'

@@ -2,8 +2,8 @@
 // with --json both are one JSON value on one line. On a terminal, hidden characters that an agent
 // may have written into a memory are marked, and escaped in JSON, which keeps its value.
 
-import { plainMessage, surfaceOf } from '../../api/error-surface.ts'
 import { StoreError, hasCode } from '../../errors.ts'
+import { plainMessage, surfaceOf } from '../../operations/error-surface.ts'
 import { visible, visibleJson } from '../../text/visible.ts'
 import { CommandError, type Answer } from '../call/command.ts'
 

@@ -1,7 +1,7 @@
 // Changes of members and keys: how they reach the remotes, and the effect of new keys.
 
-import type { Wire } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
+import type { Wire } from '../../operations/wire.ts'
 import type { KeysChanged } from '../../store/devices/device-changes.ts'
 import type { ResidualAccess } from '../../store/devices/residual-access.ts'
 import type { StoreStatus } from '../../store/store-report.ts'

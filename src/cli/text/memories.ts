@@ -1,7 +1,7 @@
 // The answer of a command that changed memories, and lines of one as the memory tool shows them.
 
-import type { Lines } from '../../api/actions.ts'
 import { renderSnippet } from '../../memory-tool/render.ts'
+import type { Lines } from '../../operations/actions.ts'
 import type { Applied } from '../../store/changes/apply.ts'
 import type { Answer } from '../call/command.ts'
 

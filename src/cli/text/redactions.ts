@@ -1,7 +1,7 @@
 // Redactions that other devices have not taken over, as text and as JSON: devices that have not
 // acknowledged one, and versions that may hold a redacted text.
 
-import { timestamp, type Wire } from '../../api/wire.ts'
+import { timestamp, type Wire } from '../../operations/wire.ts'
 import type { PendingDevice } from '../../store/redaction/acknowledgement.ts'
 import type { BuiltOnRedacted } from '../../store/redaction/built-on.ts'
 import { visible } from '../../text/visible.ts'

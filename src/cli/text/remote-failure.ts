@@ -1,8 +1,8 @@
 // Explains a failed sync: the remote, the commits that were not sent, and the next step. A
 // refused remote must not read as if the local store were damaged.
 
-import { plainMessage, surfaceOf } from '../../api/error-surface.ts'
 import { StoreError, hasCode } from '../../errors.ts'
+import { plainMessage, surfaceOf } from '../../operations/error-surface.ts'
 import type { RemoteStatus } from '../../store/sync/remote-state.ts'
 import { isFailureOfRemote, isVerdict } from '../../store/sync/report.ts'
 import { CommandError } from '../call/command.ts'

@@ -1,7 +1,7 @@
 // The report of a sync, as text and as JSON.
 
-import type { Wire } from '../../api/wire.ts'
 import { formatId } from '../../format/id.ts'
+import type { Wire } from '../../operations/wire.ts'
 import type { Conflict } from '../../store/history/conflicts.ts'
 import type { MergeOutcome } from '../../store/merge/plan.ts'
 import type { NewDevice, SettingsOutcome, SyncReport } from '../../store/sync/report.ts'

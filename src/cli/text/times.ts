@@ -1,7 +1,7 @@
 // Parses and formats times for users: `--since 7d` or a date, `3 hours ago`.
 
-import { timestamp } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
+import { timestamp } from '../../operations/wire.ts'
 import type { ClockLeap } from '../../store/session/writer-clock.ts'
 import { type Context, type Input, usageError } from '../call/command.ts'
 

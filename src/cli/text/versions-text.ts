@@ -1,7 +1,7 @@
 // Versions on the command line: how they are named, and how `log` and `show` print one.
 
-import { timestamp } from '../../api/wire.ts'
 import { StoreError } from '../../errors.ts'
+import { timestamp } from '../../operations/wire.ts'
 import type { Version } from '../../store/history/versions.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { countHidden } from '../../text/visible.ts'

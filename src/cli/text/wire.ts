@@ -1,7 +1,7 @@
 // The JSON of memories, versions and listings: names and shapes of Anthropic's Memory Stores API,
 // and names of the same style for facts beyond it. Pure.
 
-import { actorJson, timestamp, type Wire } from '../../api/wire.ts'
+import { actorJson, timestamp, type Wire } from '../../operations/wire.ts'
 import type { Version } from '../../store/history/versions.ts'
 import type { DirectoryListing } from '../../store/snapshot/listing.ts'
 import type { Memory } from '../../store/snapshot/live-memory.ts'

@@ -2,9 +2,9 @@
 // no other file and can be read aloud.
 
 import { describe, expect, test } from 'vitest'
-import { csvColumns, reportCsv } from '../../../src/api/report-csv.ts'
 import { reportJson } from '../../../src/cli/report/json.ts'
 import { reportPage } from '../../../src/cli/report/page.ts'
+import { csvColumns, reportCsv } from '../../../src/operations/report-csv.ts'
 import type { AuditReport, WriteCount } from '../../../src/store/report/audit-report.ts'
 
 const at = Date.parse('2026-03-05T12:00:00Z')

@@ -3,9 +3,9 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import * as operations from '../../../src/api/operations.ts'
 import { commands } from '../../../src/memory-tool/commands.ts'
 import { memoryToolSchema } from '../../../src/memory-tool/schema.ts'
+import * as operations from '../../../src/operations/operations.ts'
 
 const { create, insert, remove, rename, strReplace, view } = operations
 const inputs = [view, create, strReplace, insert, remove, rename].map(({ input }) => {

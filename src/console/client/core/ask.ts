@@ -1,5 +1,5 @@
-// Asks the console one question of the contract (api/console/contract.ts). The answer comes in
-// lines of JSON: how far the work is, then the result.
+// Asks the console one question of the contract (operations/console/contract.ts). The answer comes
+// in lines of JSON: how far the work is, then the result.
 
 import type {
   AnswerLine,
@@ -7,7 +7,7 @@ import type {
   InputOf,
   QuestionName,
   ResultOf,
-} from '../../../api/console/contract.ts'
+} from '../../../operations/console/contract.ts'
 import { authorization, endSession } from './session.ts'
 import { trusted } from './trusted.ts'
 

@@ -2,7 +2,7 @@
 // syncs and redactions. After each, whatever is shown is asked for again.
 
 import { signal } from '@preact/signals'
-import type { ConsoleEvent } from '../../../api/console/contract.ts'
+import type { ConsoleEvent } from '../../../operations/console/contract.ts'
 import { linesOf } from './ask.ts'
 import { authorization, endSession, sessionState } from './session.ts'
 import { trusted } from './trusted.ts'

@@ -1,7 +1,7 @@
 // What every part of the page may need: whose store this is, and the moment that is shown.
 
 import { computed, signal } from '@preact/signals'
-import type { MomentInfo, Overview } from '../../../api/console/contract.ts'
+import type { MomentInfo, Overview } from '../../../operations/console/contract.ts'
 import { atNow } from './address.ts'
 import { forgetAtEnd } from './session.ts'
 

@@ -2,7 +2,7 @@
 // the last answer is shown until the new one arrives, unless that is a failure.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { InputOf, QuestionName, ResultOf } from '../../../api/console/contract.ts'
+import type { InputOf, QuestionName, ResultOf } from '../../../operations/console/contract.ts'
 import { ask, AskFailure } from './ask.ts'
 import { revision } from './events.ts'
 

@@ -2,7 +2,7 @@
 
 import { useLocation } from 'preact-iso'
 import { useMemo, useState } from 'preact/hooks'
-import type { Tree as TreeData } from '../../../api/console/contract.ts'
+import type { Tree as TreeData } from '../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../core/address.ts'
 import { isPast, mayWrite } from '../core/state.ts'
 import { useAsk } from '../core/use-ask.ts'

@@ -2,7 +2,7 @@
 
 import { useLocation } from 'preact-iso'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { CommitRange, MomentInput } from '../../../api/console/contract.ts'
+import type { CommitRange, MomentInput } from '../../../operations/console/contract.ts'
 import { addressAt } from '../core/address.ts'
 import { ask } from '../core/ask.ts'
 import { commitCount, isPast, moment, notice } from '../core/state.ts'

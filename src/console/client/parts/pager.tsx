@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { InputOf, QuestionName, ResultOf } from '../../../api/console/contract.ts'
+import type { InputOf, QuestionName, ResultOf } from '../../../operations/console/contract.ts'
 import { type Asked, useAsk } from '../core/use-ask.ts'
 
 /** Those that are answered with a page, newest first. */

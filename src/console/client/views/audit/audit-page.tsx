@@ -3,7 +3,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { AuditReport, VerifyReport } from '../../../../api/console/contract.ts'
+import type { AuditReport, VerifyReport } from '../../../../operations/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { useAction } from '../../core/use-action.ts'
 import { downloadText } from '../../parts/download.ts'

@@ -6,7 +6,7 @@ import type {
   MembersChanged,
   ResultOf,
   Role,
-} from '../../../../api/console/contract.ts'
+} from '../../../../operations/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { notice } from '../../core/state.ts'
 import { Dialog, Question } from '../../parts/dialog.tsx'

@@ -1,7 +1,7 @@
 // The members of the store, their rights, and since when.
 
 import { useState } from 'preact/hooks'
-import type { ListedDevice } from '../../../../api/console/contract.ts'
+import type { ListedDevice } from '../../../../operations/console/contract.ts'
 import { mayManage } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { Heading, Pending } from '../../parts/labels.tsx'

@@ -1,7 +1,7 @@
 // The results of a search, while the words are typed. They are in no address.
 
 import { useState } from 'preact/hooks'
-import type { SearchInput } from '../../../../api/console/contract.ts'
+import type { SearchInput } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { isPast, searchWords } from '../../core/state.ts'
 import { Check } from '../../parts/field.tsx'

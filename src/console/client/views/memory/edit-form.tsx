@@ -2,7 +2,7 @@
 // before it is saved; if the same lines were changed, the user chooses. The store merges.
 
 import { useState } from 'preact/hooks'
-import type { LiveMemory, MergedEdit } from '../../../../api/console/contract.ts'
+import type { LiveMemory, MergedEdit } from '../../../../operations/console/contract.ts'
 import { ask, AskFailure } from '../../core/ask.ts'
 import { notice } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'

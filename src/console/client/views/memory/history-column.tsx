@@ -1,7 +1,7 @@
 // All versions of a memory, across its paths, the newest first; any two can be compared.
 
 import { useLocation } from 'preact-iso'
-import type { VersionRow } from '../../../../api/console/contract.ts'
+import type { VersionRow } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { mayManage, mayWrite } from '../../core/state.ts'
 import { Failure, OperationBadge, Writer } from '../../parts/labels.tsx'

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { LiveMemory, MemoryView } from '../../../../api/console/contract.ts'
+import type { LiveMemory, MemoryView } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
 import { isPast, mayManage, mayWrite, notice, overview } from '../../core/state.ts'

@@ -1,7 +1,7 @@
 // One memory: its text, its changes, the author of each line, and its history at the right.
 
 import { useLocation } from 'preact-iso'
-import type { MemoryView } from '../../../../api/console/contract.ts'
+import type { MemoryView } from '../../../../operations/console/contract.ts'
 import { addressOf, atNow, type MemoryTab } from '../../core/address.ts'
 import { isPast } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'

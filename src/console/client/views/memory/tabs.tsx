@@ -2,7 +2,7 @@
 // versions, or the version that each line came from.
 
 import { useMemo } from 'preact/hooks'
-import type { Blame, MemoryView } from '../../../../api/console/contract.ts'
+import type { Blame, MemoryView } from '../../../../operations/console/contract.ts'
 import type { FullVersion } from '../../../../store/history/versions.ts'
 import { addressOf, atNow } from '../../core/address.ts'
 import { useAsk } from '../../core/use-ask.ts'

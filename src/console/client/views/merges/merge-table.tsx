@@ -1,7 +1,7 @@
 // The result of a merge next to its inputs, line by line. Equal lines are folded, until asked for.
 
 import { useMemo, useState } from 'preact/hooks'
-import type { MergeView } from '../../../../api/console/contract.ts'
+import type { MergeView } from '../../../../operations/console/contract.ts'
 import { Slices } from '../../parts/pager.tsx'
 import { countOf } from '../../parts/times.ts'
 import { isEqualLine, mergeLines, type MergeLine, type NumberedLine } from './merge-rows.ts'

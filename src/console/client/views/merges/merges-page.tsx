@@ -1,7 +1,7 @@
 // The memories that merges of clones combined, joined or moved aside: first those that were not
 // reviewed on this device, which alone remembers that. One merge has its inputs and its result.
 
-import type { MergeRow, MergeView } from '../../../../api/console/contract.ts'
+import type { MergeRow, MergeView } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
 import { useAction } from '../../core/use-action.ts'

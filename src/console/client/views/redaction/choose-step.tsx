@@ -1,7 +1,7 @@
 // Step 1: the versions to erase, which must match all given fields.
 
 import { useState } from 'preact/hooks'
-import type { Selection } from '../../../../api/console/contract.ts'
+import type { Selection } from '../../../../operations/console/contract.ts'
 import { Check, Field, submitting } from '../../parts/field.tsx'
 
 interface ChooseStepProps {

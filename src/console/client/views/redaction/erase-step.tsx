@@ -7,7 +7,7 @@ import type {
   ErasePlan,
   Selection,
   WayOut,
-} from '../../../../api/console/contract.ts'
+} from '../../../../operations/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { useAction } from '../../core/use-action.ts'
 import { Choice, Field, submitting } from '../../parts/field.tsx'

@@ -3,7 +3,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { ErasePlan } from '../../../../api/console/contract.ts'
+import type { ErasePlan } from '../../../../operations/console/contract.ts'
 import type { Version } from '../../../../store/history/versions.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { writerOf } from '../../parts/labels.tsx'

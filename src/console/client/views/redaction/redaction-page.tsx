@@ -3,7 +3,7 @@
 
 import { useLocation } from 'preact-iso'
 import { useState } from 'preact/hooks'
-import type { ErasePlan, Erased, Selection } from '../../../../api/console/contract.ts'
+import type { ErasePlan, Erased, Selection } from '../../../../operations/console/contract.ts'
 import { ask } from '../../core/ask.ts'
 import { mayManage } from '../../core/state.ts'
 import { useAction } from '../../core/use-action.ts'

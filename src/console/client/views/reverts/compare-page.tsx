@@ -1,6 +1,6 @@
 // What differs between a moment of the past and now, memory by memory.
 
-import type { MomentChange } from '../../../../api/console/contract.ts'
+import type { MomentChange } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { mayWrite } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'

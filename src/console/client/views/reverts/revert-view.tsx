@@ -2,7 +2,7 @@
 // memories that it leaves alone and why; then one button, which runs exactly that plan.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { RevertPlan } from '../../../../api/console/contract.ts'
+import type { RevertPlan } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { mayWrite } from '../../core/state.ts'
 import { ChangeTree } from '../../parts/change-tree.tsx'

@@ -3,7 +3,7 @@
 // be run. Must not write anything but by `run`.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { InputOf, RevertPlan } from '../../../../api/console/contract.ts'
+import type { InputOf, RevertPlan } from '../../../../operations/console/contract.ts'
 import { ask, type AskFailure } from '../../core/ask.ts'
 import { changed, revision } from '../../core/events.ts'
 import type { Progress } from '../../core/use-action.ts'

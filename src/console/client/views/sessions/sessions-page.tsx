@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { useLocation } from 'preact-iso'
-import type { TimelineGroup } from '../../../../api/console/contract.ts'
+import type { TimelineGroup } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { mayWrite } from '../../core/state.ts'
 import { Field, submitting } from '../../parts/field.tsx'

@@ -1,7 +1,7 @@
 // The name and limits of the store, and the guard against secrets.
 
 import { useState } from 'preact/hooks'
-import type { InputOf, ResultOf, SettingsView } from '../../../../api/console/contract.ts'
+import type { InputOf, ResultOf, SettingsView } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
 import { mayManage, notice } from '../../core/state.ts'

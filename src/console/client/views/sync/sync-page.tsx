@@ -1,7 +1,7 @@
 // Where the store is synced to, a sync with its report, and the twelve words of the head.
 
 import { useState } from 'preact/hooks'
-import type { ResultOf, SyncReport } from '../../../../api/console/contract.ts'
+import type { ResultOf, SyncReport } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { ask } from '../../core/ask.ts'
 import { mayManage, overview } from '../../core/state.ts'

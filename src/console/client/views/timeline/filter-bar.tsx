@@ -1,7 +1,7 @@
 // The filter of the timeline: a chip for each part, which removes it, and a form with all of them.
 
 import { useEffect, useRef } from 'preact/hooks'
-import type { TimelineFilter } from '../../../../api/console/contract.ts'
+import type { TimelineFilter } from '../../../../operations/console/contract.ts'
 import { Choice, Field, submitting, TimeFields } from '../../parts/field.tsx'
 import { absoluteTime } from '../../parts/times.ts'
 import { filterBy, timelineFilter, useDeviceNames } from './filter.tsx'

@@ -4,7 +4,7 @@
 import { computed, signal } from '@preact/signals'
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { Actor, TimelineFilter } from '../../../../api/console/contract.ts'
+import type { Actor, TimelineFilter } from '../../../../operations/console/contract.ts'
 import { forgetAtEnd } from '../../core/session.ts'
 import { moment } from '../../core/state.ts'
 import { useAsk } from '../../core/use-ask.ts'

@@ -1,7 +1,7 @@
 // What one session, or one actor, wrote on one day: a tree of the memories, each with its
 // difference from before to after.
 
-import type { GroupedMemory, TimelineGroup } from '../../../../api/console/contract.ts'
+import type { GroupedMemory, TimelineGroup } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { useAsk } from '../../core/use-ask.ts'
 import { ChangeTree } from '../../parts/change-tree.tsx'

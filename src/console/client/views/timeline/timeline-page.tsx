@@ -2,7 +2,7 @@
 // devices and the operations of a row are buttons that filter by them.
 
 import { Fragment } from 'preact'
-import type { TimelineFilter, TimelineGroup } from '../../../../api/console/contract.ts'
+import type { TimelineFilter, TimelineGroup } from '../../../../operations/console/contract.ts'
 import { addressOf } from '../../core/address.ts'
 import { isPast } from '../../core/state.ts'
 import { Failure, Heading, writerOf } from '../../parts/labels.tsx'

@@ -1,7 +1,7 @@
 // A new session: what the suite over HTTP cannot see.
 
 import { expect, test } from 'vitest'
-import { createSession } from '../../../src/api/host-operations.ts'
+import { createSession } from '../../../src/operations/host-operations.ts'
 
 test('refuses many stores before it looks at one, since there may be half a million', () => {
   let looks = 0

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { StoreError } from '../../../src/errors.ts'
 import {
   afterBackup,
   errorSurface,
@@ -10,9 +11,8 @@ import {
   mendStore,
   surfaceOf,
   unexpectedSurface,
-} from '../../../src/api/error-surface.ts'
-import { exitCodes, syncExitCodes } from '../../../src/api/exit-codes.ts'
-import { StoreError } from '../../../src/errors.ts'
+} from '../../../src/operations/error-surface.ts'
+import { exitCodes, syncExitCodes } from '../../../src/operations/exit-codes.ts'
 
 const rows = Object.entries(errorSurface)
 

@@ -1,8 +1,8 @@
 // What the console is told of who wrote what, and how it takes that back, from a real store.
 
 import { describe, expect, test } from 'vitest'
-import { memberSubject } from '../../../src/api/console/subject.ts'
 import type { MemoryStore } from '../../../src/index.ts'
+import { memberSubject } from '../../../src/operations/console/subject.ts'
 import { bareRemote, firstClone, joinClone, sync } from '../../support/clones.ts'
 import { askerOf, consoleUser, newConsole } from '../../support/console.ts'
 import { author, contentsOf } from '../../support/stores.ts'

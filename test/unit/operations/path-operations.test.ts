@@ -1,7 +1,7 @@
 // The operations of callers who see one directory: what they check still holds when they write.
 
 import { expect, test, vi } from 'vitest'
-import { restorePath } from '../../../src/api/path-operations.ts'
+import { restorePath } from '../../../src/operations/path-operations.ts'
 import { author, contentsOf, newStore } from '../../support/stores.ts'
 
 test('does not bring back a memory that left the directory after the check', async () => {

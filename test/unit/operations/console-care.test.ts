@@ -2,10 +2,10 @@
 // auditor's is told.
 
 import { describe, expect, test } from 'vitest'
-import { auditorSubject } from '../../../src/api/console/auditor.ts'
 import { sha256OfText } from '../../../src/crypto/digest.ts'
 import { formatId } from '../../../src/format/id.ts'
 import { formatDeviceCard, generateIdentity } from '../../../src/index.ts'
+import { auditorSubject } from '../../../src/operations/console/auditor.ts'
 import { alone, bareRemote } from '../../support/clones.ts'
 import { askerOf, newConsole } from '../../support/console.ts'
 import { author } from '../../support/stores.ts'

@@ -3,9 +3,9 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { errorSurface, plainMessage } from '../../../src/api/error-surface.ts'
 import { errorText } from '../../../src/cli/terminal/output.ts'
 import { type ErrorCode, StoreError } from '../../../src/errors.ts'
+import { errorSurface, plainMessage } from '../../../src/operations/error-surface.ts'
 
 /** Three lines of 100 columns, after `gitlocket: ` or `hint: `. */
 const LENGTH_MAX = 289

@@ -1,10 +1,10 @@
-// docs/ERRORS.md is generated from the tables of src/api. UPDATE_DOCS=1 updates it.
+// docs/ERRORS.md is generated from the tables of src/operations. UPDATE_DOCS=1 updates it.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { errorSurface } from '../../../src/api/error-surface.ts'
-import { exitCodes } from '../../../src/api/exit-codes.ts'
+import { errorSurface } from '../../../src/operations/error-surface.ts'
+import { exitCodes } from '../../../src/operations/exit-codes.ts'
 
 const path = fileURLToPath(new URL('../../../docs/ERRORS.md', import.meta.url))
 
@@ -14,8 +14,8 @@ Every failure that the library expects is a \`StoreError\` with one of these cod
 stable; the messages are sentences for users and may change. A message never holds the content of a
 memory, key material or a path of the host.
 
-This file is generated from \`src/api/error-surface.ts\`: run
-\`UPDATE_DOCS=1 npx vitest run test/unit/api/error-docs.test.ts\` after a change there.
+This file is generated from \`src/operations/error-surface.ts\`: run
+\`UPDATE_DOCS=1 npx vitest run test/unit/operations/error-docs.test.ts\` after a change there.
 
 ## Exit codes
 `

@@ -3,11 +3,15 @@
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Operation, type OperationContext, runOperation } from '../../../src/api/operation.ts'
-import * as operations from '../../../src/api/operations.ts'
-import { parseInput } from '../../../src/api/schemas.ts'
 import type { ErrorDetails } from '../../../src/errors.ts'
 import { generateIdentity } from '../../../src/keys/identity.ts'
+import {
+  type Operation,
+  type OperationContext,
+  runOperation,
+} from '../../../src/operations/operation.ts'
+import * as operations from '../../../src/operations/operations.ts'
+import { parseInput } from '../../../src/operations/schemas.ts'
 import { createStore } from '../../../src/store/create.ts'
 import type { MemoryStore } from '../../../src/store/memory-store.ts'
 import { sharedDirectory } from '../../support/temporary.ts'

@@ -1,7 +1,7 @@
 // What the console is told of memories and moments, from a real store.
 
 import { describe, expect, test } from 'vitest'
-import type { ResultOf } from '../../../src/api/console/contract.ts'
+import type { ResultOf } from '../../../src/operations/console/contract.ts'
 import { type askerOf, newConsole } from '../../support/console.ts'
 import { author } from '../../support/stores.ts'
 

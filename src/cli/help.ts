@@ -17,11 +17,14 @@ export function overview(groups: readonly CommandGroup[]): string {
     ['', ['gitlocket: an encrypted, versioned memory store for AI agents, on git']],
     ['Usage', ['gitlocket [--store <directory>] [--json] <command> …']],
     ...groups.map(({ title, commands }) => {
-      const rows = commands.map((one): Row => [usageOf(one, false), one.summary])
+      const rows = commands.map((one): HelpRow => [usageOf(one, false), one.summary])
       return [title, table(rows)] as const
     }),
     ['Environment', table(Object.entries(variables))],
-    ['Exit codes', table([...exitCodes].map(([code, meaning]): Row => [String(code), meaning]))],
+    [
+      'Exit codes',
+      table([...exitCodes].map(([code, meaning]): HelpRow => [String(code), meaning])),
+    ],
     ['', ['`gitlocket <command> --help` tells more about a command.']],
   ])
 }
@@ -44,9 +47,9 @@ export function usageOf({ name, usage, options }: Command, withOptions: boolean)
   return words.filter((word) => word !== undefined).join(' ')
 }
 
-type Row = readonly [term: string, meaning: string]
+type HelpRow = readonly [term: string, meaning: string]
 
-function table(rows: readonly Row[]): string[] {
+function table(rows: readonly HelpRow[]): string[] {
   const terms = rows.map(([term]) => term.length).filter((length) => length <= TERM_MAX)
   const width = Math.max(...terms, 0)
   return rows.flatMap(([term, meaning]) => {

@@ -41,7 +41,7 @@ export const commands: readonly Command[] = [
 ]
 
 /** What the command did, or would do. */
-interface Outcome {
+interface Expired {
   readonly dryRun: boolean
   readonly expiry: Expiry | undefined
   readonly plan: RedactionPlan | undefined
@@ -138,7 +138,7 @@ async function erase(
   return redacting(context, store, request, author)
 }
 
-function answerOf({ dryRun, expiry, plan, redaction, now }: Outcome): Answer {
+function answerOf({ dryRun, expiry, plan, redaction, now }: Expired): Answer {
   const { certificate, pendingDevices = [] } = redaction ?? {}
   const expired = expiry?.expired ?? []
   const redacted = dryRun ? plan?.versions.length : certificate?.versions.length

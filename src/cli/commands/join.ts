@@ -77,14 +77,14 @@ async function joinRemote(context: Context, input: Input): Promise<Answer> {
 }
 
 /** Which store to join: the address names it, or else the user typed its id. */
-interface Goal {
+interface JoinGoal {
   readonly context: Context
   readonly input: Input
   readonly named: Pick<JoinOptions, 'storeId'>
 }
 
 /** Clones the trail alone, since this identity has no keys of the contents. */
-async function joinAsAuditor(to: Goal, identity: Identity): Promise<Answer> {
+async function joinAsAuditor(to: JoinGoal, identity: Identity): Promise<Answer> {
   // Loaded on demand: few devices are auditors.
   const { joinTrail } = await import('../../store/audit/trail.ts')
   const { context, input } = to
@@ -108,7 +108,7 @@ async function joinAsAuditor(to: Goal, identity: Identity): Promise<Answer> {
 }
 
 /** A device that an owner has added needs no secret. */
-async function joinAs(to: Goal, identity: Identity): Promise<MemoryStore> {
+async function joinAs(to: JoinGoal, identity: Identity): Promise<MemoryStore> {
   const { context } = to
   const { passphraseFile, recoveryKeyFile, operatorSecretFile } = context.environment
   if ((passphraseFile ?? recoveryKeyFile ?? operatorSecretFile) === undefined) {
@@ -135,7 +135,11 @@ function reportUnknown(context: Context): void {
   process.stderr.write(`${unknown}. ${hint}.\n\n`)
 }
 
-function joinWith(to: Goal, identity: Identity, secret: Secret | undefined): Promise<MemoryStore> {
+function joinWith(
+  to: JoinGoal,
+  identity: Identity,
+  secret: Secret | undefined,
+): Promise<MemoryStore> {
   const { context, input } = to
   const [url, author] = [input.argument(0), authorOf(context, input)]
   const deviceName = deviceNameOf(context, input)
@@ -169,7 +173,7 @@ async function findStoreId(context: Context, input: Input): Promise<Pick<JoinOpt
 type Joining = Omit<JoinOptions, 'url' | 'author' | 'identity'>
 
 function joining<T>(
-  { context, input, named }: Goal,
+  { context, input, named }: JoinGoal,
   work: (how: Joining) => Promise<T>,
 ): Promise<T> {
   const { storeDirectory: directory, stateDirectory } = context.environment
@@ -213,7 +217,7 @@ const trustLines: readonly string[] = [
 ]
 
 /** The parts of the answer that differ between a member and an auditor. */
-interface Parts {
+interface AnswerParts {
   readonly title: string
   /** The label of the directory, up to twelve letters. */
   readonly clone: string
@@ -227,7 +231,7 @@ type Joined = Pick<StoreStatus, 'storeId' | 'deviceId' | 'deviceName' | 'role'>
 function answerOf(
   context: Context,
   { storeId, deviceId, deviceName, role }: Joined,
-  { title, clone, lines, next, json }: Parts,
+  { title, clone, lines, next, json }: AnswerParts,
 ): Answer {
   const { storeDirectory, identityFile } = context.environment
   noteStoreHere(context.environment, storeId)

@@ -80,7 +80,7 @@ interface NamingRequest extends LogRequest {
   readonly names: DeviceNames
 }
 
-interface Shown {
+interface ShownVersion {
   readonly version: Version
   readonly patch: string | undefined
 }
@@ -198,7 +198,7 @@ async function filterIn(
 async function* selected(
   store: MemoryStore,
   { filter, skip, most, patch }: LogRequest,
-): AsyncGenerator<Shown, string | undefined> {
+): AsyncGenerator<ShownVersion, string | undefined> {
   let [skipped, given] = [0, 0]
   let last: string | undefined
   for await (const version of store.history.versions({ ...filter, limit: PAGE })) {
@@ -218,7 +218,7 @@ async function* selected(
 async function writeAll(
   write: Write,
   request: NamingRequest,
-  found: AsyncIterable<Shown>,
+  found: AsyncIterable<ShownVersion>,
 ): Promise<void> {
   let isFirst = true
   for await (const shown of found) {
@@ -228,14 +228,17 @@ async function writeAll(
   }
 }
 
-function shownText({ ink, now, oneline, names }: NamingRequest, { version, patch }: Shown): string {
+function shownText(
+  { ink, now, oneline, names }: NamingRequest,
+  { version, patch }: ShownVersion,
+): string {
   if (oneline) return versionLine(ink, version, now)
   const below = patch === undefined || patch === '' ? '' : `\n${paintPatch(ink, patch)}`
   return versionText(ink, version, now, names, patch) + below
 }
 
 async function jsonAnswer(
-  found: AsyncGenerator<Shown, string | undefined>,
+  found: AsyncGenerator<ShownVersion, string | undefined>,
   names: DeviceNames,
 ): Promise<Answer> {
   const versions: unknown[] = []

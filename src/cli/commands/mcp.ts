@@ -2,7 +2,7 @@
 // until either ends. Standard output carries the protocol only.
 
 import { systemRandom } from '../../crypto/random.ts'
-import { serveMcp } from '../../mcp/mcp.ts'
+import { type McpOptions, serveMcp } from '../../mcp/mcp.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
@@ -54,8 +54,6 @@ async function mcp(context: Context, input: Input): Promise<Answer> {
   )
   return { text: '', json: undefined }
 }
-
-type McpOptions = NonNullable<Parameters<typeof serveMcp>[3]>
 
 function optionsOf({ clock, environment }: Context, input: Input): McpOptions {
   const agents = readAgentEnvironment()

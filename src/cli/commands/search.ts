@@ -43,7 +43,7 @@ export const commands: readonly Command[] = [
 ]
 
 /** A hit, and the version that it shows. */
-interface Found {
+interface FoundHit {
   readonly hit: SearchHit
   readonly version: Version
 }
@@ -57,7 +57,7 @@ function search(context: Context, input: Input): Promise<Answer> {
     const { data, nextPage } = await withProgress(context, 'Searching', (options) =>
       store.search({ ...query, ...options }),
     )
-    const found: Found[] = []
+    const found: FoundHit[] = []
     for (const hit of data) {
       found.push({ hit, version: await store.history.version(hit.memory.versionId) })
     }
@@ -100,7 +100,7 @@ function noteOf(count: number, nextPage: string | undefined): string | undefined
 function lineOf(
   ink: Ink,
   query: SearchQuery,
-  { hit, version }: Found,
+  { hit, version }: FoundHit,
   now: number | undefined,
 ): string {
   const { memory, line } = hit
@@ -130,7 +130,7 @@ function highlighted(ink: Ink, query: SearchQuery, snippet: string): string {
   return parts.join('') + ink.plain(snippet.slice(at))
 }
 
-function foundJson(storeId: string, { hit, version }: Found): unknown {
+function foundJson(storeId: string, { hit, version }: FoundHit): unknown {
   return {
     ...hitObject(storeId, hit),
     created_by: actorJson(version.createdBy),

@@ -82,12 +82,12 @@ function serve(context: Context, input: Input): Promise<Answer> {
   })
 }
 
-interface Served {
+interface RunningServer {
   readonly host: Host
   readonly server: Server
 }
 
-async function run(context: Context, input: Input, { host, server }: Served): Promise<void> {
+async function run(context: Context, input: Input, { host, server }: RunningServer): Promise<void> {
   const { signal } = context.interrupts
   let shown: WebConsole | undefined
   try {

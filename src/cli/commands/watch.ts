@@ -14,7 +14,7 @@ import { parseRemoteUrl } from '../../transport/remote-url.ts'
 import type { Answer, Context, Input } from '../call/command.ts'
 import { remoteAccess } from '../machine/remote-access.ts'
 import { repeat } from '../machine/repeat.ts'
-import { answerOf, hasMoved, syncRemotes, type Outcome } from '../store/sync-remotes.ts'
+import { answerOf, hasMoved, syncRemotes, type RemoteOutcome } from '../store/sync-remotes.ts'
 import { answerText, errorText, exitCodeOf } from '../terminal/output.ts'
 
 const INTERVAL_SECONDS = 30
@@ -116,7 +116,7 @@ class SyncWatch {
   }
 
   /** After a sync, the remotes that it succeeded with have the head of the store. */
-  #noteHeads(outcomes: readonly Outcome[]): void {
+  #noteHeads(outcomes: readonly RemoteOutcome[]): void {
     const reports = outcomes.flatMap((outcome) => ('report' in outcome ? [outcome.report] : []))
     this.#store.head = reports.at(-1)?.head
     for (const { remote } of reports) {
@@ -187,7 +187,7 @@ function listIfThere(directory: string): readonly string[] {
 /**
  * An error before any remote is treated as that of a remote without a name. Empty if interrupted.
  */
-async function outcomesOf(context: Context, input: Input): Promise<readonly Outcome[]> {
+async function outcomesOf(context: Context, input: Input): Promise<readonly RemoteOutcome[]> {
   try {
     return await syncRemotes(context, input, undefined)
   } catch (error) {
@@ -207,7 +207,7 @@ class Reporter {
     this.#json = json
   }
 
-  report(outcome: Outcome): void {
+  report(outcome: RemoteOutcome): void {
     const { remote } = outcome
     if ('error' in outcome) return this.#reportError(remote, outcome.error)
     const answer = answerOf(this.#context, [outcome])

@@ -22,7 +22,7 @@ import { getIdentity, withStore } from './open-store.ts'
 export type Half = 'pull' | 'push' | undefined
 
 /** The result of one remote. */
-export type Outcome =
+export type RemoteOutcome =
   | { readonly remote: string; readonly report: SyncReport; readonly names: DeviceNames }
   | { readonly remote: string; readonly error: unknown }
 
@@ -31,7 +31,7 @@ export async function syncRemotes(
   context: Context,
   input: Input,
   only: Half,
-): Promise<readonly Outcome[]> {
+): Promise<readonly RemoteOutcome[]> {
   const author = authorOf(context, input)
   const named = input.findArgument(0)
   const repair = input.flag('repair')
@@ -61,9 +61,9 @@ export async function syncRemotes(
 async function asAuditor(
   context: Context,
   auditing: Turn,
-  outcomes: readonly Outcome[],
-): Promise<readonly Outcome[]> {
-  const found: Outcome[] = []
+  outcomes: readonly RemoteOutcome[],
+): Promise<readonly RemoteOutcome[]> {
+  const found: RemoteOutcome[] = []
   for (const outcome of outcomes) {
     const { remote } = outcome
     found.push(isOfAuditor(outcome) ? await attempt(context, auditing, remote) : outcome)
@@ -71,7 +71,7 @@ async function asAuditor(
   return found
 }
 
-function isOfAuditor(outcome: Outcome): boolean {
+function isOfAuditor(outcome: RemoteOutcome): boolean {
   if ('report' in outcome || !(outcome.error instanceof StoreError)) return false
   return outcome.error.details.role === 'auditor'
 }
@@ -159,8 +159,8 @@ async function syncAll(
   context: Context,
   turn: Turn,
   names: readonly string[],
-): Promise<readonly Outcome[]> {
-  const outcomes = new Map<string, Outcome>()
+): Promise<readonly RemoteOutcome[]> {
+  const outcomes = new Map<string, RemoteOutcome>()
   let hasReceived = false
   for (const name of names) {
     const outcome = await attempt(context, turn, name)
@@ -176,7 +176,11 @@ async function syncAll(
   return [...outcomes.values()]
 }
 
-async function attempt(context: Context, turn: Turn, remote: string | undefined): Promise<Outcome> {
+async function attempt(
+  context: Context,
+  turn: Turn,
+  remote: string | undefined,
+): Promise<RemoteOutcome> {
   try {
     const report = await syncWith(context, turn, remote)
     return { remote: report.remote, report, names: await turn.names() }
@@ -213,7 +217,7 @@ function syncWith(
   )
 }
 
-export function answerOf(context: Context, outcomes: readonly Outcome[]): Answer {
+export function answerOf(context: Context, outcomes: readonly RemoteOutcome[]): Answer {
   const now = context.environment.terminal.output ? context.clock() : undefined
   const texts = outcomes.map((outcome) => {
     return 'report' in outcome ? reportText(outcome.report, outcome.names, now) : ''
@@ -229,7 +233,7 @@ export function answerOf(context: Context, outcomes: readonly Outcome[]): Answer
 }
 
 /** Errors take precedence over conflicts, conflicts over transfers. */
-export function detailedExitCode(outcomes: readonly Outcome[]): number {
+export function detailedExitCode(outcomes: readonly RemoteOutcome[]): number {
   for (const outcome of outcomes) if ('error' in outcome) return exitCodeOf(outcome.error)
   const reports = outcomes.flatMap((outcome) => ('report' in outcome ? [outcome.report] : []))
   if (reports.some((report) => report.outcomes.some(wasCombined)))

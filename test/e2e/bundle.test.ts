@@ -169,7 +169,7 @@ describe('the bundle', () => {
         ([, name]) => name,
       ),
     )
-    expect(threads).toHaveLength(5)
+    expect(threads).toHaveLength(4)
     expect(modules).toEqual(expect.arrayContaining(threads.map((name) => `${name}.cjs`)))
   })
 

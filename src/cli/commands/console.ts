@@ -2,14 +2,8 @@
 // address once; nothing else is told.
 
 import { spawn } from 'node:child_process'
-import { openConsole, type WebConsole } from '../../console/console.ts'
-import { readPageFiles } from '../../console/page-files.ts'
-import { auditorSubject } from '../../operations/console/auditor.ts'
-import {
-  memberSubject,
-  onlySubject,
-  type ConsoleSubject,
-} from '../../operations/console/subject.ts'
+import type { WebConsole } from '../../console/console.ts'
+import type { ConsoleSubject } from '../../operations/console/subject.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import type { Answer, Command, Context, Input } from '../call/command.ts'
 import { actorOptions, authorOf } from '../call/options.ts'
@@ -57,8 +51,9 @@ async function openInBrowser(context: Context, input: Input): Promise<Answer> {
   return { text: '', json: { type: 'console', ended: ending }, note: endings[ending] }
 }
 
-function ofMember(context: Context, input: Input, store: MemoryStore): Promise<Ending> {
+async function ofMember(context: Context, input: Input, store: MemoryStore): Promise<Ending> {
   const author = authorOf(context, input)
+  const { memberSubject } = await import('../../operations/console/subject.ts')
   const subject = memberSubject({
     store,
     writer: (reason) => store.as(reason === undefined ? author : { ...author, reason }),
@@ -71,7 +66,7 @@ function ofMember(context: Context, input: Input, store: MemoryStore): Promise<E
     textsOutside: textsOutside(context.environment, store),
     clock: context.clock,
   })
-  return serve(context, input, subject)
+  return await serve(context, input, subject)
 }
 
 async function ofAuditor(context: Context, input: Input): Promise<Ending> {
@@ -80,13 +75,17 @@ async function ofAuditor(context: Context, input: Input): Promise<Ending> {
   const { storeDirectory: directory, stateDirectory } = context.environment
   const identity = getIdentity(context.environment)
   const places = { directory, stateDirectory, identity }
-  return serve(context, input, auditorSubject({ places, clock: context.clock }))
+  const { auditorSubject } = await import('../../operations/console/auditor.ts')
+  return await serve(context, input, auditorSubject({ places, clock: context.clock }))
 }
 
 function serve(context: Context, input: Input, subject: ConsoleSubject): Promise<Ending> {
   const { interrupts, clock } = context
   const port = input.integer('port', 0, 65_535)
   return interrupts.untilStopped('Ended; all writes are safe', async () => {
+    const { onlySubject } = await import('../../operations/console/subject.ts')
+    const { openConsole } = await import('../../console/console.ts')
+    const { readPageFiles } = await import('../../console/page-files.ts')
     const subjects = onlySubject(subject)
     const shown = await openConsole({ subjects, page: readPageFiles(pageDirectory), port, clock })
     try {

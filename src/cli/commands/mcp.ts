@@ -2,7 +2,7 @@
 // until either ends. Standard output carries the protocol only.
 
 import { systemRandom } from '../../crypto/random.ts'
-import { type McpOptions, serveMcp } from '../../mcp/mcp.ts'
+import type { McpOptions } from '../../mcp/mcp.ts'
 import type { Author } from '../../store/commits/commit-context.ts'
 import type { MemoryStore } from '../../store/memory-store.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
@@ -77,6 +77,7 @@ async function serveUntilEnd(
   store: MemoryStore,
   options: McpOptions,
 ): Promise<void> {
+  const { serveMcp } = await import('../../mcp/mcp.ts')
   const connection = await serveMcp(store, process.stdin, process.stdout, options)
   const stop = (): void => void connection.close()
   signal.addEventListener('abort', stop)

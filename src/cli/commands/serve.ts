@@ -1,15 +1,12 @@
 // `serve`: the server of many stores, until it is stopped. Prints the address once, on standard
 // output, and a line of JSON for each request, on standard error.
 
-import { openConsole, type WebConsole } from '../../console/console.ts'
-import { readPageFiles } from '../../console/page-files.ts'
+import type { WebConsole } from '../../console/console.ts'
 import { StoreError } from '../../errors.ts'
 import type { HostNotice } from '../../hosting/data-directory.ts'
-import { type Host, openHost, type Operator } from '../../hosting/host.ts'
-import { mcpRoute } from '../../mcp/mcp.ts'
-import { hostedSubjects } from '../../operations/console/hosted.ts'
+import type { Host, Operator } from '../../hosting/host.ts'
 import { timestamp } from '../../operations/wire.ts'
-import { serveHost, type Server, type ServerOptions } from '../../server/server.ts'
+import type { Server, ServerOptions } from '../../server/server.ts'
 import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
 import { authorOf } from '../call/options.ts'
 import { readPlainFile } from '../machine/files.ts'
@@ -73,13 +70,24 @@ const STOP_MS = 14_000
 function serve(context: Context, input: Input): Promise<Answer> {
   return withServerPlace(context, input, async (place) => {
     const recovery = await recoveryOf(context, input)
-    const options = { ...place, ...recovery, ...optionsOf(context, input) }
+    const [{ openHost }, { serveHost }, { mcpRoute }] = await loadServer()
+    const routes = [mcpRoute({ version: packageVersion() })]
+    const options = { ...place, ...recovery, ...optionsOf(context, input), routes }
     const host = await openHost(options)
     const server = serveHost(host, options)
     const ending = 'Ended; all answered changes are safe'
     await context.interrupts.untilStopped(ending, () => run(context, input, { host, server }))
     return { text: '', json: { type: 'serve', ended: true } }
   })
+}
+
+/** Loaded when a server runs: help reads this file too. */
+function loadServer() {
+  return Promise.all([
+    import('../../hosting/host.ts'),
+    import('../../server/server.ts'),
+    import('../../mcp/mcp.ts'),
+  ])
 }
 
 interface RunningServer {
@@ -112,6 +120,9 @@ async function run(context: Context, input: Input, { host, server }: RunningServ
 async function consoleOf(context: Context, input: Input, operator: Operator): Promise<WebConsole> {
   const { clock } = context
   const author = authorOf(context, input)
+  const { hostedSubjects } = await import('../../operations/console/hosted.ts')
+  const { openConsole } = await import('../../console/console.ts')
+  const { readPageFiles } = await import('../../console/page-files.ts')
   const subjects = hostedSubjects(operator, (store) => ({
     store,
     writer: (reason) => store.as(reason === undefined ? author : { ...author, reason }),
@@ -135,7 +146,10 @@ async function endWhenLocked(shown: WebConsole): Promise<void> {
   process.stderr.write('The console is locked; the server keeps running\n')
 }
 
-function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof ServerPlace> {
+function optionsOf(
+  context: Context,
+  input: Input,
+): Omit<ServerOptions, keyof ServerPlace | 'routes'> {
   const syncEveryMs = syncIntervalOf(input, 'serve')
   const tls = tlsOf(input)
   const maxBytes = bytesOf(input, 'max-memory') ?? BYTES
@@ -153,7 +167,6 @@ function optionsOf(context: Context, input: Input): Omit<ServerOptions, keyof Se
     ...(syncEveryMs && { syncEveryMs }),
     acceptRolledBack: input.flag('accept-rolled-back'),
     clock: context.clock,
-    routes: [mcpRoute({ version: packageVersion() })],
     log: (line) => printLine({ time: timestamp(context.clock()), ...line }),
     notice: (notice) => printLine(noticeOf(context, notice)),
   }

@@ -185,10 +185,7 @@ function sessionActor(session: string): Author['actor'] {
 export type ToolErrorClass = new (content: string) => Error
 
 /** The error to throw from a handler. It keeps `cause` for the operator's log. */
-export async function toolError(
-  refusal: Refusal,
-  chosen: ToolErrorClass | undefined,
-): Promise<Error> {
+async function toolError(refusal: Refusal, chosen: ToolErrorClass | undefined): Promise<Error> {
   const ToolError = chosen ?? (await findToolError())
   if (ToolError === undefined) return withCause(new Error(refusal.message), refusal.cause)
   return withCause(new ToolError(refusal.prefix + refusal.message), refusal.cause)

@@ -85,7 +85,7 @@ function serve(context: Context, input: Input): Promise<Answer> {
 function loadServer() {
   return Promise.all([
     import('../../hosting/host.ts'),
-    import('../../server/server.ts'),
+    import('../../server/serve-host.ts'),
     import('../../mcp/mcp.ts'),
   ])
 }

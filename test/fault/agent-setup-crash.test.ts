@@ -87,7 +87,7 @@ describe.each(starts)('%s', (_, startMode, make) => {
   })
 })
 
-test('a file that another program changes meanwhile is left as that one made it', async () => {
+test('a file that another program changes in between is left as it is', async () => {
   const path = join(temporaryDirectory(), 'config.json')
   writeFileSync(path, before)
   const file = readUserFile(path)
@@ -99,7 +99,7 @@ test('a file that another program changes meanwhile is left as that one made it'
   expect(readdirSync(dirname(path))).toEqual(['config.json'])
 })
 
-test('so is a file that another program makes meanwhile', async () => {
+test('a file that another program makes in between is left as it is', async () => {
   const path = join(temporaryDirectory(), 'config.json')
   const file = readUserFile(path)
   writeFileSync(path, before)

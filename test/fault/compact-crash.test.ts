@@ -1,5 +1,6 @@
 // A repack dies, or the power fails, or the disk is full, at every single operation; it is
-// cancelled; others write and read meanwhile. No object is ever out of reach, and nothing is left.
+// cancelled; others write and read while it runs. Every object can always be read, and no temporary
+// file is left.
 // @module-tag slow
 
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -55,7 +56,7 @@ test.each(failures)('%s, %d times, at each operation', async (code, times) => {
   expect(await countFaults(template, strike, stride.others)).toBeGreaterThan(60)
 })
 
-describe('beside a repack in a thread', () => {
+describe('during a repack in a thread', () => {
   test(
     'another handle and this one write and read, and lose nothing',
     { tags: 'slow' },
@@ -63,7 +64,7 @@ describe('beside a repack in a thread', () => {
       const { directory, history } = await largeStore()
       const [store, other] = [await openReal(directory), await openReal(directory)]
       const earlier = history.transitions.length
-      // On a fast machine few writes have their place beside one repack.
+      // On a fast machine few writes fit into the time of one repack.
       for (let beside = 0; beside <= 4;) {
         const state = { running: true }
         const compacted = store.compact().finally(() => (state.running = false))
@@ -235,7 +236,7 @@ async function expectRecovery(
   }
 }
 
-/** What was loose is readable, wherever it is. */
+/** Objects that were loose are readable, wherever they are stored now. */
 function expectLoose(store: ObjectStore): void {
   for (const { oid, body } of loose) {
     expect(equalBytes(store.read(oid)?.body ?? new Uint8Array(0), body)).toBe(true)

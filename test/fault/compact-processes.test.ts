@@ -1,5 +1,5 @@
-// A repack by another process, which holds the lock for packing from its beginning to its end:
-// what is asked for meanwhile.
+// A repack by another process, which holds the lock for packing from its beginning to its end: the
+// requests that other processes make during it.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

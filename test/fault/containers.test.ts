@@ -1,5 +1,5 @@
 // Processes that share a store and no process ids, as containers with one volume do: a dead one
-// blocks nobody, a stopped one keeps its lock.
+// blocks no other, a stopped one keeps its lock.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const tries = full ? 10 : 1
 
 interface Place {
   readonly directory: string
-  /** Who is inside the lock, in order. */
+  /** The processes inside the lock, in order. */
   readonly log: string
   /** Lets those who hold it go on. */
   readonly go: string

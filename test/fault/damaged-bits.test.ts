@@ -1,7 +1,6 @@
-// Every bit and every length of the small files on which what was acknowledged depends: journals,
-// the branch, the anchor, locks. A store with one of them changed shows every text that was
-// acknowledged, or is refused with a code, also by who verifies and who writes: never does it show
-// less.
+// Every bit and every length of the small files that acknowledged changes depend on: journals, the
+// branch, the anchor, locks. A store with one of them changed shows every acknowledged text, or is
+// refused with a code, even to a caller that verifies or writes: it never shows less.
 
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -117,7 +116,7 @@ function textsIn(root: string): Promise<string | readonly string[]> {
 
 const allTexts = Array.from({ length: notes + 1 }, (_, index) => `text ${index}\n`)
 
-/** Some of so many places, from one that the seed gives on. */
+/** `wanted` of `count` places, the first chosen by the seed. */
 function some(count: number, wanted: number): readonly number[] {
   const stride = Math.max(1, Math.floor(count / wanted))
   const first = seed % stride
@@ -157,7 +156,7 @@ describe.each(['journal-a', 'journal-b'])('%s', (name) => {
   const path = `store/gitlocket/${name}`
 
   test(
-    'changed in any bit or length leads to the same head, or is refused',
+    'opens at the same head or is refused, whichever bit or length is changed',
     { tags: 'slow' },
     async () => {
       const copy = temporaryDirectory()
@@ -201,7 +200,7 @@ describe.each(['journal-a', 'journal-b'])('%s', (name) => {
   )
 })
 
-describe('a journal file that is gone as a whole', () => {
+describe('a missing journal file', () => {
   test('is noticed by the other one, which continues it', async () => {
     const copy = temporaryDirectory()
     cpSync(template, copy, { recursive: true })
@@ -214,7 +213,7 @@ describe('a journal file that is gone as a whole', () => {
   test.each(['emptied', 'removed', 'zeroed'])('is noticed by the anchor when %s', async (how) => {
     const copy = temporaryDirectory()
     cpSync(template, copy, { recursive: true })
-    // Of a moment later: the device had verified all of it.
+    // The anchor is of a moment later: the device had verified all of it.
     cpSync(join(shared, 'closed/state'), join(copy, 'state'), { recursive: true, force: true })
     const path = join(copy, 'store/gitlocket/journal-b')
     if (how === 'removed') rmSync(path)

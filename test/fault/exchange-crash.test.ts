@@ -76,7 +76,9 @@ async function* streamOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Arr
   for (const chunk of chunks) yield chunk
 }
 
-/** What was there stays; what came is whole if the ref says so; the next fetch succeeds. */
+/**
+ * Existing objects are kept; received objects are whole if the ref exists; the next fetch succeeds.
+ */
 async function expectRecovered(directory: string, chunks: readonly Uint8Array[]): Promise<void> {
   await withStore(directory, async (store) => {
     expect(store.head).toBe(oldHead)
@@ -123,7 +125,7 @@ test.each([killed, unsynced, unplugged])(
   },
 )
 
-test('a fetch whose bytes a purge takes away says so, and can be repeated', async () => {
+test('a fetch whose bytes a purge takes away reports it, and can be repeated', async () => {
   const directory = await prepare()
   const chunks = await packOf(arriving)
   await withStore(directory, async (store) => {

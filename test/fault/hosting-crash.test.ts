@@ -1,6 +1,6 @@
-// A server dies, or the power fails, at every file operation of what it does to stores, keys and
-// sessions. When it starts again there is the old state or the new one and nothing half done, what
-// was answered is there, and of a store that was erased there is no trace.
+// A server dies, or the power fails, at every file operation of its changes to stores, keys and
+// sessions. After a restart the state is the old one or the new one and nothing is half done, all
+// acknowledged changes exist, and an erased store leaves no trace.
 
 import { readdirSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ interface Start {
   readonly keyId: string
 }
 
-/** What there is, as a caller and whoever runs the server see it. */
+/** The state as a caller and the server's operator see it. */
 interface Seen {
   readonly stores: readonly object[]
   readonly keys: readonly object[]
@@ -187,7 +187,7 @@ describe.each(Object.entries({ ...ofCallers, ...ofAdministrators }))(
 )
 
 describe.each(Object.entries(ofCallers))('a server that %s', (_, step) => {
-  test('goes on after an error of the disk at an operation', { tags: 'slow' }, async () => {
+  test('continues after an error of the disk at an operation', { tags: 'slow' }, async () => {
     const start = await begin()
     const whole = await run(start, step)
     for (let at = 1; at <= whole.disk.operations; at += stride) {

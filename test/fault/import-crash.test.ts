@@ -1,6 +1,6 @@
 // An import dies, or the power fails, at every file operation, or is interrupted after any window
-// of its writes. What is there afterwards are whole memories of the source, and the same import
-// again completes it, with one commit for each file.
+// of its writes. Afterwards the store holds whole memories of the source, and repeating the import
+// completes it, with one commit for each file.
 
 import { rmSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'

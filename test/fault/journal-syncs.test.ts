@@ -1,5 +1,5 @@
-// What each sync of the journal is for: a process dies or the power fails where that sync alone
-// keeps what was acknowledged, keeps away what was refused, or lets the store be opened.
+// The purpose of each sync of the journal: a process dies or the power fails where that sync alone
+// keeps an acknowledged commit, keeps a refused one away, or lets the store be opened.
 
 import { statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
@@ -110,7 +110,7 @@ test('frames of a dead process are durable before a commit that builds on them',
   expect(await headAfter(directory)).toBe(history.head)
 })
 
-test('a commit that failed stays away, even if its bytes had reached the device', async () => {
+test('a failed commit never appears, even if its bytes had reached the device', async () => {
   const directory = temporaryDirectory()
   const [history, disk] = [new TestHistory(1), new FaultyDisk()]
   const store = await createDiskObjectStore(optionsOf(directory, disk))
@@ -177,7 +177,7 @@ test('the first batch of a dead process is durable before another follows it', a
   expect(await headAfter(directory)).toBeUndefined()
 })
 
-test('what is left of a write that did not end does not follow a later one', async () => {
+test('the rest of an unfinished write does not follow a later one', async () => {
   const { directory, history, first } = await withUnsyncedFrame(true)
   const acknowledged = history.transitions[0]?.expected
   // Two frames go into one write, and only the second one comes to the device.
@@ -206,7 +206,7 @@ test('a write that does not end finds its space there, and cuts nothing off', as
   disk.write = (fd, part, position) => {
     FaultyDisk.prototype.write.call(disk, fd, part, position)
     if (part.every((byte) => byte === 0)) return
-    // The device has begun with this write, and of the size it has what was synced at least.
+    // The device has begun this write, and its file is at least as long as the synced part.
     const size = disk.syncedContent(statSync(path).ino)?.length ?? 0
     truncateSync(path, Math.max(size, bytes + 512))
     disk.die('nothing')

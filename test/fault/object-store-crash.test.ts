@@ -1,6 +1,6 @@
 // A process dies, or the power fails, at every single operation of a scenario. Afterwards the store
-// opens at the head before or after the change that was under way, never behind what was
-// acknowledged; everything the head needs is there; nothing is left locked.
+// opens at the head before or after the change that was under way, never behind an acknowledged
+// commit; all objects of the head exist; no lock is left.
 // @module-tag slow
 
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // Every operation that changes the disk fails once, or for good, as on a full or dying disk. The
-// caller gets a StoreError, nothing half-done shows, and what was acknowledged stays.
+// caller gets a StoreError, nothing half-done shows, and acknowledged commits are kept.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -55,7 +55,7 @@ async function act(directory: string, disk: FaultyDisk): Promise<void> {
   const store = await open(directory, disk)
   let acknowledged = 0
   for (let step = 0; step < 3; step += 1) {
-    // What failed is given again: the head says where the store is.
+    // A commit that failed is submitted again: the head shows the state of the store.
     if (step !== acknowledged) break
     const transitions = history.take(1)
     if (await succeeds(store.exclusive(() => store.commit(transitions)))) acknowledged += 1

@@ -173,7 +173,7 @@ test.each([
   const { transition } = erasure
   const attempt = store.exclusive(async () => {
     await store.stage(transition.objects)
-    // The device has the frame, and says that it has not; the zeros over it never get there.
+    // The device has the frame, and reports that it has not; the zeros over it never get there.
     const [write, sync] = [first.write.bind(first), first.sync.bind(first)]
     let isWritten = false
     let failures = 0
@@ -253,7 +253,7 @@ async function survives(scenario: Scenario, template: Run, fault: Fault): Promis
       if (end !== undefined) throw end
       return false
     }
-    // An error is told as what it is; a death is told to nobody.
+    // An error is reported with its code; a death is not reported.
     if (!disk.dead && end !== undefined) expect(end).toBeInstanceOf(StoreError)
     disk.die('nothing')
     if (full && wasBefore(disk, fault)) return true

@@ -26,7 +26,7 @@ describe('another process redacts before any read of one that', () => {
     await act(copyOf(site)[who], () => (total += 1))
     const rows = Array.from({ length: total }, (__, n) => n + 1)
     expect(rows.length).toBeGreaterThan(3)
-    // Five reads in a row see two heads where nobody looks whether it is still the same one.
+    // Five reads in a row see two heads unless the head is checked for a change.
     for (const row of sample(rows, Math.ceil(total / 6))) {
       const copy = copyOf(site)
       let count = 0

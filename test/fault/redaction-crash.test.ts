@@ -78,7 +78,7 @@ interface Template {
 
 interface Scenario {
   readonly name: string
-  /** Makes the store, and returns what is dead in it already. */
+  /** Makes the store, and returns the objects that are dead in it already. */
   readonly prepare: (place: Place) => Promise<readonly Oid[]>
   /** The certificate's object ids, if it erases. */
   readonly act: (store: MemoryStore) => Promise<readonly Oid[]>
@@ -237,7 +237,7 @@ describe.each(scenarios.map((one) => [one.name, one] as const))('%s', (_, scenar
   )
 
   test.each(full ? everyError : scenario.errors)(
-    'survives %s, %d times, at an operation, and goes on',
+    'survives %s, %d times, at an operation, and continues',
     { tags: 'slow' },
     async (code, times) => {
       template ??= await newTemplate(scenario)
@@ -376,7 +376,7 @@ async function newTemplate(scenario: Scenario): Promise<Template> {
   await store.close()
   const { operations } = disk
   expect(isDeepStrictEqual(old, next)).toBe(!scenario.changes)
-  // The action may do its work on objects of its own; a template has none of them.
+  // The action may work on objects that it makes itself; a template does not have them.
   const objects = await openDiskObjectStore({ directory: placeIn(base).directory, disk })
   const found = new Map(dead.map((oid) => [oid, objects.read(oid)]))
   await objects.close()

@@ -1,6 +1,6 @@
-// Several processes on a store while versions are redacted: who reads and writes meanwhile sees the
-// old state or the new one, loses no write and meets no error; the redacting process is killed; two
-// of them redact at once. Afterwards nothing is left of what was erased, in the caches of nobody.
+// Several processes on a store while versions are redacted: readers and writers see the old state
+// or the new one, lose no write and meet no error; the redacting process is killed; two of them
+// redact at once. Afterwards no trace of the erased text is left, in any device's caches.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -75,22 +75,18 @@ test(
   },
 )
 
-test(
-  'two processes that redact at once, beside a third that writes',
-  { tags: 'slow' },
-  async () => {
-    const site = await newSite(full ? 12 : 4, short)
-    const worker = startProcess('work', site.second, 'worker', site.secrets)
-    const redactors = [0, 1].map((rest) => {
-      const ids = site.secrets.filter((_, index) => index % 2 === rest)
-      return startProcess('redact', site.first, `redactor-${rest}`, ids)
-    })
-    for (const redactor of redactors) await redactor.end()
-    await expect.poll(() => worker.lines('gone').length, patience).toBe(site.secrets.length)
-    await worker.end()
-    await expectErased(site, site.secrets, [worker], [])
-  },
-)
+test('two processes that redact at once, while a third one writes', { tags: 'slow' }, async () => {
+  const site = await newSite(full ? 12 : 4, short)
+  const worker = startProcess('work', site.second, 'worker', site.secrets)
+  const redactors = [0, 1].map((rest) => {
+    const ids = site.secrets.filter((_, index) => index % 2 === rest)
+    return startProcess('redact', site.first, `redactor-${rest}`, ids)
+  })
+  for (const redactor of redactors) await redactor.end()
+  await expect.poll(() => worker.lines('gone').length, patience).toBe(site.secrets.length)
+  await worker.end()
+  await expectErased(site, site.secrets, [worker], [])
+})
 
 type Question = (store: MemoryStore, site: Site, progress: () => void) => Promise<unknown>
 
@@ -149,7 +145,7 @@ describe('another process redacts, and erases, while this one is asked for', () 
   )
 })
 
-/** What every test comes to: nobody misses a write, and nobody finds what was erased. */
+/** The end of every test: no process misses a write, and none finds an erased text. */
 async function expectErased(
   { first, second }: Site,
   redacted: readonly string[],
@@ -173,7 +169,7 @@ async function expectErased(
   git(['fsck', '--strict', '--full', '--no-dangling'], first.directory)
 }
 
-/** Whoever writes next, and closes, finishes what a dead process has left. */
+/** The next process that writes and closes finishes the work that a dead one left. */
 async function useOnce(device: Device): Promise<void> {
   const store = await openStore(device)
   await store.as(author).apply([{ type: 'create', path: `/used-${Date.now()}.md`, content: 'x' }])

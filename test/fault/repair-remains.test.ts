@@ -1,6 +1,6 @@
-// Repairs of what is left where more than one file is gone: directories, packed refs, and the lists
-// of what a redaction has still to erase. Whatever is left is kept, git takes the repository again,
-// and what was redacted is erased although its list is lost.
+// Repairs of stores that lack more than one file: directories, packed refs, and the lists of
+// objects that a redaction has still to erase. All remaining files are kept, git accepts the
+// repository again, and redacted texts are erased although their list is lost.
 
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -60,7 +60,7 @@ describe('A repository that is half deleted', () => {
   })
 
   test(
-    'keeps what was never sent where only the journal and its packs are left',
+    'keeps unsent commits if only the journal and its packs are left',
     { tags: 'slow' },
     async () => {
       const place = copyOfWorld(world)
@@ -107,7 +107,7 @@ describe('Packed refs', () => {
 })
 
 describe('A list of what a redaction has to erase', () => {
-  /** A store that has redacted `/packed/1.md`, and has all of before beside it. */
+  /** A store that has redacted `/packed/1.md`, next to all of its files from before. */
   async function notErased(): Promise<{ place: TestPlace; versionId: string }> {
     const place = copyOfWorld(world)
     const store = await reopen(place)
@@ -127,7 +127,7 @@ describe('A list of what a redaction has to erase', () => {
   }
 
   test(
-    'is made anew where it is damaged, and everything on it goes',
+    'is made again if it is damaged, and everything on it is erased',
     { tags: 'slow' },
     async () => {
       const { place: whole, versionId } = await notErased()

@@ -1,6 +1,6 @@
 // Files of a store are damaged, one at a time: a flipped bit, a cut, garbage, an empty file, a
 // missing one. A repair from nothing, or from any of the copies, leaves a store that verifies with
-// all that was readable anywhere, or says exactly what is lost; and it throws nothing away.
+// everything that is readable anywhere, or reports the exact loss; and it throws nothing away.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ import { git, sharedDirectory } from '../support/temporary.ts'
 const sources = ['none', 'remote', 'copy', 'bare', 'otherClone'] as const
 type Source = (typeof sources)[number]
 const places = full ? [0, 0.01, 0.2, 0.5, 0.8, 0.999] : [0.01, 0.6]
-/** By default one case in so many. */
+/** By default one case in 47. */
 const oneIn = full ? 1 : 47
 
 const root = sharedDirectory()
@@ -52,7 +52,7 @@ function repair(place: TestPlace, source: Source, more = {}): Promise<RepairRepo
   return repairStore({ directory, stateDirectory, identity, from, ...more })
 }
 
-/** Of the whole store, and what has been moved aside. */
+/** The commits that are readable in the store and in files moved aside. */
 async function readable(place: TestPlace): Promise<ReadonlySet<string>> {
   const survey = atOnce(RepositorySurvey.of(systemDisk, place.directory))
   const commits = new Set(await survey.commitIds(undefined))
@@ -63,7 +63,7 @@ async function readable(place: TestPlace): Promise<ReadonlySet<string>> {
 describe('A damaged store', () => {
   for (const source of sources) {
     test(
-      `is mended from ${source}, or it is said what is lost`,
+      `is mended from ${source}, or the loss is reported`,
       { tags: 'slow', timeout: 600_000 },
       async () => {
         const files = filesToHarm(world.place)
@@ -138,7 +138,7 @@ test(
       const index = file.replace(/\.pack$/, '.idx')
       return kind === 'pack' && git(['show-index'], '/', readFileSync(index)).includes(sent)
     })
-    // What was sent stands first, and the rest builds on it.
+    // The sent commits come first, and the others build on them.
     harm(pack?.file ?? '', 'garbage', 0.02)
     const { directory, stateDirectory, identity } = place
     const report = await repairStore({ directory, stateDirectory, identity, from: url })
@@ -151,7 +151,7 @@ test(
   },
 )
 
-/** A pack with a flipped bit, an index that is gone, an empty branch file. */
+/** Flips a bit of a pack, removes an index, and empties a branch file. */
 function harmMuch(place: TestPlace): void {
   const files = filesToHarm(place)
   const [first, last] = [files.find(({ kind }) => kind === 'pack'), files.findLast(isIndex)]
@@ -208,7 +208,7 @@ describe('What a redaction erased', () => {
   }
 
   test(
-    'does not come back from a backup, and goes from what was put aside',
+    'does not return from a backup, and is erased from the damaged files',
     { tags: 'slow' },
     async () => {
       const redacted = copyOfWorld(world)
@@ -240,7 +240,7 @@ describe('What a redaction erased', () => {
     },
   )
 
-  test('stays erased where only a backup of before is whole', { tags: 'slow' }, async () => {
+  test('remains erased if only an older backup is whole', { tags: 'slow' }, async () => {
     const place = copyOfWorld(world)
     const store = await reopen(place)
     await forget(store, '/packed/1.md')

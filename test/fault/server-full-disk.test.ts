@@ -14,7 +14,7 @@ const filler = join(disk, 'filler')
 const at = new RunningServer(disk, {})
 
 test.skipIf(!isRoot)(
-  'a full disk is a 507 that says so, reads go on, and nothing is lost (as root, who may mount)',
+  'a full disk is a 507, reads continue, and nothing is lost (as root, who may mount)',
   { tags: 'slow' },
   async ({ skip }) => {
     // A container may refuse it to root, too.
@@ -43,7 +43,7 @@ test.skipIf(!isRoot)(
     expect(await paths()).toEqual(expect.arrayContaining(written))
     expectDone(await at.caller.get(store.path))
     await at.stop()
-    // It starts, or says why not.
+    // It starts, or reports why not.
     const why = await at.start().catch((error: unknown) => error)
     if (why === undefined) expect(await paths()).toEqual(expect.arrayContaining(written))
     else expect(why).toMatchObject({ code: 'storage_full' })

@@ -1,7 +1,7 @@
 // A process dies, or the power fails, at every single file operation of a command, a checkpoint, an
 // open, an enrolment and an init. Afterwards the store holds what it held before or after the
-// change that was under way, never less than what was acknowledged, verifies as a whole, and can be
-// written.
+// change that was under way, never less than all acknowledged changes, verifies as a whole, and can
+// be written.
 
 import { existsSync, rmSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -33,7 +33,7 @@ function strideOf(loss: Loss): number {
 
 const text = (name: string): string => `${name}\n`.repeat(40)
 
-/** Each is acknowledged by itself; together they leave what the last one says. */
+/** Each is acknowledged by itself; together they have the effect of the last one. */
 const commands: readonly (readonly Change[])[] = [
   [{ type: 'create', path: '/notes/a.md', content: text('a') }],
   [{ type: 'edit', path: '/kept.md', edit: (content) => `${content}more\n` }],
@@ -240,7 +240,7 @@ async function runRefused(scenario: Scenario, fault: Fault): Promise<number> {
   }).catch((error: unknown) => {
     expect(error).toHaveProperty('code')
   })
-  // The process goes on to live; here it ends so that its locks do not outlast it.
+  // The process would live on; here it ends so that its locks do not outlast it.
   disk.die('nothing')
   disk.release()
   return acknowledged

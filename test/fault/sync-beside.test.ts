@@ -1,6 +1,7 @@
-// Syncs beside everything else: two clones of one remote, each used by several handles at once, of
-// one process or of several. Whatever runs beside whatever, nothing is refused but a push alone
-// that another clone has overtaken; nothing acknowledged is lost, and the clones end with one head.
+// Syncs during all other work: two clones of one remote, each used by several handles at once, of
+// one process or of several. Whatever runs at the same time, the only refusal is that of a push
+// alone that another clone has overtaken; nothing acknowledged is lost, and the clones end with one
+// head.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +31,7 @@ const rounds = full ? 25 : 1
 const stepsOfOne = full ? 24 : 2
 const watchMs = 50
 
-/** What is chosen from; what is there twice is twice as likely. */
+/** The choices; one that is listed twice is twice as likely. */
 const kinds = [
   'write',
   'batch',
@@ -49,7 +50,7 @@ const kinds = [
   'versions',
 ]
 
-/** Who works: the clone, and a name of its own. */
+/** The clone that it works on, and a name of its own. */
 interface Worker {
   readonly clone: Clone
   readonly name: string
@@ -150,7 +151,7 @@ async function expectWhole(
 }
 
 test.each(Array.from({ length: rounds }, (_, round) => round))(
-  'beside writes, syncs, redactions and upkeep of the same process (%i)',
+  'during writes, syncs, redactions and upkeep of the same process (%i)',
   { tags: 'slow' },
   async (round) => {
     const { remote, clones } = await twoClones()
@@ -160,7 +161,7 @@ test.each(Array.from({ length: rounds }, (_, round) => round))(
 )
 
 test.each(Array.from({ length: rounds }, (_, round) => round))(
-  'beside writes, syncs, redactions and upkeep of other processes (%i)',
+  'during writes, syncs, redactions and upkeep of other processes (%i)',
   { tags: 'slow' },
   async (round) => {
     const { remote, clones } = await twoClones()

@@ -52,7 +52,10 @@ interface Scenario {
   readonly changes: boolean
   /** Whether all machines are in step after it. */
   readonly syncs: boolean
-  /** By default so many deaths are tried, all of one kind; with FULL=1 one at each operation. */
+  /**
+   * The number of deaths that are tried by default, all of one kind; with FULL=1 each operation has
+   * one.
+   */
   readonly tried: number
   readonly death: Death
 }
@@ -209,7 +212,7 @@ async function addAuditor(store: MemoryStore, site: SyncSite): Promise<void> {
   else await store.as(author).devices.add(formatDeviceCard(identity), 'auditor')
 }
 
-/** A device that is none any more needs only be sent. */
+/** Removes the device; if it is removed already, a sync sends the removal. */
 async function removeForGood(store: MemoryStore, site: SyncSite): Promise<void> {
   const id = site.deviceIdOf('c')
   const known = await store.devices.list()

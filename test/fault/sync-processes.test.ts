@@ -30,7 +30,7 @@ interface Killed {
   readonly sent: readonly string[]
 }
 
-/** Lets it work until it has sent something, and so many milliseconds longer. */
+/** Lets it work until it has sent something, and `ms` longer. */
 async function killAfter({ place }: Clone, name: string, ms: number): Promise<Killed> {
   const identityFile = `${temporaryDirectory()}/identity`
   writeFileSync(identityFile, formatIdentity(place.identity), { mode: 0o600 })

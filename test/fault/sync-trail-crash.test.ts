@@ -1,6 +1,6 @@
 // An auditor's process dies, or the power fails, at every file operation of joining a trail and of
 // keeping it current. Afterwards its clone is the old one or the new one and verifies, the call can
-// be repeated, and nothing is left of what was redacted or of the attempt.
+// be repeated, and nothing is left of redacted texts or of the attempt.
 
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'

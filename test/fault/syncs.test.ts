@@ -1,6 +1,6 @@
-// What each sync of the storage engine is for: a power failure takes along all that was not synced,
-// at the moment when one sync left out would lose what somebody was told. Those of the journal
-// have a file of their own.
+// The purpose of each sync of the storage engine: a power failure takes all unsynced data along, at
+// the moment when leaving out one sync would lose an acknowledged change. Those of the journal have
+// a file of their own.
 // @module-tag slow
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -72,7 +72,7 @@ function dieAfterSyncOf(disk: FaultyDisk, path: string, count: number): void {
   }
 }
 
-test('a new store, and what is committed to it', async () => {
+test('a new store, and its first commits', async () => {
   const directory = join(temporaryDirectory(), 'where', 'nothing', 'is')
   const disk = new FaultyDisk()
   const store = await createDiskObjectStore(optionsOf(directory, disk))
@@ -81,7 +81,7 @@ test('a new store, and what is committed to it', async () => {
   await expectHistory(directory, before)
 })
 
-test('a new store, also where an attempt to make it was interrupted', async () => {
+test('a new store, even if an earlier attempt to make it was interrupted', async () => {
   const directory = join(temporaryDirectory(), 'store')
   const first = new FaultyDisk()
   first.syncDirectory = async () => first.die('nothing')
@@ -93,7 +93,7 @@ test('a new store, also where an attempt to make it was interrupted', async () =
   await expectHistory(directory, before)
 })
 
-test('a new store, and what is packed in it', async () => {
+test('a new store, and its packed objects', async () => {
   const directory = join(temporaryDirectory(), 'store')
   const disk = new FaultyDisk()
   const store = await createDiskObjectStore(optionsOf(directory, disk))
@@ -186,7 +186,7 @@ async function receive(store: ObjectStore, transitions: readonly Transition[]): 
   await receivePack(store.exchange, stream(), { tip: transitions.at(-1)?.next ?? '' })
 }
 
-test('what came from a remote, and where the remote was', async () => {
+test('received objects, and the head of the remote', async () => {
   const directory = await newStore()
   for (const [index, remote] of ['origin', 'another'].entries()) {
     const arriving = new TestHistory(40 + index, oldHead).take(2)
@@ -237,7 +237,7 @@ async function expectStillErased(directory: string): Promise<void> {
   await store.close()
 }
 
-test('that what was erased is gone, in every file', async () => {
+test('an erasure, in every file', async () => {
   const directory = await newStore()
   writeLooseSecret(directory)
   const reflog = join(directory, 'logs/refs/heads/main')
@@ -255,7 +255,7 @@ test('that what was erased is gone, in every file', async () => {
   expect(readFileSync(reflog, 'latin1')).not.toContain(dead)
 })
 
-test('that what was erased is gone, where it was a loose object before a repack', async () => {
+test('the erasure of an object that was loose before a repack', async () => {
   const directory = await newStore()
   writeLooseSecret(directory)
   const disk = new FaultyDisk()
@@ -266,7 +266,7 @@ test('that what was erased is gone, where it was a loose object before a repack'
   await expectStillErased(directory)
 })
 
-test('that what was erased is gone, where a process died as it emptied the journal', async () => {
+test('an erasure by a process that died as it emptied the journal', async () => {
   const directory = join(temporaryDirectory(), 'store')
   const first = new FaultyDisk()
   const options = optionsOf(directory, first)
@@ -321,7 +321,7 @@ test('that a journal which a repair has moved aside is not back', async () => {
   await expectHistory(directory, before.slice(0, 3))
 })
 
-test('that the packs of a redaction that was not committed are gone', async () => {
+test('the removal of the packs of a redaction that was not committed', async () => {
   const directory = await newStore()
   const { transition } = erasure
   const first = new FaultyDisk()
@@ -337,7 +337,7 @@ test('that the packs of a redaction that was not committed are gone', async () =
   }
   await expect(attempt(await open(directory, first), 4)).rejects.toThrow(SimulatedDeath)
   const second = new FaultyDisk(undefined, first)
-  // The next list of what is to be erased makes durable that the one before is gone.
+  // The next list of objects to erase makes the removal of the previous list durable.
   dieAfterSyncOf(second, join(directory, 'gitlocket'), 1)
   await expect(attempt(await open(directory, second), 2)).rejects.toThrow(SimulatedDeath)
   const store = await open(directory)
@@ -347,7 +347,7 @@ test('that the packs of a redaction that was not committed are gone', async () =
   await store.close()
 })
 
-test('the place of a repository that was made beside it', async () => {
+test('the name of a repository that was made next to its place', async () => {
   const directory = join(temporaryDirectory(), 'joined')
   const disk = new FaultyDisk()
   await new StagedClone(disk, systemRandom, directory).make(async ({ repository }) => {

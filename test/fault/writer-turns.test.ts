@@ -1,6 +1,6 @@
 // Real processes that have one store open and write by turns. None keeps the lock between its
-// commands, and none waits here: a process that is stopped, or dies, right after its answer is in
-// nobody's way, and each builds on what the others wrote.
+// commands, and none waits here: a process that is stopped, or dies, right after its answer blocks
+// no other, and each builds on what the others wrote.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -86,7 +86,7 @@ test('two processes write by turns, each on what the other wrote', { tags: 'slow
 })
 
 test(
-  'stopped right after its answer, a process is waited for by nobody',
+  'a process that is stopped right after its answer blocks no other',
   { tags: 'slow' },
   async () => {
     const { directory, store } = await newStore()
@@ -129,7 +129,7 @@ test(
 )
 
 test(
-  'a mark or lock that somebody has tampered with costs a look, and no commit',
+  'a mark or lock that was tampered with costs a look, and no commit',
   {
     tags: 'slow',
   },

@@ -59,7 +59,7 @@ const bytes = (length: number): fc.Arbitrary<Uint8Array> =>
   fc.uint8Array({ minLength: length, maxLength: length })
 const id = bytes(16).map(toHex)
 const natural = fc.nat({ max: Number.MAX_SAFE_INTEGER })
-/** Ms since 1970, as far as the calendar of ECMAScript goes. */
+/** Ms since 1970, within the calendar of ECMAScript. */
 const instant = fc.nat({ max: 8.64e15 })
 const callerId = fc.stringMatching(/^[A-Za-z0-9._:@-]{1,64}$/)
 const text = fc.string({ unit: 'grapheme', maxLength: 300 }).filter((t) => !t.includes('\0'))

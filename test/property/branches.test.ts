@@ -1,6 +1,6 @@
-// Histories of branches that part and meet at random, beside a plain account of every commit: its
-// past, and what the store held. The history in RAM is the same however it came there, and all
-// questions about the past are answered by what had happened on the way to a commit.
+// Histories of branches that part and meet at random, compared with a plain account of every
+// commit: its past, and the contents of the store. The history in RAM is the same however it was
+// loaded, and questions about the past are answered by the commits below the asked one.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -31,7 +31,7 @@ async function historyUpTo(branches: Branches, ...heads: readonly Node[]): Promi
   return history
 }
 
-/** All that a history says, with the parents by position. */
+/** All values of a history, with the parents by position. */
 function valuesOf(history: History): unknown {
   const commits = commitsOf(history)
   return {
@@ -115,7 +115,7 @@ async function checkLines({ branches, head, origins }: Grown, history: History):
   }
 }
 
-/** What is there once a plan is carried out, by memory. */
+/** The memories of the store once a plan is carried out. */
 function carriedOut({ head }: Grown, { steps }: RevertPlan): ReadonlyMap<string, string> {
   const texts = new Map<string, string>()
   for (const [memoryId, memory] of head.memories) {

@@ -1,5 +1,5 @@
-// The clone of an auditor, who only fetches and verifies: how it is kept through failures, and what
-// must be true of it in the end.
+// The clone of an auditor, who only fetches and verifies: how it is kept through failures, and the
+// checks at the end.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { expect } from 'vitest'
@@ -34,7 +34,7 @@ export class Auditor {
   readonly #identity: Identity
   readonly #remote: string
   readonly #root: string = temporaryDirectory()
-  /** With what its newest call was refused. */
+  /** The code with which its newest call was refused. */
   #refused: ErrorCode | undefined
 
   constructor(identity: Identity, remote: string) {
@@ -43,7 +43,7 @@ export class Auditor {
     this.#remote = remote
   }
 
-  /** Joins if it has no clone yet, else takes over what is new. */
+  /** Joins if it has no clone yet, else applies the new commits. */
   async sync({ after, death }: Trouble = {}): Promise<void> {
     this.#refused = undefined
     const signal = after === undefined ? undefined : AbortSignal.timeout(after)
@@ -60,8 +60,8 @@ export class Auditor {
   }
 
   /**
-   * With the head of the remote and every record of it, if it is a device to the end; else it was
-   * told so, and what it has is whole.
+   * A device that is still one must have the remote's head and every record of it; a removed one
+   * must have been refused, and its clone must be whole.
    */
   async expectCurrent(
     device: Device | undefined,

@@ -1,5 +1,5 @@
-// Arbitrary steps of clones around one remote: what their users do, and what goes wrong. A step
-// names a clone by a number; which one that is, and whether it may do so, the world says.
+// Arbitrary steps of clones around one remote: the actions of their users, and failures. A step
+// names a clone by a number; the world chooses the clone, and decides whether it may act.
 
 import * as fc from 'fast-check'
 import type { Role } from '../../src/index.ts'

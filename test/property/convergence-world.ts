@@ -1,6 +1,6 @@
-// The clones of a store, what each has acknowledged, and what must have become of it in the end.
-// Knows nothing of how a sync works: only who sent what, and what whoever removed a device had of
-// it by then (FORMAT §7.4).
+// The clones of a store, the changes that each has acknowledged, and the checks at the end. Knows
+// nothing of how a sync works: only who sent what, and which versions the remover of a device had
+// of it by then (FORMAT §7.4).
 
 import { existsSync } from 'node:fs'
 import { expect } from 'vitest'
@@ -38,7 +38,7 @@ export interface Member {
   readonly sentRedactions: Set<string>
   /** By who removed it: the versions that they had then. */
   readonly removals: Map<Member, ReadonlySet<string>>
-  /** With what its newest sync was refused. */
+  /** The code with which its newest sync was refused. */
   refused: ErrorCode | undefined
 }
 
@@ -61,7 +61,7 @@ const refusals: readonly ErrorCode[] = [
 export class World {
   readonly remote: string = bareRemote()
   readonly members: Member[] = []
-  /** Who was let in as an auditor, whatever has become of that. */
+  /** Everyone who was let in as an auditor, even if removed since. */
   readonly auditors: Auditor[] = []
   /** Devices that were added by a card. */
   readonly invited: Identity[] = []
@@ -82,7 +82,7 @@ export class World {
     return world
   }
 
-  /** Who has made the store: an owner to the end. */
+  /** The founder of the store: an owner to the end. */
   get first(): Member {
     return chosen(this.members, 0)
   }
@@ -118,7 +118,7 @@ export class World {
       const { received, sent, late } = await member.store.as(author).sync({ signal })
       const told = new Set(late.flatMap(({ versions }) => versions.map((one) => one.versionId)))
       const now = await versionIds(member.store)
-      // What a sync takes back it says.
+      // A sync reports what it takes back.
       for (const id of before) if (!now.has(id)) expect(told).toContain(id)
       for (const id of member.acknowledged) member.sent.add(id)
       for (const id of member.redacted) member.sentRedactions.add(id)
@@ -132,7 +132,7 @@ export class World {
     }
   }
 
-  /** Until nobody has news. */
+  /** Syncs until no clone has news. */
   async settle(): Promise<void> {
     for (let moved = true, rounds = 0; moved; rounds += 1) {
       if (rounds > 3 * this.members.length) throw new Error('The clones do not come to rest')
@@ -145,7 +145,9 @@ export class World {
     await Promise.all(this.members.map(({ store }) => store.close()))
   }
 
-  /** As the error says: follows the remote, and writes again what this clone has written. */
+  /**
+   * Does what the error advises: follows the remote, and writes the changes of this clone again.
+   */
   async #takeTheirs(member: Member): Promise<boolean> {
     const { store, acknowledged, redacted } = member
     const before = await versionIds(store)

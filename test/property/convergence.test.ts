@@ -1,6 +1,6 @@
 // Clones that write, redact, let devices in and out, and sync in any order end with the same
 // commits, and no acknowledged change is missing from their history. Transport fails now and then,
-// processes die, and machines join meanwhile. Auditors follow, and list every record.
+// processes die, and machines join in between. Auditors follow, and list every record.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -30,13 +30,13 @@ test(
         await world.close()
         for (const { place } of world.members) checkWithGit(place.directory)
       }),
-      // To make a world smaller takes hours, in which nothing says that it fell apart.
+      // Shrinking a world takes hours, and no one would learn in that time that it failed.
       { seed, numRuns: full ? 120 : 3, endOnFailure: true },
     )
   },
 )
 
-/** What has become of a machine, and of what it wrote. */
+/** Checks the state of a machine, and the versions that it wrote. */
 async function expectKept(
   { first }: World,
   member: Member,
@@ -62,14 +62,20 @@ async function expectKept(
   await expectEqual(first, member)
 }
 
-/** What it wrote and whoever removed it had; nothing is sure of who was removed in turn. */
+/**
+ * Versions that its removers had before the removal; a remover who was removed in turn proves
+ * nothing.
+ */
 function inTime({ acknowledged, removals }: Member): readonly string[] {
   const had = [...removals].filter(([remover]) => remover.refused !== 'wrong_key')
   const sets = had.map(([, known]) => known)
   return [...acknowledged].filter((id) => sets.length > 0 && sets.every((known) => known.has(id)))
 }
 
-/** Nobody merges what who lost the right to write, or to change the keyring, had not sent. */
+/**
+ * Unsent changes of a device that lost the right to write, or to change the keyring, are not
+ * merged.
+ */
 function expectStuck({ refused }: Member, device: Device | undefined): void {
   const without = {
     permission_denied: ['reader', 'auditor'],

@@ -1,5 +1,5 @@
-// Names of entities become names of files: always valid, never shared, also where a disk ignores
-// case, and the same when entities are added at the end.
+// Names of entities become names of files: always valid, never shared, even if a disk ignores case,
+// and the same when entities are added at the end.
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -33,7 +33,7 @@ export const id = (digits = 32): fc.Arbitrary<string> =>
 const hash = bytes(32).map((all) => all.with(0, (all[0] ?? 0) | 1))
 const someId = id().map((hex) => `1${hex.slice(1)}`)
 const count = fc.oneof(fc.nat(), fc.maxSafeNat())
-/** Ms since 1970, as far as the calendar of ECMAScript goes. */
+/** Ms since 1970, within the calendar of ECMAScript. */
 const instant = fc.oneof(fc.nat(), fc.integer({ min: 0, max: 8.64e15 }))
 
 const text = (maxLength: number): fc.Arbitrary<string> =>

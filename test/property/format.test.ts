@@ -1,5 +1,5 @@
-// Every layout of docs/FORMAT.md there and back: what is written is read as it was, and bytes that
-// are accepted at all are the ones that would be written for what was read in them.
+// Every layout of docs/FORMAT.md there and back: values survive encoding and decoding, and all
+// accepted bytes are the canonical encoding of their value.
 
 import { deepStrictEqual } from 'node:assert/strict'
 import * as fc from 'fast-check'
@@ -53,7 +53,7 @@ interface Layout<T> {
 }
 
 function layoutTests<T>({ name, value, encode, decode }: Layout<T>): void {
-  test(`${name}: what is written is read as it was`, () => {
+  test(`${name}: decoding returns the encoded value`, () => {
     const property = fc.property(value, (each) => {
       deepStrictEqual(decode(encode(each)), each)
     })
@@ -83,7 +83,7 @@ function acceptedBy<T>(
 }
 
 describe('layouts', () => {
-  test('records: what is written is read as it was', { tags: 'slow' }, () => {
+  test('records: decoding returns the encoded record', { tags: 'slow' }, () => {
     const property = fc.property(values.record, (record) => {
       const signed = signRecord(seeded, record, pair)
       const decoded = decodeRecord(values.padded('record', signed))

@@ -1,5 +1,5 @@
-// Git's config file as our reader understands it, against git itself: what both accept says the
-// same to both. A setting that only git sees could be an extension that changes the repository.
+// Git's config file as our reader understands it, against git itself: files that both accept mean
+// the same to both. A setting that only git sees could be an extension that changes the repository.
 
 import { writeFileSync } from 'node:fs'
 import * as fc from 'fast-check'

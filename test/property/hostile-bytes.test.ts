@@ -71,7 +71,7 @@ const identityText = formatIdentity(await generateIdentity())
 
 interface Decoder {
   readonly name: string
-  /** What it reads when nobody interferes. */
+  /** The input without interference. */
   readonly honest: fc.Arbitrary<Uint8Array>
   readonly decode: (bytes: Uint8Array) => unknown
 }
@@ -267,7 +267,7 @@ const decoders: readonly Decoder[] = [
   },
 ]
 
-/** A journal with a batch for each of so many transitions. */
+/** A journal of `count` transitions, with a batch for each. */
 function journal(count: number): Uint8Array {
   const batches = [encodeBatch(origin, { start: 0, durable: 0 }, []).bytes]
   for (const transition of new TestHistory(1).take(count)) {
@@ -304,7 +304,7 @@ describe('an answer or a StoreError comes of', () => {
     fc.assert(property, runs)
   })
 
-  test('damage to a journal file, whose frames before it stay readable', () => {
+  test('damage to a journal file, whose frames before it remain readable', () => {
     const directory = temporaryDirectory()
     const honest = journal(4)
     const whole = surveyJournal(honest).before

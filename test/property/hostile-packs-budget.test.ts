@@ -1,4 +1,4 @@
-// T35: whatever somebody without a key sends, checking it stays within its budget of work, which
+// T35: whatever a sender without a key sends, checking it keeps within its budget of work, which
 // follows from the bytes that were sent, and gives way after each entry. What passes has the index
 // that stock git makes of it.
 

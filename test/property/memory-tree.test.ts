@@ -21,7 +21,7 @@ import { git, temporaryDirectory } from '../support/temporary.ts'
 type Step =
   | { readonly type: 'set'; readonly memoryId: string; readonly blob: string }
   | { readonly type: 'remove'; readonly memoryId: string }
-  /** Removes all but so many of what is there: down to a boundary, and up again from it. */
+  /** Removes all memories but `keep`: down to a boundary, and up again from it. */
   | { readonly type: 'thin'; readonly keep: number }
 
 // Numbers, because they shrink fast.
@@ -57,7 +57,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 const steps = fc.array(step, { minLength: 1, maxLength: 150, size: 'max' })
 
-/** A tree and, beside it, the plain set of what it should hold and every git tree it has made. */
+/** A tree with the plain set of blobs that it should hold, and every git tree it has made. */
 class Trial {
   readonly blobs: Map<string, string>
   readonly trees: Map<string, GitObject>
@@ -125,7 +125,7 @@ test('the tree is that of the set of memories, whichever way led to it', { tags:
   fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
 })
 
-test('what is written in one go is what is written step by step', { tags: 'slow' }, () => {
+test('many changes at once make the same tree as one by one', { tags: 'slow' }, () => {
   const property = fc.property(steps, (taken) => {
     const [often, once] = [new Trial(), new Trial()]
     for (const each of taken) {
@@ -140,7 +140,7 @@ test('what is written in one go is what is written step by step', { tags: 'slow'
   fc.assert(property, { seed, numRuns: full ? 5000 : 50 })
 })
 
-test('a copy and what it was made from go on apart', { tags: 'slow' }, () => {
+test('a copy and its original change independently', { tags: 'slow' }, () => {
   const property = fc.property(steps, steps, steps, (before, here, there) => {
     const original = new Trial()
     for (const each of before) original.take(each)
@@ -178,7 +178,7 @@ function trusting(original: Trial, root: string | undefined) {
   return { now: () => tree, set }
 }
 
-test('of a tree in git, only what is above a change is encoded', { tags: 'slow' }, () => {
+test('encodes only the directories above a change of a tree in git', { tags: 'slow' }, () => {
   const property = fc.property(steps, steps, (before, after) => {
     const original = new Trial()
     for (const each of before) original.take(each)
@@ -216,7 +216,7 @@ test('one change in ten thousand memories encodes few trees', { tags: 'slow' }, 
   expect(made.length).toBeLessThan(6)
 })
 
-test('a tree in git with other memories beside a change is refused', () => {
+test('refuses a tree in git whose other memories have changed', () => {
   const original = new Trial()
   const [one, two] = ['a'.repeat(32), 'b'.repeat(32)]
   for (const id of [one, two]) {

@@ -1,5 +1,5 @@
 // Clones that write, rename, delete and merge in any order: a merge is the same whichever side is
-// ours, all clones come to one state, and no line is lost that nobody took away.
+// ours, all clones come to one state, and no line is lost unless someone removed it.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -53,7 +53,7 @@ const steps = fc.array(fc.record({ replica: fc.nat(REPLICAS - 1), memory: fc.nat
 
 class World {
   readonly replicas: Replicas = new Replicas(REPLICAS)
-  /** Lines that were written, and those that somebody took away, knowing of them. */
+  /** Lines that were written, and those that were removed by someone who had seen them. */
   readonly written: Set<string> = new Set()
   readonly removed: Set<string> = new Set()
   #lines = 0
@@ -114,8 +114,8 @@ function linesOf(text: string): string[] {
 }
 
 /**
- * As FORMAT §6.4 has it, and the same from the other side, unless that gives way: then what only
- * ours changed has no row.
+ * The merge follows FORMAT §6.4, and is the same from the other side, unless that side gives way:
+ * then memories that only ours changed have no row.
  */
 function checkMerge(replicas: Replicas, p: Commit, q: Commit): void {
   const { input } = replicas.inputOf(p, q)
@@ -159,7 +159,7 @@ function meet(replicas: Replicas): void {
   }
 }
 
-test('clones come to one state, and keep every line that nobody removed', { tags: 'slow' }, () => {
+test('clones come to one state, and keep every line that no one removed', { tags: 'slow' }, () => {
   const property = fc.property(steps, (given) => {
     const world = new World()
     const { replicas } = world

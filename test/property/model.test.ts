@@ -78,7 +78,7 @@ const steps = stepsUpTo(full ? 120 : 40)
 /** Few: an archived store refuses nearly everything. */
 const stepsOnceArchived = fc.option(stepsUpTo(8), { freq: 2 })
 
-/** A store with two handles on it, and what the model says that it holds. */
+/** A store with two handles on it, and the model of its contents. */
 class Trial {
   readonly place: TestPlace
   readonly model = new StoreModel(smallLimits)
@@ -163,7 +163,7 @@ class Trial {
     for (const handle of this.#handles) await handle.close()
   }
 
-  /** What another process may have done meanwhile. */
+  /** Compares each handle with the model, after changes that another process may have made. */
   async compare(): Promise<void> {
     for (const handle of this.#handles) await this.#compareContents(handle)
   }

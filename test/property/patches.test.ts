@@ -1,5 +1,6 @@
-// Patches between any two points of random histories: stock git makes of what the store was at the
-// one what it was at the other, forwards, backwards and with -R, whatever memories did to paths.
+// Patches between any two points of random histories: with one, stock git turns the files of either
+// point into those of the other, forwards, backwards and with -R, however memories moved between
+// paths.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -251,7 +252,7 @@ describe.skipIf(git.missing)(`git apply${git.note}`, () => {
     await store.close()
   })
 
-  test('and says of what is redacted that it only seems new, or deleted', async () => {
+  test('notes that a redacted version only seems new, or deleted', async () => {
     const { store } = await newStore()
     const { versionIds } = await store.as(author).apply([create('/a', 'secret\n')])
     await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'none\n' }])

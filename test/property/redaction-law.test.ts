@@ -1,7 +1,7 @@
 // The law of redaction (FORMAT §10): for random histories and random sets R1 and R2, rewriting by
-// R1 then R2, by R2 then R1 and by their union gives the same commits. Records stay byte for byte,
-// what survives reads as before, what is erased reads as erased, and stock git and the reference
-// decoder accept the result.
+// R1 then R2, by R2 then R1 and by their union gives the same commits. Records are kept byte for
+// byte, remaining versions read as before, erased versions read as erased, and stock git and the
+// reference decoder accept the result.
 
 import { writeFileSync } from 'node:fs'
 import * as fc from 'fast-check'
@@ -102,7 +102,7 @@ async function allVersions(store: MemoryStore): Promise<Version[]> {
   }
 }
 
-/** What is not the current version of a live memory. */
+/** Versions that are not the current one of a live memory. */
 async function redactable(store: MemoryStore): Promise<string[]> {
   const plan = await store.history.planRedaction({ select: { path: '/' }, reason: 'unspecified' })
   const current = new Set(plan.current.map((version) => version.versionId))

@@ -1,5 +1,5 @@
 // Random stores, read by the reference decoder, which is another program written from FORMAT.md
-// alone: it accepts them, and what it reads is what the store says of itself. Devices that join,
+// alone: it accepts them, and reads the same as the store itself. Devices that join,
 // new epochs and changed settings among them; recovery keys rather than passphrases, since the
 // reference's Argon2id is slow.
 
@@ -143,7 +143,7 @@ function expectRefusal(error: unknown): void {
 }
 
 test(
-  'the reference reads what was written, with the key of any device',
+  'the reference decoder reads all memories, with the key of any device',
   { tags: 'slow' },
   async () => {
     const property = fc.asyncProperty(

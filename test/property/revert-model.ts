@@ -1,5 +1,5 @@
 // A plain model for reverts: keeps every state that a store has been in, as it was read right
-// after each commit, and says by itself which paths are in each other's way.
+// after each commit, and finds by itself which paths are in each other's way.
 
 import type { MemoryStore, Version } from '../../src/index.ts'
 import type { LeftAlone } from '../../src/store/revert/revert-plan.ts'
@@ -32,7 +32,7 @@ export class Observed {
     if (this.commits.at(-1)?.commit !== head) this.commits.push({ commit: head, time, state })
   }
 
-  /** What has changed since `before`: memory ids. */
+  /** The ids of memories that have changed since `before`. */
   changedSince(before: State): ReadonlySet<string> {
     const ids = new Set([...before.keys(), ...this.state.keys()])
     return new Set([...ids].filter((id) => textKey(before.get(id)) !== textKey(this.state.get(id))))
@@ -63,7 +63,10 @@ function doOverlap(a: string, b: string): boolean {
   return isAtOrBelow(a, b) || isAtOrBelow(b, a)
 }
 
-/** Whether a path that a revert calls taken is: by what is there, or by one that wants it too. */
+/**
+ * Whether a path that a revert calls taken is: by a memory, or by another one that would return to
+ * it.
+ */
 export function isReallyTaken(taken: LeftAlone, state: State, left: readonly LeftAlone[]): boolean {
   const { path, memoryId } = taken
   if (path === undefined) return false

@@ -1,5 +1,5 @@
-// Restore, rollback and undo over random histories: a store gets the states that it had, and what
-// is left is reported, with a reason that is true.
+// Restore, rollback and undo over random histories: a store gets the states that it had, and
+// memories that it leaves alone are reported with the true reason.
 
 import { rmSync } from 'node:fs'
 import * as fc from 'fast-check'
@@ -245,7 +245,8 @@ class Trial {
     await this.#look()
     this.#expectReport(made, before)
     for (const [id, chain] of chains) await this.#expectUndone(id, chain, session, made, before)
-    // What was undone stays so; what was left is left again, or has a free path by now.
+    // Undone changes remain undone; memories left alone are left alone again, or have a free path
+    // by now.
     const left = new Set(made.left.map(({ memoryId }) => memoryId))
     const again = await this.store.as(healer).undo({ session }, { dryRun: true })
     for (const { memoryId } of [...again.steps, ...again.left]) expect(left).toContain(memoryId)
@@ -300,7 +301,7 @@ class Trial {
     expect(keysOf(this.observed.state)).toEqual(keysOf(last.state))
   }
 
-  /** Steps say what has changed; what is left has not changed, and for a true reason. */
+  /** Steps list the changed memories; those left alone have not changed, and for a true reason. */
   #expectReport(made: Revert, before: State): void {
     const { state } = this.observed
     const changed = this.observed.changedSince(before)
@@ -361,7 +362,7 @@ function keysOf(state: State): readonly string[] {
 }
 
 test(
-  'a store gets the states that it had, and what is left is reported',
+  'a store gets its earlier states, and reports memories left alone',
   { tags: 'slow' },
   async () => {
     const property = fc.asyncProperty(steps, async (taken) => {

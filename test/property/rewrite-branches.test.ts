@@ -1,6 +1,6 @@
-// rewrite(history, R) of FORMAT §10 where branches part and meet: it commutes, records stay byte
-// for byte, every tree is tree(X) without R in the one shape that its memories have, and what
-// nothing leads to any more is named.
+// rewrite(history, R) of FORMAT §10 where branches part and meet: it commutes, records are kept
+// byte for byte, every tree is tree(X) without R in the one shape that its memories have, and
+// objects that are no longer reachable are listed.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -120,7 +120,7 @@ class Scratch {
     return at
   }
 
-  /** Everything that a commit leads to. */
+  /** Everything that a commit reaches. */
   reachable(head: Oid): ReadonlySet<Oid> {
     const found = new Set<Oid>()
     for (const waiting = [head]; ;) {
@@ -156,7 +156,7 @@ function redactable({ head }: World): readonly string[] {
   return rows.map(({ versionId }) => versionId).filter((versionId) => !live.has(versionId))
 }
 
-/** Each commit beside what it is made of now. */
+/** Compares each commit with its rewritten one. */
 function checkCommits(scratch: Scratch, world: World, to: Oid, gone: ReadonlySet<string>): void {
   const { storeId, epochs } = scratch.source
   const pairs: [Node, Oid][] = [[world.head, to]]
@@ -215,7 +215,7 @@ test(
       const erased = [...scratch.reachable(old)].filter((oid) => !left.has(oid))
       const dead = new Set(rewritten?.dead)
       expect([...dead].filter((oid) => left.has(oid))).toEqual([])
-      // A directory of others that stay may go because its parent has few memories left.
+      // A directory of other memories may disappear because its parent has few memories left.
       const harmless = erased.filter((oid) => !dead.has(oid))
       expect(
         harmless.every((oid) => [...scratch.reachable(oid)].some((one) => left.has(one))),

@@ -44,10 +44,10 @@ const round = fc.record({
 
 type Round = typeof round extends fc.Arbitrary<infer T> ? T : never
 
-/** The texts that can be found, as the history says them. */
+/** The texts that can be found, according to the history. */
 class World {
   readonly #store: MemoryStore
-  /** A point of the past, and what was live then. */
+  /** A point of the past, and its live memories. */
   past: { readonly versionId: string; readonly texts: readonly ModelText[] } | undefined
 
   constructor(store: MemoryStore) {

@@ -16,7 +16,7 @@ const name = fc.constantFrom('a', 'b', 'ab', 'é', '.c', '__proto__')
 const legalPath = fc
   .array(name, { minLength: 1, maxLength: 3 })
   .map((segments) => `/${segments.join('/')}`)
-// At the limits of segments and bytes, and so close to them that what is moved below is beyond.
+// At the limits of segments and bytes, and so close to them that paths moved below are beyond.
 const longPath = fc.constantFrom('/d'.repeat(19), '/d'.repeat(20), `/${'x'.repeat(1023)}`)
 const refusedPath = fc.constantFrom(
   '/',

@@ -149,7 +149,7 @@ export class StoreModel {
   }
 }
 
-/** The text begins on a line of its own, and what was there decides how it ends. */
+/** The text begins on a line of its own, and the existing content decides how it ends. */
 function linesAtEnd(content: string, text: string): string {
   if (content === '') return text
   const block = text.replace(/\n$/, '')

@@ -96,7 +96,7 @@ const placed = (byte: number): fc.Arbitrary<[number, DeviceEntry, RemovedDevice]
 const bytes = [1, 2, 3, 4, 5]
 const slotBytes = [21, 22, 23, 24, 25, 26]
 
-/** The first device is an owner that stays: else most steps would fail for that. */
+/** The first device remains an owner: otherwise most steps would fail. */
 const before: fc.Arbitrary<Directory> = fc
   .record({
     devices: fc.tuple(placed(1), placed(2), placed(3), placed(4), placed(5)),

@@ -1,7 +1,7 @@
-// A sync beside all that erases, in every order: between any two of its steps, as if that step
-// took as long as the other work does, the clone checkpoints, repacks, redacts, writes, or syncs
-// through another handle, or the other clone pushes. The sync ends all the same, nothing that was
-// acknowledged is lost, and what was redacted is in neither clone.
+// A sync during every kind of erasure, in every order: between any two of its steps, as if that
+// step took as long as the other work does, the clone checkpoints, repacks, redacts, writes, or
+// syncs through another handle, or the other clone pushes. The sync ends all the same, nothing that
+// was acknowledged is lost, and redacted texts are in neither clone.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { StoreSession } from '../../src/store/session/session.ts'

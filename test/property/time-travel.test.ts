@@ -1,5 +1,6 @@
-// Random changes and redactions on a real store, beside a plain list of every state that it had:
-// the store at any earlier point, the difference between any two, and where each line came from.
+// Random changes and redactions on a real store, compared with a plain list of every state that it
+// had: the store at any earlier point, the difference between any two, and where each line came
+// from.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

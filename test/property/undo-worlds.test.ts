@@ -1,6 +1,6 @@
 // Undo over random histories in which an intruder and others write in parts of texts that never
-// touch: what comes out is what the store would hold if the intruder had written nothing. A plain
-// model keeps each memory in both worlds.
+// touch: the result is the state that the store would have if the intruder had written nothing. A
+// plain model keeps each memory in both worlds.
 
 import { rmSync } from 'node:fs'
 import * as fc from 'fast-check'

@@ -1,5 +1,5 @@
 // Which devices have accepted a redaction, on real clones: a device shows it by writing on top of
-// it, a new device never had what was erased, and a device that writes nothing stays pending.
+// it, a new device never had the erased text, and a device that writes nothing stays pending.
 
 import { describe, expect, test } from 'vitest'
 import { formatId } from '../../../src/format/id.ts'
@@ -103,7 +103,7 @@ describe('after a redaction', () => {
     expect((await sync(second)).pendingDevices).toEqual([])
   })
 
-  test('a device that is added later never had what was erased', { tags: 'slow' }, async () => {
+  test('a device that is added later never had the erased text', { tags: 'slow' }, async () => {
     const { first, remote } = await stores()
     await redactOldest(first, '/secret.md')
     const reader = await admit(first, 'reader')

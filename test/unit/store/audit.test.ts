@@ -61,7 +61,7 @@ describe('the trail', () => {
     ])
   })
 
-  test('lists what was redacted, with the reason', async () => {
+  test('lists the redacted version, with the reason', async () => {
     await write('/a', 'a')
     await store.as(author).apply([{ type: 'edit', path: '/a', edit: () => 'b' }])
     const [, first] = (await store.history.versions()).data

@@ -82,7 +82,7 @@ describe('an update', () => {
     expect((await get(store, '/a.md')).content).toBe('/a.md')
   })
 
-  test('names what is in the way', async () => {
+  test('names the memory that is in the way', async () => {
     const store = await storeWithFiles()
     const { memoryId } = await get(store, '/d/1.md')
     await expect(update(store, '/a.md', { path: '/d' })).rejects.toMatchObject({
@@ -148,7 +148,7 @@ test.each(['', 'mem_', 'mem_000000000000000000000000', '/a.md', '__proto__'])(
   },
 )
 
-test('an id that is no text is refused', async () => {
+test('refuses an id that is not a text', async () => {
   const store = await storeWithFiles()
   for (const type of ['update', 'delete']) {
     const change: unknown = { type, memoryId: 5, content: 'x' }

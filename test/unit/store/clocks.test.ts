@@ -39,7 +39,7 @@ async function timesOf(store: MemoryStore): Promise<Record<string, readonly unkn
 }
 
 describe('a spell far ahead', () => {
-  test('ends with the clock: at shows what is new and places the rest', async () => {
+  test('ends with the clock: earlier points show no memory from ahead', async () => {
     const hands = { now: start }
     const store = await storeAt(hands)
     await write(store, '/before')

@@ -77,7 +77,7 @@ test(
   },
 )
 
-test('reads no more than what has come since', async () => {
+test('reads only the commits since the last count', async () => {
   const { store, place } = await newStore()
   await write(store, '/a.md', 20)
   const before = await store.status()

@@ -1,5 +1,5 @@
-// Conflicts on histories of plain entries: the work that they cost, and what is erased meanwhile.
-// Those of real clones are in sync/conflicts.test.ts.
+// Conflicts on histories of plain entries: the work that they cost, and erasures during the
+// question. Those of real clones are in sync/conflicts.test.ts.
 
 import { expect, test, vi } from 'vitest'
 import { findConflicts } from '../../../src/store/history/conflicts.ts'

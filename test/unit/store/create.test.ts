@@ -110,7 +110,7 @@ describe('a store that is made with owners', () => {
 })
 
 describe('a store that is made for a host', () => {
-  test('tells its id before anything of it is on disk, and lies where the host says', async () => {
+  test('tells its id before it writes any file, and is made where the host wants it', async () => {
     const { directory, ...rest } = await places()
     const root = `${directory}s`
     let told = ''

@@ -284,7 +284,7 @@ describe('which guards apply', () => {
     expect(guardOf([secretGuard], settings)).toBe(secretGuard)
   })
 
-  test('that of an author, for what is written in its name', async () => {
+  test('applies the guard of an author to the memories that the author writes', async () => {
     const { store } = await newStore()
     const guarded = store.as({ ...author, guard: lineGuard })
     const refused = { code: 'sensitive_content' }

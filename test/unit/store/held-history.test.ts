@@ -53,7 +53,7 @@ describe('a held history', () => {
     held.close()
   })
 
-  test('that cannot be stored stays', async () => {
+  test('keeps the history if it cannot be stored', async () => {
     const denied = () => Promise.reject(new StoreError('storage_denied', 'May not write'))
     const held = new HeldHistory(shelf({ alone: denied }))
     await fill(held)

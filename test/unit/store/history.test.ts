@@ -145,7 +145,7 @@ describe('a redaction', () => {
     expect(commitsOf(history)[4]?.note).toBe(note)
   })
 
-  test('keeps a path that another version has, and existing entries stay readable', () => {
+  test('keeps a path that another version has, and existing entries remain readable', () => {
     const history = makeHistory([{}, { rows: [{ memory: 'a' }] }, { rows: [{ memory: 'a' }] }])
     const [first, second] = [versionAt(1, 'a'), versionAt(2, 'a')]
     history.applyRedaction(new Map(), new Set([first]))
@@ -221,7 +221,7 @@ describe('catching up', () => {
     const kept = commitsOf(history).slice(0, 7)
     const request = { select: { versionIds: [ids[6] ?? ''] }, reason: 'legal' } as const
     await store.as(author).redact({ ...request, current: 'delete' })
-    // Seven commits stay, the last is read; four are rewritten, one deletes and one redacts.
+    // Seven commits are kept, the last is read; four are rewritten, one deletes and one redacts.
     expect(await counted(read, history)).toBe(7)
     expect(commitsOf(history).slice(0, 7)).toEqual(kept)
     const fresh = new History()

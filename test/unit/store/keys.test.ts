@@ -56,7 +56,7 @@ describe('the name of a device', () => {
   })
 })
 
-test('to remove a passphrase where there is none changes nothing', async () => {
+test('removing a passphrase that was never set changes nothing', async () => {
   const { head, epochs } = await store.status()
   const { commit, residualAccess } = await store.as(author).keys.changePassphrase(null)
   expect([commit, residualAccess]).toEqual([undefined, undefined])

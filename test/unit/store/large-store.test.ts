@@ -43,7 +43,7 @@ beforeAll(async () => {
   }
 })
 
-test('finds what is queried', { tags: 'slow' }, () => {
+test('answers each query with the right versions', { tags: 'slow' }, () => {
   expect(measured).toMatchObject({ versions: commits, page: 100, text: 'round 0\n' })
 })
 

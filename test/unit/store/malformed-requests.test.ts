@@ -64,7 +64,7 @@ async function firstOf(items: AsyncIterable<unknown>): Promise<void> {
   await Promise.race([iterator.return?.(), soon])
 }
 
-test('every method of a store refuses what is no request', { tags: 'slow' }, async () => {
+test('every method of a store refuses a malformed request', { tags: 'slow' }, async () => {
   const { store } = await newStore()
   const me = store.as(author)
   await me.write('/a.md', 'x')
@@ -87,7 +87,7 @@ test('every method of a store refuses what is no request', { tags: 'slow' }, asy
   }
 })
 
-test('creating, opening and joining refuse what is no options', async () => {
+test('creating, opening and joining refuse malformed options', async () => {
   const { store, place } = await newStore()
   await store.close()
   for (const called of [createStore, openStore, joinStore]) {

@@ -1,5 +1,5 @@
 // `store.memories` (Memory Stores API §4.2, §6.11): every memory below a path once, in the byte
-// order of paths, in pages that stay consistent while others write.
+// order of paths, in pages that are consistent while others write.
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

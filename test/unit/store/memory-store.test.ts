@@ -18,7 +18,7 @@ const create = (path: string, content = `${path}\n`): Change => ({ type: 'create
 const passphrase = 'correct horse battery staple'
 
 describe('opening', () => {
-  test('finds what was written, with and without caches', { tags: 'slow' }, async () => {
+  test('finds all memories with and without caches', { tags: 'slow' }, async () => {
     const { store, place } = await newStore()
     for (let index = 0; index < 40; index += 1)
       await store.as(author).apply([create(`/n/${index}`)])
@@ -214,7 +214,7 @@ describe('passphrase and recovery key', () => {
       expect(Object.keys(await contentsOf(recovered)).toSorted()).toEqual(['/a', '/b', '/c'])
       await recovered.maintenance.verify()
       await recovered.close()
-      // The second device was added before the new epoch and stays.
+      // The second device was added before the new epoch and remains a member.
       const still = await reopen(second)
       expect(Object.keys(await contentsOf(still))).toHaveLength(3)
       await still.close()

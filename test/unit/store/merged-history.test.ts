@@ -119,7 +119,7 @@ describe('a view of a time when clones had diverged', () => {
     expect([paths, redacted]).toEqual([[[undefined, '/aside']], 0])
   })
 
-  test('stays as it is when older commits are merged in', async () => {
+  test('does not change when older commits are merged in', async () => {
     const { branches, ours, merge } = await clash()
     const history = await historyAt(branches, ours)
     const source = { contents: branches.contents, loadHistory: async () => history }

@@ -1,5 +1,5 @@
-// A store that goes on writing reads nothing of its own again: no text that it has just written,
-// and no commit to count it.
+// A store that keeps writing reads nothing of its own again: no text that it has just written, and
+// no commit to count it.
 
 import { expect, test } from 'vitest'
 import { type Disk, systemDisk } from '../../../src/disk/disk.ts'
@@ -25,7 +25,7 @@ function countedDisk(): { readonly disk: Disk; readonly counts: { reads: number 
   return { disk, counts }
 }
 
-test('of what is packed, texts that were written last are not read again', async () => {
+test('does not read the newest texts again after they are packed', async () => {
   const { disk, counts } = countedDisk()
   const { store } = await newStore({ disk })
   const me = store.as(author)

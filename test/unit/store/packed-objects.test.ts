@@ -41,7 +41,7 @@ test('reads what packs have without asking the store', async () => {
   await close()
 })
 
-test('asks the store for what is in no pack', async () => {
+test('asks the store for objects that are in no pack', async () => {
   // The store has opened its packs and still reads them.
   const { oids, bodies, asked, reader, close } = await packed((packs) => rmSync(packs, all))
   for (const oid of oids) expect(reader.read(oid)?.body).toEqual(bodies.get(oid))
@@ -50,7 +50,7 @@ test('asks the store for what is in no pack', async () => {
   await close()
 })
 
-test('asks the store for what is damaged', async () => {
+test('asks the store for objects that are damaged', async () => {
   const { oids, bodies, asked, reader, close } = await packed(damage)
   for (const oid of oids) expect(reader.read(oid)?.body).toEqual(bodies.get(oid))
   expect(asked.length).toBeGreaterThan(0)

@@ -50,7 +50,7 @@ test('a question runs again if the history was rewritten between two slices', as
   expect(await countWhile(rewrite)).toEqual([10, 10, 10])
 })
 
-test('a question goes on if others only add commits', async () => {
+test('a question continues if others only add commits', async () => {
   const add = (history: History): void => appendMade(history, { rows: [{ memory: 'new' }] })
   expect(await countWhile(add)).toEqual([10, 10])
 })

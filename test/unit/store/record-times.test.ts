@@ -64,7 +64,7 @@ describe('placed times', () => {
     fc.assert(fc.property(records, check), { seed, numRuns: full ? 20_000 : 400 })
   })
 
-  test('of a growing history that is queried meanwhile are the same', () => {
+  test('of a growing history that is queried while it grows are the same', () => {
     const check = (made: readonly TimedRecord[]): void => {
       const history = makeHistory([])
       for (const [index, record] of made.entries()) {

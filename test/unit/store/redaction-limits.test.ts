@@ -170,7 +170,7 @@ test('a redaction that cannot erase gives its certificate with the error', async
   await store.close()
 })
 
-test('a proof says what it has searched', async () => {
+test('a proof reports what it searched', async () => {
   const { store: first, place } = await written()
   const request = { select: { matching: /sk-live/ }, reason: 'leaked_secret' } as const
   await first.as(author).redact(request)

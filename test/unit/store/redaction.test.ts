@@ -1,4 +1,5 @@
-// Redaction through the façade: what is selected, what is refused, what remains afterwards.
+// Redaction through the façade: which versions are selected, which requests are refused, and what
+// remains afterwards.
 
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

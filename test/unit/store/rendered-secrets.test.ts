@@ -41,7 +41,7 @@ const escapedUnits = (text: string): string =>
 const percents = (text: string): string =>
   Array.from(text, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`).join('')
 
-/** What is written, the kind of secret, and the line that the finding names. */
+/** The text, the kind of secret, and the line that the finding names. */
 const cases: readonly (readonly [what: string, rule: string, content: string, line?: number])[] = [
   // Lines with something before them.
   ['a key as view prints it', 'private key', lines(pem, (line) => `${String(line).padStart(6)}\t`)],
@@ -87,7 +87,7 @@ const cases: readonly (readonly [what: string, rule: string, content: string, li
     `"{\\"aws_secret_key\\": \\"${mixed(40)}\\"}"`,
   ],
 
-  // Characters that nobody sees.
+  // Characters that are invisible.
   [
     'a token with a zero-width space',
     'GitHub token',

@@ -84,7 +84,7 @@ beforeAll(async () => {
 })
 
 describe('a report', () => {
-  test('says what was verified, by whom, and where the head is', async () => {
+  test('shows who verified how much, and the head', async () => {
     const { head, headFingerprint, commits, memories } = await store.status()
     const found = { head, headFingerprint, commits, memories, versions: 4 }
     expect(ofOwner).toMatchObject({ storeId: store.id, name: 'team', role: 'owner', leftOut: 0 })
@@ -167,7 +167,7 @@ describe('a report', () => {
     expect(seen?.unconfirmedRemotes).toEqual([])
   })
 
-  test('says of each redaction what the search has found, by ids alone', () => {
+  test('lists the findings of the search for each redaction, by ids alone', () => {
     const [redaction] = ofOwner.redactions
     const [versionId = ''] = redaction?.versionIds ?? []
     const [objectId = ''] = certificate.object_ids

@@ -1,5 +1,5 @@
-// Restore and rollback through the façade: the state a memory gets, what is refused or left alone,
-// and that a revert is an ordinary change.
+// Restore and rollback through the façade: the state a memory gets, the requests that are refused,
+// the memories that are left alone, and that a revert is an ordinary change.
 
 import { describe, expect, test } from 'vitest'
 import type { Change, MemoryStore } from '../../../src/index.ts'
@@ -134,7 +134,7 @@ describe('restore of one memory', () => {
     await store.close()
   })
 
-  test('refusals say what is wrong and change nothing', async () => {
+  test('refusals name the reason and change nothing', async () => {
     const { store, versions, times } = await written(
       [create('/a', 'one')],
       [edit('/a', 'two')],
@@ -219,7 +219,7 @@ describe('rollback', () => {
     },
   )
 
-  test('of a directory: what is or was below it, and nothing else', async () => {
+  test('rolls back each memory that is or was below a directory, and no other', async () => {
     const { store, times } = await written(
       [create('/d/in', '1'), create('/d/out', '1'), create('/other', '1')],
       [rename('/d/out', '/moved'), rename('/other', '/d/other'), edit('/d/in', '2')],

@@ -130,7 +130,7 @@ describe('expire', () => {
     await store.close()
   })
 
-  test('a redaction by time takes what was sealed again with what it repeats', async () => {
+  test('a redaction by time includes texts that were sealed again later', async () => {
     const { store, days } = await storeInTime()
     await store.as(author).apply(creations('/a'))
     days(60)
@@ -216,7 +216,7 @@ describe('expire', () => {
   })
 })
 
-describe('what counts as a read', () => {
+describe('reads that retention counts', () => {
   test('reading a file, and viewing it, but neither listing nor searching the past', async () => {
     const { store, days } = await storeInTime()
     await store.as(author).apply(creations('/listed', '/read', '/viewed', '/versioned'))

@@ -24,7 +24,7 @@ async function edits(store: MemoryStore, path: string, count: number): Promise<s
 
 describe('a second handle that follows a redaction', () => {
   test(
-    'does not write what was erased into its caches when it closes',
+    'does not write the erased text into its caches when it closes',
     { tags: 'slow' },
     async () => {
       const { store, place } = await newStore()
@@ -58,7 +58,7 @@ describe('a second handle that follows a redaction', () => {
     await store.close()
   })
 
-  test('completes blame, diff and verification that ran meanwhile', { tags: 'slow' }, async () => {
+  test('completes blame, diff and verification that overlap it', { tags: 'slow' }, async () => {
     const { store, place } = await newStore()
     const victim = await create(store, '/a', 'one\n')
     const [first = ''] = await edits(store, '/a', 40)

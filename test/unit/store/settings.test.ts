@@ -107,7 +107,7 @@ describe('settings', () => {
     await other.close()
   })
 
-  test('of an archived store stay as they are, and it stays archived', async () => {
+  test('of an archived store do not change, and it remains archived', async () => {
     const { store } = await newStore()
     const me = store.as(author)
     await me.settings.update({ archivedAt: 5 })

@@ -11,7 +11,7 @@ const session = 'sess_bad'
 const bad: Author = { actor: { type: 'session', id: session }, session }
 const versions = 30
 
-/** A memory with many versions, of which the first edit is to be taken back. */
+/** A memory with many versions; the tests undo its first edit. */
 async function longMemory(): Promise<{ store: MemoryStore; versionIds: readonly string[] }> {
   const { store } = await newStore()
   const lines = Array.from({ length: versions }, (_, n) => `line ${n}\n`)

@@ -1,5 +1,5 @@
-// The snapshot that a device keeps between runs: opening continues from it, and the newest one of
-// several processes stays.
+// The snapshot that a device keeps between runs: opening continues from it, and the newest of
+// several processes' snapshots is kept.
 
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'

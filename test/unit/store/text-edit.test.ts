@@ -88,7 +88,7 @@ describe('replaceAt', () => {
 })
 
 describe('insertAfterLine', () => {
-  test('keeps the lines around it, the ending, and what was inserted', () => {
+  test('keeps the lines around it, the ending, and the inserted text', () => {
     const property = fc.property(text, text, fc.nat(), (content, inserted, anyLine) => {
       const line = anyLine % (countLines(content) + 1)
       const result = insertAfterLine(content, line, inserted)

@@ -72,7 +72,7 @@ describe('conflicts', () => {
   })
 })
 
-test('the parts of a merge are what is settled, and both sides of what is not', () => {
+test('the parts of a merge are its settled texts, and both sides of each conflict', () => {
   const parts = mergeParts(text('abcdefg'), text('axcdefgh'), text('aycdzfg'))
   expect(parts).toEqual([
     { text: text('a') },

@@ -1,4 +1,4 @@
-// An open store is verified as its files are, also where its history is so long that the packs are
+// An open store is verified like a store on disk, even if its history is so long that the packs are
 // read with their indexes in RAM.
 
 import { expect, test } from 'vitest'

@@ -157,7 +157,7 @@ describe('a page', () => {
     )
   })
 
-  test('has its last version as cursor; the last page has none', () => {
+  test('has its last version as cursor, and no cursor on the last page', () => {
     const first = findVersions(history, { limit: 6 })
     expect(first.nextPage).toBe(first.data[5]?.versionId)
     expect(findVersions(history, { limit: 6, page: first.nextPage })).toEqual({
@@ -194,7 +194,7 @@ describe('a cursor', () => {
     },
   )
 
-  test('of one memory stays valid too', () => {
+  test('of one memory remains valid too', () => {
     const moving = makeHistory([{}, ...rows])
     const filter = { memoryId: memory('m1'), limit: 2 }
     const first = findVersions(moving, filter)

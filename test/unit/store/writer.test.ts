@@ -1,5 +1,5 @@
-// The queue of writers: a checkpoint waits for what was submitted before it, not for what comes
-// meanwhile; and what a sync holds back.
+// The queue of writers: a checkpoint waits for what was submitted before it, not for later work;
+// and a sync holds writes back.
 
 import { expect, test } from 'vitest'
 import { openDiskObjectStore } from '../../../src/git/disk-store/disk-object-store.ts'
@@ -59,7 +59,7 @@ test('what arrives in the same turn of the event loop shares a batch', async () 
   await session.close()
 })
 
-test('whoever writes one change after another leaves all else its turns', async () => {
+test('a caller that writes one change after another leaves turns to other work', async () => {
   const { session } = await newSession()
   let turns = 0
   const turn = (): void => {
@@ -88,7 +88,7 @@ function submitInto({ session }: Awaited<ReturnType<typeof newSession>>) {
   return { done, submit }
 }
 
-test('what is held back waits in its order, and what runs alone does not', async () => {
+test('held writes wait in their order, and exclusive work does not wait', async () => {
   const opened = await newSession()
   const { done, submit } = submitInto(opened)
   const goOn = opened.session.holdBack(never)
@@ -103,7 +103,7 @@ test('what is held back waits in its order, and what runs alone does not', async
   await opened.session.close()
 })
 
-test('what is held back goes on after the limit', async () => {
+test('held writes continue after the limit', async () => {
   const opened = await newSession()
   const { done, submit } = submitInto(opened)
   opened.session.holdBack(1)
@@ -112,7 +112,7 @@ test('what is held back goes on after the limit', async () => {
   await opened.session.close()
 })
 
-test('what is held back is done before the store closes', async () => {
+test('held writes are done before the store closes', async () => {
   const opened = await newSession()
   const { done, submit } = submitInto(opened)
   opened.session.holdBack(never)

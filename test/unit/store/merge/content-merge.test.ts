@@ -24,7 +24,7 @@ describe('contents become one', () => {
   })
 })
 
-describe('JSON stays JSON', () => {
+describe('JSON is still JSON after a merge', () => {
   test.each<Row>([
     ['overlapping values', ['{"a": 1}', '{"a": 2}', '{"a": 3}'], 'newer_kept', '{"a": 3}'],
     ['two new documents', ['', '{"a": 1}\n', '[1]\n'], 'newer_kept', '[1]\n'],

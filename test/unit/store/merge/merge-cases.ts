@@ -18,7 +18,7 @@ export interface Case {
   /** By memory: a, b, … in the order of creation. */
   readonly open?: Readonly<Record<string, { base?: State; ours: State; theirs: State }>>
   readonly changed?: Readonly<Record<string, State>>
-  /** Those of `changed` that are ours and stay as they are. */
+  /** Our memories among `changed` that the merge leaves alone. */
   readonly fixed?: string
   readonly unchanged?: readonly string[]
   readonly limit?: number

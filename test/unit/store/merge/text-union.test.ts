@@ -1,5 +1,5 @@
-// Overlapping edits of one text: what one side added stays, what either removed is removed, what
-// both added alike appears once; and no text takes long.
+// Overlapping edits of one text: lines that one side added are kept, lines that either removed are
+// removed, lines that both added appear once; and no text takes long.
 
 import { describe, expect, test } from 'vitest'
 import { uniteTexts } from '../../../../src/text/text-union.ts'
@@ -59,7 +59,7 @@ test('paragraphs and fences are not mixed because of their blank lines and brack
   )
 })
 
-test('line endings of every kind stay what they are', () => {
+test('keeps line endings of every kind', () => {
   const texts = { base: 'a\r\nb\n', older: 'a\r\nx\r\n', newer: 'a\r\ny\rz' }
   expect(uniteTexts(texts)).toBe('a\r\nx\r\ny\rz')
 })

@@ -1,4 +1,4 @@
-// The index of an open store follows what another process writes and redacts meanwhile.
+// The index of an open store follows the writes and redactions of another process.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

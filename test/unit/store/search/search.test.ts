@@ -52,7 +52,7 @@ test('folds case, accents and the forms of Unicode', async () => {
   }
 })
 
-test('finds parts of what is written without spaces', async () => {
+test('finds parts of texts written without spaces', async () => {
   for (const query of ['東京', '京都', '都', '天気', 'ค้นหา', 'ข้อความ', '한국']) {
     expect(await pathsOf(query), query).toEqual(['/c/tokyo.md'])
   }

@@ -1,5 +1,5 @@
-// The words of a text: what stands beside a word changes nothing about it, and a scan for some
-// words finds all of these.
+// The words of a text: the words around it do not change a word, and a scan for some words finds
+// all of these.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -15,7 +15,7 @@ const between = fc.constantFrom(' ', '\n', '-', '/', '.', '_', '', ', ')
 
 const termsOf = (text: string): readonly string[] => wordsOf(text).map(({ term }) => term)
 
-test('a word is the same beside any other', () => {
+test('a word is the same next to any other', () => {
   const texts = fc.array(part, { maxLength: 6 })
   fc.assert(
     fc.property(texts, (some) => {

@@ -36,13 +36,13 @@ const layers = {
   write: ['cli/commands/write.ts'],
   sync: [
     'cli/commands/init.ts',
-    'cli/commands/join.ts',
-    'cli/commands/sync.ts',
+    'cli/commands/sharing/join.ts',
+    'cli/commands/sharing/sync.ts',
     'store/sync/rounds.ts',
     'store/sync/sync.ts',
     'transport/process-wire.ts',
   ],
-  serve: ['cli/commands/console.ts', 'cli/commands/mcp.ts', 'cli/commands/serve.ts'],
+  serve: ['cli/commands/console.ts', 'cli/commands/mcp.ts', 'cli/commands/serving/serve.ts'],
 }
 
 /** libsodium with its WebAssembly in a file: smaller than base64, and nothing has to decode it. */

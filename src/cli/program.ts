@@ -1,6 +1,6 @@
 // One run of the command line: reads arguments and environment, runs one command and prints its
-// answer. Apart from this file, only terminal/pager.ts and commands/{watch,serve,mcp,tool}.ts write
-// to standard output. Leaves signals and the end of the process to main.ts.
+// answer. Apart from this file, only terminal/pager.ts and the commands watch, serve, mcp and tool
+// write to standard output. Leaves signals and the end of the process to main.ts.
 
 import { systemClock } from '../clock.ts'
 import { StoreError, hasCode } from '../errors.ts'

@@ -6,19 +6,19 @@ import type { Command } from './call/command.ts'
 
 type Load = () => Promise<{ readonly commands: readonly Command[] }>
 
-const apiKey: Load = () => import('./commands/api-key.ts')
+const apiKey: Load = () => import('./commands/serving/api-key.ts')
 const certificate: Load = () => import('./commands/certificate.ts')
-const device: Load = () => import('./commands/device.ts')
+const device: Load = () => import('./commands/members/device.ts')
 const guard: Load = () => import('./commands/guard.ts')
-const key: Load = () => import('./commands/key.ts')
+const key: Load = () => import('./commands/members/key.ts')
 const log: Load = () => import('./commands/log.ts')
 const read: Load = () => import('./commands/read.ts')
-const remote: Load = () => import('./commands/remote.ts')
+const remote: Load = () => import('./commands/sharing/remote.ts')
 const report: Load = () => import('./commands/report.ts')
 const rollback: Load = () => import('./commands/rollback.ts')
-const serveBackup: Load = () => import('./commands/serve-backup.ts')
-const store: Load = () => import('./commands/store.ts')
-const sync: Load = () => import('./commands/sync.ts')
+const serveBackup: Load = () => import('./commands/serving/serve-backup.ts')
+const store: Load = () => import('./commands/serving/store.ts')
+const sync: Load = () => import('./commands/sharing/sync.ts')
 const write: Load = () => import('./commands/write.ts')
 
 const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
@@ -70,11 +70,11 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     expire: () => import('./commands/expire.ts'),
   },
   'Share a store between machines': {
-    join: () => import('./commands/join.ts'),
+    join: () => import('./commands/sharing/join.ts'),
     sync,
     pull: sync,
     push: sync,
-    conflicts: () => import('./commands/conflicts.ts'),
+    conflicts: () => import('./commands/sharing/conflicts.ts'),
     'remote add': remote,
     'remote list': remote,
     'remote set-membership': remote,
@@ -86,7 +86,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     'device list': device,
     'device role': device,
     'device rename': device,
-    'device remove': () => import('./commands/device-remove.ts'),
+    'device remove': () => import('./commands/members/device-remove.ts'),
     'key show': key,
     'key passwd': key,
     'key recovery': key,
@@ -95,7 +95,7 @@ const tasks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     'key operator': key,
   },
   'Serve many stores': {
-    serve: () => import('./commands/serve.ts'),
+    serve: () => import('./commands/serving/serve.ts'),
     'serve backup': serveBackup,
     'serve restore': serveBackup,
     'serve rotate-operator': serveBackup,

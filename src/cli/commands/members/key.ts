@@ -2,21 +2,21 @@
 // of the store, and the passphrase and recovery key that let another machine join. Shows no secret
 // but a recovery key that it has just made.
 
-import { toBase64 } from '../../bytes.ts'
-import { hasCode } from '../../errors.ts'
-import { formatId } from '../../format/id.ts'
-import { generateOperatorSecret } from '../../keys/identity.ts'
-import type { KeysChanged } from '../../store/devices/device-changes.ts'
-import type { StoreStatus } from '../../store/store-report.ts'
-import type { MembersChanged } from '../../store/sync/sync.ts'
-import type { Answer, Command, Context, Input } from '../call/command.ts'
-import { authorOf, memberOptions, yesOption } from '../call/options.ts'
-import { findOperatorSecret, getNewPassphrase } from '../machine/secrets.ts'
-import { auditHere, getIdentity, withStore, withStoreOrTrail } from '../store/open-store.ts'
-import { confirm, type Destruction } from '../terminal/prompt.ts'
-import { namesInTrail } from '../text/device-text.ts'
-import { onlineOptions, pendingPart, rekeyedJson, rekeyedLines } from '../text/members.ts'
-import { countText } from '../text/words.ts'
+import { toBase64 } from '../../../bytes.ts'
+import { hasCode } from '../../../errors.ts'
+import { formatId } from '../../../format/id.ts'
+import { generateOperatorSecret } from '../../../keys/identity.ts'
+import type { KeysChanged } from '../../../store/devices/device-changes.ts'
+import type { StoreStatus } from '../../../store/store-report.ts'
+import type { MembersChanged } from '../../../store/sync/sync.ts'
+import type { Answer, Command, Context, Input } from '../../call/command.ts'
+import { authorOf, memberOptions, yesOption } from '../../call/options.ts'
+import { findOperatorSecret, getNewPassphrase } from '../../machine/secrets.ts'
+import { auditHere, getIdentity, withStore, withStoreOrTrail } from '../../store/open-store.ts'
+import { confirm, type Destruction } from '../../terminal/prompt.ts'
+import { namesInTrail } from '../../text/device-text.ts'
+import { onlineOptions, pendingPart, rekeyedJson, rekeyedLines } from '../../text/members.ts'
+import { countText } from '../../text/words.ts'
 
 export const commands: readonly Command[] = [
   {

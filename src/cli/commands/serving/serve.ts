@@ -1,19 +1,25 @@
 // `serve`: the server of many stores, until it is stopped. Prints the address once, on standard
 // output, and a line of JSON for each request, on standard error.
 
-import type { WebConsole } from '../../console/console.ts'
-import { StoreError } from '../../errors.ts'
-import type { HostNotice } from '../../hosting/data-directory.ts'
-import type { Host, Operator } from '../../hosting/host.ts'
-import { timestamp } from '../../operations/wire.ts'
-import type { Server, ServerOptions } from '../../server/server.ts'
-import { type Answer, type Command, type Context, type Input, usageError } from '../call/command.ts'
-import { authorOf } from '../call/options.ts'
-import { readPlainFile } from '../machine/files.ts'
-import { remoteAccess } from '../machine/remote-access.ts'
-import { textsOutside } from '../machine/scratch-directory.ts'
-import { packageVersion, pageDirectory } from '../own-package.ts'
-import { markSeen, readSeen } from '../store/seen-conflicts.ts'
+import type { WebConsole } from '../../../console/console.ts'
+import { StoreError } from '../../../errors.ts'
+import type { HostNotice } from '../../../hosting/data-directory.ts'
+import type { Host, Operator } from '../../../hosting/host.ts'
+import { timestamp } from '../../../operations/wire.ts'
+import type { Server, ServerOptions } from '../../../server/server.ts'
+import {
+  type Answer,
+  type Command,
+  type Context,
+  type Input,
+  usageError,
+} from '../../call/command.ts'
+import { authorOf } from '../../call/options.ts'
+import { readPlainFile } from '../../machine/files.ts'
+import { remoteAccess } from '../../machine/remote-access.ts'
+import { textsOutside } from '../../machine/scratch-directory.ts'
+import { packageVersion, pageDirectory } from '../../own-package.ts'
+import { markSeen, readSeen } from '../../store/seen-conflicts.ts'
 import {
   newStoreOptions,
   placeOptions,
@@ -21,8 +27,8 @@ import {
   storeLimitsOf,
   type ServerPlace,
   withServerPlace,
-} from '../store/server.ts'
-import { syncIntervalOf } from '../text/times.ts'
+} from '../../store/server.ts'
+import { syncIntervalOf } from '../../text/times.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -84,9 +90,9 @@ function serve(context: Context, input: Input): Promise<Answer> {
 /** Loaded when a server runs: help reads this file too. */
 function loadServer() {
   return Promise.all([
-    import('../../hosting/host.ts'),
-    import('../../server/serve-host.ts'),
-    import('../../mcp/mcp.ts'),
+    import('../../../hosting/host.ts'),
+    import('../../../server/serve-host.ts'),
+    import('../../../mcp/mcp.ts'),
   ])
 }
 
@@ -120,9 +126,9 @@ async function run(context: Context, input: Input, { host, server }: RunningServ
 async function consoleOf(context: Context, input: Input, operator: Operator): Promise<WebConsole> {
   const { clock } = context
   const author = authorOf(context, input)
-  const { hostedSubjects } = await import('../../operations/console/hosted.ts')
-  const { openConsole } = await import('../../console/console.ts')
-  const { readPageFiles } = await import('../../console/page-files.ts')
+  const { hostedSubjects } = await import('../../../operations/console/hosted.ts')
+  const { openConsole } = await import('../../../console/console.ts')
+  const { readPageFiles } = await import('../../../console/page-files.ts')
   const subjects = hostedSubjects(operator, (store) => ({
     store,
     writer: (reason) => store.as(reason === undefined ? author : { ...author, reason }),

@@ -7,9 +7,9 @@ import {
   type Input,
   type OptionTexts,
   usageError,
-} from '../call/command.ts'
-import { actorOptions } from '../call/options.ts'
-import { answerOf, detailedExitCode, syncRemotes, type Half } from '../store/sync-remotes.ts'
+} from '../../call/command.ts'
+import { actorOptions } from '../../call/options.ts'
+import { answerOf, detailedExitCode, syncRemotes, type Half } from '../../store/sync-remotes.ts'
 
 const onceOptions: OptionTexts = {
   '--exit-code': 'Exit with 15 if there was nothing to do, and with 16 if a merge combined edits',

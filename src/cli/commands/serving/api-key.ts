@@ -1,13 +1,13 @@
 // `api-key create|list|revoke`, `workspace create|list`: who may use a server. They work alongside
 // it, and it notices with its next request.
 
-import type { Workspace } from '../../hosting/catalogue.ts'
-import type { ApiKey } from '../../hosting/credentials.ts'
-import { pageJson, type Wire } from '../../operations/wire.ts'
-import type { Answer, Command, Context, Input } from '../call/command.ts'
-import { placeOptions, withAdministration, workspaceOption } from '../store/server.ts'
-import { timeFormat } from '../text/times.ts'
-import { wire } from '../text/wire.ts'
+import type { Workspace } from '../../../hosting/catalogue.ts'
+import type { ApiKey } from '../../../hosting/credentials.ts'
+import { pageJson, type Wire } from '../../../operations/wire.ts'
+import type { Answer, Command, Context, Input } from '../../call/command.ts'
+import { placeOptions, withAdministration, workspaceOption } from '../../store/server.ts'
+import { timeFormat } from '../../text/times.ts'
+import { wire } from '../../text/wire.ts'
 
 export const commands: readonly Command[] = [
   {

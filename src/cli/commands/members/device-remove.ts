@@ -1,15 +1,15 @@
 // `device remove`: removes devices, and replaces the secrets that their users may know.
 
-import type { DevicesRemoved, SecretsReplaced } from '../../store/devices/device-changes.ts'
-import type { Secrets } from '../../store/devices/devices.ts'
-import type { Answer, Command, Context, Input } from '../call/command.ts'
-import { authorOf, memberOptions, yesOption } from '../call/options.ts'
-import { getNewPassphrase } from '../machine/secrets.ts'
-import { withStore } from '../store/open-store.ts'
-import { askYes, canAsk } from '../terminal/prompt.ts'
-import { deviceText } from '../text/device-text.ts'
-import { onlineOptions, pendingPart, rekeyedJson, rekeyedLines } from '../text/members.ts'
-import { wire } from '../text/wire.ts'
+import type { DevicesRemoved, SecretsReplaced } from '../../../store/devices/device-changes.ts'
+import type { Secrets } from '../../../store/devices/devices.ts'
+import type { Answer, Command, Context, Input } from '../../call/command.ts'
+import { authorOf, memberOptions, yesOption } from '../../call/options.ts'
+import { getNewPassphrase } from '../../machine/secrets.ts'
+import { withStore } from '../../store/open-store.ts'
+import { askYes, canAsk } from '../../terminal/prompt.ts'
+import { deviceText } from '../../text/device-text.ts'
+import { onlineOptions, pendingPart, rekeyedJson, rekeyedLines } from '../../text/members.ts'
+import { wire } from '../../text/wire.ts'
 import { cancelled, epochNote, onlineNote, readDevices, resolveDevice } from './device.ts'
 
 export const commands: readonly Command[] = [

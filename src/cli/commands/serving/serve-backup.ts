@@ -2,16 +2,16 @@
 // day on which its machine or its operator secret is lost.
 
 import { resolve } from 'node:path'
-import { ensureOperatorSecret } from '../../home/identity-file.ts'
-import { rotateOperator } from '../../hosting/administration.ts'
-import { backupHost, restoreHost, type BackupReport } from '../../hosting/backup.ts'
-import type { HostNotice } from '../../hosting/data-directory.ts'
-import type { Answer, Command, Context, Input } from '../call/command.ts'
-import { actorOptions, authorOf } from '../call/options.ts'
-import { findOperatorSecret } from '../machine/secrets.ts'
-import { placeOptions, withAdministration, withServerPlace } from '../store/server.ts'
-import { withProgress } from '../terminal/progress.ts'
-import { countText } from '../text/words.ts'
+import { ensureOperatorSecret } from '../../../home/identity-file.ts'
+import { rotateOperator } from '../../../hosting/administration.ts'
+import { backupHost, restoreHost, type BackupReport } from '../../../hosting/backup.ts'
+import type { HostNotice } from '../../../hosting/data-directory.ts'
+import type { Answer, Command, Context, Input } from '../../call/command.ts'
+import { actorOptions, authorOf } from '../../call/options.ts'
+import { findOperatorSecret } from '../../machine/secrets.ts'
+import { placeOptions, withAdministration, withServerPlace } from '../../store/server.ts'
+import { withProgress } from '../../terminal/progress.ts'
+import { countText } from '../../text/words.ts'
 
 export const commands: readonly Command[] = [
   {

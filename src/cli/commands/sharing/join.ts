@@ -1,31 +1,31 @@
 // `join <url>`: adds this machine to a store that a remote holds. The key is checked before
 // anything is written; a failure leaves nothing but the identity of this machine.
 
-import { hasCode } from '../../errors.ts'
-import { parseAddress } from '../../format/address.ts'
-import { withIdentityFile } from '../../home/identity-file.ts'
-import type { Identity } from '../../keys/identity.ts'
-import type { FirstContact, JoinOptions } from '../../store/clone/clone-remote.ts'
-import { joinStore } from '../../store/join.ts'
-import type { MemoryStore } from '../../store/memory-store.ts'
-import { listReportedDevices } from '../../store/report/access-events.ts'
-import type { StoreStatus } from '../../store/store-report.ts'
+import { hasCode } from '../../../errors.ts'
+import { parseAddress } from '../../../format/address.ts'
+import { withIdentityFile } from '../../../home/identity-file.ts'
+import type { Identity } from '../../../keys/identity.ts'
+import type { FirstContact, JoinOptions } from '../../../store/clone/clone-remote.ts'
+import { joinStore } from '../../../store/join.ts'
+import type { MemoryStore } from '../../../store/memory-store.ts'
+import { listReportedDevices } from '../../../store/report/access-events.ts'
+import type { StoreStatus } from '../../../store/store-report.ts'
 import {
   CommandError,
   type Answer,
   type Command,
   type Context,
   type Input,
-} from '../call/command.ts'
-import { actorOptions, authorOf, deviceNameOf, deviceNameOption } from '../call/options.ts'
-import { remoteAccess, transferProgress } from '../machine/remote-access.ts'
-import { type Secret, withSecret } from '../machine/secrets.ts'
-import { closing } from '../store/open-store.ts'
-import { noteStoreHere } from '../store/vanished.ts'
-import { withProgress } from '../terminal/progress.ts'
-import { askLine, askYes, canAsk } from '../terminal/prompt.ts'
-import { deviceText, nameLines, namesInTrail, namesakeLines } from '../text/device-text.ts'
-import { countText } from '../text/words.ts'
+} from '../../call/command.ts'
+import { actorOptions, authorOf, deviceNameOf, deviceNameOption } from '../../call/options.ts'
+import { remoteAccess, transferProgress } from '../../machine/remote-access.ts'
+import { type Secret, withSecret } from '../../machine/secrets.ts'
+import { closing } from '../../store/open-store.ts'
+import { noteStoreHere } from '../../store/vanished.ts'
+import { withProgress } from '../../terminal/progress.ts'
+import { askLine, askYes, canAsk } from '../../terminal/prompt.ts'
+import { deviceText, nameLines, namesInTrail, namesakeLines } from '../../text/device-text.ts'
+import { countText } from '../../text/words.ts'
 
 export const commands: readonly Command[] = [
   {
@@ -57,7 +57,7 @@ async function join(context: Context, input: Input): Promise<Answer> {
   try {
     return await joinRemote(context, input)
   } catch (error) {
-    const { explainJoin } = await import('../text/remote-failure.ts')
+    const { explainJoin } = await import('../../text/remote-failure.ts')
     throw context.interrupts.signal.aborted ? error : explainJoin(error, input.argument(0))
   }
 }
@@ -86,7 +86,7 @@ interface JoinGoal {
 /** Clones the trail alone, since this identity has no keys of the contents. */
 async function joinAsAuditor(to: JoinGoal, identity: Identity): Promise<Answer> {
   // Loaded on demand: few devices are auditors.
-  const { joinTrail } = await import('../../store/audit/trail.ts')
+  const { joinTrail } = await import('../../../store/audit/trail.ts')
   const { context, input } = to
   const audit = await joining(to, (how) => {
     return joinTrail({ ...how, identity, url: input.argument(0) })

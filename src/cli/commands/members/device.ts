@@ -2,36 +2,36 @@
 // A card travels over untrusted channels, so the user confirms its fingerprint before anything is
 // changed. The store decides what each change means.
 
-import { StoreError } from '../../errors.ts'
-import { formatDeviceCard, parseDeviceCard } from '../../format/device-card.ts'
-import { checkRole, type Role } from '../../format/directory.ts'
-import { formatId } from '../../format/id.ts'
-import { withIdentityFile } from '../../home/identity-file.ts'
-import { pageJson, type Wire } from '../../operations/wire.ts'
-import type { Audit } from '../../store/audit/audit.ts'
-import type { Device } from '../../store/devices/devices.ts'
-import type { MemoryStore } from '../../store/memory-store.ts'
-import { listReportedDevices, type ReportedDevice } from '../../store/report/access-events.ts'
-import { visible } from '../../text/visible.ts'
+import { StoreError } from '../../../errors.ts'
+import { formatDeviceCard, parseDeviceCard } from '../../../format/device-card.ts'
+import { checkRole, type Role } from '../../../format/directory.ts'
+import { formatId } from '../../../format/id.ts'
+import { withIdentityFile } from '../../../home/identity-file.ts'
+import { pageJson, type Wire } from '../../../operations/wire.ts'
+import type { Audit } from '../../../store/audit/audit.ts'
+import type { Device } from '../../../store/devices/devices.ts'
+import type { MemoryStore } from '../../../store/memory-store.ts'
+import { listReportedDevices, type ReportedDevice } from '../../../store/report/access-events.ts'
+import { visible } from '../../../text/visible.ts'
 import {
   CommandError,
   type Answer,
   type Command,
   type Context,
   type Input,
-} from '../call/command.ts'
+} from '../../call/command.ts'
 import {
   authorOf,
   deviceNameOf,
   deviceNameOption,
   memberOptions,
   yesOption,
-} from '../call/options.ts'
-import { readPlainFile, readPlainInput, writeNewFile } from '../machine/files.ts'
-import { auditHere, withStore, withStoreOrTrail } from '../store/open-store.ts'
-import { withProgress } from '../terminal/progress.ts'
-import { askYes, canAsk } from '../terminal/prompt.ts'
-import { deviceText } from '../text/device-text.ts'
+} from '../../call/options.ts'
+import { readPlainFile, readPlainInput, writeNewFile } from '../../machine/files.ts'
+import { auditHere, withStore, withStoreOrTrail } from '../../store/open-store.ts'
+import { withProgress } from '../../terminal/progress.ts'
+import { askYes, canAsk } from '../../terminal/prompt.ts'
+import { deviceText } from '../../text/device-text.ts'
 import {
   joinAddress,
   onlineOptions,
@@ -41,10 +41,10 @@ import {
   residualAccessJson,
   residualAccessLines,
   withoutContents,
-} from '../text/members.ts'
-import { timeAgo } from '../text/times.ts'
-import { wire } from '../text/wire.ts'
-import { countText } from '../text/words.ts'
+} from '../../text/members.ts'
+import { timeAgo } from '../../text/times.ts'
+import { wire } from '../../text/wire.ts'
+import { countText } from '../../text/words.ts'
 
 export const epochNote: string =
   'The store gets new keys, which protect everything written from then on. Earlier content ' +

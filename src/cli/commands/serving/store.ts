@@ -1,12 +1,12 @@
 // `store create|list`: the stores of a server. They work while it runs, and it serves a new one
 // with its next request.
 
-import { StoreError } from '../../errors.ts'
-import type { HostAdministration } from '../../hosting/administration.ts'
-import type { HostedStore } from '../../hosting/catalogue.ts'
-import { pageJson, storeObject, type Wire } from '../../operations/wire.ts'
-import type { Answer, Command, Context, Input } from '../call/command.ts'
-import { authorOf, noGuardOption } from '../call/options.ts'
+import { StoreError } from '../../../errors.ts'
+import type { HostAdministration } from '../../../hosting/administration.ts'
+import type { HostedStore } from '../../../hosting/catalogue.ts'
+import { pageJson, storeObject, type Wire } from '../../../operations/wire.ts'
+import type { Answer, Command, Context, Input } from '../../call/command.ts'
+import { authorOf, noGuardOption } from '../../call/options.ts'
 import {
   newStoreOptions,
   placeOptions,
@@ -14,8 +14,8 @@ import {
   storeLimitsOf,
   withAdministration,
   workspaceOption,
-} from '../store/server.ts'
-import { timeFormat } from '../text/times.ts'
+} from '../../store/server.ts'
+import { timeFormat } from '../../text/times.ts'
 
 export const commands: readonly Command[] = [
   {

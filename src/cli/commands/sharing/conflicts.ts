@@ -1,10 +1,10 @@
 // `conflicts`: lists what merges have combined, and from which versions, until the user of this
 // device has marked it as looked at.
 
-import { pageJson, type Wire } from '../../operations/wire.ts'
-import type { Conflict } from '../../store/history/conflicts.ts'
-import type { MemoryStore } from '../../store/memory-store.ts'
-import { visible } from '../../text/visible.ts'
+import { pageJson, type Wire } from '../../../operations/wire.ts'
+import type { Conflict } from '../../../store/history/conflicts.ts'
+import type { MemoryStore } from '../../../store/memory-store.ts'
+import { visible } from '../../../text/visible.ts'
 import {
   CommandError,
   type Answer,
@@ -12,14 +12,14 @@ import {
   type Context,
   type Input,
   usageError,
-} from '../call/command.ts'
-import { withStore } from '../store/open-store.ts'
-import { markSeen, readSeen } from '../store/seen-conflicts.ts'
-import { deviceText, type DeviceNames } from '../text/device-text.ts'
-import { timeFormat, type TimeFormat } from '../text/times.ts'
-import { resolveVersion } from '../text/versions-text.ts'
-import { wire } from '../text/wire.ts'
-import { countText } from '../text/words.ts'
+} from '../../call/command.ts'
+import { withStore } from '../../store/open-store.ts'
+import { markSeen, readSeen } from '../../store/seen-conflicts.ts'
+import { deviceText, type DeviceNames } from '../../text/device-text.ts'
+import { timeFormat, type TimeFormat } from '../../text/times.ts'
+import { resolveVersion } from '../../text/versions-text.ts'
+import { wire } from '../../text/wire.ts'
+import { countText } from '../../text/words.ts'
 
 export const commands: readonly Command[] = [
   {

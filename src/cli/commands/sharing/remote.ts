@@ -2,18 +2,18 @@
 // shows too. All but the choice for members need no keys: they work for an auditor, and if the
 // store does not open.
 
-import { hasCode } from '../../errors.ts'
-import { pageJson, type Wire } from '../../operations/wire.ts'
-import { addRemote, listRemotes, removeRemote } from '../../store/clone-remotes.ts'
+import { hasCode } from '../../../errors.ts'
+import { pageJson, type Wire } from '../../../operations/wire.ts'
+import { addRemote, listRemotes, removeRemote } from '../../../store/clone-remotes.ts'
 import {
   CommandError,
   type Answer,
   type Command,
   type Context,
   type Input,
-} from '../call/command.ts'
-import { checkIsDirectory, withStore } from '../store/open-store.ts'
-import { unknownRemoteHint } from '../text/remote-failure.ts'
+} from '../../call/command.ts'
+import { checkIsDirectory, withStore } from '../../store/open-store.ts'
+import { unknownRemoteHint } from '../../text/remote-failure.ts'
 
 export const commands: readonly Command[] = [
   {

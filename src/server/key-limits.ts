@@ -4,15 +4,9 @@
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../errors.ts'
 import { FairQueue } from '../fair-queue.ts'
+import type { ServerLimits } from './options.ts'
 
-export interface KeyLimitOptions {
-  readonly inFlightPerKey: number
-  readonly requestsPerSecondPerKey: number
-  /** Bodies and answers of its requests, together: what needs more waits. */
-  readonly heldBytesPerKey: number
-  /** How long regular expressions of its requests may take in a minute, in threads of their own. */
-  readonly matchingMsPerMinutePerKey: number
-}
+type LimitsOfKeys = Pick<ServerLimits, keyof ServerLimits & `${string}PerKey`>
 
 interface Use {
   inFlight: number
@@ -37,10 +31,10 @@ export interface Lease {
 
 export class KeyLimits {
   readonly #uses: Map<string, Use> = new Map()
-  readonly #limits: KeyLimitOptions
+  readonly #limits: LimitsOfKeys
   readonly #clock: Clock
 
-  constructor(limits: KeyLimitOptions, clock: Clock) {
+  constructor(limits: LimitsOfKeys, clock: Clock) {
     this.#limits = limits
     this.#clock = clock
   }

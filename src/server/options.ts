@@ -4,9 +4,8 @@ import type { Clock } from '../clock.ts'
 import { MEBIBYTE } from '../limits.ts'
 import type { HostedRoute } from '../operations/hosted.ts'
 import type { LogLine } from './exchange.ts'
-import type { KeyLimitOptions } from './key-limits.ts'
 
-export interface ServerLimits extends KeyLimitOptions {
+export interface ServerLimits {
   /** The most that one request may send: more is refused, and not read. */
   readonly bodyBytes: number
   readonly headerBytes: number
@@ -20,6 +19,12 @@ export interface ServerLimits extends KeyLimitOptions {
   readonly stillMs: number
   /** How long requests may take to end once the server closes. */
   readonly closeMs: number
+  readonly inFlightPerKey: number
+  readonly requestsPerSecondPerKey: number
+  /** Bodies and answers of its requests, together: what needs more waits. */
+  readonly heldBytesPerKey: number
+  /** How long regular expressions of its requests may take in a minute, in threads of their own. */
+  readonly matchingMsPerMinutePerKey: number
 }
 
 export interface HttpOptions {

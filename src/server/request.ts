@@ -1,7 +1,7 @@
 // Reads what a request asks for: the parameters of its query, and its body up to a size. What they
 // mean is for the operations.
 
-import { utf8Text } from '../bytes.ts'
+import { type OwnedBytes, utf8Text } from '../bytes.ts'
 import { StoreError } from '../errors.ts'
 import type { Caller } from '../hosting/credentials.ts'
 import type { Host } from '../hosting/host.ts'
@@ -95,10 +95,7 @@ function checkContentType(contentType: string): void {
 }
 
 /** Throws `invalid_input` or `request_too_large`. */
-export async function readBytes(
-  request: Request,
-  bytesMax: number,
-): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBytes(request: Request, bytesMax: number): Promise<OwnedBytes> {
   const length = request.headers.get('content-length')
   if (length !== null && Number(length) > bytesMax) throw tooLarge(bytesMax)
   if (length === '0') return new Uint8Array()
@@ -116,7 +113,7 @@ export async function readBytes(
 async function readStream(
   stream: ReadableStream<Uint8Array> | null,
   bytesMax: number,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<OwnedBytes> {
   const chunks: Uint8Array[] = []
   let length = 0
   const reader = stream?.getReader()

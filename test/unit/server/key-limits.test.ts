@@ -1,13 +1,14 @@
 // How much one API key may ask, by a clock of the test.
 
 import { describe, expect, test } from 'vitest'
-import { KeyLimits, type KeyLimitOptions } from '../../../src/server/key-limits.ts'
+import { KeyLimits } from '../../../src/server/key-limits.ts'
+import type { ServerLimits } from '../../../src/server/options.ts'
 
 const HOUR = 3_600_000
 const limited = expect.objectContaining({ code: 'rate_limited' })
 let now = 0
 
-function limitsOf(options: Partial<KeyLimitOptions>): KeyLimits {
+function limitsOf(options: Partial<ServerLimits>): KeyLimits {
   now = Date.UTC(2026, 0, 1)
   const all = {
     inFlightPerKey: 100,

@@ -5,7 +5,7 @@ import { parseOperatorSecret } from '../keys/identity.ts'
 import { type Device, listDevices, namesEver, namesIn, isRecoveredBy } from './devices/devices.ts'
 import type { History } from './history/history.ts'
 import { readConsistently } from './history/read-consistently.ts'
-import { checkText } from './request-check.ts'
+import { checkOptions, checkText } from './request-check.ts'
 import type { StoreSession } from './session/session.ts'
 
 export class StoreDevices {
@@ -17,10 +17,10 @@ export class StoreDevices {
   }
 
   /** Every device that the store has or had, in the order in which they came. */
-  list(options: WorkOptions = {}): Promise<readonly Device[]> {
+  async list(options: WorkOptions = {}): Promise<readonly Device[]> {
     const list = (history: History): Promise<readonly Device[]> =>
       this.#session.reading((snapshot) => listDevices(this.#session, snapshot, history))
-    return readConsistently(this.#session, list, options)
+    return readConsistently(this.#session, list, checkOptions(options))
   }
 
   /** Whether the store has recovery keys, and all of them follow from this operator secret. */
@@ -38,6 +38,6 @@ export class StoreDevices {
     if (removed.length === 0) return namesIn(devices)
     const list = async (history: History): Promise<ReadonlyMap<string, string>> =>
       namesEver(this.#session.contents, history)
-    return readConsistently(this.#session, list, options)
+    return readConsistently(this.#session, list, checkOptions(options))
   }
 }

@@ -8,7 +8,7 @@ import type { Role } from '../format/directory.ts'
 import { formatId } from '../format/id.ts'
 import { type Applied, type AppliedChanges, applyChanges } from './changes/apply.ts'
 import type { Change } from './changes/changes.ts'
-import type { Expiry, ExpiryRule } from './changes/retention.ts'
+import { expire, type Expiry, type ExpiryRule } from './changes/retention.ts'
 import type { Author } from './commits/commit-context.ts'
 import { type SettingsChange, updateSettings } from './devices/administration.ts'
 import type {
@@ -37,6 +37,9 @@ import type { UndoRequest } from './revert/undo.ts'
 import type { StoreSession } from './session/session.ts'
 import { membershipRemote, type StoreSyncOptions, type SyncReport } from './sync/report.ts'
 import type { MemberOptions, MembersChanged } from './sync/sync.ts'
+
+// Commands run in the order of their calls: code that joins the queue of writers is imported here,
+// and only plans when they run. Syncs, redactions and changes of members or keys may be later.
 
 /** Few programs change members or keys. */
 const deviceChanges = () => import('./devices/device-changes.ts')
@@ -138,7 +141,6 @@ export class StoreWriter {
   /** Deletes memories by a rule of retention, as ordinary changes. Nothing runs by itself. */
   async expire(rule: ExpiryRule, options: { readonly dryRun?: boolean } = {}): Promise<Expiry> {
     checkObject(rule, 'A rule of retention')
-    const { expire } = await import('./changes/retention.ts')
     return expire(this.#session, this.#session.reads, rule, this.#author, checkOptions(options))
   }
 
@@ -169,7 +171,6 @@ export class StoreWriter {
   }
 
   async #revert(plan: Parameters<typeof revert>[1], options: RevertOptions): Promise<Revert> {
-    // Not imported here: commands run in the order of their calls.
     return revert(this.#session, plan, this.#author, checkOptions(options))
   }
 }

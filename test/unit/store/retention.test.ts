@@ -10,6 +10,7 @@ import { rowsMax } from '../../../src/limits.ts'
 import { type ExpiryRule, planExpiry } from '../../../src/store/changes/retention.ts'
 import type { LiveMemory } from '../../../src/store/snapshot/live-memory.ts'
 import { PathTree } from '../../../src/store/snapshot/path-tree.ts'
+import type { StoreWriter } from '../../../src/store/store-writer.ts'
 import { author, contentsOf, newStore, reopen, type TestPlace } from '../../support/stores.ts'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -332,4 +333,25 @@ describe('recorded reads', () => {
     days(1)
     expect(await readAndLook()).not.toBe(before)
   })
+})
+
+const agent = { type: 'session', id: 'agent-2' } as const
+
+test.each<[name: string, call: (writer: StoreWriter) => Promise<unknown>]>([
+  ['an expiry', (writer) => writer.expire({ unchangedFor: 1, path: '/a' })],
+  ['a restore', (writer) => writer.restore({ memory: '/a', to: { time: start } })],
+  ['a rollback', (writer) => writer.rollback({ to: { time: start } })],
+  ['an undo', (writer) => writer.undo({ session: agent.id })],
+])('%s is done before a write that is called after it', async (_, call) => {
+  const { store, days } = await storeInTime()
+  await store.as(author).write('/a', 'first')
+  days(1)
+  await store.as({ actor: agent, session: agent.id }).write('/a', 'second')
+  days(1)
+  const writer = store.as(author)
+  await Promise.all([call(writer), writer.write('/a', 'last')])
+  const { data } = await store.history.versions({ path: '/a' })
+  expect(data).toHaveLength(4)
+  expect((await store.read('/a'))?.content).toBe('last')
+  await store.close()
 })

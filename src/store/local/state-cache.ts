@@ -226,14 +226,21 @@ function findChanges(
   { count, current, redacted }: Snapshot,
   kept: Snapshot,
 ): readonly MemoryRow[] | undefined {
-  if (redacted.size !== kept.redacted.size) return undefined
+  if (!isSameSet(redacted, kept.redacted)) return undefined
   if (readHeader(findFirstPart(owner, placeOf(path)))?.head.commit !== kept.head.commit)
     return undefined
   const changes: MemoryRow[] = []
+  let added = 0
   for (const row of current.changesSince(kept.current)) {
     if (changes.push(row) > count * CHANGED_SHARE) return undefined
+    if (kept.current.get(row[0]) === undefined) added += 1
   }
-  return changes
+  // Changes cannot tell that a memory never was: a sync may have dropped the commit that made it.
+  return current.size === kept.current.size + added ? changes : undefined
+}
+
+function isSameSet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one === other || (one.size === other.size && [...one].every((id) => other.has(id)))
 }
 
 function* partsOf(

@@ -33,6 +33,10 @@ export class CurrentVersions implements Iterable<Entry> {
     return new CurrentVersions(MemoryTree.of(live), SharedMap.of(others))
   }
 
+  get size(): number {
+    return this.tree.count + this.#others.size
+  }
+
   get(memoryId: string): CurrentVersion | undefined {
     const live = this.tree.find(memoryId)
     if (live !== undefined || this.#others.size === 0) return live

@@ -270,3 +270,25 @@ test(
     expect((await clone.store.maintenance.findResidue()).found).toEqual([])
   },
 )
+
+test('the cache brings no memory back that was dropped as late', { tags: 'slow' }, async () => {
+  const { owner, clone, removed } = await worlds()
+  // The cache holds what differs from an older one, and here no memory remains that could.
+  await clone.store.as(author).delete('/key.txt')
+  await syncAll([clone, owner, removed])
+  await owner.store.as(author).devices.remove([idOf(removed)], alone)
+  for (const path of ['/late.md', '/later.md']) await create(removed, path)
+  await sync(removed)
+  await sync(clone)
+  await sync(owner)
+  await clone.store.close()
+  const store = await reopen(clone.place)
+  expect(await contentsOf(store)).toHaveProperty('/late.md')
+  await sync({ store })
+  expect(await contentsOf(store)).toEqual({})
+  await store.close()
+  const opened = await reopen(clone.place)
+  expect(await contentsOf(opened)).toEqual({})
+  await opened.as(author).write('/new.md', 'new')
+  await opened.close()
+})
